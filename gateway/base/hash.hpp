@@ -1,0 +1,35 @@
+// A 128-bit keyed hash for client-chosen text: a client that does not know the key cannot make two
+// texts collide, and a long text costs no memory once hashed.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace stint {
+
+struct Hash128 {
+    std::uint64_t high = 0;
+    std::uint64_t low = 0;
+
+    friend auto operator<=>(const Hash128&, const Hash128&) = default;
+};
+
+// SipHash-2-4 with 128-bit output (Aumasson and Bernstein 2012; libsodium's shorthash_siphashx24)
+// under a key drawn from the system's random source at construction.
+// Threads: hashing is const and may run on any number of threads.
+class KeyHasher {
+  public:
+    KeyHasher();
+    [[nodiscard]] Hash128 operator()(std::string_view text) const noexcept;
+
+  private:
+    std::array<unsigned char, 16> key_;
+};
+
+// Equal contents, in time that depends only on the lengths (tokens; libsodium's sodium_memcmp).
+[[nodiscard]] bool equal_in_constant_time(std::string_view a, std::string_view b) noexcept;
+
+} // namespace stint

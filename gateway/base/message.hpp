@@ -1,0 +1,73 @@
+// HTTP heads as protocol-neutral views: no parser, no socket. Every string_view points into the
+// buffer that was parsed and is valid as long as that buffer's bytes stay where they are; `fields`
+// points into the parser's scratch and is valid only until that parser's next call.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace stint {
+
+// The fields that the gateway itself reads, strips or writes; everything else is `other`.
+enum class FieldId : std::uint8_t {
+    other,
+    connection,
+    content_length,
+    expect,
+    host,
+    keep_alive,
+    proxy_authenticate,
+    proxy_authorization,
+    proxy_connection,
+    te,
+    trailer,
+    transfer_encoding,
+    upgrade,
+    via,
+    x_forwarded_for,
+    x_forwarded_host,
+    x_forwarded_proto,
+    x_request_id,
+};
+
+struct Field {
+    FieldId id = FieldId::other;
+    std::string_view name;  // as spelt by the sender
+    std::string_view value; // without surrounding white space
+};
+
+// How a message's body ends (RFC 9112 section 6.3).
+struct BodyFraming {
+    enum class Kind : std::uint8_t { none, length, chunked, until_close };
+    Kind kind = Kind::none;
+    std::uint64_t length = 0; // bytes; only for Kind::length
+
+    [[nodiscard]] bool has_body() const noexcept {
+        return kind == Kind::chunked || kind == Kind::until_close || length > 0;
+    }
+};
+
+struct RequestHead {
+    std::string_view method;
+    std::string_view target;    // as sent: origin-form, absolute-form or "*"
+    std::string_view path;      // the target's path, without its query; "*" for asterisk-form
+    std::string_view query;     // without the "?"; empty where there is none
+    std::string_view authority; // of an absolute-form target, else the Host field; may be empty
+    int minor_version = 1;      // HTTP/1.minor_version
+    BodyFraming framing;
+    bool keep_alive = true; // the client would keep the connection (RFC 9112 section 9.3)
+    bool expects_continue = false;
+    std::span<const Field> fields;
+};
+
+struct ResponseHead {
+    int status = 0;
+    std::string_view reason;
+    int minor_version = 1;
+    BodyFraming framing;    // as the response to the request's method
+    bool keep_alive = true; // the upstream would keep the connection
+    std::span<const Field> fields;
+};
+
+} // namespace stint

@@ -1,0 +1,34 @@
+// YAML to Config, or the list of everything that is wrong with it.
+#pragma once
+
+#include "base/error.hpp"
+#include "config/schema.hpp"
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stint::config {
+
+// One mistake, at the place where a person would mend it. Lines and columns count from 1, columns
+// in characters.
+struct Mistake {
+    std::string file;
+    std::size_t line = 1;
+    std::size_t column = 1;
+    std::string message; // what was found and what is expected
+
+    [[nodiscard]] std::string text() const; // "file:line:column: message"
+};
+
+using Mistakes = std::vector<Mistake>; // never empty as an error; in the order of the file
+
+// Reads and checks the file. A file that cannot be read is one mistake at 1:1.
+[[nodiscard]] Result<Config, Mistakes> load_file(const std::filesystem::path& file);
+
+// The same for text; `file` names it in mistakes, and relative paths are resolved against its folder.
+[[nodiscard]] Result<Config, Mistakes> load_text(std::string_view yaml, const std::filesystem::path& file);
+
+} // namespace stint::config

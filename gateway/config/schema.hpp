@@ -1,0 +1,116 @@
+// The configuration as plain values: every default filled in, every name resolved, every number in
+// range. Nothing here knows YAML.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stint::config {
+
+using std::chrono::milliseconds;
+
+struct Address {
+    enum class Kind : std::uint8_t { ip, unix_socket };
+    Kind kind = Kind::ip;
+    std::string host; // an IPv4 address, an IPv6 address without brackets, or a Unix socket's path
+    std::uint16_t port = 0;
+    std::string text; // as configured
+};
+
+struct Listener {
+    Address address;
+    bool half_close_allowed = false; // half_close: allow | gone (default)
+};
+
+struct Admin {
+    Address address;
+    std::string token_file; // absolute or relative to the configuration file; empty = no token
+    bool read_only = false;
+};
+
+// Those that hold for a whole connection, and the defaults of the others.
+struct Timeouts {
+    milliseconds head{10'000};
+    milliseconds body_idle{30'000};
+    milliseconds idle{60'000};
+    milliseconds connect{2'000};
+    milliseconds response{60'000};
+    milliseconds drain{10'000};
+};
+
+// What a route or an upstream may set for itself; a route's own wins over its upstream's.
+struct TimeoutOverrides {
+    std::optional<milliseconds> body_idle;
+    std::optional<milliseconds> connect;
+    std::optional<milliseconds> response;
+};
+
+struct AccessLog {
+    enum class Target : std::uint8_t { standard_output, file, off };
+    Target target = Target::standard_output;
+    std::string path;                // for Target::file
+    std::vector<std::string> fields; // header names, lower case (written `header:NAME`)
+};
+
+struct Endpoint {
+    std::string host; // an IP address (IPv6 without brackets), a host name, or a socket's path
+    std::uint16_t port = 0;
+    bool is_unix = false;
+    std::string text; // as configured
+};
+
+struct Upstream {
+    std::string name;
+    std::vector<Endpoint> endpoints;
+    std::string host; // replaces Host; empty = the client's is kept
+    TimeoutOverrides timeouts;
+};
+
+struct Limit {
+    enum class Kind : std::uint8_t { window, cap };
+    enum class Anchor : std::uint8_t { first_request, clock };
+    enum class Key : std::uint8_t { none, client_ip };
+    std::string name;        // unique over named and inline limits
+    std::string route;       // for an inline limit the route it belongs to, else empty
+    Kind kind = Kind::window;
+    std::uint64_t quota = 0; // requests: or concurrent:
+    std::chrono::nanoseconds per{};
+    Anchor anchor = Anchor::first_request;
+    Key key = Key::none;
+    std::uint64_t max_keys = 1'000'000;
+};
+
+struct Match {
+    std::string host;                 // lower case; "*" = any, "*.suffix", or exact
+    std::string path = "/";           // prefix, or the whole path when path_exact
+    bool path_exact = false;
+    std::vector<std::string> methods; // empty = any
+};
+
+struct Route {
+    std::string name;
+    Match match;
+    std::size_t upstream = 0;        // index into Config::upstreams
+    std::vector<std::size_t> limits; // indices into Config::limits, at most 16, no repeats
+    TimeoutOverrides timeouts;
+};
+
+struct Config {
+    std::size_t workers = 0; // 0 = auto: one per core
+    std::vector<Listener> listeners;
+    std::optional<Admin> admin;
+    Timeouts timeouts;
+    std::size_t max_connections = 10'000;
+    std::size_t max_head = 16 * 1024; // bytes, 1 KiB to 64 KiB
+    AccessLog access_log;
+    std::string log_level = "info"; // trace debug info warn error
+    std::vector<Upstream> upstreams;
+    std::vector<Limit> limits; // named ones first, then the inline ones of each route
+    std::vector<Route> routes;
+};
+
+} // namespace stint::config

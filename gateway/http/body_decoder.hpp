@@ -1,0 +1,46 @@
+// Finds the end of a body in a stream of bytes, and its payload in it.
+#pragma once
+
+#include "base/error.hpp"
+#include "base/message.hpp"
+#include "http/head_error.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace stint::http {
+
+// Sans-IO; one per body. Chunked framing is read strictly (RFC 9112 section 7.1): sizes of at most
+// 15 hexadecimal digits, CRLF only, extensions skipped but at most 4 KiB of them a body, trailer
+// fields skipped but at most 8 KiB of them, never merged into anything.
+class BodyDecoder {
+  public:
+    explicit BodyDecoder(BodyFraming framing) noexcept;
+
+    struct Step {
+        std::size_t payload = 0;  // bytes of payload, moved to the front of `data`
+        std::size_t consumed = 0; // bytes of `data` that belong to this body
+    };
+
+    // Takes what has arrived, in any pieces. Bytes after `consumed` belong to the next message (only
+    // when done()). data may be empty.
+    [[nodiscard]] Result<Step, HeadError> decode(std::span<char> data) noexcept;
+
+    // The body's last byte has been consumed. Never true for Kind::until_close before end_of_stream().
+    [[nodiscard]] bool done() const noexcept;
+
+    // The peer closed. Returns whether the body may end so: complete already, or close-delimited.
+    [[nodiscard]] bool end_of_stream() noexcept;
+
+  private:
+    enum class State : std::uint8_t; // of the chunked machine
+    BodyFraming::Kind kind_;
+    State state_;
+    std::uint64_t remaining_ = 0; // of the body, or of the chunk
+    std::uint32_t skipped_ = 0;   // extension and trailer bytes so far
+    std::uint8_t digits_ = 0;
+    // more as the implementation needs
+};
+
+} // namespace stint::http

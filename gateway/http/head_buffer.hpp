@@ -1,0 +1,47 @@
+// Where an outgoing head is put together: one contiguous run of bytes, kept and reused.
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace stint::http {
+
+// Grows to the largest head ever written and stays there: no allocation after warm-up.
+class HeadBuffer {
+  public:
+    void clear() noexcept { size_ = 0; }
+    [[nodiscard]] std::string_view view() const noexcept { return {bytes_.data(), size_}; }
+
+    HeadBuffer& operator<<(std::string_view text) {
+        reserve(text.size());
+        std::memcpy(bytes_.data() + size_, text.data(), text.size());
+        size_ += text.size();
+        return *this;
+    }
+
+    HeadBuffer& operator<<(std::uint64_t number) {
+        reserve(20);
+        char* begin = bytes_.data() + size_;
+        size_ += static_cast<std::size_t>(std::to_chars(begin, begin + 20, number).ptr - begin);
+        return *this;
+    }
+
+    void field(std::string_view name, std::string_view value) {
+        *this << name << ": " << value << "\r\n";
+    }
+
+  private:
+    void reserve(std::size_t more) {
+        if (bytes_.size() - size_ < more)
+            bytes_.resize((size_ + more) * 2);
+    }
+
+    std::vector<char> bytes_;
+    std::size_t size_ = 0;
+};
+
+} // namespace stint::http

@@ -1,0 +1,44 @@
+// Turns the bytes of one complete head into a RequestHead or ResponseHead, strictly: what RFC 9112
+// leaves open is refused. The framing rules that prevent request smuggling are applied here, so
+// nothing above ever sees a message whose end is in doubt.
+#pragma once
+
+#include "base/error.hpp"
+#include "base/message.hpp"
+#include "http/head_error.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+namespace stint::http {
+
+// The length of the head that `data` begins with, its final empty line included, or 0 when it is
+// not complete. `scanned` is how much of `data` earlier calls have already looked at (start with 0);
+// it is moved on, so that a head that trickles in is scanned once.
+[[nodiscard]] std::size_t find_head_end(std::string_view data, std::size_t& scanned) noexcept;
+
+// Reusable; one per worker. Not thread-safe. After warm-up parsing allocates nothing.
+class HeadParser {
+  public:
+    // Heads longer than max_head bytes are the caller's to refuse (431); max_fields is enforced here.
+    explicit HeadParser(std::size_t max_head, std::size_t max_fields = 128);
+    ~HeadParser();
+    HeadParser(HeadParser&&) noexcept;
+    HeadParser& operator=(HeadParser&&) noexcept;
+
+    // head: exactly one head as found by find_head_end, without leading empty lines.
+    // The result's views point into `head`; its fields are valid until the next call.
+    [[nodiscard]] Result<RequestHead, HeadError> parse_request(std::string_view head);
+
+    // method: of the request that this answers (a HEAD response has no body whatever it says).
+    // A 1xx response comes out with BodyFraming::Kind::none: the caller goes on with the next head.
+    [[nodiscard]] Result<ResponseHead, HeadError>
+    parse_response(std::string_view head, std::string_view method);
+
+  private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+} // namespace stint::http

@@ -1,0 +1,56 @@
+// Answers that the gateway gives itself: refusals and errors, as problem documents (RFC 9457).
+#pragma once
+
+#include "base/time.hpp"
+#include "http/head_buffer.hpp"
+
+#include <cstdint>
+#include <string_view>
+
+namespace stint::http {
+
+struct ReplyContext {
+    std::string_view request_id; // may be empty (the head could not be read)
+    std::string_view date;       // IMF-fixdate, see DateClock
+    bool head_request = false;   // the head only, with the Content-Length of the whole
+    bool keep_alive = true;      // otherwise "Connection: close"
+    int client_minor = 1;
+};
+
+// A complete response (head and body) is appended to `out` and its body's length returned.
+// status: 400, 404, 413, 431, 501, 502, 503, 504, 505, …; detail may come from anywhere: it is
+// JSON-escaped.
+std::size_t write_problem(
+    HeadBuffer& out, const ReplyContext& context, int status, std::string_view detail);
+
+// 405 with Allow ("GET, HEAD").
+std::size_t write_method_not_allowed(
+    HeadBuffer& out, const ReplyContext& context, std::string_view allow);
+
+struct LimitedReply {
+    std::string_view limit; // its name
+    Duration retry_after{};
+    enum class Why : std::uint8_t { window, cap, table_full } why = Why::window;
+};
+
+// 429 (RFC 6585 section 4) with Retry-After in whole seconds rounded up, at least 1, Retry-After-Ms,
+// Cache-Control: no-store, and a quota-exceeded problem document (draft-ietf-httpapi-ratelimit-
+// headers-11) that names the limit: type, title, status, detail, violated-policies, limit,
+// retry_after_ms. Allocates nothing after warm-up.
+std::size_t write_limited(HeadBuffer& out, const ReplyContext& context, const LimitedReply& reply);
+
+// The reason phrase of a status (RFC 9110 section 15), "Unknown" for others.
+[[nodiscard]] std::string_view reason_phrase(int status) noexcept;
+
+// The Date field's value, formatted once a second. One per worker.
+class DateClock {
+  public:
+    // "Sun, 06 Nov 1994 08:49:37 GMT"; the view is valid until the next call.
+    [[nodiscard]] std::string_view format(WallTime now) noexcept;
+
+  private:
+    std::int64_t second_ = -1;
+    char text_[32] = {};
+};
+
+} // namespace stint::http

@@ -1,0 +1,30 @@
+// X-Request-Id: the client's if it is well-formed, else a UUIDv7 (RFC 9562 section 5.7).
+#pragma once
+
+#include "base/message.hpp"
+#include "base/time.hpp"
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace stint::http {
+
+// 1 to 128 characters of A-Z a-z 0-9 . _ - : + / = @.
+[[nodiscard]] bool well_formed_request_id(std::string_view id) noexcept;
+
+// Makes ids that sort by time; one per worker, not thread-safe. Random bits come from a generator
+// seeded by the system at construction: unique, not secret.
+class RequestIdSource {
+  public:
+    using Text = std::array<char, 36>;
+
+    RequestIdSource();
+    [[nodiscard]] Text make(WallTime now) noexcept;
+
+  private:
+    std::uint64_t next() noexcept;
+    std::array<std::uint64_t, 2> state_;
+};
+
+} // namespace stint::http

@@ -1,0 +1,64 @@
+// Heads as the gateway forwards them: always its own serialisation, never the sender's bytes as
+// they came (RFC 9110 section 7.6, RFC 9112 section 6).
+#pragma once
+
+#include "base/message.hpp"
+#include "http/head_buffer.hpp"
+
+#include <string_view>
+
+namespace stint::http {
+
+// What the gateway knows about the request beyond its head.
+struct Forwarding {
+    std::string_view client_address; // for X-Forwarded-For; empty: "unknown" (a Unix socket)
+    std::string_view scheme;         // for X-Forwarded-Proto: "http"
+    std::string_view host;           // replaces Host when not empty
+    std::string_view request_id;     // X-Request-Id, well-formed
+};
+
+// Writes the head to send upstream: origin-form target, HTTP/1.1, Host, end-to-end fields, our own
+// framing (length or chunked as in head.framing), X-Forwarded-For/-Proto/-Host (replaced), Via
+// (appended to the client's), X-Request-Id. Removed: hop-by-hop fields and whatever Connection
+// names (but nobody can name away Host, framing or forwarding fields), Expect, Upgrade. The
+// connection is kept alive (1.1's default), so no Connection field is written.
+void write_upstream_head(HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding);
+
+// How the response goes to this client.
+struct ResponseFraming {
+    bool chunked = false;    // we write chunks (the upstream's were chunked or close-delimited)
+    bool keep_alive = true;  // otherwise "Connection: close" is written
+    int client_minor = 1;    // an HTTP/1.0 client that keeps its connection is told "keep-alive"
+};
+
+// What of a response's framing this client can be given. A body without a known length is chunked
+// for HTTP/1.1 and delimited by close for 1.0.
+[[nodiscard]] ResponseFraming
+frame_response(const RequestHead& request, const ResponseHead& response, bool want_keep_alive);
+
+// The same, from what must be remembered of the request.
+[[nodiscard]] ResponseFraming
+frame_response(int client_minor, const BodyFraming& body, bool want_keep_alive);
+
+// Writes the head to send downstream: "HTTP/1.1", the upstream's status, reason and end-to-end
+// fields (Content-Length as a number we print, or Transfer-Encoding: chunked, or neither; a HEAD or
+// 304 response keeps the upstream's Content-Length), X-Request-Id unless the upstream sent one.
+void write_downstream_head(
+    HeadBuffer& out,
+    const ResponseHead& head,
+    const ResponseFraming& framing,
+    std::string_view request_id);
+
+// The line before a chunk's payload, "1f\r\n"; size > 0. After the payload goes "\r\n".
+struct ChunkHeader {
+    explicit ChunkHeader(std::size_t size) noexcept;
+    [[nodiscard]] std::string_view view() const noexcept { return {text_, size_}; }
+
+  private:
+    char text_[18];
+    std::size_t size_;
+};
+inline constexpr std::string_view chunk_end = "\r\n";
+inline constexpr std::string_view last_chunk = "0\r\n\r\n";
+
+} // namespace stint::http

@@ -1,0 +1,35 @@
+// What a limit says, as plain values: a fixed window or a cap on what is in flight.
+#pragma once
+
+#include "base/time.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace stint::limits {
+
+enum class Algorithm : std::uint8_t { fixed_window, concurrency };
+
+// Where windows begin: with the first request after the previous one ended, or at multiples of
+// their length since the Unix epoch.
+enum class Anchor : std::uint8_t { first_request, clock };
+
+// What makes two limits the same across reloads: counts belong to an identity, numbers to a
+// configuration. `key` is the canonical text of the key ("" = one counter for all).
+struct LimitIdentity {
+    std::string name;
+    std::string key;
+    Algorithm algorithm = Algorithm::fixed_window;
+    Anchor anchor = Anchor::first_request; // first_request for a cap
+    Duration per{};                        // zero for a cap
+
+    friend auto operator<=>(const LimitIdentity&, const LimitIdentity&) = default;
+};
+
+struct LimitSpec {
+    LimitIdentity identity;
+    std::uint64_t quota = 0;             // requests per window, or the most in flight; at least 1
+    std::uint64_t max_keys = 1'000'000;  // the most live keys; only for a keyed limit
+};
+
+} // namespace stint::limits

@@ -1,0 +1,92 @@
+// One JSON object a line for every request, written by a thread of its own: a full disk or a closed
+// pipe costs lines (counted), never time.
+#pragma once
+
+#include "base/time.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace stint::observe {
+
+// What became of a request.
+enum class Outcome : std::uint8_t {
+    forwarded,       // the upstream's answer was relayed
+    refused,         // by a limit or cap: 429
+    rejected,        // a bad request: 400, 405, 431, …
+    no_route,        // 404
+    upstream_failed, // 502, 503, 504, or the upstream broke off in the middle
+    client_gone,     // the client left or stalled before the end: 499 or 408
+};
+inline constexpr std::size_t outcome_count = 6;
+[[nodiscard]] std::string_view to_text(Outcome outcome) noexcept; // "forwarded", …
+
+struct LoggedField {
+    std::string_view name;
+    std::string_view value;
+};
+
+// Views are read before write() returns. Texts may hold any bytes: what is not UTF-8 is replaced.
+struct AccessRecord {
+    WallTime time{}; // when the head had arrived
+    std::string_view request_id, client, host, route, method, path, limit, upstream;
+    int status = 0; // as sent to the client; 499 when it was gone before
+    Outcome outcome = Outcome::forwarded;
+    std::uint64_t bytes_in = 0;  // body bytes from the client
+    std::uint64_t bytes_out = 0; // all bytes to the client
+    Duration duration{};
+    Duration upstream_time{}; // from having a connection to the response's head; zero = none
+    std::span<const LoggedField> fields;
+};
+
+// The line: request_id, time (RFC 3339, ms, UTC), client, host, route, method, path, status,
+// decision, limit, bytes_in, bytes_out, duration_ms, upstream, upstream_ms, fields; members without a
+// value are left out. Appends to `out`, with the final newline.
+void format(std::string& out, const AccessRecord& record);
+
+class AccessLog {
+  public:
+    struct Target {
+        enum class Kind : std::uint8_t { standard_output, file, off } kind = Kind::standard_output;
+        std::string path;
+        friend bool operator==(const Target&, const Target&) = default;
+    };
+
+    // Starts the writer thread. A file that cannot be opened is reported to the operational log
+    // and tried again every second; until then lines are dropped and counted.
+    explicit AccessLog(Target target);
+    ~AccessLog(); // writes out what it can within a second
+    AccessLog(const AccessLog&) = delete;
+    AccessLog& operator=(const AccessLog&) = delete;
+
+    // A worker's end: a bounded buffer that the writer empties. write() formats into it and never
+    // waits for I/O; a line that finds no room is dropped and counted. One per worker; outlived by
+    // the AccessLog.
+    class Channel {
+      public:
+        void write(const AccessRecord& record);
+        [[nodiscard]] bool enabled() const noexcept;
+
+      private:
+        friend class AccessLog;
+        struct Impl;
+        explicit Channel(std::shared_ptr<Impl> impl);
+        std::shared_ptr<Impl> impl_;
+    };
+    [[nodiscard]] Channel open_channel();
+
+    void reopen();                  // after a log rotation (SIGHUP); thread-safe, returns at once
+    void set_target(Target target); // after a reload; thread-safe, returns at once
+
+    [[nodiscard]] std::uint64_t written() const noexcept; // lines
+    [[nodiscard]] std::uint64_t dropped() const noexcept;
+
+  private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+} // namespace stint::observe

@@ -1,0 +1,108 @@
+// Counters as each worker keeps them (plain integers, no atomics) and as Prometheus reads them.
+#pragma once
+
+#include "base/time.hpp"
+#include "observe/access_log.hpp"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stint::observe {
+
+// Bounds in seconds of the upstream latency histogram; a last bucket takes the rest.
+inline constexpr std::array latency_bounds = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+                                              0.25,   0.5,   1.0,    2.5,   5.0,  10.0,  30.0, 60.0};
+
+struct Histogram {
+    std::array<std::uint64_t, latency_bounds.size() + 1> buckets{}; // not cumulative
+    double sum_seconds = 0;
+    void observe(Duration duration) noexcept;
+};
+
+struct RouteCounters {
+    // [outcome][status / 100]; class 0 = no answer was sent
+    std::array<std::array<std::uint64_t, 6>, outcome_count> requests{};
+    std::uint64_t in_flight = 0;
+    std::uint64_t bytes_in = 0;
+    std::uint64_t bytes_out = 0;
+};
+
+struct UpstreamCounters {
+    Histogram latency;
+    std::uint64_t connects = 0;
+    std::uint64_t connect_failures = 0;
+    std::uint64_t reused = 0;
+    std::uint64_t retries = 0;
+    std::uint64_t idle = 0; // pooled connections now
+};
+
+// One worker's counters. Owned and written by that worker's thread alone; a scrape copies it there.
+struct WorkerCounters {
+    std::vector<RouteCounters> routes;       // by MetricSlots::route
+    std::vector<std::uint64_t> refusals;     // by MetricSlots::refusal
+    std::vector<UpstreamCounters> upstreams; // by MetricSlots::upstream
+    std::uint64_t connections_accepted = 0;
+    std::uint64_t connections_rejected = 0; // max_connections reached
+    std::uint64_t connections_open = 0;
+    std::uint64_t accept_errors = 0;
+
+    // Grows the vectors to the slots in use, once a new snapshot is taken.
+    void fit(std::size_t route_slots, std::size_t refusal_slots, std::size_t upstream_slots);
+    WorkerCounters& operator+=(const WorkerCounters& other);
+};
+
+// Names for slots that stay the same for the life of the process, so that counters survive
+// reloads. Used by the control thread alone (reload and scrape).
+class MetricSlots {
+  public:
+    [[nodiscard]] std::uint32_t route(const std::string& name); // slot 0 is "(none)": no route matched
+    [[nodiscard]] std::uint32_t refusal(const std::string& route, const std::string& limit);
+    [[nodiscard]] std::uint32_t upstream(const std::string& name);
+
+    [[nodiscard]] const std::vector<std::string>& routes() const noexcept { return routes_; }
+    [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& refusals() const noexcept {
+        return refusals_;
+    }
+    [[nodiscard]] const std::vector<std::string>& upstreams() const noexcept { return upstreams_; }
+
+  private:
+    std::vector<std::string> routes_{"(none)"};
+    std::vector<std::pair<std::string, std::string>> refusals_;
+    std::vector<std::string> upstreams_;
+    std::map<std::string, std::uint32_t> route_slots_{{"(none)", 0}};
+    std::map<std::pair<std::string, std::string>, std::uint32_t> refusal_slots_;
+    std::map<std::string, std::uint32_t> upstream_slots_;
+};
+
+// What a scrape shows beside the workers' counters.
+struct ProcessFigures {
+    std::string version;
+    std::uint64_t config_generation = 0;
+    std::uint64_t config_reloads = 0;
+    std::uint64_t config_reload_failures = 0;
+    double start_time_seconds = 0; // since the epoch
+    std::size_t workers = 0;
+    std::uint64_t access_log_written = 0;
+    std::uint64_t access_log_dropped = 0;
+    struct LimitFigures {
+        std::string name;
+        bool cap = false;
+        bool keyed = false;
+        std::uint64_t quota = 0;
+        std::uint64_t used = 0;       // of an unkeyed window or cap
+        std::uint64_t live_keys = 0;  // of a keyed one
+        std::uint64_t table_full = 0; // new keys refused for want of room
+    };
+    std::vector<LimitFigures> limits;
+};
+
+// The Prometheus text exposition (format 0.0.4) through prometheus-cpp's serializer. Names begin
+// with stint_; no client key is ever a label.
+[[nodiscard]] std::string exposition(
+    const WorkerCounters& sum, const MetricSlots& slots, const ProcessFigures& figures);
+
+} // namespace stint::observe

@@ -1,0 +1,54 @@
+// One route as a worker sees it: what it matches, what it charges, where it leads.
+#pragma once
+
+#include "base/time.hpp"
+#include "limits/limit.hpp"
+#include "routing/key_template.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace stint::routing {
+
+struct HostPattern {
+    enum class Kind : std::uint8_t { any, suffix, exact }; // from the least to the most specific
+    Kind kind = Kind::any;
+    std::string text; // lower case; for suffix without "*", e.g. ".example.org"
+};
+
+struct PathPattern {
+    enum class Kind : std::uint8_t { prefix, exact };
+    Kind kind = Kind::prefix;
+    std::string text = "/"; // a prefix matches on segment boundaries: /a matches /a and /a/b, not /ab
+};
+
+struct RouteMatch {
+    HostPattern host;
+    PathPattern path;
+    std::vector<std::string> methods; // empty = any
+};
+
+struct RouteLimit {
+    limits::LimitPtr limit;
+    std::uint64_t quota = 0;
+    KeyTemplate key;
+    std::uint32_t refusal_metric = 0; // slot in the workers' counters
+};
+
+struct RouteTimeouts {
+    Duration body_idle{};
+    Duration connect{};
+    Duration response{};
+};
+
+struct Route {
+    std::string name;
+    RouteMatch match;
+    std::uint32_t upstream = 0;     // index into Snapshot::upstreams
+    std::vector<RouteLimit> limits; // in rising order of limit->ordinal(), as admit() needs them
+    RouteTimeouts timeouts;
+    std::uint32_t metric = 0; // slot in the workers' counters
+};
+
+} // namespace stint::routing

@@ -1,0 +1,47 @@
+// Finds the most specific route of a request; its cost does not grow with the number of routes.
+#pragma once
+
+#include "routing/route.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stint::routing {
+
+struct MatchResult {
+    const Route* route = nullptr; // valid as long as the table
+    bool path_matched = false;    // no route, but some route has this host and path: 405, not 404
+};
+
+// Immutable once built; any number of threads may match at once.
+class RouteTable {
+  public:
+    RouteTable();
+    // Two routes that would match the same requests with the same right are the loader's to refuse;
+    // here the first of them wins.
+    explicit RouteTable(std::vector<Route> routes);
+    ~RouteTable();
+    RouteTable(RouteTable&&) noexcept;
+    RouteTable& operator=(RouteTable&&) noexcept;
+
+    // The most specific of all routes that match host, path and method: an exact host before the
+    // longest suffix before any; then an exact path before the longest prefix; then a route that
+    // names its methods before one that takes any. Names of methods are case-sensitive; HEAD is not
+    // GET. host: lower case, no port, no trailing dot. path: normalised, begins with "/" (or "*").
+    // Never allocates. O(labels of host + length of path).
+    [[nodiscard]] MatchResult match(
+        std::string_view host, std::string_view path, std::string_view method) const noexcept;
+
+    // The methods that some route takes for this host and path, for the Allow field, "GET, HEAD".
+    [[nodiscard]] std::string allowed_methods(std::string_view host, std::string_view path) const;
+
+    [[nodiscard]] const std::vector<Route>& routes() const noexcept;
+
+  private:
+    struct Index;
+    std::unique_ptr<const Index> index_;
+};
+
+} // namespace stint::routing

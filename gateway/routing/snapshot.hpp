@@ -1,0 +1,49 @@
+// Everything a request may need of the configuration, compiled once and immutable from then on.
+#pragma once
+
+#include "base/time.hpp"
+#include "routing/route_table.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace stint::routing {
+
+struct EndpointSpec {
+    std::string host; // an IP address, a host name, or a Unix socket's path
+    std::uint16_t port = 0;
+    bool is_unix = false;
+    std::string text; // as configured: names the endpoint in logs, metrics and pools
+};
+
+struct UpstreamSpec {
+    std::string name;
+    std::vector<EndpointSpec> endpoints; // at least one
+    std::string host;                    // what Host is set to; empty = the client's is kept
+    std::uint32_t metric = 0;            // slot in the workers' counters
+};
+
+// Time-outs that hold before a route is known.
+struct ConnectionTimeouts {
+    Duration head{};
+    Duration idle{};
+    Duration body_idle{};
+    Duration drain{};
+};
+
+struct Snapshot {
+    RouteTable routes;
+    std::vector<UpstreamSpec> upstreams;
+    ConnectionTimeouts timeouts;
+    std::size_t max_connections = 0;
+    std::size_t max_head = 0; // bytes
+    std::vector<std::string> log_fields; // request fields that the access log carries, lower case
+    std::uint64_t generation = 0;
+};
+
+using SnapshotPtr = std::shared_ptr<const Snapshot>;
+
+} // namespace stint::routing
