@@ -1,0 +1,132 @@
+#include "net/acceptor.hpp"
+
+#include "net/address.hpp"
+
+#include <utility>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace stint::net {
+namespace {
+
+ErrorCode last_error() { return {errno, boost::system::system_category()}; }
+
+void set_option(const Descriptor& socket, int level, int name) {
+    const int on = 1;
+    ::setsockopt(socket.get(), level, name, &on, sizeof on);
+}
+
+Result<Descriptor> bound_socket(const Endpoint& address, bool shared) {
+    Descriptor socket{
+        ::socket(address.data()->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+    if (socket.get() < 0)
+        return {boost::system::in_place_error, last_error()};
+    if (!is_unix(address)) {
+        set_option(socket, SOL_SOCKET, SO_REUSEADDR);
+        set_option(socket, IPPROTO_TCP, TCP_NODELAY);
+        if (shared)
+            set_option(socket, SOL_SOCKET, SO_REUSEPORT);
+        if (address.data()->sa_family == AF_INET6)
+            set_option(socket, IPPROTO_IPV6, IPV6_V6ONLY);
+    }
+    if (::bind(socket.get(), address.data(), static_cast<socklen_t>(address.size())) != 0)
+        return {boost::system::in_place_error, last_error()};
+    return socket;
+}
+
+Result<Endpoint> local_address(const Descriptor& socket) {
+    Endpoint address;
+    auto size = static_cast<socklen_t>(address.capacity());
+    if (::getsockname(socket.get(), address.data(), &size) != 0)
+        return {boost::system::in_place_error, last_error()};
+    address.resize(size);
+    return address;
+}
+
+Result<Descriptor> listening_socket(const Endpoint& address, bool shared) {
+    Result<Descriptor> socket = bound_socket(address, shared);
+    if (socket && ::listen(socket->get(), SOMAXCONN) != 0)
+        return {boost::system::in_place_error, last_error()};
+    return socket;
+}
+
+Result<ListeningSockets> open_tcp(const Endpoint& address, std::size_t count) {
+    ListeningSockets opened{address, {}};
+    {
+        // Alone first. A bound socket that does not listen yet does not refuse a second one with
+        // SO_REUSEADDR, hence listen().
+        const Result<Descriptor> alone = listening_socket(address, false);
+        if (!alone)
+            return {boost::system::in_place_error, alone.error()};
+        const Result<Endpoint> actual = local_address(*alone);
+        if (!actual)
+            return {boost::system::in_place_error, actual.error()};
+        opened.address = *actual;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        Result<Descriptor> socket = listening_socket(opened.address, true);
+        if (!socket)
+            return {boost::system::in_place_error, socket.error()};
+        opened.sockets.push_back(std::move(*socket));
+    }
+    return opened;
+}
+
+// A socket file whose process is gone refuses connections; only such a one may be removed.
+bool remove_if_stale(const Endpoint& address) {
+    const auto* local = reinterpret_cast<const sockaddr_un*>(address.data());
+    struct stat file {};
+    if (::lstat(local->sun_path, &file) != 0 || !S_ISSOCK(file.st_mode))
+        return false;
+    const Descriptor probe{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    const int connected =
+        ::connect(probe.get(), address.data(), static_cast<socklen_t>(address.size()));
+    return connected != 0 && errno == ECONNREFUSED && ::unlink(local->sun_path) == 0;
+}
+
+Result<ListeningSockets> open_unix(const Endpoint& address, std::size_t count) {
+    Result<Descriptor> socket = listening_socket(address, false);
+    if (!socket && socket.error() == boost::system::errc::address_in_use &&
+        remove_if_stale(address))
+        socket = listening_socket(address, false);
+    if (!socket)
+        return {boost::system::in_place_error, socket.error()};
+    ListeningSockets opened{address, {}};
+    for (std::size_t i = 1; i < count; ++i) {
+        Descriptor copy{::fcntl(socket->get(), F_DUPFD_CLOEXEC, 0)};
+        if (copy.get() < 0)
+            return {boost::system::in_place_error, last_error()};
+        opened.sockets.push_back(std::move(copy));
+    }
+    opened.sockets.push_back(std::move(*socket));
+    return opened;
+}
+
+} // namespace
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+    if (this != &other) {
+        reset();
+        fd_ = other.release();
+    }
+    return *this;
+}
+
+int Descriptor::release() noexcept { return std::exchange(fd_, -1); }
+
+void Descriptor::reset() noexcept {
+    if (fd_ >= 0)
+        ::close(std::exchange(fd_, -1));
+}
+
+Result<ListeningSockets> open_listeners(const Endpoint& address, std::size_t count) {
+    return is_unix(address) ? open_unix(address, count) : open_tcp(address, count);
+}
+
+} // namespace stint::net

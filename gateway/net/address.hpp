@@ -1,0 +1,48 @@
+// Socket addresses: from text, to text, and as the bytes that a limiter key is made of.
+#pragma once
+
+#include "base/error.hpp"
+#include "net/types.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace stint::net {
+
+// An IPv4 or IPv6 address in text (no brackets, no name) and a port.
+[[nodiscard]] Result<Endpoint> ip_endpoint(const std::string& address, std::uint16_t port);
+
+// A Unix socket's path; too long a path is an error.
+[[nodiscard]] Result<Endpoint> unix_endpoint(const std::string& path);
+
+// "127.0.0.1:80", "[::1]:80" or "unix:/path".
+[[nodiscard]] std::string to_text(const Endpoint& endpoint);
+
+[[nodiscard]] bool is_unix(const Endpoint& endpoint) noexcept;
+
+// Whether only this machine can reach it: 127.0.0.0/8, ::1, or a Unix socket.
+[[nodiscard]] bool is_loopback(const Endpoint& endpoint) noexcept;
+
+// A peer's address without its port, small enough to keep in every connection. An IPv4-mapped IPv6
+// address is its IPv4 address. Empty for a Unix socket.
+class PeerAddress {
+  public:
+    PeerAddress() = default;
+    explicit PeerAddress(const Endpoint& peer) noexcept;
+
+    // 4 or 16 bytes in network order, or none.
+    [[nodiscard]] std::string_view bytes() const noexcept { return {bytes_.data(), size_}; }
+    // "192.0.2.1", "2001:db8::1" or "".
+    [[nodiscard]] std::string_view text() const noexcept { return {text_.data(), text_size_}; }
+
+  private:
+    std::array<char, 16> bytes_{};
+    std::array<char, 46> text_{};
+    std::uint8_t size_ = 0;
+    std::uint8_t text_size_ = 0;
+};
+
+} // namespace stint::net

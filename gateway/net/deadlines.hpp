@@ -1,0 +1,60 @@
+// Time-outs for thousands of connections with one timer a worker: a list for each distinct length,
+// which sorts itself because equal lengths expire in the order in which they were armed.
+#pragma once
+
+#include "base/time.hpp"
+
+#include <boost/intrusive/list.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace stint::net {
+
+// Derive from it, or hold one of a derived kind. Destroying or disarming it takes it off its list.
+class Deadline
+    : public boost::intrusive::list_base_hook<
+          boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+  public:
+    Deadline() = default;
+    Deadline(const Deadline&) = delete;
+    Deadline& operator=(const Deadline&) = delete;
+
+    void disarm() noexcept { unlink(); }
+    [[nodiscard]] bool armed() const noexcept { return is_linked(); }
+
+  protected:
+    ~Deadline() = default;
+
+  private:
+    friend class Deadlines;
+    // Called once, disarmed already, from Deadlines::expire(). May arm it again.
+    virtual void on_deadline() noexcept = 0;
+
+    SteadyTime at_{};
+};
+
+// One per worker, not thread-safe. Pure: whoever owns it calls expire() at least every 50 ms while
+// anything is armed, so a deadline is noticed at most that much late and never early.
+class Deadlines {
+  public:
+    // Arms (again) for now + length. O(distinct lengths), no allocation for a length seen before.
+    void arm(Deadline& deadline, Duration length, SteadyTime now);
+
+    // Calls on_deadline() of everything that is due.
+    void expire(SteadyTime now);
+
+    [[nodiscard]] bool empty() const noexcept;
+
+  private:
+    using List =
+        boost::intrusive::list<Deadline, boost::intrusive::constant_time_size<false>>;
+    struct Lane {
+        Duration length;
+        std::unique_ptr<List> list; // at a stable address: lanes_ may grow
+    };
+
+    std::vector<Lane> lanes_;
+};
+
+} // namespace stint::net

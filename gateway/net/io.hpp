@@ -1,0 +1,127 @@
+// Reading and writing: the only file that names completion tokens. What can be done at once is done
+// without a trip through the event loop (Asio 1.26 has no immediate executor).
+#pragma once
+
+#include "base/error.hpp"
+#include "net/types.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/write.hpp>
+
+#include <cerrno>
+#include <cstddef>
+#include <exception>
+#include <span>
+#include <string_view>
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+namespace stint::net {
+
+inline constexpr auto as_result = asio::as_tuple(asio::deferred);
+
+// Up to this many pieces in one gather write; callers never have more.
+inline constexpr std::size_t max_pieces = 6;
+
+// Pieces of one message, sent in one system call where the socket's buffer has room.
+class Gather {
+  public:
+    void add(std::string_view piece) noexcept {
+        if (!piece.empty())
+            pieces_[count_++] = {const_cast<char*>(piece.data()), piece.size()};
+    }
+
+    [[nodiscard]] std::size_t bytes() const noexcept {
+        std::size_t total = 0;
+        for (const iovec& piece : pieces())
+            total += piece.iov_len;
+        return total;
+    }
+    [[nodiscard]] bool empty() const noexcept { return first_ == count_; }
+    [[nodiscard]] std::span<iovec> pieces() noexcept {
+        return {pieces_ + first_, count_ - first_};
+    }
+    [[nodiscard]] std::span<const iovec> pieces() const noexcept {
+        return {pieces_ + first_, count_ - first_};
+    }
+
+    void consume(std::size_t sent) noexcept {
+        while (sent > 0) {
+            iovec& piece = pieces_[first_];
+            if (sent < piece.iov_len) {
+                piece.iov_base = static_cast<char*>(piece.iov_base) + sent;
+                piece.iov_len -= sent;
+                return;
+            }
+            sent -= piece.iov_len;
+            ++first_;
+        }
+    }
+
+  private:
+    iovec pieces_[max_pieces];
+    std::size_t first_ = 0;
+    std::size_t count_ = 0;
+};
+
+// Sends what the socket's buffer takes now and consumes it from `gather`. Never waits; an error
+// other than "would block" is returned.
+inline ErrorCode write_now(Socket& socket, Gather& gather) noexcept {
+    while (!gather.empty()) {
+        msghdr message{};
+        message.msg_iov = gather.pieces().data();
+        message.msg_iovlen = gather.pieces().size();
+        const ssize_t sent = ::sendmsg(socket.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent >= 0)
+            gather.consume(static_cast<std::size_t>(sent));
+        else if (errno == EAGAIN || errno == EWOULDBLOCK)
+            return {};
+        else if (errno != EINTR)
+            return {errno, boost::system::system_category()};
+    }
+    return {};
+}
+
+// Waits until the socket takes more.
+inline auto wait_writable(Socket& socket) {
+    return socket.async_wait(Socket::wait_write, as_result);
+}
+
+// Reads what is there, at least one byte; error at the end of the stream.
+inline auto read_some(Socket& socket, std::span<char> into) {
+    return socket.async_read_some(asio::buffer(into.data(), into.size()), as_result);
+}
+
+// What a socket that should be silent has to say.
+enum class Silence { silent, closed, bytes_waiting };
+
+inline Silence probe(Socket& socket) noexcept {
+    char byte;
+    const ssize_t got = ::recv(socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (got > 0)
+        return Silence::bytes_waiting;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+        return Silence::silent;
+    return Silence::closed;
+}
+
+inline void close(Socket& socket) noexcept {
+    ErrorCode ignored;
+    socket.close(ignored);
+}
+
+// Starts a coroutine that belongs to the loop. It must handle its own failures: what still escapes
+// is a programming error and ends the process.
+template <class T>
+void spawn(const Executor& executor, Task<T> task) {
+    asio::co_spawn(executor, std::move(task), [](std::exception_ptr error) {
+        if (error)
+            std::terminate();
+    });
+}
+
+} // namespace stint::net
