@@ -1,0 +1,33 @@
+// Wakes a thread that waits in poll(): for it and for another descriptor at once.
+#pragma once
+
+#include <cerrno>
+#include <sys/eventfd.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace stint::observe {
+
+// An eventfd. Threads: any may ring(), any number of times for one waking.
+class Doorbell {
+  public:
+    Doorbell() : descriptor_{::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)} {
+        if (descriptor_ < 0)
+            throw std::system_error{errno, std::generic_category(), "eventfd"};
+    }
+    ~Doorbell() { ::close(descriptor_); }
+    Doorbell(const Doorbell&) = delete;
+    Doorbell& operator=(const Doorbell&) = delete;
+
+    void ring() const noexcept { (void)::eventfd_write(descriptor_, 1); }
+    void silence() const noexcept {
+        eventfd_t rings = 0;
+        (void)::eventfd_read(descriptor_, &rings);
+    }
+    [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+
+  private:
+    int descriptor_;
+};
+
+} // namespace stint::observe

@@ -1,0 +1,247 @@
+#include "observe/metrics.hpp"
+#include "observe/process.hpp"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <string_view>
+
+namespace stint::observe {
+
+namespace {
+
+using Labels = std::vector<prometheus::ClientMetric::Label>;
+using Type = prometheus::MetricType;
+
+// Collects the families of one scrape. A double holds counts exactly up to 2^53.
+class Page {
+  public:
+    class Family {
+      public:
+        explicit Family(prometheus::MetricFamily& family) : family_{family} {}
+
+        void add(Labels labels, double value) {
+            prometheus::ClientMetric metric;
+            metric.label = std::move(labels);
+            (family_.type == Type::Counter ? metric.counter.value : metric.gauge.value) = value;
+            family_.metric.push_back(std::move(metric));
+        }
+        void add(Labels labels, std::uint64_t value) {
+            add(std::move(labels), static_cast<double>(value));
+        }
+        void add(Labels labels, const Histogram& histogram);
+
+      private:
+        prometheus::MetricFamily& family_;
+    };
+
+    // The returned Family is good until the next call.
+    Family family(std::string name, Type type, std::string help) {
+        return Family{families_.emplace_back(
+            prometheus::MetricFamily{std::move(name), std::move(help), type, {}})};
+    }
+    Family counter(std::string name, std::string help) {
+        return family(std::move(name), Type::Counter, std::move(help));
+    }
+    Family gauge(std::string name, std::string help) {
+        return family(std::move(name), Type::Gauge, std::move(help));
+    }
+
+    [[nodiscard]] std::string text() const {
+        return prometheus::TextSerializer{}.Serialize(families_);
+    }
+
+  private:
+    std::vector<prometheus::MetricFamily> families_;
+};
+
+void Page::Family::add(Labels labels, const Histogram& histogram) {
+    prometheus::ClientMetric metric;
+    metric.label = std::move(labels);
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i < latency_bounds.size(); ++i) {
+        count += histogram.buckets[i];
+        metric.histogram.bucket.push_back({count, latency_bounds[i]});
+    }
+    metric.histogram.sample_count = count + histogram.buckets.back(); // the bucket "+Inf" too
+    metric.histogram.sample_sum = histogram.sum_seconds;
+    family_.metric.push_back(std::move(metric));
+}
+
+// One family with a sample for each slot; a slot that no worker has fitted yet shows zero.
+template <class Counters, class Member>
+void add_each(
+    Page::Family family,
+    const std::string& label,
+    const std::vector<std::string>& names,
+    const std::vector<Counters>& counters,
+    Member member) {
+    static const Counters none{};
+    for (std::size_t i = 0; i < names.size(); ++i)
+        family.add({{label, names[i]}}, (i < counters.size() ? counters[i] : none).*member);
+}
+
+std::string status_class(std::size_t first_digit) {
+    return first_digit == 0 ? "none" : std::to_string(first_digit) + "xx";
+}
+
+void add_requests(Page::Family family, const std::string& route, const RouteCounters& counters) {
+    for (std::size_t outcome = 0; outcome < counters.requests.size(); ++outcome)
+        for (std::size_t digit = 0; digit < counters.requests[outcome].size(); ++digit)
+            if (const std::uint64_t count = counters.requests[outcome][digit]; count > 0)
+                family.add(
+                    {{"route", route},
+                     {"decision", std::string{to_text(static_cast<Outcome>(outcome))}},
+                     {"status", status_class(digit)}},
+                    count);
+}
+
+void add_routes(Page& page, const WorkerCounters& sum, const MetricSlots& slots) {
+    const auto& names = slots.routes();
+    auto requests = page.counter(
+        "stint_requests_total",
+        "Requests that ended, by route, by what became of them and by the class of the status "
+        "sent (none: no answer was sent).");
+    for (std::size_t i = 0; i < std::min(names.size(), sum.routes.size()); ++i)
+        add_requests(requests, names[i], sum.routes[i]);
+    auto refusals = page.counter(
+        "stint_refusals_total", "Requests answered 429, by route and by the limit that refused.");
+    for (std::size_t i = 0; i < slots.refusals().size(); ++i)
+        refusals.add(
+            {{"route", slots.refusals()[i].first}, {"limit", slots.refusals()[i].second}},
+            i < sum.refusals.size() ? sum.refusals[i] : 0);
+    const auto each = [&](Page::Family family, auto member) {
+        add_each(family, "route", names, sum.routes, member);
+    };
+    each(
+        page.gauge(
+            "stint_requests_in_flight", "Requests whose answer has not been relayed to its end."),
+        &RouteCounters::in_flight);
+    each(
+        page.counter("stint_request_body_bytes_total", "Body bytes received from clients."),
+        &RouteCounters::bytes_in);
+    each(
+        page.counter("stint_response_bytes_total", "Bytes sent to clients, heads and bodies."),
+        &RouteCounters::bytes_out);
+}
+
+void add_upstreams(Page& page, const WorkerCounters& sum, const MetricSlots& slots) {
+    const auto each = [&](Page::Family family, auto member) {
+        add_each(family, "upstream", slots.upstreams(), sum.upstreams, member);
+    };
+    each(
+        page.family(
+            "stint_upstream_latency_seconds", Type::Histogram,
+            "Time from having a connection to the upstream to the head of its response."),
+        &UpstreamCounters::latency);
+    each(
+        page.counter("stint_upstream_connects_total", "Connections opened to the upstream."),
+        &UpstreamCounters::connects);
+    each(
+        page.counter(
+            "stint_upstream_connect_failures_total",
+            "Connections to the upstream that could not be opened."),
+        &UpstreamCounters::connect_failures);
+    each(
+        page.counter("stint_upstream_reused_total", "Requests sent on a pooled connection."),
+        &UpstreamCounters::reused);
+    each(
+        page.counter(
+            "stint_upstream_retries_total",
+            "Requests sent once more because a pooled connection had died."),
+        &UpstreamCounters::retries);
+    each(
+        page.gauge("stint_upstream_idle_connections", "Pooled connections waiting for a request."),
+        &UpstreamCounters::idle);
+}
+
+void add_connections(Page& page, const WorkerCounters& sum) {
+    page.gauge("stint_connections_open", "Open client connections.").add({}, sum.connections_open);
+    page.counter("stint_connections_accepted_total", "Client connections accepted.")
+        .add({}, sum.connections_accepted);
+    page.counter(
+            "stint_connections_rejected_total",
+            "Client connections closed at once because max_connections was reached.")
+        .add({}, sum.connections_rejected);
+    page.counter(
+            "stint_accept_errors_total",
+            "Failures to accept a connection (out of file descriptors, for example).")
+        .add({}, sum.accept_errors);
+}
+
+void add_limits(Page& page, const ProcessFigures& figures) {
+    const auto each = [&](Page::Family family, auto wanted, auto member) {
+        for (const ProcessFigures::LimitFigures& limit : figures.limits)
+            if (wanted(limit))
+                family.add({{"limit", limit.name}}, limit.*member);
+    };
+    using Limit = ProcessFigures::LimitFigures;
+    const auto any = [](const Limit&) { return true; };
+    const auto keyed = [](const Limit& limit) { return limit.keyed; };
+    const auto unkeyed = [](const Limit& limit) { return !limit.keyed; };
+    each(
+        page.gauge(
+            "stint_limit_quota", "Requests a window admits, or at once for a cap (for each key)."),
+        any, &Limit::quota);
+    each(
+        page.gauge(
+            "stint_limit_used",
+            "Requests admitted in the current window, or in flight for a cap (without a key)."),
+        unkeyed, &Limit::used);
+    each(
+        page.gauge("stint_limit_live_keys", "Keys with a window open or a request in flight."),
+        keyed, &Limit::live_keys);
+    each(
+        page.counter(
+            "stint_limit_table_full_total",
+            "Requests refused because the limit's table had no room for another key."),
+        keyed, &Limit::table_full);
+}
+
+void add_configuration(Page& page, const ProcessFigures& figures) {
+    auto lines = page.counter(
+        "stint_access_log_lines_total",
+        "Lines of the access log, written or dropped because the target did not take them.");
+    lines.add({{"result", "written"}}, figures.access_log_written);
+    lines.add({{"result", "dropped"}}, figures.access_log_dropped);
+    page.gauge("stint_config_generation", "Number of the configuration in force; 1 at the start.")
+        .add({}, figures.config_generation);
+    auto reloads = page.counter("stint_config_reloads_total", "Attempts to reload, by result.");
+    reloads.add({{"result", "ok"}}, figures.config_reloads);
+    reloads.add({{"result", "failed"}}, figures.config_reload_failures);
+}
+
+void add_process(Page& page, const ProcessFigures& figures) {
+    page.gauge("stint_build_info", "Always 1; the labels say what is running.")
+        .add({{"version", figures.version}, {"compiler", "gcc " __VERSION__}}, 1.0);
+    page.gauge("stint_workers", "Worker threads.")
+        .add({}, static_cast<std::uint64_t>(figures.workers));
+    page.gauge("process_start_time_seconds", "Start of the process since the Unix epoch.")
+        .add({}, figures.start_time_seconds);
+    const ProcessUsage usage = read_process_usage();
+    page.counter("process_cpu_seconds_total", "User and system CPU time spent.")
+        .add({}, usage.cpu_seconds);
+    const auto gauge = [&page](const char* name, const char* help, const auto& value) {
+        if (value)
+            page.gauge(name, help).add({}, *value);
+    };
+    gauge("process_resident_memory_bytes", "Resident memory.", usage.resident_bytes);
+    gauge("process_open_fds", "Open file descriptors.", usage.open_files);
+    gauge("process_max_fds", "Soft limit on open file descriptors.", usage.open_files_limit);
+}
+
+} // namespace
+
+std::string
+exposition(const WorkerCounters& sum, const MetricSlots& slots, const ProcessFigures& figures) {
+    Page page;
+    add_routes(page, sum, slots);
+    add_upstreams(page, sum, slots);
+    add_connections(page, sum);
+    add_limits(page, figures);
+    add_configuration(page, figures);
+    add_process(page, figures);
+    return page.text();
+}
+
+} // namespace stint::observe

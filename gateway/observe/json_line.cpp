@@ -1,0 +1,259 @@
+#include "observe/json_line.hpp"
+
+#include "observe/access_log.hpp"
+
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+
+namespace stint::observe {
+
+namespace {
+
+constexpr std::string_view replacement = "\xEF\xBF\xBD"; // U+FFFD
+
+constexpr bool is_plain(char c) noexcept {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
+}
+
+constexpr std::uint64_t repeat(unsigned char byte) noexcept {
+    return 0x0101010101010101U * byte;
+}
+
+// Nonzero if a byte of `word` is zero (Hacker's Delight, section 6-1).
+constexpr std::uint64_t zero_byte(std::uint64_t word) noexcept {
+    return (word - repeat(0x01)) & ~word & repeat(0x80);
+}
+
+constexpr bool all_plain(std::uint64_t word) noexcept {
+    const std::uint64_t control = (word - repeat(0x20)) & ~word & repeat(0x80);
+    const std::uint64_t special = zero_byte(word ^ repeat('"')) | zero_byte(word ^ repeat('\\')) |
+                                  zero_byte(word ^ repeat(0x7f));
+    return (control | special | (word & repeat(0x80))) == 0;
+}
+
+// How many bytes at the start of `text` go into a JSON string as they are.
+std::size_t plain_prefix(std::string_view text) noexcept {
+    std::size_t size = 0;
+    for (std::uint64_t word = 0; size + sizeof word <= text.size(); size += sizeof word) {
+        std::memcpy(&word, text.data() + size, sizeof word);
+        if (!all_plain(word))
+            break;
+    }
+    while (size < text.size() && is_plain(text[size]))
+        ++size;
+    return size;
+}
+
+struct Sequence {
+    std::size_t size; // bytes, at least 1
+    bool valid;
+};
+
+// The UTF-8 sequence at the start of `text`, or the maximal part of an ill-formed one (Unicode 15,
+// table 3-7).
+Sequence utf8_sequence(std::string_view text) noexcept {
+    const auto lead = static_cast<unsigned char>(text.front());
+    const std::size_t size = lead < 0xc2   ? 0
+                             : lead < 0xe0 ? 2
+                             : lead < 0xf0 ? 3
+                             : lead < 0xf5 ? 4
+                                           : 0;
+    if (size == 0)
+        return {1, false};
+    unsigned low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+    unsigned high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+    for (std::size_t at = 1; at < size; ++at) {
+        const unsigned byte = at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
+        if (byte < low || byte > high)
+            return {at, false};
+        low = 0x80;
+        high = 0xbf;
+    }
+    return {size, true};
+}
+
+void append_escape(std::string& out, char c) {
+    switch (c) {
+    case '"':
+        out += "\\\"";
+        return;
+    case '\\':
+        out += "\\\\";
+        return;
+    case '\n':
+        out += "\\n";
+        return;
+    case '\r':
+        out += "\\r";
+        return;
+    case '\t':
+        out += "\\t";
+        return;
+    default:
+        break;
+    }
+    constexpr std::string_view digits = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(c);
+    out += "\\u00";
+    out += digits[byte >> 4U];
+    out += digits[byte & 0x0fU];
+}
+
+void append_integer(std::string& out, std::uint64_t value) {
+    std::array<char, 20> digits{};
+    const auto end = std::to_chars(digits.begin(), digits.end(), value).ptr;
+    out.append(digits.begin(), end);
+}
+
+// `width` digits, with leading zeros.
+char* put_digits(char* out, unsigned value, int width) noexcept {
+    for (int at = width - 1; at >= 0; --at, value /= 10)
+        out[at] = static_cast<char>('0' + value % 10);
+    return out + width;
+}
+
+// "2024-05-01T08:09:10."
+using SecondText = std::array<char, 20>;
+
+SecondText second_text(std::chrono::sys_seconds second) noexcept {
+    const auto day = std::chrono::floor<std::chrono::days>(second);
+    const std::chrono::year_month_day date{day};
+    const std::chrono::hh_mm_ss clock{second - day};
+    SecondText text{};
+    char* out = put_digits(text.data(), static_cast<unsigned>(int{date.year()}), 4);
+    *out++ = '-';
+    out = put_digits(out, unsigned{date.month()}, 2);
+    *out++ = '-';
+    out = put_digits(out, unsigned{date.day()}, 2);
+    *out++ = 'T';
+    out = put_digits(out, static_cast<unsigned>(clock.hours().count()), 2);
+    *out++ = ':';
+    out = put_digits(out, static_cast<unsigned>(clock.minutes().count()), 2);
+    *out++ = ':';
+    out = put_digits(out, static_cast<unsigned>(clock.seconds().count()), 2);
+    *out = '.';
+    return text;
+}
+
+// The members' helpers take the key with its punctuation: one append writes it all.
+void append_text(std::string& out, std::string_view key, std::string_view text) {
+    if (text.empty())
+        return;
+    out += key;
+    append_json_string(out, text);
+}
+
+void append_count(std::string& out, std::string_view key, std::uint64_t value) {
+    out += key;
+    append_integer(out, value);
+}
+
+// Milliseconds with three decimals.
+void append_ms(std::string& out, std::string_view key, Duration duration) {
+    using std::chrono::microseconds;
+    const auto whole = std::chrono::duration_cast<microseconds>(duration).count();
+    const std::uint64_t us = whole < 0 ? 0 : static_cast<std::uint64_t>(whole);
+    std::array<char, 4> fraction{'.'};
+    put_digits(fraction.data() + 1, static_cast<unsigned>(us % 1000), 3);
+    append_count(out, key, us / 1000);
+    out.append(fraction.data(), fraction.size());
+}
+
+void append_fields(std::string& out, std::span<const LoggedField> fields) {
+    std::string_view opening = ",\"fields\":{";
+    for (const LoggedField& field : fields) {
+        if (field.value.empty())
+            continue;
+        out += opening;
+        append_json_string(out, field.name);
+        out += ':';
+        append_json_string(out, field.value);
+        opening = ",";
+    }
+    if (opening == ",")
+        out += '}';
+}
+
+} // namespace
+
+void append_json_string(std::string& out, std::string_view text) {
+    out += '"';
+    while (!text.empty()) {
+        const std::size_t plain = plain_prefix(text);
+        out += text.substr(0, plain);
+        text.remove_prefix(plain);
+        if (text.empty())
+            break;
+        if (static_cast<unsigned char>(text.front()) < 0x80) {
+            append_escape(out, text.front());
+            text.remove_prefix(1);
+            continue;
+        }
+        const Sequence sequence = utf8_sequence(text);
+        out += sequence.valid ? text.substr(0, sequence.size) : replacement;
+        text.remove_prefix(sequence.size);
+    }
+    out += '"';
+}
+
+void append_rfc3339(std::string& out, WallTime time) {
+    // A worker writes many lines in one second: the calendar is worked out once for them.
+    thread_local std::chrono::sys_seconds cached_second{};
+    thread_local SecondText cached = second_text(cached_second);
+    const auto second = std::chrono::floor<std::chrono::seconds>(time);
+    if (second != cached_second) {
+        cached = second_text(second);
+        cached_second = second;
+    }
+    const auto ms = std::chrono::floor<std::chrono::milliseconds>(time - second).count();
+    std::array<char, 4> fraction{'0', '0', '0', 'Z'};
+    put_digits(fraction.data(), static_cast<unsigned>(ms), 3);
+    out.append(cached.data(), cached.size()).append(fraction.data(), fraction.size());
+}
+
+std::string_view to_text(Outcome outcome) noexcept {
+    switch (outcome) {
+    case Outcome::forwarded:
+        return "forwarded";
+    case Outcome::refused:
+        return "refused";
+    case Outcome::rejected:
+        return "rejected";
+    case Outcome::no_route:
+        return "no_route";
+    case Outcome::upstream_failed:
+        return "upstream_failed";
+    case Outcome::client_gone:
+        return "client_gone";
+    }
+    return "unknown";
+}
+
+void format(std::string& out, const AccessRecord& record) {
+    out += "{\"time\":\"";
+    append_rfc3339(out, record.time);
+    out += '"';
+    append_text(out, ",\"request_id\":", record.request_id);
+    append_text(out, ",\"client\":", record.client);
+    append_text(out, ",\"host\":", record.host);
+    append_text(out, ",\"route\":", record.route);
+    append_text(out, ",\"method\":", record.method);
+    append_text(out, ",\"path\":", record.path);
+    if (record.status > 0)
+        append_count(out, ",\"status\":", static_cast<std::uint64_t>(record.status));
+    append_text(out, ",\"decision\":", to_text(record.outcome));
+    append_text(out, ",\"limit\":", record.limit);
+    append_count(out, ",\"bytes_in\":", record.bytes_in);
+    append_count(out, ",\"bytes_out\":", record.bytes_out);
+    append_ms(out, ",\"duration_ms\":", record.duration);
+    append_text(out, ",\"upstream\":", record.upstream);
+    if (record.upstream_time > Duration::zero())
+        append_ms(out, ",\"upstream_ms\":", record.upstream_time);
+    append_fields(out, record.fields);
+    out += "}\n";
+}
+
+} // namespace stint::observe

@@ -1,0 +1,136 @@
+#include "observe/log_file.hpp"
+
+#include <cerrno>
+#include <climits>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace stint::observe {
+
+namespace {
+
+ErrorCode last_error() noexcept {
+    return {errno, boost::system::system_category()};
+}
+
+bool is_stream(int descriptor, const struct stat& status) noexcept {
+    return S_ISFIFO(status.st_mode) || ::isatty(descriptor) == 1;
+}
+
+// A run that was killed, or that met a full disk, may have left half a line behind.
+bool ends_mid_line(const std::string& path, off_t size) noexcept {
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return false; // write-only for us: nothing can be known
+    char last = '\n';
+    const bool known = ::pread(descriptor, &last, 1, size - 1) == 1;
+    ::close(descriptor);
+    return known && last != '\n';
+}
+
+// The whole lines that fit into `most` bytes; a part of the first where not even that one fits.
+std::string_view whole_lines(std::string_view lines, std::size_t most) noexcept {
+    if (lines.size() <= most)
+        return lines;
+    const std::size_t end = lines.substr(0, most).rfind('\n');
+    return lines.substr(0, end == std::string_view::npos ? most : end + 1);
+}
+
+bool is_writable(int descriptor) noexcept {
+    pollfd poll_set{descriptor, POLLOUT, 0};
+    return ::poll(&poll_set, 1, 0) > 0;
+}
+
+} // namespace
+
+Result<LogFile> LogFile::open(const AccessLog::Target& target) {
+    switch (target.kind) {
+    case AccessLog::Target::Kind::standard_output:
+        return open_standard_output();
+    case AccessLog::Target::Kind::file:
+        return open_file(target.path);
+    case AccessLog::Target::Kind::off:
+        break;
+    }
+    return ErrorCode{EINVAL, boost::system::system_category()};
+}
+
+Result<LogFile> LogFile::open_standard_output() {
+    struct stat status {};
+    if (::fstat(STDOUT_FILENO, &status) != 0)
+        return last_error();
+    if (is_stream(STDOUT_FILENO, status)) {
+        // O_NONBLOCK belongs to the open file description, which other processes share (a shell's
+        // terminal): Linux gives another description of the same pipe or terminal through /proc.
+        const int own = ::open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        if (own >= 0)
+            return LogFile{own, Manner::nonblocking, false};
+    }
+    const int copy = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (copy < 0)
+        return last_error();
+    const Manner manner = S_ISSOCK(status.st_mode)  ? Manner::socket
+                          : is_stream(copy, status) ? Manner::polled
+                                                    : Manner::plain;
+    return LogFile{copy, manner, false};
+}
+
+Result<LogFile> LogFile::open_file(const std::string& path) {
+    constexpr mode_t owner_and_group = 0640;
+    const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    const int descriptor = ::open(path.c_str(), flags, owner_and_group);
+    if (descriptor < 0)
+        return last_error();
+    LogFile file{descriptor, Manner::plain, false};
+    struct stat status {};
+    if (::fstat(descriptor, &status) != 0)
+        return last_error();
+    if (is_stream(descriptor, status))
+        file.manner_ = Manner::nonblocking;
+    else if (S_ISREG(status.st_mode) && status.st_size > 0)
+        file.mid_line_ = ends_mid_line(path, status.st_size);
+    return file;
+}
+
+LogFile::LogFile(LogFile&& other) noexcept
+    : descriptor_{std::exchange(other.descriptor_, -1)}, manner_{other.manner_},
+      mid_line_{other.mid_line_} {}
+
+LogFile& LogFile::operator=(LogFile&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    std::swap(manner_, other.manner_);
+    std::swap(mid_line_, other.mid_line_);
+    return *this;
+}
+
+LogFile::~LogFile() {
+    if (descriptor_ >= 0)
+        ::close(descriptor_);
+}
+
+LogFile::Written LogFile::write_some(std::string_view lines) noexcept {
+    if (manner_ == Manner::nonblocking || manner_ == Manner::polled)
+        lines = whole_lines(lines, PIPE_BUF);
+    // A pipe that polls as writable has room for PIPE_BUF bytes (Linux, pipe(7)).
+    if (manner_ == Manner::polled && !is_writable(descriptor_))
+        return {0, EAGAIN};
+    ssize_t written = -1;
+    do {
+        written = manner_ == Manner::socket
+                      ? ::send(descriptor_, lines.data(), lines.size(), MSG_DONTWAIT)
+                      : ::write(descriptor_, lines.data(), lines.size());
+    } while (written < 0 && errno == EINTR);
+    if (written < 0)
+        return {0, errno == EWOULDBLOCK ? EAGAIN : errno};
+    if (written == 0) // no device does this for good; it must not become a busy loop
+        return {0, EIO};
+    const auto bytes = static_cast<std::size_t>(written);
+    mid_line_ = lines[bytes - 1] != '\n';
+    return {bytes, 0};
+}
+
+} // namespace stint::observe

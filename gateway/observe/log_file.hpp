@@ -1,0 +1,57 @@
+// Where the access log's lines go: a descriptor that is written to without ever waiting for a
+// reader.
+#pragma once
+
+#include "base/error.hpp"
+#include "observe/access_log.hpp"
+
+#include <cstddef>
+#include <string_view>
+
+namespace stint::observe {
+
+// Owned by one thread, in which SIGPIPE must be blocked or ignored.
+class LogFile {
+  public:
+    // Creates a file that is missing. A FIFO without a reader is an error (ENXIO), as is
+    // Target::Kind::off (EINVAL).
+    [[nodiscard]] static Result<LogFile> open(const AccessLog::Target& target);
+
+    LogFile(LogFile&& other) noexcept;
+    LogFile& operator=(LogFile&& other) noexcept;
+    LogFile(const LogFile&) = delete;
+    LogFile& operator=(const LogFile&) = delete;
+    ~LogFile();
+
+    struct Written {
+        std::size_t bytes = 0;
+        int error = 0; // errno where no byte was written; EAGAIN: wait until writable() is
+    };
+    // Writes a first part of `lines` (not empty). On a pipe, lines of up to PIPE_BUF bytes stay
+    // whole whoever else writes there (POSIX write()).
+    [[nodiscard]] Written write_some(std::string_view lines) noexcept;
+
+    // Whether the last byte written, or found in the file, was not the end of a line.
+    [[nodiscard]] bool mid_line() const noexcept { return mid_line_; }
+
+    // To poll for POLLOUT after EAGAIN.
+    [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+
+  private:
+    enum class Manner : std::uint8_t {
+        plain,       // regular files and devices: a write waits for the disk at most
+        nonblocking, // pipes and terminals, through an open file description of our own
+        polled,      // the same where only a description shared with others can be had
+        socket,
+    };
+    LogFile(int descriptor, Manner manner, bool mid_line) noexcept
+        : descriptor_{descriptor}, manner_{manner}, mid_line_{mid_line} {}
+    static Result<LogFile> open_standard_output();
+    static Result<LogFile> open_file(const std::string& path);
+
+    int descriptor_ = -1;
+    Manner manner_ = Manner::plain;
+    bool mid_line_ = false;
+};
+
+} // namespace stint::observe

@@ -1,0 +1,82 @@
+#include "observe/metrics.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace stint::observe {
+
+namespace {
+
+void add(RouteCounters& sum, const RouteCounters& more) {
+    for (std::size_t outcome = 0; outcome < sum.requests.size(); ++outcome)
+        for (std::size_t status = 0; status < sum.requests[outcome].size(); ++status)
+            sum.requests[outcome][status] += more.requests[outcome][status];
+    sum.in_flight += more.in_flight;
+    sum.bytes_in += more.bytes_in;
+    sum.bytes_out += more.bytes_out;
+}
+
+void add(UpstreamCounters& sum, const UpstreamCounters& more) {
+    for (std::size_t i = 0; i < sum.latency.buckets.size(); ++i)
+        sum.latency.buckets[i] += more.latency.buckets[i];
+    sum.latency.sum_seconds += more.latency.sum_seconds;
+    sum.connects += more.connects;
+    sum.connect_failures += more.connect_failures;
+    sum.reused += more.reused;
+    sum.retries += more.retries;
+    sum.idle += more.idle;
+}
+
+template <class Slots, class Key, class Name>
+std::uint32_t slot_of(Slots& slots, std::vector<Name>& names, const Key& key) {
+    const auto [found, is_new] = slots.try_emplace(key, static_cast<std::uint32_t>(names.size()));
+    if (is_new)
+        names.push_back(key);
+    return found->second;
+}
+
+} // namespace
+
+void Histogram::observe(Duration duration) noexcept {
+    // A division, not a product: 5 ms must be the double that the bound 0.005 is.
+    const double seconds = static_cast<double>(std::max(duration, Duration::zero()).count()) / 1e9;
+    const auto bound = std::lower_bound(latency_bounds.begin(), latency_bounds.end(), seconds);
+    ++buckets[static_cast<std::size_t>(bound - latency_bounds.begin())];
+    sum_seconds += seconds;
+}
+
+void WorkerCounters::fit(
+    std::size_t route_slots, std::size_t refusal_slots, std::size_t upstream_slots) {
+    routes.resize(std::max(routes.size(), route_slots));
+    refusals.resize(std::max(refusals.size(), refusal_slots));
+    upstreams.resize(std::max(upstreams.size(), upstream_slots));
+}
+
+WorkerCounters& WorkerCounters::operator+=(const WorkerCounters& other) {
+    fit(other.routes.size(), other.refusals.size(), other.upstreams.size());
+    for (std::size_t i = 0; i < other.routes.size(); ++i)
+        add(routes[i], other.routes[i]);
+    for (std::size_t i = 0; i < other.refusals.size(); ++i)
+        refusals[i] += other.refusals[i];
+    for (std::size_t i = 0; i < other.upstreams.size(); ++i)
+        add(upstreams[i], other.upstreams[i]);
+    connections_accepted += other.connections_accepted;
+    connections_rejected += other.connections_rejected;
+    connections_open += other.connections_open;
+    accept_errors += other.accept_errors;
+    return *this;
+}
+
+std::uint32_t MetricSlots::route(const std::string& name) {
+    return slot_of(route_slots_, routes_, name);
+}
+
+std::uint32_t MetricSlots::refusal(const std::string& route, const std::string& limit) {
+    return slot_of(refusal_slots_, refusals_, std::pair{route, limit});
+}
+
+std::uint32_t MetricSlots::upstream(const std::string& name) {
+    return slot_of(upstream_slots_, upstreams_, name);
+}
+
+} // namespace stint::observe
