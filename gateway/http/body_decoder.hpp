@@ -23,11 +23,12 @@ class BodyDecoder {
         std::size_t consumed = 0; // bytes of `data` that belong to this body
     };
 
-    // Takes what has arrived, in any pieces. Bytes after `consumed` belong to the next message (only
-    // when done()). data may be empty.
+    // Takes what has arrived, in any pieces. Bytes after `consumed` belong to the next message
+    // (only when done()). data may be empty.
     [[nodiscard]] Result<Step, HeadError> decode(std::span<char> data) noexcept;
 
-    // The body's last byte has been consumed. Never true for Kind::until_close before end_of_stream().
+    // The body's last byte has been consumed. Never true for Kind::until_close before
+    // end_of_stream().
     [[nodiscard]] bool done() const noexcept;
 
     // The peer closed. Returns whether the body may end so: complete already, or close-delimited.
@@ -35,12 +36,19 @@ class BodyDecoder {
 
   private:
     enum class State : std::uint8_t; // of the chunked machine
+
+    [[nodiscard]] Result<Step, HeadError> decode_chunked(std::span<char> data) noexcept;
+    void take_framing(char c) noexcept;
+    [[nodiscard]] State take_size(char c) noexcept;
+    [[nodiscard]] State take_extension_start(char c) noexcept;
+    [[nodiscard]] State take_extension(char c) noexcept;
+    [[nodiscard]] State take_trailer(char c) noexcept;
+
     BodyFraming::Kind kind_;
     State state_;
     std::uint64_t remaining_ = 0; // of the body, or of the chunk
-    std::uint32_t skipped_ = 0;   // extension and trailer bytes so far
-    std::uint8_t digits_ = 0;
-    // more as the implementation needs
+    std::uint32_t skipped_ = 0;   // bytes of extensions, then of trailers, so far
+    std::uint8_t digits_ = 0;     // of the chunk's size so far
 };
 
 } // namespace stint::http

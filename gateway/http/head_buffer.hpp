@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -18,8 +17,7 @@ class HeadBuffer {
 
     HeadBuffer& operator<<(std::string_view text) {
         reserve(text.size());
-        std::memcpy(bytes_.data() + size_, text.data(), text.size());
-        size_ += text.size();
+        append(text);
         return *this;
     }
 
@@ -30,11 +28,21 @@ class HeadBuffer {
         return *this;
     }
 
+    // "name: value" and the line's end, as one step: fields are what heads are made of.
     void field(std::string_view name, std::string_view value) {
-        *this << name << ": " << value << "\r\n";
+        reserve(name.size() + value.size() + 4);
+        append(name);
+        append(": ");
+        append(value);
+        append("\r\n");
     }
 
   private:
+    void append(std::string_view text) noexcept { // within what is reserved
+        text.copy(bytes_.data() + size_, text.size());
+        size_ += text.size();
+    }
+
     void reserve(std::size_t more) {
         if (bytes_.size() - size_ < more)
             bytes_.resize((size_ + more) * 2);

@@ -14,14 +14,15 @@
 namespace stint::http {
 
 // The length of the head that `data` begins with, its final empty line included, or 0 when it is
-// not complete. `scanned` is how much of `data` earlier calls have already looked at (start with 0);
-// it is moved on, so that a head that trickles in is scanned once.
+// not complete. `scanned` is how much of `data` earlier calls have already looked at (start with
+// 0); it is moved on, so that a head that trickles in is scanned once.
 [[nodiscard]] std::size_t find_head_end(std::string_view data, std::size_t& scanned) noexcept;
 
 // Reusable; one per worker. Not thread-safe. After warm-up parsing allocates nothing.
 class HeadParser {
   public:
-    // Heads longer than max_head bytes are the caller's to refuse (431); max_fields is enforced here.
+    // Heads longer than max_head bytes are the caller's to refuse (431); max_fields is enforced
+    // here.
     explicit HeadParser(std::size_t max_head, std::size_t max_fields = 128);
     ~HeadParser();
     HeadParser(HeadParser&&) noexcept;

@@ -20,12 +20,12 @@ struct ReplyContext {
 // A complete response (head and body) is appended to `out` and its body's length returned.
 // status: 400, 404, 413, 431, 501, 502, 503, 504, 505, …; detail may come from anywhere: it is
 // JSON-escaped.
-std::size_t write_problem(
-    HeadBuffer& out, const ReplyContext& context, int status, std::string_view detail);
+std::size_t
+write_problem(HeadBuffer& out, const ReplyContext& context, int status, std::string_view detail);
 
 // 405 with Allow ("GET, HEAD").
-std::size_t write_method_not_allowed(
-    HeadBuffer& out, const ReplyContext& context, std::string_view allow);
+std::size_t
+write_method_not_allowed(HeadBuffer& out, const ReplyContext& context, std::string_view allow);
 
 struct LimitedReply {
     std::string_view limit; // its name
@@ -33,10 +33,10 @@ struct LimitedReply {
     enum class Why : std::uint8_t { window, cap, table_full } why = Why::window;
 };
 
-// 429 (RFC 6585 section 4) with Retry-After in whole seconds rounded up, at least 1, Retry-After-Ms,
-// Cache-Control: no-store, and a quota-exceeded problem document (draft-ietf-httpapi-ratelimit-
-// headers-11) that names the limit: type, title, status, detail, violated-policies, limit,
-// retry_after_ms. Allocates nothing after warm-up.
+// 429 (RFC 6585 section 4) with Retry-After in whole seconds rounded up, at least 1,
+// Retry-After-Ms, Cache-Control: no-store, and a quota-exceeded problem document
+// (draft-ietf-httpapi-ratelimit- headers-11) that names the limit: type, title, status, detail,
+// violated-policies, limit, retry_after_ms. Allocates nothing after warm-up.
 std::size_t write_limited(HeadBuffer& out, const ReplyContext& context, const LimitedReply& reply);
 
 // The reason phrase of a status (RFC 9110 section 15), "Unknown" for others.

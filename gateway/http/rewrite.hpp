@@ -26,9 +26,9 @@ void write_upstream_head(HeadBuffer& out, const RequestHead& head, const Forward
 
 // How the response goes to this client.
 struct ResponseFraming {
-    bool chunked = false;    // we write chunks (the upstream's were chunked or close-delimited)
-    bool keep_alive = true;  // otherwise "Connection: close" is written
-    int client_minor = 1;    // an HTTP/1.0 client that keeps its connection is told "keep-alive"
+    bool chunked = false;   // we write chunks (the upstream's were chunked or close-delimited)
+    bool keep_alive = true; // otherwise "Connection: close" is written
+    int client_minor = 1;   // an HTTP/1.0 client that keeps its connection is told "keep-alive"
 };
 
 // What of a response's framing this client can be given. A body without a known length is chunked

@@ -1,0 +1,177 @@
+#include "http/body_decoder.hpp"
+
+#include "http/ascii.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace stint::http {
+
+namespace {
+
+using Kind = BodyFraming::Kind;
+
+constexpr std::uint8_t max_size_digits = 15;
+constexpr std::uint32_t max_extension_bytes = 4 * 1024;
+constexpr std::uint32_t max_trailer_bytes = 8 * 1024;
+
+} // namespace
+
+// Named after what is expected next.
+enum class BodyDecoder::State : std::uint8_t {
+    size,          // a digit of a chunk's size, or what ends it
+    extension_gap, // blanks before the ";" of an extension
+    extension,     // up to CR
+    size_lf,       // the LF of a chunk's first line
+    payload,       // `remaining_` bytes (also for Kind::length and until_close)
+    payload_cr,
+    payload_lf,
+    trailer_begin, // a trailer field's name, or the CR of the empty line
+    trailer_name,  // up to ":"
+    trailer_value, // up to CR
+    trailer_lf,
+    final_lf, // of the empty line
+    done,
+    failed,
+};
+
+BodyDecoder::BodyDecoder(BodyFraming framing) noexcept
+    : kind_{framing.kind}, state_{framing.kind == Kind::chunked ? State::size : State::payload},
+      remaining_{framing.kind == Kind::length ? framing.length : 0} {
+    if (kind_ == Kind::none || (kind_ == Kind::length && remaining_ == 0))
+        state_ = State::done;
+}
+
+Result<BodyDecoder::Step, HeadError> BodyDecoder::decode(std::span<char> data) noexcept {
+    if (state_ == State::done)
+        return Step{};
+    if (kind_ == Kind::until_close)
+        return Step{data.size(), data.size()};
+    if (kind_ == Kind::chunked)
+        return decode_chunked(data);
+
+    const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(remaining_, data.size()));
+    remaining_ -= taken;
+    if (remaining_ == 0)
+        state_ = State::done;
+    return Step{taken, taken};
+}
+
+bool BodyDecoder::done() const noexcept {
+    return state_ == State::done;
+}
+
+bool BodyDecoder::end_of_stream() noexcept {
+    if (kind_ == Kind::until_close)
+        state_ = State::done;
+    return done();
+}
+
+Result<BodyDecoder::Step, HeadError> BodyDecoder::decode_chunked(std::span<char> data) noexcept {
+    Step step;
+    while (step.consumed < data.size() && state_ != State::done) {
+        if (state_ != State::payload) {
+            take_framing(data[step.consumed++]);
+            if (state_ == State::failed)
+                return HeadError{400, "The chunked framing of the body is malformed."};
+            continue;
+        }
+        const auto taken = static_cast<std::size_t>(
+            std::min<std::uint64_t>(remaining_, data.size() - step.consumed));
+        if (step.payload != step.consumed)
+            std::memmove(data.data() + step.payload, data.data() + step.consumed, taken);
+        step.payload += taken;
+        step.consumed += taken;
+        remaining_ -= taken;
+        if (remaining_ == 0)
+            state_ = State::payload_cr;
+    }
+    return step;
+}
+
+void BodyDecoder::take_framing(char c) noexcept {
+    const auto expect = [c](char wanted, State next) { return c == wanted ? next : State::failed; };
+    switch (state_) {
+    case State::size:
+        state_ = take_size(c);
+        break;
+    case State::extension_gap:
+    case State::extension:
+        state_ = take_extension(c);
+        break;
+    case State::size_lf:
+        skipped_ = remaining_ == 0 ? 0 : skipped_; // the trailer has an allowance of its own
+        state_ = expect('\n', remaining_ == 0 ? State::trailer_begin : State::payload);
+        break;
+    case State::payload_cr:
+        state_ = expect('\r', State::payload_lf);
+        break;
+    case State::payload_lf:
+        digits_ = 0;
+        state_ = expect('\n', State::size);
+        break;
+    case State::trailer_begin:
+    case State::trailer_name:
+    case State::trailer_value:
+        state_ = take_trailer(c);
+        break;
+    case State::trailer_lf:
+        state_ = expect('\n', State::trailer_begin);
+        break;
+    case State::final_lf:
+        state_ = expect('\n', State::done);
+        break;
+    default: // a payload or an end has no framing to take; a failure lasts
+        state_ = State::failed;
+        break;
+    }
+}
+
+BodyDecoder::State BodyDecoder::take_size(char c) noexcept {
+    if (const int digit = ascii::hex_value(c); digit >= 0) {
+        remaining_ = remaining_ * 16 + static_cast<std::uint64_t>(digit);
+        return ++digits_ <= max_size_digits ? State::size : State::failed;
+    }
+    if (digits_ == 0)
+        return State::failed;
+    if (c == '\r')
+        return State::size_lf;
+    return take_extension_start(c);
+}
+
+// Nothing but blanks may stand between a size and the ";" of an extension.
+BodyDecoder::State BodyDecoder::take_extension_start(char c) noexcept {
+    if (++skipped_ > max_extension_bytes)
+        return State::failed;
+    if (c == ';')
+        return State::extension;
+    return ascii::is_blank(c) ? State::extension_gap : State::failed;
+}
+
+// An extension may hold a quoted string, but no CR or LF even there: its end is never in doubt.
+BodyDecoder::State BodyDecoder::take_extension(char c) noexcept {
+    if (state_ == State::extension_gap)
+        return take_extension_start(c);
+    if (c == '\r')
+        return State::size_lf;
+    if (++skipped_ > max_extension_bytes || ascii::is_forbidden_control(c))
+        return State::failed;
+    return State::extension;
+}
+
+BodyDecoder::State BodyDecoder::take_trailer(char c) noexcept {
+    if (++skipped_ > max_trailer_bytes)
+        return State::failed;
+    if (state_ == State::trailer_value) {
+        if (c == '\r')
+            return State::trailer_lf;
+        return ascii::is_forbidden_control(c) ? State::failed : State::trailer_value;
+    }
+    if (state_ == State::trailer_begin && c == '\r')
+        return State::final_lf;
+    if (state_ == State::trailer_name && c == ':')
+        return State::trailer_value;
+    return ascii::token.contains(c) ? State::trailer_name : State::failed;
+}
+
+} // namespace stint::http

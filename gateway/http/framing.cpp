@@ -1,0 +1,180 @@
+#include "http/framing.hpp"
+
+#include "http/ascii.hpp"
+#include "http/request_line.hpp"
+
+#include <limits>
+
+namespace stint::http {
+
+namespace {
+
+using Kind = BodyFraming::Kind;
+
+// What one Transfer-Encoding value says when it is not exactly "chunked". A coding that we do not
+// know is the sender's right (501); a chunked that is not last, or no list at all, is an error.
+HeadError refuse_transfer_encoding(std::string_view value) noexcept {
+    bool well_formed = true;
+    bool after_chunked = false;
+    ascii::for_each_element(value, [&](std::string_view coding) {
+        well_formed &= !coding.empty() && ascii::token.contains_all(coding) && !after_chunked;
+        after_chunked |= ascii::equals_folded(coding, "chunked");
+    });
+    if (!well_formed)
+        return {400, "Transfer-Encoding is malformed or does not end in one chunked coding."};
+    return {501, "Only the transfer coding chunked is supported."};
+}
+
+// Whether the message is chunked; true only for the one form that everyone reads alike.
+Result<bool, HeadError> is_chunked(const ControlFields& control, int minor_version) noexcept {
+    const auto& [field, count] = control.transfer_encoding;
+    if (count == 0)
+        return false;
+    if (control.content_length.count != 0)
+        return HeadError{400, "Transfer-Encoding and Content-Length are both present."};
+    if (count > 1)
+        return HeadError{400, "Transfer-Encoding is given more than once."};
+    if (minor_version == 0)
+        return HeadError{400, "HTTP/1.0 has no Transfer-Encoding."};
+    if (!ascii::equals_folded(field->value, "chunked"))
+        return refuse_transfer_encoding(field->value);
+    return true;
+}
+
+// The framing that the fields state, or Kind::none where they state none.
+Result<BodyFraming, HeadError>
+stated_framing(const ControlFields& control, int minor_version) noexcept {
+    const auto chunked = is_chunked(control, minor_version);
+    if (!chunked)
+        return chunked.error();
+    if (*chunked)
+        return BodyFraming{Kind::chunked, 0};
+    if (control.content_length.count == 0)
+        return BodyFraming{};
+    if (control.content_length.count > 1)
+        return HeadError{400, "Content-Length is given more than once."};
+    const auto length = parse_content_length(control.content_length.first->value);
+    if (!length)
+        return length.error();
+    return BodyFraming{Kind::length, *length};
+}
+
+struct ConnectionOptions {
+    std::size_t count = 0;
+    bool close = false;
+    bool keep_alive = false;
+};
+
+void add_options(ConnectionOptions& options, std::string_view value) noexcept {
+    ascii::for_each_element(value, [&options](std::string_view option) {
+        ++options.count;
+        options.close |= ascii::equals_folded(option, "close");
+        options.keep_alive |= ascii::equals_folded(option, "keep-alive");
+    });
+}
+
+} // namespace
+
+ControlFields find_control_fields(std::span<const Field> fields) noexcept {
+    ControlFields control;
+    const auto note = [](ControlFields::Occurrences& occurrences, const Field& field) {
+        if (occurrences.count++ == 0)
+            occurrences.first = &field;
+    };
+    for (const Field& field : fields) {
+        switch (field.id) {
+        case FieldId::connection:
+            note(control.connection, field);
+            break;
+        case FieldId::content_length:
+            note(control.content_length, field);
+            break;
+        case FieldId::expect:
+            note(control.expect, field);
+            break;
+        case FieldId::host:
+            note(control.host, field);
+            break;
+        case FieldId::transfer_encoding:
+            note(control.transfer_encoding, field);
+            break;
+        default:
+            break;
+        }
+    }
+    return control;
+}
+
+Result<std::uint64_t, HeadError> parse_content_length(std::string_view text) noexcept {
+    if (text.empty() || !ascii::digit.contains_all(text))
+        return HeadError{400, "Content-Length is not a decimal number."};
+    constexpr std::uint64_t max = std::numeric_limits<std::int64_t>::max();
+    std::uint64_t length = 0;
+    for (const char c : text) {
+        const auto digit = static_cast<std::uint64_t>(c - '0');
+        if (length > (max - digit) / 10)
+            return HeadError{400, "Content-Length is too large."};
+        length = length * 10 + digit;
+    }
+    return length;
+}
+
+Result<BodyFraming, HeadError>
+request_framing(const ControlFields& control, int minor_version) noexcept {
+    return stated_framing(control, minor_version);
+}
+
+Result<BodyFraming, HeadError> response_framing(
+    const ControlFields& control, int minor_version, int status, std::string_view method) noexcept {
+    auto framing = stated_framing(control, minor_version);
+    if (!framing)
+        return framing;
+    if (method == "HEAD" || status < 200 || status == 204 || status == 304)
+        return BodyFraming{};
+    if (framing->kind == Kind::none)
+        return BodyFraming{Kind::until_close, 0};
+    return framing;
+}
+
+Result<bool, HeadError> keeps_alive(
+    const ControlFields& control, std::span<const Field> fields, int minor_version) noexcept {
+    if (control.connection.count == 0)
+        return minor_version > 0;
+    ConnectionOptions options;
+    if (control.connection.count == 1) {
+        add_options(options, control.connection.first->value);
+    } else {
+        for (const Field& field : fields)
+            if (field.id == FieldId::connection)
+                add_options(options, field.value);
+    }
+    if (options.count > max_connection_options)
+        return HeadError{400, "Connection has too many options."};
+    return !options.close && (minor_version > 0 || options.keep_alive);
+}
+
+Result<std::string_view, HeadError>
+host_field(const ControlFields& control, int minor_version) noexcept {
+    if (control.host.count > 1)
+        return HeadError{400, "Host is given more than once."};
+    if (control.host.count == 0) {
+        if (minor_version > 0)
+            return HeadError{400, "An HTTP/1.1 request must have a Host."};
+        return std::string_view{};
+    }
+    const std::string_view host = control.host.first->value;
+    if (!valid_authority(host))
+        return HeadError{400, "Host is not a host name or address with an optional port."};
+    return host;
+}
+
+Result<bool, HeadError> expects_continue(const ControlFields& control, int minor_version) noexcept {
+    if (control.expect.count == 0 || minor_version == 0)
+        return false;
+    if (control.expect.count > 1 ||
+        !ascii::equals_folded(control.expect.first->value, "100-continue"))
+        return HeadError{417, "Only the expectation 100-continue can be met."};
+    return true;
+}
+
+} // namespace stint::http

@@ -1,0 +1,279 @@
+// The only file that knows Beast: its basic_parser finds the tokens, http/framing decides.
+#include "http/head_parser.hpp"
+
+#include "http/ascii.hpp"
+#include "http/framing.hpp"
+#include "http/request_line.hpp"
+
+#include <boost/beast/http/basic_parser.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <vector>
+
+namespace stint::http {
+
+namespace {
+
+namespace beast = boost::beast;
+
+// Room that Beast's own limit leaves above max_head, so that the caller's limit is the one that
+// bites.
+constexpr std::size_t limit_slack = 1024;
+
+std::string_view std_view(beast::string_view text) noexcept {
+    return {text.data(), text.size()};
+}
+
+// The fields that Beast's table lacks.
+FieldId unlisted_field(std::string_view name) noexcept {
+    if (name.size() < 12 || ascii::lower(name.front()) != 'x')
+        return FieldId::other;
+    if (ascii::equals_folded(name, "x-forwarded-for"))
+        return FieldId::x_forwarded_for;
+    if (ascii::equals_folded(name, "x-forwarded-host"))
+        return FieldId::x_forwarded_host;
+    if (ascii::equals_folded(name, "x-forwarded-proto"))
+        return FieldId::x_forwarded_proto;
+    if (ascii::equals_folded(name, "x-request-id"))
+        return FieldId::x_request_id;
+    return FieldId::other;
+}
+
+FieldId field_id(beast::http::field field, std::string_view name) noexcept {
+    // clang-format off
+    switch (field) {
+    case beast::http::field::unknown: return unlisted_field(name);
+    case beast::http::field::connection: return FieldId::connection;
+    case beast::http::field::content_length: return FieldId::content_length;
+    case beast::http::field::expect: return FieldId::expect;
+    case beast::http::field::forwarded: return FieldId::forwarded;
+    case beast::http::field::host: return FieldId::host;
+    case beast::http::field::http2_settings: return FieldId::http2_settings;
+    case beast::http::field::keep_alive: return FieldId::keep_alive;
+    case beast::http::field::proxy_authenticate: return FieldId::proxy_authenticate;
+    case beast::http::field::proxy_authorization: return FieldId::proxy_authorization;
+    case beast::http::field::proxy_connection: return FieldId::proxy_connection;
+    case beast::http::field::te: return FieldId::te;
+    case beast::http::field::trailer: return FieldId::trailer;
+    case beast::http::field::transfer_encoding: return FieldId::transfer_encoding;
+    case beast::http::field::upgrade: return FieldId::upgrade;
+    case beast::http::field::via: return FieldId::via;
+    default: return FieldId::other;
+    }
+    // clang-format on
+}
+
+HeadError explain(const beast::error_code& code) noexcept {
+    using beast::http::error;
+    if (code == error::bad_method)
+        return {400, "The request line does not begin with a method."};
+    if (code == error::bad_target)
+        return {400, "The request target is empty or has a control character or a space."};
+    if (code == error::bad_version)
+        return {400, "The start line is malformed."};
+    if (code == error::bad_field)
+        return {400, "A header field's name is malformed."};
+    if (code == error::bad_value)
+        return {400, "A header field's value is malformed."};
+    if (code == error::bad_content_length || code == error::multiple_content_length)
+        return {400, "Content-Length is malformed, contradictory or beside Transfer-Encoding."};
+    if (code == error::bad_transfer_encoding)
+        return {400, "Transfer-Encoding is repeated or beside Content-Length."};
+    if (code == error::header_limit)
+        return {431, "The head is too long."};
+    return {400, "The head is malformed."};
+}
+
+// Whether the first line ends (a request) or begins (a response) with an HTTP version that is well
+// formed: Beast refuses all but 1.0 and 1.1 with the same code as a malformed one.
+bool has_other_version(std::string_view head, bool request) noexcept {
+    constexpr std::size_t version_size = std::string_view{"HTTP/1.1"}.size();
+    const std::string_view line = head.substr(0, head.find("\r\n"));
+    if (line.size() < version_size)
+        return false;
+    const std::string_view version =
+        line.substr(request ? line.size() - version_size : 0, version_size);
+    return version.starts_with("HTTP/") && ascii::digit.contains(version[5]) && version[6] == '.' &&
+           ascii::digit.contains(version[7]) && version != "HTTP/1.0" && version != "HTTP/1.1";
+}
+
+// Receives the tokens of one head as views into it. Made anew for every head: Beast's parser cannot
+// be reset, but it costs nothing to construct.
+template <bool is_request>
+class HeadSink final : public beast::http::basic_parser<is_request> {
+  public:
+    HeadSink(std::string_view head, std::vector<Field>& fields, std::size_t max_fields)
+        : head_{head}, fields_{fields}, max_fields_{max_fields} {
+        fields_.clear();
+    }
+
+    // What was wrong with the head, or nothing.
+    [[nodiscard]] const HeadError* parse(std::size_t header_limit) {
+        this->header_limit(static_cast<std::uint32_t>(header_limit));
+        this->body_limit(boost::none);
+        this->skip(true);
+        beast::error_code error;
+        const std::size_t used =
+            this->put(boost::asio::const_buffer{head_.data(), head_.size()}, error);
+        if (!error && used == head_.size())
+            return nullptr;
+        if (!refused_)
+            fault_ =
+                error == beast::http::error::bad_version && has_other_version(head_, is_request)
+                    ? HeadError{505, "Only HTTP/1.0 and HTTP/1.1 are supported."}
+                    : explain(error);
+        return &fault_;
+    }
+
+    std::string_view method;
+    std::string_view target;
+    std::string_view reason;
+    int status = 0;
+    int minor_version = 1;
+
+  private:
+    using View = beast::string_view;
+    using Error = beast::error_code;
+
+    void on_request_impl(beast::http::verb, View verb, View uri, int version, Error&) override {
+        method = std_view(verb);
+        target = std_view(uri);
+        minor_version = version - 10;
+    }
+
+    void on_response_impl(int code, View phrase, int version, Error&) override {
+        status = code;
+        reason = std_view(phrase);
+        minor_version = version - 10;
+    }
+
+    void on_field_impl(beast::http::field id, View name, View value, Error& error) override {
+        if (fields_.size() == max_fields_)
+            return refuse({431, "The head has too many fields."}, error);
+        if (is_folded(name, value))
+            return refuse({400, "A header field is folded over several lines."}, error);
+        fields_.push_back({field_id(id, std_view(name)), std_view(name), std_view(value)});
+    }
+
+    // An unfolded value follows its name within the head after blanks at most; a folded one is
+    // joined in a buffer of Beast's, or where its first line is empty begins after a line end.
+    [[nodiscard]] bool is_folded(View name, View value) const noexcept {
+        const char* begin = name.data() + name.size() + 1;
+        if (std::less<>{}(value.data(), begin) ||
+            std::less<>{}(head_.data() + head_.size(), value.data()))
+            return true;
+        return std::find(begin, value.data(), '\r') != value.data();
+    }
+
+    void refuse(const HeadError& fault, Error& error) noexcept {
+        fault_ = fault;
+        refused_ = true;
+        error = beast::http::error::bad_field;
+    }
+
+    // The body is never shown to this parser.
+    void on_header_impl(Error&) override {}
+    void on_body_init_impl(const boost::optional<std::uint64_t>&, Error&) override {}
+    std::size_t on_body_impl(View, Error&) override { return 0; }
+    void on_chunk_header_impl(std::uint64_t, View, Error&) override {}
+    std::size_t on_chunk_body_impl(std::uint64_t, View, Error&) override { return 0; }
+    void on_finish_impl(Error&) override {}
+
+    std::string_view head_;
+    std::vector<Field>& fields_;
+    std::size_t max_fields_;
+    HeadError fault_;
+    bool refused_ = false;
+};
+
+} // namespace
+
+struct HeadParser::Impl {
+    std::size_t header_limit;
+    std::size_t max_fields;
+    std::vector<Field> fields;
+};
+
+HeadParser::HeadParser(std::size_t max_head, std::size_t max_fields)
+    : impl_{std::make_unique<Impl>(Impl{
+          std::min<std::size_t>(max_head, std::numeric_limits<std::int32_t>::max()) + limit_slack,
+          max_fields,
+          {}})} {
+    impl_->fields.reserve(max_fields);
+}
+
+HeadParser::~HeadParser() = default;
+HeadParser::HeadParser(HeadParser&&) noexcept = default;
+HeadParser& HeadParser::operator=(HeadParser&&) noexcept = default;
+
+Result<RequestHead, HeadError> HeadParser::parse_request(std::string_view head) {
+    HeadSink<true> sink{head, impl_->fields, impl_->max_fields};
+    if (const HeadError* fault = sink.parse(impl_->header_limit))
+        return *fault;
+    const std::span<const Field> fields = impl_->fields;
+    const ControlFields control = find_control_fields(fields);
+
+    const auto target = split_target(sink.method, sink.target);
+    if (!target)
+        return target.error();
+    const auto framing = request_framing(control, sink.minor_version);
+    if (!framing)
+        return framing.error();
+    const auto host = host_field(control, sink.minor_version);
+    if (!host)
+        return host.error();
+    const auto keep_alive = keeps_alive(control, fields, sink.minor_version);
+    if (!keep_alive)
+        return keep_alive.error();
+    const auto expects = expects_continue(control, sink.minor_version);
+    if (!expects)
+        return expects.error();
+
+    RequestHead request;
+    request.method = sink.method;
+    request.target = sink.target;
+    request.path = target->path;
+    request.query = target->query;
+    request.authority = !target->authority.empty() ? target->authority
+                        : host->data() != nullptr  ? *host
+                                                   : head.substr(0, 0);
+    request.minor_version = sink.minor_version;
+    request.framing = *framing;
+    request.keep_alive = *keep_alive;
+    request.expects_continue = *expects && framing->has_body();
+    request.fields = fields;
+    return request;
+}
+
+Result<ResponseHead, HeadError>
+HeadParser::parse_response(std::string_view head, std::string_view method) {
+    HeadSink<false> sink{head, impl_->fields, impl_->max_fields};
+    if (const HeadError* fault = sink.parse(impl_->header_limit))
+        return *fault;
+    if (sink.status < 100 || sink.status > 599)
+        return HeadError{400, "The response's status is not from 100 to 599."};
+    const std::span<const Field> fields = impl_->fields;
+    const ControlFields control = find_control_fields(fields);
+
+    const auto framing = response_framing(control, sink.minor_version, sink.status, method);
+    if (!framing)
+        return framing.error();
+    const auto keep_alive = keeps_alive(control, fields, sink.minor_version);
+    if (!keep_alive)
+        return keep_alive.error();
+
+    ResponseHead response;
+    response.status = sink.status;
+    response.reason = sink.reason;
+    response.minor_version = sink.minor_version;
+    response.framing = *framing;
+    response.keep_alive = *keep_alive && framing->kind != BodyFraming::Kind::until_close;
+    response.fields = fields;
+    return response;
+}
+
+} // namespace stint::http

@@ -1,0 +1,60 @@
+#include "http/hop_by_hop.hpp"
+
+#include "http/ascii.hpp"
+
+#include <algorithm>
+
+namespace stint::http {
+
+namespace {
+
+// Options that name no end-to-end field, or one that may not be named away.
+bool is_ordinary(std::string_view option) noexcept {
+    static constexpr auto ordinary = std::to_array<std::string_view>(
+        {"", "close", "keep-alive", "te", "upgrade", "http2-settings", "trailer",
+         "transfer-encoding", "proxy-connection", "cookie", "authorization"});
+    return std::any_of(ordinary.begin(), ordinary.end(), [option](std::string_view name) {
+        return ascii::equals_folded(option, name);
+    });
+}
+
+bool equal_names(std::string_view a, std::string_view b) noexcept {
+    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
+               return ascii::lower(x) == ascii::lower(y);
+           });
+}
+
+template <class Visit>
+void for_each_nomination(std::span<const Field> fields, Visit visit) {
+    for (const Field& field : fields) {
+        if (field.id != FieldId::connection)
+            continue;
+        ascii::for_each_element(field.value, [&visit](std::string_view option) {
+            if (!is_ordinary(option))
+                visit(option);
+        });
+    }
+}
+
+} // namespace
+
+bool nominates_fields(std::span<const Field> fields) noexcept {
+    bool any = false;
+    for_each_nomination(fields, [&any](std::string_view) { any = true; });
+    return any;
+}
+
+Nominations::Nominations(std::span<const Field> fields) noexcept {
+    for_each_nomination(fields, [this](std::string_view option) {
+        if (size_ < names_.size())
+            names_[size_++] = option;
+    });
+}
+
+bool Nominations::contains(std::string_view name) const noexcept {
+    return std::any_of(names_.begin(), names_.begin() + size_, [name](std::string_view nominated) {
+        return equal_names(nominated, name);
+    });
+}
+
+} // namespace stint::http

@@ -1,0 +1,53 @@
+// Which fields concern one connection only and are not forwarded (RFC 9110 section 7.6.1).
+#pragma once
+
+#include "base/message.hpp"
+#include "http/framing.hpp"
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace stint::http {
+
+// Fields that end at this hop whether or not Connection names them. Content-Length is among them
+// because the gateway prints its own; so is HTTP2-Settings, which only an upgrade would need.
+[[nodiscard]] constexpr bool is_hop_by_hop(FieldId id) noexcept {
+    switch (id) {
+    case FieldId::connection:
+    case FieldId::content_length:
+    case FieldId::http2_settings:
+    case FieldId::keep_alive:
+    case FieldId::proxy_authenticate:
+    case FieldId::proxy_authorization:
+    case FieldId::proxy_connection:
+    case FieldId::te:
+    case FieldId::trailer:
+    case FieldId::transfer_encoding:
+    case FieldId::upgrade:
+        return true;
+    default:
+        return false;
+    }
+}
+
+// Whether a Connection field names anything but the usual options (close, keep-alive, TE, Upgrade
+// and the like), so that Nominations are needed at all.
+[[nodiscard]] bool nominates_fields(std::span<const Field> fields) noexcept;
+
+// The names of end-to-end fields that Connection fields declare hop-by-hop. Cookie and
+// Authorization cannot be named away: a client would make the upstream see another client than the
+// one that the gateway counted.
+class Nominations {
+  public:
+    // fields: of a head that HeadParser accepted, which has at most max_connection_options.
+    explicit Nominations(std::span<const Field> fields) noexcept;
+    [[nodiscard]] bool contains(std::string_view name) const noexcept;
+
+  private:
+    std::array<std::string_view, max_connection_options> names_;
+    std::size_t size_ = 0;
+};
+
+} // namespace stint::http

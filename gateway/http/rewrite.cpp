@@ -1,0 +1,141 @@
+#include "http/rewrite.hpp"
+
+#include "http/framing.hpp"
+#include "http/hop_by_hop.hpp"
+
+#include <cstdint>
+
+namespace stint::http {
+
+namespace {
+
+using Kind = BodyFraming::Kind;
+
+// Writes the fields of which keep(field) is true and that no Connection field names.
+template <class Keep>
+void write_fields(HeadBuffer& out, std::span<const Field> fields, Keep keep) {
+    if (!nominates_fields(fields)) [[likely]] {
+        for (const Field& field : fields)
+            if (keep(field))
+                out.field(field.name, field.value);
+        return;
+    }
+    const Nominations nominations{fields};
+    for (const Field& field : fields)
+        if (keep(field) && !(field.id == FieldId::other && nominations.contains(field.name)))
+            out.field(field.name, field.value);
+}
+
+// The origin-form of the target. An absolute-form one without a path stands for "*" with OPTIONS
+// (RFC 9112 section 3.2.4), else for "/".
+void write_target(HeadBuffer& out, const RequestHead& head) {
+    if (head.target.starts_with('/') || head.target == "*") {
+        out << head.target;
+        return;
+    }
+    const bool has_query = !head.query.empty() || head.target.ends_with('?');
+    const bool has_path = head.path.data() > head.authority.data();
+    out
+        << (head.method == "OPTIONS" && !has_path && !has_query ? std::string_view{"*"}
+                                                                : head.path);
+    if (has_query)
+        out << "?" << head.query;
+}
+
+void write_framing(HeadBuffer& out, const BodyFraming& framing) {
+    if (framing.kind == Kind::length)
+        out << "Content-Length: " << framing.length << "\r\n";
+    else if (framing.kind == Kind::chunked)
+        out << "Transfer-Encoding: chunked\r\n";
+}
+
+void write_via(HeadBuffer& out, const RequestHead& head) {
+    out << "Via: ";
+    for (const Field& field : head.fields)
+        if (field.id == FieldId::via && !field.value.empty())
+            out << field.value << ", ";
+    out << (head.minor_version == 0 ? "1.0 stint\r\n" : "1.1 stint\r\n");
+}
+
+const Field* find_field(std::span<const Field> fields, FieldId id) noexcept {
+    for (const Field& field : fields)
+        if (field.id == id)
+            return &field;
+    return nullptr;
+}
+
+// A response without a body may still state the length of the one that it does not carry (RFC 9110
+// section 8.6): to HEAD and with 304, but not with 204.
+void write_response_length(HeadBuffer& out, const ResponseHead& head) {
+    if (head.framing.kind == Kind::length) {
+        write_framing(out, head.framing);
+        return;
+    }
+    if (head.framing.kind != Kind::none || head.status == 204)
+        return;
+    if (const Field* field = find_field(head.fields, FieldId::content_length))
+        if (const auto length = parse_content_length(field->value))
+            out << "Content-Length: " << *length << "\r\n";
+}
+
+} // namespace
+
+void write_upstream_head(HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding) {
+    out << head.method << " ";
+    write_target(out, head);
+    out << " HTTP/1.1\r\n";
+    out.field("Host", forwarding.host.empty() ? head.authority : forwarding.host);
+    // Every field that has an id ends here or is written anew.
+    write_fields(out, head.fields, [](const Field& field) { return field.id == FieldId::other; });
+    write_framing(out, head.framing);
+    const std::string_view client = forwarding.client_address;
+    out.field("X-Forwarded-For", client.empty() ? "unknown" : client);
+    out.field("X-Forwarded-Proto", forwarding.scheme);
+    if (!head.authority.empty())
+        out.field("X-Forwarded-Host", head.authority);
+    out.field("X-Request-Id", forwarding.request_id);
+    write_via(out, head);
+    out << "\r\n";
+}
+
+ResponseFraming
+frame_response(const RequestHead& request, const ResponseHead& response, bool want_keep_alive) {
+    return frame_response(
+        request.minor_version, response.framing, want_keep_alive && request.keep_alive);
+}
+
+ResponseFraming frame_response(int client_minor, const BodyFraming& body, bool want_keep_alive) {
+    const bool unknown_length = body.kind == Kind::chunked || body.kind == Kind::until_close;
+    const bool chunked = unknown_length && client_minor > 0;
+    return {chunked, want_keep_alive && chunked == unknown_length, client_minor};
+}
+
+void write_downstream_head(
+    HeadBuffer& out,
+    const ResponseHead& head,
+    const ResponseFraming& framing,
+    std::string_view request_id) {
+    out << "HTTP/1.1 " << static_cast<std::uint64_t>(head.status) << " " << head.reason << "\r\n";
+    write_fields(out, head.fields, [](const Field& field) { return !is_hop_by_hop(field.id); });
+    if (head.status >= 200) { // an interim response says nothing of the connection
+        if (framing.chunked)
+            out << "Transfer-Encoding: chunked\r\n";
+        else
+            write_response_length(out, head);
+        if (!framing.keep_alive)
+            out << "Connection: close\r\n";
+        else if (framing.client_minor == 0)
+            out << "Connection: keep-alive\r\n";
+        if (!request_id.empty() && find_field(head.fields, FieldId::x_request_id) == nullptr)
+            out.field("X-Request-Id", request_id);
+    }
+    out << "\r\n";
+}
+
+ChunkHeader::ChunkHeader(std::size_t size) noexcept {
+    char* end = std::to_chars(text_, text_ + sizeof text_ - chunk_end.size(), size, 16).ptr;
+    end += chunk_end.copy(end, chunk_end.size());
+    size_ = static_cast<std::size_t>(end - text_);
+}
+
+} // namespace stint::http
