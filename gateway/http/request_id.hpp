@@ -13,8 +13,10 @@ namespace stint::http {
 // 1 to 128 characters of A-Z a-z 0-9 . _ - : + / = @.
 [[nodiscard]] bool well_formed_request_id(std::string_view id) noexcept;
 
-// Makes ids that sort by time; one per worker, not thread-safe. Random bits come from a generator
-// seeded by the system at construction: unique, not secret.
+// Makes ids that sort in the order of their making, also within a millisecond (RFC 9562
+// section 6.2, method 1) and when the clock steps back by up to a second. One per worker, not
+// thread-safe. Random bits come from a generator seeded by the system at construction: unique, not
+// secret.
 class RequestIdSource {
   public:
     using Text = std::array<char, 36>;
@@ -25,6 +27,8 @@ class RequestIdSource {
   private:
     std::uint64_t next() noexcept;
     std::array<std::uint64_t, 2> state_;
+    std::uint64_t millisecond_ = 0; // of the last id
+    std::uint64_t counter_ = 0;     // of 12 bits, within that millisecond
 };
 
 } // namespace stint::http

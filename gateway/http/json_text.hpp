@@ -1,0 +1,35 @@
+// Text as the inside of a JSON string, valid whatever the bytes (RFC 8259 section 7).
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace stint::http {
+
+// The length of the UTF-8 sequence that `text` begins with (RFC 3629), 0 when it begins with none.
+[[nodiscard]] std::size_t utf8_sequence(std::string_view text) noexcept;
+
+// The escape that a byte below 0x80 must have in a string, or an empty view.
+[[nodiscard]] std::string_view json_escape(char c) noexcept;
+
+// Appends `text`, escaped, to `out` piece by piece; bytes that are not UTF-8 become U+FFFD.
+template <class Out>
+void write_json_text(Out& out, std::string_view text) {
+    std::size_t plain = 0; // how much of the front of `text` needs no change
+    while (plain < text.size()) {
+        const std::size_t sequence = utf8_sequence(text.substr(plain));
+        const std::string_view instead = sequence == 0   ? "\\ufffd"
+                                         : sequence == 1 ? json_escape(text[plain])
+                                                         : std::string_view{};
+        if (instead.empty()) {
+            plain += sequence;
+            continue;
+        }
+        out << text.substr(0, plain) << instead;
+        text.remove_prefix(plain + 1);
+        plain = 0;
+    }
+    out << text;
+}
+
+} // namespace stint::http
