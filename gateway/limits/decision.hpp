@@ -29,9 +29,10 @@ enum class Refusal : std::uint8_t {
 
 struct Decision {
     Refusal refusal = Refusal::none;
-    std::size_t refused_by = 0; // index into the charges: of those that refuse, the one to wait for longest
-    Duration retry_after{};     // until that one admits again; for a cap an estimate (see Limit)
-    Permit permit;              // holds the caps' slots; empty when refused
+    std::size_t refused_by =
+        0; // index into the charges: of those that refuse, the one to wait for longest
+    Duration retry_after{}; // until that one admits again; for a cap an estimate (see Limit)
+    Permit permit;          // holds the caps' slots; empty when refused
 
     [[nodiscard]] bool allowed() const noexcept { return refusal == Refusal::none; }
 };

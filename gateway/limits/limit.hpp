@@ -6,19 +6,29 @@
 #include "limits/decision.hpp"
 #include "limits/spec.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 
 namespace stint::limits {
 
+class Counters;
+
 // The state of one counter, for people and headers.
 struct CounterState {
-    std::uint64_t used = 0;   // of the open window; in flight for a cap
-    Duration resets_in{};     // until the open window ends; zero when none is open or for a cap
+    std::uint64_t used = 0; // of the open window; in flight for a cap
+    Duration resets_in{};   // until the open window ends; zero when none is open or for a cap
 };
 
+// A keyed limit holds at most max_keys live keys: a table full of them refuses new ones until a
+// window ends (or, for a cap, a key's last slot is freed). Retry-After of a refusal is
+//  - for a window what remains of it;
+//  - for a cap an estimate: with all of `quota` slots taken one is freed every mean hold time /
+//    quota. The mean moves by an eighth towards each released slot's time; before the first one it
+//    counts as 1 s for the whole cap; never less than 1 ms;
+//  - for a full table the next instant at which a window may end (large tables are looked through
+//    at most 64 times in a window's length, and the instant allows for that); for a cap as above.
 class Limit {
   public:
     explicit Limit(const LimitSpec& spec);
@@ -26,34 +36,41 @@ class Limit {
     Limit(const Limit&) = delete;
     Limit& operator=(const Limit&) = delete;
 
-    [[nodiscard]] const LimitIdentity& identity() const noexcept;
+    [[nodiscard]] const LimitIdentity& identity() const noexcept { return identity_; }
     // Rises with every Limit made in this process. Charges are given to admit() in rising order:
     // that is the order in which the shards are locked.
-    [[nodiscard]] std::uint64_t ordinal() const noexcept;
-    [[nodiscard]] bool keyed() const noexcept { return !identity().key.empty(); }
+    [[nodiscard]] std::uint64_t ordinal() const noexcept { return ordinal_; }
+    [[nodiscard]] bool keyed() const noexcept { return !identity_.key.empty(); }
 
-    // Takes effect for the next new key. Thread-safe.
+    // Takes effect for the next new key. Thread-safe. How many locks the table is spread over was
+    // decided by the number at construction.
     void set_max_keys(std::uint64_t max_keys) noexcept;
 
     // Live state, each thread-safe; the scans lock one shard at a time.
-    [[nodiscard]] CounterState state_of(Hash128 key, const Now& now) const; // key ignored if !keyed()
-    [[nodiscard]] std::uint64_t live_keys(const Now& now) const;
-    [[nodiscard]] std::uint64_t in_flight() const;     // summed over the keys of a cap, else 0
-    [[nodiscard]] std::uint64_t refused() const noexcept;    // admissions this limit refused, ever
+    [[nodiscard]] CounterState
+    state_of(Hash128 key, const Now& now) const;                 // key ignored if !keyed()
+    [[nodiscard]] std::uint64_t live_keys(const Now& now) const; // 0 without a key
+    [[nodiscard]] std::uint64_t in_flight() const; // summed over the keys of a cap, else 0
+    // Admissions refused, ever, where this limit was the one to wait for longest.
+    [[nodiscard]] std::uint64_t refused() const noexcept;
     [[nodiscard]] std::uint64_t table_full() const noexcept; // of those, for want of room
 
   private:
     friend class Admission;
     friend class Permit;
-    struct Impl; // or members: the implementer's choice
-    std::unique_ptr<Impl> impl_;
+
+    const LimitIdentity identity_;
+    const std::uint64_t ordinal_;
+    std::unique_ptr<Counters> counters_;
 };
 
 using LimitPtr = std::shared_ptr<Limit>;
 
 // Charges every limit or none: if one refuses, no window is charged and no slot taken.
 // Requires: charges in strictly rising order of limit->ordinal(), at most max_charges of them.
-// Threads: any; exact under any interleaving. No I/O, no clock; the time under the locks is arithmetic.
+// Threads: any; exact under any interleaving. No I/O, no clock; the time under the locks is
+// arithmetic, but for a keyed limit's table that grows. Throws std::bad_alloc, with nothing
+// changed, only for a request with more caps than a Permit has inline room for.
 inline constexpr std::size_t max_charges = 16;
 [[nodiscard]] Decision admit(std::span<const Charge> charges, const Now& now);
 

@@ -28,8 +28,8 @@ struct LimitIdentity {
 
 struct LimitSpec {
     LimitIdentity identity;
-    std::uint64_t quota = 0;             // requests per window, or the most in flight; at least 1
-    std::uint64_t max_keys = 1'000'000;  // the most live keys; only for a keyed limit
+    std::uint64_t quota = 0;            // requests per window, or the most in flight; at least 1
+    std::uint64_t max_keys = 1'000'000; // the most live keys; only for a keyed limit
 };
 
 } // namespace stint::limits

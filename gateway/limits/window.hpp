@@ -9,12 +9,16 @@
 namespace stint::limits {
 
 // A fixed window. Under Anchor::first_request it opens with the first request after the previous
-// one ended and lasts `per` on the monotonic clock. Under Anchor::clock it ends at the next multiple
-// of `per` since the Unix epoch, except that
+// one ended and lasts `per` on the monotonic clock. Under Anchor::clock it ends at the next
+// multiple of `per` since the Unix epoch, except that
 //  - a wall clock set back never reopens a window that has begun: the window keeps its count until
-//    its time is over on the monotonic clock, and what the wall clock then shows again for the
-//    second time is joined to the window that follows it (so no span of `per` is granted twice);
+//    its time is over on the monotonic clock, and if the wall clock then stands in a stretch that
+//    the window already covered, that stretch is joined to the window that follows it (so no span
+//    of `per` is granted twice);
 //  - a wall clock set forward past the window's end ends it, and the next opens in full.
+// Time never runs backwards here: a `now` that is a little older than the last one, because another
+// worker read its clocks earlier, falls into the window that is open.
+// Requires: now.steady is after the monotonic clock's epoch; 0 < per <= 366 days.
 struct FixedWindow {
     SteadyTime end{};         // over at this instant; the epoch = never opened
     std::int64_t ordinal = 0; // Anchor::clock: which multiple of `per` the window ends at

@@ -1,0 +1,48 @@
+#include "limits/limit.hpp"
+
+#include "limits/counters.hpp"
+
+#include <atomic>
+
+namespace stint::limits {
+
+namespace {
+
+std::uint64_t next_ordinal() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+} // namespace
+
+Limit::Limit(const LimitSpec& spec)
+    : identity_{spec.identity}, ordinal_{next_ordinal()}, counters_{
+                                                              std::make_unique<Counters>(spec)} {}
+
+Limit::~Limit() = default;
+
+void Limit::set_max_keys(std::uint64_t max_keys) noexcept {
+    counters_->set_max_keys(max_keys);
+}
+
+CounterState Limit::state_of(Hash128 key, const Now& now) const {
+    return counters_->state_of(key, now);
+}
+
+std::uint64_t Limit::live_keys(const Now& now) const {
+    return counters_->live_keys(now);
+}
+
+std::uint64_t Limit::in_flight() const {
+    return counters_->in_flight();
+}
+
+std::uint64_t Limit::refused() const noexcept {
+    return counters_->refused();
+}
+
+std::uint64_t Limit::table_full() const noexcept {
+    return counters_->table_full();
+}
+
+} // namespace stint::limits

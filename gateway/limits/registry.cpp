@@ -1,0 +1,28 @@
+#include "limits/registry.hpp"
+
+#include <utility>
+
+namespace stint::limits {
+
+LimitPtr Registry::obtain(const LimitSpec& spec) {
+    const std::lock_guard lock{mutex_};
+    std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
+    std::weak_ptr<Limit>& known = known_[spec.identity];
+    if (LimitPtr alive = known.lock()) {
+        alive->set_max_keys(spec.max_keys);
+        return alive;
+    }
+    LimitPtr fresh = std::make_shared<Limit>(spec);
+    known = fresh;
+    return fresh;
+}
+
+void Registry::keep(std::vector<LimitPtr> limits) {
+    {
+        const std::lock_guard lock{mutex_};
+        kept_.swap(limits);
+    }
+    // What was kept before ends here, outside the lock: a large table takes a while to free.
+}
+
+} // namespace stint::limits
