@@ -1,0 +1,189 @@
+#include "observe/metrics.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <map>
+#include <regex>
+#include <sstream>
+
+using namespace stint;
+using namespace stint::observe;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Prometheus text format 0.0.4, read strictly: every sample in a family that HELP and TYPE opened,
+// no family and no series twice.
+struct Page {
+    std::map<std::string, std::string> types;
+    std::map<std::string, std::string> samples; // "name{labels}" → value, as printed
+
+    explicit Page(const std::string& text) {
+        REQUIRE(!text.empty());
+        REQUIRE(text.back() == '\n');
+        std::istringstream lines{text};
+        for (std::string line; std::getline(lines, line);)
+            read(line);
+    }
+
+    [[nodiscard]] const std::string& at(const std::string& series) const {
+        const auto found = samples.find(series);
+        REQUIRE_MESSAGE(found != samples.end(), series);
+        return found->second;
+    }
+    [[nodiscard]] bool has(const std::string& part) const {
+        for (const auto& [series, value] : samples)
+            if (series.find(part) != std::string::npos)
+                return true;
+        return false;
+    }
+
+  private:
+    void read(const std::string& line) {
+        static const std::regex help{"# HELP ([a-z_]+) [^\\\\]+\\."};
+        static const std::regex type{"# TYPE ([a-z_]+) (counter|gauge|histogram)"};
+        static const std::regex sample{
+            R"rx(([a-z_]+)(\{[a-z]+="([^"\\]|\\[\\"n])*"(,[a-z]+="([^"\\]|\\[\\"n])*")*\})? ([0-9.e+-]+))rx"};
+        CAPTURE(line);
+        std::smatch match;
+        if (std::regex_match(line, match, help)) {
+            family_ = match[1];
+        } else if (std::regex_match(line, match, type)) {
+            REQUIRE(match[1] == family_);
+            REQUIRE(types.emplace(match[1], match[2]).second);
+        } else {
+            REQUIRE(std::regex_match(line, match, sample));
+            REQUIRE(belongs(match[1]));
+            REQUIRE(samples.emplace(match[1].str() + match[2].str(), match[6]).second);
+        }
+    }
+    [[nodiscard]] bool belongs(const std::string& name) const {
+        if (types.at(family_) != "histogram")
+            return name == family_;
+        return name == family_ + "_bucket" || name == family_ + "_sum" ||
+               name == family_ + "_count";
+    }
+
+    std::string family_;
+};
+
+struct Scrape {
+    WorkerCounters sum;
+    MetricSlots slots;
+    ProcessFigures figures;
+
+    [[nodiscard]] Page page() const { return Page{exposition(sum, slots, figures)}; }
+};
+
+// One of everything, with names that have to be escaped where names are free.
+Scrape full_scrape() {
+    Scrape scrape;
+    const auto route = scrape.slots.route("product");
+    const auto refusal = scrape.slots.refusal("product", "per_client");
+    const auto upstream = scrape.slots.upstream("shop");
+    scrape.sum.fit(route + 1, refusal + 1, upstream + 1);
+    auto& counters = scrape.sum.routes[route];
+    counters.requests[static_cast<std::size_t>(Outcome::forwarded)][2] = 12;
+    counters.requests[static_cast<std::size_t>(Outcome::client_gone)][0] = 3;
+    counters.in_flight = 4;
+    scrape.sum.refusals[refusal] = 5;
+    for (const Duration latency : std::array<Duration, 4>{300us, 5ms, 7ms, 90s})
+        scrape.sum.upstreams[upstream].latency.observe(latency);
+    scrape.figures.version = "1.2 \"a\\b\"\n";
+    scrape.figures.start_time_seconds = 1714550950.25;
+    scrape.figures.access_log_dropped = 6;
+    scrape.figures.limits = {
+        {.name = "window", .quota = 10, .used = 7},
+        {.name = "per_key", .keyed = true, .quota = 20, .live_keys = 8, .table_full = 9},
+    };
+    return scrape;
+}
+
+} // namespace
+
+TEST_CASE("the page follows the text format and shows what was counted") {
+    const Page page = full_scrape().page();
+
+    CHECK(
+        page.at(R"(stint_requests_total{route="product",decision="forwarded",status="2xx"})") ==
+        "12");
+    CHECK(
+        page.at(R"(stint_requests_total{route="product",decision="client_gone",status="none"})") ==
+        "3");
+    CHECK(page.at(R"(stint_requests_in_flight{route="product"})") == "4");
+    CHECK(page.at(R"(stint_refusals_total{route="product",limit="per_client"})") == "5");
+    CHECK(page.at(R"(stint_access_log_lines_total{result="dropped"})") == "6");
+    CHECK(page.at("process_start_time_seconds") == "1714550950.25");
+    CHECK(page.types.at("stint_upstream_latency_seconds") == "histogram");
+}
+
+TEST_CASE("label values are escaped") {
+    const Page page = full_scrape().page();
+
+    CHECK(page.has(R"(stint_build_info{version="1.2 \"a\\b\"\n",compiler="gcc )"));
+}
+
+TEST_CASE("a histogram's buckets are cumulative and end with the count") {
+    const Page page = full_scrape().page();
+    const auto bucket = [&](const std::string& bound) {
+        return page.at(
+            "stint_upstream_latency_seconds_bucket{upstream=\"shop\",le=\"" + bound + "\"}");
+    };
+
+    CHECK(bucket("0.0005") == "1");
+    CHECK(bucket("0.0025") == "1");
+    CHECK(bucket("0.005") == "2");
+    CHECK(bucket("0.01") == "3");
+    CHECK(bucket("60") == "3");
+    CHECK(bucket("+Inf") == "4");
+    CHECK(page.at("stint_upstream_latency_seconds_count{upstream=\"shop\"}") == "4");
+    CHECK(
+        std::stod(page.at("stint_upstream_latency_seconds_sum{upstream=\"shop\"}")) ==
+        doctest::Approx(90.0123));
+}
+
+TEST_CASE("counts are exact up to 2^53") {
+    Scrape scrape;
+    scrape.sum.connections_accepted = (std::uint64_t{1} << 53U) - 1;
+    scrape.sum.connections_rejected = 100'000'000;
+
+    const Page page = scrape.page();
+
+    CHECK(page.at("stint_connections_accepted_total") == "9007199254740991");
+    CHECK(page.at("stint_connections_rejected_total") == "100000000");
+}
+
+TEST_CASE("a route and a refusal show zeros before any worker has counted") {
+    Scrape scrape;
+    (void)scrape.slots.route("new");
+    (void)scrape.slots.refusal("new", "limit");
+    (void)scrape.slots.upstream("shop");
+
+    const Page page = scrape.page();
+
+    CHECK(page.at(R"(stint_requests_in_flight{route="new"})") == "0");
+    CHECK(page.at(R"(stint_refusals_total{route="new",limit="limit"})") == "0");
+    CHECK(page.at(R"(stint_upstream_connects_total{upstream="shop"})") == "0");
+    CHECK_FALSE(page.has("stint_requests_total"));
+}
+
+TEST_CASE("a keyed limit shows its keys and no use, one without a key the reverse") {
+    const Page page = full_scrape().page();
+
+    CHECK(page.at(R"(stint_limit_used{limit="window"})") == "7");
+    CHECK_FALSE(page.has(R"(stint_limit_live_keys{limit="window"})"));
+    CHECK(page.at(R"(stint_limit_live_keys{limit="per_key"})") == "8");
+    CHECK(page.at(R"(stint_limit_table_full_total{limit="per_key"})") == "9");
+    CHECK_FALSE(page.has(R"(stint_limit_used{limit="per_key"})"));
+    CHECK(page.at(R"(stint_limit_quota{limit="per_key"})") == "20");
+}
+
+TEST_CASE("the process says what it uses") {
+    const Page page = Scrape{}.page();
+
+    CHECK(std::stod(page.at("process_resident_memory_bytes")) > 100'000);
+    CHECK(std::stod(page.at("process_open_fds")) >= 3);
+    CHECK(std::stod(page.at("process_max_fds")) >= 3);
+    CHECK(page.types.at("process_cpu_seconds_total") == "counter");
+}
