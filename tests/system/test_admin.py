@@ -1,0 +1,273 @@
+"""The admin listener: what it shows, and whom it lets change anything."""
+
+import subprocess
+import unittest
+
+from support.case import SystemTest, config
+from support.client import RawClient, fetch
+from support.ports import free_port
+from support.stint import Admin, binary
+from support.waiting import wait_until
+
+
+class Endpoints(SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.upstream = self.start_upstream()
+        self.stint = self.stint_before(
+            self.upstream,
+            limits={
+                "per_client": {"requests": 3, "per": "1h", "key": "client_ip"},
+                "budget": {"requests": 100, "per": "1h"},
+                "cap": {"concurrent": 2},
+            },
+            route_limits=["per_client", "budget", "cap"],
+        )
+        self.admin = self.stint.admin
+
+    def test_health_and_readiness(self):
+        self.assertEqual(self.admin.request("GET", "/healthz").status, 200)
+        self.assertEqual(self.admin.request("GET", "/readyz").status, 200)
+
+    def test_the_effective_configuration_has_its_defaults_filled_in(self):
+        shown = self.admin.get("/config")
+
+        self.assertEqual(shown["timeouts"]["connect_ms"], 2000)
+        self.assertEqual(shown["timeouts"]["drain_ms"], 10_000)
+        self.assertEqual(shown["max_connections"], 10_000)
+        self.assertIn("per_client", str(shown["limits"]))
+        self.assertIn(self.upstream.address, str(shown["upstreams"]))
+
+    def test_limits_show_their_live_state(self):
+        for _ in range(5):
+            fetch(self.stint.port)
+
+        limits = self.admin.limits()
+
+        self.assertEqual(set(limits), {"per_client", "budget", "cap"})
+        budget = limits["budget"]
+        self.assertEqual((budget["limit"], budget["used"], budget["remaining"]), (100, 3, 97))
+        self.assertTrue(3_500_000 < budget["resets_in_ms"] <= 3_600_000)
+        self.assertEqual((limits["per_client"]["live_keys"], limits["per_client"]["refused"]), (1, 2))
+        self.assertEqual((limits["cap"]["limit"], limits["cap"]["in_flight"]), (2, 0))
+
+    def test_one_limit_and_one_key_of_it(self):
+        fetch(self.stint.port)
+
+        self.assertEqual(self.admin.limit("budget")["used"], 1)
+        shown = self.admin.limit("per_client?key=127.0.0.1")
+        self.assertEqual((shown["used"], shown["remaining"]), (1, 2))
+        self.assertEqual(self.admin.request("GET", "/limits/unknown").status, 404)
+
+    def test_a_slot_in_use_is_seen(self):
+        stall = self.start_upstream(lambda connection: connection.read_request() and connection.ends())
+        stint = self.stint_before(stall, limits={"cap": {"concurrent": 2}}, route_limits=["cap"])
+        with RawClient(stint.port) as client:
+            client.send_request()
+            stall.wait_for_requests(1)
+            self.assertEqual(stint.admin.limit("cap")["in_flight"], 1)
+            self.assertEqual(self.metric_in_flight(stint), 1)
+        stint.wait_idle()
+        self.assertEqual(self.metric_in_flight(stint), 0)
+
+    @staticmethod
+    def metric_in_flight(stint):
+        return stint.admin.metrics().sum("stint_requests_in_flight", route="all")
+
+    def test_routes_and_upstreams(self):
+        self.assertIn("all", str(self.admin.get("/routes")))
+        self.assertIn(self.upstream.address, str(self.admin.get("/upstreams")))
+
+    def test_version(self):
+        ended = subprocess.run([binary(), "--version"], capture_output=True, text=True, check=True)
+
+        self.assertIn(self.admin.get("/version")["version"], ended.stdout)
+
+    def test_json_is_said_to_be_json(self):
+        for path in ("/config", "/limits", "/limits/budget", "/routes", "/upstreams", "/version"):
+            answered = self.admin.request("GET", path)
+            self.assertTrue(answered.get("Content-Type").startswith("application/json"), path)
+
+    def test_what_does_not_exist_is_a_404(self):
+        self.assertEqual(self.admin.request("GET", "/nothing").status, 404)
+
+    def test_metrics_tell_what_happened(self):
+        for _ in range(5):
+            fetch(self.stint.port, target="/private?secret=1")
+        answered = self.admin.request("GET", "/metrics")
+        metrics = self.admin.metrics()
+
+        self.assertTrue(answered.get("Content-Type").startswith("text/plain"))
+        self.assertEqual(metrics.sum("stint_requests_total", route="all"), 5)
+        self.assertEqual(metrics.sum("stint_requests_total", route="all", status="2xx"), 3)
+        self.assertEqual(metrics.sum("stint_requests_total", route="all", decision="refused"), 2)
+        self.assertEqual(metrics.sum("stint_refusals_total", route="all", limit="per_client"), 2)
+        self.assertEqual(metrics.sum("stint_upstream_latency_seconds_count", upstream="up"), 3)
+        self.assertGreaterEqual(metrics.sum("stint_connections_accepted_total"), 5)
+        self.assertEqual(metrics.sum("stint_build_info"), 1)
+
+    def test_metrics_are_well_formed(self):
+        fetch(self.stint.port)
+        metrics = self.admin.metrics()
+
+        for wanted in ("stint_requests_in_flight", "stint_connections_open"):
+            self.assertIn(wanted, metrics.names())
+        self.assertTrue(any("bytes" in name for name in metrics.names()))
+        buckets = [
+            (float(labels["le"]), value)
+            for name, labels, value in metrics.samples
+            if name == "stint_upstream_latency_seconds_bucket"
+        ]
+        self.assertEqual([value for _, value in sorted(buckets)], sorted(value for _, value in buckets))
+        self.assertEqual(max(buckets)[0], float("inf"))
+
+    def test_no_client_key_becomes_a_label(self):
+        for source in ("127.0.0.5", "127.0.0.6"):
+            fetch(self.stint.port, source=source, target="/secret-path", host="secret.example")
+
+        text = self.admin.metrics().text
+
+        for secret in ("127.0.0.5", "127.0.0.6", "secret"):
+            self.assertNotIn(secret, text)
+
+    def test_counts_of_the_metrics_survive_a_reload(self):
+        fetch(self.stint.port)
+        self.assertEqual(self.admin.reload().status, 200)
+        fetch(self.stint.port)
+
+        self.assertEqual(self.admin.metrics().sum("stint_requests_total", route="all"), 2)
+
+
+class Changes(SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.upstream = self.start_upstream()
+        self.token_file = self.folder / "token"
+        self.token_file.write_text("correct-horse-battery\n", encoding="ascii")
+        self.token_file.chmod(0o600)
+
+    def with_admin(self, **admin):
+        port = free_port()
+        return self.stint_before(self.upstream, admin={"address": f"127.0.0.1:{port}", **admin})
+
+    def test_no_change_by_get(self):
+        stint = self.with_admin()
+
+        self.assertEqual(stint.admin.request("GET", "/config/reload").status, 405)
+        self.assertEqual(stint.admin.request("HEAD", "/config/reload").status, 405)
+        self.assertEqual(stint.admin.metrics().sum("stint_config_reloads_total"), 0)
+
+    def test_what_can_only_be_read_refuses_post(self):
+        stint = self.with_admin()
+
+        answered = stint.admin.request("POST", "/limits")
+
+        self.assertEqual(answered.status, 405)
+        self.assertIn("GET", answered.get("Allow"))
+
+    def test_a_change_needs_the_token_where_there_is_one(self):
+        stint = self.with_admin(token_file=str(self.token_file))
+
+        for given in (None, "wrong", "correct-horse-batter", "correct-horse-battery2", ""):
+            headers = {} if given is None else {"Authorization": f"Bearer {given}"}
+            answered = stint.admin.request("POST", "/config/reload", headers=headers)
+            self.assertEqual(answered.status, 401, given)
+            self.assertTrue(answered.get("WWW-Authenticate").startswith("Bearer"))
+        self.assertEqual(stint.admin.get("/limits"), {"limits": []})  # reading needs none
+
+        self.assertEqual(Admin(stint.admin_port, "correct-horse-battery").reload().status, 200)
+
+    def test_the_token_is_never_shown(self):
+        stint = self.with_admin(token_file=str(self.token_file))
+
+        for path in ("/config", "/metrics", "/version"):
+            self.assertNotIn("correct-horse", stint.admin.request("GET", path).text())
+        self.assertNotIn("correct-horse", stint.log())
+
+    def test_read_only_allows_no_change(self):
+        stint = self.with_admin(read_only=True)
+
+        self.assertIn(stint.admin.reload().status, (403, 405))
+
+    def test_a_missing_token_file_keeps_it_from_starting(self):
+        made = config(self.upstream.address)
+        made["admin"] = {"address": f"127.0.0.1:{free_port()}", "token_file": "/nonexistent/token"}
+        file = self.folder / "stint.yaml"
+        file.write_text(str(made).replace("'", '"'), encoding="ascii")
+
+        ended = subprocess.run(
+            [binary(), "run", "-c", file], capture_output=True, text=True, timeout=30, check=False
+        )
+
+        self.assertIn(ended.returncode, (1, 2))
+        self.assertIn("/nonexistent/token", ended.stderr)
+
+    def test_off_loopback_and_read_only_it_can_be_read_from_outside(self):
+        port = free_port()
+        stint = self.stint_before(self.upstream, admin={"address": f"0.0.0.0:{port}", "read_only": True})
+
+        self.assertEqual(stint.admin.request("GET", "/healthz").status, 200)
+        self.assertIn(stint.admin.reload().status, (403, 405))
+
+
+class Browsers(SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.stint = self.stint_before(self.start_upstream())
+        self.port = self.stint.admin_port
+
+    def test_a_host_that_is_not_ours_is_refused(self):
+        for host in ("evil.example", f"evil.example:{self.port}", "127.0.0.1.evil.example", "10.0.0.1"):
+            for method, path in (("GET", "/limits"), ("GET", "/metrics"), ("POST", "/config/reload")):
+                with self.subTest(host=host, path=path):
+                    answered = self.stint.admin.request(method, path, {"Host": host})
+                    self.assertIn(answered.status, (403, 421))
+        self.assertEqual(self.stint.admin.metrics().sum("stint_config_reloads_total"), 0)
+
+    def test_the_names_of_this_machine_are_accepted(self):
+        for host in ("127.0.0.1", f"127.0.0.1:{self.port}", "localhost", f"localhost:{self.port}",
+                     f"[::1]:{self.port}", "LOCALHOST"):
+            with self.subTest(host):
+                self.assertEqual(self.stint.admin.request("GET", "/limits", {"Host": host}).status, 200)
+
+    def test_a_request_of_another_site_is_refused(self):
+        for origin in ("http://evil.example", "null"):
+            answered = self.stint.admin.request("POST", "/config/reload", {"Origin": origin})
+            self.assertEqual(answered.status, 403)
+
+    def test_no_cors(self):
+        for method in ("GET", "OPTIONS"):
+            answered = self.stint.admin.request(method, "/limits", {"Origin": "http://evil.example"})
+            for name, _ in answered.fields:
+                self.assertFalse(name.lower().startswith("access-control-"), name)
+
+    def test_bad_requests_do_no_harm(self):
+        for raw in (
+            b"\x16\x03\x01\x02\x00\x01\x00",
+            b"GET /limits HTTP/1.1\r\n\r\n",
+            b"GET /limits HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+            b"POST /config/reload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n",
+            b"GET /limits/%ZZ HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            b"GET /limits/a?key=%00 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            b"GET /" + b"x" * 100_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        ):
+            with self.subTest(raw[:60]), RawClient(self.port) as client:
+                try:
+                    client.send(raw)
+                    client.half_close()
+                    self.assertNotIn(b" 200 ", client.read_to_end()[:16])
+                except ConnectionError:
+                    pass
+        self.assertEqual(self.stint.admin.request("GET", "/healthz").status, 200)
+
+    def test_many_connections_that_say_nothing_do_not_keep_others_out(self):
+        clients = [RawClient(self.port) for _ in range(200)]
+        try:
+            wait_until(lambda: self.stint.admin.request("GET", "/healthz").status == 200, "it answers")
+        finally:
+            for client in clients:
+                client.close()
+
+
+if __name__ == "__main__":
+    unittest.main()

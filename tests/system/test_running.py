@@ -1,0 +1,328 @@
+"""Starting, stopping, and everything that keeps Stint from starting."""
+
+import json
+import os
+import resource
+import socket
+import stat
+import subprocess
+import threading
+import time
+import unittest
+
+from support.case import SystemTest, config
+from support.client import RawClient, fetch
+from support.messages import response_bytes
+from support.stint import ROOT, binary
+from support.waiting import wait_until
+
+MIB = 1024 * 1024
+
+
+class Starting(SystemTest):
+    def run_stint(self, *arguments, **more):
+        return subprocess.run(
+            [binary(), *map(str, arguments)], capture_output=True, text=True, timeout=30, check=False, **more
+        )
+
+    def write(self, made, name="stint.yaml"):
+        file = self.new_folder() / name
+        file.write_text(made if isinstance(made, str) else json.dumps(made), encoding="utf-8")
+        return file
+
+    def assert_one_clear_line(self, ended, *words, codes=(1, 2)):
+        self.assertIn(ended.returncode, codes, ended)
+        lines = [line for line in ended.stderr.splitlines() if line.strip()]
+        self.assertEqual(len(lines), 1, ended.stderr)
+        for word in words:
+            self.assertIn(str(word), lines[0])
+
+    def test_a_port_in_use(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            made = config("127.0.0.1:1", listeners=[{"address": f"127.0.0.1:{port}"}])
+
+            self.assert_one_clear_line(self.run_stint("run", "-c", self.write(made)), f"127.0.0.1:{port}")
+
+    def test_a_second_stint_of_the_same_user_is_refused(self):
+        first = self.stint_before(self.start_upstream(), limits={"n": {"requests": 2, "per": "1h"}},
+                                  route_limits=["n"])
+        second = {**first.config, "admin": config()["listeners"][0]}
+
+        ended = self.run_stint("run", "-c", self.write(second))
+
+        self.assert_one_clear_line(ended, first.port)
+        self.assertEqual([fetch(first.port).status for _ in range(4)], [200, 200, 429, 429])
+
+    def test_a_second_stint_with_the_same_admin_address_is_refused(self):
+        first = self.stint_before(self.start_upstream())
+        second = {**first.config, "listeners": config()["listeners"]}
+
+        self.assert_one_clear_line(self.run_stint("run", "-c", self.write(second)), first.admin_port)
+
+    def test_a_stint_can_start_at_once_where_another_has_just_stopped(self):
+        upstream = self.start_upstream()
+        made = config(upstream.address)
+        for _ in range(3):
+            stint = self.start_stint(made)
+            self.assertEqual(fetch(stint.port).status, 200)
+            stint.stop()
+
+    def test_a_missing_configuration(self):
+        for command in (("run", "-c", "/nonexistent/stint.yaml"), ("check", "/nonexistent/stint.yaml")):
+            with self.subTest(command):
+                self.assert_one_clear_line(self.run_stint(*command), "/nonexistent/stint.yaml")
+
+    def test_a_configuration_that_may_not_be_read(self):
+        file = self.write(config("127.0.0.1:1"))
+        file.chmod(0)
+        if os.access(file, os.R_OK):
+            self.skipTest("this user may read everything")
+        self.assert_one_clear_line(self.run_stint("run", "-c", file), file)
+
+    def test_a_folder_instead_of_a_configuration(self):
+        self.assert_one_clear_line(self.run_stint("run", "-c", self.folder), self.folder)
+
+    def test_a_mistake_stops_run_and_check_alike(self):
+        file = self.write("listeners:\n  - adress: 127.0.0.1:8080\nroutes: 7\n")
+        for command in (("run", "-c", file), ("check", file)):
+            with self.subTest(command):
+                ended = self.run_stint(*command)
+                self.assertEqual(ended.returncode, 2, ended)
+                self.assertIn(f"{file}:2:5: ", ended.stderr + ended.stdout)
+                self.assertIn(f"{file}:3:9: ", ended.stderr + ended.stdout)
+                self.assertIn("address", ended.stderr + ended.stdout)
+
+    def test_check_accepts_a_good_file(self):
+        ended = self.run_stint("check", self.write(config("127.0.0.1:1")))
+
+        self.assertEqual(ended.returncode, 0, ended)
+
+    def test_the_samples_are_good(self):
+        samples = sorted((ROOT / "config").glob("*.yaml"))
+        self.assertLessEqual({"quickstart.yaml", "api.yaml", "crawler.yaml"}, {one.name for one in samples})
+        for sample in samples:
+            with self.subTest(sample.name):
+                ended = self.run_stint("check", sample)
+                self.assertEqual(ended.returncode, 0, ended)
+
+    def test_an_unknown_command_or_option(self):
+        for command in (("walk",), ("run", "--config-file", "x"), ("run",), ()):
+            with self.subTest(command):
+                ended = self.run_stint(*command)
+                self.assertIn(ended.returncode, (1, 2))
+                self.assertTrue(ended.stderr + ended.stdout)
+
+    def test_version_and_help(self):
+        for option in ("--version", "--help"):
+            self.assertEqual(self.run_stint(option).returncode, 0)
+
+    def test_an_admin_address_off_loopback_needs_a_token(self):
+        admin_port = config()["listeners"][0]["address"].rpartition(":")[2]
+        made = config("127.0.0.1:1", admin={"address": f"0.0.0.0:{admin_port}"})
+
+        ended = self.run_stint("run", "-c", self.write(made))
+
+        self.assertIn(ended.returncode, (1, 2))
+        self.assertIn("token_file", ended.stderr)
+
+    def test_a_unix_socket_left_behind_is_taken_over(self):
+        path = self.folder / "left.sock"
+        with socket.socket(socket.AF_UNIX) as left:
+            left.bind(str(path))
+        upstream = self.start_upstream()
+        self.stint_before(upstream, listeners=[{"address": f"unix:{path}"}])
+
+        self.assertEqual(fetch(str(path)).status, 200)
+
+    def test_a_unix_socket_in_use_is_not_taken_over(self):
+        path = self.folder / "used.sock"
+        upstream = self.start_upstream()
+        self.stint_before(upstream, listeners=[{"address": f"unix:{path}"}])
+        second = config(upstream.address, listeners=[{"address": f"unix:{path}"}],
+                        admin=config()["listeners"][0])
+
+        self.assert_one_clear_line(self.run_stint("run", "-c", self.write(second)), path)
+        self.assertEqual(fetch(str(path)).status, 200)
+
+    def test_a_file_where_a_unix_socket_should_be_is_left_alone(self):
+        path = self.folder / "precious"
+        path.write_text("data", encoding="ascii")
+        made = config("127.0.0.1:1", listeners=[{"address": f"unix:{path}"}], admin=config()["listeners"][0])
+
+        self.assert_one_clear_line(self.run_stint("run", "-c", self.write(made)), path)
+        self.assertTrue(stat.S_ISREG(path.stat().st_mode))
+
+
+class OpenFiles(SystemTest):
+    def limits_of(self, stint):
+        for line in open(f"/proc/{stint.pid}/limits", encoding="ascii"):
+            if line.startswith("Max open files"):
+                return int(line.split()[3])
+        raise AssertionError("no such line")
+
+    def test_the_soft_limit_is_raised_to_what_the_connections_need(self):
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        stint = self.stint_before(
+            self.start_upstream(),
+            max_connections=500,
+            **{},
+        )
+        stint.stop()
+        made = stint.config
+        stint = self.start_stint(
+            made, preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+        )
+
+        self.assertGreaterEqual(self.limits_of(stint), 1000)  # two sockets a connection
+        self.assertNotIn("open files", stint.log())
+
+    def test_a_hard_limit_that_is_too_low_is_warned_of(self):
+        stint = self.start_stint(
+            config(self.start_upstream().address, max_connections=5000),
+            preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512)),
+        )
+
+        wait_until(lambda: "open files" in stint.log(), "the warning")
+        self.assertIn("5000", stint.log())
+        self.assertEqual(fetch(stint.port).status, 200)
+
+    def test_running_out_of_files_is_survived(self):
+        stint = self.start_stint(
+            config(self.start_upstream().address, max_connections=5000, workers=1),
+            preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)),
+        )
+        clients = [RawClient(stint.port) for _ in range(100)]
+        used = self.cpu_seconds(stint)
+        time.sleep(0.5)
+        self.assertLess(self.cpu_seconds(stint) - used, 0.25)  # no spinning in accept()
+        for client in clients:
+            client.close()
+
+        wait_until(lambda: self.answers(stint), "new connections are served again")
+
+    @staticmethod
+    def answers(stint):
+        try:
+            return fetch(stint.port).status == 200
+        except OSError:
+            return False
+
+    @staticmethod
+    def cpu_seconds(stint):
+        fields = open(f"/proc/{stint.pid}/stat", encoding="ascii").read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def test_more_connections_than_allowed_do_not_disturb_the_others(self):
+        stint = self.stint_before(self.start_upstream(), max_connections=3, workers=1)
+        clients = [RawClient(stint.port) for _ in range(3)]
+        for client in clients:
+            self.assertEqual(client.request().status, 200)
+
+        with RawClient(stint.port) as surplus:
+            surplus.send_request()
+            self.assertIn(surplus.read_to_end()[:12], (b"", b"HTTP/1.1 503"))
+
+        for client in clients:
+            self.assertEqual(client.request().status, 200)
+            client.close()
+        wait_until(lambda: self.answers(stint), "there is room again")
+
+
+class Stopping(SystemTest):
+    def test_requests_in_flight_are_finished(self):
+        proceed = threading.Event()
+
+        def script(connection):
+            connection.read_request()
+            proceed.wait(20)
+            connection.send(response_bytes(b"finished"))
+
+        upstream = self.start_upstream(script)
+        stint = self.stint_before(upstream)
+        with RawClient(stint.port) as waiting, RawClient(stint.port) as idle:
+            waiting.send_request()
+            upstream.wait_for_requests(1)
+
+            stopper = threading.Thread(target=stint.stop)
+            stopper.start()
+            wait_until(lambda: not self.accepts(stint), "no new connections are accepted")
+            self.assertTrue(idle.ends())
+            self.assertTrue(stint.running)
+            proceed.set()
+            answered = waiting.read_response()
+
+            self.assertEqual((answered.status, answered.body), (200, b"finished"))
+            self.assertEqual(answered.get("Connection"), "close")
+            self.assertTrue(waiting.ends())
+            stopper.join(10)
+        self.assertEqual(stint.process.returncode, 0)
+
+    @staticmethod
+    def accepts(stint):
+        try:
+            RawClient(stint.port).close()
+            return True
+        except OSError:
+            return False
+
+    def test_a_large_response_on_its_way_is_finished(self):
+        block = b"x" * MIB
+
+        def script(connection):
+            connection.read_request()
+            connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (32 * MIB))
+            for _ in range(32):
+                connection.send(block)
+
+        stint = self.stint_before(self.start_upstream(script))
+        with RawClient(stint.port, receive_buffer=65536) as client:
+            client.send_request()
+            client.read_response_head()
+            stopper = threading.Thread(target=stint.stop)
+            stopper.start()
+            size = 0
+            while data := client.read_some():
+                size += len(data)
+            stopper.join(10)
+        self.assertEqual(size, 32 * MIB)
+        self.assertEqual(stint.process.returncode, 0)
+
+    def test_sigint_stops_it_too(self):
+        stint = self.stint_before(self.start_upstream())
+
+        stint.signal(2)
+
+        self.assertEqual(stint.process.wait(10), 0)
+
+    def test_a_second_signal_does_not_wait_for_the_first(self):
+        upstream = self.start_upstream(lambda connection: connection.read_request() and connection.ends())
+        stint = self.stint_before(upstream, timeouts={"drain": "60s"})
+        with RawClient(stint.port) as client:
+            client.send_request()
+            upstream.wait_for_requests(1)
+            stint.signal(15)
+            wait_until(lambda: not self.accepts(stint), "it drains")
+
+            stint.signal(15)
+
+            stint.process.wait(10)
+
+    def test_readiness_ends_before_life_does(self):
+        upstream = self.start_upstream(lambda connection: connection.read_request() and connection.ends())
+        stint = self.stint_before(upstream, timeouts={"drain": "10s"})
+        with RawClient(stint.port) as client:
+            client.send_request()
+            upstream.wait_for_requests(1)
+            stint.signal(15)
+
+            wait_until(lambda: stint.admin.request("GET", "/readyz").status == 503, "not ready any more")
+            self.assertEqual(stint.admin.request("GET", "/healthz").status, 200)
+            client.reset()
+        self.assertEqual(stint.process.wait(10), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
