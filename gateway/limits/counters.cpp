@@ -43,7 +43,8 @@ Verdict Counters::judge(
 Verdict Counters::check_single(Shard& shard, std::uint64_t quota, const Now& now) noexcept {
     if (cap_)
         return judge(shard.window.used, quota, {}, now);
-    if (shard.window.open_at(now, per_, anchor_)) [[likely]]
+    observe(shard, now);
+    if (shard.window.end > now.steady) [[likely]]
         return judge(shard.window.used, quota, shard.window.end, now);
     return judge(0, quota, now.steady + per_, now);
 }
@@ -90,7 +91,7 @@ LiveStamps Counters::live_stamps(const Shard& shard, const Now& now) const noexc
 void Counters::charge(const Claim& claim, Hash128 key, const Now& now) noexcept {
     Shard& shard = *claim.shard;
     if (!keyed_) {
-        if (!cap_)
+        if (!cap_ && shard.window.end <= now.steady)
             shard.window.advance(now, per_, anchor_);
         ++shard.window.used;
         return;
