@@ -1,0 +1,279 @@
+#include "http/head_parser.hpp"
+#include "http/rewrite.hpp"
+#include "http_support.hpp"
+
+#include <doctest/doctest.h>
+
+#include <ostream>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using namespace stint;
+using namespace stint::http;
+using Kind = BodyFraming::Kind;
+
+const Forwarding forwarding{"192.0.2.7", "http", "", "id-1"};
+
+std::string upstream(std::string_view head, const Forwarding& with = forwarding) {
+    HeadParser parser{test::max_head};
+    HeadBuffer out;
+    write_upstream_head(out, parser.parse_request(head).value(), with);
+    return std::string{out.view()};
+}
+
+std::string downstream(
+    std::string_view head,
+    std::string_view method = "GET",
+    int client_minor = 1,
+    bool keep_alive = true,
+    std::string_view request_id = "") {
+    HeadParser parser{test::max_head};
+    const ResponseHead response = parser.parse_response(head, method).value();
+    HeadBuffer out;
+    const ResponseFraming framing = frame_response(client_minor, response.framing, keep_alive);
+    write_downstream_head(out, response, framing, request_id);
+    return std::string{out.view()};
+}
+
+std::string response_with(std::string_view fields) {
+    return "HTTP/1.1 200 OK\r\n" + std::string{fields} + "\r\n";
+}
+
+bool has(std::string_view head, std::string_view line) {
+    return head.find("\r\n" + std::string{line} + "\r\n") != std::string_view::npos;
+}
+
+// How many fields of that name a head has.
+int count(std::string_view head, std::string_view name) {
+    const std::string start = "\r\n" + std::string{name} + ":";
+    int found = 0;
+    for (std::size_t at = head.find(start); at != std::string_view::npos;
+         at = head.find(start, at + 1))
+        ++found;
+    return found;
+}
+
+std::string first_line(std::string_view head) {
+    return std::string{head.substr(0, head.find("\r\n"))};
+}
+
+} // namespace
+
+TEST_CASE("a request goes upstream as the gateway spells it") {
+    CHECK(
+        upstream("GET /a?b HTTP/1.0\r\nAccept:\t*/*  \r\nHost: a.example\r\nX-Y:\r\n\r\n") ==
+        "GET /a?b HTTP/1.1\r\n"
+        "Host: a.example\r\n"
+        "Accept: */*\r\n"
+        "X-Y: \r\n"
+        "X-Forwarded-For: 192.0.2.7\r\n"
+        "X-Forwarded-Proto: http\r\n"
+        "X-Forwarded-Host: a.example\r\n"
+        "X-Request-Id: id-1\r\n"
+        "Via: 1.0 stint\r\n"
+        "\r\n");
+}
+
+TEST_CASE("the target goes upstream in origin form, its bytes unchanged") {
+    const auto target = [](std::string_view line) {
+        return first_line(upstream(std::string{line} + " HTTP/1.1\r\nHost: a\r\n\r\n"));
+    };
+
+    CHECK(target("GET /%7e/../b//c?") == "GET /%7e/../b//c? HTTP/1.1");
+    CHECK(target("GET http://b/x?y") == "GET /x?y HTTP/1.1");
+    CHECK(target("GET http://b/x?") == "GET /x? HTTP/1.1");
+    CHECK(target("GET http://b") == "GET / HTTP/1.1");
+    CHECK(target("GET http://b?y") == "GET /?y HTTP/1.1");
+    CHECK(target("OPTIONS *") == "OPTIONS * HTTP/1.1");
+    CHECK(target("OPTIONS http://b") == "OPTIONS * HTTP/1.1");
+    CHECK(target("OPTIONS http://b/") == "OPTIONS / HTTP/1.1");
+}
+
+TEST_CASE("an absolute-form target's authority is the upstream's Host") {
+    const std::string head = upstream("GET http://b:81/ HTTP/1.1\r\nHost: a\r\n\r\n");
+
+    CHECK(has(head, "Host: b:81"));
+    CHECK(count(head, "Host") == 1);
+    CHECK(has(head, "X-Forwarded-Host: b:81"));
+}
+
+TEST_CASE("a configured host replaces Host but not X-Forwarded-Host") {
+    const std::string head = upstream(test::get_with(""), {"::1", "http", "inner", "id"});
+
+    CHECK(has(head, "Host: inner"));
+    CHECK(has(head, "X-Forwarded-Host: a.example"));
+}
+
+TEST_CASE("what a client says of its own forwarding is replaced") {
+    const std::string head = upstream(test::get_with(
+        "X-Forwarded-For: 1.2.3.4\r\nx-forwarded-for: 5.6.7.8\r\nX-Forwarded-Proto: https\r\n"
+        "X-Forwarded-Host: evil\r\nForwarded: for=1.2.3.4\r\nX-Request-Id: theirs\r\n"));
+
+    CHECK(count(head, "X-Forwarded-For") == 1);
+    CHECK(has(head, "X-Forwarded-For: 192.0.2.7"));
+    CHECK(count(head, "x-forwarded-for") == 0);
+    CHECK(has(head, "X-Forwarded-Proto: http"));
+    CHECK(has(head, "X-Forwarded-Host: a.example"));
+    CHECK(count(head, "Forwarded") == 0);
+    CHECK(count(head, "X-Request-Id") == 1);
+    CHECK(has(head, "X-Request-Id: id-1"));
+}
+
+TEST_CASE("a client without an address is unknown") {
+    CHECK(has(upstream(test::get_with(""), {"", "http", "", "id"}), "X-Forwarded-For: unknown"));
+}
+
+TEST_CASE("the gateway's Via stands after the client's, in one field") {
+    CHECK(has(upstream(test::get_with("")), "Via: 1.1 stint"));
+
+    const std::string head = upstream(test::get_with("Via: 1.0 a\r\nX: y\r\nvia: 1.1 b\r\n"));
+    CHECK(has(head, "Via: 1.0 a, 1.1 b, 1.1 stint"));
+    CHECK(count(head, "via") == 0);
+}
+
+TEST_CASE("hop-by-hop fields of a request are removed") {
+    const std::string head = upstream(test::get_with(
+        "Connection: keep-alive, Upgrade, HTTP2-Settings, TE\r\nKeep-Alive: 5\r\nTE: trailers\r\n"
+        "Trailer: X\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMA\r\nProxy-Connection: keep-alive\r\n"
+        "Proxy-Authorization: Basic x\r\nExpect: 100-continue\r\nX-Kept: yes\r\n"));
+
+    for (const std::string_view name :
+         {"Connection", "Keep-Alive", "TE", "Trailer", "Upgrade", "HTTP2-Settings",
+          "Proxy-Connection", "Proxy-Authorization", "Expect"}) {
+        CAPTURE(name);
+        CHECK(count(head, name) == 0);
+    }
+    CHECK(has(head, "X-Kept: yes"));
+}
+
+TEST_CASE("fields that any Connection field names are removed") {
+    const std::string head = upstream(test::get_with(
+        "X-A: 1\r\nConnection: close, x-a\r\nX-B: 2\r\nConnection: ,X-B ,\r\nX-C: 3\r\n"));
+
+    CHECK(count(head, "X-A") == 0);
+    CHECK(count(head, "X-B") == 0);
+    CHECK(has(head, "X-C: 3"));
+}
+
+TEST_CASE("Connection cannot name away what identifies or frames a request") {
+    const std::string head = upstream(test::get_with(
+        "Connection: Host, Content-Length, Transfer-Encoding, X-Forwarded-For, X-Forwarded-Host\r\n"
+        "Connection: X-Forwarded-Proto, Via, Cookie, Authorization, X-Request-Id, X-Gone\r\n"
+        "Content-Length: 3\r\nCookie: a=b\r\nAuthorization: Basic x\r\nVia: 1.1 a\r\n"
+        "X-Gone: 1\r\n"));
+
+    CHECK(has(head, "Host: a.example"));
+    CHECK(has(head, "Content-Length: 3"));
+    CHECK(has(head, "X-Forwarded-For: 192.0.2.7"));
+    CHECK(has(head, "X-Forwarded-Host: a.example"));
+    CHECK(has(head, "X-Forwarded-Proto: http"));
+    CHECK(has(head, "Via: 1.1 a, 1.1 stint"));
+    CHECK(has(head, "Cookie: a=b"));
+    CHECK(has(head, "Authorization: Basic x"));
+    CHECK(has(head, "X-Request-Id: id-1"));
+    CHECK(count(head, "X-Gone") == 0);
+}
+
+TEST_CASE("a request's framing goes upstream as the number that was understood") {
+    const std::string sized = upstream(test::get_with("content-length: 007\r\n"));
+    CHECK(has(sized, "Content-Length: 7"));
+    CHECK(count(sized, "content-length") == 0);
+
+    const std::string chunked = upstream(test::get_with("Transfer-Encoding: CHUNKED\r\n"));
+    CHECK(has(chunked, "Transfer-Encoding: chunked"));
+
+    CHECK(has(upstream(test::get_with("Content-Length: 0\r\n")), "Content-Length: 0"));
+    CHECK(count(upstream(test::get_with("")), "Content-Length") == 0);
+}
+
+TEST_CASE("a response goes downstream as the gateway spells it") {
+    CHECK(
+        downstream(
+            "HTTP/1.0 404 Nope\r\nServer:  x \r\nContent-Length: 012\r\n"
+            "Connection: x-gone\r\nX-Gone: 1\r\nKeep-Alive: 5\r\n\r\n",
+            "GET", 1, true, "id-2") == "HTTP/1.1 404 Nope\r\n"
+                                       "Server: x\r\n"
+                                       "Content-Length: 12\r\n"
+                                       "X-Request-Id: id-2\r\n"
+                                       "\r\n");
+}
+
+TEST_CASE("hop-by-hop fields of a response are removed") {
+    const std::string head = downstream(response_with(
+        "Transfer-Encoding: chunked\r\nTrailer: X\r\nUpgrade: h2c\r\nProxy-Authenticate: Basic\r\n"
+        "Proxy-Connection: close\r\nConnection: close\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n"));
+
+    CHECK(
+        head ==
+        "HTTP/1.1 200 OK\r\nSet-Cookie: a\r\nSet-Cookie: b\r\nTransfer-Encoding: chunked\r\n\r\n");
+}
+
+TEST_CASE("a body of unknown length is chunked for 1.1 and ends by close for 1.0") {
+    for (const std::string_view fields : {"", "Transfer-Encoding: chunked\r\n"}) {
+        const std::string modern = downstream(response_with(fields), "GET", 1);
+        CHECK(has(modern, "Transfer-Encoding: chunked"));
+        CHECK(count(modern, "Connection") == 0);
+
+        const std::string old = downstream(response_with(fields), "GET", 0);
+        CHECK(count(old, "Transfer-Encoding") == 0);
+        CHECK(has(old, "Connection: close"));
+    }
+}
+
+TEST_CASE("a 1.0 client that keeps its connection is told so") {
+    CHECK(has(
+        downstream(response_with("Content-Length: 1\r\n"), "GET", 0), "Connection: keep-alive"));
+}
+
+TEST_CASE("a client whose connection ends is told so") {
+    CHECK(has(
+        downstream(response_with("Content-Length: 1\r\n"), "GET", 1, false), "Connection: close"));
+}
+
+TEST_CASE("a response framed for a request keeps the connection only if the client would") {
+    RequestHead request;
+    ResponseHead response;
+    response.framing = {Kind::length, 1};
+    CHECK(frame_response(request, response, true).keep_alive);
+
+    request.keep_alive = false;
+    CHECK_FALSE(frame_response(request, response, true).keep_alive);
+}
+
+TEST_CASE("HEAD and 304 keep the upstream's Content-Length") {
+    CHECK(has(downstream(response_with("Content-Length: 09\r\n"), "HEAD"), "Content-Length: 9"));
+    CHECK(has(
+        downstream("HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n"), "Content-Length: 9"));
+
+    const std::string chunked = downstream(response_with("Transfer-Encoding: chunked\r\n"), "HEAD");
+    CHECK(count(chunked, "Transfer-Encoding") == 0);
+}
+
+TEST_CASE("204 states no length") {
+    const std::string head = downstream("HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n");
+
+    CHECK(head == "HTTP/1.1 204 No Content\r\n\r\n");
+}
+
+TEST_CASE("an interim response has only the upstream's end-to-end fields") {
+    CHECK(
+        downstream(
+            "HTTP/1.1 103 Early Hints\r\nLink: a\r\nConnection: x\r\nX: 1\r\n\r\n", "GET", 1, false,
+            "id") == "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n");
+}
+
+TEST_CASE("an upstream's own X-Request-Id is kept") {
+    const std::string head =
+        downstream(response_with("X-Request-Id: up\r\n"), "HEAD", 1, true, "id");
+
+    CHECK(has(head, "X-Request-Id: up"));
+    CHECK(count(head, "X-Request-Id") == 1);
+}
+
+TEST_CASE("a chunk's header is its size in hexadecimal") {
+    CHECK(ChunkHeader{1}.view() == "1\r\n");
+    CHECK(ChunkHeader{31}.view() == "1f\r\n");
+    CHECK(ChunkHeader{~std::size_t{0}}.view() == "ffffffffffffffff\r\n");
+}
