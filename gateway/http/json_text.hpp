@@ -6,6 +6,11 @@
 
 namespace stint::http {
 
+// Whether a byte stands for itself in a string: printable ASCII but '"' and '\\'.
+[[nodiscard]] constexpr bool is_plain_json(char c) noexcept {
+    return c >= ' ' && c < '\x7f' && c != '"' && c != '\\';
+}
+
 // The length of the UTF-8 sequence that `text` begins with (RFC 3629), 0 when it begins with none.
 [[nodiscard]] std::size_t utf8_sequence(std::string_view text) noexcept;
 
@@ -17,6 +22,10 @@ template <class Out>
 void write_json_text(Out& out, std::string_view text) {
     std::size_t plain = 0; // how much of the front of `text` needs no change
     while (plain < text.size()) {
+        if (is_plain_json(text[plain])) [[likely]] {
+            ++plain;
+            continue;
+        }
         const std::size_t sequence = utf8_sequence(text.substr(plain));
         const std::string_view instead = sequence == 0   ? "\\ufffd"
                                          : sequence == 1 ? json_escape(text[plain])

@@ -16,7 +16,9 @@ constexpr std::uint64_t max_counter = 0xfff;
 constexpr std::uint64_t counter_start_mask = 0x7ff; // leaves half of the range to count in
 constexpr std::uint64_t followed_step_back_ms = 1000;
 
-void write_hex(char* out, std::uint64_t value, int digits) noexcept {
+// Unrolled by the number of digits: an id is made for every request.
+template <int digits>
+void write_hex(char* out, std::uint64_t value) noexcept {
     for (int i = digits - 1; i >= 0; --i, value >>= 4)
         out[i] = "0123456789abcdef"[value & 0xf];
 }
@@ -58,11 +60,11 @@ RequestIdSource::Text RequestIdSource::make(WallTime now) noexcept {
     constexpr std::uint64_t variant = 0x8000; // its two upper bits
 
     Text text;
-    write_hex(text.data(), millisecond_ >> 16, 8);
-    write_hex(text.data() + 9, millisecond_ & 0xffff, 4);
-    write_hex(text.data() + 14, (version << 12) | counter_, 4);
-    write_hex(text.data() + 19, variant | ((random >> 50) & 0x3fff), 4);
-    write_hex(text.data() + 24, random & 0xffff'ffff'ffff, 12);
+    write_hex<8>(text.data(), millisecond_ >> 16);
+    write_hex<4>(text.data() + 9, millisecond_ & 0xffff);
+    write_hex<4>(text.data() + 14, (version << 12) | counter_);
+    write_hex<4>(text.data() + 19, variant | ((random >> 50) & 0x3fff));
+    write_hex<12>(text.data() + 24, random & 0xffff'ffff'ffff);
     text[8] = text[13] = text[18] = text[23] = '-';
     return text;
 }
