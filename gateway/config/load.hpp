@@ -28,7 +28,9 @@ using Mistakes = std::vector<Mistake>; // never empty as an error; in the order 
 // Reads and checks the file. A file that cannot be read is one mistake at 1:1.
 [[nodiscard]] Result<Config, Mistakes> load_file(const std::filesystem::path& file);
 
-// The same for text; `file` names it in mistakes, and relative paths are resolved against its folder.
-[[nodiscard]] Result<Config, Mistakes> load_text(std::string_view yaml, const std::filesystem::path& file);
+// The same for text; `file` names it in mistakes, and relative paths are resolved against its
+// folder.
+[[nodiscard]] Result<Config, Mistakes>
+load_text(std::string_view yaml, const std::filesystem::path& file);
 
 } // namespace stint::config

@@ -74,8 +74,8 @@ struct Limit {
     enum class Kind : std::uint8_t { window, cap };
     enum class Anchor : std::uint8_t { first_request, clock };
     enum class Key : std::uint8_t { none, client_ip };
-    std::string name;        // unique over named and inline limits
-    std::string route;       // for an inline limit the route it belongs to, else empty
+    std::string name;  // unique over named and inline limits
+    std::string route; // for an inline limit the route it belongs to, else empty
     Kind kind = Kind::window;
     std::uint64_t quota = 0; // requests: or concurrent:
     std::chrono::nanoseconds per{};
@@ -85,8 +85,8 @@ struct Limit {
 };
 
 struct Match {
-    std::string host;                 // lower case; "*" = any, "*.suffix", or exact
-    std::string path = "/";           // prefix, or the whole path when path_exact
+    std::string host = "*"; // lower case; "*" = any, "*.suffix", or exact
+    std::string path = "/"; // prefix, or the whole path when path_exact
     bool path_exact = false;
     std::vector<std::string> methods; // empty = any
 };

@@ -1,0 +1,197 @@
+#include "config/addresses.hpp"
+
+#include "config/values.hpp"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <array>
+#include <optional>
+#include <sys/un.h>
+
+namespace stint::config {
+
+namespace {
+
+constexpr std::string_view unix_prefix = "unix:";
+constexpr std::string_view http_prefix = "http://";
+constexpr std::string_view address_expected =
+    "; expected IPv4:port, \"[IPv6]:port\" or unix:/path, such as 0.0.0.0:8080";
+constexpr std::string_view endpoint_expected =
+    "; expected IPv4:port, \"[IPv6]:port\", name:port or unix:/path";
+
+// The address in its one canonical spelling.
+std::optional<std::string> canonical_ip(std::string_view text) {
+    const std::string copy{text};
+    std::array<unsigned char, sizeof(in6_addr)> bytes{};
+    std::array<char, INET6_ADDRSTRLEN> out{};
+    const int family = copy.find(':') == std::string::npos ? AF_INET : AF_INET6;
+    if (copy.find('\0') != std::string::npos || inet_pton(family, copy.c_str(), bytes.data()) != 1)
+        return std::nullopt;
+    return inet_ntop(family, bytes.data(), out.data(), static_cast<socklen_t>(out.size()));
+}
+
+Parsed<std::string> parse_socket_path(std::string_view text) {
+    constexpr std::size_t longest = sizeof(sockaddr_un::sun_path) - 1;
+    const std::string_view path = text.substr(unix_prefix.size());
+    const bool printable = std::all_of(path.begin(), path.end(), [](char c) {
+        return static_cast<unsigned char>(c) >= 0x20 && c != 0x7F;
+    });
+    if (path.size() < 2 || path.front() != '/' || !printable)
+        return Wrong{in_quotes(text) + " has no absolute path; expected unix:/path"};
+    if (path.size() > longest)
+        return Wrong{
+            in_quotes(text) + " is too long; a Unix socket's path has at most " +
+            std::to_string(longest) + " bytes"};
+    return std::string{path};
+}
+
+Parsed<std::uint16_t>
+parse_port(std::string_view text, std::string_view port, std::uint64_t lowest) {
+    if (lowest == 0 && port == "0")
+        return std::uint16_t{0};
+    const auto number = parse_count(port, 1, 65'535);
+    if (number)
+        return static_cast<std::uint16_t>(*number);
+    return Wrong{
+        in_quotes(text) + " has no valid port; expected a port from " + std::to_string(lowest) +
+        " to 65535"};
+}
+
+bool starts_with_scheme(std::string_view text, std::string_view prefix) {
+    return text.size() >= prefix.size() &&
+           std::equal(prefix.begin(), prefix.end(), text.begin(), [](char wanted, char c) {
+               return wanted == (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+           });
+}
+
+// "HOST[:port]" of an endpoint; text is the whole of it, for the mistake.
+Parsed<Endpoint>
+parse_authority(std::string_view text, std::string_view authority, bool port_optional) {
+    const HostPort parts = split_host_port(authority);
+    if (!parts.has_port && !port_optional)
+        return Wrong{in_quotes(text) + " has no port" + std::string{endpoint_expected}};
+    Endpoint endpoint;
+    endpoint.text = std::string{text};
+    const auto address = canonical_ip(parts.host);
+    if (address && parts.bracketed == is_ipv6(parts.host))
+        endpoint.host = *address;
+    else if (!parts.bracketed && is_host_name(parts.host))
+        endpoint.host = std::string{parts.host};
+    else
+        return Wrong{in_quotes(text) + " is not an endpoint" + std::string{endpoint_expected}};
+    if (!parts.has_port) {
+        endpoint.port = 80;
+        return endpoint;
+    }
+    const auto port = parse_port(text, parts.port, 1);
+    if (!port)
+        return port.error();
+    endpoint.port = *port;
+    return endpoint;
+}
+
+} // namespace
+
+bool is_ipv4(std::string_view text) {
+    return text.find(':') == std::string_view::npos && canonical_ip(text).has_value();
+}
+
+bool is_ipv6(std::string_view text) {
+    return text.find(':') != std::string_view::npos && canonical_ip(text).has_value();
+}
+
+bool is_host_name(std::string_view text) {
+    if (text.empty() || text.size() > 253)
+        return false;
+    bool last_is_number = true;
+    std::size_t label = 0;
+    for (const char c : text) {
+        const bool digit = c >= '0' && c <= '9';
+        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (c == '.') {
+            if (label == 0)
+                return false;
+            label = 0;
+            last_is_number = true;
+            continue;
+        }
+        if ((!digit && !letter && c != '-' && c != '_') || (c == '-' && label == 0) || ++label > 63)
+            return false;
+        last_is_number = last_is_number && digit;
+    }
+    // A name whose last label is a number is a mistyped address (WHATWG URL, "ends in a number").
+    return label > 0 && !last_is_number && text.back() != '-';
+}
+
+HostPort split_host_port(std::string_view text) {
+    HostPort parts;
+    std::size_t end = text.rfind(':');
+    if (text.starts_with('[')) {
+        const std::size_t bracket = std::min(text.find(']'), text.size());
+        parts.bracketed = bracket < text.size();
+        end = bracket + 1 < text.size() && text[bracket + 1] == ':' ? bracket + 1
+                                                                    : std::string_view::npos;
+        // What stands between "]" and ":" belongs to neither: kept in the host, it makes it wrong.
+        parts.host =
+            end == bracket + 1 || bracket + 1 == text.size() ? text.substr(1, bracket - 1) : text;
+    } else {
+        parts.host = text.substr(0, end);
+    }
+    parts.has_port = end != std::string_view::npos;
+    if (parts.has_port)
+        parts.port = text.substr(end + 1);
+    return parts;
+}
+
+Parsed<Address> parse_address(std::string_view text) {
+    Address address;
+    address.text = std::string{text};
+    if (text.starts_with(unix_prefix)) {
+        auto path = parse_socket_path(text);
+        if (!path)
+            return path.error();
+        address.kind = Address::Kind::unix_socket;
+        address.host = std::move(*path);
+        return address;
+    }
+    const HostPort parts = split_host_port(text);
+    const auto host = canonical_ip(parts.host);
+    if (!parts.has_port && (host || parts.host == "*"))
+        return Wrong{in_quotes(text) + " has no port" + std::string{address_expected}};
+    if (!host || parts.bracketed != is_ipv6(parts.host))
+        return Wrong{in_quotes(text) + " is not an address" + std::string{address_expected}};
+    const auto port = parse_port(text, parts.port, 0);
+    if (!port)
+        return port.error();
+    address.host = *host;
+    address.port = *port;
+    return address;
+}
+
+Parsed<Endpoint> parse_endpoint(std::string_view text) {
+    if (starts_with_scheme(text, "https://"))
+        return Wrong{
+            in_quotes(text) +
+            ": TLS to upstreams is not supported yet; expected http:// or no scheme"};
+    if (text.starts_with(unix_prefix)) {
+        auto path = parse_socket_path(text);
+        if (!path)
+            return path.error();
+        return Endpoint{std::move(*path), 0, true, std::string{text}};
+    }
+    const bool http = starts_with_scheme(text, http_prefix);
+    std::string_view authority = http ? text.substr(http_prefix.size()) : text;
+    if (http && authority.ends_with('/'))
+        authority.remove_suffix(1);
+    if (authority.find('/') != std::string_view::npos)
+        return Wrong{
+            in_quotes(text) + " has a path or an unknown scheme" + std::string{endpoint_expected}};
+    return parse_authority(text, authority, http);
+}
+
+bool is_local(const Address& address) {
+    return address.kind == Address::Kind::unix_socket || address.host.starts_with("127.") ||
+           address.host == "::1" || address.host.starts_with("::ffff:127.");
+}
+
+} // namespace stint::config

@@ -1,0 +1,121 @@
+#include "config/load.hpp"
+
+#include "config/load_parts.hpp"
+#include "config/text_check.hpp"
+#include "config/values.hpp"
+#include "config/yaml_tree.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+namespace stint::config {
+
+namespace {
+
+constexpr std::size_t largest_file = 1U << 20U;
+constexpr std::uint64_t most_workers = 1024;
+constexpr std::uint64_t most_connections = 1'000'000;
+constexpr std::size_t smallest_head = 1024;
+constexpr std::size_t largest_head = 64 * 1024;
+
+constexpr std::array<std::string_view, 11> top_keys{
+    "workers",    "listeners", "admin",     "timeouts", "max_connections", "max_head",
+    "access_log", "log",       "upstreams", "limits",   "routes"};
+constexpr std::array<std::string_view, 1> log_keys{"level"};
+constexpr std::array<std::string_view, 5> log_levels{"trace", "debug", "info", "warn", "error"};
+
+Mistakes one_mistake(const std::filesystem::path& file, std::string message) {
+    return {{file.string(), 1, 1, std::move(message)}};
+}
+
+Parsed<std::size_t> parse_workers(std::string_view text) {
+    if (text == "auto")
+        return std::size_t{0};
+    const auto count = parse_count(text, 1, most_workers);
+    if (!count)
+        return Wrong{count.error().why + ", or auto"};
+    return std::size_t{*count};
+}
+
+void read_log(const Value& value, Config& config) {
+    const auto section = Section::open(value, log_keys, "a map such as {level: info}");
+    if (!section)
+        return;
+    if (const auto level = section->find("level"))
+        level->into(config.log_level, "a level such as info", [](std::string_view text) {
+            return parse_word(text, log_levels);
+        });
+}
+
+void read_numbers(const Section& top, Config& config) {
+    if (const auto workers = top.find("workers"))
+        workers->into(config.workers, "auto or a number of threads", parse_workers);
+    if (const auto connections = top.find("max_connections"))
+        connections->into(
+            config.max_connections, "a number of connections",
+            [](std::string_view text) { return parse_count(text, 1, most_connections); });
+    if (const auto head = top.find("max_head"))
+        head->into(config.max_head, "a size such as 16KiB", [](std::string_view text) {
+            return parse_size(text, smallest_head, largest_head);
+        });
+}
+
+void read_top(const Section& top, Draft& draft) {
+    read_numbers(top, draft.config);
+    if (const auto listeners = top.require("listeners", "a list of addresses to listen on"))
+        read_listeners(*listeners, draft);
+    if (const auto admin = top.find("admin"))
+        read_admin(*admin, draft);
+    if (const auto timeouts = top.find("timeouts"))
+        read_timeouts(*timeouts, draft.config.timeouts);
+    if (const auto access_log = top.find("access_log"))
+        read_access_log(*access_log, draft);
+    if (const auto log = top.find("log"))
+        read_log(*log, draft.config);
+    if (const auto upstreams = top.find("upstreams"))
+        read_upstreams(*upstreams, draft);
+    if (const auto limits = top.find("limits"))
+        read_named_limits(*limits, draft);
+    if (const auto routes = top.require("routes", "a list of routes, [] for none"))
+        read_routes(*routes, draft);
+}
+
+} // namespace
+
+Result<Config, Mistakes> load_file(const std::filesystem::path& file) {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in{
+        std::fopen(file.c_str(), "rb"), &std::fclose};
+    std::string text;
+    if (in) {
+        text.resize(largest_file + 1);
+        errno = 0;
+        text.resize(std::fread(text.data(), 1, text.size(), in.get()));
+    }
+    if (!in || std::ferror(in.get()) != 0)
+        return one_mistake(file, "cannot be read: " + std::generic_category().message(errno));
+    return load_text(text, file);
+}
+
+Result<Config, Mistakes> load_text(std::string_view yaml, const std::filesystem::path& file) {
+    if (yaml.size() > largest_file)
+        return one_mistake(file, "the file is larger than 1 MiB");
+    Report report{file.string()};
+    const std::string text = checked_text(yaml, report);
+    Draft draft;
+    draft.folder = file.parent_path();
+    if (const auto root = parse_yaml(text, report)) {
+        const auto top =
+            Section::open({*root, "", report}, top_keys, "a map with listeners and routes");
+        if (top)
+            read_top(*top, draft);
+    }
+    if (!report.empty())
+        return std::move(report).take();
+    return std::move(draft.config);
+}
+
+} // namespace stint::config

@@ -1,0 +1,154 @@
+// Limits, named and inline.
+#include "config/load_parts.hpp"
+#include "config/values.hpp"
+
+#include <array>
+#include <utility>
+
+namespace stint::config {
+
+namespace {
+
+constexpr std::uint64_t most_requests = 1'000'000'000'000;
+constexpr std::uint64_t most_concurrent = 1'000'000;
+constexpr std::uint64_t most_keys = 100'000'000;
+
+constexpr std::array<std::string_view, 6> named_keys{"requests", "per",    "concurrent",
+                                                     "key",      "anchor", "max_keys"};
+constexpr std::array<std::string_view, 7> inline_keys{"name",       "requests", "per",     "key",
+                                                      "concurrent", "anchor",   "max_keys"};
+constexpr std::array<std::string_view, 2> anchors{"first_request", "clock"};
+constexpr std::array<std::string_view, 1> limit_keys{"client_ip"};
+constexpr std::string_view a_limit = "a map such as {requests: 100, per: 1m} or {concurrent: 3}";
+
+bool is_zero(std::string_view text) {
+    return !text.empty() && text.find_first_not_of('0') == std::string_view::npos;
+}
+
+Parsed<std::uint64_t> parse_quota(std::string_view text, std::uint64_t most) {
+    if (is_zero(text))
+        return Wrong{
+            "a limit of 0 would refuse every request; expected at least 1 (to close a route, "
+            "remove it)"};
+    return parse_count(text, 1, most);
+}
+
+Parsed<Limit::Key> parse_key(std::string_view text) {
+    if (text == "client_ip")
+        return Limit::Key::client_ip;
+    const std::string hint = did_you_mean(text, limit_keys);
+    return Wrong{
+        in_quotes(text) + " is not a key" +
+        (hint.empty() ? "; expected client_ip, or no key for one counter for all" : hint)};
+}
+
+Parsed<Limit::Anchor> parse_anchor(std::string_view text) {
+    const auto word = parse_word(text, anchors);
+    if (!word)
+        return word.error();
+    return *word == "clock" ? Limit::Anchor::clock : Limit::Anchor::first_request;
+}
+
+void read_window(const Section& section, const Value& requests, Limit& limit) {
+    limit.kind = Limit::Kind::window;
+    requests.into(limit.quota, "a number of requests", [](std::string_view text) {
+        return parse_quota(text, most_requests);
+    });
+    if (const auto per = section.find("per"))
+        per->into(limit.per, "the window's length such as 1m", parse_duration);
+    else
+        section.value().wrong("per is missing; expected the window's length such as per: 1m");
+    if (const auto anchor = section.find("anchor"))
+        anchor->into(limit.anchor, "first_request or clock", parse_anchor);
+}
+
+void read_cap(const Section& section, const Value& concurrent, Limit& limit) {
+    limit.kind = Limit::Kind::cap;
+    concurrent.into(limit.quota, "a number of requests", [](std::string_view text) {
+        return parse_quota(text, most_concurrent);
+    });
+    for (const std::string_view key : {"per", "anchor"}) {
+        if (const auto value = section.find(key))
+            section.wrong_at(key, "belongs to a window (requests), not to a cap (concurrent)");
+    }
+}
+
+void read_key(const Section& section, Limit& limit) {
+    const auto key = section.find("key");
+    if (key)
+        key->into(limit.key, "client_ip", parse_key);
+    const auto max_keys = section.find("max_keys");
+    if (!max_keys)
+        return;
+    max_keys->into(limit.max_keys, "a number of keys", [](std::string_view text) {
+        return parse_count(text, 1, most_keys);
+    });
+    if (!key)
+        section.wrong_at("max_keys", "is only for a limit with a key, such as key: client_ip");
+}
+
+void read_limit(const Section& section, Limit& limit) {
+    const auto requests = section.find("requests");
+    const auto concurrent = section.find("concurrent");
+    if (requests && concurrent)
+        section.wrong_at("concurrent", "excludes requests; make two limits of them");
+    if (!requests && !concurrent)
+        section.value().wrong("a limit needs requests and per (a window) or concurrent (a cap)");
+    if (requests)
+        read_window(section, *requests, limit);
+    else if (concurrent)
+        read_cap(section, *concurrent, limit);
+    read_key(section, limit);
+}
+
+// The name of an inline limit: its own, else ROUTE.N.
+std::string read_limit_name(
+    const Value& value, const Section& section, const Route& route, std::size_t position) {
+    std::string name = route.name + '.' + std::to_string(position);
+    if (const auto own = section.find("name"))
+        own->into(name, "a name", parse_name);
+    else if (name.size() > longest_name)
+        value.wrong(
+            "the limit would be called " + in_quotes(name) + ", longer than " +
+            std::to_string(longest_name) + " characters; expected a name of its own");
+    return name;
+}
+
+std::size_t add_limit(Limit limit, std::size_t line, Draft& draft) {
+    const std::size_t index = draft.config.limits.size();
+    draft.limits.try_emplace(limit.name, Draft::NamedAt{index, line});
+    draft.config.limits.push_back(std::move(limit));
+    return index;
+}
+
+} // namespace
+
+void read_named_limits(const Value& value, Draft& draft) {
+    const auto entries = value.entries("a map of limits by name");
+    for (const Value::Named& entry : entries.value_or(std::vector<Value::Named>{})) {
+        if (const auto name = parse_name(entry.name); !name)
+            entry.key.wrong(name.error().why);
+        Limit limit;
+        limit.name = std::string{entry.name};
+        if (const auto section = Section::open(entry.value, named_keys, a_limit))
+            read_limit(*section, limit);
+        add_limit(std::move(limit), entry.key.mark().line, draft);
+    }
+}
+
+std::size_t
+read_inline_limit(const Value& value, const Route& route, std::size_t position, Draft& draft) {
+    Limit limit;
+    limit.route = route.name;
+    if (const auto section = Section::open(value, inline_keys, a_limit)) {
+        limit.name = read_limit_name(value, *section, route, position);
+        read_limit(*section, limit);
+        if (const auto other = draft.limits.find(limit.name); other != draft.limits.end())
+            section->value().wrong(
+                "the name " + in_quotes(limit.name) + " is taken by the limit on line " +
+                std::to_string(other->second.line) + "; expected another name");
+    }
+    return add_limit(std::move(limit), value.mark().line, draft);
+}
+
+} // namespace stint::config

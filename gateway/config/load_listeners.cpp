@@ -1,0 +1,165 @@
+// Where Stint listens, and where it writes who came.
+#include "config/addresses.hpp"
+#include "config/load_parts.hpp"
+#include "config/match_values.hpp"
+#include "config/values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+namespace stint::config {
+
+namespace {
+
+constexpr std::array<std::string_view, 2> listener_keys{"address", "half_close"};
+constexpr std::array<std::string_view, 2> half_close_words{"allow", "gone"};
+constexpr std::array<std::string_view, 3> admin_keys{"address", "token_file", "read_only"};
+constexpr std::array<std::string_view, 2> access_log_keys{"path", "fields"};
+constexpr std::string_view an_address = "an address such as 0.0.0.0:8080";
+
+// Port 0 is another port each time.
+bool same_place(const Address& a, const Address& b) {
+    const bool chosen_by_kernel = a.kind == Address::Kind::ip && a.port == 0;
+    return !chosen_by_kernel && a.kind == b.kind && a.host == b.host && a.port == b.port;
+}
+
+void check_free(const Value& value, const Address& address, const Draft& draft) {
+    const bool taken = std::any_of(
+        draft.config.listeners.begin(), draft.config.listeners.end(),
+        [&](const Listener& other) { return same_place(address, other.address); });
+    if (taken)
+        value.wrong(in_quotes(address.text) + " is the address of another listener already");
+}
+
+Parsed<std::filesystem::path> parse_file_path(std::string_view text) {
+    const bool printable = std::all_of(text.begin(), text.end(), [](char c) {
+        return static_cast<unsigned char>(c) >= 0x20 && c != 0x7F;
+    });
+    if (text.empty() || !printable || text.ends_with('/'))
+        return Wrong{in_quotes(text) + " is not the path of a file"};
+    return std::filesystem::path{text};
+}
+
+// What keeps the file from holding a token; "" when it does. What it holds is not kept.
+std::string token_fault(const std::filesystem::path& path) {
+    std::error_code error;
+    const auto status = std::filesystem::status(path, error);
+    if (!std::filesystem::exists(status))
+        return " does not exist";
+    if (!std::filesystem::is_regular_file(status))
+        return " is not a regular file";
+    std::ifstream in{path};
+    if (!in)
+        return " cannot be read";
+    std::string token;
+    return in >> token ? "" : " is empty; expected a token";
+}
+
+void read_token_file(const Value& value, Admin& admin, const Draft& draft) {
+    const auto path = value.as("the path of a file with a token", parse_file_path);
+    if (!path)
+        return;
+    admin.token_file = (draft.folder / *path).string();
+    if (const std::string fault = token_fault(admin.token_file); !fault.empty())
+        value.wrong(in_quotes(admin.token_file) + fault);
+}
+
+void read_target(const Value& value, AccessLog& log, const Draft& draft) {
+    const auto text = value.scalar("stdout, off or the path of a file");
+    if (!text)
+        return;
+    if (*text == "stdout") {
+        log.target = AccessLog::Target::standard_output;
+    } else if (*text == "off") {
+        log.target = AccessLog::Target::off;
+    } else if (const auto path = value.as("the path of a file", parse_file_path)) {
+        log.target = AccessLog::Target::file;
+        log.path = (draft.folder / *path).string();
+        std::error_code error;
+        if (std::filesystem::is_directory(log.path, error))
+            value.wrong(in_quotes(log.path) + " is a folder; expected the path of a file");
+    }
+}
+
+void read_fields(const Value& value, AccessLog& log) {
+    const auto items = value.items("a list such as [header:Referer]");
+    if (!items)
+        return;
+    for (const Value& item : *items) {
+        const auto field = item.as("a field such as header:Referer", parse_log_field);
+        if (!field)
+            continue;
+        if (std::find(log.fields.begin(), log.fields.end(), *field) != log.fields.end())
+            item.wrong(in_quotes("header:" + *field) + " is listed already");
+        log.fields.push_back(*field);
+    }
+}
+
+} // namespace
+
+void read_listeners(const Value& value, Draft& draft) {
+    const auto items = value.items("a list of listeners such as [{address: 0.0.0.0:8080}]");
+    if (items && items->empty())
+        value.wrong("is empty; expected at least one listener");
+    for (const Value& item : items.value_or(std::vector<Value>{})) {
+        const auto section =
+            Section::open(item, listener_keys, "a map such as {address: 0.0.0.0:8080}");
+        if (!section)
+            continue;
+        Listener listener;
+        if (const auto half_close = section->find("half_close"))
+            if (const auto word = half_close->as("allow or gone", [](std::string_view text) {
+                    return parse_word(text, half_close_words);
+                }))
+                listener.half_close_allowed = *word == "allow";
+        const auto address = section->require("address", an_address);
+        if (!address)
+            continue;
+        if (auto parsed = address->as(an_address, parse_address)) {
+            check_free(*address, *parsed, draft);
+            listener.address = std::move(*parsed);
+            draft.config.listeners.push_back(std::move(listener));
+        }
+    }
+}
+
+void read_admin(const Value& value, Draft& draft) {
+    const auto section =
+        Section::open(value, admin_keys, "a map such as {address: 127.0.0.1:9901}");
+    if (!section)
+        return;
+    Admin admin;
+    const auto token_file = section->find("token_file");
+    if (token_file)
+        read_token_file(*token_file, admin, draft);
+    const auto read_only = section->find("read_only");
+    if (read_only)
+        read_only->into(admin.read_only, "true or false", parse_bool);
+    if (const auto address = section->require("address", "an address such as 127.0.0.1:9901")) {
+        if (auto parsed = address->as("an address such as 127.0.0.1:9901", parse_address)) {
+            check_free(*address, *parsed, draft);
+            if (!is_local(*parsed) && !token_file && !admin.read_only)
+                address->wrong(
+                    in_quotes(parsed->text) +
+                    " can be reached from other machines; expected a token_file, read_only: true, "
+                    "or an address such as 127.0.0.1:9901");
+            admin.address = std::move(*parsed);
+        }
+    }
+    draft.config.admin = std::move(admin);
+}
+
+void read_access_log(const Value& value, Draft& draft) {
+    const auto section = Section::open(value, access_log_keys, "a map such as {path: stdout}");
+    if (!section)
+        return;
+    if (const auto path = section->find("path"))
+        read_target(*path, draft.config.access_log, draft);
+    if (const auto fields = section->find("fields"))
+        read_fields(*fields, draft.config.access_log);
+}
+
+} // namespace stint::config

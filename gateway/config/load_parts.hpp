@@ -1,0 +1,49 @@
+// The readers of a configuration's sections. Each reports what is wrong and fills in what is right;
+// a draft with mistakes is thrown away, so that nothing half right is ever used.
+#pragma once
+
+#include "config/reader.hpp"
+#include "config/schema.hpp"
+
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace stint::config {
+
+struct Draft {
+    struct NamedAt {
+        std::size_t index; // in its list of the configuration
+        std::size_t line;
+    };
+    using Names = std::map<std::string, NamedAt, std::less<>>;
+
+    Config config;
+    std::filesystem::path folder; // relative paths begin here
+    Names upstreams;
+    Names limits; // named and inline ones
+};
+
+void read_listeners(const Value& value, Draft& draft);
+void read_admin(const Value& value, Draft& draft);
+void read_access_log(const Value& value, Draft& draft);
+void read_timeouts(const Value& value, Timeouts& timeouts);
+void read_overrides(const Value& value, TimeoutOverrides& timeouts);
+void read_upstreams(const Value& value, Draft& draft);
+void read_named_limits(const Value& value, Draft& draft);
+void read_routes(const Value& value, Draft& draft); // after upstreams and named limits
+
+// The limit that a route defines in its own list, as an index into Config::limits. position counts
+// from 1: what the limit is named after when it has no name of its own.
+[[nodiscard]] std::size_t
+read_inline_limit(const Value& value, const Route& route, std::size_t position, Draft& draft);
+
+// Where `name` stands in `names`, or a mistake about `kind` ("an upstream") with what was meant.
+[[nodiscard]] std::optional<std::size_t> find_name(
+    const Value& value, std::string_view name, const Draft::Names& names, std::string_view kind);
+
+} // namespace stint::config

@@ -1,0 +1,170 @@
+// Routes: what they match, where they lead and what they charge.
+#include "config/load_parts.hpp"
+#include "config/match_values.hpp"
+#include "config/values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace stint::config {
+
+namespace {
+
+constexpr std::size_t most_limits = 16;
+constexpr std::array<std::string_view, 5> route_keys{
+    "name", "match", "upstream", "limits", "timeouts"};
+constexpr std::array<std::string_view, 4> match_keys{"host", "path", "path_exact", "methods"};
+
+// Finds routes that would match the same requests with the same right: the same host, the same kind
+// of path with the same text, and a method in common (or both any).
+class Overlaps {
+  public:
+    void add(const Value& route, const Match& match) {
+        auto& others = seen_[std::tuple{match.host, match.path_exact, match.path}];
+        for (const Seen& other : others) {
+            const auto shared = shared_method(match.methods, other.methods);
+            if (!shared)
+                continue;
+            route.wrong(
+                "matches the same requests" + *shared + " as " + other.path + " on line " +
+                std::to_string(other.line) + "; expected another host, path or methods");
+            break;
+        }
+        others.push_back({route.path(), route.mark().line, match.methods});
+    }
+
+  private:
+    using Methods = std::vector<std::string>;
+    struct Seen {
+        std::string path;
+        std::size_t line;
+        Methods methods;
+    };
+
+    // " (GET)" where both name it, "" where both take any. One that names a method goes before one
+    // that takes any, so those two do not compete.
+    static std::optional<std::string> shared_method(const Methods& a, const Methods& b) {
+        if (a.empty() && b.empty())
+            return std::string{};
+        const auto at = std::find_first_of(a.begin(), a.end(), b.begin(), b.end());
+        if (at == a.end())
+            return std::nullopt;
+        return std::string{" ("}.append(*at).append(")");
+    }
+
+    std::map<std::tuple<std::string, bool, std::string>, std::vector<Seen>> seen_;
+};
+
+bool read_methods(const Value& value, Match& match) {
+    const auto items = value.items("a list such as [GET, HEAD]");
+    if (!items)
+        return false;
+    if (items->empty())
+        value.wrong("is empty; leave methods out to match any");
+    bool whole = !items->empty();
+    for (const Value& item : *items) {
+        const auto method = item.as("a method such as GET", parse_method);
+        whole = whole && method.has_value();
+        if (!method)
+            continue;
+        if (std::find(match.methods.begin(), match.methods.end(), *method) != match.methods.end())
+            item.wrong(in_quotes(*method) + " is listed already");
+        match.methods.push_back(*method);
+    }
+    return whole;
+}
+
+// Reads one text of a match; true when it is absent or right.
+template <class Parse>
+bool read_text(const std::optional<Value>& value, std::string& place, Parse parse) {
+    if (!value)
+        return true;
+    auto text = value->as("a text", parse);
+    if (!text)
+        return false;
+    place = std::move(*text);
+    return true;
+}
+
+// True when all of it is right, so that it may be compared with other routes.
+bool read_match(const Value& value, Match& match) {
+    const auto section = Section::open(value, match_keys, "a map such as {path: /products}");
+    if (!section)
+        return false;
+    bool whole = read_text(section->find("host"), match.host, parse_host_pattern);
+    const auto prefix = section->find("path");
+    const auto exact = section->find("path_exact");
+    if (prefix && exact) {
+        section->wrong_at("path_exact", "excludes path; keep one of them");
+        whole = false;
+    }
+    whole = read_text(prefix, match.path, parse_path) && whole;
+    whole = read_text(exact, match.path, parse_path) && whole;
+    match.path_exact = exact.has_value();
+    if (const auto methods = section->find("methods"))
+        whole = read_methods(*methods, match) && whole;
+    return whole;
+}
+
+void read_route_limits(const Value& value, Route& route, Draft& draft) {
+    const auto items = value.items("a list of limits such as [per_client, {concurrent: 3}]");
+    std::size_t position = 0;
+    for (const Value& item : items.value_or(std::vector<Value>{})) {
+        ++position;
+        if (position == most_limits + 1)
+            item.wrong("too many limits; expected at most " + std::to_string(most_limits));
+        std::optional<std::size_t> index;
+        if (item.is_map())
+            index = read_inline_limit(item, route, position, draft);
+        else if (const auto name = item.scalar("a limit's name or a map such as {concurrent: 3}"))
+            index = find_name(item, *name, draft.limits, "a limit");
+        if (!index)
+            continue;
+        if (std::find(route.limits.begin(), route.limits.end(), *index) != route.limits.end())
+            item.wrong(in_quotes(draft.config.limits[*index].name) + " is listed already");
+        route.limits.push_back(*index);
+    }
+}
+
+void read_route(const Value& value, Route& route, Overlaps& overlaps, Draft& draft) {
+    const auto section =
+        Section::open(value, route_keys, "a map such as {name: shop, upstream: shop}");
+    if (!section)
+        return;
+    if (const auto name = section->require("name", "a name for logs and metrics"))
+        name->into(route.name, "a name", parse_name);
+    const auto match = section->find("match");
+    if (!match || read_match(*match, route.match))
+        overlaps.add(value, route.match);
+    if (const auto upstream = section->require("upstream", "the name of an upstream"))
+        if (const auto name = upstream->scalar("the name of an upstream"))
+            route.upstream =
+                find_name(*upstream, *name, draft.upstreams, "an upstream").value_or(0);
+    if (const auto limits = section->find("limits"))
+        read_route_limits(*limits, route, draft);
+    if (const auto timeouts = section->find("timeouts"))
+        read_overrides(*timeouts, route.timeouts);
+}
+
+} // namespace
+
+void read_routes(const Value& value, Draft& draft) {
+    const auto items = value.items("a list of routes");
+    Overlaps overlaps;
+    std::map<std::string, std::size_t> lines; // where each name is
+    for (const Value& item : items.value_or(std::vector<Value>{})) {
+        Route route;
+        read_route(item, route, overlaps, draft);
+        const auto [first, added] = lines.try_emplace(route.name, item.mark().line);
+        if (!added && !route.name.empty())
+            item.wrong(
+                "the name " + in_quotes(route.name) + " is taken by the route on line " +
+                std::to_string(first->second) + "; expected another name");
+        draft.config.routes.push_back(std::move(route));
+    }
+}
+
+} // namespace stint::config

@@ -1,0 +1,115 @@
+// Upstreams, and the time-outs that they, the routes and the whole configuration set.
+#include "config/addresses.hpp"
+#include "config/load_parts.hpp"
+#include "config/match_values.hpp"
+#include "config/values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace stint::config {
+
+namespace {
+
+constexpr std::array<std::string_view, 3> upstream_keys{"endpoints", "host", "timeouts"};
+constexpr std::array<std::string_view, 6> timeout_keys{"head",    "body_idle", "idle",
+                                                       "connect", "response",  "drain"};
+constexpr std::array<std::string_view, 3> override_keys{"body_idle", "connect", "response"};
+constexpr std::string_view a_duration = "a duration such as 2s";
+
+template <class Place>
+void read_timeout(const Section& section, std::string_view key, Place& place) {
+    if (const auto value = section.find(key))
+        value->into(place, a_duration, parse_timeout);
+}
+
+bool same_place(const Endpoint& a, const Endpoint& b) {
+    return a.is_unix == b.is_unix && a.host == b.host && a.port == b.port;
+}
+
+void read_endpoints(const Value& value, Upstream& upstream) {
+    const auto items = value.items("a list of endpoints such as [127.0.0.1:9000]");
+    if (items && items->empty())
+        value.wrong("is empty; expected at least one endpoint");
+    for (const Value& item : items.value_or(std::vector<Value>{})) {
+        auto endpoint = item.as("an endpoint such as 127.0.0.1:9000", parse_endpoint);
+        if (!endpoint)
+            continue;
+        const bool repeated = std::any_of(
+            upstream.endpoints.begin(), upstream.endpoints.end(),
+            [&](const Endpoint& other) { return same_place(*endpoint, other); });
+        if (repeated)
+            item.wrong(in_quotes(endpoint->text) + " is listed already");
+        upstream.endpoints.push_back(std::move(*endpoint));
+    }
+}
+
+void read_upstream(const Value& value, Upstream& upstream) {
+    const auto section =
+        Section::open(value, upstream_keys, "a map such as {endpoints: [127.0.0.1:9000]}");
+    if (!section)
+        return;
+    if (const auto endpoints = section->require("endpoints", "a list such as [127.0.0.1:9000]"))
+        read_endpoints(*endpoints, upstream);
+    if (const auto host = section->find("host"))
+        host->into(upstream.host, "what to send as Host", parse_host_field);
+    if (const auto timeouts = section->find("timeouts"))
+        read_overrides(*timeouts, upstream.timeouts);
+}
+
+} // namespace
+
+void read_timeouts(const Value& value, Timeouts& timeouts) {
+    const auto section = Section::open(value, timeout_keys, "a map such as {connect: 2s}");
+    if (!section)
+        return;
+    read_timeout(*section, "head", timeouts.head);
+    read_timeout(*section, "body_idle", timeouts.body_idle);
+    read_timeout(*section, "idle", timeouts.idle);
+    read_timeout(*section, "connect", timeouts.connect);
+    read_timeout(*section, "response", timeouts.response);
+    read_timeout(*section, "drain", timeouts.drain);
+}
+
+void read_overrides(const Value& value, TimeoutOverrides& timeouts) {
+    const auto section = Section::open(value, override_keys, "a map such as {connect: 2s}");
+    if (!section)
+        return;
+    read_timeout(*section, "body_idle", timeouts.body_idle);
+    read_timeout(*section, "connect", timeouts.connect);
+    read_timeout(*section, "response", timeouts.response);
+}
+
+void read_upstreams(const Value& value, Draft& draft) {
+    const auto entries = value.entries("a map of upstreams by name");
+    for (const Value::Named& entry : entries.value_or(std::vector<Value::Named>{})) {
+        if (const auto name = parse_name(entry.name); !name)
+            entry.key.wrong(name.error().why);
+        Upstream upstream;
+        upstream.name = std::string{entry.name};
+        read_upstream(entry.value, upstream);
+        draft.upstreams.try_emplace(
+            upstream.name, Draft::NamedAt{draft.config.upstreams.size(), entry.key.mark().line});
+        draft.config.upstreams.push_back(std::move(upstream));
+    }
+}
+
+std::optional<std::size_t> find_name(
+    const Value& value, std::string_view name, const Draft::Names& names, std::string_view kind) {
+    constexpr std::size_t most_listed = 8;
+    if (const auto at = names.find(name); at != names.end())
+        return at->second.index;
+    std::vector<std::string_view> known;
+    for (const auto& [known_name, at] : names)
+        known.push_back(known_name);
+    std::string hint = did_you_mean(name, known);
+    if (hint.empty() && known.empty())
+        hint = "; none is defined";
+    else if (hint.empty() && known.size() <= most_listed)
+        hint = "; expected " + listed(known, "or");
+    value.wrong(in_quotes(name) + " is not " + std::string{kind} + hint);
+    return std::nullopt;
+}
+
+} // namespace stint::config

@@ -1,0 +1,27 @@
+// What a route matches, as a configuration writes it: each in the one spelling that requests are
+// normalised to, so that a pattern which could never match is a mistake here.
+#pragma once
+
+#include "config/reader.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace stint::config {
+
+// "*", "*.suffix" or an exact host; lower case, no port.
+[[nodiscard]] Parsed<std::string> parse_host_pattern(std::string_view text);
+
+// A path in normal form (RFC 3986 section 6.2.2).
+[[nodiscard]] Parsed<std::string> parse_path(std::string_view text);
+
+// A method's name (RFC 9110 section 9.1), without lower-case letters.
+[[nodiscard]] Parsed<std::string> parse_method(std::string_view text);
+
+// `header:NAME` to the name in lower case.
+[[nodiscard]] Parsed<std::string> parse_log_field(std::string_view text);
+
+// What to send as Host: HOST or HOST:port.
+[[nodiscard]] Parsed<std::string> parse_host_field(std::string_view text);
+
+} // namespace stint::config
