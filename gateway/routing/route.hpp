@@ -20,7 +20,8 @@ struct HostPattern {
 struct PathPattern {
     enum class Kind : std::uint8_t { prefix, exact };
     Kind kind = Kind::prefix;
-    std::string text = "/"; // a prefix matches on segment boundaries: /a matches /a and /a/b, not /ab
+    std::string text =
+        "/"; // a prefix matches on segment boundaries: /a matches /a and /a/b, not /ab
 };
 
 struct RouteMatch {

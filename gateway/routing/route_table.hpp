@@ -12,7 +12,7 @@ namespace stint::routing {
 
 struct MatchResult {
     const Route* route = nullptr; // valid as long as the table
-    bool path_matched = false;    // no route, but some route has this host and path: 405, not 404
+    bool path_matched = false;    // some route has this host and path: without a route 405, not 404
 };
 
 // Immutable once built; any number of threads may match at once.
@@ -29,12 +29,15 @@ class RouteTable {
     // The most specific of all routes that match host, path and method: an exact host before the
     // longest suffix before any; then an exact path before the longest prefix; then a route that
     // names its methods before one that takes any. Names of methods are case-sensitive; HEAD is not
-    // GET. host: lower case, no port, no trailing dot. path: normalised, begins with "/" (or "*").
-    // Never allocates. O(labels of host + length of path).
-    [[nodiscard]] MatchResult match(
-        std::string_view host, std::string_view path, std::string_view method) const noexcept;
+    // GET. A request that no route of the more specific host takes may still be another's.
+    // host: lower case, no port, no trailing dot. path: normalised, begins with "/"; "*" (OPTIONS
+    // for the server as a whole) is taken by routes with the prefix "/" alone.
+    // Never allocates. O(labels of host * length of path).
+    [[nodiscard]] MatchResult
+    match(std::string_view host, std::string_view path, std::string_view method) const noexcept;
 
-    // The methods that some route takes for this host and path, for the Allow field, "GET, HEAD".
+    // The methods that routes name for this host and path, for the Allow field: sorted, "GET,
+    // HEAD".
     [[nodiscard]] std::string allowed_methods(std::string_view host, std::string_view path) const;
 
     [[nodiscard]] const std::vector<Route>& routes() const noexcept;

@@ -39,7 +39,7 @@ struct Snapshot {
     std::vector<UpstreamSpec> upstreams;
     ConnectionTimeouts timeouts;
     std::size_t max_connections = 0;
-    std::size_t max_head = 0; // bytes
+    std::size_t max_head = 0;            // bytes
     std::vector<std::string> log_fields; // request fields that the access log carries, lower case
     std::uint64_t generation = 0;
 };

@@ -1,0 +1,69 @@
+#include "routing/path_index.hpp"
+
+namespace stint::routing {
+
+namespace {
+
+// Cuts the first segment off `rest`. True if a "/" followed it; it is cut off too.
+bool cut_segment(std::string_view& rest, std::string_view& segment) noexcept {
+    const std::size_t slash = rest.find('/');
+    segment = rest.substr(0, slash);
+    rest.remove_prefix(slash == std::string_view::npos ? rest.size() : slash + 1);
+    return slash != std::string_view::npos;
+}
+
+} // namespace
+
+void MethodChoice::add(const Route& route) {
+    for (const std::string& method : route.match.methods)
+        named_.emplace_back(method, &route);
+    if (route.match.methods.empty() && any_ == nullptr)
+        any_ = &route;
+}
+
+const Route* MethodChoice::choose(std::string_view method) const noexcept {
+    for (const auto& [name, route] : named_)
+        if (name == method)
+            return route;
+    return any_;
+}
+
+void PathIndex::add(const Route& route) {
+    const PathPattern& pattern = route.match.path;
+    std::string_view rest = pattern.text;
+    rest.remove_prefix(rest.starts_with('/') ? 1 : 0);
+    Node* node = &root_;
+    bool slash = true;
+    while (!rest.empty()) {
+        std::string_view segment;
+        slash = cut_segment(rest, segment);
+        std::unique_ptr<Node>& child = node->children[std::string{segment}];
+        if (child == nullptr)
+            child = std::make_unique<Node>();
+        child->parent = node;
+        node = child.get();
+    }
+    if (pattern.kind == PathPattern::Kind::exact)
+        (slash ? node->exact_slash : node->exact).add(route);
+    else
+        (slash ? node->prefix_slash : node->prefix).add(route);
+}
+
+PathIndex::Walk PathIndex::walk(std::string_view path) const noexcept {
+    Walk at{.node = &root_, .whole = false, .slash = true};
+    if (!path.starts_with('/'))
+        return at; // "*": only a prefix of "/" takes what has no path
+    std::string_view rest = path.substr(1);
+    while (!rest.empty()) {
+        std::string_view segment;
+        const bool slash = cut_segment(rest, segment);
+        const auto child = at.node->children.find(segment);
+        if (child == at.node->children.end())
+            return at;
+        at = {.node = child->second.get(), .whole = false, .slash = slash};
+    }
+    at.whole = true;
+    return at;
+}
+
+} // namespace stint::routing

@@ -1,0 +1,83 @@
+// The routes of one host pattern by path: a trie of segments, walked down once and climbed back up
+// from the most to the least specific pattern. Internal to routing/.
+#pragma once
+
+#include "routing/route.hpp"
+#include "routing/text_map.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace stint::routing {
+
+// Routes with one host and one path pattern: they differ by their methods.
+class MethodChoice {
+  public:
+    void add(const Route& route);
+
+    [[nodiscard]] bool empty() const noexcept { return any_ == nullptr && named_.empty(); }
+    // The route that names `method`, else the one that takes any, else nullptr.
+    [[nodiscard]] const Route* choose(std::string_view method) const noexcept;
+    // In the routes' order; a route that takes any method names none.
+    [[nodiscard]] const std::vector<std::pair<std::string, const Route*>>& named() const noexcept {
+        return named_;
+    }
+
+  private:
+    std::vector<std::pair<std::string, const Route*>> named_;
+    const Route* any_ = nullptr;
+};
+
+class PathIndex {
+  public:
+    // `route` must stay where it is as long as the index is used.
+    void add(const Route& route);
+
+    // Calls `visit` with each non-empty choice whose pattern matches `path`, the most specific
+    // first, until it returns true. Returns whether it did.
+    template <class Visit>
+    bool visit_matching(std::string_view path, Visit visit) const;
+
+  private:
+    // Stands for the segments on the way from the root; "slash" choices for those and a "/" behind.
+    struct Node {
+        TextMap<std::unique_ptr<Node>> children;
+        const Node* parent = nullptr;
+        MethodChoice exact;
+        MethodChoice exact_slash;
+        MethodChoice prefix;
+        MethodChoice prefix_slash;
+    };
+    struct Walk {
+        const Node* node;   // the deepest on the path
+        bool whole = false; // nothing of the path is left
+        bool slash = false; // the node is followed by "/" in the path
+    };
+
+    [[nodiscard]] Walk walk(std::string_view path) const noexcept;
+
+    Node root_;
+};
+
+template <class Visit>
+bool PathIndex::visit_matching(std::string_view path, Visit visit) const {
+    const auto matches = [&](const MethodChoice& choice) {
+        return !choice.empty() && visit(choice);
+    };
+    const Walk end = walk(path);
+    if (end.whole && matches(end.slash ? end.node->exact_slash : end.node->exact))
+        return true;
+    if (end.slash && matches(end.node->prefix_slash))
+        return true;
+    if (matches(end.node->prefix))
+        return true;
+    for (const Node* node = end.node->parent; node != nullptr; node = node->parent)
+        if (matches(node->prefix_slash) || matches(node->prefix))
+            return true;
+    return false;
+}
+
+} // namespace stint::routing
