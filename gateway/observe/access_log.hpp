@@ -58,7 +58,7 @@ class AccessLog {
     // Starts the writer thread. A file that cannot be opened is reported to the operational log
     // and tried again every second; until then lines are dropped and counted.
     explicit AccessLog(Target target);
-    ~AccessLog(); // writes out what it can within a second
+    ~AccessLog(); // writes out what it can, for at most a second; the rest is dropped
     AccessLog(const AccessLog&) = delete;
     AccessLog& operator=(const AccessLog&) = delete;
 
@@ -78,8 +78,10 @@ class AccessLog {
     };
     [[nodiscard]] Channel open_channel();
 
-    void reopen();                  // after a log rotation (SIGHUP); thread-safe, returns at once
-    void set_target(Target target); // after a reload; thread-safe, returns at once
+    // Both are thread-safe and return at once; the writer follows. Until the new file can be opened
+    // the one before stays in use. Lines written before the call may go to either; none is lost.
+    void reopen();                  // after a log rotation (SIGHUP)
+    void set_target(Target target); // after a reload; the same target again changes nothing
 
     [[nodiscard]] std::uint64_t written() const noexcept; // lines
     [[nodiscard]] std::uint64_t dropped() const noexcept;

@@ -112,7 +112,8 @@ TEST_CASE("a log ends though its reader stalls") {
     CHECK(all_json(reader.read_some()));
 }
 
-TEST_CASE("a standard output that nobody reads costs lines, and keeps its blocking mode") {
+TEST_CASE("a standard output that nobody reads holds up neither worker nor writer") {
+    const TempFolder folder;
     std::array<int, 2> ends{};
     SUBCASE("pipe") {
         REQUIRE(::pipe(ends.data()) == 0);
@@ -124,16 +125,21 @@ TEST_CASE("a standard output that nobody reads costs lines, and keeps its blocki
     const Descriptor writer{ends[1]};
     const CapturedLog quiet;
     std::uint64_t dropped = 0;
+    bool target_changed = false;
     {
         const StandardOutput replaced{writer.value()};
         AccessLog log{{Kind::standard_output, {}}};
         AccessLog::Channel channel = log.open_channel();
         flood(channel);
         dropped = log.dropped();
+        log.set_target(file_target(folder.file("log")));
+        target_changed = eventually([&] { return std::filesystem::exists(folder.file("log")); });
         reader.close();
     }
 
     CHECK(dropped > 0);
+    CHECK(target_changed);
+    // The mode belongs to everyone who has the pipe.
     CHECK((::fcntl(writer.value(), F_GETFL) & O_NONBLOCK) == 0);
 }
 
