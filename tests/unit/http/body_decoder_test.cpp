@@ -84,6 +84,15 @@ TEST_CASE("the size of a chunk is hexadecimal in either case") {
         decode_chunked("a\r\n0123456789\r\nB\r\n0123456789a\r\n000\r\n\r\n").payload.size() == 21);
 }
 
+TEST_CASE("a body may have any number of chunks") {
+    std::string text;
+    for (int i = 0; i < 100; ++i)
+        text += "001\r\nx\r\n";
+    text += "0\r\n\r\n";
+
+    CHECK(decode_chunked(text) == Outcome{std::string(100, 'x'), text.size(), true, false});
+}
+
 TEST_CASE("bytes after a body's end are left to the next message") {
     const Outcome chunked = decode_chunked("1\r\nx\r\n0\r\n\r\nGET / HTTP/1.1\r\n");
     CHECK(chunked == Outcome{"x", 11, true, false});
