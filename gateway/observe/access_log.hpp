@@ -42,9 +42,9 @@ struct AccessRecord {
     std::span<const LoggedField> fields;
 };
 
-// The line: request_id, time (RFC 3339, ms, UTC), client, host, route, method, path, status,
-// decision, limit, bytes_in, bytes_out, duration_ms, upstream, upstream_ms, fields; members without a
-// value are left out. Appends to `out`, with the final newline.
+// The line: time (RFC 3339, ms, UTC), request_id, client, host, route, method, path, status,
+// decision, limit, bytes_in, bytes_out, duration_ms, upstream, upstream_ms, fields; members without
+// a value are left out. Appends to `out`, with the final newline.
 void format(std::string& out, const AccessRecord& record);
 
 class AccessLog {

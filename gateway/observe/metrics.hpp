@@ -14,8 +14,9 @@
 namespace stint::observe {
 
 // Bounds in seconds of the upstream latency histogram; a last bucket takes the rest.
-inline constexpr std::array latency_bounds = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
-                                              0.25,   0.5,   1.0,    2.5,   5.0,  10.0,  30.0, 60.0};
+inline constexpr std::array latency_bounds = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
+                                              0.05,   0.1,   0.25,   0.5,   1.0,  2.5,
+                                              5.0,    10.0,  30.0,   60.0};
 
 struct Histogram {
     std::array<std::uint64_t, latency_bounds.size() + 1> buckets{}; // not cumulative
@@ -59,12 +60,14 @@ struct WorkerCounters {
 // reloads. Used by the control thread alone (reload and scrape).
 class MetricSlots {
   public:
-    [[nodiscard]] std::uint32_t route(const std::string& name); // slot 0 is "(none)": no route matched
+    [[nodiscard]] std::uint32_t
+    route(const std::string& name); // slot 0 is "(none)": no route matched
     [[nodiscard]] std::uint32_t refusal(const std::string& route, const std::string& limit);
     [[nodiscard]] std::uint32_t upstream(const std::string& name);
 
     [[nodiscard]] const std::vector<std::string>& routes() const noexcept { return routes_; }
-    [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& refusals() const noexcept {
+    [[nodiscard]] const std::vector<std::pair<std::string, std::string>>&
+    refusals() const noexcept {
         return refusals_;
     }
     [[nodiscard]] const std::vector<std::string>& upstreams() const noexcept { return upstreams_; }
@@ -102,7 +105,7 @@ struct ProcessFigures {
 
 // The Prometheus text exposition (format 0.0.4) through prometheus-cpp's serializer. Names begin
 // with stint_; no client key is ever a label.
-[[nodiscard]] std::string exposition(
-    const WorkerCounters& sum, const MetricSlots& slots, const ProcessFigures& figures);
+[[nodiscard]] std::string
+exposition(const WorkerCounters& sum, const MetricSlots& slots, const ProcessFigures& figures);
 
 } // namespace stint::observe
