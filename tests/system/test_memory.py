@@ -4,7 +4,7 @@ import threading
 import time
 import unittest
 
-from support.case import SystemTest, scaled
+from support.case import SystemTest, report, scaled
 from support.client import RawClient
 from support.messages import response_bytes
 
@@ -68,9 +68,9 @@ class Memory(SystemTest):
                 client.request(target="/small")
         return stint
 
-    def report(self, what, watch):
-        print(f"{what}: {SIZE // MIB} MiB at {RATE // MIB} MiB/s, "
-              f"resident memory grew by {watch.growth / MIB:.1f} MiB", flush=True)
+    def assert_steady(self, what, watch):
+        report(f"{what}, {SIZE // MIB} MiB at {RATE // MIB} MiB/s: growth of resident memory",
+               f"< {MOST_GROWTH // MIB} MiB", f"{watch.growth / MIB:.1f} MiB")
         self.assertLess(watch.growth, MOST_GROWTH)
 
     def test_a_download_by_a_slow_client(self):
@@ -86,7 +86,7 @@ class Memory(SystemTest):
             client.send_request(target="/large")
             client.read_response_head()
             self.assertEqual(read_slowly(client, SIZE), SIZE)
-        self.report("download", watch)
+        self.assert_steady("download", watch)
 
     def test_an_upload_to_a_slow_upstream(self):
         def script(connection):
@@ -104,7 +104,7 @@ class Memory(SystemTest):
             for _ in range(SIZE // MIB):
                 client.send(self.block)
             self.assertEqual(client.read_response().body, str(SIZE).encode())
-        self.report("upload", watch)
+        self.assert_steady("upload", watch)
 
     def test_chunked_both_ways_past_slow_readers(self):
         piece = b"%x\r\n%s\r\n" % (MIB, self.block)
@@ -128,7 +128,7 @@ class Memory(SystemTest):
             client.send(last[2:])
             client.read_response_head()
             self.assertGreaterEqual(read_slowly(client, until=last), count * MIB)
-        self.report("chunked", watch)
+        self.assert_steady("chunked", watch)
 
     def test_many_slow_readers_at_once(self):
         clients = 50
@@ -149,7 +149,8 @@ class Memory(SystemTest):
             time.sleep(1)  # for memory to grow in, if it does
         for reader in readers:
             reader.reset()
-        print(f"{clients} readers that stand still: {watch.growth / MIB:.1f} MiB", flush=True)
+        report(f"{clients} readers that stand still: growth of resident memory",
+               f"< {clients // 4} MiB", f"{watch.growth / MIB:.1f} MiB")
         self.assertLess(watch.growth, clients * 256 * 1024)
         stint.wait_idle()
 

@@ -1,5 +1,6 @@
 """Debian's nginx as a real upstream, with a log by which the gateway is judged."""
 
+import math
 import os
 import signal
 import socket
@@ -109,24 +110,24 @@ class Nginx:
 
 def most_at_once(served) -> int:
     """How many were in flight together at most; one that ends as another starts is not."""
-    events = [(one.start, 1) for one in served] + [(one.end, -1) for one in served]
     now = most = 0
-    for _, step in sorted(events):
+    for _, step in sorted(event for one in served for event in ((one.start, 1), (one.end, -1))):
         now += step
         most = max(most, now)
     return most
 
 
-def over_budget(served, requests: int, per: float, slack: float):
-    """The first span that has more starts than fixed windows of `requests` every `per` seconds can
-    admit, or None. In a span of T seconds lie the ends of at most floor((T + slack) / per) windows
-    beyond the two that it touches; slack is for the time between admission and nginx's reading."""
+def budget_use(served, requests: int, per: float, slack: float) -> tuple:
+    """(share, text): the span that comes closest to what fixed windows of `requests` every `per`
+    seconds can admit; more than 1.0 is more than they can. In a span of T seconds the ends of at most
+    floor((T + slack) / per) windows lie between the first that it touches and the last; slack is
+    for the time between admission and nginx's reading."""
     starts = sorted(one.start for one in served)
+    worst = (0.0, "no requests")
     for first, begin in enumerate(starts):
-        for last in range(first + requests, len(starts)):
+        for last in range(first, len(starts)):
             span = starts[last] - begin
             seen = last - first + 1
-            allowed = requests * (int((span + slack) / per) + 2)
-            if seen > allowed:
-                return f"{seen} starts in {span:.3f} s, at most {allowed} allowed"
-    return None
+            allowed = requests * (math.floor((span + slack) / per) + 2)
+            worst = max(worst, (seen / allowed, f"{seen} of {allowed} in {span:.3f} s"))
+    return worst

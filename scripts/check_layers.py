@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Holds every #include in gateway/ against the layers: who may include whom, and which library is
+named where. Prints file:line for each breach; exit code 1 if there is one."""
+
+import re
+import sys
+from pathlib import Path
+
+GATEWAY = Path(__file__).resolve().parent.parent / "gateway"
+
+# layer: the layers it may include, besides itself. `main` is main.cpp.
+LAYERS = {
+    "base": "",
+    "limits": "base",
+    "routing": "base limits",
+    "http": "base",
+    "config": "base",
+    "net": "base",
+    "upstream": "net http base",
+    "observe": "base",
+    "proxy": "upstream routing limits http net observe base",
+    "runtime": "proxy upstream routing limits http net observe config base",
+    "admin": "runtime proxy upstream routing limits http net observe config base",
+    "main": "admin runtime config base",
+}
+
+# library's headers: the layers, or files, that may include them.
+LIBRARIES = {
+    r"yaml-cpp/": "config",
+    r"boost/beast": "http/head_parser.cpp",
+    r"boost/asio": "net upstream proxy runtime admin",
+    r"nlohmann/": "admin observe",
+    r"prometheus/": "observe",
+    r"spdlog/": "config net upstream observe proxy runtime admin main",
+    r"CLI/": "main",
+    r"sodium": "base admin",
+}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
+
+
+def breach(layer, file, kind, header):
+    """What is wrong with this include, or None."""
+    if kind == '"':
+        target = header.split("/")[0]
+        if target not in LAYERS:
+            return f'"{header}" is not in a layer: write it as "layer/file.hpp"'
+        if target != layer and target not in LAYERS[layer].split():
+            return f'{layer} may not include {target} ("{header}")'
+    for library, allowed in LIBRARIES.items():
+        if re.match(library, header) and not {layer, file} & set(allowed.split()):
+            return f"<{header}> may be included only in: {allowed}"
+    return None
+
+
+def main():
+    found = 0
+    for path in sorted([*GATEWAY.rglob("*.hpp"), *GATEWAY.rglob("*.cpp")]):
+        file = path.relative_to(GATEWAY)
+        layer = file.parts[0] if len(file.parts) > 1 else "main"
+        if layer not in LAYERS:
+            sys.exit(f"gateway/{file}: {layer} is not a layer; add it to scripts/check_layers.py")
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            include = INCLUDE.match(line)
+            problem = include and breach(layer, str(file), *include.groups())
+            if problem:
+                found += 1
+                print(f"gateway/{file}:{number}: {problem}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,13 @@
+# What every script here begins with. Sourced, not run.
+# shellcheck shell=bash disable=SC2034 # used by who sources it
+set -euo pipefail
+
+root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+jobs=$(nproc)
+
+say() { printf '\n== %s\n' "$*"; }
+
+die() {
+    printf '%s: %s\n' "${0##*/}" "$*" >&2
+    exit 1
+}

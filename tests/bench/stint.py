@@ -1,0 +1,44 @@
+"""Stint as the bench harness runs it: one worker, each variant a configuration.
+
+    STINT_BENCH=tests/bench/stint.py STINT_BINARY=build/gateway/stint .../bench/run.py --proxies stint
+"""
+
+import os
+from pathlib import Path
+
+_BINARY = os.environ.get("STINT_BINARY") or Path(__file__).resolve().parents[2] / "build/gateway/stint"
+
+_CONFIG = """
+workers: 1
+listeners:
+  - address: 127.0.0.1:@PORT@
+timeouts: {head: 600s, body_idle: 600s, idle: 600s, connect: 5s, response: 600s}
+max_connections: 15000
+access_log: {path: off}
+upstreams:
+  up: {endpoints: [127.0.0.1:@UPSTREAM@]}
+@LIMITS@
+routes:
+  - {name: all, match: {path: /}, upstream: up@USES@}
+"""
+
+MORE = {
+    "stint": {
+        "files": {"stint.yaml": _CONFIG},
+        "command": [str(Path(_BINARY).resolve()), "run", "-c", "@DIR@/stint.yaml"],
+        "variants": {
+            "plain": {"LIMITS": "", "USES": ""},
+            # In force and never reached: a counter for each client address and a cap for all.
+            "limit": {
+                "LIMITS": "limits:\n"
+                "  per_client: {requests: 2000000000, per: 1h, key: client_ip}\n"
+                "  in_flight: {concurrent: 15000}",
+                "USES": ", limits: [per_client, in_flight]",
+            },
+            "reject": {
+                "LIMITS": "limits:\n  per_client: {requests: 1, per: 1h, key: client_ip}",
+                "USES": ", limits: [per_client]",
+            },
+        },
+    }
+}
