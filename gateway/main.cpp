@@ -1,1 +1,84 @@
-int main() { return 0; }
+// stint run -c FILE | stint check FILE: from arguments to a running gateway, and nothing else.
+#include "admin/server.hpp"
+#include "base/version.hpp"
+#include "config/load.hpp"
+#include "runtime/gateway.hpp"
+
+#include <CLI/CLI.hpp>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <exception>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace {
+
+using namespace stint;
+
+enum Exit { ok = 0, failed = 1, bad_configuration = 2 };
+
+// The configuration, or nothing after every mistake has been printed.
+std::optional<config::Config> load(const std::string& file) {
+    auto loaded = config::load_file(file);
+    if (loaded)
+        return std::move(*loaded);
+    for (const config::Mistake& mistake : loaded.error())
+        std::cerr << mistake.text() << '\n';
+    return std::nullopt;
+}
+
+int check(const std::string& file) {
+    const auto config = load(file);
+    if (!config)
+        return bad_configuration;
+    std::cout << file << ": ok (" << config->routes.size() << " routes, "
+              << config->upstreams.size() << " upstreams, " << config->limits.size()
+              << " limits)\n";
+    return ok;
+}
+
+int give_up(const std::string& reason) {
+    spdlog::shutdown();
+    std::cerr << "stint: " << reason << '\n';
+    return failed;
+}
+
+int run(const std::string& file) {
+    auto config = load(file);
+    if (!config)
+        return bad_configuration;
+    // The operational log goes to standard error; standard output is the access log's.
+    spdlog::set_default_logger(spdlog::stderr_color_mt("stint"));
+    runtime::Gateway gateway{std::move(*config), file};
+    if (const auto started = gateway.start(); !started)
+        return give_up(started.error());
+    admin::Server admin{gateway};
+    if (gateway.config().admin)
+        if (const auto opened = admin.start(*gateway.config().admin); !opened)
+            return give_up(opened.error());
+    gateway.on_stop([&admin] { admin.stop(); });
+    gateway.run();
+    return ok;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app{"Stint, a rate-limiting HTTP gateway", "stint"};
+    app.set_version_flag("--version", "stint " + std::string{version});
+    app.require_subcommand(1);
+    std::string file;
+    CLI::App* run_command = app.add_subcommand("run", "Serve as FILE says, until SIGTERM");
+    run_command->add_option("-c,--config", file, "The configuration (YAML)")->required();
+    CLI::App* check_command = app.add_subcommand("check", "Report every mistake in FILE");
+    check_command->add_option("FILE", file, "The configuration (YAML)")->required();
+    CLI11_PARSE(app, argc, argv);
+    try {
+        return run_command->parsed() ? run(file) : check(file);
+    } catch (const std::exception& failure) {
+        return give_up(failure.what());
+    }
+}

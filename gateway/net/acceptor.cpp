@@ -2,20 +2,21 @@
 
 #include "net/address.hpp"
 
-#include <utility>
-
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <utility>
 
 namespace stint::net {
 namespace {
 
-ErrorCode last_error() { return {errno, boost::system::system_category()}; }
+ErrorCode last_error() {
+    return {errno, boost::system::system_category()};
+}
 
 void set_option(const Descriptor& socket, int level, int name) {
     const int on = 1;
@@ -118,7 +119,9 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
     return *this;
 }
 
-int Descriptor::release() noexcept { return std::exchange(fd_, -1); }
+int Descriptor::release() noexcept {
+    return std::exchange(fd_, -1);
+}
 
 void Descriptor::reset() noexcept {
     if (fd_ >= 0)

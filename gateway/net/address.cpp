@@ -5,9 +5,8 @@
 #include <boost/asio/local/stream_protocol.hpp>
 
 #include <algorithm>
-#include <cstring>
-
 #include <arpa/inet.h>
+#include <cstring>
 #include <netinet/in.h>
 #include <sys/un.h>
 
@@ -23,8 +22,9 @@ Result<Endpoint> ip_endpoint(const std::string& address, std::uint16_t port) {
 
 Result<Endpoint> unix_endpoint(const std::string& path) {
     if (path.empty() || path.size() >= sizeof(sockaddr_un::sun_path))
-        return {boost::system::in_place_error,
-                boost::system::errc::make_error_code(boost::system::errc::filename_too_long)};
+        return {
+            boost::system::in_place_error,
+            boost::system::errc::make_error_code(boost::system::errc::filename_too_long)};
     return Endpoint{asio::local::stream_protocol::endpoint{path}};
 }
 
@@ -44,7 +44,9 @@ std::string to_text(const Endpoint& endpoint) {
     return "[" + std::string{text} + "]:" + std::to_string(ntohs(ip->sin6_port));
 }
 
-bool is_unix(const Endpoint& endpoint) noexcept { return endpoint.data()->sa_family == AF_UNIX; }
+bool is_unix(const Endpoint& endpoint) noexcept {
+    return endpoint.data()->sa_family == AF_UNIX;
+}
 
 bool is_loopback(const Endpoint& endpoint) noexcept {
     if (is_unix(endpoint))

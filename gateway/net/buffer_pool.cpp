@@ -4,8 +4,8 @@
 
 namespace stint::net {
 
-Block::Block(Block&& other) noexcept :
-    bytes_{std::move(other.bytes_)}, pool_{std::exchange(other.pool_, nullptr)} {}
+Block::Block(Block&& other) noexcept
+    : bytes_{std::move(other.bytes_)}, pool_{std::exchange(other.pool_, nullptr)} {}
 
 Block& Block::operator=(Block&& other) noexcept {
     if (this != &other) {
@@ -16,7 +16,9 @@ Block& Block::operator=(Block&& other) noexcept {
     return *this;
 }
 
-std::size_t Block::size() const noexcept { return bytes_ ? pool_->block_size() : 0; }
+std::size_t Block::size() const noexcept {
+    return bytes_ ? pool_->block_size() : 0;
+}
 
 void Block::release() noexcept {
     if (bytes_)

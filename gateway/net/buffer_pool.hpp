@@ -26,8 +26,8 @@ class Block {
 
   private:
     friend class BufferPool;
-    Block(std::unique_ptr<char[]> bytes, BufferPool& pool) :
-        bytes_{std::move(bytes)}, pool_{&pool} {}
+    Block(std::unique_ptr<char[]> bytes, BufferPool& pool)
+        : bytes_{std::move(bytes)}, pool_{&pool} {}
 
     std::unique_ptr<char[]> bytes_;
     BufferPool* pool_ = nullptr;

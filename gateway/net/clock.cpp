@@ -13,10 +13,16 @@ Duration read(clockid_t clock) noexcept {
 
 } // namespace
 
-Now read_clocks() noexcept { return {read_steady_clock(), WallTime{read(CLOCK_REALTIME)}}; }
+Now read_clocks() noexcept {
+    return {read_steady_clock(), WallTime{read(CLOCK_REALTIME)}};
+}
 
-SteadyTime read_steady_clock() noexcept { return SteadyTime{read(CLOCK_MONOTONIC)}; }
+SteadyTime read_steady_clock() noexcept {
+    return SteadyTime{read(CLOCK_MONOTONIC)};
+}
 
-SteadyTime read_coarse_clock() noexcept { return SteadyTime{read(CLOCK_MONOTONIC_COARSE)}; }
+SteadyTime read_coarse_clock() noexcept {
+    return SteadyTime{read(CLOCK_MONOTONIC_COARSE)};
+}
 
 } // namespace stint::net

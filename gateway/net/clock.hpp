@@ -11,8 +11,8 @@ namespace stint::net {
 // The monotonic clock alone.
 [[nodiscard]] SteadyTime read_steady_clock() noexcept;
 
-// The monotonic clock as of the kernel's last tick (1 to 10 ms old): for deadlines, at a fraction of
-// the price.
+// The monotonic clock as of the kernel's last tick (1 to 10 ms old): for deadlines, at a fraction
+// of the price.
 [[nodiscard]] SteadyTime read_coarse_clock() noexcept;
 
 } // namespace stint::net

@@ -12,9 +12,8 @@
 namespace stint::net {
 
 // Derive from it, or hold one of a derived kind. Destroying or disarming it takes it off its list.
-class Deadline
-    : public boost::intrusive::list_base_hook<
-          boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+class Deadline : public boost::intrusive::list_base_hook<
+                     boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
   public:
     Deadline() = default;
     Deadline(const Deadline&) = delete;
@@ -47,8 +46,7 @@ class Deadlines {
     [[nodiscard]] bool empty() const noexcept;
 
   private:
-    using List =
-        boost::intrusive::list<Deadline, boost::intrusive::constant_time_size<false>>;
+    using List = boost::intrusive::list<Deadline, boost::intrusive::constant_time_size<false>>;
     struct Lane {
         Duration length;
         std::unique_ptr<List> list; // at a stable address: lanes_ may grow

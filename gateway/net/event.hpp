@@ -1,10 +1,12 @@
 // A one-shot meeting point between a callback and the one coroutine that waits for it.
 #pragma once
 
-#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
 
+#include <cstddef>
+#include <new>
+#include <type_traits>
 #include <utility>
 
 namespace stint::net {
@@ -13,24 +15,51 @@ namespace stint::net {
 // destroyed, otherwise the waiting coroutine would never end.
 class Event {
   public:
-    // Resumes the waiting coroutine before it returns; without one, nothing happens. The caller must
-    // not touch itself afterwards if the coroutine may end it.
-    void signal() {
-        if (waiter_)
-            std::exchange(waiter_, nullptr)();
+    Event() = default;
+    Event(const Event&) = delete;
+    Event& operator=(const Event&) = delete;
+    ~Event() {
+        if (has_waiter())
+            run_or_destroy_(waiter_, Action::destroy);
     }
 
-    [[nodiscard]] bool has_waiter() const noexcept { return static_cast<bool>(waiter_); }
+    // Resumes the waiting coroutine before it returns; without one, nothing happens. The coroutine
+    // may end this Event and its owner: the caller touches neither afterwards.
+    void signal() {
+        if (has_waiter())
+            std::exchange(run_or_destroy_, nullptr)(waiter_, Action::run);
+    }
+
+    [[nodiscard]] bool has_waiter() const noexcept { return run_or_destroy_ != nullptr; }
 
     // co_await event.wait(): suspends until the next signal(). At most one waiter.
     auto wait() {
         return boost::asio::async_initiate<const boost::asio::deferred_t, void()>(
-            [this](auto&& handler) { waiter_ = std::forward<decltype(handler)>(handler); },
+            [this](auto&& handler) { set(std::forward<decltype(handler)>(handler)); },
             boost::asio::deferred);
     }
 
   private:
-    boost::asio::any_completion_handler<void()> waiter_;
+    enum class Action { run, destroy };
+
+    // A suspended coroutine's handler is a pointer or two: it is kept in place, without allocation.
+    // (Asio 1.26's any_completion_handler allocates, and its assignment recurses without end.)
+    template <class Handler>
+    void set(Handler&& handler) {
+        using Stored = std::decay_t<Handler>;
+        static_assert(sizeof(Stored) <= sizeof waiter_ && alignof(Stored) <= alignof(void*));
+        new (waiter_) Stored(std::forward<Handler>(handler));
+        run_or_destroy_ = [](std::byte* memory, Action action) {
+            Stored* stored = std::launder(reinterpret_cast<Stored*>(memory));
+            Stored taken{std::move(*stored)};
+            stored->~Stored();
+            if (action == Action::run)
+                std::move(taken)();
+        };
+    }
+
+    alignas(void*) std::byte waiter_[4 * sizeof(void*)];
+    void (*run_or_destroy_)(std::byte*, Action) = nullptr;
 };
 
 } // namespace stint::net

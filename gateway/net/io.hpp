@@ -16,7 +16,6 @@
 #include <exception>
 #include <span>
 #include <string_view>
-
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -42,9 +41,7 @@ class Gather {
         return total;
     }
     [[nodiscard]] bool empty() const noexcept { return first_ == count_; }
-    [[nodiscard]] std::span<iovec> pieces() noexcept {
-        return {pieces_ + first_, count_ - first_};
-    }
+    [[nodiscard]] std::span<iovec> pieces() noexcept { return {pieces_ + first_, count_ - first_}; }
     [[nodiscard]] std::span<const iovec> pieces() const noexcept {
         return {pieces_ + first_, count_ - first_};
     }
@@ -75,7 +72,8 @@ inline ErrorCode write_now(Socket& socket, Gather& gather) noexcept {
         msghdr message{};
         message.msg_iov = gather.pieces().data();
         message.msg_iovlen = gather.pieces().size();
-        const ssize_t sent = ::sendmsg(socket.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        const ssize_t sent =
+            ::sendmsg(socket.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent >= 0)
             gather.consume(static_cast<std::size_t>(sent));
         else if (errno == EAGAIN || errno == EWOULDBLOCK)

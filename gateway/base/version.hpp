@@ -1,0 +1,10 @@
+// What this build calls itself.
+#pragma once
+
+#include <string_view>
+
+namespace stint {
+
+inline constexpr std::string_view version = STINT_VERSION;
+
+} // namespace stint

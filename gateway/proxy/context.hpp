@@ -1,0 +1,92 @@
+// Everything that a request on one worker may touch. Nothing in it is shared with another thread
+// but what says so.
+#pragma once
+
+#include "base/hash.hpp"
+#include "http/head_buffer.hpp"
+#include "http/head_parser.hpp"
+#include "http/local_reply.hpp"
+#include "http/request_id.hpp"
+#include "net/buffer_pool.hpp"
+#include "net/deadlines.hpp"
+#include "net/types.hpp"
+#include "observe/access_log.hpp"
+#include "observe/metrics.hpp"
+#include "proxy/object_pool.hpp"
+#include "routing/snapshot.hpp"
+#include "upstream/cluster.hpp"
+
+#include <boost/intrusive/list.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace stint::proxy {
+
+class Downstream;
+class Exchange;
+
+// A snapshot together with this worker's pools for it. Each worker has its own shared_ptr control
+// block, so that the reference counts of requests stay in this core's cache.
+struct ActiveConfig {
+    routing::SnapshotPtr snapshot;
+    std::vector<upstream::Cluster> clusters; // by index as in Snapshot::upstreams
+};
+
+// Shared by all workers.
+struct Shared {
+    const KeyHasher& hasher;
+    std::atomic<std::size_t> connections{0}; // open downstream connections
+};
+
+struct Context {
+    Context(
+        net::Executor worker_executor,
+        Shared& shared_state,
+        observe::AccessLog::Channel log_channel);
+    ~Context();
+
+    // Takes a new snapshot for all requests from now on; those under way end under their own.
+    void adopt(routing::SnapshotPtr snapshot);
+
+    // Blocks for heads, as large as max_head.
+    [[nodiscard]] net::BufferPool& head_blocks() noexcept { return *head_pools.back(); }
+
+    static constexpr std::size_t body_block_size = 64 * 1024;
+
+    net::Executor executor;
+    Shared& shared;
+    std::shared_ptr<ActiveConfig> active;
+    net::Deadlines deadlines;
+    upstream::Pools pools;
+    observe::WorkerCounters counters;
+    observe::AccessLog::Channel access_log;
+    bool draining = false; // no connection is kept alive any more
+
+    // One per size of max_head that was ever configured: a block outlives a reload.
+    std::vector<std::unique_ptr<net::BufferPool>> head_pools;
+    net::BufferPool body_blocks{body_block_size, 64};
+    ObjectPool<Exchange> exchanges;
+
+    // Scratch, valid until the next suspension.
+    http::HeadParser parser;
+    http::HeadBuffer head_out;
+    std::string host_scratch;
+    std::string path_scratch;
+
+    http::RequestIdSource request_ids;
+    http::DateClock dates;
+
+    boost::intrusive::list<
+        Downstream,
+        boost::intrusive::base_hook<boost::intrusive::list_base_hook<
+            boost::intrusive::tag<Context>,
+            boost::intrusive::link_mode<boost::intrusive::auto_unlink>>>,
+        boost::intrusive::constant_time_size<false>>
+        connections;
+};
+
+} // namespace stint::proxy

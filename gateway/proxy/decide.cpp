@@ -1,0 +1,144 @@
+// From a head to a decision: parse, route, admit. No I/O: what is to be sent is only prepared.
+#include "http/head_parser.hpp"
+#include "http/target.hpp"
+#include "limits/limit.hpp"
+#include "proxy/downstream.hpp"
+#include "proxy/exchange.hpp"
+
+#include <boost/algorithm/string/predicate.hpp>
+
+#include <array>
+#include <utility>
+
+namespace stint::proxy {
+
+bool Exchange::decide(std::string_view head) {
+    head_ = head;
+    consumed_ = head.size();
+    const auto request = context_.parser.parse_request(head);
+    if (!request) {
+        const http::HeadError& error = request.error();
+        fail(error.status, std::string{error.detail}, observe::Outcome::rejected);
+        return false;
+    }
+    remember(*request);
+    if (!take_buffered_body() || !find_route(*request) || !admit())
+        return false;
+    write_request_head(*request);
+    return true;
+}
+
+void Exchange::remember(const RequestHead& head) {
+    method_ = head.method;
+    target_ = head.target;
+    host_ = head.authority;
+    minor_ = head.minor_version;
+    client_keeps_ = head.keep_alive;
+    expects_continue_ = head.expects_continue && minor_ > 0;
+    request_framing_ = head.framing.kind;
+    request_body_ = http::BodyDecoder{head.framing};
+    body_left_ = head.framing.length;
+    for (const Field& field : head.fields) {
+        if (field.id == FieldId::x_request_id && request_id_.empty() &&
+            http::well_formed_request_id(field.value))
+            request_id_ = field.value;
+        for (const std::string& wanted : snapshot().log_fields)
+            if (boost::algorithm::iequals(field.name, wanted))
+                logged_.push_back({wanted, field.value});
+    }
+    if (request_id_.empty()) {
+        made_id_ = context_.request_ids.make(begun_.wall);
+        request_id_ = {made_id_.data(), made_id_.size()};
+    }
+}
+
+// What has arrived of the body. Decoding moves the payload together but leaves the head as it is.
+bool Exchange::take_buffered_body() {
+    const std::span<char> rest = downstream_.received().subspan(head_.size());
+    const auto step = request_body_.decode(rest);
+    if (!step) {
+        fail(400, std::string{step.error().detail}, observe::Outcome::rejected);
+        client_keeps_ = false;
+        return false;
+    }
+    buffered_body_ = {rest.data(), step->payload};
+    consumed_ += step->consumed;
+    bytes_in_ += step->payload;
+    body_left_ -= std::min<std::uint64_t>(body_left_, step->payload);
+    return true;
+}
+
+bool Exchange::find_route(const RequestHead& head) {
+    const auto path = http::normalise_path(head.path, context_.path_scratch);
+    if (!path) {
+        fail(path.error().status, std::string{path.error().detail}, observe::Outcome::rejected);
+        client_keeps_ = false;
+        return false;
+    }
+    const std::string_view host = http::normalise_host(head.authority, context_.host_scratch);
+    const routing::MatchResult match = snapshot().routes.match(host, *path, head.method);
+    if (match.route != nullptr) {
+        route_ = match.route;
+        ++context_.counters.routes[route_->metric].in_flight;
+        return true;
+    }
+    if (match.path_matched) {
+        allow_ = snapshot().routes.allowed_methods(host, *path);
+        fail(405, {}, observe::Outcome::rejected);
+    } else {
+        fail(404, "no route takes this host and path", observe::Outcome::no_route);
+    }
+    return false;
+}
+
+bool Exchange::admit() {
+    const auto& route_limits = route_->limits;
+    std::array<limits::Charge, limits::max_charges> charges;
+    const routing::KeyFacts facts{downstream_.peer().bytes()};
+    for (std::size_t i = 0; i < route_limits.size(); ++i) {
+        const routing::RouteLimit& each = route_limits[i];
+        charges[i] = {
+            each.limit.get(),
+            each.key.empty() ? Hash128{} : each.key.evaluate(facts, context_.shared.hasher),
+            each.quota};
+    }
+    limits::Decision decision = limits::admit({charges.data(), route_limits.size()}, begun_);
+    if (decision.allowed()) {
+        permit_ = std::move(decision.permit);
+        return true;
+    }
+    const routing::RouteLimit& refuser = route_limits[decision.refused_by];
+    ++context_.counters.refusals[refuser.refusal_metric];
+    limited_.limit = refuser.limit->identity().name;
+    limited_.retry_after = decision.retry_after;
+    switch (decision.refusal) {
+    case limits::Refusal::cap:
+        limited_.why = http::LimitedReply::Why::cap;
+        break;
+    case limits::Refusal::table_full:
+        limited_.why = http::LimitedReply::Why::table_full;
+        break;
+    default:
+        limited_.why = http::LimitedReply::Why::window;
+    }
+    fail(429, {}, observe::Outcome::refused);
+    return false;
+}
+
+void Exchange::write_request_head(const RequestHead& head) {
+    context_.head_out.clear();
+    http::write_upstream_head(
+        context_.head_out, head,
+        {.client_address = downstream_.peer().text(),
+         .scheme = "http",
+         .host = snapshot().upstreams[route_->upstream].host,
+         .request_id = request_id_});
+}
+
+void Exchange::fail(int status, std::string detail, observe::Outcome outcome) {
+    status_ = status;
+    detail_ = std::move(detail);
+    outcome_ = outcome;
+}
+
+} // namespace stint::proxy

@@ -1,0 +1,298 @@
+#include "proxy/downstream.hpp"
+
+#include "net/clock.hpp"
+#include "net/io.hpp"
+#include "proxy/exchange.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+namespace stint::proxy {
+namespace {
+
+using namespace std::chrono_literals;
+
+// An idle connection keeps its buffer this long: a busy client's next request is there before.
+constexpr Duration park_after = 1s;
+
+// How long and how much a client that was refused may go on sending before it is cut off. Closing
+// at once would reset the connection and could destroy the answer on its way.
+constexpr Duration linger_time = 1s;
+constexpr std::size_t linger_bytes = 64 * 1024;
+
+} // namespace
+
+Downstream::Downstream(
+    Context& context, net::Socket socket, const net::Endpoint& peer, bool half_close_allowed)
+    : context_{context}, socket_{std::move(socket)}, peer_{peer}, half_close_allowed_{
+                                                                      half_close_allowed} {
+    context_.connections.push_back(*this);
+    context_.shared.connections.fetch_add(1, std::memory_order_relaxed);
+    ++context_.counters.connections_open;
+}
+
+Downstream::~Downstream() {
+    context_.shared.connections.fetch_sub(1, std::memory_order_relaxed);
+    --context_.counters.connections_open;
+}
+
+net::Task<> Downstream::serve(std::unique_ptr<Downstream> self) {
+    Downstream& down = *self;
+    down.arm(Phase::head, down.context_.active->snapshot->timeouts.head);
+    bool keep = true;
+    while (keep) {
+        while (!down.head_complete() && down.read_on())
+            co_await down.input_.wait();
+        const bool anything = down.head_size_ > 0 || down.end_ > down.begin_;
+        const bool listening = !down.input_error_ || (down.half_close_allowed_ &&
+                                                      down.input_error_ == net::asio::error::eof);
+        if (!anything || !listening)
+            break;
+        keep = co_await down.run_exchange();
+    }
+    down.disarm();
+    if (down.linger_ && !down.input_error_)
+        co_await down.close_gently();
+    net::close(down.socket_);
+    while (down.pending_ > 0)
+        co_await down.input_.wait();
+}
+
+net::Task<bool> Downstream::run_exchange() {
+    disarm();
+    phase_ = Phase::exchange;
+    if (begin_ > block_.size() / 2)
+        compact();
+    ObjectPool<Exchange>::Pointer exchange{nullptr, {nullptr}};
+    Exchange::Result result;
+    try {
+        exchange = context_.exchanges.make(context_, *this);
+        exchange_ = exchange.get();
+        if (head_size_ > 0)
+            result = co_await exchange->run({block_.data() + begin_, head_size_});
+        else if (timed_out_)
+            result = co_await exchange->reject(408, "the request's head did not arrive in time");
+        else
+            result = co_await exchange->reject(431, "the request's head is larger than max_head");
+    } catch (const std::exception& failure) {
+        spdlog::error("a request failed inside the gateway: {}", failure.what());
+        result = {};
+        if (exchange)
+            exchange->on_client_gone();
+    }
+    while (exchange && exchange->pumping())
+        co_await exchange->pump_stopped();
+    exchange_ = nullptr;
+    linger_ = result.linger;
+    begin_ += result.consumed;
+    scanned_ = begin_;
+    head_size_ = 0;
+    if (result.keep)
+        await_next_head();
+    co_return result.keep;
+}
+
+void Downstream::await_next_head() {
+    if (begin_ == end_ && !reading_)
+        begin_ = end_ = scanned_ = 0;
+    const auto& timeouts = context_.active->snapshot->timeouts;
+    if (begin_ == end_)
+        arm(Phase::idle, std::min(park_after, timeouts.idle));
+    else
+        arm(Phase::head, timeouts.head);
+}
+
+bool Downstream::head_complete() noexcept {
+    // At most one empty line before a request line is let pass (RFC 9112 section 2.2).
+    if (end_ - begin_ >= 2 && scanned_ == begin_ &&
+        std::memcmp(block_.data() + begin_, "\r\n", 2) == 0) {
+        begin_ += 2;
+        scanned_ = begin_;
+    }
+    std::size_t scanned = scanned_ - begin_;
+    head_size_ = http::find_head_end({block_.data() + begin_, end_ - begin_}, scanned);
+    scanned_ = begin_ + scanned;
+    return head_size_ > 0;
+}
+
+// Whether waiting for input makes sense; sees to it that a read is pending then.
+bool Downstream::read_on() {
+    if (input_error_ || timed_out_)
+        return false;
+    if (phase_ != Phase::head && end_ > begin_)
+        arm(Phase::head, context_.active->snapshot->timeouts.head);
+    if (reading_)
+        return true;
+    if (begin_ > 0 && begin_ == end_)
+        begin_ = end_ = scanned_ = 0;
+    else if (begin_ > 0 && room() == 0)
+        compact();
+    if (block_ && room() == 0)
+        return false;
+    begin_reading();
+    return true;
+}
+
+void Downstream::begin_reading() {
+    if (!block_)
+        block_ = context_.head_blocks().borrow();
+    reading_ = true;
+    ++pending_;
+    socket_.async_read_some(
+        net::asio::buffer(block_.data() + end_, room()),
+        [this](const ErrorCode& error, std::size_t size) { on_read(error, size); });
+}
+
+void Downstream::on_read(const ErrorCode& error, std::size_t size) {
+    reading_ = false;
+    --pending_;
+    if (std::exchange(parking_, false) && error == net::asio::error::operation_aborted &&
+        socket_.is_open()) {
+        block_.release();
+        begin_ = end_ = scanned_ = 0;
+        reading_ = true;
+        ++pending_;
+        socket_.async_wait(net::Socket::wait_read, [this](const ErrorCode& failed) {
+            on_parked_readable(failed);
+        });
+        return;
+    }
+    if (error)
+        return on_input_ended(error);
+    end_ += size;
+    if (input_.has_waiter())
+        return wake();
+    watch(); // pipelined while a request is under way
+}
+
+void Downstream::on_input_ended(const ErrorCode& error) {
+    const bool only_cancelled = error == net::asio::error::operation_aborted && socket_.is_open();
+    if (only_cancelled)
+        return wake();
+    input_error_ = error;
+    if (exchange_ == nullptr || input_.has_waiter())
+        return wake();
+    const bool may_still_listen = error == net::asio::error::eof && half_close_allowed_;
+    if (may_still_listen)
+        watch_for_reset();
+    else
+        exchange_->on_client_gone();
+}
+
+// The coroutine may end and this object with it: nothing may be touched after it.
+void Downstream::wake() {
+    input_.signal();
+}
+
+void Downstream::watch() {
+    if (reading_ || input_error_)
+        return;
+    if (room() > 0)
+        begin_reading();
+    else
+        watch_for_reset();
+}
+
+// Where nothing more can be read, only a reset tells that the client is gone.
+void Downstream::watch_for_reset() {
+    if (watching_reset_)
+        return;
+    watching_reset_ = true;
+    ++pending_;
+    socket_.async_wait(net::Socket::wait_error, [this](const ErrorCode& error) {
+        watching_reset_ = false;
+        --pending_;
+        on_input_ended(error ? error : ErrorCode{net::asio::error::connection_reset});
+    });
+}
+
+void Downstream::park() noexcept {
+    if (!reading_ || end_ > begin_)
+        return;
+    parking_ = true;
+    ErrorCode ignored;
+    socket_.cancel(ignored);
+}
+
+void Downstream::on_parked_readable(const ErrorCode& error) {
+    reading_ = false;
+    --pending_;
+    if (error)
+        return on_input_ended(error);
+    begin_reading();
+}
+
+void Downstream::keep_surplus(std::span<const char> bytes) noexcept {
+    std::memcpy(block_.data() + end_, bytes.data(), bytes.size());
+    end_ += bytes.size();
+}
+
+void Downstream::compact() noexcept {
+    std::memmove(block_.data(), block_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    scanned_ -= begin_;
+    begin_ = 0;
+}
+
+void Downstream::arm(Phase phase, Duration length) {
+    phase_ = phase;
+    context_.deadlines.arm(*this, length, net::read_coarse_clock());
+}
+
+void Downstream::arm_body_deadline(Duration length) {
+    arm(Phase::exchange, length);
+}
+
+void Downstream::on_deadline() noexcept {
+    const auto& timeouts = context_.active->snapshot->timeouts;
+    switch (phase_) {
+    case Phase::idle:
+        if (timeouts.idle > park_after) {
+            park();
+            return arm(Phase::parked, timeouts.idle - park_after);
+        }
+        [[fallthrough]];
+    case Phase::parked:
+    case Phase::linger:
+        return net::close(socket_);
+    case Phase::exchange:
+        return exchange_->on_client_stalled();
+    case Phase::head:
+        timed_out_ = true;
+        ErrorCode ignored;
+        socket_.cancel(ignored);
+    }
+}
+
+void Downstream::drain() noexcept {
+    if (exchange_ == nullptr && begin_ == end_)
+        net::close(socket_);
+}
+
+void Downstream::abort() noexcept {
+    if (exchange_ != nullptr)
+        exchange_->on_client_gone();
+    net::close(socket_);
+}
+
+net::Task<> Downstream::close_gently() {
+    ErrorCode ignored;
+    socket_.shutdown(net::Socket::shutdown_send, ignored);
+    arm(Phase::linger, linger_time);
+    std::size_t discarded = 0;
+    while (!input_error_ && discarded < linger_bytes) {
+        if (!reading_) {
+            discarded += end_ - begin_;
+            begin_ = end_ = scanned_ = 0;
+            begin_reading();
+        }
+        co_await input_.wait();
+    }
+    disarm();
+}
+
+} // namespace stint::proxy

@@ -1,0 +1,99 @@
+// One client connection: reads heads, runs an exchange for each, and notices when the client is
+// gone.
+#pragma once
+
+#include "net/address.hpp"
+#include "net/buffer_pool.hpp"
+#include "net/deadlines.hpp"
+#include "net/event.hpp"
+#include "net/types.hpp"
+#include "proxy/context.hpp"
+
+#include <boost/intrusive/list.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace stint::proxy {
+
+// While no request body is being read, one read is always pending: it brings the next request,
+// bytes that a client pipelines, or the news that the client has gone, at no cost beyond the read
+// itself. An idle connection gives its buffer back after a second ("parked") and only waits.
+class Downstream : public boost::intrusive::list_base_hook<
+                       boost::intrusive::tag<Context>,
+                       boost::intrusive::link_mode<boost::intrusive::auto_unlink>>,
+                   private net::Deadline {
+  public:
+    Downstream(
+        Context& context, net::Socket socket, const net::Endpoint& peer, bool half_close_allowed);
+    ~Downstream();
+
+    // The connection's whole life; the coroutine owns it. Never throws out of the coroutine.
+    static net::Task<> serve(std::unique_ptr<Downstream> self);
+
+    // Ends the connection if no request is under way, otherwise after the response.
+    void drain() noexcept;
+    // Ends it now: the request under way fails.
+    void abort() noexcept;
+
+    // --- for the exchange under way ---
+    [[nodiscard]] net::Socket& socket() noexcept { return socket_; }
+    [[nodiscard]] const net::PeerAddress& peer() const noexcept { return peer_; }
+    // What was received, from the head's first byte on. Stays in place until the exchange ends.
+    [[nodiscard]] std::span<char> received() const noexcept {
+        return {block_.data() + begin_, end_ - begin_};
+    }
+    // Room for bytes that were read beyond the request's body: the beginning of the next request.
+    [[nodiscard]] std::size_t room() const noexcept { return block_.size() - end_; }
+    void keep_surplus(std::span<const char> bytes) noexcept; // at most room()
+    // The whole request has been read: what comes in from now on is the next one, or the end.
+    void watch();
+    // Nothing is read now, but a reset is noticed.
+    void watch_for_reset();
+    // Calls Exchange::on_client_stalled() unless disarmed or armed again in time.
+    void arm_body_deadline(Duration length);
+    void disarm_body_deadline() noexcept { disarm(); }
+
+  private:
+    // What the deadline is armed for.
+    enum class Phase : std::uint8_t { head, idle, parked, exchange, linger };
+
+    bool head_complete() noexcept;
+    bool read_on();
+    void begin_reading();
+    void on_read(const ErrorCode& error, std::size_t size);
+    void on_input_ended(const ErrorCode& error);
+    void wake();
+    void await_next_head();
+    void park() noexcept;
+    void on_parked_readable(const ErrorCode& error);
+    void compact() noexcept;
+    void arm(Phase phase, Duration length);
+    void on_deadline() noexcept override;
+    net::Task<bool> run_exchange();
+    net::Task<> close_gently();
+
+    Context& context_;
+    net::Socket socket_;
+    net::PeerAddress peer_;
+    net::Event input_; // signalled when a pending operation on the client's input ends
+    net::Block block_; // [begin_, end_) of it was received and not consumed
+    std::size_t begin_ = 0;
+    std::size_t end_ = 0;
+    std::size_t scanned_ = 0;   // how much of it has been searched for the end of a head
+    std::size_t head_size_ = 0; // of the complete head at begin_; 0 = none yet
+    Exchange* exchange_ = nullptr;
+    ErrorCode input_error_; // why nothing more comes in, the end of the stream included
+    Phase phase_ = Phase::head;
+    std::uint8_t pending_ = 0;    // operations whose handlers refer to this object
+    bool reading_ = false;        // a read (or a parked wait for one) is among them
+    bool parking_ = false;        // that read was cancelled to give its buffer back
+    bool watching_reset_ = false; // a wait for a reset is among them
+    bool timed_out_ = false;      // a head took too long
+    bool linger_ = false;         // the client may still be sending: do not close at once
+    const bool half_close_allowed_;
+};
+
+} // namespace stint::proxy

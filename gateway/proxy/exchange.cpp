@@ -1,0 +1,152 @@
+#include "proxy/exchange.hpp"
+
+#include "net/clock.hpp"
+#include "proxy/downstream.hpp"
+
+namespace stint::proxy {
+
+Exchange::Exchange(Context& context, Downstream& downstream)
+    : context_{context},
+      downstream_{downstream}, config_{context.active}, begun_{net::read_clocks()} {}
+
+Exchange::~Exchange() {
+    if (route_ != nullptr)
+        --context_.counters.routes[route_->metric].in_flight;
+}
+
+net::Task<Exchange::Result> Exchange::run(std::string_view head) {
+    if (!decide(head)) {
+        if (reply_at_once())
+            co_return finish();
+        co_return co_await reply();
+    }
+    if (!send_at_once() && !co_await send_slowly())
+        co_return co_await reply();
+
+    Answer answer = Answer::incomplete;
+    while (answer == Answer::incomplete) {
+        auto [error, size] = co_await net::read_some(lease_.socket(), answer_room());
+        answer = on_answer(error, size);
+        if (answer == Answer::retry)
+            answer = co_await send_slowly() ? Answer::incomplete : Answer::failed;
+    }
+    if (answer == Answer::failed)
+        co_return co_await reply();
+
+    if (!response_body_.done() || !spill_.empty())
+        co_await stream_response();
+    stop_pump();
+    while (pumping_)
+        co_await pump_stopped_.wait();
+    co_return finish();
+}
+
+net::Task<Exchange::Result> Exchange::reject(int status, std::string_view detail) {
+    fail(status, std::string{detail}, observe::Outcome::rejected);
+    if (status == 408)
+        outcome_ = observe::Outcome::client_gone;
+    co_return co_await reply();
+}
+
+Exchange::Result Exchange::finish() {
+    disarm();
+    judge_break();
+    const Now now = net::read_clocks();
+    const bool clean = broken_ == Broken::no && request_body_.done() && !pumping_;
+    if (clean && upstream_keeps_ && lease_)
+        lease_.keep(now.steady);
+    else
+        lease_.abort();
+    permit_.release(now);
+    record(now);
+    const bool unread = !request_body_.done() || downstream_.received().size() > consumed_;
+    const bool keep = keep_ && clean;
+    return {keep, !keep && unread && broken_ != Broken::client_gone, consumed_};
+}
+
+// A response that broke off after its head: the record says by whom, and the client must not take
+// what it got for the whole.
+void Exchange::judge_break() noexcept {
+    if (broken_ == Broken::no || outcome_ != observe::Outcome::forwarded)
+        return;
+    const bool by_upstream =
+        broken_ == Broken::upstream_stalled || broken_ == Broken::upstream_broken;
+    outcome_ = by_upstream ? observe::Outcome::upstream_failed : observe::Outcome::client_gone;
+    ErrorCode ignored;
+    downstream_.socket().set_option(net::asio::socket_base::linger{true, 0}, ignored);
+}
+
+void Exchange::record(const Now& now) {
+    auto& counters = context_.counters.routes[route_ != nullptr ? route_->metric : 0];
+    const bool answered = bytes_out_ > 0;
+    const auto status_class = static_cast<std::size_t>(answered ? status_ / 100 : 0);
+    ++counters.requests[static_cast<std::size_t>(outcome_)][status_class];
+    counters.bytes_in += bytes_in_;
+    counters.bytes_out += bytes_out_;
+    if (context_.access_log.enabled())
+        log(now);
+}
+
+void Exchange::log(const Now& now) {
+    observe::AccessRecord record;
+    record.time = begun_.wall;
+    record.request_id = request_id_;
+    record.client = downstream_.peer().text();
+    record.host = host_;
+    record.route = route_ != nullptr ? std::string_view{route_->name} : std::string_view{};
+    record.method = method_;
+    record.path = target_;
+    record.limit = limited_.limit;
+    record.upstream = pool_ != nullptr ? std::string_view{pool_->endpoint()} : std::string_view{};
+    record.status = status_;
+    record.outcome = outcome_;
+    record.bytes_in = bytes_in_;
+    record.bytes_out = bytes_out_;
+    record.duration = now.steady - begun_.steady;
+    record.upstream_time = upstream_time_;
+    record.fields = logged_;
+    context_.access_log.write(record);
+}
+
+void Exchange::on_client_gone() noexcept {
+    break_off(Broken::client_gone);
+}
+
+void Exchange::on_client_stalled() noexcept {
+    break_off(pump_writes_ ? Broken::upstream_stalled : Broken::client_stalled);
+}
+
+// Whatever is being waited for ends with an error, and the coroutine that waits looks at broken_.
+void Exchange::break_off(Broken why) noexcept {
+    if (broken_ != Broken::no)
+        return;
+    broken_ = why;
+    lease_.abort();
+    ErrorCode ignored;
+    if (waiting_ == Waiting::client || reading_body_)
+        downstream_.socket().cancel(ignored);
+}
+
+void Exchange::arm(Waiting what, Duration length) {
+    waiting_ = what;
+    context_.deadlines.arm(*this, length, net::read_coarse_clock());
+}
+
+void Exchange::on_deadline() noexcept {
+    switch (waiting_) {
+    case Waiting::connect:
+        return break_off(Broken::connect_timeout);
+    case Waiting::response:
+        return break_off(Broken::response_timeout);
+    case Waiting::upstream:
+        return break_off(Broken::upstream_stalled);
+    case Waiting::client:
+        return break_off(Broken::client_stalled);
+    }
+}
+
+observe::UpstreamCounters& Exchange::upstream_counters() const noexcept {
+    return context_.counters.upstreams[snapshot().upstreams[route_->upstream].metric];
+}
+
+} // namespace stint::proxy

@@ -1,0 +1,191 @@
+// One request from its head to the end of its response. Start reading at run() in exchange.cpp.
+#pragma once
+
+#include "base/message.hpp"
+#include "base/time.hpp"
+#include "http/body_decoder.hpp"
+#include "http/local_reply.hpp"
+#include "http/request_id.hpp"
+#include "http/rewrite.hpp"
+#include "limits/permit.hpp"
+#include "net/buffer_pool.hpp"
+#include "net/deadlines.hpp"
+#include "net/event.hpp"
+#include "net/io.hpp"
+#include "observe/access_log.hpp"
+#include "proxy/context.hpp"
+#include "upstream/pool.hpp"
+
+#include <boost/container/small_vector.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace stint::proxy {
+
+// Lives on one worker, owned by its Downstream for the time of one request. Whatever it holds is
+// given back by destructors, in the reverse order of the members: first the lease, then the permit,
+// last the configuration that both point into.
+class Exchange : private net::Deadline {
+  public:
+    // What the connection is to do next.
+    struct Result {
+        bool keep = false;        // may carry another request
+        bool linger = false;      // the client may still be sending: close gently
+        std::size_t consumed = 0; // bytes of Downstream::received() that this request was
+    };
+
+    Exchange(Context& context, Downstream& downstream);
+    ~Exchange();
+
+    // Decides and relays. head: the request's complete head, in the connection's buffer.
+    [[nodiscard]] net::Task<Result> run(std::string_view head);
+    // Answers what cannot be read as a request at all, and ends the connection.
+    [[nodiscard]] net::Task<Result> reject(int status, std::string_view detail);
+
+    // The client has closed or reset: nobody waits for the answer.
+    void on_client_gone() noexcept;
+    // The client has not sent more of the body for too long.
+    void on_client_stalled() noexcept;
+
+    // The coroutine that sends the rest of the body upstream refers to this object.
+    [[nodiscard]] bool pumping() const noexcept { return pumping_; }
+    [[nodiscard]] auto pump_stopped() { return pump_stopped_.wait(); }
+
+  private:
+    // What a wait on the upstream has brought.
+    enum class Answer : std::uint8_t { incomplete, retry, failed, ready };
+    // What the deadline is armed for.
+    enum class Waiting : std::uint8_t { connect, response, upstream, client };
+    // What ended the exchange early.
+    enum class Broken : std::uint8_t {
+        no,
+        client_gone,
+        client_stalled, // in the middle of its body, or of reading the answer
+        bad_body,
+        connect_timeout,
+        response_timeout,
+        upstream_stalled, // in the middle of a body
+        upstream_broken,  // closed or reset in the middle of its response
+    };
+
+    // decide.cpp: no I/O; heads are written to the worker's scratch. False: a reply is prepared.
+    bool decide(std::string_view head);
+    void remember(const RequestHead& head);
+    bool take_buffered_body();
+    bool find_route(const RequestHead& head);
+    bool admit();
+    void write_request_head(const RequestHead& head);
+    void fail(int status, std::string detail, observe::Outcome outcome);
+
+    // request.cpp: towards the upstream.
+    bool send_at_once();
+    net::Task<bool> send_slowly();
+    net::Task<ErrorCode> connect();
+    net::Gather gather_request(std::string_view head, const http::ChunkHeader& chunk) const;
+    void request_was_sent();
+    void begin_pump();
+    static net::Task<> pump(Exchange& self);
+    net::Task<bool> read_body(net::Block& block, Duration pause, std::string_view& payload);
+    net::Task<bool> forward_body(std::string_view payload);
+    void end_pump();
+    void stop_pump() noexcept;
+    [[nodiscard]] bool may_retry() const noexcept;
+
+    // response.cpp: towards the client.
+    std::span<char> answer_room();
+    Answer on_answer(const ErrorCode& error, std::size_t size);
+    Answer on_upstream_failure(const ErrorCode& error);
+    Answer on_interim(const ResponseHead& head, std::size_t head_size);
+    Answer on_response_head(const ResponseHead& head, std::size_t head_size);
+    net::Task<> stream_response();
+    net::Task<bool> relay_piece(std::size_t size);
+    net::Task<bool> send_to_client(net::Gather gather);
+    void gather_response(
+        net::Gather& gather, std::string_view payload, const http::ChunkHeader& chunk) const;
+
+    // reply.cpp: answers of the gateway's own.
+    bool reply_at_once();
+    net::Task<Result> reply();
+    net::Task<> discard_body();
+    void explain_break();
+    void write_reply();
+
+    // exchange.cpp: the end, whatever it was.
+    Result finish();
+    void judge_break() noexcept;
+    void record(const Now& now);
+    void log(const Now& now);
+    void break_off(Broken why) noexcept;
+    void arm(Waiting what, Duration length);
+    void on_deadline() noexcept override;
+    [[nodiscard]] const routing::Snapshot& snapshot() const noexcept { return *config_->snapshot; }
+    [[nodiscard]] observe::UpstreamCounters& upstream_counters() const noexcept;
+
+    Context& context_;
+    Downstream& downstream_;
+    const std::shared_ptr<ActiveConfig> config_; // as of the head's arrival
+    const routing::Route* route_ = nullptr;
+    limits::Permit permit_;
+    upstream::Lease lease_;
+    Now begun_;
+    SteadyTime sent_{}; // when the request, or its first part, was sent
+
+    // The request. Views point into the connection's buffer, which stays until the end.
+    std::string_view head_;
+    std::string_view method_;
+    std::string_view target_;
+    std::string_view host_;
+    std::string_view request_id_;
+    http::RequestIdSource::Text made_id_{};
+    http::BodyDecoder request_body_{{}};
+    BodyFraming::Kind request_framing_ = BodyFraming::Kind::none;
+    std::string_view buffered_body_; // payload that arrived with the head
+    std::uint64_t body_left_ = 0;    // of a body of known length
+    std::size_t consumed_ = 0;       // of Downstream::received()
+    int minor_ = 1;
+    bool client_keeps_ = false;
+    bool expects_continue_ = false;
+
+    // Towards the upstream.
+    upstream::Pool* pool_ = nullptr; // of the endpoint whose turn it is
+    std::string spill_;              // what must be sent but could not be sent at once
+    net::Event pump_stopped_;
+    Waiting waiting_ = Waiting::connect;
+    bool pumping_ = false;
+    bool pumped_ = false; // at least begun: the body cannot be sent again
+    bool pump_writes_ = false;
+    bool reading_body_ = false;
+    bool stopping_ = false;
+    bool retried_ = false;
+
+    // Towards the client.
+    net::Block block_;
+    std::size_t filled_ = 0; // bytes in block_ while the response's head is incomplete
+    std::size_t scanned_ = 0;
+    unsigned interims_ = 0;
+    http::BodyDecoder response_body_{{}};
+    http::ResponseFraming framing_;
+    bool upstream_keeps_ = false;
+    bool head_sent_ = false;
+    bool keep_ = false; // the client's connection may carry another request
+
+    // A reply of our own, until it is written.
+    int status_ = 0;
+    std::string detail_;
+    std::string allow_;
+    http::LimitedReply limited_;
+
+    // For the record.
+    Broken broken_ = Broken::no;
+    observe::Outcome outcome_ = observe::Outcome::forwarded;
+    std::uint64_t bytes_in_ = 0;
+    std::uint64_t bytes_out_ = 0;
+    Duration upstream_time_{};
+    boost::container::small_vector<observe::LoggedField, 4> logged_;
+};
+
+} // namespace stint::proxy

@@ -1,0 +1,59 @@
+// Memory for short-lived objects of one type, reused: a request allocates nothing after warm-up.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace stint::proxy {
+
+// Not thread-safe; outlives what it makes.
+template <class T>
+class ObjectPool {
+  public:
+    struct Return {
+        ObjectPool* pool;
+        void operator()(T* object) const noexcept {
+            object->~T();
+            pool->give_back(object);
+        }
+    };
+    using Pointer = std::unique_ptr<T, Return>;
+
+    ObjectPool() { free_.reserve(keep); }
+    ObjectPool(const ObjectPool&) = delete;
+    ObjectPool& operator=(const ObjectPool&) = delete;
+    ~ObjectPool() {
+        for (void* memory : free_)
+            ::operator delete (memory, std::align_val_t{alignof(T)});
+    }
+
+    template <class... Arguments>
+    [[nodiscard]] Pointer make(Arguments&&... arguments) {
+        void* memory =
+            free_.empty() ? ::operator new (sizeof(T), std::align_val_t{alignof(T)}) : free_.back();
+        if (!free_.empty())
+            free_.pop_back();
+        try {
+            return Pointer{new (memory) T(std::forward<Arguments>(arguments)...), Return{this}};
+        } catch (...) {
+            give_back(memory);
+            throw;
+        }
+    }
+
+  private:
+    void give_back(void* memory) noexcept {
+        if (free_.size() < keep)
+            free_.push_back(memory); // within the reserved capacity
+        else
+            ::operator delete (memory, std::align_val_t{alignof(T)});
+    }
+
+    static constexpr std::size_t keep = 1024;
+    std::vector<void*> free_;
+};
+
+} // namespace stint::proxy

@@ -1,0 +1,125 @@
+// Answers that the gateway gives itself, and what it does with a body that nobody will read.
+#include "proxy/downstream.hpp"
+#include "proxy/exchange.hpp"
+
+#include <chrono>
+
+namespace stint::proxy {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A refused request's body is read to its end, so that the connection can go on, if it is this
+// small and comes without a pause this long.
+constexpr std::uint64_t most_discarded = 64 * 1024;
+constexpr Duration discard_pause = 1s;
+
+} // namespace
+
+// The reply in one write, if nothing has to be waited for: the way of a 429.
+bool Exchange::reply_at_once() {
+    const bool readable =
+        request_framing_ == BodyFraming::Kind::chunked || body_left_ <= most_discarded;
+    keep_ = client_keeps_ && !context_.draining &&
+            (request_body_.done() || (readable && !expects_continue_ && !pumped_)) &&
+            broken_ == Broken::no;
+    write_reply();
+    net::Gather gather;
+    gather.add(context_.head_out.view());
+    bytes_out_ += gather.bytes();
+    head_sent_ = true;
+    if (net::write_now(downstream_.socket(), gather)) {
+        break_off(Broken::client_gone);
+        return true;
+    }
+    for (const iovec& piece : gather.pieces())
+        spill_.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
+    return spill_.empty() && (request_body_.done() || !keep_);
+}
+
+net::Task<Exchange::Result> Exchange::reply() {
+    stop_pump();
+    while (pumping_)
+        co_await pump_stopped_.wait();
+    lease_ = {};
+    upstream_keeps_ = false;
+    explain_break();
+    if (broken_ == Broken::client_gone)
+        co_return finish();
+    if (!head_sent_) {
+        spill_.clear();
+        if (reply_at_once())
+            co_return finish();
+    }
+    if (!spill_.empty()) {
+        net::Gather gather;
+        gather.add(spill_);
+        bytes_out_ -= spill_.size(); // counted when it was gathered
+        if (!co_await send_to_client(gather))
+            co_return finish();
+    }
+    if (keep_ && !request_body_.done())
+        co_await discard_body();
+    co_return finish();
+}
+
+// Turns what broke the exchange into the answer it deserves. An upstream's failure does not speak
+// against the client's connection, which goes on.
+void Exchange::explain_break() {
+    const auto upstream_failed = [this](int status, std::string detail) {
+        broken_ = Broken::no;
+        fail(status, std::move(detail), observe::Outcome::upstream_failed);
+    };
+    switch (broken_) {
+    case Broken::no:
+        return;
+    case Broken::client_gone:
+        status_ = head_sent_ ? status_ : 499;
+        outcome_ = observe::Outcome::client_gone;
+        return;
+    case Broken::client_stalled:
+        return fail(
+            408, "the request's body did not arrive in time", observe::Outcome::client_gone);
+    case Broken::bad_body:
+        return fail(400, std::move(detail_), observe::Outcome::rejected);
+    case Broken::connect_timeout:
+        return upstream_failed(504, "connecting to " + pool_->endpoint() + " took too long");
+    case Broken::response_timeout:
+        return upstream_failed(504, pool_->endpoint() + " did not answer in time");
+    case Broken::upstream_stalled:
+        return upstream_failed(504, pool_->endpoint() + " did not take the request in time");
+    case Broken::upstream_broken:
+        return upstream_failed(502, pool_->endpoint() + " broke off");
+    }
+}
+
+void Exchange::write_reply() {
+    context_.head_out.clear();
+    const http::ReplyContext context{
+        .request_id = request_id_,
+        .date = context_.dates.format(begun_.wall),
+        .head_request = method_ == "HEAD",
+        .keep_alive = keep_,
+        .client_minor = minor_};
+    if (status_ == 429)
+        http::write_limited(context_.head_out, context, limited_);
+    else if (status_ == 405 && !allow_.empty())
+        http::write_method_not_allowed(context_.head_out, context, allow_);
+    else
+        http::write_problem(context_.head_out, context, status_, detail_);
+}
+
+net::Task<> Exchange::discard_body() {
+    net::Block block = context_.body_blocks.borrow();
+    std::string_view payload;
+    std::uint64_t discarded = 0;
+    stopping_ = true; // a client that stops here is not a failure of anything
+    while (!request_body_.done() && discarded < most_discarded) {
+        if (!co_await read_body(block, discard_pause, payload))
+            break;
+        discarded += payload.size();
+    }
+    keep_ = keep_ && request_body_.done();
+}
+
+} // namespace stint::proxy

@@ -1,0 +1,241 @@
+// The request on its way to the upstream.
+#include "http/head_parser.hpp"
+#include "net/clock.hpp"
+#include "proxy/downstream.hpp"
+#include "proxy/exchange.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <exception>
+
+namespace stint::proxy {
+namespace {
+
+// Methods whose request may be sent a second time (RFC 9110 section 9.2.2).
+bool idempotent(std::string_view method) {
+    constexpr std::string_view methods[] = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"};
+    return std::find(std::begin(methods), std::end(methods), method) != std::end(methods);
+}
+
+void append(std::string& text, const net::Gather& gather) {
+    for (const iovec& piece : gather.pieces())
+        text.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
+}
+
+// Waits until everything is sent, or the socket fails or is closed.
+net::Task<ErrorCode> send_all(net::Socket& socket, net::Gather gather) {
+    ErrorCode error = net::write_now(socket, gather);
+    while (!error && !gather.empty()) {
+        auto [failed] = co_await net::wait_writable(socket);
+        error = failed ? failed : net::write_now(socket, gather);
+    }
+    co_return error;
+}
+
+} // namespace
+
+net::Gather Exchange::gather_request(std::string_view head, const http::ChunkHeader& chunk) const {
+    net::Gather gather;
+    gather.add(head);
+    const bool chunked = request_framing_ == BodyFraming::Kind::chunked;
+    if (chunked && !buffered_body_.empty())
+        gather.add(chunk.view());
+    gather.add(buffered_body_);
+    if (chunked && !buffered_body_.empty())
+        gather.add(http::chunk_end);
+    if (chunked && request_body_.done())
+        gather.add(http::last_chunk);
+    return gather;
+}
+
+// The usual case: an idle connection of the endpoint whose turn it is takes head and body in one
+// write. False: what is to be sent is in spill_, to go out on lease_ if there is one.
+bool Exchange::send_at_once() {
+    pool_ = &config_->clusters[route_->upstream].next();
+    lease_ = pool_->take_idle();
+    const http::ChunkHeader chunk{buffered_body_.size()};
+    net::Gather gather = gather_request(context_.head_out.view(), chunk);
+    if (lease_) {
+        ++upstream_counters().reused;
+        if (net::write_now(lease_.socket(), gather)) {
+            // It closed between the probe and the write, so nothing of the request was taken.
+            lease_ = {};
+            retried_ = true;
+            ++upstream_counters().retries;
+        } else if (gather.empty()) {
+            request_was_sent();
+            return true;
+        }
+    }
+    append(spill_, gather);
+    return false;
+}
+
+net::Task<bool> Exchange::send_slowly() {
+    if (request_body_.done())
+        downstream_.watch();
+    else
+        downstream_.watch_for_reset();
+    if (!lease_) {
+        const ErrorCode error = co_await connect();
+        if (error) {
+            if (broken_ == Broken::no) {
+                const bool exhausted = error == boost::system::errc::too_many_files_open ||
+                                       error == boost::system::errc::too_many_files_open_in_system;
+                fail(
+                    exhausted ? 503 : 502,
+                    "could not connect to " + pool_->endpoint() + ": " + error.message(),
+                    observe::Outcome::upstream_failed);
+            }
+            co_return false;
+        }
+    }
+    net::Gather gather;
+    gather.add(spill_);
+    arm(Waiting::upstream, route_->timeouts.body_idle);
+    const ErrorCode error = co_await send_all(lease_.socket(), gather);
+    disarm();
+    spill_.clear();
+    // An upstream that does not take the whole request may have answered all the same.
+    if (error)
+        arm(Waiting::response, route_->timeouts.response);
+    else
+        request_was_sent();
+    co_return broken_ == Broken::no;
+}
+
+// A refused connection tries the next endpoint, once.
+net::Task<ErrorCode> Exchange::connect() {
+    upstream::Cluster& cluster = config_->clusters[route_->upstream];
+    for (bool last = cluster.size() == 1;; last = true) {
+        lease_ = pool_->make_new(context_.executor);
+        ++upstream_counters().connects;
+        arm(Waiting::connect, route_->timeouts.connect);
+        const ErrorCode error = co_await lease_.connect();
+        disarm();
+        if (!error && broken_ == Broken::no)
+            co_return error;
+        ++upstream_counters().connect_failures;
+        if (last || broken_ != Broken::no || error != net::asio::error::connection_refused)
+            co_return error ? error : ErrorCode{net::asio::error::operation_aborted};
+        pool_ = &cluster.next();
+    }
+}
+
+void Exchange::request_was_sent() {
+    sent_ = net::read_steady_clock();
+    if (!request_body_.done())
+        return begin_pump();
+    arm(Waiting::response, route_->timeouts.response);
+    downstream_.watch();
+}
+
+bool Exchange::may_retry() const noexcept {
+    return lease_.reused() && !retried_ && !pumped_ && filled_ == 0 && interims_ == 0 &&
+           idempotent(method_);
+}
+
+void Exchange::begin_pump() {
+    if (expects_continue_ && buffered_body_.empty()) {
+        net::Gather gather;
+        gather.add("HTTP/1.1 100 Continue\r\n\r\n");
+        bytes_out_ += gather.bytes();
+        if (net::write_now(downstream_.socket(), gather) || !gather.empty())
+            return break_off(Broken::client_gone);
+    }
+    pumping_ = pumped_ = true;
+    net::spawn(context_.executor, pump(*this));
+}
+
+// Runs beside the wait for the answer, which may come before the body's end.
+net::Task<> Exchange::pump(Exchange& self) {
+    try {
+        net::Block block = self.context_.body_blocks.borrow();
+        std::string_view payload;
+        bool more = true;
+        while (more && !self.request_body_.done()) {
+            more = co_await self.read_body(block, self.route_->timeouts.body_idle, payload);
+            if (more)
+                more = co_await self.forward_body(payload);
+        }
+    } catch (const std::exception& failure) {
+        spdlog::error("a request's body could not be relayed: {}", failure.what());
+        self.break_off(Broken::client_stalled);
+    }
+    self.end_pump();
+}
+
+// Reads no further than what belongs to this body, or fits beside the next request's beginning.
+net::Task<bool> Exchange::read_body(net::Block& block, Duration pause, std::string_view& payload) {
+    const std::uint64_t most = request_framing_ == BodyFraming::Kind::length
+                                   ? body_left_
+                                   : std::uint64_t{downstream_.room()} + 1;
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(most, block.size()));
+    downstream_.arm_body_deadline(pause);
+    reading_body_ = true;
+    auto [error, got] = co_await net::read_some(downstream_.socket(), block.span().first(size));
+    reading_body_ = false;
+    downstream_.disarm_body_deadline();
+    if (error) {
+        if (!stopping_)
+            break_off(Broken::client_gone);
+        co_return false;
+    }
+    const auto step = request_body_.decode(block.span().first(got));
+    if (!step) {
+        detail_ = step.error().detail;
+        break_off(Broken::bad_body);
+        co_return false;
+    }
+    payload = {block.data(), step->payload};
+    downstream_.keep_surplus(block.span().first(got).subspan(step->consumed));
+    bytes_in_ += step->payload;
+    body_left_ -= std::min<std::uint64_t>(body_left_, step->payload);
+    co_return true;
+}
+
+net::Task<bool> Exchange::forward_body(std::string_view payload) {
+    const bool chunked = request_framing_ == BodyFraming::Kind::chunked;
+    const http::ChunkHeader chunk{payload.size()};
+    net::Gather gather;
+    if (!payload.empty()) {
+        gather.add(chunked ? chunk.view() : std::string_view{});
+        gather.add(payload);
+        gather.add(chunked ? http::chunk_end : std::string_view{});
+    }
+    if (chunked && request_body_.done())
+        gather.add(http::last_chunk);
+    ErrorCode error = net::write_now(lease_.socket(), gather);
+    if (!error && !gather.empty()) {
+        pump_writes_ = true;
+        downstream_.watch_for_reset();
+        downstream_.arm_body_deadline(route_->timeouts.body_idle);
+        error = co_await send_all(lease_.socket(), gather);
+        downstream_.disarm_body_deadline();
+        pump_writes_ = false;
+    }
+    // An upstream that closes early may have answered before: whoever waits for that decides.
+    co_return !error && !stopping_ && broken_ == Broken::no;
+}
+
+void Exchange::end_pump() {
+    pumping_ = false;
+    if (request_body_.done() && broken_ == Broken::no) {
+        if (!head_sent_)
+            arm(Waiting::response, route_->timeouts.response);
+        downstream_.watch();
+    }
+    pump_stopped_.signal();
+}
+
+void Exchange::stop_pump() noexcept {
+    if (!pumping_)
+        return;
+    stopping_ = true;
+    lease_.abort();
+    ErrorCode ignored;
+    downstream_.socket().cancel(ignored);
+}
+
+} // namespace stint::proxy

@@ -1,0 +1,211 @@
+// The upstream's answer on its way to the client.
+#include "http/head_parser.hpp"
+#include "net/clock.hpp"
+#include "proxy/downstream.hpp"
+#include "proxy/exchange.hpp"
+
+#include <cstring>
+
+namespace stint::proxy {
+namespace {
+
+// More interim responses than this before the final one are not believed.
+constexpr unsigned max_interims = 8;
+
+} // namespace
+
+std::span<char> Exchange::answer_room() {
+    if (!block_)
+        block_ = context_.body_blocks.borrow();
+    return block_.span().subspan(filled_);
+}
+
+Exchange::Answer Exchange::on_answer(const ErrorCode& error, std::size_t size) {
+    if (error || broken_ != Broken::no)
+        return on_upstream_failure(error);
+    filled_ += size;
+    for (;;) {
+        const std::string_view data{block_.data(), filled_};
+        const std::size_t head_size = http::find_head_end(data, scanned_);
+        if (std::max(head_size, head_size == 0 ? filled_ : 0) > snapshot().max_head) {
+            fail(
+                502, pool_->endpoint() + " sent a response head larger than max_head",
+                observe::Outcome::upstream_failed);
+            return Answer::failed;
+        }
+        if (head_size == 0)
+            return Answer::incomplete;
+        const auto head = context_.parser.parse_response(data.substr(0, head_size), method_);
+        if (!head) {
+            fail(
+                502,
+                pool_->endpoint() + " sent a bad response: " + std::string{head.error().detail},
+                observe::Outcome::upstream_failed);
+            return Answer::failed;
+        }
+        if (head->status >= 200)
+            return on_response_head(*head, head_size);
+        if (const Answer answer = on_interim(*head, head_size); answer != Answer::incomplete)
+            return answer;
+    }
+}
+
+Exchange::Answer Exchange::on_upstream_failure(const ErrorCode& error) {
+    if (broken_ != Broken::no)
+        return Answer::failed;
+    if (may_retry()) {
+        retried_ = true;
+        ++upstream_counters().retries;
+        lease_ = {};
+        disarm();
+        write_request_head(*context_.parser.parse_request(head_)); // it was good the first time
+        const http::ChunkHeader chunk{buffered_body_.size()};
+        for (const iovec& piece : gather_request(context_.head_out.view(), chunk).pieces())
+            spill_.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
+        return Answer::retry;
+    }
+    fail(
+        502,
+        pool_->endpoint() + (error == net::asio::error::eof
+                                 ? std::string{" closed the connection before it answered"}
+                                 : " broke off before it answered: " + error.message()),
+        observe::Outcome::upstream_failed);
+    return Answer::failed;
+}
+
+// 100 is dropped (the client had its own from us); others go to clients that know them. Afterwards
+// block_ begins with the next head.
+Exchange::Answer Exchange::on_interim(const ResponseHead& head, std::size_t head_size) {
+    if (head.status == 101 || ++interims_ > max_interims) {
+        fail(
+            502,
+            pool_->endpoint() + (head.status == 101
+                                     ? " switched protocols, which nobody had asked for"
+                                     : " sent too many interim responses"),
+            observe::Outcome::upstream_failed);
+        return Answer::failed;
+    }
+    if (head.status != 100 && minor_ > 0 && spill_.empty()) {
+        context_.head_out.clear();
+        http::write_downstream_head(
+            context_.head_out, head, {.chunked = false, .keep_alive = true}, request_id_);
+        net::Gather gather;
+        gather.add(context_.head_out.view());
+        bytes_out_ += gather.bytes();
+        if (net::write_now(downstream_.socket(), gather)) {
+            break_off(Broken::client_gone);
+            return Answer::failed;
+        }
+        for (const iovec& piece : gather.pieces())
+            spill_.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
+    }
+    filled_ -= head_size;
+    std::memmove(block_.data(), block_.data() + head_size, filled_);
+    scanned_ = 0;
+    return Answer::incomplete;
+}
+
+Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_t head_size) {
+    disarm();
+    upstream_time_ = net::read_steady_clock() - sent_;
+    upstream_counters().latency.observe(upstream_time_);
+    const std::span<char> rest{block_.data() + head_size, filled_ - head_size};
+    response_body_ = http::BodyDecoder{head.framing};
+    const auto step = response_body_.decode(rest);
+    if (!step) {
+        fail(
+            502, pool_->endpoint() + " sent a bad response: " + std::string{step.error().detail},
+            observe::Outcome::upstream_failed);
+        return Answer::failed;
+    }
+    const bool want_keep = client_keeps_ && !context_.draining && request_body_.done();
+    framing_ = http::frame_response(minor_, head.framing, want_keep);
+    keep_ = framing_.keep_alive;
+    upstream_keeps_ = head.keep_alive && head.framing.kind != BodyFraming::Kind::until_close &&
+                      step->consumed == rest.size();
+    status_ = head.status;
+    head_sent_ = true;
+
+    context_.head_out.clear();
+    http::write_downstream_head(context_.head_out, head, framing_, request_id_);
+    const http::ChunkHeader chunk{step->payload};
+    net::Gather gather;
+    gather.add(spill_); // of an interim response
+    gather.add(context_.head_out.view());
+    gather_response(gather, {rest.data(), step->payload}, chunk);
+    bytes_out_ += gather.bytes() - spill_.size();
+    if (net::write_now(downstream_.socket(), gather)) {
+        break_off(Broken::client_gone);
+        return Answer::failed;
+    }
+    std::string left;
+    for (const iovec& piece : gather.pieces())
+        left.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
+    spill_ = std::move(left);
+    return Answer::ready;
+}
+
+void Exchange::gather_response(
+    net::Gather& gather, std::string_view payload, const http::ChunkHeader& chunk) const {
+    if (!payload.empty()) {
+        gather.add(framing_.chunked ? chunk.view() : std::string_view{});
+        gather.add(payload);
+        gather.add(framing_.chunked ? http::chunk_end : std::string_view{});
+    }
+    if (framing_.chunked && response_body_.done())
+        gather.add(http::last_chunk);
+}
+
+// One block at a time: a slow client makes the upstream wait, not the gateway grow.
+net::Task<> Exchange::stream_response() {
+    if (!spill_.empty()) {
+        net::Gather gather;
+        gather.add(spill_);
+        bytes_out_ -= spill_.size(); // counted when it was gathered
+        if (!co_await send_to_client(gather))
+            co_return;
+        spill_.clear();
+    }
+    while (!response_body_.done()) {
+        arm(Waiting::upstream, route_->timeouts.body_idle);
+        auto [error, size] = co_await net::read_some(lease_.socket(), block_.span());
+        if (broken_ != Broken::no)
+            co_return;
+        // A body that is delimited by close ends with the stream; any other was cut short.
+        if (error && !(error == net::asio::error::eof && response_body_.end_of_stream()))
+            co_return break_off(Broken::upstream_broken);
+        if (!co_await relay_piece(size))
+            co_return;
+    }
+}
+
+net::Task<bool> Exchange::relay_piece(std::size_t size) {
+    const auto step = response_body_.decode(block_.span().first(size));
+    if (!step) {
+        break_off(Broken::upstream_broken);
+        co_return false;
+    }
+    upstream_keeps_ = upstream_keeps_ && step->consumed == size;
+    const http::ChunkHeader chunk{step->payload};
+    net::Gather gather;
+    gather_response(gather, {block_.data(), step->payload}, chunk);
+    co_return gather.empty() || co_await send_to_client(gather);
+}
+
+net::Task<bool> Exchange::send_to_client(net::Gather gather) {
+    bytes_out_ += gather.bytes();
+    ErrorCode error = net::write_now(downstream_.socket(), gather);
+    while (!error && !gather.empty()) {
+        arm(Waiting::client,
+            route_ != nullptr ? route_->timeouts.body_idle : snapshot().timeouts.body_idle);
+        auto [failed] = co_await net::wait_writable(downstream_.socket());
+        error = failed ? failed : net::write_now(downstream_.socket(), gather);
+    }
+    disarm();
+    waiting_ = Waiting::upstream;
+    if (error)
+        break_off(Broken::client_gone);
+    co_return broken_ == Broken::no;
+}
+
+} // namespace stint::proxy

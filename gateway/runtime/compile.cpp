@@ -1,0 +1,125 @@
+#include "runtime/compile.hpp"
+
+#include "upstream/resolver.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace stint::runtime {
+namespace {
+
+routing::KeyTemplate key_of(const config::Limit& limit) {
+    switch (limit.key) {
+    case config::Limit::Key::none:
+        return {};
+    case config::Limit::Key::client_ip:
+        return routing::KeyTemplate{routing::KeyTemplate::Source::client_ip};
+    }
+    return {};
+}
+
+limits::LimitSpec spec_of(const config::Limit& limit) {
+    const bool window = limit.kind == config::Limit::Kind::window;
+    const bool by_clock = limit.anchor == config::Limit::Anchor::clock;
+    limits::LimitSpec spec;
+    spec.identity = {
+        .name = limit.name,
+        .key = key_of(limit).text(),
+        .algorithm = window ? limits::Algorithm::fixed_window : limits::Algorithm::concurrency,
+        .anchor = window && by_clock ? limits::Anchor::clock : limits::Anchor::first_request,
+        .per = window ? limit.per : Duration{}};
+    spec.quota = limit.quota;
+    spec.max_keys = limit.max_keys;
+    return spec;
+}
+
+routing::HostPattern host_of(const config::Match& match) {
+    if (match.host.empty() || match.host == "*")
+        return {};
+    if (match.host.starts_with("*."))
+        return {routing::HostPattern::Kind::suffix, match.host.substr(1)};
+    return {routing::HostPattern::Kind::exact, match.host};
+}
+
+routing::RouteTimeouts timeouts_of(
+    const config::Timeouts& defaults,
+    const config::TimeoutOverrides& upstream,
+    const config::TimeoutOverrides& route) {
+    const auto pick = [](auto first, auto second, auto otherwise) {
+        return first ? *first : second ? *second : otherwise;
+    };
+    return {
+        .body_idle = pick(route.body_idle, upstream.body_idle, defaults.body_idle),
+        .connect = pick(route.connect, upstream.connect, defaults.connect),
+        .response = pick(route.response, upstream.response, defaults.response)};
+}
+
+routing::Route route_of(
+    const config::Config& config,
+    const config::Route& from,
+    const std::vector<ConfiguredLimit>& limits,
+    observe::MetricSlots& slots) {
+    routing::Route route;
+    route.name = from.name;
+    route.match = {
+        host_of(from.match),
+        {from.match.path_exact ? routing::PathPattern::Kind::exact
+                               : routing::PathPattern::Kind::prefix,
+         from.match.path},
+        from.match.methods};
+    route.upstream = static_cast<std::uint32_t>(from.upstream);
+    route.timeouts =
+        timeouts_of(config.timeouts, config.upstreams[from.upstream].timeouts, from.timeouts);
+    route.metric = slots.route(from.name);
+    for (const std::size_t index : from.limits)
+        route.limits.push_back(
+            {limits[index].limit, limits[index].quota, key_of(config.limits[index]),
+             slots.refusal(from.name, config.limits[index].name)});
+    std::sort(route.limits.begin(), route.limits.end(), [](const auto& left, const auto& right) {
+        return left.limit->ordinal() < right.limit->ordinal();
+    });
+    return route;
+}
+
+} // namespace
+
+Compiled compile(
+    const config::Config& config,
+    limits::Registry& registry,
+    observe::MetricSlots& slots,
+    std::uint64_t generation) {
+    Compiled compiled;
+    for (const config::Limit& limit : config.limits)
+        compiled.limits.push_back(
+            {registry.obtain(spec_of(limit)), limit.quota, limit.max_keys, limit.route});
+
+    auto snapshot = std::make_shared<routing::Snapshot>();
+    for (const config::Upstream& upstream : config.upstreams) {
+        routing::UpstreamSpec spec{upstream.name, {}, upstream.host, slots.upstream(upstream.name)};
+        for (const config::Endpoint& endpoint : upstream.endpoints) {
+            spec.endpoints.push_back(
+                {endpoint.host, endpoint.port, endpoint.is_unix, endpoint.text});
+            if (!endpoint.is_unix && upstream::Resolver::is_name(endpoint.host))
+                compiled.host_names.insert(endpoint.host);
+        }
+        snapshot->upstreams.push_back(std::move(spec));
+    }
+    std::vector<routing::Route> routes;
+    for (const config::Route& route : config.routes)
+        routes.push_back(route_of(config, route, compiled.limits, slots));
+    snapshot->routes = routing::RouteTable{std::move(routes)};
+    snapshot->timeouts = {
+        .head = config.timeouts.head,
+        .idle = config.timeouts.idle,
+        .body_idle = config.timeouts.body_idle,
+        .drain = config.timeouts.drain};
+    snapshot->max_connections = config.max_connections;
+    snapshot->max_head = config.max_head;
+    snapshot->log_fields = config.access_log.fields;
+    snapshot->generation = generation;
+    compiled.snapshot = std::move(snapshot);
+    return compiled;
+}
+
+} // namespace stint::runtime

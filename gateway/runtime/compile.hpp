@@ -1,0 +1,38 @@
+// From what was written to what a worker runs on: the only place where the configuration's schema
+// meets routes, limits and upstreams.
+#pragma once
+
+#include "config/schema.hpp"
+#include "limits/registry.hpp"
+#include "observe/metrics.hpp"
+#include "routing/snapshot.hpp"
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace stint::runtime {
+
+// A limit of the configuration with its live state.
+struct ConfiguredLimit {
+    limits::LimitPtr limit;
+    std::uint64_t quota = 0;
+    std::uint64_t max_keys = 0;
+    std::string route; // of an inline limit, else empty
+};
+
+struct Compiled {
+    routing::SnapshotPtr snapshot;
+    std::vector<ConfiguredLimit> limits; // as in config::Config::limits
+    std::set<std::string> host_names;    // endpoints that must be resolved
+};
+
+// Limits that are alive keep their counts; slots are given to names that have none yet.
+[[nodiscard]] Compiled compile(
+    const config::Config& config,
+    limits::Registry& registry,
+    observe::MetricSlots& slots,
+    std::uint64_t generation);
+
+} // namespace stint::runtime

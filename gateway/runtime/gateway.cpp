@@ -1,0 +1,255 @@
+#include "runtime/gateway.hpp"
+
+#include "base/version.hpp"
+#include "net/address.hpp"
+#include "net/clock.hpp"
+#include "runtime/process.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <thread>
+#include <utility>
+
+namespace stint::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long the start waits for host names before it serves without them.
+constexpr auto first_resolution = 2s;
+
+observe::AccessLog::Target target_of(const config::AccessLog& log) {
+    using Kind = observe::AccessLog::Target::Kind;
+    switch (log.target) {
+    case config::AccessLog::Target::standard_output:
+        return {Kind::standard_output, {}};
+    case config::AccessLog::Target::file:
+        return {Kind::file, log.path};
+    case config::AccessLog::Target::off:
+        break;
+    }
+    return {Kind::off, {}};
+}
+
+std::size_t worker_count(const config::Config& config) {
+    return config.workers > 0 ? config.workers
+                              : std::max<std::size_t>(1, std::thread::hardware_concurrency());
+}
+
+} // namespace
+
+Gateway::Gateway(config::Config config, std::filesystem::path file)
+    : signals_{control_}, file_{std::move(file)}, config_{std::move(config)},
+      access_log_{target_of(config_.access_log)}, shared_{registry_.hasher()},
+      resolver_{
+          control_,
+          [this](std::shared_ptr<const upstream::AddressBook> book) {
+              addresses_ = book;
+              for (const auto& worker : workers_)
+                  worker->post([book](proxy::Context& context) { context.pools.apply(book); });
+          },
+          [](const std::string& name, const ErrorCode& error) {
+              spdlog::warn("{} could not be resolved: {}", name, error.message());
+          }},
+      addresses_{std::make_shared<const upstream::AddressBook>()} {}
+
+Gateway::~Gateway() = default;
+
+Result<void, std::string> Gateway::start() {
+    ignore_broken_pipes();
+    raise_open_files_limit(config_.max_connections);
+    for (std::size_t i = 0; i < worker_count(config_); ++i)
+        workers_.push_back(std::make_unique<Worker>(shared_, access_log_.open_channel()));
+    auto opened = open_new_listeners(config_);
+    if (!opened)
+        return opened.error();
+    Compiled compiled = compile(config_, registry_, slots_, ++generation_);
+    compiled_.host_names = compiled.host_names;
+    resolve_names();
+    apply(config_, std::move(compiled), std::move(*opened));
+    for (const auto& worker : workers_)
+        worker->start();
+    started_at_ = net::read_clocks().wall;
+    started_ = true;
+    for (const std::string& address : listening())
+        spdlog::info("listening on {}", address);
+    return {};
+}
+
+// Names are looked up before the first request comes, if that does not take too long.
+void Gateway::resolve_names() {
+    if (compiled_.host_names.empty())
+        return;
+    const auto tried = std::make_shared<bool>(false);
+    resolver_.watch(compiled_.host_names, [tried] { *tried = true; });
+    const auto deadline = std::chrono::steady_clock::now() + first_resolution;
+    while (!*tried && control_.run_one_until(deadline) > 0) {
+    }
+}
+
+Result<Gateway::Opened, std::string>
+Gateway::open_new_listeners(const config::Config& config) const {
+    Opened opened;
+    for (const config::Listener& listener : config.listeners) {
+        const config::Address& address = listener.address;
+        if (bound_.contains(address.text))
+            continue;
+        const Result<net::Endpoint> endpoint = address.kind == config::Address::Kind::unix_socket
+                                                   ? net::unix_endpoint(address.host)
+                                                   : net::ip_endpoint(address.host, address.port);
+        if (!endpoint)
+            return "cannot listen on " + address.text + ": " + endpoint.error().message();
+        Result<net::ListeningSockets> sockets = net::open_listeners(*endpoint, workers_.size());
+        if (!sockets)
+            return "cannot listen on " + address.text + ": " + sockets.error().message();
+        opened.emplace(address.text, std::move(*sockets));
+    }
+    return opened;
+}
+
+void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
+    for (std::size_t i = 0; i < compiled.limits.size(); ++i)
+        compiled.limits[i].limit->set_max_keys(compiled.limits[i].max_keys);
+    std::map<std::string, bool> wanted;
+    for (const config::Listener& listener : config.listeners)
+        wanted[listener.address.text] = listener.half_close_allowed;
+    for (auto& [name, sockets] : opened)
+        bound_[name] = sockets.address;
+    std::erase_if(bound_, [&](const auto& listener) { return !wanted.contains(listener.first); });
+
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+        Adoption adoption{
+            compiled.snapshot,
+            {slots_.routes().size(), slots_.refusals().size(), slots_.upstreams().size()},
+            {},
+            wanted};
+        for (auto& [name, sockets] : opened)
+            adoption.opened.push_back({name, sockets.address, std::move(sockets.sockets[i])});
+        workers_[i]->adopt(std::move(adoption));
+        workers_[i]->post(
+            [book = addresses_](proxy::Context& context) { context.pools.apply(book); });
+    }
+    access_log_.set_target(target_of(config.access_log));
+    spdlog::set_level(spdlog::level::from_str(config.log_level));
+    std::vector<limits::LimitPtr> kept;
+    for (const ConfiguredLimit& each : compiled.limits)
+        kept.push_back(each.limit);
+    registry_.keep(std::move(kept));
+    config_ = std::move(config);
+    compiled_ = std::move(compiled);
+}
+
+void Gateway::run() {
+    signals_.add(SIGTERM);
+    signals_.add(SIGINT);
+    signals_.add(SIGHUP);
+    await_signal();
+    control_.restart();
+    control_.run();
+    workers_.clear();
+}
+
+void Gateway::await_signal() {
+    signals_.async_wait([this](const ErrorCode& error, int number) {
+        if (error)
+            return;
+        on_signal(number);
+        await_signal();
+    });
+}
+
+void Gateway::on_signal(int number) {
+    if (number == SIGHUP) {
+        access_log_.reopen();
+        (void)reload();
+    } else {
+        begin_stop();
+    }
+}
+
+void Gateway::begin_stop() {
+    const bool again = std::exchange(stopping_, true);
+    spdlog::info(again ? "stopping at once" : "stopping: finishing the requests in flight");
+    const Duration most = again ? Duration{} : compiled_.snapshot->timeouts.drain;
+    if (!again)
+        draining_ = workers_.size();
+    for (const auto& worker : workers_)
+        worker->drain(most, [this] { net::asio::post(control_, [this] { worker_drained(); }); });
+}
+
+void Gateway::worker_drained() {
+    if (draining_ == 0 || --draining_ > 0)
+        return;
+    resolver_.stop();
+    ErrorCode ignored;
+    signals_.cancel(ignored);
+    if (stop_others_)
+        stop_others_();
+}
+
+Now Gateway::now() const noexcept {
+    return net::read_clocks();
+}
+
+std::vector<std::string> Gateway::listening() const {
+    std::vector<std::string> addresses;
+    for (const config::Listener& listener : config_.listeners)
+        if (const auto bound = bound_.find(listener.address.text); bound != bound_.end())
+            addresses.push_back(net::to_text(bound->second));
+    return addresses;
+}
+
+observe::ProcessFigures Gateway::figures() const {
+    observe::ProcessFigures figures;
+    figures.version = version;
+    figures.config_generation = generation_;
+    figures.config_reloads = reloads_;
+    figures.config_reload_failures = reload_failures_;
+    figures.start_time_seconds =
+        std::chrono::duration<double>(started_at_.time_since_epoch()).count();
+    figures.workers = workers_.size();
+    figures.access_log_written = access_log_.written();
+    figures.access_log_dropped = access_log_.dropped();
+    const Now now = net::read_clocks();
+    for (const ConfiguredLimit& each : compiled_.limits) {
+        const bool cap = each.limit->identity().algorithm == limits::Algorithm::concurrency;
+        const bool keyed = each.limit->keyed();
+        figures.limits.push_back(
+            {.name = each.limit->identity().name,
+             .cap = cap,
+             .keyed = keyed,
+             .quota = each.quota,
+             .used = cap     ? each.limit->in_flight()
+                     : keyed ? 0
+                             : each.limit->state_of({}, now).used,
+             .live_keys = keyed ? each.limit->live_keys(now) : 0,
+             .table_full = each.limit->table_full()});
+    }
+    return figures;
+}
+
+void Gateway::collect(std::function<void(const observe::WorkerCounters&)> done) {
+    struct Sum {
+        observe::WorkerCounters counters;
+        std::size_t missing;
+        std::function<void(const observe::WorkerCounters&)> done;
+    };
+    auto sum = std::make_shared<Sum>(Sum{{}, workers_.size(), std::move(done)});
+    for (const auto& worker : workers_)
+        worker->post([this, sum](proxy::Context& context) {
+            const auto& upstreams = context.active->snapshot->upstreams;
+            for (std::size_t i = 0; i < upstreams.size(); ++i)
+                context.counters.upstreams[upstreams[i].metric].idle =
+                    context.active->clusters[i].idle();
+            net::asio::post(control_, [sum, counters = context.counters] {
+                sum->counters += counters;
+                if (--sum->missing == 0)
+                    sum->done(sum->counters);
+            });
+        });
+}
+
+} // namespace stint::runtime

@@ -1,0 +1,110 @@
+// The whole running gateway: workers, limits, listeners, the access log, and the configuration they
+// live by. Owned by main; everything public is called on the control thread.
+#pragma once
+
+#include "base/error.hpp"
+#include "base/time.hpp"
+#include "config/load.hpp"
+#include "config/schema.hpp"
+#include "limits/registry.hpp"
+#include "observe/access_log.hpp"
+#include "observe/metrics.hpp"
+#include "runtime/compile.hpp"
+#include "runtime/worker.hpp"
+#include "upstream/resolver.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace stint::runtime {
+
+// What came of an attempt to reload.
+struct ReloadReport {
+    bool applied = false;
+    std::vector<std::string> errors; // why not: "file:line:column: …" each
+    std::vector<std::string> notes;  // what began anew, what needs a restart
+};
+
+class Gateway {
+  public:
+    Gateway(config::Config config, std::filesystem::path file);
+    ~Gateway();
+    Gateway(const Gateway&) = delete;
+    Gateway& operator=(const Gateway&) = delete;
+
+    // Opens every listener and starts the workers. The error is one line for a person.
+    [[nodiscard]] Result<void, std::string> start();
+
+    // Serves until SIGTERM or SIGINT, then drains and returns. SIGHUP reloads the configuration and
+    // reopens the access log; a second SIGTERM or SIGINT cuts the drain short.
+    void run();
+
+    // Reads the file again and swaps it in; anything wrong changes nothing.
+    ReloadReport reload();
+
+    // --- what the admin listener shows ---
+    [[nodiscard]] net::asio::io_context& control() noexcept { return control_; }
+    [[nodiscard]] const config::Config& config() const noexcept { return config_; }
+    [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
+    [[nodiscard]] const Compiled& compiled() const noexcept { return compiled_; }
+    [[nodiscard]] const observe::MetricSlots& slots() const noexcept { return slots_; }
+    [[nodiscard]] const KeyHasher& hasher() const noexcept { return registry_.hasher(); }
+    [[nodiscard]] const upstream::AddressBook& addresses() const noexcept { return *addresses_; }
+    [[nodiscard]] std::size_t workers() const noexcept { return workers_.size(); }
+    [[nodiscard]] bool ready() const noexcept { return started_ && !stopping_; }
+    [[nodiscard]] Now now() const noexcept;
+    // The listeners' addresses as bound (port 0 resolved), in the configuration's order.
+    [[nodiscard]] std::vector<std::string> listening() const;
+    [[nodiscard]] observe::ProcessFigures figures() const;
+    // Asks every worker for its counters; `done` gets their sum on the control thread.
+    void collect(std::function<void(const observe::WorkerCounters&)> done);
+
+    // Called when the drain is over, before run() returns: whoever shares the control loop ends
+    // here.
+    void on_stop(std::function<void()> stop) { stop_others_ = std::move(stop); }
+
+  private:
+    using Opened = std::map<std::string, net::ListeningSockets>; // by the address as configured
+
+    Result<Opened, std::string> open_new_listeners(const config::Config& config) const;
+    void apply(config::Config config, Compiled compiled, Opened opened);
+    std::vector<std::string> notes_on(const config::Config& config, const Compiled& next) const;
+    void resolve_names();
+    void await_signal();
+    void on_signal(int number);
+    void begin_stop();
+    void worker_drained();
+
+    net::asio::io_context control_;
+    net::asio::signal_set signals_;
+    const std::filesystem::path file_;
+    config::Config config_;
+    limits::Registry registry_;
+    observe::MetricSlots slots_;
+    observe::AccessLog access_log_;
+    proxy::Shared shared_;
+    Compiled compiled_;
+    upstream::Resolver resolver_;
+    std::shared_ptr<const upstream::AddressBook> addresses_;
+    std::map<std::string, net::Endpoint> bound_; // listeners by the address as configured
+    std::vector<std::unique_ptr<Worker>> workers_;
+    std::function<void()> stop_others_;
+    WallTime started_at_{};
+    std::uint64_t generation_ = 0;
+    std::uint64_t reloads_ = 0;
+    std::uint64_t reload_failures_ = 0;
+    std::size_t draining_ = 0; // workers that have not finished
+    bool started_ = false;
+    bool stopping_ = false;
+};
+
+} // namespace stint::runtime

@@ -1,0 +1,91 @@
+#include "runtime/listener.hpp"
+
+#include "net/io.hpp"
+#include "proxy/downstream.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+namespace stint::runtime {
+namespace {
+
+// Without descriptors or memory, accepting again at once would only spin.
+constexpr std::chrono::milliseconds pause_after_error{100};
+
+constexpr std::string_view too_many_connections =
+    "HTTP/1.1 503 Service Unavailable\r\n"
+    "Server: stint\r\n"
+    "Retry-After: 1\r\n"
+    "Content-Type: application/problem+json\r\n"
+    "Content-Length: 103\r\n"
+    "Connection: close\r\n"
+    "\r\n"
+    "{\"type\":\"about:blank\",\"title\":\"Service Unavailable\",\"status\":503,"
+    "\"detail\":\"max_connections is reached\"}\n";
+
+} // namespace
+
+Listener::Listener(
+    proxy::Context& context,
+    const net::Endpoint& address,
+    net::Descriptor socket,
+    bool half_close_allowed)
+    : context_{context}, acceptor_{context.executor}, pause_{context.executor},
+      half_close_allowed_{half_close_allowed} {
+    acceptor_.assign(address.protocol(), socket.release());
+}
+
+void Listener::start() {
+    net::spawn(context_.executor, accept_all(shared_from_this()));
+}
+
+void Listener::close() noexcept {
+    ErrorCode ignored;
+    acceptor_.close(ignored);
+    pause_.cancel();
+}
+
+net::Task<> Listener::accept_all(std::shared_ptr<Listener> self) {
+    while (self->acceptor_.is_open()) {
+        net::Endpoint peer;
+        auto [error, socket] = co_await self->acceptor_.async_accept(peer, net::as_result);
+        if (!error) {
+            self->serve(std::move(socket), peer);
+            continue;
+        }
+        if (!self->acceptor_.is_open())
+            co_return;
+        ++self->context_.counters.accept_errors;
+        if (error == boost::system::errc::connection_aborted)
+            continue; // that client left before it was its turn
+        self->pause_.expires_after(pause_after_error);
+        co_await self->pause_.async_wait(net::as_result);
+    }
+}
+
+void Listener::serve(net::Socket socket, const net::Endpoint& peer) {
+    ++context_.counters.connections_accepted;
+    if (context_.shared.connections.load(std::memory_order_relaxed) >=
+        context_.active->snapshot->max_connections)
+        return turn_away(std::move(socket));
+    try {
+        auto downstream = std::make_unique<proxy::Downstream>(
+            context_, std::move(socket), peer, half_close_allowed_);
+        net::spawn(context_.executor, proxy::Downstream::serve(std::move(downstream)));
+    } catch (const std::exception& failure) {
+        spdlog::error("a connection could not be served: {}", failure.what());
+        ++context_.counters.connections_rejected;
+    }
+}
+
+void Listener::turn_away(net::Socket socket) noexcept {
+    ++context_.counters.connections_rejected;
+    net::Gather gather;
+    gather.add(too_many_connections);
+    (void)net::write_now(socket, gather); // as much as goes; there is nobody to wait for it
+}
+
+} // namespace stint::runtime

@@ -1,0 +1,43 @@
+// Accepts connections on one socket of one worker.
+#pragma once
+
+#include "net/acceptor.hpp"
+#include "net/types.hpp"
+#include "proxy/context.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <memory>
+
+namespace stint::runtime {
+
+// Not thread-safe; lives on its worker. close() ends it, the last accept included.
+class Listener : public std::enable_shared_from_this<Listener> {
+  public:
+    Listener(
+        proxy::Context& context,
+        const net::Endpoint& address,
+        net::Descriptor socket,
+        bool half_close_allowed);
+
+    void start();
+    void close() noexcept;
+    void set_half_close_allowed(bool allowed) noexcept { half_close_allowed_ = allowed; }
+
+  private:
+    using Timer = net::asio::basic_waitable_timer<
+        std::chrono::steady_clock,
+        net::asio::wait_traits<std::chrono::steady_clock>,
+        net::Executor>;
+
+    static net::Task<> accept_all(std::shared_ptr<Listener> self);
+    void serve(net::Socket socket, const net::Endpoint& peer);
+    void turn_away(net::Socket socket) noexcept;
+
+    proxy::Context& context_;
+    net::Acceptor acceptor_;
+    Timer pause_;
+    bool half_close_allowed_;
+};
+
+} // namespace stint::runtime

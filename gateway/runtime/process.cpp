@@ -1,0 +1,29 @@
+#include "runtime/process.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <csignal>
+#include <sys/resource.h>
+
+namespace stint::runtime {
+
+void ignore_broken_pipes() noexcept {
+    std::signal(SIGPIPE, SIG_IGN);
+}
+
+void raise_open_files_limit(std::size_t max_connections) {
+    constexpr rlim_t own = 256; // listeners, logs, event loops, admin connections
+    const rlim_t needed = 2 * static_cast<rlim_t>(max_connections) + own;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
+        return;
+    limit.rlim_cur = std::min(needed, limit.rlim_max);
+    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < needed)
+        spdlog::warn(
+            "max_connections: {} needs {} open files, but the limit is {} (ulimit -Hn): "
+            "connections beyond it will wait to be accepted",
+            max_connections, needed, limit.rlim_cur);
+}
+
+} // namespace stint::runtime

@@ -1,0 +1,60 @@
+// Swapping in a new configuration while traffic flows.
+#include "runtime/gateway.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+namespace stint::runtime {
+
+ReloadReport Gateway::reload() {
+    ReloadReport report;
+    auto loaded = config::load_file(file_);
+    if (!loaded) {
+        for (const config::Mistake& mistake : loaded.error())
+            report.errors.push_back(mistake.text());
+    } else if (auto opened = open_new_listeners(*loaded); !opened) {
+        report.errors.push_back(opened.error());
+    } else {
+        Compiled next = compile(*loaded, registry_, slots_, generation_ + 1);
+        report.notes = notes_on(*loaded, next);
+        report.applied = true;
+        resolver_.watch(next.host_names);
+        apply(std::move(*loaded), std::move(next), std::move(*opened));
+        ++generation_;
+    }
+    ++(report.applied ? reloads_ : reload_failures_);
+    if (report.applied)
+        spdlog::info("configuration {} is in force", generation_);
+    else
+        spdlog::error("the configuration was not reloaded, the former one stays in force");
+    for (const std::string& error : report.errors)
+        spdlog::error("{}", error);
+    for (const std::string& note : report.notes)
+        spdlog::info("{}", note);
+    return report;
+}
+
+std::vector<std::string>
+Gateway::notes_on(const config::Config& config, const Compiled& next) const {
+    std::vector<std::string> notes;
+    for (const ConfiguredLimit& each : next.limits)
+        for (const ConfiguredLimit& former : compiled_.limits)
+            if (former.limit->identity().name == each.limit->identity().name &&
+                former.limit != each.limit)
+                notes.push_back(
+                    "limit " + each.limit->identity().name +
+                    ": its kind, key, anchor or per has changed, so its counts begin anew");
+    if (config.workers != config_.workers)
+        notes.push_back("workers: takes effect with a restart");
+    const auto admin_text = [](const config::Config& from) {
+        return from.admin ? from.admin->address.text + " " + from.admin->token_file +
+                                (from.admin->read_only ? " read_only" : "")
+                          : std::string{};
+    };
+    if (admin_text(config) != admin_text(config_))
+        notes.push_back("admin: takes effect with a restart");
+    return notes;
+}
+
+} // namespace stint::runtime

@@ -1,0 +1,117 @@
+#include "runtime/worker.hpp"
+
+#include "net/clock.hpp"
+#include "proxy/downstream.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <chrono>
+#include <pthread.h>
+#include <signal.h>
+#include <utility>
+
+namespace stint::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto tick_length = 50ms;
+constexpr unsigned ticks_per_sweep = 20;
+
+} // namespace
+
+Worker::Worker(proxy::Shared& shared, observe::AccessLog::Channel log)
+    : loop_{std::make_unique<net::asio::io_context>(1)} {
+    context_ = std::make_unique<proxy::Context>(loop_->get_executor(), shared, std::move(log));
+    ticker_ = std::make_unique<Timer>(*loop_);
+}
+
+Worker::~Worker() {
+    loop_->stop();
+    if (thread_.joinable())
+        thread_.join();
+    // While the context still exists: what is suspended gives back what it holds.
+    ticker_.reset();
+    listeners_.clear();
+    context_->pools.close_idle();
+    loop_.reset();
+}
+
+void Worker::start() {
+    thread_ = std::thread{[this] {
+        // Signals belong to the control thread.
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_BLOCK, &all, nullptr);
+        tick();
+        loop_->run();
+    }};
+    pthread_setname_np(thread_.native_handle(), "stint-worker");
+}
+
+void Worker::post(std::function<void(proxy::Context&)> task) {
+    net::asio::post(*loop_, [this, task = std::move(task)] { task(*context_); });
+}
+
+void Worker::adopt(Adoption adoption) {
+    net::asio::post(*loop_, [this, adoption = std::move(adoption)]() mutable { take(adoption); });
+}
+
+void Worker::take(Adoption& adoption) {
+    const SlotCounts& slots = adoption.slots;
+    context_->counters.fit(slots.routes, slots.refusals, slots.upstreams);
+    context_->adopt(std::move(adoption.snapshot));
+    std::erase_if(listeners_, [&](const auto& listener) {
+        const bool gone = !adoption.listeners.contains(listener.first);
+        if (gone)
+            listener.second->close();
+        return gone;
+    });
+    for (OpenedListener& opened : adoption.opened) {
+        auto listener =
+            std::make_shared<Listener>(*context_, opened.address, std::move(opened.socket), false);
+        listeners_[opened.name] = listener;
+        listener->start();
+    }
+    for (const auto& [name, listener] : listeners_)
+        listener->set_half_close_allowed(adoption.listeners.at(name));
+}
+
+void Worker::drain(Duration most, std::function<void()> done) {
+    net::asio::post(*loop_, [this, most, done = std::move(done)]() mutable {
+        drained_ = std::move(done);
+        drain_until_ = net::read_steady_clock() + most;
+        context_->draining = true;
+        for (const auto& [name, listener] : listeners_)
+            listener->close();
+        listeners_.clear();
+        for (auto next = context_->connections.begin(); next != context_->connections.end();)
+            (next++)->drain();
+        look_whether_drained();
+    });
+}
+
+void Worker::look_whether_drained() {
+    if (!drained_)
+        return;
+    if (net::read_steady_clock() >= drain_until_)
+        for (auto next = context_->connections.begin(); next != context_->connections.end();)
+            (next++)->abort();
+    if (context_->connections.empty())
+        std::exchange(drained_, nullptr)();
+}
+
+void Worker::tick() {
+    const SteadyTime now = net::read_steady_clock();
+    context_->deadlines.expire(now);
+    if (++ticks_ % ticks_per_sweep == 0 && context_->active)
+        context_->pools.sweep(now, context_->active->snapshot->timeouts.idle);
+    look_whether_drained();
+    ticker_->expires_after(tick_length);
+    ticker_->async_wait([this](const ErrorCode& error) {
+        if (!error)
+            tick();
+    });
+}
+
+} // namespace stint::runtime

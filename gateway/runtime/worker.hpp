@@ -1,0 +1,88 @@
+// One thread with its own event loop, listeners, connections and upstream pools.
+#pragma once
+
+#include "net/acceptor.hpp"
+#include "observe/access_log.hpp"
+#include "observe/metrics.hpp"
+#include "proxy/context.hpp"
+#include "routing/snapshot.hpp"
+#include "runtime/listener.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace stint::runtime {
+
+struct SlotCounts {
+    std::size_t routes = 0;
+    std::size_t refusals = 0;
+    std::size_t upstreams = 0;
+};
+
+// A listening socket for one worker.
+struct OpenedListener {
+    std::string name; // the address as configured
+    net::Endpoint address;
+    net::Descriptor socket;
+};
+
+// What a worker takes over in one step, at start and at every reload.
+struct Adoption {
+    routing::SnapshotPtr snapshot;
+    SlotCounts slots;
+    std::vector<OpenedListener> opened;
+    std::map<std::string, bool>
+        listeners; // all that shall be open, and whether half_close is allowed
+};
+
+// Public functions are called from the control thread.
+class Worker {
+  public:
+    Worker(proxy::Shared& shared, observe::AccessLog::Channel log);
+    ~Worker(); // stops the loop and joins the thread
+
+    void start();
+
+    // Runs `task` on the worker's thread, soon.
+    void post(std::function<void(proxy::Context&)> task);
+
+    void adopt(Adoption adoption);
+
+    // No new connections; those without a request are closed, the others after their response.
+    // `done` is called on the worker's thread when none is left, once; `most` later the rest is
+    // cut.
+    void drain(Duration most, std::function<void()> done);
+
+  private:
+    void take(Adoption& adoption);
+    void tick();
+    void look_whether_drained();
+
+    using Timer = net::asio::basic_waitable_timer<
+        std::chrono::steady_clock,
+        net::asio::wait_traits<std::chrono::steady_clock>,
+        net::Executor>;
+
+    // Declared first, destroyed last: suspended coroutines end inside ~io_context and still refer
+    // to the context and the listeners.
+    std::unique_ptr<proxy::Context> context_;
+    std::map<std::string, std::shared_ptr<Listener>> listeners_;
+    std::unique_ptr<net::asio::io_context> loop_;
+    std::unique_ptr<Timer> ticker_;
+    unsigned ticks_ = 0;
+    SteadyTime drain_until_{};
+    std::function<void()> drained_;
+    std::thread thread_;
+};
+
+} // namespace stint::runtime

@@ -1,0 +1,72 @@
+#include "upstream/cluster.hpp"
+
+#include "net/address.hpp"
+
+namespace stint::upstream {
+
+std::size_t Cluster::idle() const noexcept {
+    std::size_t total = 0;
+    for (const auto& pool : pools_)
+        total += pool->idle();
+    return total;
+}
+
+std::vector<Cluster> Pools::adopt(const routing::Snapshot& snapshot) {
+    std::map<std::string, Entry> kept;
+    std::vector<Cluster> clusters;
+    for (const routing::UpstreamSpec& upstream : snapshot.upstreams) {
+        std::vector<std::shared_ptr<Pool>> pools;
+        for (const routing::EndpointSpec& spec : upstream.endpoints) {
+            Entry& entry = kept[spec.text];
+            if (!entry.pool) {
+                const auto known = pools_.find(spec.text);
+                entry = {
+                    known != pools_.end() ? known->second.pool
+                                          : std::make_shared<Pool>(spec.text, addresses_of(spec)),
+                    spec};
+            }
+            pools.push_back(entry.pool);
+        }
+        clusters.emplace_back(std::move(pools));
+    }
+    for (auto& [text, entry] : pools_)
+        if (!kept.contains(text))
+            entry.pool->retire();
+    pools_ = std::move(kept);
+    return clusters;
+}
+
+void Pools::apply(std::shared_ptr<const AddressBook> book) {
+    book_ = std::move(book);
+    for (auto& [text, entry] : pools_)
+        entry.pool->set_addresses(addresses_of(entry.spec));
+}
+
+void Pools::sweep(SteadyTime now, Duration idle) noexcept {
+    for (auto& [text, entry] : pools_)
+        entry.pool->sweep(now, idle);
+}
+
+void Pools::close_idle() noexcept {
+    for (auto& [text, entry] : pools_)
+        entry.pool->retire();
+}
+
+std::vector<net::Endpoint> Pools::addresses_of(const routing::EndpointSpec& spec) const {
+    std::vector<net::Endpoint> addresses;
+    const Result<net::Endpoint> literal =
+        spec.is_unix ? net::unix_endpoint(spec.host) : net::ip_endpoint(spec.host, spec.port);
+    if (literal)
+        addresses.push_back(*literal);
+    if (literal || spec.is_unix)
+        return addresses;
+    if (book_) {
+        if (const auto found = book_->find(spec.host); found != book_->end())
+            for (const std::string& address : found->second)
+                if (const Result<net::Endpoint> endpoint = net::ip_endpoint(address, spec.port))
+                    addresses.push_back(*endpoint);
+    }
+    return addresses;
+}
+
+} // namespace stint::upstream

@@ -1,0 +1,94 @@
+// The connections of one worker to one endpoint, and the lease on one of them.
+#pragma once
+
+#include "base/error.hpp"
+#include "base/time.hpp"
+#include "net/types.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stint::upstream {
+
+struct Connection {
+    explicit Connection(const net::Executor& executor) : socket{executor} {}
+
+    net::Socket socket;
+    SteadyTime idle_since{};
+};
+
+class Pool;
+
+// A connection of its own for one exchange. Destroying it closes the connection; only keep()
+// returns it. Move-only; must not outlive its pool.
+class Lease {
+  public:
+    Lease() = default;
+    Lease(Pool& pool, std::unique_ptr<Connection> connection, bool reused)
+        : pool_{&pool}, connection_{std::move(connection)}, reused_{reused} {}
+
+    explicit operator bool() const noexcept { return connection_ != nullptr; }
+    [[nodiscard]] net::Socket& socket() const noexcept { return connection_->socket; }
+    [[nodiscard]] bool reused() const noexcept { return reused_; }
+    [[nodiscard]] const std::string& endpoint() const noexcept;
+
+    // Connects to the endpoint's addresses in turn until one answers; the error is the last one's,
+    // host_not_found when the name has no address (yet). Whoever wants to stop it closes socket().
+    [[nodiscard]] net::Task<ErrorCode> connect();
+
+    // Returns the connection to its pool. Call only when the response was read to its end, the peer
+    // keeps the connection, and no surplus byte is buffered (RFC 9112 section 9.3).
+    void keep(SteadyTime now) noexcept;
+
+    // Stops whatever waits on the socket: that wait ends with an error.
+    void abort() noexcept;
+
+  private:
+    Pool* pool_ = nullptr;
+    std::unique_ptr<Connection> connection_;
+    bool reused_ = false;
+};
+
+// One per worker and endpoint, not thread-safe.
+class Pool {
+  public:
+    Pool(std::string endpoint, std::vector<net::Endpoint> addresses)
+        : endpoint_{std::move(endpoint)}, addresses_(std::move(addresses)) {}
+
+    [[nodiscard]] const std::string& endpoint() const noexcept { return endpoint_; }
+    [[nodiscard]] const std::vector<net::Endpoint>& addresses() const noexcept {
+        return addresses_;
+    }
+    void set_addresses(std::vector<net::Endpoint> addresses) { addresses_ = std::move(addresses); }
+
+    // The idle connection used last, if its peer has neither closed it nor spoken out of turn
+    // (what it said would be taken for the next answer); an empty lease when there is none.
+    [[nodiscard]] Lease take_idle() noexcept;
+
+    // A lease on a connection that is still to be made.
+    [[nodiscard]] Lease make_new(const net::Executor& executor);
+
+    // Closes what has been idle for longer than `idle`, or has been closed by its peer.
+    void sweep(SteadyTime now, Duration idle) noexcept;
+
+    // From now on nothing is kept: the endpoint has left the configuration.
+    void retire() noexcept;
+
+    [[nodiscard]] std::size_t idle() const noexcept { return idle_.size(); }
+
+  private:
+    friend class Lease;
+    void give_back(std::unique_ptr<Connection> connection, SteadyTime now) noexcept;
+
+    static constexpr std::size_t max_idle = 1024;
+
+    std::string endpoint_;
+    std::vector<net::Endpoint> addresses_;
+    std::vector<std::unique_ptr<Connection>> idle_; // the one used last at the back
+    bool retired_ = false;
+};
+
+} // namespace stint::upstream
