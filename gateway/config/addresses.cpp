@@ -57,6 +57,19 @@ parse_port(std::string_view text, std::string_view port, std::uint64_t lowest) {
         " to 65535"};
 }
 
+bool is_digit(char c) noexcept {
+    return c >= '0' && c <= '9';
+}
+
+// RFC 1123 section 2.1, and the underscores that names inside clusters have.
+bool is_label(std::string_view text) {
+    return !text.empty() && text.size() <= 63 && text.front() != '-' && text.back() != '-' &&
+           std::all_of(text.begin(), text.end(), [](char c) {
+               return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+                      c == '_';
+           });
+}
+
 bool starts_with_scheme(std::string_view text, std::string_view prefix) {
     return text.size() >= prefix.size() &&
            std::equal(prefix.begin(), prefix.end(), text.begin(), [](char wanted, char c) {
@@ -103,24 +116,14 @@ bool is_ipv6(std::string_view text) {
 bool is_host_name(std::string_view text) {
     if (text.empty() || text.size() > 253)
         return false;
-    bool last_is_number = true;
-    std::size_t label = 0;
-    for (const char c : text) {
-        const bool digit = c >= '0' && c <= '9';
-        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (c == '.') {
-            if (label == 0)
-                return false;
-            label = 0;
-            last_is_number = true;
-            continue;
-        }
-        if ((!digit && !letter && c != '-' && c != '_') || (c == '-' && label == 0) || ++label > 63)
+    std::string_view label;
+    for (std::size_t start = 0; start <= text.size(); start += label.size() + 1) {
+        label = text.substr(start, text.find('.', start) - start);
+        if (!is_label(label))
             return false;
-        last_is_number = last_is_number && digit;
     }
     // A name whose last label is a number is a mistyped address (WHATWG URL, "ends in a number").
-    return label > 0 && !last_is_number && text.back() != '-';
+    return !std::all_of(label.begin(), label.end(), is_digit);
 }
 
 HostPort split_host_port(std::string_view text) {

@@ -117,7 +117,7 @@ Parsed<std::string> parse_host_pattern(std::string_view text) {
     const HostPort parts = split_host_port(host);
     if (is_host(parts) && !parts.has_port && !(suffix && !is_host_name(host)))
         return lower(text);
-    if (is_host(parts) && parts.has_port)
+    if (is_host(parts) && parse_count(parts.port, 1, 65'535))
         return Wrong{in_quotes(text) + " has a port" + std::string{expected}};
     if (host.ends_with('.') && is_host_name(host.substr(0, host.size() - 1)))
         return Wrong{in_quotes(text) + " ends in a dot" + std::string{expected}};

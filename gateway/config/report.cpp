@@ -76,23 +76,19 @@ Mistakes Report::take() && {
 
 std::string in_quotes(std::string_view text) {
     constexpr std::string_view digits = "0123456789abcdef";
+    std::size_t end = std::min(text.size(), longest_quote);
+    // A character cut in two would not be UTF-8.
+    while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+        --end;
     std::string out = "\"";
-    for (const char c : text.substr(0, longest_quote)) {
+    for (const char c : text.substr(0, end)) {
         const auto byte = static_cast<unsigned char>(c);
         if (byte >= 0x20 && byte != 0x7f)
             out += c;
         else
             out.append({'\\', 'x', digits[byte >> 4], digits[byte & 15]});
     }
-    // A character cut in two would not be UTF-8.
-    if (text.size() > longest_quote) {
-        while ((static_cast<unsigned char>(out.back()) & 0xC0) == 0x80)
-            out.pop_back();
-        if ((static_cast<unsigned char>(out.back()) & 0x80) != 0)
-            out.pop_back();
-        out += "...";
-    }
-    return out + '"';
+    return out.append(end < text.size() ? "...\"" : "\"");
 }
 
 std::string_view nearest(std::string_view text, std::span<const std::string_view> candidates) {

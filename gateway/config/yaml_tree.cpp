@@ -163,12 +163,20 @@ class TreeBuilder final : public YAML::EventHandler {
     std::size_t documents_ = 0;
 };
 
-// An IPv6 address in brackets is a list to YAML, and what follows the list is then an error.
-std::string syntax_hint(std::string_view text, const YAML::Mark& mark) {
+// What most often stands behind an error whose text does not say it. An IPv6 address in brackets is
+// a list to YAML, and what follows the list is then an error.
+std::string_view syntax_hint(std::string_view text, const YAML::Mark& mark) {
     if (mark.pos < 1 || static_cast<std::size_t>(mark.pos) >= text.size())
         return {};
-    const std::string_view here = text.substr(static_cast<std::size_t>(mark.pos) - 1, 2);
-    return here == "]:" ? "; an address such as \"[::1]:8080\" needs quotes" : "";
+    const auto at = static_cast<std::size_t>(mark.pos);
+    if (text.substr(at - 1, 2) == "]:")
+        return "; an address such as \"[::1]:8080\" needs quotes";
+    const std::size_t line = text.rfind('\n', at - 1) + 1; // npos + 1 is 0
+    const std::string_view before = text.substr(line, at - line);
+    const std::string_view indent = before.substr(0, before.find_first_not_of(" \t"));
+    if (indent.find('\t') != std::string_view::npos)
+        return "; indent with spaces, not with tabs";
+    return {};
 }
 
 } // namespace
@@ -185,7 +193,7 @@ std::optional<Node> parse_yaml(std::string_view text, Report& report) {
     } catch (const YAML::Exception& error) {
         report.add(
             builder.place(error.mark),
-            "not valid YAML: " + error.msg + syntax_hint(text, error.mark));
+            "not valid YAML: " + error.msg + std::string{syntax_hint(text, error.mark)});
         return std::nullopt;
     }
     std::optional<Node> root = builder.take();

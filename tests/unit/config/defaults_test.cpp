@@ -1,0 +1,171 @@
+// What a configuration may leave out, and what it may say besides.
+#include "config_support.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+namespace stint::config {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// A folder of its own, gone with the test.
+class Folder {
+  public:
+    Folder() {
+        std::string pattern = (std::filesystem::temp_directory_path() / "stint-XXXXXX").string();
+        REQUIRE(mkdtemp(pattern.data()) != nullptr);
+        path_ = pattern;
+    }
+    ~Folder() { std::filesystem::remove_all(path_); }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+
+    std::filesystem::path write(const std::string& name, std::string_view text) const {
+        std::ofstream{path_ / name, std::ios::binary} << text;
+        return path_ / name;
+    }
+    const std::filesystem::path& path() const { return path_; }
+
+  private:
+    std::filesystem::path path_;
+};
+
+std::string with(std::string_view lines) {
+    return std::string{base} + std::string{lines};
+}
+
+} // namespace
+
+TEST_CASE("what is left out has its default") {
+    const Config config = loaded(with(no_routes));
+
+    CHECK(config.workers == 0);
+    CHECK_FALSE(config.admin);
+    CHECK(config.timeouts.response == 60s);
+    CHECK(config.max_connections == 10'000);
+    CHECK(config.max_head == 16'384);
+    CHECK(config.access_log.target == AccessLog::Target::standard_output);
+    CHECK(config.log_level == "info");
+    CHECK_FALSE(config.listeners[0].half_close_allowed);
+    CHECK(config.limits.empty());
+}
+
+TEST_CASE("a route without a match takes everything") {
+    const Config config = loaded(with("routes: [{name: all, upstream: shop}]\n"));
+
+    CHECK(config.routes[0].match.host == "*");
+    CHECK(config.routes[0].match.path == "/");
+    CHECK_FALSE(config.routes[0].match.path_exact);
+    CHECK(config.routes[0].match.methods.empty());
+}
+
+TEST_CASE("every other setting arrives where it belongs") {
+    const Config config = loaded(R"(workers: 2
+listeners: [{address: "[::1]:0", half_close: allow}, {address: "[::1]:0"}, {address: unix:/run/s}]
+admin: {address: 0.0.0.0:9901, read_only: true}
+max_head: 65536
+access_log: {path: logs/access.json, fields: [header:X-Api-Key]}
+log: {level: debug}
+upstreams:
+  shop: {endpoints: [a.example:1, "http://b.example", unix:/up], host: in.example, timeouts: {connect: 1s}}
+limits:
+  tick: {requests: 1, per: 0.5s, anchor: clock, key: client_ip, max_keys: 10}
+routes:
+  - name: r
+    match: {host: "*.Example", path_exact: /a}
+    upstream: shop
+    timeouts: {response: 3s, body_idle: 4s}
+)");
+
+    CHECK(config.workers == 2);
+    CHECK(config.listeners[0].half_close_allowed);
+    CHECK(config.listeners[0].address.host == "::1");
+    CHECK(config.listeners[2].address.kind == Address::Kind::unix_socket);
+    CHECK(config.listeners[2].address.host == "/run/s");
+    CHECK(config.admin->read_only);
+    CHECK(config.max_head == 65'536);
+    CHECK(config.access_log.target == AccessLog::Target::file);
+    CHECK(config.access_log.path == "logs/access.json");
+    CHECK(config.access_log.fields == std::vector<std::string>{"x-api-key"});
+    CHECK(config.log_level == "debug");
+    CHECK(config.upstreams[0].endpoints[1].port == 80);
+    CHECK(config.upstreams[0].endpoints[2].is_unix);
+    CHECK(config.upstreams[0].host == "in.example");
+    CHECK(config.upstreams[0].timeouts.connect == 1s);
+    CHECK_FALSE(config.upstreams[0].timeouts.response);
+    CHECK(config.limits[0].per == 500ms);
+    CHECK(config.limits[0].anchor == Limit::Anchor::clock);
+    CHECK(config.limits[0].max_keys == 10);
+    CHECK(config.routes[0].match.host == "*.example");
+    CHECK(config.routes[0].match.path_exact);
+    CHECK(config.routes[0].timeouts.response == 3s);
+    CHECK(config.routes[0].timeouts.body_idle == 4s);
+}
+
+TEST_CASE("an inline limit is called what it says, else after its route and place") {
+    const Config config = loaded(with("routes: [{name: r, upstream: shop, limits: "
+                                      "[{name: own, concurrent: 1}, {concurrent: 2}]}]\n"));
+
+    CHECK(config.limits[0].name == "own");
+    CHECK(config.limits[1].name == "r.2");
+}
+
+TEST_CASE("routes that differ in one thing do not compete") {
+    const Config config = loaded(with(R"(routes:
+  - {name: prefix, upstream: shop, match: {path: /a}}
+  - {name: whole, upstream: shop, match: {path_exact: /a}}
+  - {name: below, upstream: shop, match: {path: /a/}}
+  - {name: get, upstream: shop, match: {path: /a, methods: [GET]}}
+  - {name: post, upstream: shop, match: {path: /a, methods: [POST]}}
+  - {name: host, upstream: shop, match: {path: /a, host: shop.example}}
+)"));
+
+    CHECK(config.routes.size() == 6);
+}
+
+TEST_CASE("relative paths begin at the configuration's folder") {
+    const Folder folder;
+    folder.write("token", "secret\n");
+    const auto file = folder.write(
+        "stint.yaml", with("routes: []\nadmin: {address: 0.0.0.0:1, token_file: token}\n"
+                           "access_log: {path: access.json}\n"));
+
+    const auto result = load_file(file);
+
+    REQUIRE(result.has_value());
+    CHECK(result->admin->token_file == (folder.path() / "token").string());
+    CHECK(result->access_log.path == (folder.path() / "access.json").string());
+}
+
+TEST_CASE("a token file must hold a token") {
+    const Folder folder;
+    const auto message_for = [&](const std::string& token_file) {
+        const auto file = folder.write(
+            "stint.yaml",
+            with("routes: []\nadmin: {address: 127.0.0.1:1, token_file: " + token_file + "}\n"));
+        const auto result = load_file(file);
+        return result ? std::string{} : text_of(result.error());
+    };
+    folder.write("empty", " \n");
+
+    CHECK(message_for("none").find(":4:43: admin.token_file: ") != std::string::npos);
+    CHECK(message_for("none").find("does not exist") != std::string::npos);
+    CHECK(message_for("empty").find("is empty") != std::string::npos);
+    CHECK(message_for(".").find("is not a regular file") != std::string::npos);
+}
+
+TEST_CASE("a file that cannot be read is one mistake at its beginning") {
+    const auto missing = load_file("/nonexistent/stint.yaml");
+    const auto folder = load_file("/");
+
+    REQUIRE_FALSE(missing.has_value());
+    CHECK(
+        text_of(missing.error()) ==
+        "/nonexistent/stint.yaml:1:1: cannot be read: No such file or directory\n");
+    REQUIRE_FALSE(folder.has_value());
+    CHECK(text_of(folder.error()) == "/:1:1: cannot be read: Is a directory\n");
+}
+
+} // namespace stint::config

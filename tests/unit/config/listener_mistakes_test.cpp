@@ -1,0 +1,98 @@
+// Mistakes in listeners, admin, access_log and timeouts.
+#include "config_support.hpp"
+
+namespace stint::config {
+
+namespace {
+
+void check_listeners(
+    std::string_view items,
+    std::initializer_list<std::string_view> expected,
+    std::source_location at = std::source_location::current()) {
+    check_mistakes("routes: []\nlisteners: [" + std::string{items} + "]\n", expected, at);
+}
+
+} // namespace
+
+TEST_CASE("a listener needs an address that it can listen on") {
+    check_listeners("", {"2:12: listeners: is empty; expected at least one listener"});
+    check_listeners("{}", {"2:13: listeners[0]: address is missing; expected an address"});
+    check_listeners("x", {"2:13: listeners[0]: found a value; expected a map such as"});
+    check_listeners(
+        "{address: localhost:80}", {"2:23: \"localhost:80\" is not an address; expected IPv4"});
+    check_listeners("{address: 1.2.3.4}", {"2:23: \"1.2.3.4\" has no port"});
+    check_listeners("{address: 1.2.3.4:65536}", {"2:23: expected a port from 0 to 65535"});
+    check_listeners("{address: 1.2.3.4:-1}", {"2:23: has no valid port"});
+    check_listeners("{address: 1.2.3.4:080}", {"2:23: has no valid port"});
+    check_listeners("{address: \"::1:80\"}", {"2:23: \"::1:80\" is not an address"});
+    check_listeners("{address: \"[1.2.3.4]:80\"}", {"2:23: is not an address"});
+    check_listeners("{address: \"[::1%eth0]:80\"}", {"2:23: is not an address"});
+    check_listeners("{address: \"[::1]x:80\"}", {"2:23: is not an address"});
+    check_listeners("{address: unix:run/s}", {"2:23: has no absolute path; expected unix:/path"});
+    check_listeners("{address: unix:/" + std::string(107, 'x') + "}", {"2:23: at most 107 bytes"});
+}
+
+TEST_CASE("an address is listened on once, however it is spelt") {
+    check_listeners(
+        "{address: \"[::1]:80\"}, {address: \"[0:0::1]:80\"}",
+        {"2:46: listeners[1].address: \"[0:0::1]:80\" is the address of another listener already"});
+    check_listeners("{address: unix:/s}, {address: unix:/s}", {"2:43: another listener already"});
+    check_listeners("{address: 1.1.1.1:0}, {address: 1.1.1.1:0}", {});
+    check_mistakes(
+        "routes: []\nlisteners: [{address: 1.1.1.1:1}]\nadmin: {address: 1.1.1.1:1, read_only: "
+        "true}\n",
+        {"3:18: admin.address: \"1.1.1.1:1\" is the address of another listener already"});
+}
+
+TEST_CASE("half_close is one of two words") {
+    check_listeners(
+        "{address: 1.1.1.1:1, half_close: gon}",
+        {"2:46: \"gon\" is unknown; did you mean \"gone\"?"});
+}
+
+TEST_CASE("an admin listener that others can reach needs a token or to be read-only") {
+    check_added(
+        "routes: []\nadmin: {address: 0.0.0.0:1}\n",
+        {"4:18: admin.address: \"0.0.0.0:1\" can be reached from other machines"});
+    check_added(
+        "routes: []\nadmin: {address: \"[::]:1\", read_only: false}\n", {"4:18: other machines"});
+    check_added("routes: []\nadmin: {address: 0.0.0.0:1, read_only: true}\n", {});
+    check_added("routes: []\nadmin: {address: 127.8.0.1:1}\n", {});
+    check_added("routes: []\nadmin: {address: \"[::1]:1\"}\n", {});
+    check_added("routes: []\nadmin: {address: unix:/run/admin}\n", {});
+}
+
+TEST_CASE("admin's other settings are checked") {
+    check_added(
+        "routes: []\nadmin: {token_file: /nonexistent/token, read_only: yes}\n",
+        {"4:8: admin: address is missing",
+         "4:21: admin.token_file: \"/nonexistent/token\" does not exist",
+         "4:52: admin.read_only: \"yes\" is neither true nor false"});
+}
+
+TEST_CASE("an access log needs a file and fields that exist") {
+    check_added(
+        "routes: []\naccess_log: {path: /, fields: [Referer, header:a b, header:X-A, "
+        "header:x-a]}\n",
+        {"4:20: access_log.path: \"/\" is not the path of a file",
+         "4:32: access_log.fields[0]: \"Referer\" is not a field; expected header:NAME",
+         "4:41: access_log.fields[1]: \"header:a b\" is not a field",
+         "4:65: access_log.fields[3]: \"header:x-a\" is listed already"});
+    check_added("routes: []\naccess_log: {path: /tmp}\n", {"4:20: \"/tmp\" is a folder"});
+    check_added(
+        "routes: []\naccess_log: {path: \"a\\0b\"}\n", {"4:20: \"a\\x00b\" is not the path"});
+}
+
+TEST_CASE("time-outs are durations of whole milliseconds") {
+    check_added(
+        "routes: []\n"
+        "timeouts: {head: 0s, body_idle: 1.5ms, idle: ten, connect: [1s], response: 5m, drain: "
+        "1}\n",
+        {"4:18: timeouts.head: \"0s\" is zero; expected a number with ms, s, m, h or d",
+         "4:33: timeouts.body_idle: \"1.5ms\" is not a whole number of milliseconds",
+         "4:46: timeouts.idle: \"ten\" is not a number",
+         "4:60: timeouts.connect: found a list; expected a duration such as 2s",
+         "4:87: timeouts.drain: \"1\" has no unit"});
+}
+
+} // namespace stint::config
