@@ -14,7 +14,7 @@ class Admission {
         assert(charges.size() <= max_charges);
         for (std::size_t i = 0; i < charges_.size(); ++i) {
             assert(i == 0 || charges_[i - 1].limit->ordinal() < charges_[i].limit->ordinal());
-            claims_[i].shard = &counters(i).shard_of(charges_[i].key);
+            claims_[i] = {&counters(i).shard_of(charges_[i].key), nullptr, false, false};
             claims_[i].shard->mutex.lock();
         }
     }
@@ -71,7 +71,7 @@ class Admission {
 
     std::span<const Charge> charges_;
     const Now& now_;
-    std::array<Claim, max_charges> claims_;
+    std::array<Claim, max_charges> claims_; // one for each charge; the rest stays untouched
 };
 
 Decision admit(std::span<const Charge> charges, const Now& now) {

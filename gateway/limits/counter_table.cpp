@@ -8,15 +8,16 @@ namespace stint::limits {
 namespace {
 
 // Arrays of a page and more are mapped one by one: from the heap, every array that a shard has
-// outgrown would stay resident between those that live, half as much again as the counters.
+// outgrown would stay resident between those that live, half as much again as the counters. They
+// are populated at once: counters are moved to all of their pages, one fault each would cost more.
 constexpr std::size_t page = 4096;
 
 Counter* allocate(std::size_t count) noexcept {
     const std::size_t bytes = count * sizeof(Counter);
     if (bytes < page)
         return static_cast<Counter*>(std::calloc(count, sizeof(Counter)));
-    void* mapped =
-        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* mapped = ::mmap(
+        nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     return mapped == MAP_FAILED ? nullptr : static_cast<Counter*>(mapped);
 }
 

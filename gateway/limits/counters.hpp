@@ -33,10 +33,10 @@ struct alignas(64) Shard {
 // What check() found for one charge and charge() or cancel() completes. The shard stays locked from
 // before check() until after either.
 struct Claim {
-    Shard* shard = nullptr;
-    Counter* counter = nullptr; // of a keyed limit
-    bool fresh = false;         // the counter's slot is still to be claimed
-    bool reserved = false;      // counted in Counters::occupied_ already
+    Shard* shard;
+    Counter* counter; // of a keyed limit
+    bool fresh;       // the counter's slot is still to be claimed
+    bool reserved;    // counted in Counters::occupied_ already
 };
 
 struct Verdict {
@@ -96,6 +96,11 @@ class Counters {
     [[nodiscard]] std::size_t capacity_after(std::size_t capacity) const noexcept;
     void reclaim(Shard& own, const Now& now) noexcept;
     void reclaim_elsewhere(const Shard& own, const Now& now) noexcept;
+    [[nodiscard]] bool try_sweep(Shard& shard, const Now& now) noexcept;
+    [[nodiscard]] bool has_room_for_key() const noexcept {
+        return occupied_.load(std::memory_order_relaxed) <
+               max_keys_.load(std::memory_order_relaxed);
+    }
     void sweep(Shard& shard, const Now& now) noexcept;
     [[nodiscard]] Duration
     room_estimate(const Shard& own, std::uint64_t quota, const Now& now) const noexcept;

@@ -84,32 +84,44 @@ void Counters::reclaim(Shard& own, const Now& now) noexcept {
     const std::int64_t instant = nanoseconds(now);
     if (own.next_sweep.load(std::memory_order_relaxed) <= instant)
         sweep(own, now);
-    if (shard_count_ > 1 &&
-        occupied_.load(std::memory_order_relaxed) >= max_keys_.load(std::memory_order_relaxed) &&
+    if (shard_count_ > 1 && !has_room_for_key() &&
         next_look_.load(std::memory_order_relaxed) <= instant)
         reclaim_elsewhere(own, now);
 }
 
 // Others' shards are only tried, never waited for: this thread holds locks already. Stops as soon
-// as a key has room.
+// as a key has room. A clock window may be over before its time on the monotonic clock: after the
+// wall clock ended one (see observe()) every shard is asked.
 void Counters::reclaim_elsewhere(const Shard& own, const Now& now) noexcept {
     const std::int64_t instant = nanoseconds(now);
-    std::int64_t earliest = own.next_sweep.load(std::memory_order_relaxed);
+    const bool ask_all =
+        anchor_ == Anchor::clock && next_look_.load(std::memory_order_relaxed) == 0;
+    // No later than a window's length from now: a key that is being charged in this moment shows in
+    // no shard yet.
+    std::int64_t earliest =
+        std::min(own.next_sweep.load(std::memory_order_relaxed), instant + per_.count());
     const auto first = static_cast<std::size_t>(&own - shards_.get());
     for (std::size_t step = 1; step < shard_count_; ++step) {
         Shard& shard = shards_[(first + step) % shard_count_];
-        if (shard.next_sweep.load(std::memory_order_relaxed) <= instant) {
-            if (const std::unique_lock lock{shard.mutex, std::try_to_lock}) {
-                observe(shard, now);
-                sweep(shard, now);
-                if (occupied_.load(std::memory_order_relaxed) <
-                    max_keys_.load(std::memory_order_relaxed))
-                    return;
-            }
+        if (ask_all || shard.next_sweep.load(std::memory_order_relaxed) <= instant) {
+            if (try_sweep(shard, now) && has_room_for_key())
+                return;
         }
         earliest = std::min(earliest, shard.next_sweep.load(std::memory_order_relaxed));
     }
     next_look_.store(earliest, std::memory_order_relaxed);
+}
+
+// Whether it got the lock and something could have been spent.
+bool Counters::try_sweep(Shard& shard, const Now& now) noexcept {
+    const std::unique_lock lock{shard.mutex, std::try_to_lock};
+    if (!lock)
+        return false;
+    observe(shard, now);
+    if (shard.next_sweep.load(std::memory_order_relaxed) > nanoseconds(now))
+        return false;
+    sweep(shard, now);
+    return true;
 }
 
 void Counters::sweep(Shard& shard, const Now& now) noexcept {

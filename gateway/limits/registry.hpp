@@ -13,7 +13,7 @@ namespace stint::limits {
 class Registry {
   public:
     // The limit of this identity: the one that is alive (whoever still uses it shares its counts),
-    // else a new one. Thread-safe.
+    // else a new one. Its max_keys becomes the spec's. Thread-safe.
     [[nodiscard]] LimitPtr obtain(const LimitSpec& spec);
 
     // Replaces what the registry itself keeps alive; a limit that is in no snapshot and not here

@@ -16,6 +16,8 @@ namespace stint::limits {
 //    the window already covered, that stretch is joined to the window that follows it (so no span
 //    of `per` is granted twice);
 //  - a wall clock set forward past the window's end ends it, and the next opens in full.
+// All keys of a limit share the clock's windows, but each shard of a large table sees the clock for
+// itself: around a step of the wall clock shards may differ in where one window ends.
 // Time never runs backwards here: a `now` that is a little older than the last one, because another
 // worker read its clocks earlier, falls into the window that is open.
 // Requires: now.steady is after the monotonic clock's epoch; 0 < per <= 366 days.

@@ -16,6 +16,14 @@ std::uint64_t admit_keys(Limit& limit, std::uint64_t first, std::uint64_t count,
     return admitted;
 }
 
+// Keys of the first and of the last shard of a limit that has several.
+Hash128 first_shard(std::uint64_t number) {
+    return {0, key(number).low};
+}
+Hash128 last_shard(std::uint64_t number) {
+    return {~std::uint64_t{0}, key(number).low};
+}
+
 } // namespace
 
 TEST_CASE("each key has a window of its own") {
@@ -163,4 +171,28 @@ TEST_CASE("a step back of the wall clock gives no key a second window in the sam
     CHECK_FALSE(admit_one(limit, 1, at(950ms, -500ms), key(1)).allowed());
     REQUIRE(admit_one(limit, 1, at(1s, -500ms), key(1)).allowed());
     CHECK(admit_one(limit, 1, at(1s, -500ms), key(1)).retry_after == 1500ms);
+}
+
+TEST_CASE("a shard without room makes room in another as soon as a window there is over") {
+    Limit limit{keyed_window(60s, 5000)};
+    limit.set_max_keys(2);
+    REQUIRE(admit_one(limit, 1, at(0s), last_shard(1)).allowed());
+    REQUIRE(admit_one(limit, 1, at(5s), last_shard(2)).allowed());
+
+    const Decision refused = admit_one(limit, 1, at(10s), first_shard(3));
+    CHECK(refused.refusal == Refusal::table_full);
+    CHECK(refused.retry_after == 50s);
+
+    CHECK_FALSE(admit_one(limit, 1, at(60s - 1ns), first_shard(3)).allowed());
+    CHECK(admit_one(limit, 1, at(60s), first_shard(3)).allowed());
+    CHECK(admit_one(limit, 1, at(60s), first_shard(4)).retry_after == 5s);
+}
+
+TEST_CASE("a step forward of the wall clock makes room in every shard") {
+    Limit limit{keyed_window(60s, 5000, Anchor::clock)};
+    limit.set_max_keys(1);
+    REQUIRE(admit_one(limit, 1, at(0s), last_shard(1)).allowed());
+    REQUIRE_FALSE(admit_one(limit, 1, at(1s), first_shard(2)).allowed());
+
+    CHECK(admit_one(limit, 1, at(2s, 60s), first_shard(2)).allowed());
 }

@@ -77,7 +77,9 @@ class History {
         LimitSpec spec = below(3) == 0 ? cap() : window(per, anchor);
         if (below(2) == 0)
             spec.identity.key = "client_ip";
-        spec.max_keys = 1 + below(keys + 4);
+        // Now and then several shards, of which each has a clock window of its own.
+        const bool sharded = below(3) == 0 && spec.identity.anchor == Anchor::first_request;
+        spec.max_keys = sharded ? 50'000 : 1 + below(keys + 4);
         sides_.push_back({std::make_unique<Limit>(spec), Reference{spec}, 1 + below(6)});
     }
 
