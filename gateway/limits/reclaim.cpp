@@ -80,7 +80,10 @@ std::size_t Counters::capacity_after(std::size_t capacity) const noexcept {
     return capacity >= full ? least : next;
 }
 
+// Nothing to do for a cap: the last slot that is freed takes its key along.
 void Counters::reclaim(Shard& own, const Now& now) noexcept {
+    if (cap_)
+        return;
     const std::int64_t instant = nanoseconds(now);
     if (own.next_sweep.load(std::memory_order_relaxed) <= instant)
         sweep(own, now);
@@ -128,7 +131,7 @@ void Counters::sweep(Shard& shard, const Now& now) noexcept {
     const CounterTable::Swept swept = shard.table.sweep(live_stamps(shard, now));
     occupied_.fetch_sub(swept.erased, std::memory_order_relaxed);
     std::int64_t next = Shard::never;
-    if (shard.table.occupied() > 0 && !cap_) {
+    if (shard.table.occupied() > 0) {
         const bool own_end = anchor_ == Anchor::first_request;
         next = own_end ? swept.lowest_stamp : shard.window.end.time_since_epoch().count();
         if (shard.table.capacity() > cheap_sweep)
