@@ -47,12 +47,22 @@ net::Task<> Downstream::serve(std::unique_ptr<Downstream> self) {
     while (keep) {
         while (!down.head_complete() && down.read_on())
             co_await down.input_.wait();
-        const bool anything = down.head_size_ > 0 || down.end_ > down.begin_;
-        const bool listening = !down.input_error_ || (down.half_close_allowed_ &&
-                                                      down.input_error_ == net::asio::error::eof);
-        if (!anything || !listening)
+        if (!down.may_answer())
             break;
-        keep = co_await down.run_exchange();
+        ObjectPool<Exchange>::Pointer exchange{nullptr, {nullptr}};
+        Exchange::Result result;
+        try {
+            exchange = down.begin_exchange();
+            result = co_await down.run_exchange(*exchange);
+        } catch (const std::exception& failure) {
+            spdlog::error("a request failed inside the gateway: {}", failure.what());
+            result = {};
+            if (exchange)
+                exchange->on_client_gone();
+        }
+        while (exchange && exchange->pumping())
+            co_await exchange->pump_stopped();
+        keep = down.end_exchange(result);
     }
     down.disarm();
     if (down.linger_ && !down.input_error_)
@@ -62,30 +72,34 @@ net::Task<> Downstream::serve(std::unique_ptr<Downstream> self) {
         co_await down.input_.wait();
 }
 
-net::Task<bool> Downstream::run_exchange() {
+// Something has come in, and somebody may be there to read an answer.
+bool Downstream::may_answer() const noexcept {
+    const bool anything = head_size_ > 0 || end_ > begin_;
+    const bool listening =
+        !input_error_ || (half_close_allowed_ && input_error_ == net::asio::error::eof);
+    return anything && listening;
+}
+
+ObjectPool<Exchange>::Pointer Downstream::begin_exchange() {
     disarm();
     phase_ = Phase::exchange;
     if (begin_ > block_.size() / 2)
         compact();
-    ObjectPool<Exchange>::Pointer exchange{nullptr, {nullptr}};
-    Exchange::Result result;
-    try {
-        exchange = context_.exchanges.make(context_, *this);
-        exchange_ = exchange.get();
-        if (head_size_ > 0)
-            result = co_await exchange->run({block_.data() + begin_, head_size_});
-        else if (timed_out_)
-            result = co_await exchange->reject(408, "the request's head did not arrive in time");
-        else
-            result = co_await exchange->reject(431, "the request's head is larger than max_head");
-    } catch (const std::exception& failure) {
-        spdlog::error("a request failed inside the gateway: {}", failure.what());
-        result = {};
-        if (exchange)
-            exchange->on_client_gone();
-    }
-    while (exchange && exchange->pumping())
-        co_await exchange->pump_stopped();
+    ObjectPool<Exchange>::Pointer exchange = context_.exchanges.make(context_, *this);
+    exchange_ = exchange.get();
+    return exchange;
+}
+
+net::Task<Exchange::Result> Downstream::run_exchange(Exchange& exchange) {
+    if (head_size_ > 0)
+        return exchange.run({block_.data() + begin_, head_size_});
+    if (timed_out_)
+        return exchange.reject(408, "the request's head did not arrive in time");
+    return exchange.reject(431, "the request's head is larger than max_head");
+}
+
+// Whether the connection goes on.
+bool Downstream::end_exchange(const Exchange::Result& result) {
     exchange_ = nullptr;
     linger_ = result.linger;
     begin_ += result.consumed;
@@ -93,7 +107,7 @@ net::Task<bool> Downstream::run_exchange() {
     head_size_ = 0;
     if (result.keep)
         await_next_head();
-    co_return result.keep;
+    return result.keep;
 }
 
 void Downstream::await_next_head() {
@@ -144,7 +158,9 @@ void Downstream::begin_reading() {
     ++pending_;
     socket_.async_read_some(
         net::asio::buffer(block_.data() + end_, room()),
-        [this](const ErrorCode& error, std::size_t size) { on_read(error, size); });
+        net::in_place(read_memory_, [this](const ErrorCode& error, std::size_t size) {
+            on_read(error, size);
+        }));
 }
 
 void Downstream::on_read(const ErrorCode& error, std::size_t size) {

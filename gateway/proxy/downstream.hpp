@@ -6,8 +6,10 @@
 #include "net/buffer_pool.hpp"
 #include "net/deadlines.hpp"
 #include "net/event.hpp"
+#include "net/handler_memory.hpp"
 #include "net/types.hpp"
 #include "proxy/context.hpp"
+#include "proxy/exchange.hpp"
 
 #include <boost/intrusive/list.hpp>
 
@@ -72,12 +74,16 @@ class Downstream : public boost::intrusive::list_base_hook<
     void compact() noexcept;
     void arm(Phase phase, Duration length);
     void on_deadline() noexcept override;
-    net::Task<bool> run_exchange();
+    [[nodiscard]] bool may_answer() const noexcept;
+    ObjectPool<Exchange>::Pointer begin_exchange();
+    net::Task<Exchange::Result> run_exchange(Exchange& exchange);
+    bool end_exchange(const Exchange::Result& result);
     net::Task<> close_gently();
 
     Context& context_;
     net::Socket socket_;
     net::PeerAddress peer_;
+    net::HandlerMemory read_memory_;
     net::Event input_; // signalled when a pending operation on the client's input ends
     net::Block block_; // [begin_, end_) of it was received and not consumed
     std::size_t begin_ = 0;
