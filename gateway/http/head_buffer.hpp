@@ -15,7 +15,8 @@ class HeadBuffer {
     void clear() noexcept { size_ = 0; }
     [[nodiscard]] std::string_view view() const noexcept { return {bytes_.data(), size_}; }
 
-    HeadBuffer& operator<<(std::string_view text) {
+    // Inline, so that a literal's copy is a store or two.
+    [[gnu::always_inline]] HeadBuffer& operator<<(std::string_view text) {
         reserve(text.size());
         append(text);
         return *this;
@@ -29,7 +30,7 @@ class HeadBuffer {
     }
 
     // "name: value" and the line's end, as one step: fields are what heads are made of.
-    void field(std::string_view name, std::string_view value) {
+    [[gnu::always_inline]] void field(std::string_view name, std::string_view value) {
         reserve(name.size() + value.size() + 4);
         append(name);
         append(": ");
@@ -38,15 +39,16 @@ class HeadBuffer {
     }
 
   private:
-    void append(std::string_view text) noexcept { // within what is reserved
-        text.copy(bytes_.data() + size_, text.size());
-        size_ += text.size();
+    [[gnu::always_inline]] void append(std::string_view text) noexcept {
+        size_ += text.copy(bytes_.data() + size_, text.size());
     }
 
     void reserve(std::size_t more) {
-        if (bytes_.size() - size_ < more)
-            bytes_.resize((size_ + more) * 2);
+        if (bytes_.size() - size_ < more) [[unlikely]]
+            grow(more);
     }
+
+    [[gnu::noinline]] void grow(std::size_t more) { bytes_.resize((size_ + more) * 2); }
 
     std::vector<char> bytes_;
     std::size_t size_ = 0;

@@ -11,19 +11,61 @@ namespace {
 
 using Kind = BodyFraming::Kind;
 
+// Copies fields with as few copies as their spelling allows: lines that the sender wrote exactly as
+// we would, "Name: value" CRLF, go over together with their neighbours.
+class FieldLines {
+  public:
+    explicit FieldLines(HeadBuffer& out) : out_{out} {}
+    ~FieldLines() { flush(); }
+    FieldLines(const FieldLines&) = delete;
+    FieldLines& operator=(const FieldLines&) = delete;
+
+    void add(const Field& field) {
+        if (!as_we_would(field)) {
+            flush();
+            out_.field(field.name, field.value);
+            return;
+        }
+        if (field.name.data() != end_) {
+            flush();
+            begin_ = field.name.data();
+        }
+        end_ = field.value.data() + field.value.size() + 2;
+    }
+
+  private:
+    // A parsed field is followed by the rest of its head: at least two line ends.
+    static bool as_we_would(const Field& field) noexcept {
+        const char* colon = field.name.data() + field.name.size();
+        const char* line_end = field.value.data() + field.value.size();
+        return field.value.data() == colon + 2 && colon[0] == ':' && colon[1] == ' ' &&
+               line_end[0] == '\r' && line_end[1] == '\n';
+    }
+
+    void flush() {
+        out_ << std::string_view{begin_, static_cast<std::size_t>(end_ - begin_)};
+        begin_ = end_ = nullptr;
+    }
+
+    HeadBuffer& out_;
+    const char* begin_ = nullptr;
+    const char* end_ = nullptr;
+};
+
 // Writes the fields of which keep(field) is true and that no Connection field names.
 template <class Keep>
 void write_fields(HeadBuffer& out, std::span<const Field> fields, Keep keep) {
+    FieldLines lines{out};
     if (!nominates_fields(fields)) [[likely]] {
         for (const Field& field : fields)
             if (keep(field))
-                out.field(field.name, field.value);
+                lines.add(field);
         return;
     }
     const Nominations nominations{fields};
     for (const Field& field : fields)
         if (keep(field) && !(field.id == FieldId::other && nominations.contains(field.name)))
-            out.field(field.name, field.value);
+            lines.add(field);
 }
 
 // The origin-form of the target. An absolute-form one without a path stands for "*" with OPTIONS

@@ -41,7 +41,7 @@ std::string to_text(const Endpoint& endpoint) {
     }
     const auto* ip = reinterpret_cast<const sockaddr_in6*>(endpoint.data());
     ::inet_ntop(AF_INET6, &ip->sin6_addr, text, sizeof text);
-    return "[" + std::string{text} + "]:" + std::to_string(ntohs(ip->sin6_port));
+    return std::string{"["} + text + "]:" + std::to_string(ntohs(ip->sin6_port));
 }
 
 bool is_unix(const Endpoint& endpoint) noexcept {

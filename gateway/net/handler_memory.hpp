@@ -29,7 +29,8 @@ class HandlerMemory {
     }
 
   private:
-    alignas(std::max_align_t) std::byte room_[144]; // Asio's read operation with a small handler: 128
+    alignas(
+        std::max_align_t) std::byte room_[144]; // Asio's read operation with a small handler: 128
     bool in_use_ = false;
 };
 
@@ -59,12 +60,10 @@ class InPlaceHandler {
   public:
     using allocator_type = InPlaceAllocator<char>;
 
-    InPlaceHandler(HandlerMemory& memory, Function function) :
-        memory_{&memory}, function_{std::move(function)} {}
+    InPlaceHandler(HandlerMemory& memory, Function function)
+        : memory_{&memory}, function_{std::move(function)} {}
 
-    [[nodiscard]] allocator_type get_allocator() const noexcept {
-        return allocator_type{*memory_};
-    }
+    [[nodiscard]] allocator_type get_allocator() const noexcept { return allocator_type{*memory_}; }
 
     template <class... Arguments>
     void operator()(Arguments&&... arguments) {

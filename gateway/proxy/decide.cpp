@@ -94,13 +94,10 @@ bool Exchange::find_route(const RequestHead& head) {
 bool Exchange::admit() {
     const auto& route_limits = route_->limits;
     std::array<limits::Charge, limits::max_charges> charges;
-    const routing::KeyFacts facts{downstream_.peer().bytes()};
+    const routing::KeyFacts facts{downstream_.peer_key()};
     for (std::size_t i = 0; i < route_limits.size(); ++i) {
         const routing::RouteLimit& each = route_limits[i];
-        charges[i] = {
-            each.limit.get(),
-            each.key.empty() ? Hash128{} : each.key.evaluate(facts, context_.shared.hasher),
-            each.quota};
+        charges[i] = {each.limit.get(), each.key.evaluate(facts), each.quota};
     }
     limits::Decision decision = limits::admit({charges.data(), route_limits.size()}, begun_);
     if (decision.allowed()) {

@@ -43,6 +43,8 @@ class Downstream : public boost::intrusive::list_base_hook<
     // --- for the exchange under way ---
     [[nodiscard]] net::Socket& socket() noexcept { return socket_; }
     [[nodiscard]] const net::PeerAddress& peer() const noexcept { return peer_; }
+    // The hash of its address, as limits are keyed by it.
+    [[nodiscard]] const Hash128& peer_key() const noexcept { return peer_key_; }
     // What was received, from the head's first byte on. Stays in place until the exchange ends.
     [[nodiscard]] std::span<char> received() const noexcept {
         return {block_.data() + begin_, end_ - begin_};
@@ -82,7 +84,8 @@ class Downstream : public boost::intrusive::list_base_hook<
 
     Context& context_;
     net::Socket socket_;
-    net::PeerAddress peer_;
+    const net::PeerAddress peer_;
+    const Hash128 peer_key_;
     net::HandlerMemory read_memory_;
     net::Event input_; // signalled when a pending operation on the client's input ends
     net::Block block_; // [begin_, end_) of it was received and not consumed

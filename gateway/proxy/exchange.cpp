@@ -51,7 +51,10 @@ net::Task<Exchange::Result> Exchange::reject(int status, std::string_view detail
 Exchange::Result Exchange::finish() {
     disarm();
     judge_break();
-    const Now now = net::read_clocks();
+    // A response that came in one piece ends when its head was read. The wall clock is not read
+    // again: what happened in between is measured, not stamped.
+    const SteadyTime ended = answered_ > SteadyTime{} ? answered_ : net::read_steady_clock();
+    const Now now{ended, begun_.wall + (ended - begun_.steady)};
     const bool clean = broken_ == Broken::no && request_body_.done() && !pumping_;
     if (clean && upstream_keeps_ && lease_)
         lease_.keep(now.steady);

@@ -86,7 +86,7 @@ class Exchange : private net::Deadline {
     net::Task<bool> send_slowly();
     net::Task<ErrorCode> connect();
     net::Gather gather_request(std::string_view head, const http::ChunkHeader& chunk) const;
-    void request_was_sent();
+    void request_was_sent(SteadyTime at);
     void begin_pump();
     static net::Task<> pump(Exchange& self);
     net::Task<bool> read_body(net::Block& block, Duration pause, std::string_view& payload);
@@ -132,7 +132,8 @@ class Exchange : private net::Deadline {
     limits::Permit permit_;
     upstream::Lease lease_;
     Now begun_;
-    SteadyTime sent_{}; // when the request, or its first part, was sent
+    SteadyTime sent_{};     // when the request, or its first part, was sent
+    SteadyTime answered_{}; // when the response's head had come
 
     // The request. Views point into the connection's buffer, which stays until the end.
     std::string_view head_;

@@ -64,7 +64,7 @@ bool Exchange::send_at_once() {
             retried_ = true;
             ++upstream_counters().retries;
         } else if (gather.empty()) {
-            request_was_sent();
+            request_was_sent(begun_.steady); // within the same turn
             return true;
         }
     }
@@ -101,7 +101,7 @@ net::Task<bool> Exchange::send_slowly() {
     if (error)
         arm(Waiting::response, route_->timeouts.response);
     else
-        request_was_sent();
+        request_was_sent(net::read_steady_clock());
     co_return broken_ == Broken::no;
 }
 
@@ -123,8 +123,8 @@ net::Task<ErrorCode> Exchange::connect() {
     }
 }
 
-void Exchange::request_was_sent() {
-    sent_ = net::read_steady_clock();
+void Exchange::request_was_sent(SteadyTime at) {
+    sent_ = at;
     if (!request_body_.done())
         return begin_pump();
     arm(Waiting::response, route_->timeouts.response);

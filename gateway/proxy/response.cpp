@@ -107,7 +107,8 @@ Exchange::Answer Exchange::on_interim(const ResponseHead& head, std::size_t head
 
 Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_t head_size) {
     disarm();
-    upstream_time_ = net::read_steady_clock() - sent_;
+    answered_ = net::read_steady_clock();
+    upstream_time_ = answered_ - sent_;
     upstream_counters().latency.observe(upstream_time_);
     const std::span<char> rest{block_.data() + head_size, filled_ - head_size};
     response_body_ = http::BodyDecoder{head.framing};
@@ -166,6 +167,7 @@ net::Task<> Exchange::stream_response() {
             co_return;
         spill_.clear();
     }
+    answered_ = {};
     while (!response_body_.done()) {
         arm(Waiting::upstream, route_->timeouts.body_idle);
         auto [error, size] = co_await net::read_some(lease_.socket(), block_.span());

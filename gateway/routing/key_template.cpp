@@ -12,12 +12,12 @@ std::string KeyTemplate::text() const {
     return "";
 }
 
-Hash128 KeyTemplate::evaluate(const KeyFacts& facts, const KeyHasher& hasher) const noexcept {
+Hash128 KeyTemplate::evaluate(const KeyFacts& facts) const noexcept {
     switch (source_) {
     case Source::none:
         return {};
     case Source::client_ip:
-        return hasher(facts.client_ip);
+        return facts.client_ip;
     }
     return {};
 }

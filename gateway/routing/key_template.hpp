@@ -9,11 +9,12 @@
 
 namespace stint::routing {
 
-// What of a request a key may be made of. Views are valid for the call.
+// What of a request a key may be made of.
 struct KeyFacts {
-    // The client's address in network order, 4 or 16 bytes; an IPv4-mapped IPv6 address has been
-    // turned into its 4 bytes. Empty where there is none (a Unix socket): all such share a counter.
-    std::string_view client_ip;
+    // Of the client's address in network order, 4 or 16 bytes (an IPv4-mapped IPv6 address is its 4
+    // bytes), or of nothing where there is none (a Unix socket): all such share a counter. Hashed
+    // once a connection, not once a request.
+    Hash128 client_ip;
 };
 
 // `client_ip` today; more sources in time.
@@ -27,7 +28,7 @@ class KeyTemplate {
     [[nodiscard]] bool empty() const noexcept { return source_ == Source::none; }
     // The canonical text, part of a limit's identity: "" or "client_ip".
     [[nodiscard]] std::string text() const;
-    [[nodiscard]] Hash128 evaluate(const KeyFacts& facts, const KeyHasher& hasher) const noexcept;
+    [[nodiscard]] Hash128 evaluate(const KeyFacts& facts) const noexcept;
 
   private:
     Source source_ = Source::none;

@@ -60,6 +60,7 @@ class Gateway {
     [[nodiscard]] const KeyHasher& hasher() const noexcept { return registry_.hasher(); }
     [[nodiscard]] const upstream::AddressBook& addresses() const noexcept { return *addresses_; }
     [[nodiscard]] std::size_t workers() const noexcept { return workers_.size(); }
+    [[nodiscard]] WallTime started_at() const noexcept { return started_at_; }
     [[nodiscard]] bool ready() const noexcept { return started_ && !stopping_; }
     [[nodiscard]] Now now() const noexcept;
     // The listeners' addresses as bound (port 0 resolved), in the configuration's order.

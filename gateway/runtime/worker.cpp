@@ -15,13 +15,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// Sockets and timers are touched by their worker's thread alone; only posting comes from others,
+// and that stays locked. (Won 1,000 instructions a W1 request over hint 1.)
+constexpr int one_thread_per_object = BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO;
+
 constexpr auto tick_length = 50ms;
 constexpr unsigned ticks_per_sweep = 20;
 
 } // namespace
 
 Worker::Worker(proxy::Shared& shared, observe::AccessLog::Channel log)
-    : loop_{std::make_unique<net::asio::io_context>(1)} {
+    : loop_{std::make_unique<net::asio::io_context>(one_thread_per_object)} {
     context_ = std::make_unique<proxy::Context>(loop_->get_executor(), shared, std::move(log));
     ticker_ = std::make_unique<Timer>(*loop_);
 }
