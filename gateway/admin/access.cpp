@@ -1,0 +1,69 @@
+#include "admin/access.hpp"
+
+#include "base/hash.hpp"
+#include "http/ascii.hpp"
+#include "http/target.hpp"
+#include "net/address.hpp"
+
+#include <algorithm>
+
+namespace stint::admin {
+namespace {
+
+bool same_folded(std::string_view a, std::string_view b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+        return http::ascii::lower(x) == http::ascii::lower(y);
+    });
+}
+
+// Whether a page that this listener did not serve may have made the request. Browsers send Origin
+// with every POST, the value "null" included.
+bool from_elsewhere(const Request& request) {
+    return std::any_of(
+        request.origins.begin(), request.origins.end(), [&](const std::string& origin) {
+            const std::size_t scheme = origin.find("://");
+            return scheme == std::string::npos ||
+                   !same_folded(std::string_view{origin}.substr(scheme + 3), request.authority);
+        });
+}
+
+bool carries_token(const Request& request, std::string_view token) {
+    if (request.authorizations.size() != 1)
+        return false;
+    const std::string_view given = request.authorizations.front();
+    constexpr std::string_view scheme = "bearer ";
+    return given.size() > scheme.size() &&
+           http::ascii::equals_folded(given.substr(0, scheme.size()), scheme) &&
+           equal_in_constant_time(http::ascii::trim(given.substr(scheme.size())), token);
+}
+
+} // namespace
+
+bool host_allowed(std::string_view authority, int minor_version, const Policy& policy) {
+    if (policy.reach == Reach::unix_socket)
+        return true;
+    if (authority.empty())
+        return minor_version == 0;
+    std::string scratch;
+    std::string_view host = http::normalise_host(authority, scratch);
+    if (host.starts_with('[') && host.ends_with(']'))
+        host = host.substr(1, host.size() - 2);
+    if (host == "localhost" || host == policy.host)
+        return true;
+    const auto literal = net::ip_endpoint(std::string{host}, 0);
+    return literal && (policy.reach == Reach::network || net::is_loopback(*literal));
+}
+
+std::optional<Response> refuse_change(const Request& request, const Policy& policy) {
+    if (policy.read_only)
+        return problem(403, "This listener is read-only.");
+    if (from_elsewhere(request))
+        return problem(403, "Changes are not accepted from pages of other sites.");
+    if (policy.token.empty() || carries_token(request, policy.token))
+        return std::nullopt;
+    Response response = problem(401, "Changes need \"Authorization: Bearer TOKEN\".");
+    response.fields.emplace_back("WWW-Authenticate", "Bearer realm=\"stint\"");
+    return response;
+}
+
+} // namespace stint::admin

@@ -1,0 +1,148 @@
+#include "admin/config_json.hpp"
+
+#include <string>
+
+namespace stint::admin {
+namespace {
+
+Json listeners_json(const config::Config& config) {
+    Json listeners = Json::array();
+    for (const config::Listener& listener : config.listeners)
+        listeners.push_back(
+            {{"address", listener.address.text},
+             {"half_close", listener.half_close_allowed ? "allow" : "gone"}});
+    return listeners;
+}
+
+Json admin_json(const config::Admin& admin) {
+    Json json{{"address", admin.address.text}};
+    if (!admin.token_file.empty())
+        json["token_file"] = admin.token_file;
+    json["read_only"] = admin.read_only;
+    return json;
+}
+
+Json default_timeouts_json(const config::Timeouts& timeouts) {
+    return {
+        {"head_ms", timeouts.head.count()},         {"body_idle_ms", timeouts.body_idle.count()},
+        {"idle_ms", timeouts.idle.count()},         {"connect_ms", timeouts.connect.count()},
+        {"response_ms", timeouts.response.count()}, {"drain_ms", timeouts.drain.count()}};
+}
+
+Json access_log_json(const config::AccessLog& log) {
+    using Target = config::AccessLog::Target;
+    Json fields = Json::array();
+    for (const std::string& field : log.fields)
+        fields.push_back("header:" + field);
+    const std::string path = log.target == Target::file              ? log.path
+                             : log.target == Target::standard_output ? "stdout"
+                                                                     : "off";
+    return {{"path", path}, {"fields", fields}};
+}
+
+Json upstreams_json(const config::Config& config) {
+    Json upstreams = Json::object();
+    for (const config::Upstream& upstream : config.upstreams) {
+        Json endpoints = Json::array();
+        for (const config::Endpoint& endpoint : upstream.endpoints)
+            endpoints.push_back(endpoint.text);
+        Json json{{"endpoints", endpoints}};
+        if (!upstream.host.empty())
+            json["host"] = upstream.host;
+        json["timeouts"] = timeouts_json(config.timeouts, upstream.timeouts);
+        upstreams[upstream.name] = std::move(json);
+    }
+    return upstreams;
+}
+
+Json limits_json(const config::Config& config) {
+    Json limits = Json::object();
+    for (const config::Limit& limit : config.limits)
+        limits[limit.name] = limit_settings_json(limit);
+    return limits;
+}
+
+Json routes_json(const config::Config& config) {
+    Json routes = Json::array();
+    for (const config::Route& route : config.routes) {
+        const config::Upstream& upstream = config.upstreams[route.upstream];
+        routes.push_back(
+            {{"name", route.name},
+             {"match", match_json(route.match)},
+             {"upstream", upstream.name},
+             {"limits", limit_names_json(config, route)},
+             {"timeouts", timeouts_json(config.timeouts, upstream.timeouts, route.timeouts)}});
+    }
+    return routes;
+}
+
+} // namespace
+
+Json ms_json(std::chrono::nanoseconds duration) {
+    constexpr auto ms = std::chrono::nanoseconds{std::chrono::milliseconds{1}};
+    if (duration % ms == std::chrono::nanoseconds{0})
+        return duration / ms;
+    return static_cast<double>(duration.count()) / static_cast<double>(ms.count());
+}
+
+Json timeouts_json(
+    const config::Timeouts& defaults,
+    const config::TimeoutOverrides& upstream,
+    const config::TimeoutOverrides& route) {
+    const auto pick = [](const auto& first, const auto& second, auto otherwise) {
+        return first.value_or(second.value_or(otherwise)).count();
+    };
+    return {
+        {"body_idle_ms", pick(route.body_idle, upstream.body_idle, defaults.body_idle)},
+        {"connect_ms", pick(route.connect, upstream.connect, defaults.connect)},
+        {"response_ms", pick(route.response, upstream.response, defaults.response)}};
+}
+
+Json match_json(const config::Match& match) {
+    Json json{{"host", match.host}, {match.path_exact ? "path_exact" : "path", match.path}};
+    if (!match.methods.empty())
+        json["methods"] = match.methods;
+    return json;
+}
+
+Json limit_names_json(const config::Config& config, const config::Route& route) {
+    Json names = Json::array();
+    for (const std::size_t index : route.limits)
+        names.push_back(config.limits[index].name);
+    return names;
+}
+
+Json limit_settings_json(const config::Limit& limit) {
+    const bool window = limit.kind == config::Limit::Kind::window;
+    Json json{{"kind", window ? "window" : "cap"}};
+    if (limit.key == config::Limit::Key::client_ip)
+        json["key"] = "client_ip";
+    if (window) {
+        const bool by_clock = limit.anchor == config::Limit::Anchor::clock;
+        json["per_ms"] = ms_json(limit.per);
+        json["anchor"] = by_clock ? "clock" : "first_request";
+    }
+    json["limit"] = limit.quota;
+    if (limit.key != config::Limit::Key::none)
+        json["max_keys"] = limit.max_keys;
+    if (!limit.route.empty())
+        json["route"] = limit.route;
+    return json;
+}
+
+Json config_json(const config::Config& config, const InForce& in_force) {
+    Json json{{"workers", in_force.workers}, {"listeners", listeners_json(config)}};
+    if (in_force.admin)
+        json["admin"] = admin_json(*in_force.admin);
+    json["timeouts"] = default_timeouts_json(config.timeouts);
+    json["max_connections"] = config.max_connections;
+    json["max_head_bytes"] = config.max_head;
+    json["access_log"] = access_log_json(config.access_log);
+    json["log_level"] = config.log_level;
+    json["upstreams"] = upstreams_json(config);
+    json["limits"] = limits_json(config);
+    json["routes"] = routes_json(config);
+    return json;
+}
+
+} // namespace stint::admin

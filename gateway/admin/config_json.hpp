@@ -1,0 +1,43 @@
+// The configuration as JSON: the YAML's shape and names, with units in them.
+#pragma once
+
+#include "admin/message.hpp"
+#include "config/schema.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+
+namespace stint::admin {
+
+// What needs a restart to change, as it was at the start.
+struct InForce {
+    std::optional<config::Admin> admin;
+    std::size_t workers = 0;
+};
+
+// GET /config: every default filled in, a route's time-outs as they apply to it. Holds the path of
+// the token's file, never the token.
+[[nodiscard]] Json config_json(const config::Config& config, const InForce& in_force);
+
+// In milliseconds: a whole number where it is one.
+[[nodiscard]] Json ms_json(std::chrono::nanoseconds duration);
+
+// What of a route's or an upstream's time-outs differs by route, in force: the first of those that
+// set one wins, else the default.
+[[nodiscard]] Json timeouts_json(
+    const config::Timeouts& defaults,
+    const config::TimeoutOverrides& upstream,
+    const config::TimeoutOverrides& route = {});
+
+// As in the YAML: host, path or path_exact, methods (left out where any will do).
+[[nodiscard]] Json match_json(const config::Match& match);
+
+// The names of the limits of a route, inline ones included.
+[[nodiscard]] Json limit_names_json(const config::Config& config, const config::Route& route);
+
+// A limit's settings, without its name: limit, per_ms, anchor, key, max_keys, route; only what
+// applies to its kind.
+[[nodiscard]] Json limit_settings_json(const config::Limit& limit);
+
+} // namespace stint::admin

@@ -1,0 +1,171 @@
+#include "admin/connection.hpp"
+
+#include "http/body_decoder.hpp"
+#include "net/clock.hpp"
+#include "net/io.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <exception>
+#include <utility>
+
+namespace stint::admin {
+namespace {
+
+// How much a client that was refused may go on sending before it is cut off. Closing at once would
+// reset the connection and could destroy the answer on its way.
+constexpr std::size_t linger_bytes = 256 * 1024;
+
+constexpr std::string_view too_large = "The request's body is larger than 64 KiB.";
+constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+
+Response refusal(int status, std::string_view detail) {
+    Response response = problem(status, detail);
+    if (status == 405)
+        response.fields.emplace_back("Allow", "GET, HEAD, POST");
+    return response;
+}
+
+} // namespace
+
+Connection::Connection(std::shared_ptr<Shared> shared, net::Socket socket)
+    : shared_{std::move(shared)}, socket_{std::move(socket)} {}
+
+net::Task<> Connection::serve(std::unique_ptr<Connection> self) {
+    try {
+        bool goes_on = true;
+        while (goes_on)
+            goes_on = co_await self->serve_one();
+    } catch (const std::exception& failure) {
+        spdlog::error("a request to the admin listener failed: {}", failure.what());
+    }
+    self->close();
+}
+
+void Connection::close() noexcept {
+    net::close(socket_);
+}
+
+void Connection::begin() {
+    shared_->connections.begin(*this, net::read_steady_clock());
+}
+
+// Whether the connection goes on.
+net::Task<bool> Connection::serve_one() {
+    begin();
+    const std::size_t size = co_await read_head();
+    if (size == 0 && input_.size() < max_head)
+        co_return false;
+    if (size == 0 || size > max_head)
+        co_return co_await refuse(431, "The request's head is larger than 16 KiB.");
+    const auto head = shared_->parser.parse_request({input_.data(), size});
+    if (!head)
+        co_return co_await refuse(head.error().status, head.error().detail);
+    Request request = request_of(*head);
+    const BodyFraming framing = head->framing;
+    const bool waits = head->expects_continue && framing.has_body() && input_.size() == size;
+    input_.erase(0, size);
+    if (framing.length > max_body)
+        co_return co_await refuse(413, too_large);
+    if (waits)
+        co_await write(go_on, {});
+    const Result<void, http::HeadError> body = co_await skip_body(framing);
+    if (!body)
+        co_return co_await refuse(body.error().status, body.error().detail);
+    const bool head_only = request.method == "HEAD";
+    const bool keep_alive = request.keep_alive;
+    begin();
+    Response response = co_await answer(shared_->service, std::move(request));
+    co_return co_await send(std::move(response), head_only, keep_alive);
+}
+
+// The length of the head that the input begins with, or 0 if none came.
+net::Task<std::size_t> Connection::read_head() {
+    bool may_skip_line = true; // one before a request line (RFC 9112 section 2.2)
+    std::size_t scanned = 0;
+    for (;;) {
+        if (may_skip_line && input_.starts_with("\r\n")) {
+            input_.erase(0, 2);
+            may_skip_line = false;
+            scanned = 0;
+        }
+        const std::size_t size = http::find_head_end(input_, scanned);
+        if (size > 0 || input_.size() >= max_head)
+            co_return size;
+        const bool more = co_await read_more();
+        if (!more)
+            co_return 0;
+    }
+}
+
+// No request means anything by its body: it is read so that the next one can be found.
+net::Task<Result<void, http::HeadError>> Connection::skip_body(BodyFraming framing) {
+    http::BodyDecoder decoder{framing};
+    std::size_t total = 0;
+    for (;;) {
+        const auto step = decoder.decode({input_.data(), input_.size()});
+        if (!step)
+            co_return step.error();
+        input_.erase(0, step->consumed);
+        total += step->payload;
+        if (total > max_body)
+            co_return http::HeadError{413, too_large};
+        if (decoder.done())
+            co_return Result<void, http::HeadError>{};
+        const bool more = co_await read_more();
+        if (!more)
+            co_return http::HeadError{400, "The request's body broke off."};
+    }
+}
+
+net::Task<bool> Connection::read_more() {
+    auto [error, size] = co_await net::read_some(socket_, chunk_);
+    if (error)
+        co_return false;
+    input_.append(chunk_.data(), size);
+    co_return true;
+}
+
+// Whether the connection goes on.
+net::Task<bool> Connection::send(Response response, bool head_only, bool keep_alive) {
+    std::string head =
+        head_of(response, shared_->dates.format(net::read_clocks().wall), keep_alive);
+    if (head_only)
+        response.body.clear();
+    const bool sent = co_await write(head, response.body);
+    co_return sent&& keep_alive;
+}
+
+net::Task<bool> Connection::write(std::string_view head, std::string_view body) {
+    net::Gather gather;
+    gather.add(head);
+    gather.add(body);
+    for (;;) {
+        if (net::write_now(socket_, gather))
+            co_return false;
+        if (gather.empty())
+            co_return true;
+        auto [error] = co_await net::wait_writable(socket_);
+        if (error)
+            co_return false;
+    }
+}
+
+// Answers what cannot be understood to its end, so nothing after it either. Always false.
+net::Task<bool> Connection::refuse(int status, std::string_view detail) {
+    begin();
+    Response response = refusal(status, detail);
+    co_await send(std::move(response), false, false);
+    ErrorCode ignored;
+    socket_.shutdown(net::Socket::shutdown_send, ignored);
+    std::size_t discarded = 0;
+    bool more = true;
+    while (more && discarded < linger_bytes) {
+        input_.clear();
+        more = co_await read_more();
+        discarded += input_.size();
+    }
+    co_return false;
+}
+
+} // namespace stint::admin

@@ -1,0 +1,62 @@
+// One client of the admin listener: reads its requests one after the other and answers them.
+#pragma once
+
+#include "admin/connections.hpp"
+#include "admin/message.hpp"
+#include "admin/service.hpp"
+#include "base/error.hpp"
+#include "http/head_parser.hpp"
+#include "http/local_reply.hpp"
+#include "net/types.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace stint::admin {
+
+inline constexpr std::size_t max_head = 16 * 1024;
+inline constexpr std::size_t max_body = 64 * 1024;
+inline constexpr std::size_t max_connections = 64;
+// To wait for a whole request, and again to answer it.
+inline constexpr std::chrono::seconds longest_wait{30};
+
+// What all connections share; lives as long as any of them.
+struct Shared {
+    explicit Shared(Service for_all) : service{std::move(for_all)} {}
+
+    Service service;
+    Connections connections{max_connections, longest_wait};
+    http::HeadParser parser{max_head}; // scratch, valid until the next suspension
+    http::DateClock dates;
+};
+
+// Lives on the control thread. Closing the socket, from wherever, ends it.
+class Connection final : public Bounded {
+  public:
+    Connection(std::shared_ptr<Shared> shared, net::Socket socket);
+
+    static net::Task<> serve(std::unique_ptr<Connection> self);
+
+  private:
+    void close() noexcept override;
+    void begin();
+    net::Task<bool> serve_one();
+    net::Task<std::size_t> read_head();
+    net::Task<Result<void, http::HeadError>> skip_body(BodyFraming framing);
+    net::Task<bool> read_more();
+    net::Task<bool> send(Response response, bool head_only, bool keep_alive);
+    net::Task<bool> write(std::string_view head, std::string_view body);
+    net::Task<bool> refuse(int status, std::string_view detail);
+
+    std::shared_ptr<Shared> shared_;
+    net::Socket socket_;
+    std::string input_; // received and not yet used
+    std::array<char, 4096> chunk_{};
+};
+
+} // namespace stint::admin

@@ -1,0 +1,64 @@
+#include "admin/message.hpp"
+
+#include "http/ascii.hpp"
+#include "http/local_reply.hpp"
+
+namespace stint::admin {
+namespace {
+
+std::string text_of(const Json& value) {
+    return value.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+} // namespace
+
+Request request_of(const RequestHead& head) {
+    Request request;
+    request.method = head.method;
+    request.path = head.path;
+    request.query = head.query;
+    request.authority = head.authority;
+    request.minor_version = head.minor_version;
+    request.keep_alive = head.keep_alive;
+    for (const Field& field : head.fields) {
+        if (http::ascii::equals_folded(field.name, "authorization"))
+            request.authorizations.emplace_back(field.value);
+        else if (http::ascii::equals_folded(field.name, "origin"))
+            request.origins.emplace_back(field.value);
+    }
+    return request;
+}
+
+Response json_response(const Json& value) {
+    return {.content_type = "application/json", .body = text_of(value)};
+}
+
+Response problem(int status, std::string_view detail, const Json& more) {
+    Json document{
+        {"type", "about:blank"},
+        {"title", http::reason_phrase(status)},
+        {"status", status},
+        {"detail", detail}};
+    document.update(more);
+    return {
+        .status = status, .content_type = "application/problem+json", .body = text_of(document)};
+}
+
+std::string head_of(const Response& response, std::string_view date, bool keep_alive) {
+    std::string head = "HTTP/1.1 ";
+    head += std::to_string(response.status);
+    head += ' ';
+    head += http::reason_phrase(response.status);
+    head += "\r\nDate: ";
+    head += date;
+    head += "\r\nServer: stint\r\nContent-Type: " + response.content_type;
+    head += "\r\nContent-Length: " + std::to_string(response.body.size());
+    head += "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
+    for (const auto& [name, value] : response.fields)
+        head += name + ": " + value + "\r\n";
+    // Said either way: a client of HTTP/1.0 would not take it for granted.
+    head += keep_alive ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n";
+    return head;
+}
+
+} // namespace stint::admin

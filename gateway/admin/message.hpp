@@ -1,0 +1,49 @@
+// A request to the admin listener and its answer, as values: no socket, no view into a buffer.
+#pragma once
+
+#include "base/message.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace stint::admin {
+
+using Json = nlohmann::ordered_json; // members in the order in which a person wants to read them
+
+struct Request {
+    std::string method;
+    std::string path;  // as sent: not decoded
+    std::string query; // as sent, without the "?"
+    std::string authority;
+    int minor_version = 1;
+    bool keep_alive = true;
+    std::vector<std::string> authorizations; // the values of every Authorization field
+    std::vector<std::string> origins;        // of every Origin field
+};
+
+// Copies what the handlers look at.
+[[nodiscard]] Request request_of(const RequestHead& head);
+
+struct Response {
+    int status = 200;
+    std::string content_type;
+    std::string body;
+    // Beside those that every answer has.
+    std::vector<std::pair<std::string, std::string>> fields{};
+};
+
+// 200 with `value`, indented for people. Text that is not UTF-8 comes out with U+FFFD in it.
+[[nodiscard]] Response json_response(const Json& value);
+
+// A problem document (RFC 9457); `more` is an object whose members are added to it.
+[[nodiscard]] Response
+problem(int status, std::string_view detail, const Json& more = Json::object());
+
+// The head that `response` is sent with; its body follows unless a HEAD request asked.
+[[nodiscard]] std::string head_of(const Response& response, std::string_view date, bool keep_alive);
+
+} // namespace stint::admin

@@ -1,0 +1,35 @@
+// From method and path to what is asked for.
+#pragma once
+
+#include "admin/message.hpp"
+#include "base/error.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace stint::admin {
+
+enum class Endpoint : std::uint8_t {
+    metrics,
+    healthz,
+    readyz,
+    config,
+    limits,
+    limit, // one, by name
+    routes,
+    upstreams,
+    version,
+    reload, // the only one that changes anything
+};
+
+struct Target {
+    Endpoint endpoint{};
+    std::string name; // of Endpoint::limit, decoded
+};
+
+// The target, or the answer to a request that has none: 404, 405, or 400 for a malformed escape.
+// What can be read answers to GET and HEAD, what changes something to POST alone.
+[[nodiscard]] Result<Target, Response> find_target(std::string_view method, std::string_view path);
+
+} // namespace stint::admin

@@ -1,0 +1,140 @@
+#include "admin/service.hpp"
+
+#include "admin/query.hpp"
+#include "admin/reload.hpp"
+#include "admin/router.hpp"
+#include "admin/status.hpp"
+#include "admin/version.hpp"
+#include "net/address.hpp"
+#include "net/event.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+namespace stint::admin {
+namespace {
+
+net::Task<observe::WorkerCounters> collected(runtime::Gateway& gateway) {
+    net::Event arrived;
+    observe::WorkerCounters sum;
+    gateway.collect([&](const observe::WorkerCounters& counters) { // posted: never before wait()
+        sum = counters;
+        arrived.signal();
+    });
+    co_await arrived.wait();
+    co_return sum;
+}
+
+Response readiness(const runtime::Gateway& gateway) {
+    if (gateway.ready())
+        return json_response({{"status", "ready"}});
+    return problem(503, "The gateway is stopping: it finishes the requests in flight.");
+}
+
+Response all_limits(const runtime::Gateway& gateway) {
+    const Now now = gateway.now();
+    const auto& settings = gateway.config().limits;
+    Json limits = Json::array();
+    for (std::size_t i = 0; i < settings.size(); ++i)
+        limits.push_back(limit_json(settings[i], *gateway.compiled().limits[i].limit, {}, now));
+    return json_response({{"limits", limits}});
+}
+
+// A client's address as a key; nothing if it is not one.
+std::optional<ChosenKey> client_key(std::string_view parameter, const KeyHasher& hasher) {
+    const auto text = percent_decoded(parameter);
+    const auto address = net::ip_endpoint(text.value_or(""), 0);
+    if (!address)
+        return std::nullopt;
+    const net::PeerAddress peer{*address};
+    return ChosenKey{std::string{peer.text()}, hasher(peer.bytes())};
+}
+
+Response
+one_limit(const runtime::Gateway& gateway, const std::string& name, const std::string& query) {
+    const auto& settings = gateway.config().limits;
+    const auto found = std::find_if(
+        settings.begin(), settings.end(), [&](const auto& each) { return each.name == name; });
+    if (found == settings.end())
+        return problem(404, "There is no limit named \"" + name + "\".");
+    const auto index = static_cast<std::size_t>(found - settings.begin());
+    const limits::Limit& limit = *gateway.compiled().limits[index].limit;
+    std::optional<ChosenKey> key;
+    if (const auto asked = parameter(query, "key")) {
+        if (!limit.keyed())
+            return problem(400, "The limit " + name + " has no key: it has one counter for all.");
+        key = client_key(*asked, gateway.hasher());
+        if (!key)
+            return problem(400, "The key of this limit is client_ip: give ?key= an IP address.");
+    }
+    return json_response(limit_json(*found, limit, key, gateway.now()));
+}
+
+Response metrics(const runtime::Gateway& gateway, const observe::WorkerCounters& sum) {
+    return {
+        .content_type = "text/plain; version=0.0.4; charset=utf-8",
+        .body = observe::exposition(sum, gateway.slots(), gateway.figures())};
+}
+
+Response
+with_counters(const Service& service, Endpoint endpoint, const observe::WorkerCounters& sum) {
+    const runtime::Gateway& gateway = service.gateway;
+    if (endpoint == Endpoint::metrics)
+        return metrics(gateway, sum);
+    if (endpoint == Endpoint::routes)
+        return json_response(
+            {{"routes", routes_status_json(gateway.config(), sum, gateway.slots())}});
+    return json_response(
+        {{"upstreams",
+          upstreams_status_json(gateway.config(), gateway.addresses(), sum, gateway.slots())}});
+}
+
+bool needs_counters(Endpoint endpoint) {
+    return endpoint == Endpoint::metrics || endpoint == Endpoint::routes ||
+           endpoint == Endpoint::upstreams;
+}
+
+Response at_once(Service& service, const Target& target, const Request& request) {
+    runtime::Gateway& gateway = service.gateway;
+    switch (target.endpoint) {
+    case Endpoint::healthz:
+        return json_response({{"status", "ok"}});
+    case Endpoint::readyz:
+        return readiness(gateway);
+    case Endpoint::config:
+        return json_response(config_json(gateway.config(), service.in_force));
+    case Endpoint::limits:
+        return all_limits(gateway);
+    case Endpoint::limit:
+        return one_limit(gateway, target.name, request.query);
+    case Endpoint::version:
+        return json_response(version_json(gateway));
+    case Endpoint::reload: {
+        auto refusal = refuse_change(request, service.policy);
+        return refusal ? std::move(*refusal) : reload(gateway);
+    }
+    case Endpoint::metrics:
+    case Endpoint::routes:
+    case Endpoint::upstreams:
+        break; // these need counters
+    }
+    return problem(500, "This endpoint has no handler.");
+}
+
+} // namespace
+
+net::Task<Response> answer(Service& service, Request request) {
+    if (!host_allowed(request.authority, request.minor_version, service.policy))
+        co_return problem(
+            421, "This listener does not answer to that host; use its address or localhost.");
+    auto target = find_target(request.method, request.path);
+    if (!target)
+        co_return std::move(target).error();
+    if (!needs_counters(target->endpoint))
+        co_return at_once(service, *target, request);
+    const observe::WorkerCounters sum = co_await collected(service.gateway);
+    co_return with_counters(service, target->endpoint, sum);
+}
+
+} // namespace stint::admin

@@ -1,0 +1,23 @@
+// From a request to its answer.
+#pragma once
+
+#include "admin/access.hpp"
+#include "admin/config_json.hpp"
+#include "admin/message.hpp"
+#include "net/types.hpp"
+#include "runtime/gateway.hpp"
+
+namespace stint::admin {
+
+// What every handler needs. Outlives the requests; the gateway outlives it.
+struct Service {
+    runtime::Gateway& gateway;
+    Policy policy;
+    InForce in_force;
+};
+
+// On the control thread. May wait for the workers' counters; what it shows is read after that, so a
+// reload in between does no harm.
+[[nodiscard]] net::Task<Response> answer(Service& service, Request request);
+
+} // namespace stint::admin

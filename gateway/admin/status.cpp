@@ -1,0 +1,122 @@
+#include "admin/status.hpp"
+
+#include "admin/config_json.hpp"
+#include "observe/access_log.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+namespace stint::admin {
+namespace {
+
+// The counters of the slot that has this name; zeros when it has none yet.
+template <class Counters>
+Counters counters_of(
+    const std::string& name,
+    const std::vector<std::string>& names,
+    const std::vector<Counters>& counters) {
+    const auto slot =
+        static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+    return slot < counters.size() ? counters[slot] : Counters{};
+}
+
+Json requests_json(const observe::RouteCounters& counters) {
+    Json requests = Json::object();
+    for (std::size_t i = 0; i < observe::outcome_count; ++i) {
+        const auto& by_class = counters.requests[i];
+        requests[std::string{observe::to_text(static_cast<observe::Outcome>(i))}] =
+            std::accumulate(by_class.begin(), by_class.end(), std::uint64_t{0});
+    }
+    return requests;
+}
+
+Json endpoint_json(const config::Endpoint& endpoint, const upstream::AddressBook& addresses) {
+    Json json{{"endpoint", endpoint.text}};
+    if (!endpoint.is_unix && upstream::Resolver::is_name(endpoint.host)) {
+        const auto known = addresses.find(endpoint.host);
+        json["addresses"] = known == addresses.end() ? Json::array() : Json(known->second);
+    }
+    return json;
+}
+
+} // namespace
+
+Json limit_json(
+    const config::Limit& settings,
+    const limits::Limit& limit,
+    const std::optional<ChosenKey>& key,
+    const Now& now) {
+    Json json{{"name", settings.name}};
+    json.update(limit_settings_json(settings));
+    if (key)
+        json["key_value"] = key->text;
+    const bool cap = settings.kind == config::Limit::Kind::cap;
+    const bool one_counter = !limit.keyed() || key;
+    if (one_counter) {
+        const limits::CounterState state = limit.state_of(key ? key->hash : Hash128{}, now);
+        json[cap ? "in_flight" : "used"] = state.used;
+        json["remaining"] = settings.quota - std::min(state.used, settings.quota);
+        if (!cap)
+            json["resets_in_ms"] = ceil_ms(state.resets_in);
+    } else if (cap) {
+        json["in_flight"] = limit.in_flight();
+    }
+    json["refused"] = limit.refused();
+    if (limit.keyed()) {
+        json["live_keys"] = limit.live_keys(now);
+        json["table_full"] = limit.table_full();
+    }
+    return json;
+}
+
+Json routes_status_json(
+    const config::Config& config,
+    const observe::WorkerCounters& counters,
+    const observe::MetricSlots& slots) {
+    Json routes = Json::array();
+    for (const config::Route& route : config.routes) {
+        const config::Upstream& upstream = config.upstreams[route.upstream];
+        const auto counted = counters_of(route.name, slots.routes(), counters.routes);
+        Json json{{"name", route.name}};
+        json.update(match_json(route.match));
+        json["upstream"] = upstream.name;
+        json["limits"] = limit_names_json(config, route);
+        json["timeouts"] = timeouts_json(config.timeouts, upstream.timeouts, route.timeouts);
+        json["requests_in_flight"] = counted.in_flight;
+        json["requests"] = requests_json(counted);
+        json["bytes_in"] = counted.bytes_in;
+        json["bytes_out"] = counted.bytes_out;
+        routes.push_back(std::move(json));
+    }
+    return routes;
+}
+
+Json upstreams_status_json(
+    const config::Config& config,
+    const upstream::AddressBook& addresses,
+    const observe::WorkerCounters& counters,
+    const observe::MetricSlots& slots) {
+    Json upstreams = Json::array();
+    for (const config::Upstream& upstream : config.upstreams) {
+        const auto counted = counters_of(upstream.name, slots.upstreams(), counters.upstreams);
+        Json endpoints = Json::array();
+        for (const config::Endpoint& endpoint : upstream.endpoints)
+            endpoints.push_back(endpoint_json(endpoint, addresses));
+        Json json{{"name", upstream.name}, {"endpoints", endpoints}};
+        if (!upstream.host.empty())
+            json["host"] = upstream.host;
+        json["timeouts"] = timeouts_json(config.timeouts, upstream.timeouts);
+        json["connections_idle"] = counted.idle;
+        json["connects"] = counted.connects;
+        json["connect_failures"] = counted.connect_failures;
+        json["reused"] = counted.reused;
+        json["retries"] = counted.retries;
+        upstreams.push_back(std::move(json));
+    }
+    return upstreams;
+}
+
+} // namespace stint::admin

@@ -1,0 +1,43 @@
+// The live state of limits, routes and upstreams as JSON, from plain values.
+#pragma once
+
+#include "admin/message.hpp"
+#include "base/time.hpp"
+#include "config/schema.hpp"
+#include "limits/limit.hpp"
+#include "observe/metrics.hpp"
+#include "upstream/resolver.hpp"
+
+#include <optional>
+#include <string>
+
+namespace stint::admin {
+
+// Of a limit with a key: one key of it.
+struct ChosenKey {
+    std::string text;
+    Hash128 hash;
+};
+
+// Settings and live state: used, remaining and resets_in_ms of a window, in_flight and remaining of
+// a cap; for a limit with a key those only of the chosen one, and live_keys and table_full;
+// refused.
+[[nodiscard]] Json limit_json(
+    const config::Limit& settings,
+    const limits::Limit& limit,
+    const std::optional<ChosenKey>& key,
+    const Now& now);
+
+// One entry a route, in the configuration's order. `counters` and `slots` belong together.
+[[nodiscard]] Json routes_status_json(
+    const config::Config& config,
+    const observe::WorkerCounters& counters,
+    const observe::MetricSlots& slots);
+
+[[nodiscard]] Json upstreams_status_json(
+    const config::Config& config,
+    const upstream::AddressBook& addresses,
+    const observe::WorkerCounters& counters,
+    const observe::MetricSlots& slots);
+
+} // namespace stint::admin

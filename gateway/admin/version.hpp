@@ -1,0 +1,11 @@
+// GET /version.
+#pragma once
+
+#include "admin/message.hpp"
+#include "runtime/gateway.hpp"
+
+namespace stint::admin {
+
+[[nodiscard]] Json version_json(const runtime::Gateway& gateway);
+
+} // namespace stint::admin
