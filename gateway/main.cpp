@@ -3,6 +3,7 @@
 #include "base/version.hpp"
 #include "config/load.hpp"
 #include "runtime/gateway.hpp"
+#include "runtime/process.hpp"
 
 #include <CLI/CLI.hpp>
 #include <spdlog/sinks/stdout_color_sinks.h>
@@ -67,6 +68,7 @@ int run(const std::string& file) {
 } // namespace
 
 int main(int argc, char** argv) {
+    runtime::open_standard_streams();
     CLI::App app{"Stint, a rate-limiting HTTP gateway", "stint"};
     app.set_version_flag("--version", "stint " + std::string{version});
     app.require_subcommand(1);

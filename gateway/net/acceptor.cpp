@@ -132,4 +132,9 @@ Result<ListeningSockets> open_listeners(const Endpoint& address, std::size_t cou
     return is_unix(address) ? open_unix(address, count) : open_tcp(address, count);
 }
 
+void remove_socket_file(const Endpoint& address) noexcept {
+    if (is_unix(address))
+        ::unlink(reinterpret_cast<const sockaddr_un*>(address.data())->sun_path);
+}
+
 } // namespace stint::net

@@ -38,4 +38,7 @@ struct ListeningSockets {
 // use". TCP_NODELAY is set here and inherited by what is accepted.
 [[nodiscard]] Result<ListeningSockets> open_listeners(const Endpoint& address, std::size_t count);
 
+// Removes a Unix socket's file when its listener ends; does nothing for other addresses.
+void remove_socket_file(const Endpoint& address) noexcept;
+
 } // namespace stint::net

@@ -91,8 +91,7 @@ Compiled compile(
     std::uint64_t generation) {
     Compiled compiled;
     for (const config::Limit& limit : config.limits)
-        compiled.limits.push_back(
-            {registry.obtain(spec_of(limit)), limit.quota, limit.max_keys, limit.route});
+        compiled.limits.push_back({registry.obtain(spec_of(limit)), limit.quota, limit.route});
 
     auto snapshot = std::make_shared<routing::Snapshot>();
     for (const config::Upstream& upstream : config.upstreams) {

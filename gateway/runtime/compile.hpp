@@ -18,7 +18,6 @@ namespace stint::runtime {
 struct ConfiguredLimit {
     limits::LimitPtr limit;
     std::uint64_t quota = 0;
-    std::uint64_t max_keys = 0;
     std::string route; // of an inline limit, else empty
 };
 

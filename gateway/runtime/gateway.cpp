@@ -56,7 +56,11 @@ Gateway::Gateway(config::Config config, std::filesystem::path file)
           }},
       addresses_{std::make_shared<const upstream::AddressBook>()} {}
 
-Gateway::~Gateway() = default;
+Gateway::~Gateway() {
+    workers_.clear();
+    for (const auto& [name, address] : bound_)
+        net::remove_socket_file(address);
+}
 
 Result<void, std::string> Gateway::start() {
     ignore_broken_pipes();
@@ -111,14 +115,17 @@ Gateway::open_new_listeners(const config::Config& config) const {
 }
 
 void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
-    for (std::size_t i = 0; i < compiled.limits.size(); ++i)
-        compiled.limits[i].limit->set_max_keys(compiled.limits[i].max_keys);
     std::map<std::string, bool> wanted;
     for (const config::Listener& listener : config.listeners)
         wanted[listener.address.text] = listener.half_close_allowed;
     for (auto& [name, sockets] : opened)
         bound_[name] = sockets.address;
-    std::erase_if(bound_, [&](const auto& listener) { return !wanted.contains(listener.first); });
+    std::erase_if(bound_, [&](const auto& listener) {
+        const bool gone = !wanted.contains(listener.first);
+        if (gone)
+            net::remove_socket_file(listener.second);
+        return gone;
+    });
 
     for (std::size_t i = 0; i < workers_.size(); ++i) {
         Adoption adoption{

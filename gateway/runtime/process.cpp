@@ -4,9 +4,19 @@
 
 #include <algorithm>
 #include <csignal>
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 namespace stint::runtime {
+
+void open_standard_streams() noexcept {
+    int opened = 0;
+    while (opened >= 0 && opened <= STDERR_FILENO)
+        opened = ::open("/dev/null", O_RDWR); // the lowest free number each time
+    if (opened > STDERR_FILENO)
+        ::close(opened);
+}
 
 void ignore_broken_pipes() noexcept {
     std::signal(SIGPIPE, SIG_IGN);

@@ -5,6 +5,10 @@
 
 namespace stint::runtime {
 
+// Descriptors 0 to 2 that the parent left closed are opened on /dev/null: otherwise the first
+// socket would become the standard output, and the access log would write into it.
+void open_standard_streams() noexcept;
+
 // Writing to a closed pipe or socket is an error code, not the end.
 void ignore_broken_pipes() noexcept;
 
