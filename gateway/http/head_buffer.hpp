@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -40,7 +41,9 @@ class HeadBuffer {
 
   private:
     [[gnu::always_inline]] void append(std::string_view text) noexcept {
-        size_ += text.copy(bytes_.data() + size_, text.size());
+        if (!text.empty()) // an empty view may point nowhere
+            std::memcpy(bytes_.data() + size_, text.data(), text.size());
+        size_ += text.size();
     }
 
     void reserve(std::size_t more) {
