@@ -114,17 +114,16 @@ Json limit_names_json(const config::Config& config, const config::Route& route) 
 
 Json limit_settings_json(const config::Limit& limit) {
     const bool window = limit.kind == config::Limit::Kind::window;
-    Json json{{"kind", window ? "window" : "cap"}};
-    if (limit.key == config::Limit::Key::client_ip)
-        json["key"] = "client_ip";
+    Json json{{"kind", window ? "window" : "cap"}, {"limit", limit.quota}};
     if (window) {
         const bool by_clock = limit.anchor == config::Limit::Anchor::clock;
         json["per_ms"] = ms_json(limit.per);
         json["anchor"] = by_clock ? "clock" : "first_request";
     }
-    json["limit"] = limit.quota;
-    if (limit.key != config::Limit::Key::none)
+    if (limit.key == config::Limit::Key::client_ip) {
+        json["key"] = "client_ip";
         json["max_keys"] = limit.max_keys;
+    }
     if (!limit.route.empty())
         json["route"] = limit.route;
     return json;

@@ -1,0 +1,117 @@
+#include "admin/config_json.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <ostream>
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace stint;
+using namespace stint::admin;
+
+config::Address address(const char* text) {
+    return {config::Address::Kind::ip, "127.0.0.1", 1, text};
+}
+
+config::Config example() {
+    config::Config config;
+    config.listeners.push_back({address("127.0.0.1:8080"), true});
+    config::Upstream upstream;
+    upstream.name = "shop";
+    upstream.endpoints.push_back({"127.0.0.1", 9000, false, "127.0.0.1:9000"});
+    upstream.timeouts.response = 5s;
+    config.upstreams.push_back(upstream);
+    config::Limit window;
+    window.name = "per_client";
+    window.quota = 100;
+    window.per = 1min;
+    window.key = config::Limit::Key::client_ip;
+    config.limits.push_back(window);
+    config::Limit cap;
+    cap.name = "all.2";
+    cap.route = "all";
+    cap.kind = config::Limit::Kind::cap;
+    cap.quota = 3;
+    config.limits.push_back(cap);
+    config::Route route;
+    route.name = "all";
+    route.match.methods = {"GET"};
+    route.limits = {0, 1};
+    route.timeouts.connect = 1s;
+    config.routes.push_back(route);
+    return config;
+}
+
+} // namespace
+
+TEST_CASE("defaults are filled in and lengths are in milliseconds") {
+    const Json shown = config_json(example(), {std::nullopt, 4});
+
+    CHECK(shown["workers"] == 4);
+    CHECK(shown["timeouts"]["connect_ms"] == 2000);
+    CHECK(shown["timeouts"]["drain_ms"] == 10'000);
+    CHECK(shown["max_connections"] == 10'000);
+    CHECK(shown["max_head_bytes"] == 16'384);
+    CHECK(shown["access_log"]["path"] == "stdout");
+    CHECK(shown["listeners"][0] == Json{{"address", "127.0.0.1:8080"}, {"half_close", "allow"}});
+}
+
+TEST_CASE("the admin listener is shown as it was opened, not as a reload would have it") {
+    config::Config config = example();
+    config.admin = config::Admin{address("127.0.0.1:1"), "", true};
+
+    CHECK_FALSE(config_json(config, {std::nullopt, 1}).contains("admin"));
+    const Json shown =
+        config_json(config, {config::Admin{address("127.0.0.1:2"), "/etc/token", false}, 1});
+    CHECK(
+        shown["admin"] ==
+        Json{{"address", "127.0.0.1:2"}, {"token_file", "/etc/token"}, {"read_only", false}});
+}
+
+TEST_CASE("a route's time-outs are its own, else its upstream's, else the default") {
+    const Json shown = config_json(example(), {});
+
+    CHECK(
+        shown["routes"][0]["timeouts"] ==
+        Json{{"body_idle_ms", 30'000}, {"connect_ms", 1000}, {"response_ms", 5000}});
+    CHECK(
+        shown["upstreams"]["shop"]["timeouts"] ==
+        Json{{"body_idle_ms", 30'000}, {"connect_ms", 2000}, {"response_ms", 5000}});
+}
+
+TEST_CASE("a limit shows what applies to its kind") {
+    const Json limits = config_json(example(), {})["limits"];
+
+    CHECK(
+        limits["per_client"] == Json{
+                                    {"kind", "window"},
+                                    {"limit", 100},
+                                    {"per_ms", 60'000},
+                                    {"anchor", "first_request"},
+                                    {"key", "client_ip"},
+                                    {"max_keys", 1'000'000}});
+    CHECK(limits["all.2"] == Json{{"kind", "cap"}, {"limit", 3}, {"route", "all"}});
+}
+
+TEST_CASE("a route names its upstream and its limits") {
+    const Json route = config_json(example(), {})["routes"][0];
+
+    CHECK(route["upstream"] == "shop");
+    CHECK(route["limits"] == Json::array({"per_client", "all.2"}));
+    CHECK(route["match"] == Json{{"host", "*"}, {"path", "/"}, {"methods", Json::array({"GET"})}});
+}
+
+TEST_CASE("an exact path is shown as such") {
+    config::Match match;
+    match.path = "/a";
+    match.path_exact = true;
+
+    CHECK(match_json(match) == Json{{"host", "*"}, {"path_exact", "/a"}});
+}
+
+TEST_CASE("milliseconds are whole where they can be") {
+    CHECK(ms_json(1s).dump() == "1000");
+    CHECK(ms_json(1500us).dump() == "1.5");
+}

@@ -1,0 +1,74 @@
+#include "admin/router.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <string_view>
+
+namespace {
+
+using namespace stint::admin;
+
+// The status of the answer to a request that has no target, 0 if it has one.
+int refused(std::string_view method, std::string_view path) {
+    const auto target = find_target(method, path);
+    return target ? 0 : target.error().status;
+}
+
+std::string allow(std::string_view method, std::string_view path) {
+    const auto target = find_target(method, path);
+    for (const auto& [name, value] : target ? Response{}.fields : target.error().fields)
+        if (name == "Allow")
+            return value;
+    return "(none)";
+}
+
+} // namespace
+
+TEST_CASE("every endpoint can be read by GET and HEAD") {
+    const std::pair<std::string_view, Endpoint> all[]{
+        {"/metrics", Endpoint::metrics}, {"/healthz", Endpoint::healthz},
+        {"/readyz", Endpoint::readyz},   {"/config", Endpoint::config},
+        {"/limits", Endpoint::limits},   {"/limits/a", Endpoint::limit},
+        {"/routes", Endpoint::routes},   {"/upstreams", Endpoint::upstreams},
+        {"/version", Endpoint::version}};
+    for (const auto& [path, endpoint] : all)
+        for (const auto* method : {"GET", "HEAD"}) {
+            const auto target = find_target(method, path);
+            REQUIRE_MESSAGE(target.has_value(), std::string{path});
+            CHECK_MESSAGE(target->endpoint == endpoint, std::string{path});
+        }
+}
+
+TEST_CASE("a limit is named by the rest of the path, decoded") {
+    CHECK(find_target("GET", "/limits/per_client")->name == "per_client");
+    CHECK(find_target("GET", "/limits/per%5Fclient")->name == "per_client");
+    CHECK(find_target("GET", "/limits/a%2Fb/c")->name == "a/b/c");
+}
+
+TEST_CASE("a malformed escape in a name is a bad request") {
+    CHECK(refused("GET", "/limits/%ZZ") == 400);
+}
+
+TEST_CASE("what does not exist is not found, whatever the method") {
+    for (const auto* path :
+         {"/", "", "*", "/limits/", "/metrics/", "/Metrics", "/config/reload/x"}) {
+        CHECK_MESSAGE(refused("GET", path) == 404, path);
+        CHECK_MESSAGE(refused("POST", path) == 404, path);
+    }
+}
+
+TEST_CASE("what can be read alone refuses other methods and names its own") {
+    for (const auto* method : {"POST", "PUT", "DELETE", "OPTIONS", "get"}) {
+        CHECK_MESSAGE(refused(method, "/limits") == 405, method);
+        CHECK_MESSAGE(allow(method, "/limits/a") == "GET, HEAD", method);
+    }
+}
+
+TEST_CASE("a reload is made by POST alone") {
+    CHECK(find_target("POST", "/config/reload")->endpoint == Endpoint::reload);
+    for (const auto* method : {"GET", "HEAD", "OPTIONS", "PUT"}) {
+        CHECK_MESSAGE(refused(method, "/config/reload") == 405, method);
+        CHECK_MESSAGE(allow(method, "/config/reload") == "POST", method);
+    }
+}
