@@ -1,0 +1,233 @@
+#include "net/acceptor.hpp"
+#include "net/address.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cerrno>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace stint::net;
+namespace errc = boost::system::errc;
+
+const Endpoint any_port = *ip_endpoint("127.0.0.1", 0);
+
+struct Folder {
+    Folder() {
+        std::string name = std::filesystem::temp_directory_path() / "stint-net-XXXXXX";
+        REQUIRE(::mkdtemp(name.data()) != nullptr);
+        path = name;
+    }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    ~Folder() { std::filesystem::remove_all(path); }
+
+    [[nodiscard]] std::string file() const { return path / "s"; }
+    [[nodiscard]] Endpoint address() const { return *unix_endpoint(file()); }
+
+    std::filesystem::path path;
+};
+
+Descriptor connect_to(const Endpoint& address) {
+    Descriptor socket{
+        ::socket(address.data()->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+    const int result =
+        ::connect(socket.get(), address.data(), static_cast<socklen_t>(address.size()));
+    if (result != 0 && errno != EINPROGRESS)
+        socket.reset();
+    return socket;
+}
+
+// Accepts on whichever of the sockets the connection came in.
+Descriptor accept_from(const std::vector<Descriptor>& sockets) {
+    std::vector<pollfd> ready;
+    for (const Descriptor& socket : sockets)
+        ready.push_back({socket.get(), POLLIN, 0});
+    REQUIRE(::poll(ready.data(), ready.size(), 10'000) > 0);
+    for (const pollfd& each : ready)
+        if (each.revents != 0)
+            return Descriptor{::accept4(each.fd, nullptr, nullptr, SOCK_CLOEXEC)};
+    return {};
+}
+
+in_port_t port_of(int socket) {
+    sockaddr_in address{};
+    socklen_t size = sizeof address;
+    REQUIRE(::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) == 0);
+    return ntohs(address.sin_port);
+}
+
+} // namespace
+
+TEST_CASE("a second opener of a TCP port is refused although its sockets would share it") {
+    const auto first = open_listeners(any_port, 2);
+    REQUIRE(first.has_value());
+
+    const auto second = open_listeners(first->address, 2);
+
+    REQUIRE_FALSE(second.has_value());
+    CHECK(second.error() == errc::address_in_use);
+}
+
+TEST_CASE("a port is free again once its sockets are closed") {
+    Endpoint address;
+    {
+        const auto first = open_listeners(any_port, 2);
+        REQUIRE(first.has_value());
+        address = first->address;
+    }
+
+    CHECK(open_listeners(address, 2).has_value());
+}
+
+TEST_CASE("port 0 becomes one port that all sockets share") {
+    const auto opened = open_listeners(any_port, 3);
+
+    REQUIRE(opened.has_value());
+    REQUIRE(opened->sockets.size() == 3);
+    const in_port_t port = port_of(opened->sockets[0].get());
+    CHECK(port != 0);
+    CHECK(to_text(opened->address) == "127.0.0.1:" + std::to_string(port));
+    for (const Descriptor& socket : opened->sockets)
+        CHECK(port_of(socket.get()) == port);
+}
+
+TEST_CASE("an accepted connection sends small writes at once") {
+    const auto opened = open_listeners(any_port, 1);
+    REQUIRE(opened.has_value());
+    const Descriptor client = connect_to(opened->address);
+
+    const Descriptor accepted = accept_from(opened->sockets);
+
+    REQUIRE(accepted.get() >= 0);
+    int on = 0;
+    socklen_t size = sizeof on;
+    REQUIRE(::getsockopt(accepted.get(), IPPROTO_TCP, TCP_NODELAY, &on, &size) == 0);
+    CHECK(on != 0);
+}
+
+TEST_CASE("an address that is not this machine's is an error") {
+    const auto opened = open_listeners(*ip_endpoint("192.0.2.1", 0), 1);
+
+    REQUIRE_FALSE(opened.has_value());
+    CHECK(opened.error() == errc::address_not_available);
+}
+
+TEST_CASE("a unix socket is opened as often as asked, and each copy accepts") {
+    const Folder folder;
+
+    const auto opened = open_listeners(folder.address(), 3);
+
+    REQUIRE(opened.has_value());
+    REQUIRE(opened->sockets.size() == 3);
+    for (const Descriptor& socket : opened->sockets) {
+        const Descriptor client = connect_to(folder.address());
+        REQUIRE(client.get() >= 0);
+        CHECK(Descriptor{::accept4(socket.get(), nullptr, nullptr, SOCK_CLOEXEC)}.get() >= 0);
+    }
+}
+
+TEST_CASE("the unix socket of a process that is gone is replaced") {
+    const Folder folder;
+    REQUIRE(open_listeners(folder.address(), 1).has_value()); // closed at once, its file stays
+    REQUIRE(std::filesystem::is_socket(folder.file()));
+
+    const auto opened = open_listeners(folder.address(), 1);
+
+    REQUIRE(opened.has_value());
+    CHECK(connect_to(folder.address()).get() >= 0);
+}
+
+TEST_CASE("a live unix socket is refused and goes on living") {
+    const Folder folder;
+    const auto first = open_listeners(folder.address(), 1);
+    REQUIRE(first.has_value());
+
+    const auto second = open_listeners(folder.address(), 1);
+
+    REQUIRE_FALSE(second.has_value());
+    CHECK(second.error() == errc::address_in_use);
+    // The second opener's question is the first connection; a client's is the one after it.
+    const Descriptor client = connect_to(folder.address());
+    CHECK(client.get() >= 0);
+    CHECK(accept_from(first->sockets).get() >= 0);
+}
+
+TEST_CASE("a live unix socket whose queue is full is not taken for a stale one") {
+    const Folder folder;
+    const Endpoint address = folder.address();
+    const Descriptor busy{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    REQUIRE(::bind(busy.get(), address.data(), static_cast<socklen_t>(address.size())) == 0);
+    REQUIRE(::listen(busy.get(), 0) == 0);
+    std::vector<Descriptor> waiting;
+    do
+        waiting.push_back(connect_to(address));
+    while (waiting.back().get() >= 0 && waiting.size() < 100);
+    REQUIRE(waiting.size() < 100); // the queue is full now
+
+    const auto second = open_listeners(address, 1);
+
+    CHECK_FALSE(second.has_value());
+    CHECK(std::filesystem::is_socket(folder.file()));
+}
+
+TEST_CASE("a regular file in a unix socket's place is an error and stays") {
+    const Folder folder;
+    std::ofstream{folder.file()} << "precious";
+
+    const auto opened = open_listeners(folder.address(), 1);
+
+    REQUIRE_FALSE(opened.has_value());
+    CHECK(opened.error() == errc::address_in_use);
+    CHECK(std::filesystem::file_size(folder.file()) == 8);
+}
+
+TEST_CASE("a symbolic link in a unix socket's place is an error, and what it leads to stays") {
+    const Folder folder;
+    const std::string target = folder.path / "target";
+    REQUIRE(open_listeners(*unix_endpoint(target), 1).has_value()); // stale by now
+    std::filesystem::create_symlink(target, folder.file());
+
+    CHECK_FALSE(open_listeners(folder.address(), 1).has_value());
+
+    CHECK(std::filesystem::is_socket(target));
+    CHECK(std::filesystem::is_symlink(folder.file()));
+}
+
+TEST_CASE("a unix socket's file is removed at its end, nothing for TCP") {
+    const Folder folder;
+    REQUIRE(open_listeners(folder.address(), 1).has_value());
+
+    remove_socket_file(any_port);
+    CHECK(std::filesystem::exists(folder.file()));
+    remove_socket_file(folder.address());
+
+    CHECK_FALSE(std::filesystem::exists(folder.file()));
+}
+
+TEST_CASE("a descriptor is closed by its owner alone") {
+    int raw = -1;
+    {
+        Descriptor first{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+        raw = first.get();
+        Descriptor second{std::move(first)};
+        CHECK(first.get() == -1);
+        CHECK(second.get() == raw);
+        second = Descriptor{second.release()};
+        CHECK(second.get() == raw);
+    }
+
+    CHECK(::fcntl(raw, F_GETFD) == -1);
+}
