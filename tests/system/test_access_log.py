@@ -43,9 +43,9 @@ class Lines(SystemTest):
         fetch(stint.port)
         fetch(stint.port)
 
-        line = stint.wait_for_lines(2)[1]
+        line, = (one for one in stint.wait_for_lines(2) if one["status"] == 429)
 
-        self.assertEqual((line["status"], line["decision"], line["limit"]), (429, "refused", "n"))
+        self.assertEqual((line["decision"], line["limit"]), ("refused", "n"))
         self.assertNotIn("upstream", line)
 
     def test_every_outcome_has_its_word(self):
@@ -69,10 +69,11 @@ class Lines(SystemTest):
             client.send(b"GET /up HTTP/1.1\r\n\r\n")
             client.read_response()
 
-        seen = [(line["status"], line["decision"]) for line in stint.wait_for_lines(4)]
+        # Each worker has its own lines: their order is not that of the requests.
+        seen = {(line["status"], line["decision"]) for line in stint.wait_for_lines(4)}
 
         self.assertEqual(
-            seen, [(200, "forwarded"), (502, "upstream_failed"), (404, "no_route"), (400, "rejected")]
+            seen, {(200, "forwarded"), (502, "upstream_failed"), (404, "no_route"), (400, "rejected")}
         )
 
     def test_a_client_that_left_is_a_499(self):
@@ -92,7 +93,7 @@ class Lines(SystemTest):
             self.upstream,
             access_log={"path": "stdout", "fields": ["header:X-Api-Key", "header:User-Agent"]},
         )
-        fetch(stint.port, fields={"x-api-key": 'a"\\\x01\xff', "Cookie": "not asked for"})
+        fetch(stint.port, fields={"x-api-key": 'a"\\\xff', "Cookie": "not asked for"})
 
         line = stint.wait_for_lines(1)[0]
 
@@ -144,6 +145,10 @@ class Lines(SystemTest):
 
 
 class Stalled(SystemTest):
+    @staticmethod
+    def dropped(stint):
+        return stint.admin.metrics().sum("stint_access_log_lines_total", result="dropped")
+
     def flood(self, stint):
         with Load(stint.port, connections=16, target="/" + "x" * 2000) as load:
             wait_until(lambda: load.total > 5000, "traffic goes on", 60)
@@ -159,8 +164,7 @@ class Stalled(SystemTest):
 
         self.flood(stint)
 
-        metrics = stint.admin.metrics()
-        self.assertGreater(metrics.sum("stint_access_log_dropped_total"), 0)
+        self.assertGreater(self.dropped(stint), 0)
         stint.stop(seconds=10)
 
     def test_a_pipe_that_is_closed_does_not_end_stint(self):
@@ -181,9 +185,7 @@ class Stalled(SystemTest):
             for _ in range(500):
                 self.assertEqual(client.request().status, 200)
 
-        wait_until(
-            lambda: stint.admin.metrics().sum("stint_access_log_dropped_total") > 0, "lost lines are counted"
-        )
+        wait_until(lambda: self.dropped(stint) > 0, "lost lines are counted")
 
 
 if __name__ == "__main__":

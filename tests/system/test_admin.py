@@ -34,7 +34,7 @@ class Endpoints(SystemTest):
 
         self.assertEqual(shown["timeouts"]["connect_ms"], 2000)
         self.assertEqual(shown["timeouts"]["drain_ms"], 10_000)
-        self.assertEqual(shown["max_connections"], 10_000)
+        self.assertEqual(shown["max_head_bytes"], 16 * 1024)
         self.assertIn("per_client", str(shown["limits"]))
         self.assertIn(self.upstream.address, str(shown["upstreams"]))
 

@@ -20,6 +20,12 @@ def echo(connection):
         connection.send(response_bytes(request.body))
 
 
+def echo_size(connection):
+    """Answers with how long the body was."""
+    while True:
+        connection.send(response_bytes(str(len(connection.read_request().body)).encode()))
+
+
 class Messages(SystemTest):
     def test_methods_targets_and_bodies_arrive_as_they_were_sent(self):
         upstream = self.start_upstream(echo)
@@ -396,6 +402,17 @@ class LargeBodies(SystemTest):
             for _ in range(self.SIZE // MIB):
                 client.send(self.block)
             self.assertEqual(client.read_response().body.decode(), self.wanted())
+
+    def test_a_chunked_upload_is_passed_on_in_large_pieces(self):
+        # The first read finds the head and as much body as its buffer holds.
+        upstream = self.start_upstream(echo_size)
+        stint = self.stint_before(upstream)
+        with RawClient(stint.port) as client:
+            body = chunked(*[self.block] * 4)
+            client.send_request("PUT", fields={"Transfer-Encoding": "chunked"}, body=body)
+            self.assertEqual(client.read_response().body, str(4 * MIB).encode())
+
+        self.assertLess(len(upstream.received), 4.1 * MIB)
 
     def test_a_body_can_flow_both_ways_at_once(self):
         def script(connection):

@@ -32,7 +32,7 @@ class Starting(SystemTest):
 
     def assert_one_clear_line(self, ended, *words, codes=(1, 2)):
         self.assertIn(ended.returncode, codes, ended)
-        lines = [line for line in ended.stderr.splitlines() if line.strip()]
+        lines = [line for line in ended.stderr.splitlines() if "[info]" not in line]
         self.assertEqual(len(lines), 1, ended.stderr)
         for word in words:
             self.assertIn(str(word), lines[0])

@@ -27,6 +27,7 @@ def config(*endpoints, limits=None, route_limits=(), timeouts=None, upstream=Non
         route["limits"] = list(route_limits)
     made = {
         "workers": 2,
+        "max_connections": 1000,  # within the limit on open files of any machine
         "listeners": [{"address": f"127.0.0.1:{free_port()}", **(listener or {})}],
         "upstreams": {"up": {"endpoints": list(endpoints), **(upstream or {})}},
         "routes": [route],

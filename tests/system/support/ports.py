@@ -9,7 +9,6 @@ from pathlib import Path
 
 # Below the range from which the kernel takes ports for outgoing connections.
 _RANGE = range(10_000, 30_000)
-_held = []  # open lock files: a port belongs to this process until it ends
 
 
 def _bindable(port: int) -> bool:
@@ -29,14 +28,12 @@ def free_port() -> int:
     folder = Path(tempfile.gettempdir()) / f"stint-test-ports-{os.getuid()}"
     folder.mkdir(exist_ok=True)
     for port in random.sample(_RANGE, 1000):
-        lock = open(folder / str(port), "w", encoding="ascii")
+        lock = os.open(folder / str(port), os.O_CREAT | os.O_RDWR)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            lock.close()
-            continue
-        if _bindable(port):
-            _held.append(lock)
-            return port
-        lock.close()
+            if _bindable(port):
+                return port  # and keep the lock for as long as this process lives
+        except BlockingIOError:
+            pass
+        os.close(lock)
     raise RuntimeError("no free port found")

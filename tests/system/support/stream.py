@@ -50,10 +50,17 @@ class Stream:
 
     def read_to_end(self) -> bytes:
         """Everything up to the peer's close."""
+        return self._read_until_raised(EndOfStream)
+
+    def read_what_comes(self) -> bytes:
+        """Everything up to the peer's close or reset: how a message ends that has no end."""
+        return self._read_until_raised(EndOfStream, ConnectionResetError)
+
+    def _read_until_raised(self, *ends) -> bytes:
         try:
             while True:
                 self._fill()
-        except EndOfStream:
+        except ends:
             data, self.buffer = self.buffer, b""
             return data
 
