@@ -37,7 +37,7 @@ net::Task<> Connection::serve(std::unique_ptr<Connection> self) {
         while (goes_on)
             goes_on = co_await self->serve_one();
     } catch (const std::exception& failure) {
-        spdlog::error("a request to the admin listener failed: {}", failure.what());
+        spdlog::error("a connection to the admin listener failed: {}", failure.what());
     }
     self->close();
 }
@@ -75,7 +75,7 @@ net::Task<bool> Connection::serve_one() {
     const bool head_only = request.method == "HEAD";
     const bool keep_alive = request.keep_alive;
     begin();
-    Response response = co_await answer(shared_->service, std::move(request));
+    Response response = co_await answer_safely(std::move(request));
     co_return co_await send(std::move(response), head_only, keep_alive);
 }
 
@@ -126,6 +126,16 @@ net::Task<bool> Connection::read_more() {
     co_return true;
 }
 
+// Out of memory, say: that is this request's misfortune alone.
+net::Task<Response> Connection::answer_safely(Request request) {
+    try {
+        co_return co_await answer(shared_->service, std::move(request));
+    } catch (const std::exception& failure) {
+        spdlog::error("a request to the admin listener failed: {}", failure.what());
+    }
+    co_return problem(500, "The request failed inside the gateway; its log says why.");
+}
+
 // Whether the connection goes on.
 net::Task<bool> Connection::send(Response response, bool head_only, bool keep_alive) {
     std::string head =
@@ -153,6 +163,8 @@ net::Task<bool> Connection::write(std::string_view head, std::string_view body) 
 
 // Answers what cannot be understood to its end, so nothing after it either. Always false.
 net::Task<bool> Connection::refuse(int status, std::string_view detail) {
+    if (!socket_.is_open())
+        co_return false;
     begin();
     Response response = refusal(status, detail);
     co_await send(std::move(response), false, false);

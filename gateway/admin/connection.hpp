@@ -49,6 +49,7 @@ class Connection final : public Bounded {
     net::Task<std::size_t> read_head();
     net::Task<Result<void, http::HeadError>> skip_body(BodyFraming framing);
     net::Task<bool> read_more();
+    net::Task<Response> answer_safely(Request request);
     net::Task<bool> send(Response response, bool head_only, bool keep_alive);
     net::Task<bool> write(std::string_view head, std::string_view body);
     net::Task<bool> refuse(int status, std::string_view detail);

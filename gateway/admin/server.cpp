@@ -107,6 +107,8 @@ struct Server::Listening : std::enable_shared_from_this<Listening> {
     }
 
     void stop() {
+        if (acceptor.is_open())
+            net::remove_socket_file(address);
         ErrorCode ignored;
         acceptor.close(ignored);
         pause.cancel();

@@ -22,6 +22,7 @@ config::Config example() {
     upstream.name = "shop";
     upstream.endpoints.push_back({"127.0.0.1", 9000, false, "127.0.0.1:9000"});
     upstream.timeouts.response = 5s;
+    upstream.timeouts.body_idle = 6s;
     config.upstreams.push_back(upstream);
     config::Limit window;
     window.name = "per_client";
@@ -40,6 +41,7 @@ config::Config example() {
     route.match.methods = {"GET"};
     route.limits = {0, 1};
     route.timeouts.connect = 1s;
+    route.timeouts.response = 7s;
     config.routes.push_back(route);
     return config;
 }
@@ -75,10 +77,10 @@ TEST_CASE("a route's time-outs are its own, else its upstream's, else the defaul
 
     CHECK(
         shown["routes"][0]["timeouts"] ==
-        Json{{"body_idle_ms", 30'000}, {"connect_ms", 1000}, {"response_ms", 5000}});
+        Json{{"body_idle_ms", 6000}, {"connect_ms", 1000}, {"response_ms", 7000}});
     CHECK(
         shown["upstreams"]["shop"]["timeouts"] ==
-        Json{{"body_idle_ms", 30'000}, {"connect_ms", 2000}, {"response_ms", 5000}});
+        Json{{"body_idle_ms", 6000}, {"connect_ms", 2000}, {"response_ms", 5000}});
 }
 
 TEST_CASE("a limit shows what applies to its kind") {
