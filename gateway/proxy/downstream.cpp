@@ -47,6 +47,11 @@ net::Task<> Downstream::serve(std::unique_ptr<Downstream> self) {
     while (keep) {
         while (!down.head_complete() && down.read_on())
             co_await down.input_.wait();
+        // Begun while this request was pipelined; it would take a part of the request's body.
+        while (down.reading_) {
+            down.cancel_reading();
+            co_await down.input_.wait();
+        }
         if (!down.may_answer())
             break;
         ObjectPool<Exchange>::Pointer exchange{nullptr, {nullptr}};
@@ -161,6 +166,11 @@ void Downstream::begin_reading() {
         net::in_place(read_memory_, [this](const ErrorCode& error, std::size_t size) {
             on_read(error, size);
         }));
+}
+
+void Downstream::cancel_reading() noexcept {
+    ErrorCode ignored;
+    socket_.cancel(ignored);
 }
 
 void Downstream::on_read(const ErrorCode& error, std::size_t size) {

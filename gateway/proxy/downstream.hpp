@@ -67,6 +67,7 @@ class Downstream : public boost::intrusive::list_base_hook<
     bool head_complete() noexcept;
     bool read_on();
     void begin_reading();
+    void cancel_reading() noexcept;
     void on_read(const ErrorCode& error, std::size_t size);
     void on_input_ended(const ErrorCode& error);
     void wake();
