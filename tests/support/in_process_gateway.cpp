@@ -1,0 +1,94 @@
+#include "in_process_gateway.hpp"
+
+#include "config/load.hpp"
+#include "net/address.hpp"
+#include "net/clock.hpp"
+#include "proxy/downstream.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace stint::test {
+
+InProcessGateway::InProcessGateway(std::string_view yaml)
+    : loop_{std::make_unique<net::asio::io_context>(1)}, upstream{*loop_} {
+    context_ = std::make_unique<proxy::Context>(
+        loop_->get_executor(), shared_, access_log_.open_channel());
+    reload(yaml);
+    address_ = listen(false);
+    half_close_address_ = listen(true);
+}
+
+InProcessGateway::~InProcessGateway() {
+    for (const auto& listener : listeners_)
+        listener->close();
+    for (auto next = context_->connections.begin(); next != context_->connections.end();)
+        (next++)->abort();
+    try {
+        run_until([this] { return context_->connections.empty(); });
+    } catch (const std::exception&) {
+        // The test has failed already, or its leak is reported by the sanitizer.
+    }
+    listeners_.clear();
+    context_->pools.close_idle();
+    loop_.reset();
+}
+
+net::Endpoint InProcessGateway::listen(bool half_close_allowed) {
+    auto opened = net::open_listeners(*net::ip_endpoint("127.0.0.1", 0), 1);
+    const net::Endpoint address = opened.value().address;
+    listeners_.push_back(std::make_shared<runtime::Listener>(
+        *context_, address, std::move(opened->sockets.front()), half_close_allowed));
+    listeners_.back()->start();
+    return address;
+}
+
+runtime::Compiled InProcessGateway::compile(std::string_view yaml) {
+    const std::string whole = "listeners: [{address: 127.0.0.1:1}]\n"
+                              "upstreams: {origin: {endpoints: [" +
+                              upstream.text() + "]}}\n" + std::string{yaml};
+    const auto config = config::load_text(whole, "test.yaml");
+    if (!config)
+        throw std::runtime_error{config.error().front().text()};
+    return runtime::compile(*config, registry_, slots_, ++generation_);
+}
+
+void InProcessGateway::reload(std::string_view yaml) {
+    runtime::Compiled next = compile(yaml);
+    context_->counters.fit(
+        slots_.routes().size(), slots_.refusals().size(), slots_.upstreams().size());
+    context_->adopt(next.snapshot);
+    compiled_ = std::move(next);
+}
+
+void InProcessGateway::settle() {
+    loop_->restart();
+    for (int idle_turns = 0; idle_turns < 3;)
+        idle_turns = loop_->poll() > 0 ? 0 : idle_turns + 1;
+}
+
+void InProcessGateway::pass(Duration time) {
+    settle();
+    context_->deadlines.expire(net::read_steady_clock() + time);
+    settle();
+}
+
+limits::Limit& InProcessGateway::limit(std::string_view name) {
+    const auto found =
+        std::find_if(compiled_.limits.begin(), compiled_.limits.end(), [name](const auto& each) {
+            return each.limit->identity().name == name;
+        });
+    if (found == compiled_.limits.end())
+        throw std::runtime_error{"no such limit"};
+    return *found->limit;
+}
+
+std::uint64_t InProcessGateway::ended(observe::Outcome outcome, std::size_t status_class) const {
+    std::uint64_t sum = 0;
+    for (const observe::RouteCounters& route : context_->counters.routes)
+        sum += route.requests[static_cast<std::size_t>(outcome)][status_class];
+    return sum;
+}
+
+} // namespace stint::test

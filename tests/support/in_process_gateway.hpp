@@ -1,0 +1,75 @@
+// One worker's whole data plane on the test's own thread, between real loopback sockets: a
+// configuration in YAML, a client and an upstream with exact bytes, and time that the test moves.
+#pragma once
+
+#include "limits/registry.hpp"
+#include "observe/access_log.hpp"
+#include "observe/metrics.hpp"
+#include "proxy/context.hpp"
+#include "runtime/compile.hpp"
+#include "runtime/listener.hpp"
+#include "wire.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace stint::test {
+
+class InProcessGateway {
+  public:
+    // yaml: everything but `listeners` and `upstreams`; its routes lead to the upstream `origin`,
+    // whose only endpoint is `upstream`.
+    explicit InProcessGateway(std::string_view yaml);
+    ~InProcessGateway();
+
+    Wire connect() { return Wire::connect(loop(), address_); }
+    // A client whose half-close is not its end.
+    Wire connect_half_closing() { return Wire::connect(loop(), half_close_address_); }
+    void reload(std::string_view yaml);
+
+    // Lets everything happen that can without a further byte or time-out.
+    void settle();
+    // As if that much time had passed for every deadline. Clocks stay as they are.
+    void pass(Duration time);
+    void run_until(
+        const std::function<bool()>& done,
+        std::source_location where = std::source_location::current()) {
+        test::run_until(loop(), done, where);
+    }
+
+    [[nodiscard]] net::asio::io_context& loop() noexcept { return *loop_; }
+    [[nodiscard]] proxy::Context& context() noexcept { return *context_; }
+    [[nodiscard]] limits::Limit& limit(std::string_view name);
+    // Idle connections to the upstream.
+    [[nodiscard]] std::size_t pooled() const { return context_->active->clusters.at(0).idle(); }
+    // Requests that ended in this way, with this class of status (2 for 2xx; 0: no answer).
+    [[nodiscard]] std::uint64_t ended(observe::Outcome outcome, std::size_t status_class) const;
+    [[nodiscard]] const observe::UpstreamCounters& to_upstream() const {
+        return context_->counters.upstreams.at(0);
+    }
+
+  private:
+    [[nodiscard]] runtime::Compiled compile(std::string_view yaml);
+    net::Endpoint listen(bool half_close_allowed);
+
+    limits::Registry registry_;
+    observe::MetricSlots slots_;
+    observe::AccessLog access_log_{{observe::AccessLog::Target::Kind::off, {}}};
+    proxy::Shared shared_{registry_.hasher()};
+    std::uint64_t generation_ = 0;
+    runtime::Compiled compiled_;
+
+    // In a worker's order: the loop ends before the context that its handlers refer to.
+    std::unique_ptr<proxy::Context> context_;
+    std::vector<std::shared_ptr<runtime::Listener>> listeners_;
+    std::unique_ptr<net::asio::io_context> loop_;
+    net::Endpoint address_;
+    net::Endpoint half_close_address_;
+
+  public:
+    ListeningWire upstream;
+};
+
+} // namespace stint::test

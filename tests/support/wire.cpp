@@ -1,0 +1,160 @@
+#include "wire.hpp"
+
+#include "net/address.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <poll.h>
+#include <stdexcept>
+#include <sys/socket.h>
+#include <utility>
+
+namespace stint::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+[[noreturn]] void give_up(const std::string& what, const std::source_location& where) {
+    throw std::runtime_error{
+        std::string{where.file_name()} + ":" + std::to_string(where.line()) + ": " + what};
+}
+
+bool readable(int socket) {
+    pollfd descriptor{socket, POLLIN, 0};
+    return ::poll(&descriptor, 1, 0) > 0;
+}
+
+} // namespace
+
+void run_until(
+    net::asio::io_context& loop, const std::function<bool()>& done, std::source_location where) {
+    const auto give_up_at = std::chrono::steady_clock::now() + 20s;
+    while (!done()) {
+        loop.restart();
+        // Both ends are in this process: a turn of the loop is followed by a look at the other end.
+        loop.run_one_for(1ms);
+        loop.poll();
+        if (std::chrono::steady_clock::now() > give_up_at)
+            give_up("waited in vain", where);
+    }
+}
+
+Wire::Wire(net::asio::io_context& loop, net::Descriptor socket)
+    : loop_{&loop}, socket_{std::move(socket)} {}
+
+Wire Wire::connect(net::asio::io_context& loop, const net::Endpoint& address) {
+    net::Descriptor socket{::socket(address.data()->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    if (::connect(socket.get(), address.data(), static_cast<socklen_t>(address.size())) != 0)
+        throw std::runtime_error{"a test's client could not connect"};
+    return {loop, std::move(socket)};
+}
+
+void Wire::send(std::string_view bytes, std::source_location where) {
+    const auto push = [&] {
+        const ssize_t sent =
+            ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno != EAGAIN)
+            give_up("the peer has closed while it was sent to", where);
+        bytes.remove_prefix(sent > 0 ? static_cast<std::size_t>(sent) : 0);
+        return bytes.empty();
+    };
+    run_until(*loop_, push, where);
+}
+
+std::size_t Wire::send_some(std::string_view bytes) noexcept {
+    const ssize_t sent =
+        ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    return sent > 0 ? static_cast<std::size_t>(sent) : 0;
+}
+
+void Wire::take() {
+    char bytes[16 * 1024];
+    while (!ended_) {
+        const ssize_t got = ::recv(socket_.get(), bytes, sizeof bytes, MSG_DONTWAIT);
+        if (got > 0)
+            buffer_.append(bytes, static_cast<std::size_t>(got));
+        else if (got == 0 || errno != EAGAIN)
+            ended_ = true;
+        else
+            return;
+    }
+}
+
+std::string_view Wire::received() {
+    take();
+    return buffer_;
+}
+
+bool Wire::closed() {
+    take();
+    return ended_;
+}
+
+void Wire::wait_closed(std::source_location where) {
+    run_until(
+        *loop_, [this] { return closed(); }, where);
+}
+
+std::string Wire::read_until(std::string_view end, std::source_location where) {
+    std::size_t found = std::string::npos;
+    const auto arrived = [&] {
+        take();
+        found = buffer_.find(end);
+        if (found == std::string::npos && ended_)
+            give_up("closed after \"" + buffer_ + "\"", where);
+        return found != std::string::npos;
+    };
+    run_until(*loop_, arrived, where);
+    return read(found + end.size(), where);
+}
+
+std::string Wire::read(std::size_t size, std::source_location where) {
+    const auto arrived = [&] {
+        take();
+        if (buffer_.size() < size && ended_)
+            give_up("closed after \"" + buffer_ + "\"", where);
+        return buffer_.size() >= size;
+    };
+    run_until(*loop_, arrived, where);
+    std::string bytes = buffer_.substr(0, size);
+    buffer_.erase(0, size);
+    return bytes;
+}
+
+std::string Wire::read_to_end(std::source_location where) {
+    wait_closed(where);
+    return std::exchange(buffer_, {});
+}
+
+void Wire::shutdown_send() noexcept {
+    ::shutdown(socket_.get(), SHUT_WR);
+}
+
+void Wire::reset() noexcept {
+    const linger at_once{1, 0};
+    ::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    socket_.reset();
+}
+
+ListeningWire::ListeningWire(net::asio::io_context& loop) : loop_{loop} {
+    Result<net::ListeningSockets> opened =
+        net::open_listeners(*net::ip_endpoint("127.0.0.1", 0), 1);
+    address_ = opened.value().address;
+    socket_ = std::move(opened->sockets.front());
+}
+
+std::string ListeningWire::text() const {
+    return net::to_text(address_);
+}
+
+Wire ListeningWire::accept(std::source_location where) {
+    run_until(
+        loop_, [this] { return called(); }, where);
+    return {loop_, net::Descriptor{::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC)}};
+}
+
+bool ListeningWire::called() const {
+    return readable(socket_.get());
+}
+
+} // namespace stint::test

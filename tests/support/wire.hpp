@@ -1,0 +1,84 @@
+// Raw ends of connections for tests: exact bytes, no HTTP. Whoever waits runs the event loop
+// meanwhile, so gateway, client and upstream take turns on one thread and tests read as a story.
+#pragma once
+
+#include "net/acceptor.hpp"
+#include "net/types.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+namespace stint::test {
+
+// Runs `loop` until `done` says so. A test that has waited for 20 s has failed.
+void run_until(
+    net::asio::io_context& loop,
+    const std::function<bool()>& done,
+    std::source_location where = std::source_location::current());
+
+// One end of a connection. Destroying it closes it.
+class Wire {
+  public:
+    Wire(net::asio::io_context& loop, net::Descriptor socket);
+
+    // Connects; refused is an error of the test.
+    static Wire connect(net::asio::io_context& loop, const net::Endpoint& address);
+
+    void send(std::string_view bytes, std::source_location where = std::source_location::current());
+
+    // As much as goes at once; 0 when the peer does not read.
+    std::size_t send_some(std::string_view bytes) noexcept;
+
+    // Everything up to and with `end`; what comes behind it stays for the next call.
+    std::string
+    read_until(std::string_view end, std::source_location where = std::source_location::current());
+    // A head with its empty line.
+    std::string read_head(std::source_location where = std::source_location::current()) {
+        return read_until("\r\n\r\n", where);
+    }
+    std::string
+    read(std::size_t size, std::source_location where = std::source_location::current());
+    // The rest, once the peer has closed its side; an empty text if it was reset.
+    std::string read_to_end(std::source_location where = std::source_location::current());
+
+    // What has come in by now and was not read.
+    std::string_view received();
+    // Whether the peer has closed or reset the connection by now.
+    bool closed();
+    void wait_closed(std::source_location where = std::source_location::current());
+
+    void shutdown_send() noexcept;
+    void reset() noexcept; // closes so that the peer sees a reset
+    void close() noexcept { socket_.reset(); }
+
+  private:
+    void take();
+
+    net::asio::io_context* loop_;
+    net::Descriptor socket_;
+    std::string buffer_;
+    bool ended_ = false;
+};
+
+// A listening end: an upstream that does what its test says.
+class ListeningWire {
+  public:
+    explicit ListeningWire(net::asio::io_context& loop);
+
+    [[nodiscard]] const net::Endpoint& address() const noexcept { return address_; }
+    [[nodiscard]] std::string text() const; // "127.0.0.1:PORT"
+    Wire accept(std::source_location where = std::source_location::current());
+    // Whether a connection waits to be accepted.
+    [[nodiscard]] bool called() const;
+    void close() noexcept { socket_.reset(); }
+
+  private:
+    net::asio::io_context& loop_;
+    net::Endpoint address_;
+    net::Descriptor socket_;
+};
+
+} // namespace stint::test
