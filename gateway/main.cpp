@@ -77,7 +77,11 @@ int main(int argc, char** argv) {
     run_command->add_option("-c,--config", file, "The configuration (YAML)")->required();
     CLI::App* check_command = app.add_subcommand("check", "Report every mistake in FILE");
     check_command->add_option("FILE", file, "The configuration (YAML)")->required();
-    CLI11_PARSE(app, argc, argv);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? ok : bad_configuration; // --help and --version end here, too
+    }
     try {
         return run_command->parsed() ? run(file) : check(file);
     } catch (const std::exception& failure) {

@@ -16,7 +16,7 @@ LAYERS = {
     "http": "base",
     "config": "base",
     "net": "base",
-    "upstream": "net http base",
+    "upstream": "routing limits net http base",
     "observe": "base",
     "proxy": "upstream routing limits http net observe base",
     "runtime": "proxy upstream routing limits http net observe config base",

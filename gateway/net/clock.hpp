@@ -1,4 +1,4 @@
-// The one place where a worker reads its clocks; decisions get the result as an argument.
+// Where a worker reads its clocks; decisions get the result as an argument.
 #pragma once
 
 #include "base/time.hpp"

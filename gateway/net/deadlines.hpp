@@ -34,7 +34,8 @@ class Deadline : public boost::intrusive::list_base_hook<
 };
 
 // One per worker, not thread-safe. Pure: whoever owns it calls expire() at least every 50 ms while
-// anything is armed, so a deadline is noticed at most that much late and never early.
+// anything is armed, so a deadline is noticed at most that much late. Whoever arms with the
+// coarse clock may see it one tick of that clock (4 ms) early.
 class Deadlines {
   public:
     // Arms (again) for now + length. O(distinct lengths), no allocation for a length seen before.

@@ -38,7 +38,7 @@ struct AccessRecord {
     std::uint64_t bytes_in = 0;  // body bytes from the client
     std::uint64_t bytes_out = 0; // all bytes to the client
     Duration duration{};
-    Duration upstream_time{}; // from having a connection to the response's head; zero = none
+    Duration upstream_time{}; // from the request being sent to the response's head; zero = none
     std::span<const LoggedField> fields;
 };
 

@@ -132,7 +132,7 @@ void add_upstreams(Page& page, const WorkerCounters& sum, const MetricSlots& slo
     each(
         page.family(
             "stint_upstream_latency_seconds", Type::Histogram,
-            "Time from having a connection to the upstream to the head of its response."),
+            "Time from having sent the request to the head of its response."),
         &UpstreamCounters::latency);
     each(
         page.counter("stint_upstream_connects_total", "Connections opened to the upstream."),

@@ -46,10 +46,14 @@ void Exchange::remember(const RequestHead& head) {
             if (boost::algorithm::iequals(field.name, wanted))
                 logged_.push_back({wanted, field.value});
     }
-    if (request_id_.empty()) {
-        made_id_ = context_.request_ids.make(begun_.wall);
-        request_id_ = {made_id_.data(), made_id_.size()};
-    }
+    name_request();
+}
+
+void Exchange::name_request() {
+    if (!request_id_.empty())
+        return;
+    made_id_ = context_.request_ids.make(begun_.wall);
+    request_id_ = {made_id_.data(), made_id_.size()};
 }
 
 // What has arrived of the body. Decoding moves the payload together but leaves the head as it is.

@@ -75,6 +75,7 @@ class Exchange : private net::Deadline {
     // decide.cpp: no I/O; heads are written to the worker's scratch. False: a reply is prepared.
     bool decide(std::string_view head);
     void remember(const RequestHead& head);
+    void name_request();
     bool take_buffered_body();
     bool find_route(const RequestHead& head);
     bool admit();

@@ -94,6 +94,7 @@ void Exchange::explain_break() {
 }
 
 void Exchange::write_reply() {
+    name_request(); // a head that could not be read has brought no id
     context_.head_out.clear();
     const http::ReplyContext context{
         .request_id = request_id_,

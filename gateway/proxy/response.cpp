@@ -168,6 +168,8 @@ net::Task<> Exchange::stream_response() {
         spill_.clear();
     }
     answered_ = {};
+    if (!response_body_.done())
+        net::acknowledge_at_once(lease_.socket());
     while (!response_body_.done()) {
         arm(Waiting::upstream, route_->timeouts.body_idle);
         auto [error, size] = co_await net::read_some(lease_.socket(), block_.span());

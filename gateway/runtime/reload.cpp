@@ -1,5 +1,6 @@
 // Swapping in a new configuration while traffic flows.
 #include "runtime/gateway.hpp"
+#include "runtime/process.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -20,6 +21,8 @@ ReloadReport Gateway::reload() {
         report.notes = notes_on(*loaded, next);
         report.applied = true;
         resolver_.watch(next.host_names);
+        if (loaded->max_connections > config_.max_connections)
+            raise_open_files_limit(loaded->max_connections);
         apply(std::move(*loaded), std::move(next), std::move(*opened));
         ++generation_;
     }
