@@ -52,6 +52,8 @@ class Downstream : public boost::intrusive::list_base_hook<
     // Room for bytes that were read beyond the request's body: the beginning of the next request.
     [[nodiscard]] std::size_t room() const noexcept { return block_.size() - end_; }
     void keep_surplus(std::span<const char> bytes) noexcept; // at most room()
+    // Forgets what lies behind the first `size` bytes received: it was forwarded. Makes room().
+    void drop_behind(std::size_t size) noexcept { end_ = begin_ + size; }
     // The whole request has been read: what comes in from now on is the next one, or the end.
     void watch();
     // Nothing is read now, but a reset is noticed.

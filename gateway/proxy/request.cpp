@@ -144,6 +144,11 @@ void Exchange::begin_pump() {
         if (net::write_now(downstream_.socket(), gather) || !gather.empty())
             return break_off(Broken::client_gone);
     }
+    // It was sent and will not be sent again; without room behind the head a chunked body would be
+    // read a byte at a time.
+    downstream_.drop_behind(head_.size());
+    consumed_ = head_.size();
+    buffered_body_ = {};
     pumping_ = pumped_ = true;
     net::spawn(context_.executor, pump(*this));
 }
