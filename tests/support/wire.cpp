@@ -4,6 +4,8 @@
 
 #include <cerrno>
 #include <chrono>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdexcept>
 #include <sys/socket.h>
@@ -46,6 +48,8 @@ Wire Wire::connect(net::asio::io_context& loop, const net::Endpoint& address) {
     net::Descriptor socket{::socket(address.data()->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     if (::connect(socket.get(), address.data(), static_cast<socklen_t>(address.size())) != 0)
         throw std::runtime_error{"a test's client could not connect"};
+    const int on = 1; // what a test sends in pieces goes out in pieces, at once
+    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     return {loop, std::move(socket)};
 }
 
