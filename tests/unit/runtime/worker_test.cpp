@@ -1,0 +1,238 @@
+// A worker on its own thread: the test is its client, its upstream and its control thread.
+#include "config/load.hpp"
+#include "limits/registry.hpp"
+#include "net/address.hpp"
+#include "runtime/compile.hpp"
+#include "runtime/worker.hpp"
+#include "wire.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <future>
+#include <stdexcept>
+#include <string>
+
+namespace {
+
+using namespace stint;
+using namespace std::chrono_literals;
+using test::ListeningWire;
+using test::Wire;
+
+constexpr std::string_view get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+constexpr std::string_view ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+
+struct Running {
+    explicit Running(std::string_view more = "") {
+        net::Endpoint address = listen("first");
+        first = address;
+        adopt(more, {{"first", false}});
+        worker.start();
+    }
+
+    // Opens a socket that the next adopt() hands over.
+    net::Endpoint listen(std::string name) {
+        auto opened = net::open_listeners(*net::ip_endpoint("127.0.0.1", 0), 1);
+        const net::Endpoint address = opened.value().address;
+        to_open.push_back({std::move(name), address, std::move(opened->sockets.front())});
+        return address;
+    }
+
+    void adopt(std::string_view more, std::map<std::string, bool> listeners) {
+        const auto config = config::load_text(
+            "listeners: [{address: 127.0.0.1:1}]\nupstreams: {u: {endpoints: [" + upstream.text() +
+                "]}}\nlimits: {slot: {concurrent: 9}}\n"
+                "routes: [{name: r, match: {path: /}, upstream: u, limits: [slot]}]\n" +
+                std::string{more},
+            "test.yaml");
+        if (!config)
+            throw std::runtime_error{config.error().front().text()};
+        runtime::Compiled compiled = runtime::compile(*config, registry, slots, ++generation);
+        limit = compiled.limits.at(0).limit;
+        worker.adopt(
+            {compiled.snapshot,
+             {slots.routes().size(), slots.refusals().size(), slots.upstreams().size()},
+             std::exchange(to_open, {}),
+             std::move(listeners)});
+    }
+
+    // What `ask` finds on the worker's thread, after everything that was posted before.
+    template <class Ask>
+    auto on_worker(Ask ask) {
+        std::promise<decltype(ask(std::declval<proxy::Context&>()))> answer;
+        worker.post([&](proxy::Context& context) { answer.set_value(ask(context)); });
+        return answer.get_future().get();
+    }
+
+    // A request that waits for its upstream.
+    std::pair<Wire, Wire> request_under_way() {
+        Wire client = Wire::connect(loop, first);
+        client.send(get);
+        Wire far = upstream.accept();
+        far.read_head();
+        return {std::move(client), std::move(far)};
+    }
+
+    std::shared_future<void> drain(Duration most) {
+        const auto drained = std::make_shared<std::promise<void>>();
+        worker.drain(most, [drained] { drained->set_value(); });
+        return drained->get_future();
+    }
+
+    net::asio::io_context loop; // for the test's own ends
+    ListeningWire upstream{loop};
+    limits::Registry registry;
+    observe::MetricSlots slots;
+    observe::AccessLog log{{observe::AccessLog::Target::Kind::off, {}}};
+    proxy::Shared shared{registry.hasher()};
+    std::uint64_t generation = 0;
+    limits::LimitPtr limit;
+    net::Endpoint first;
+    std::vector<runtime::OpenedListener> to_open;
+    runtime::Worker worker{shared, log.open_channel()};
+};
+
+bool refuses(net::asio::io_context& loop, const net::Endpoint& address) {
+    try {
+        (void)Wire::connect(loop, address);
+        return false;
+    } catch (const std::runtime_error&) {
+        return true;
+    }
+}
+
+bool ready(const std::shared_future<void>& future, Duration wait) {
+    return future.wait_for(wait) == std::future_status::ready;
+}
+
+} // namespace
+
+TEST_CASE("a worker serves what was adopted before its start") {
+    Running running;
+    auto [client, upstream] = running.request_under_way();
+
+    upstream.send(ok);
+
+    CHECK(client.read_until("hi").starts_with("HTTP/1.1 200 OK\r\n"));
+    CHECK(running.on_worker([](auto& context) {
+        return context.counters.connections_accepted;
+    }) == 1);
+    client.close();
+    running.drain(10s).wait();
+}
+
+TEST_CASE("an adoption opens what is new, closes what has gone and keeps connections") {
+    Running running;
+    auto [client, upstream] = running.request_under_way();
+
+    const net::Endpoint second = running.listen("second");
+    running.adopt("", {{"second", false}});
+    running.on_worker([](auto&) { return 0; });
+
+    CHECK(refuses(running.loop, running.first));
+    CHECK_FALSE(refuses(running.loop, second));
+    upstream.send(ok); // the connection that came through the closed listener goes on
+    client.read_until("hi");
+    client.send(get);
+    upstream.read_head();
+    upstream.send(ok);
+    CHECK(client.read_until("hi").ends_with("hi"));
+    running.drain(10s).wait();
+}
+
+TEST_CASE("an adoption changes what a listener allows for the connections after it") {
+    Running running;
+    running.adopt("", {{"first", true}});
+    running.on_worker([](auto&) { return 0; });
+    auto [client, upstream] = running.request_under_way();
+    client.shutdown_send();
+    running.on_worker([](auto&) { return 0; });
+
+    upstream.send(ok);
+
+    CHECK(client.read_to_end().ends_with("hi"));
+    running.drain(10s).wait();
+}
+
+TEST_CASE("connections beyond max_connections are turned away with 503") {
+    Running running{"max_connections: 1"};
+    auto [client, upstream] = running.request_under_way();
+
+    Wire second = Wire::connect(running.loop, running.first);
+
+    CHECK(second.read_to_end().starts_with("HTTP/1.1 503 "));
+    CHECK(running.on_worker([](auto& context) {
+        return context.counters.connections_rejected;
+    }) == 1);
+    upstream.send(ok);
+    CHECK(client.read_until("hi").ends_with("hi"));
+    running.drain(10s).wait();
+}
+
+TEST_CASE("draining closes listeners and idle connections and waits for requests under way") {
+    Running running;
+    Wire idle = Wire::connect(running.loop, running.first);
+    auto [client, upstream] = running.request_under_way();
+
+    const auto drained = running.drain(1h);
+    running.on_worker([](auto&) { return 0; });
+
+    CHECK(refuses(running.loop, running.first));
+    CHECK(idle.read_to_end().empty());
+    CHECK_FALSE(ready(drained, 0s));
+    upstream.send(ok);
+    const std::string response = client.read_to_end();
+    CHECK(response.find("\r\nConnection: close\r\n") != std::string::npos);
+    CHECK(response.ends_with("hi"));
+    CHECK(ready(drained, 20s));
+}
+
+TEST_CASE("what is left after the time to drain is cut, and its slot is free") {
+    Running running;
+    auto [client, upstream] = running.request_under_way();
+    REQUIRE(running.limit->in_flight() == 1);
+
+    const auto drained = running.drain(0s);
+
+    CHECK(ready(drained, 20s));
+    CHECK(client.read_to_end().empty());
+    upstream.wait_closed();
+    CHECK(running.limit->in_flight() == 0);
+    CHECK(running.shared.connections == 0);
+}
+
+TEST_CASE("a drain without connections is done at once, and done is called once") {
+    Running running;
+    std::atomic<int> calls = 0;
+    std::promise<void> drained;
+    running.worker.drain(1h, [&] {
+        if (calls++ == 0)
+            drained.set_value();
+    });
+
+    drained.get_future().wait();
+    running.on_worker([](auto&) { return 0; });
+
+    CHECK(calls == 1);
+}
+
+TEST_CASE("a worker that was never started can be destroyed") {
+    limits::Registry registry;
+    observe::AccessLog log{{observe::AccessLog::Target::Kind::off, {}}};
+    proxy::Shared shared{registry.hasher()};
+
+    const runtime::Worker worker{shared, log.open_channel()};
+}
+
+TEST_CASE("a worker destroyed with a request under way frees its slot") {
+    limits::LimitPtr limit;
+    {
+        Running running;
+        auto [client, upstream] = running.request_under_way();
+        limit = running.limit;
+        REQUIRE(limit->in_flight() == 1);
+    }
+
+    CHECK(limit->in_flight() == 0);
+}
