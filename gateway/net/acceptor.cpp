@@ -57,20 +57,19 @@ Result<Descriptor> listening_socket(const Endpoint& address, bool shared) {
     return socket;
 }
 
+// The first socket is bound and listens without SO_REUSEPORT, which no second process can do then,
+// and lets others beside it only afterwards: there is no moment in which two could both pass.
 Result<ListeningSockets> open_tcp(const Endpoint& address, std::size_t count) {
-    ListeningSockets opened{address, {}};
-    {
-        // Alone first. A bound socket that does not listen yet does not refuse a second one with
-        // SO_REUSEADDR, hence listen().
-        const Result<Descriptor> alone = listening_socket(address, false);
-        if (!alone)
-            return {boost::system::in_place_error, alone.error()};
-        const Result<Endpoint> actual = local_address(*alone);
-        if (!actual)
-            return {boost::system::in_place_error, actual.error()};
-        opened.address = *actual;
-    }
-    for (std::size_t i = 0; i < count; ++i) {
+    Result<Descriptor> first = listening_socket(address, false);
+    if (!first)
+        return {boost::system::in_place_error, first.error()};
+    const Result<Endpoint> actual = local_address(*first);
+    if (!actual)
+        return {boost::system::in_place_error, actual.error()};
+    set_option(*first, SOL_SOCKET, SO_REUSEPORT);
+    ListeningSockets opened{*actual, {}};
+    opened.sockets.push_back(std::move(*first));
+    while (opened.sockets.size() < count) {
         Result<Descriptor> socket = listening_socket(opened.address, true);
         if (!socket)
             return {boost::system::in_place_error, socket.error()};

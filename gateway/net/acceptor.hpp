@@ -32,10 +32,10 @@ struct ListeningSockets {
 };
 
 // Opens `count` listening sockets on `address`. A TCP address gets a socket each with SO_REUSEPORT,
-// so that the kernel spreads connections; before that it is bound once without, because
-// SO_REUSEPORT alone would let a second process of the same user in silently. A Unix socket is one
-// socket, duplicated; a stale file of a process that died is replaced, a live one is "address in
-// use". TCP_NODELAY is set here and inherited by what is accepted.
+// so that the kernel spreads connections; the first is bound without it, because SO_REUSEPORT alone
+// would let a second process of the same user in silently. A Unix socket is one socket, duplicated;
+// a stale file of a process that died is replaced, a live one is "address in use". TCP_NODELAY is
+// set here and inherited by what is accepted.
 [[nodiscard]] Result<ListeningSockets> open_listeners(const Endpoint& address, std::size_t count);
 
 // Removes a Unix socket's file when its listener ends; does nothing for other addresses.

@@ -16,7 +16,9 @@
 #include <exception>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <span>
+#include <string>
 #include <string_view>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -46,6 +48,12 @@ class Gather {
     [[nodiscard]] std::span<iovec> pieces() noexcept { return {pieces_ + first_, count_ - first_}; }
     [[nodiscard]] std::span<const iovec> pieces() const noexcept {
         return {pieces_ + first_, count_ - first_};
+    }
+
+    // Copies what is left to the end of `text`.
+    void append_to(std::string& text) const {
+        for (const iovec& piece : pieces())
+            text.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
     }
 
     void consume(std::size_t sent) noexcept {
@@ -98,6 +106,13 @@ inline auto read_some(Socket& socket, std::span<char> into) {
 
 // What a socket that should be silent has to say.
 enum class Silence { silent, closed, bytes_waiting };
+
+// Whether the peer of a socket that nobody reads has reset it or, with `or_closed`, has closed its
+// sending side.
+inline bool has_ended(Socket& socket, bool or_closed) noexcept {
+    pollfd ended{socket.native_handle(), static_cast<short>(or_closed ? POLLRDHUP : 0), 0};
+    return ::poll(&ended, 1, 0) > 0 && ended.revents != 0;
+}
 
 inline Silence probe(Socket& socket) noexcept {
     char byte;

@@ -3,6 +3,7 @@
 #include "proxy/downstream.hpp"
 #include "proxy/exchange.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace stint::proxy {
@@ -21,11 +22,21 @@ Context::Context(
 Context::~Context() = default;
 
 void Context::adopt(routing::SnapshotPtr snapshot) {
-    if (head_pools.empty() || head_pools.back()->block_size() != snapshot->max_head)
-        head_pools.push_back(
-            std::make_unique<net::BufferPool>(snapshot->max_head, head_blocks_kept));
+    const std::size_t size = snapshot->max_head + room_behind_head;
+    const auto known =
+        std::ranges::find(head_pools, size, [](const auto& pool) { return pool->block_size(); });
+    if (known == head_pools.end())
+        head_pools.push_back(std::make_unique<net::BufferPool>(size, head_blocks_kept));
+    else
+        std::rotate(known, known + 1, head_pools.end());
     std::vector<upstream::Cluster> clusters = pools.adopt(*snapshot);
     active = std::make_shared<ActiveConfig>(std::move(snapshot), std::move(clusters));
+}
+
+void Context::tick(SteadyTime now) {
+    deadlines.expire(now);
+    for (auto next = watched.begin(); next != watched.end();)
+        (next++)->look_for_end();
 }
 
 } // namespace stint::proxy

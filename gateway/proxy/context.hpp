@@ -42,6 +42,14 @@ struct Shared {
     std::atomic<std::size_t> connections{0}; // open downstream connections
 };
 
+// The lists that a connection may be on.
+template <class Tag>
+using ListHook = boost::intrusive::list_base_hook<
+    boost::intrusive::tag<Tag>,
+    boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+using Listed = ListHook<struct ListedTag>;
+using Watched = ListHook<struct WatchedTag>;
+
 struct Context {
     Context(
         net::Executor worker_executor,
@@ -52,9 +60,13 @@ struct Context {
     // Takes a new snapshot for all requests from now on; those under way end under their own.
     void adopt(routing::SnapshotPtr snapshot);
 
-    // Blocks for heads, as large as max_head.
+    // To be called every 50 ms or so.
+    void tick(SteadyTime now);
+
+    // Blocks for heads: max_head, and room for what comes behind the longest head.
     [[nodiscard]] net::BufferPool& head_blocks() noexcept { return *head_pools.back(); }
 
+    static constexpr std::size_t room_behind_head = 4 * 1024;
     static constexpr std::size_t body_block_size = 64 * 1024;
 
     net::Executor executor;
@@ -80,13 +92,13 @@ struct Context {
     http::RequestIdSource request_ids;
     http::DateClock dates;
 
-    boost::intrusive::list<
+    template <class Hook>
+    using List = boost::intrusive::list<
         Downstream,
-        boost::intrusive::base_hook<boost::intrusive::list_base_hook<
-            boost::intrusive::tag<Context>,
-            boost::intrusive::link_mode<boost::intrusive::auto_unlink>>>,
-        boost::intrusive::constant_time_size<false>>
-        connections;
+        boost::intrusive::base_hook<Hook>,
+        boost::intrusive::constant_time_size<false>>;
+    List<Listed> connections;
+    List<Watched> watched; // those whose end no pending read would tell
 };
 
 } // namespace stint::proxy

@@ -7,8 +7,10 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <utility>
 
 namespace stint::proxy {
@@ -42,36 +44,36 @@ Downstream::~Downstream() {
 
 net::Task<> Downstream::serve(std::unique_ptr<Downstream> self) {
     Downstream& down = *self;
-    down.arm(Phase::head, down.context_.active->snapshot->timeouts.head);
-    bool keep = true;
-    while (keep) {
-        while (!down.head_complete() && down.read_on())
-            co_await down.input_.wait();
-        // Begun while this request was pipelined; it would take a part of the request's body.
-        while (down.reading_) {
-            down.cancel_reading();
-            co_await down.input_.wait();
-        }
-        if (!down.may_answer())
-            break;
-        ObjectPool<Exchange>::Pointer exchange{nullptr, {nullptr}};
-        Exchange::Result result;
-        try {
+    ObjectPool<Exchange>::Pointer exchange{nullptr, {nullptr}};
+    try {
+        down.arm(Phase::head, down.context_.active->snapshot->timeouts.head);
+        for (bool keep = true; keep;) {
+            while (!down.head_complete() && down.read_on())
+                co_await down.input_.wait();
+            // Begun while this request was pipelined; it would take a part of the request's body.
+            while (down.reading_) {
+                down.cancel_reading();
+                co_await down.input_.wait();
+            }
+            if (!down.may_answer())
+                break;
             exchange = down.begin_exchange();
-            result = co_await down.run_exchange(*exchange);
-        } catch (const std::exception& failure) {
-            spdlog::error("a request failed inside the gateway: {}", failure.what());
-            result = {};
-            if (exchange)
-                exchange->on_client_gone();
+            const Exchange::Result result = co_await down.run_exchange(*exchange);
+            keep = down.end_exchange(result);
+            exchange.reset();
         }
-        while (exchange && exchange->pumping())
-            co_await exchange->pump_stopped();
-        keep = down.end_exchange(result);
+        if (down.linger_ && !down.input_error_)
+            co_await down.close_gently();
+    } catch (const std::exception& failure) {
+        spdlog::error("a connection failed inside the gateway: {}", failure.what());
+        if (exchange)
+            exchange->on_client_gone();
     }
+    while (exchange && exchange->pumping())
+        co_await exchange->pump_stopped();
+    down.exchange_ = nullptr;
+    exchange.reset();
     down.disarm();
-    if (down.linger_ && !down.input_error_)
-        co_await down.close_gently();
     net::close(down.socket_);
     while (down.pending_ > 0)
         co_await down.input_.wait();
@@ -96,16 +98,20 @@ ObjectPool<Exchange>::Pointer Downstream::begin_exchange() {
 }
 
 net::Task<Exchange::Result> Downstream::run_exchange(Exchange& exchange) {
-    if (head_size_ > 0)
+    if (head_size_ > 0 && head_size_ <= max_head())
         return exchange.run({block_.data() + begin_, head_size_});
     if (timed_out_)
         return exchange.reject(408, "the request's head did not arrive in time");
+    if (input_error_)
+        return exchange.reject(400, "the request's head was cut short");
     return exchange.reject(431, "the request's head is larger than max_head");
 }
 
 // Whether the connection goes on.
 bool Downstream::end_exchange(const Exchange::Result& result) {
     exchange_ = nullptr;
+    Watched::unlink();
+    empty_line_passed_ = false;
     linger_ = result.linger;
     begin_ += result.consumed;
     scanned_ = begin_;
@@ -116,8 +122,11 @@ bool Downstream::end_exchange(const Exchange::Result& result) {
 }
 
 void Downstream::await_next_head() {
-    if (begin_ == end_ && !reading_)
+    if (begin_ == end_ && !reading_) {
         begin_ = end_ = scanned_ = 0;
+        if (block_.size() != context_.head_blocks().block_size())
+            block_.release(); // max_head was changed
+    }
     const auto& timeouts = context_.active->snapshot->timeouts;
     if (begin_ == end_)
         arm(Phase::idle, std::min(park_after, timeouts.idle));
@@ -127,10 +136,11 @@ void Downstream::await_next_head() {
 
 bool Downstream::head_complete() noexcept {
     // At most one empty line before a request line is let pass (RFC 9112 section 2.2).
-    if (end_ - begin_ >= 2 && scanned_ == begin_ &&
+    if (!empty_line_passed_ && end_ - begin_ >= 2 && scanned_ - begin_ <= 1 &&
         std::memcmp(block_.data() + begin_, "\r\n", 2) == 0) {
         begin_ += 2;
         scanned_ = begin_;
+        empty_line_passed_ = true;
     }
     std::size_t scanned = scanned_ - begin_;
     head_size_ = http::find_head_end({block_.data() + begin_, end_ - begin_}, scanned);
@@ -150,15 +160,24 @@ bool Downstream::read_on() {
         begin_ = end_ = scanned_ = 0;
     else if (begin_ > 0 && room() == 0)
         compact();
-    if (block_ && room() == 0)
+    if (block_ && (room() == 0 || end_ - begin_ >= max_head()))
         return false;
-    begin_reading();
-    return true;
+    return begin_reading();
 }
 
-void Downstream::begin_reading() {
-    if (!block_)
-        block_ = context_.head_blocks().borrow();
+std::size_t Downstream::max_head() const noexcept {
+    return context_.active->snapshot->max_head;
+}
+
+// False, with input_error_ set, where memory has run out: the connection ends.
+bool Downstream::begin_reading() noexcept {
+    try {
+        if (!block_)
+            block_ = context_.head_blocks().borrow();
+    } catch (const std::bad_alloc&) {
+        input_error_ = net::asio::error::no_memory;
+        return false;
+    }
     reading_ = true;
     ++pending_;
     socket_.async_read_some(
@@ -166,6 +185,7 @@ void Downstream::begin_reading() {
         net::in_place(read_memory_, [this](const ErrorCode& error, std::size_t size) {
             on_read(error, size);
         }));
+    return true;
 }
 
 void Downstream::cancel_reading() noexcept {
@@ -204,7 +224,7 @@ void Downstream::on_input_ended(const ErrorCode& error) {
         return wake();
     const bool may_still_listen = error == net::asio::error::eof && half_close_allowed_;
     if (may_still_listen)
-        watch_for_reset();
+        watch_from_afar();
     else
         exchange_->on_client_gone();
 }
@@ -217,23 +237,24 @@ void Downstream::wake() {
 void Downstream::watch() {
     if (reading_ || input_error_)
         return;
-    if (room() > 0)
-        begin_reading();
+    if (room() == 0 || !begin_reading())
+        watch_from_afar();
     else
-        watch_for_reset();
+        Watched::unlink();
 }
 
-// Where nothing more can be read, only a reset tells that the client is gone.
-void Downstream::watch_for_reset() {
-    if (watching_reset_)
+void Downstream::watch_from_afar() {
+    if (!Watched::is_linked())
+        context_.watched.push_back(*this);
+}
+
+void Downstream::look_for_end() {
+    if (exchange_ == nullptr || !net::has_ended(socket_, !half_close_allowed_))
         return;
-    watching_reset_ = true;
-    ++pending_;
-    socket_.async_wait(net::Socket::wait_error, [this](const ErrorCode& error) {
-        watching_reset_ = false;
-        --pending_;
-        on_input_ended(error ? error : ErrorCode{net::asio::error::connection_reset});
-    });
+    Watched::unlink();
+    if (!input_error_)
+        input_error_ = net::asio::error::connection_reset;
+    exchange_->on_client_gone();
 }
 
 void Downstream::park() noexcept {
@@ -249,7 +270,8 @@ void Downstream::on_parked_readable(const ErrorCode& error) {
     --pending_;
     if (error)
         return on_input_ended(error);
-    begin_reading();
+    if (!begin_reading())
+        wake();
 }
 
 void Downstream::keep_surplus(std::span<const char> bytes) noexcept {
@@ -258,6 +280,7 @@ void Downstream::keep_surplus(std::span<const char> bytes) noexcept {
 }
 
 void Downstream::compact() noexcept {
+    assert(!reading_ && exchange_ == nullptr);
     std::memmove(block_.data(), block_.data() + begin_, end_ - begin_);
     end_ -= begin_;
     scanned_ -= begin_;
@@ -314,7 +337,8 @@ net::Task<> Downstream::close_gently() {
         if (!reading_) {
             discarded += end_ - begin_;
             begin_ = end_ = scanned_ = 0;
-            begin_reading();
+            if (!begin_reading())
+                break;
         }
         co_await input_.wait();
     }

@@ -11,8 +11,6 @@
 #include "proxy/context.hpp"
 #include "proxy/exchange.hpp"
 
-#include <boost/intrusive/list.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,10 +21,7 @@ namespace stint::proxy {
 // While no request body is being read, one read is always pending: it brings the next request,
 // bytes that a client pipelines, or the news that the client has gone, at no cost beyond the read
 // itself. An idle connection gives its buffer back after a second ("parked") and only waits.
-class Downstream : public boost::intrusive::list_base_hook<
-                       boost::intrusive::tag<Context>,
-                       boost::intrusive::link_mode<boost::intrusive::auto_unlink>>,
-                   private net::Deadline {
+class Downstream : public Listed, public Watched, private net::Deadline {
   public:
     Downstream(
         Context& context, net::Socket socket, const net::Endpoint& peer, bool half_close_allowed);
@@ -39,6 +34,8 @@ class Downstream : public boost::intrusive::list_base_hook<
     void drain() noexcept;
     // Ends it now: the request under way fails.
     void abort() noexcept;
+    // With every tick, while it is among Context::watched.
+    void look_for_end();
 
     // --- for the exchange under way ---
     [[nodiscard]] net::Socket& socket() noexcept { return socket_; }
@@ -56,8 +53,8 @@ class Downstream : public boost::intrusive::list_base_hook<
     void drop_behind(std::size_t size) noexcept { end_ = begin_ + size; }
     // The whole request has been read: what comes in from now on is the next one, or the end.
     void watch();
-    // Nothing is read now, but a reset is noticed.
-    void watch_for_reset();
+    // Nothing is read now; that the client has gone is noticed with the worker's next tick.
+    void watch_from_afar();
     // Calls Exchange::on_client_stalled() unless disarmed or armed again in time.
     void arm_body_deadline(Duration length);
     void disarm_body_deadline() noexcept { disarm(); }
@@ -68,7 +65,8 @@ class Downstream : public boost::intrusive::list_base_hook<
 
     bool head_complete() noexcept;
     bool read_on();
-    void begin_reading();
+    [[nodiscard]] std::size_t max_head() const noexcept;
+    bool begin_reading() noexcept;
     void cancel_reading() noexcept;
     void on_read(const ErrorCode& error, std::size_t size);
     void on_input_ended(const ErrorCode& error);
@@ -99,12 +97,12 @@ class Downstream : public boost::intrusive::list_base_hook<
     Exchange* exchange_ = nullptr;
     ErrorCode input_error_; // why nothing more comes in, the end of the stream included
     Phase phase_ = Phase::head;
-    std::uint8_t pending_ = 0;    // operations whose handlers refer to this object
-    bool reading_ = false;        // a read (or a parked wait for one) is among them
-    bool parking_ = false;        // that read was cancelled to give its buffer back
-    bool watching_reset_ = false; // a wait for a reset is among them
-    bool timed_out_ = false;      // a head took too long
-    bool linger_ = false;         // the client may still be sending: do not close at once
+    std::uint8_t pending_ = 0; // operations whose handlers refer to this object
+    bool reading_ = false;     // a read (or a parked wait for one) is among them
+    bool parking_ = false;     // that read was cancelled to give its buffer back
+    bool empty_line_passed_ = false;
+    bool timed_out_ = false; // a head took too long
+    bool linger_ = false;    // the client may still be sending: do not close at once
     const bool half_close_allowed_;
 };
 

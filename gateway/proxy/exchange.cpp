@@ -33,7 +33,7 @@ net::Task<Exchange::Result> Exchange::run(std::string_view head) {
     if (answer == Answer::failed)
         co_return co_await reply();
 
-    if (!response_body_.done() || !spill_.empty())
+    if (!response_body_.done() || !unsent_.empty())
         co_await stream_response();
     stop_pump();
     while (pumping_)
@@ -116,6 +116,9 @@ void Exchange::on_client_gone() noexcept {
 }
 
 void Exchange::on_client_stalled() noexcept {
+    // An answer that came before the body's end goes its way; the pump ends with it.
+    if (head_sent_ && pumping_)
+        return downstream_.arm_body_deadline(route_->timeouts.body_idle);
     break_off(pump_writes_ ? Broken::upstream_stalled : Broken::client_stalled);
 }
 

@@ -87,8 +87,10 @@ class Exchange : private net::Deadline {
     net::Task<bool> send_slowly();
     net::Task<ErrorCode> connect();
     net::Gather gather_request(std::string_view head, const http::ChunkHeader& chunk) const;
+    void watch_client();
     void request_was_sent(SteadyTime at);
     void begin_pump();
+    void forget_buffered_body() noexcept;
     static net::Task<> pump(Exchange& self);
     net::Task<bool> read_body(net::Block& block, Duration pause, std::string_view& payload);
     net::Task<bool> forward_body(std::string_view payload);
@@ -105,6 +107,7 @@ class Exchange : private net::Deadline {
     net::Task<> stream_response();
     net::Task<bool> relay_piece(std::size_t size);
     net::Task<bool> send_to_client(net::Gather gather);
+    net::Task<bool> send_unsent();
     void gather_response(
         net::Gather& gather, std::string_view payload, const http::ChunkHeader& chunk) const;
 
@@ -154,7 +157,7 @@ class Exchange : private net::Deadline {
 
     // Towards the upstream.
     upstream::Pool* pool_ = nullptr; // of the endpoint whose turn it is
-    std::string spill_;              // what must be sent but could not be sent at once
+    std::string spill_;              // what could not be sent at once
     net::Event pump_stopped_;
     Waiting waiting_ = Waiting::connect;
     bool pumping_ = false;
@@ -171,6 +174,7 @@ class Exchange : private net::Deadline {
     unsigned interims_ = 0;
     http::BodyDecoder response_body_{{}};
     http::ResponseFraming framing_;
+    std::string unsent_; // what could not be sent at once
     bool upstream_keeps_ = false;
     bool head_sent_ = false;
     bool keep_ = false; // the client's connection may carry another request

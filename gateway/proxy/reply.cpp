@@ -1,4 +1,5 @@
 // Answers that the gateway gives itself, and what it does with a body that nobody will read.
+#include "net/clock.hpp"
 #include "proxy/downstream.hpp"
 #include "proxy/exchange.hpp"
 
@@ -10,9 +11,9 @@ namespace {
 using namespace std::chrono_literals;
 
 // A refused request's body is read to its end, so that the connection can go on, if it is this
-// small and comes without a pause this long.
+// small and comes within this time.
 constexpr std::uint64_t most_discarded = 64 * 1024;
-constexpr Duration discard_pause = 1s;
+constexpr Duration discard_time = 1s;
 
 } // namespace
 
@@ -32,32 +33,27 @@ bool Exchange::reply_at_once() {
         break_off(Broken::client_gone);
         return true;
     }
-    for (const iovec& piece : gather.pieces())
-        spill_.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
-    return spill_.empty() && (request_body_.done() || !keep_);
+    gather.append_to(unsent_);
+    return unsent_.empty() && (request_body_.done() || !keep_);
 }
 
 net::Task<Exchange::Result> Exchange::reply() {
     stop_pump();
     while (pumping_)
         co_await pump_stopped_.wait();
+    // What is still to be said and read concerns the client alone: neither the upstream nor a cap.
     lease_ = {};
+    permit_.release({net::read_steady_clock(), begun_.wall});
     upstream_keeps_ = false;
     explain_break();
     if (broken_ == Broken::client_gone)
         co_return finish();
-    if (!head_sent_) {
-        spill_.clear();
-        if (reply_at_once())
-            co_return finish();
-    }
-    if (!spill_.empty()) {
-        net::Gather gather;
-        gather.add(spill_);
-        bytes_out_ -= spill_.size(); // counted when it was gathered
-        if (!co_await send_to_client(gather))
-            co_return finish();
-    }
+    if (!co_await send_unsent()) // of an interim response
+        co_return finish();
+    if (!head_sent_ && reply_at_once())
+        co_return finish();
+    if (!co_await send_unsent())
+        co_return finish();
     if (keep_ && !request_body_.done())
         co_await discard_body();
     co_return finish();
@@ -115,8 +111,10 @@ net::Task<> Exchange::discard_body() {
     std::string_view payload;
     std::uint64_t discarded = 0;
     stopping_ = true; // a client that stops here is not a failure of anything
+    forget_buffered_body();
+    const SteadyTime end = net::read_steady_clock() + discard_time;
     while (!request_body_.done() && discarded < most_discarded) {
-        if (!co_await read_body(block, discard_pause, payload))
+        if (net::read_steady_clock() >= end || !co_await read_body(block, discard_time, payload))
             break;
         discarded += payload.size();
     }

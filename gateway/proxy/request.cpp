@@ -18,11 +18,6 @@ bool idempotent(std::string_view method) {
     return std::find(std::begin(methods), std::end(methods), method) != std::end(methods);
 }
 
-void append(std::string& text, const net::Gather& gather) {
-    for (const iovec& piece : gather.pieces())
-        text.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
-}
-
 // Waits until everything is sent, or the socket fails or is closed.
 net::Task<ErrorCode> send_all(net::Socket& socket, net::Gather gather) {
     ErrorCode error = net::write_now(socket, gather);
@@ -58,25 +53,31 @@ bool Exchange::send_at_once() {
     net::Gather gather = gather_request(context_.head_out.view(), chunk);
     if (lease_) {
         ++upstream_counters().reused;
-        if (net::write_now(lease_.socket(), gather)) {
-            // It closed between the probe and the write, so nothing of the request was taken.
-            lease_ = {};
-            retried_ = true;
-            ++upstream_counters().retries;
-        } else if (gather.empty()) {
+        const std::size_t whole = gather.bytes();
+        const ErrorCode error = net::write_now(lease_.socket(), gather);
+        if (!error && gather.empty()) {
             request_was_sent(begun_.steady); // within the same turn
             return true;
         }
+        if (error && gather.bytes() < whole) {
+            // Closed after it had taken a part: what it says, or does not say, decides.
+            arm(Waiting::response, route_->timeouts.response);
+            watch_client();
+            return true;
+        }
+        if (error) {
+            // Closed between the probe and the write: it has taken nothing.
+            lease_ = {};
+            retried_ = true;
+            ++upstream_counters().retries;
+        }
     }
-    append(spill_, gather);
+    gather.append_to(spill_);
     return false;
 }
 
 net::Task<bool> Exchange::send_slowly() {
-    if (request_body_.done())
-        downstream_.watch();
-    else
-        downstream_.watch_for_reset();
+    watch_client();
     if (!lease_) {
         const ErrorCode error = co_await connect();
         if (error) {
@@ -123,6 +124,13 @@ net::Task<ErrorCode> Exchange::connect() {
     }
 }
 
+void Exchange::watch_client() {
+    if (request_body_.done())
+        downstream_.watch();
+    else
+        downstream_.watch_from_afar();
+}
+
 void Exchange::request_was_sent(SteadyTime at) {
     sent_ = at;
     if (!request_body_.done())
@@ -141,16 +149,26 @@ void Exchange::begin_pump() {
         net::Gather gather;
         gather.add("HTTP/1.1 100 Continue\r\n\r\n");
         bytes_out_ += gather.bytes();
-        if (net::write_now(downstream_.socket(), gather) || !gather.empty())
+        if (net::write_now(downstream_.socket(), gather))
             return break_off(Broken::client_gone);
+        gather.append_to(unsent_);
     }
-    // It was sent and will not be sent again; without room behind the head a chunked body would be
-    // read a byte at a time.
+    forget_buffered_body();
+    pumping_ = pumped_ = true;
+    try {
+        net::spawn(context_.executor, pump(*this));
+    } catch (...) {
+        pumping_ = false; // nobody would say that it has ended
+        throw;
+    }
+}
+
+// It will not be needed again; without room behind the head a chunked body would be read a byte at
+// a time.
+void Exchange::forget_buffered_body() noexcept {
     downstream_.drop_behind(head_.size());
     consumed_ = head_.size();
     buffered_body_ = {};
-    pumping_ = pumped_ = true;
-    net::spawn(context_.executor, pump(*this));
 }
 
 // Runs beside the wait for the answer, which may come before the body's end.
@@ -214,7 +232,7 @@ net::Task<bool> Exchange::forward_body(std::string_view payload) {
     ErrorCode error = net::write_now(lease_.socket(), gather);
     if (!error && !gather.empty()) {
         pump_writes_ = true;
-        downstream_.watch_for_reset();
+        downstream_.watch_from_afar();
         downstream_.arm_body_deadline(route_->timeouts.body_idle);
         error = co_await send_all(lease_.socket(), gather);
         downstream_.disarm_body_deadline();

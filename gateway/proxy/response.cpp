@@ -5,6 +5,7 @@
 #include "proxy/exchange.hpp"
 
 #include <cstring>
+#include <utility>
 
 namespace stint::proxy {
 namespace {
@@ -27,7 +28,8 @@ Exchange::Answer Exchange::on_answer(const ErrorCode& error, std::size_t size) {
     for (;;) {
         const std::string_view data{block_.data(), filled_};
         const std::size_t head_size = http::find_head_end(data, scanned_);
-        if (std::max(head_size, head_size == 0 ? filled_ : 0) > snapshot().max_head) {
+        const std::size_t at_least = head_size > 0 ? head_size : filled_;
+        if (at_least > snapshot().max_head || (head_size == 0 && filled_ == block_.size())) {
             fail(
                 502, pool_->endpoint() + " sent a response head larger than max_head",
                 observe::Outcome::upstream_failed);
@@ -60,8 +62,8 @@ Exchange::Answer Exchange::on_upstream_failure(const ErrorCode& error) {
         disarm();
         write_request_head(*context_.parser.parse_request(head_)); // it was good the first time
         const http::ChunkHeader chunk{buffered_body_.size()};
-        for (const iovec& piece : gather_request(context_.head_out.view(), chunk).pieces())
-            spill_.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
+        const net::Gather again = gather_request(context_.head_out.view(), chunk);
+        again.append_to(spill_);
         return Answer::retry;
     }
     fail(
@@ -85,7 +87,7 @@ Exchange::Answer Exchange::on_interim(const ResponseHead& head, std::size_t head
             observe::Outcome::upstream_failed);
         return Answer::failed;
     }
-    if (head.status != 100 && minor_ > 0 && spill_.empty()) {
+    if (head.status != 100 && minor_ > 0 && unsent_.empty()) {
         context_.head_out.clear();
         http::write_downstream_head(
             context_.head_out, head, {.chunked = false, .keep_alive = true}, request_id_);
@@ -96,8 +98,7 @@ Exchange::Answer Exchange::on_interim(const ResponseHead& head, std::size_t head
             break_off(Broken::client_gone);
             return Answer::failed;
         }
-        for (const iovec& piece : gather.pieces())
-            spill_.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
+        gather.append_to(unsent_);
     }
     filled_ -= head_size;
     std::memmove(block_.data(), block_.data() + head_size, filled_);
@@ -131,18 +132,17 @@ Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_
     http::write_downstream_head(context_.head_out, head, framing_, request_id_);
     const http::ChunkHeader chunk{step->payload};
     net::Gather gather;
-    gather.add(spill_); // of an interim response
+    gather.add(unsent_); // of an interim response
     gather.add(context_.head_out.view());
     gather_response(gather, {rest.data(), step->payload}, chunk);
-    bytes_out_ += gather.bytes() - spill_.size();
+    bytes_out_ += gather.bytes() - unsent_.size();
     if (net::write_now(downstream_.socket(), gather)) {
         break_off(Broken::client_gone);
         return Answer::failed;
     }
     std::string left;
-    for (const iovec& piece : gather.pieces())
-        left.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
-    spill_ = std::move(left);
+    gather.append_to(left);
+    unsent_ = std::move(left);
     return Answer::ready;
 }
 
@@ -159,14 +159,8 @@ void Exchange::gather_response(
 
 // One block at a time: a slow client makes the upstream wait, not the gateway grow.
 net::Task<> Exchange::stream_response() {
-    if (!spill_.empty()) {
-        net::Gather gather;
-        gather.add(spill_);
-        bytes_out_ -= spill_.size(); // counted when it was gathered
-        if (!co_await send_to_client(gather))
-            co_return;
-        spill_.clear();
-    }
+    if (!co_await send_unsent())
+        co_return;
     answered_ = {};
     if (!response_body_.done())
         net::acknowledge_at_once(lease_.socket());
@@ -181,6 +175,16 @@ net::Task<> Exchange::stream_response() {
         if (!co_await relay_piece(size))
             co_return;
     }
+}
+
+net::Task<bool> Exchange::send_unsent() {
+    if (unsent_.empty())
+        co_return true;
+    const std::string unsent = std::exchange(unsent_, {});
+    net::Gather gather;
+    gather.add(unsent);
+    bytes_out_ -= unsent.size(); // counted when it was gathered
+    co_return co_await send_to_client(gather);
 }
 
 net::Task<bool> Exchange::relay_piece(std::size_t size) {

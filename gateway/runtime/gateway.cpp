@@ -51,8 +51,8 @@ Gateway::Gateway(config::Config config, std::filesystem::path file)
               for (const auto& worker : workers_)
                   worker->post([book](proxy::Context& context) { context.pools.apply(book); });
           },
-          [](const std::string& name, const ErrorCode& error) {
-              spdlog::warn("{} could not be resolved: {}", name, error.message());
+          [](const std::string& name, const std::string& reason) {
+              spdlog::warn("{} could not be resolved: {}", name, reason);
           }},
       addresses_{std::make_shared<const upstream::AddressBook>()} {}
 
@@ -64,6 +64,8 @@ Gateway::~Gateway() {
 
 Result<void, std::string> Gateway::start() {
     ignore_broken_pipes();
+    for (const int number : {SIGTERM, SIGINT, SIGHUP})
+        signals_.add(number); // one that comes during the start is answered after it
     raise_open_files_limit(config_.max_connections);
     for (std::size_t i = 0; i < worker_count(config_); ++i)
         workers_.push_back(std::make_unique<Worker>(shared_, access_log_.open_channel()));
@@ -150,9 +152,6 @@ void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
 }
 
 void Gateway::run() {
-    signals_.add(SIGTERM);
-    signals_.add(SIGINT);
-    signals_.add(SIGHUP);
     await_signal();
     control_.restart();
     control_.run();
@@ -195,6 +194,7 @@ void Gateway::worker_drained() {
     signals_.cancel(ignored);
     if (stop_others_)
         stop_others_();
+    control_.stop();
 }
 
 Now Gateway::now() const noexcept {

@@ -11,7 +11,9 @@ namespace stint::runtime {
 ReloadReport Gateway::reload() {
     ReloadReport report;
     auto loaded = config::load_file(file_);
-    if (!loaded) {
+    if (stopping_) {
+        report.errors.push_back("the gateway is stopping");
+    } else if (!loaded) {
         for (const config::Mistake& mistake : loaded.error())
             report.errors.push_back(mistake.text());
     } else if (auto opened = open_new_listeners(*loaded); !opened) {

@@ -4,8 +4,10 @@
 #include "proxy/downstream.hpp"
 
 #include <boost/asio/io_context.hpp>
+#include <spdlog/spdlog.h>
 
 #include <chrono>
+#include <exception>
 #include <pthread.h>
 #include <signal.h>
 #include <utility>
@@ -34,8 +36,14 @@ Worker::~Worker() {
     loop_->stop();
     if (thread_.joinable())
         thread_.join();
-    // While the context still exists: what is suspended gives back what it holds.
+    // While the context still exists: what is suspended ends, and gives back what it holds.
     ticker_.reset();
+    for (const auto& [name, listener] : listeners_)
+        listener->close();
+    for (auto next = context_->connections.begin(); next != context_->connections.end();)
+        (next++)->abort();
+    loop_->restart();
+    loop_->poll();
     listeners_.clear();
     context_->pools.close_idle();
     loop_.reset();
@@ -72,10 +80,14 @@ void Worker::take(Adoption& adoption) {
         return gone;
     });
     for (OpenedListener& opened : adoption.opened) {
-        auto listener =
-            std::make_shared<Listener>(*context_, opened.address, std::move(opened.socket), false);
-        listeners_[opened.name] = listener;
-        listener->start();
+        try {
+            auto listener = std::make_shared<Listener>(
+                *context_, opened.address, std::move(opened.socket), false);
+            listener->start();
+            listeners_[opened.name] = std::move(listener);
+        } catch (const std::exception& failure) {
+            spdlog::error("a worker cannot listen on {}: {}", opened.name, failure.what());
+        }
     }
     for (const auto& [name, listener] : listeners_)
         listener->set_half_close_allowed(adoption.listeners.at(name));
@@ -107,7 +119,7 @@ void Worker::look_whether_drained() {
 
 void Worker::tick() {
     const SteadyTime now = net::read_steady_clock();
-    context_->deadlines.expire(now);
+    context_->tick(now);
     if (++ticks_ % ticks_per_sweep == 0 && context_->active)
         context_->pools.sweep(now, context_->active->snapshot->timeouts.idle);
     look_whether_drained();

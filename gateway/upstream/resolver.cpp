@@ -1,14 +1,35 @@
 #include "upstream/resolver.hpp"
 
-#include <boost/asio/ip/address.hpp>
+#include "net/address.hpp"
 
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/post.hpp>
+
+#include <mutex>
+#include <system_error>
+#include <thread>
 #include <utility>
+
+#include <netdb.h>
+#include <signal.h>
+#include <sys/socket.h>
 
 namespace stint::upstream {
 
+struct Resolver::Mailbox {
+    std::mutex mutex;
+    net::asio::io_context* context; // nullptr: nobody is at home any more
+};
+
 Resolver::Resolver(net::asio::io_context& context, OnBook on_book, OnFailure on_failure)
-    : resolver_{context.get_executor()}, timer_{context.get_executor()},
-      on_book_{std::move(on_book)}, on_failure_{std::move(on_failure)} {}
+    : timer_{context.get_executor()}, on_book_{std::move(on_book)},
+      on_failure_{std::move(on_failure)}, mailbox_{std::make_shared<Mailbox>()} {
+    mailbox_->context = &context;
+}
+
+Resolver::~Resolver() {
+    stop();
+}
 
 bool Resolver::is_name(const std::string& host) {
     ErrorCode error;
@@ -27,29 +48,63 @@ void Resolver::watch(std::set<std::string> names, std::function<void()> on_ready
         }};
     for (const std::string& name : names_)
         if (!book_.contains(name))
-            look_up(name, round);
+            begin(name, round);
     wait_for_next_round();
 }
 
 void Resolver::stop() {
     names_.clear();
-    resolver_.cancel();
     timer_.cancel();
+    const std::lock_guard lock{mailbox_->mutex};
+    mailbox_->context = nullptr;
 }
 
-void Resolver::look_up(const std::string& name, std::shared_ptr<void> round) {
-    resolver_.async_resolve(
-        name, "", [this, name, round](const ErrorCode& error, const auto& results) {
-            if (!names_.contains(name))
-                return;
-            if (error)
-                return on_failure_(name, error);
-            std::vector<std::string> addresses;
-            for (const auto& result : results)
-                addresses.push_back(result.endpoint().address().to_string());
-            if (std::exchange(book_[name], addresses) != addresses)
-                on_book_(std::make_shared<const AddressBook>(book_));
-        });
+// On a thread of its own.
+Resolver::Answer Resolver::look_up(const std::string& name) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_ADDRCONFIG;
+    addrinfo* found = nullptr;
+    const int failed = ::getaddrinfo(name.c_str(), nullptr, &hints, &found);
+    if (failed != 0)
+        return {name, {}, ::gai_strerror(failed)};
+    Answer answer{name, {}, {}};
+    for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+        net::Endpoint endpoint{each->ai_addr, each->ai_addrlen};
+        answer.addresses.emplace_back(net::PeerAddress{endpoint}.text());
+    }
+    ::freeaddrinfo(found);
+    return answer;
+}
+
+void Resolver::begin(const std::string& name, std::shared_ptr<void> round) {
+    if (!under_way_.insert(name).second)
+        return;
+    try {
+        std::thread{[this, name, round = std::move(round), mailbox = mailbox_]() mutable {
+            sigset_t all;
+            sigfillset(&all);
+            pthread_sigmask(SIG_BLOCK, &all, nullptr); // signals belong to the control thread
+            Answer answer = look_up(name);
+            const std::lock_guard lock{mailbox->mutex};
+            if (mailbox->context != nullptr)
+                net::asio::post(
+                    *mailbox->context,
+                    [this, answer = std::move(answer), round = std::move(round)] { take(answer); });
+        }}.detach();
+    } catch (const std::system_error& failure) {
+        take({name, {}, failure.what()});
+    }
+}
+
+void Resolver::take(const Answer& answer) {
+    under_way_.erase(answer.name);
+    if (!names_.contains(answer.name))
+        return;
+    if (!answer.failure.empty())
+        return on_failure_(answer.name, answer.failure);
+    if (std::exchange(book_[answer.name], answer.addresses) != answer.addresses)
+        on_book_(std::make_shared<const AddressBook>(book_));
 }
 
 void Resolver::wait_for_next_round() {
@@ -58,7 +113,7 @@ void Resolver::wait_for_next_round() {
         if (error)
             return;
         for (const std::string& name : names_)
-            look_up(name, nullptr);
+            begin(name, nullptr);
         wait_for_next_round();
     });
 }

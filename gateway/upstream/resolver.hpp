@@ -4,7 +4,6 @@
 #include "base/error.hpp"
 #include "net/types.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
@@ -17,22 +16,26 @@
 
 namespace stint::upstream {
 
-// Host name to its addresses in text, in the resolver's order. A name that never resolved is
-// absent.
+// Host name to its addresses in text, in the resolver's order. A name that never resolved is absent.
 using AddressBook = std::map<std::string, std::vector<std::string>>;
 
-// Runs on the control thread; Asio makes the blocking look-ups on a thread of its own.
+// Runs on the control thread. Every look-up blocks a thread of its own, so that a dead name holds up
+// neither the others nor the end of the process: getaddrinfo(3) cannot be cancelled, and a thread
+// that is still in it is left behind.
 class Resolver {
   public:
     using OnBook = std::function<void(std::shared_ptr<const AddressBook>)>;
-    using OnFailure = std::function<void(const std::string& name, const ErrorCode& error)>;
+    using OnFailure = std::function<void(const std::string& name, const std::string& reason)>;
 
     // on_book: called with the whole book whenever an answer differs from the last one.
     // on_failure: a name that could not be resolved; its last good answer is kept.
     Resolver(net::asio::io_context& context, OnBook on_book, OnFailure on_failure);
+    ~Resolver();
+    Resolver(const Resolver&) = delete;
+    Resolver& operator=(const Resolver&) = delete;
 
     // Replaces the names to look after and looks the new ones up at once.
-    // on_ready, if given, is called when every name has been tried once.
+    // on_ready, if given, is called when every new name has been tried once.
     void watch(std::set<std::string> names, std::function<void()> on_ready = {});
 
     void stop();
@@ -41,21 +44,30 @@ class Resolver {
     [[nodiscard]] static bool is_name(const std::string& host);
 
   private:
+    struct Answer {
+        std::string name;
+        std::vector<std::string> addresses;
+        std::string failure; // empty = none
+    };
+    struct Mailbox; // where look-ups leave answers; outlives this object while one is under way
     using Timer = net::asio::basic_waitable_timer<
         std::chrono::steady_clock,
         net::asio::wait_traits<std::chrono::steady_clock>,
         net::Executor>;
 
-    void look_up(const std::string& name, std::shared_ptr<void> round);
+    static Answer look_up(const std::string& name);
+    void begin(const std::string& name, std::shared_ptr<void> round);
+    void take(const Answer& answer);
     void wait_for_next_round();
 
     static constexpr std::chrono::seconds interval{30};
 
-    net::asio::ip::basic_resolver<net::asio::ip::tcp, net::Executor> resolver_;
     Timer timer_;
     OnBook on_book_;
     OnFailure on_failure_;
+    std::shared_ptr<Mailbox> mailbox_;
     std::set<std::string> names_;
+    std::set<std::string> under_way_;
     AddressBook book_;
 };
 
