@@ -24,7 +24,7 @@ struct Looked {
             book = std::move(latest);
             ++books;
         },
-        [this](const std::string& name, const stint::ErrorCode&) { failed = name; }};
+        [this](const std::string& name, const std::string&) { failed = name; }};
 };
 
 } // namespace
