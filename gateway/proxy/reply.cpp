@@ -48,11 +48,12 @@ net::Task<Exchange::Result> Exchange::reply() {
     explain_break();
     if (broken_ == Broken::client_gone)
         co_return finish();
-    if (!co_await send_unsent()) // of an interim response
+    // The results have names: GCC 12 gives a frame that keeps unnamed ones the wrong layout here.
+    bool sent = co_await send_unsent(); // of an interim response
+    if (!sent || (!head_sent_ && reply_at_once()))
         co_return finish();
-    if (!head_sent_ && reply_at_once())
-        co_return finish();
-    if (!co_await send_unsent())
+    sent = co_await send_unsent();
+    if (!sent)
         co_return finish();
     if (keep_ && !request_body_.done())
         co_await discard_body();
