@@ -62,7 +62,16 @@ void InProcessGateway::reload(std::string_view yaml) {
     compiled_ = std::move(next);
 }
 
+void InProcessGateway::run_until(const std::function<bool()>& done, std::source_location where) {
+    const auto tick_and_ask = [&] {
+        context_->tick(net::read_steady_clock());
+        return done();
+    };
+    test::run_until(loop(), tick_and_ask, where);
+}
+
 void InProcessGateway::settle() {
+    context_->tick(net::read_steady_clock());
     loop_->restart();
     for (int idle_turns = 0; idle_turns < 3;)
         idle_turns = loop_->poll() > 0 ? 0 : idle_turns + 1;
@@ -70,7 +79,7 @@ void InProcessGateway::settle() {
 
 void InProcessGateway::pass(Duration time) {
     settle();
-    context_->deadlines.expire(net::read_steady_clock() + time);
+    context_->tick(net::read_steady_clock() + time);
     settle();
 }
 

@@ -29,15 +29,13 @@ class InProcessGateway {
     Wire connect_half_closing() { return Wire::connect(loop(), half_close_address_); }
     void reload(std::string_view yaml);
 
-    // Lets everything happen that can without a further byte or time-out.
+    // Lets everything happen that can without a further byte or time-out, a worker's tick included.
     void settle();
     // As if that much time had passed for every deadline. Clocks stay as they are.
     void pass(Duration time);
     void run_until(
         const std::function<bool()>& done,
-        std::source_location where = std::source_location::current()) {
-        test::run_until(loop(), done, where);
-    }
+        std::source_location where = std::source_location::current());
 
     [[nodiscard]] net::asio::io_context& loop() noexcept { return *loop_; }
     [[nodiscard]] proxy::Context& context() noexcept { return *context_; }
