@@ -3,27 +3,30 @@
 namespace stint::admin {
 
 void Connections::begin(Bounded& connection, SteadyTime now) {
-    connection.unlink();
     connection.since_ = now;
+    if (connection.is_linked())
+        return;
     list_.push_back(connection);
     if (list_.size() > most_)
-        close_first();
+        close(list_.front());
 }
 
 void Connections::expire(SteadyTime now) {
-    while (!list_.empty() && now - list_.front().since_ >= longest_)
-        close_first();
+    for (auto next = list_.begin(); next != list_.end();) {
+        Bounded& connection = *next++;
+        if (now - connection.since_ >= longest_)
+            close(connection);
+    }
 }
 
 void Connections::close_all() {
     while (!list_.empty())
-        close_first();
+        close(list_.front());
 }
 
-void Connections::close_first() {
-    Bounded& first = list_.front();
-    list_.pop_front();
-    first.close();
+void Connections::close(Bounded& connection) {
+    connection.unlink();
+    connection.close();
 }
 
 } // namespace stint::admin

@@ -28,13 +28,14 @@ class Bounded : public boost::intrusive::list_base_hook<
     SteadyTime since_{}; // what it does now: waiting for a request, or answering one
 };
 
-// Not thread-safe. Sorted by itself: whoever begins something new goes to the end.
+// Not thread-safe. In the order in which they came.
 class Connections {
   public:
     Connections(std::size_t most, Duration longest) : most_{most}, longest_{longest} {}
 
-    // Takes a connection in, or moves it to the end of the line. When there are too many, the one
-    // that has done the same for longest is closed.
+    // Takes a connection in that is not in yet, and gives it its time anew. When there are too
+    // many, the first to come is closed: whoever clings to a connection loses it to those who ask
+    // and go, and no bustle on it helps.
     void begin(Bounded& connection, SteadyTime now);
 
     // Closes those that have done the same for too long.
@@ -44,7 +45,7 @@ class Connections {
     [[nodiscard]] std::size_t size() const noexcept { return list_.size(); }
 
   private:
-    void close_first();
+    static void close(Bounded& connection);
 
     boost::intrusive::list<Bounded, boost::intrusive::constant_time_size<false>> list_;
     std::size_t most_;
