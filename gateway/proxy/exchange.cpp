@@ -20,15 +20,20 @@ net::Task<Exchange::Result> Exchange::run(std::string_view head) {
             co_return finish();
         co_return co_await reply();
     }
-    if (!send_at_once() && !co_await send_slowly())
+    bool sent = send_at_once();
+    if (!sent)
+        sent = co_await send_slowly();
+    if (!sent)
         co_return co_await reply();
 
     Answer answer = Answer::incomplete;
     while (answer == Answer::incomplete) {
         auto [error, size] = co_await net::read_some(lease_.socket(), answer_room());
         answer = on_answer(error, size);
-        if (answer == Answer::retry)
-            answer = co_await send_slowly() ? Answer::incomplete : Answer::failed;
+        if (answer == Answer::retry) {
+            sent = co_await send_slowly();
+            answer = sent ? Answer::incomplete : Answer::failed;
+        }
     }
     if (answer == Answer::failed)
         co_return co_await reply();

@@ -48,7 +48,8 @@ net::Task<Exchange::Result> Exchange::reply() {
     explain_break();
     if (broken_ == Broken::client_gone)
         co_return finish();
-    // The results have names: GCC 12 gives a frame that keeps unnamed ones the wrong layout here.
+    // Results of co_await have names everywhere: GCC 12 has given this frame, with unnamed ones in
+    // conditions, two layouts.
     bool sent = co_await send_unsent(); // of an interim response
     if (!sent || (!head_sent_ && reply_at_once()))
         co_return finish();
@@ -114,9 +115,10 @@ net::Task<> Exchange::discard_body() {
     stopping_ = true; // a client that stops here is not a failure of anything
     forget_buffered_body();
     const SteadyTime end = net::read_steady_clock() + discard_time;
-    while (!request_body_.done() && discarded < most_discarded) {
-        if (net::read_steady_clock() >= end || !co_await read_body(block, discard_time, payload))
-            break;
+    bool more = true;
+    while (more && !request_body_.done() && discarded < most_discarded) {
+        more = co_await read_body(block, discard_time, payload);
+        more = more && net::read_steady_clock() < end;
         discarded += payload.size();
     }
     keep_ = keep_ && request_body_.done();

@@ -159,7 +159,8 @@ void Exchange::gather_response(
 
 // One block at a time: a slow client makes the upstream wait, not the gateway grow.
 net::Task<> Exchange::stream_response() {
-    if (!co_await send_unsent())
+    bool sent = co_await send_unsent();
+    if (!sent)
         co_return;
     answered_ = {};
     if (!response_body_.done())
@@ -172,7 +173,8 @@ net::Task<> Exchange::stream_response() {
         // A body that is delimited by close ends with the stream; any other was cut short.
         if (error && !(error == net::asio::error::eof && response_body_.end_of_stream()))
             co_return break_off(Broken::upstream_broken);
-        if (!co_await relay_piece(size))
+        sent = co_await relay_piece(size);
+        if (!sent)
             co_return;
     }
 }
@@ -197,7 +199,9 @@ net::Task<bool> Exchange::relay_piece(std::size_t size) {
     const http::ChunkHeader chunk{step->payload};
     net::Gather gather;
     gather_response(gather, {block_.data(), step->payload}, chunk);
-    co_return gather.empty() || co_await send_to_client(gather);
+    if (gather.empty())
+        co_return true;
+    co_return co_await send_to_client(gather);
 }
 
 net::Task<bool> Exchange::send_to_client(net::Gather gather) {
