@@ -68,7 +68,7 @@ Exchange::Result Exchange::finish() {
     permit_.release(now);
     record(now);
     const bool unread = !request_body_.done() || downstream_.received().size() > consumed_;
-    const bool keep = keep_ && clean;
+    const bool keep = keep_ && clean && !context_.draining;
     return {keep, !keep && unread && broken_ != Broken::client_gone, consumed_};
 }
 
