@@ -291,6 +291,14 @@ class Stopping(SystemTest):
         self.assertEqual(size, 32 * MIB)
         self.assertEqual(stint.process.returncode, 0)
 
+    def test_stopping_is_clean_whenever_it_comes(self):
+        made = config(self.start_upstream().address)
+        for number in range(25):
+            stint = self.start_stint(made)
+            self.assertEqual(fetch(stint.port).status, 200)
+            time.sleep(0.003 * number)  # so that it meets every moment of a worker's tick
+            stint.stop()
+
     def test_sigint_stops_it_too(self):
         stint = self.stint_before(self.start_upstream())
 
