@@ -6,13 +6,12 @@
 #include <boost/asio/post.hpp>
 
 #include <mutex>
-#include <system_error>
-#include <thread>
-#include <utility>
-
 #include <netdb.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <system_error>
+#include <thread>
+#include <utility>
 
 namespace stint::upstream {
 

@@ -16,12 +16,13 @@
 
 namespace stint::upstream {
 
-// Host name to its addresses in text, in the resolver's order. A name that never resolved is absent.
+// Host name to its addresses in text, in the resolver's order. A name that never resolved is
+// absent.
 using AddressBook = std::map<std::string, std::vector<std::string>>;
 
-// Runs on the control thread. Every look-up blocks a thread of its own, so that a dead name holds up
-// neither the others nor the end of the process: getaddrinfo(3) cannot be cancelled, and a thread
-// that is still in it is left behind.
+// Runs on the control thread. Every look-up blocks a thread of its own, so that a dead name holds
+// up neither the others nor the end of the process: getaddrinfo(3) cannot be cancelled, and a
+// thread that is still in it is left behind.
 class Resolver {
   public:
     using OnBook = std::function<void(std::shared_ptr<const AddressBook>)>;
