@@ -37,13 +37,13 @@ Worker::~Worker() {
     if (thread_.joinable())
         thread_.join();
     // While the context still exists: what is suspended ends, and gives back what it holds.
-    ticker_.reset();
     for (const auto& [name, listener] : listeners_)
         listener->close();
     for (auto next = context_->connections.begin(); next != context_->connections.end();)
         (next++)->abort();
     loop_->restart();
-    loop_->poll();
+    loop_->poll(); // a tick that was due may be among what runs
+    ticker_.reset();
     listeners_.clear();
     context_->pools.close_idle();
     loop_.reset();
