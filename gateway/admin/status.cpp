@@ -56,9 +56,10 @@ Json limit_json(
     const bool cap = settings.kind == config::Limit::Kind::cap;
     const bool one_counter = !limit.keyed() || key;
     if (one_counter) {
-        const limits::CounterState state = limit.state_of(key ? key->hash : Hash128{}, now);
+        const limits::CounterState state =
+            limit.state_of({.key = key ? key->hash : Hash128{}, .quota = settings.quota}, now);
         json[cap ? "in_flight" : "used"] = state.used;
-        json["remaining"] = settings.quota - std::min(state.used, settings.quota);
+        json["remaining"] = state.remaining;
         if (!cap)
             json["resets_in_ms"] = ceil_ms(state.resets_in);
     } else if (cap) {

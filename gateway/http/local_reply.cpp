@@ -88,8 +88,12 @@ std::string_view describe(LimitedReply::Why why) noexcept {
     switch (why) {
     case LimitedReply::Why::window:
         return " is used up";
+    case LimitedReply::Why::pace:
+        return " spreads its requests evenly, and this one came early";
     case LimitedReply::Why::cap:
         return " has as many requests in flight as it allows";
+    case LimitedReply::Why::cost:
+        return " is less than this request costs by itself; it can never be admitted";
     case LimitedReply::Why::table_full:
         return " cannot count another client at present";
     }
@@ -111,21 +115,29 @@ write_method_not_allowed(HeadBuffer& out, const ReplyContext& context, std::stri
 }
 
 std::size_t write_limited(HeadBuffer& out, const ReplyContext& context, const LimitedReply& reply) {
-    const auto seconds = static_cast<std::uint64_t>(retry_after_seconds(reply.retry_after));
-    const auto ms =
-        static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_ms(reply.retry_after), 1));
+    const bool ever = reply.why != LimitedReply::Why::cost;
+    const Duration wait = ever ? reply.retry_after : Duration{};
+    const auto seconds = static_cast<std::uint64_t>(retry_after_seconds(wait));
+    const auto ms = static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_ms(wait), 1));
     const auto fields = [&](HeadBuffer& head) {
-        head << "Retry-After: " << seconds << "\r\nRetry-After-Ms: " << ms << "\r\n";
+        if (ever)
+            head << "Retry-After: " << seconds << "\r\nRetry-After-Ms: " << ms << "\r\n";
     };
     const auto body = [&](auto& sink) {
         sink << R"({"type":"https://iana.org/assignments/http-problem-types#quota-exceeded",)"
              << R"("title":"Quota exceeded","status":429,"detail":"The limit )";
         write_json_text(sink, reply.limit);
-        sink << describe(reply.why) << "; retry in " << seconds << R"( s.","violated-policies":[")";
+        sink << describe(reply.why);
+        if (ever)
+            sink << "; retry in " << seconds << " s";
+        sink << R"(.","violated-policies":[")";
         write_json_text(sink, reply.limit);
         sink << R"("],"limit":")";
         write_json_text(sink, reply.limit);
-        sink << R"(","retry_after_ms":)" << ms << "}\n";
+        sink << "\"";
+        if (ever)
+            sink << R"(,"retry_after_ms":)" << ms;
+        sink << "}\n";
     };
     return write_reply(out, context, 429, fields, body);
 }

@@ -30,7 +30,8 @@ write_method_not_allowed(HeadBuffer& out, const ReplyContext& context, std::stri
 struct LimitedReply {
     std::string_view limit; // its name
     Duration retry_after{};
-    enum class Why : std::uint8_t { window, cap, table_full } why = Why::window;
+    // cost: the request costs more than the limit ever has, so no time to come back at is named.
+    enum class Why : std::uint8_t { window, pace, cap, cost, table_full } why = Why::window;
 };
 
 // 429 (RFC 6585 section 4) with Retry-After in whole seconds rounded up, at least 1,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cassert>
 
 namespace stint::limits {
@@ -14,7 +15,7 @@ class Admission {
         assert(charges.size() <= max_charges);
         for (std::size_t i = 0; i < charges_.size(); ++i) {
             assert(i == 0 || charges_[i - 1].limit->ordinal() < charges_[i].limit->ordinal());
-            claims_[i] = {&counters(i).shard_of(charges_[i].key), nullptr, false, false};
+            claims_[i] = {&counters(i).shard_of(charges_[i].key), nullptr, nullptr, false, false};
             claims_[i].shard->mutex.lock();
         }
     }
@@ -25,43 +26,45 @@ class Admission {
             claims_[i].shard->mutex.unlock();
     }
 
-    // Checks all, then charges all or none.
-    void decide(Decision& decision) noexcept {
+    // Checks all, then charges all or none. `states` has room for one each, or is nullptr.
+    void decide(Decision& decision, ChargeState* states) noexcept {
+        std::uint32_t refusing = 0;
         for (std::size_t i = 0; i < charges_.size(); ++i) {
             const Verdict verdict = counters(i).check(claims_[i], charges_[i], now_);
+            if (states != nullptr)
+                states[i].refusal = verdict.refusal;
             if (verdict.refusal == Refusal::none) [[likely]]
                 continue;
-            if (decision.allowed() || verdict.wait > decision.retry_after) {
-                decision.refusal = verdict.refusal;
-                decision.refused_by = i;
-                decision.retry_after = verdict.wait;
-            }
+            refusing |= std::uint32_t{1} << i;
+            if (charges_[i].enforce)
+                note(decision, i, verdict);
         }
+        if (decision.allowed()) [[likely]]
+            decision.would_refuse = refusing;
         for (std::size_t i = 0; i < charges_.size(); ++i) {
-            if (decision.allowed()) [[likely]]
-                counters(i).charge(claims_[i], charges_[i].key, now_);
+            const bool refuses = (refusing >> i & 1U) != 0;
+            if (decision.allowed() && !refuses) [[likely]]
+                keep(decision.permit, i, counters(i).charge(claims_[i], charges_[i], now_));
             else
                 counters(i).cancel(claims_[i]);
+            if (states != nullptr)
+                states[i].counter = counters(i).state(claims_[i], charges_[i], now_);
         }
     }
 
-    // Room for every cap's slot. Called before any lock is taken: it may allocate and throw.
-    static std::size_t reserve(Permit& permit, std::span<const Charge> charges) {
-        const auto is_cap = [](const Charge& charge) { return charge.limit->counters_->is_cap(); };
-        const auto caps = static_cast<std::size_t>(std::ranges::count_if(charges, is_cap));
-        permit.held_.reserve(caps);
-        return caps;
+    // Room for all that the permit may have to remember. Called before any lock is taken: it may
+    // allocate and throw.
+    static void reserve(Permit& permit, std::span<const Charge> charges) {
+        const auto count = std::ranges::count_if(charges, remembered);
+        permit.held_.reserve(static_cast<std::size_t>(count));
     }
 
-    static void hold(Permit& permit, std::span<const Charge> charges, const Now& now) noexcept {
-        permit.since_ = now.steady;
-        for (const Charge& charge : charges)
-            if (charge.limit->counters_->is_cap())
-                permit.held_.push_back({charge.limit, charge.key});
-    }
-
-    static void count_refusal(const Decision& decision, std::span<const Charge> charges) noexcept {
-        charges[decision.refused_by].limit->counters_->count_refusal(decision.refusal);
+    static void count(const Decision& decision, std::span<const Charge> charges) noexcept {
+        if (!decision.allowed())
+            return charges[decision.refused_by].limit->counters_->count_refusal(decision.refusal);
+        for (std::uint32_t left = decision.would_refuse; left != 0; left &= left - 1)
+            charges[static_cast<std::size_t>(std::countr_zero(left))]
+                .limit->counters_->count_would_refuse();
     }
 
   private:
@@ -69,19 +72,38 @@ class Admission {
         return *charges_[i].limit->counters_;
     }
 
+    static bool remembered(const Charge& charge) noexcept {
+        return charge.returnable || charge.limit->counters_->is_cap();
+    }
+
+    static void note(Decision& decision, std::size_t i, const Verdict& verdict) noexcept {
+        if (!decision.allowed() && verdict.wait <= decision.retry_after)
+            return;
+        decision.refusal = verdict.refusal;
+        decision.refused_by = i;
+        decision.retry_after = verdict.wait;
+    }
+
+    void keep(Permit& permit, std::size_t i, const Receipt& receipt) const noexcept {
+        if (!remembered(charges_[i])) [[likely]]
+            return;
+        const bool cap = counters(i).is_cap();
+        permit.held_.push_back(
+            {charges_[i].limit, charges_[i].key, receipt, static_cast<std::uint32_t>(i), cap});
+        permit.slots_ += cap ? 1 : 0;
+        permit.since_ = now_.steady;
+    }
+
     std::span<const Charge> charges_;
     const Now& now_;
     std::array<Claim, max_charges> claims_; // one for each charge; the rest stays untouched
 };
 
-Decision admit(std::span<const Charge> charges, const Now& now) {
+Decision admit(std::span<const Charge> charges, const Now& now, std::span<ChargeState> states) {
     Decision decision;
-    const std::size_t caps = Admission::reserve(decision.permit, charges);
-    Admission{charges, now}.decide(decision);
-    if (!decision.allowed())
-        Admission::count_refusal(decision, charges);
-    else if (caps > 0)
-        Admission::hold(decision.permit, charges, now);
+    Admission::reserve(decision.permit, charges);
+    Admission{charges, now}.decide(decision, states.empty() ? nullptr : states.data());
+    Admission::count(decision, charges);
     return decision;
 }
 

@@ -52,7 +52,7 @@ CounterTable::Probe CounterTable::probe(Hash128 key, LiveStamps live) noexcept {
             result.match = &slots_[slot];
             return result;
         }
-        if (result.spent == nullptr && !live.contain(slots_[slot]))
+        if (result.spent == nullptr && !live.contain(slots_[slot].slot))
             result.spent = &slots_[slot];
     }
     result.vacant = &slots_[slot];
@@ -71,7 +71,7 @@ const Counter* CounterTable::find(Hash128 key) const noexcept {
 void CounterTable::claim(Counter& slot, Hash128 key, std::int64_t stamp) noexcept {
     if (slot.vacant())
         ++occupied_;
-    slot = Counter{key, stamp, 0};
+    slot = Counter{key, {stamp, 0}};
 }
 
 void CounterTable::erase(Counter& slot) noexcept {
@@ -99,12 +99,12 @@ CounterTable::Swept CounterTable::sweep(LiveStamps live) noexcept {
     while (!slots_[slot].vacant())
         slot = after(slot);
     for (std::size_t left = capacity_; left > 0; --left, slot = after(slot)) {
-        while (!slots_[slot].vacant() && !live.contain(slots_[slot])) {
+        while (!slots_[slot].vacant() && !live.contain(slots_[slot].slot)) {
             erase(slots_[slot]);
             ++swept.erased;
         }
-        if (!slots_[slot].vacant() && slots_[slot].stamp < swept.lowest_stamp)
-            swept.lowest_stamp = slots_[slot].stamp;
+        if (!slots_[slot].vacant() && slots_[slot].slot.stamp < swept.lowest_stamp)
+            swept.lowest_stamp = slots_[slot].slot.stamp;
     }
     return swept;
 }

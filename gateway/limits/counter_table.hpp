@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/hash.hpp"
+#include "limits/slot.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,23 +14,11 @@ namespace stint::limits {
 
 struct Counter {
     Hash128 key;
-    std::int64_t stamp = 0; // says with LiveStamps whether `used` still counts; 0 = vacant slot
-    std::uint64_t used = 0;
+    Slot slot;
 
-    [[nodiscard]] bool vacant() const noexcept { return stamp == 0; }
+    [[nodiscard]] bool vacant() const noexcept { return slot.stamp == 0; }
 };
 static_assert(sizeof(Counter) == 32 && std::is_trivially_copyable_v<Counter>);
-
-// A counter is live while its stamp lies in the range; otherwise it is spent: it carries no
-// information, and its slot serves the next new key that comes by.
-struct LiveStamps {
-    std::int64_t first = std::numeric_limits<std::int64_t>::min();
-    std::int64_t last = std::numeric_limits<std::int64_t>::max();
-
-    [[nodiscard]] bool contain(const Counter& counter) const noexcept {
-        return first <= counter.stamp && counter.stamp <= last;
-    }
-};
 
 // Never throws: running out of memory is an answer. Pointers into it last until the next call that
 // is not const.

@@ -24,58 +24,53 @@ std::size_t shards_for(const LimitSpec& spec) noexcept {
 } // namespace
 
 Counters::Counters(const LimitSpec& spec)
-    : cap_{spec.identity.algorithm == Algorithm::concurrency}, keyed_{!spec.identity.key.empty()},
-      anchor_{spec.identity.anchor}, per_{spec.identity.per}, shard_count_{shards_for(spec)},
-      shards_{std::make_unique<Shard[]>(shard_count_)}, max_keys_{spec.max_keys} {}
+    : rules_{rules_of(spec.identity.algorithm)},
+      cap_{spec.identity.algorithm == Algorithm::concurrency}, keyed_{!spec.identity.key.empty()},
+      clocked_{!cap_ && spec.identity.anchor == Anchor::clock}, per_{spec.identity.per},
+      shard_count_{shards_for(spec)}, shards_{std::make_unique<Shard[]>(shard_count_)},
+      max_keys_{spec.max_keys} {}
+
+Terms Counters::terms(const Shard& shard, const Charge& charge) const noexcept {
+    return {
+        .quota = charge.quota,
+        .cost = charge.cost,
+        .pace = charge.pace,
+        .per = per_,
+        .clock = clocked_ ? &shard.clock : nullptr};
+}
 
 Verdict Counters::check(Claim& claim, const Charge& charge, const Now& now) noexcept {
-    return keyed_ ? check_keyed(claim, charge, now) : check_single(*claim.shard, charge.quota, now);
-}
-
-Verdict Counters::judge(
-    std::uint64_t used, std::uint64_t quota, SteadyTime end, const Now& now) const noexcept {
-    if (used < quota) [[likely]]
-        return {};
-    return cap_ ? Verdict{Refusal::cap, hold_estimate(quota)}
-                : Verdict{Refusal::window, end - now.steady};
-}
-
-Verdict Counters::check_single(Shard& shard, std::uint64_t quota, const Now& now) noexcept {
-    if (cap_)
-        return judge(shard.window.used, quota, {}, now);
-    observe(shard, now);
-    if (shard.window.end > now.steady) [[likely]]
-        return judge(shard.window.used, quota, shard.window.end, now);
-    return judge(0, quota, now.steady + per_, now);
-}
-
-Verdict Counters::check_keyed(Claim& claim, const Charge& charge, const Now& now) noexcept {
     Shard& shard = *claim.shard;
-    observe(shard, now);
-    const LiveStamps live = live_stamps(shard, now);
-    Counter* const match = shard.table.probe(charge.key, live).match;
-    if (match != nullptr && live.contain(*match)) [[likely]] {
-        claim.counter = match;
-        const bool shared_end = anchor_ == Anchor::clock;
-        const SteadyTime end = shared_end ? shard.window.end : SteadyTime{Duration{match->stamp}};
-        return judge(match->used, charge.quota, end, now);
+    if (clocked_)
+        observe(shard, now);
+    if (!keyed_) {
+        claim.slot = &shard.single;
+    } else {
+        const LiveStamps live = live_stamps(shard, now);
+        Counter* const match = shard.table.probe(charge.key, live).match;
+        if (match != nullptr && live.contain(match->slot)) [[likely]]
+            claim.slot = &match->slot;
     }
-    if (charge.quota == 0)
-        return judge(0, 0, now.steady + per_, now);
+    static constexpr Slot unused;
+    Verdict verdict = rules_.check(
+        claim.slot != nullptr ? *claim.slot : unused, terms(shard, charge), now.steady);
+    if (verdict.refusal == Refusal::cap)
+        verdict.wait = hold_estimate(charge.quota);
+    if (verdict.refusal != Refusal::none || claim.slot != nullptr) [[likely]]
+        return verdict;
     claim.fresh = true;
     claim.counter = slot_for(claim, charge.key, now);
     if (claim.counter == nullptr)
         return {Refusal::table_full, room_estimate(shard, charge.quota, now)};
-    return {};
+    claim.slot = &claim.counter->slot;
+    return verdict;
 }
 
 // A clock window that is over gives way as soon as anyone looks, whoever is then refused: when it
 // ends is not up to the requests.
 void Counters::observe(Shard& shard, const Now& now) noexcept {
-    if (cap_ || anchor_ != Anchor::clock || shard.window.open_at(now, per_, anchor_))
+    if (!clocked_ || !shard.clock.advance(now, per_))
         return;
-    shard.window.advance(now, per_, anchor_);
-    ++shard.serial;
     shard.next_sweep.store(0, std::memory_order_relaxed);
     next_look_.store(0, std::memory_order_relaxed);
 }
@@ -83,30 +78,29 @@ void Counters::observe(Shard& shard, const Now& now) noexcept {
 LiveStamps Counters::live_stamps(const Shard& shard, const Now& now) const noexcept {
     if (cap_)
         return {};
-    if (anchor_ == Anchor::first_request)
-        return {.first = now.steady.time_since_epoch().count() + 1};
-    return {.first = shard.serial, .last = shard.serial};
+    if (clocked_)
+        return {.first = shard.clock.serial, .last = shard.clock.serial};
+    return {.first = now.steady.time_since_epoch().count() + 1};
 }
 
-void Counters::charge(const Claim& claim, Hash128 key, const Now& now) noexcept {
+std::int64_t Counters::spent_at(const Shard& shard, const Slot& slot) const noexcept {
+    return cap_ ? Shard::never : clocked_ ? shard.clock.end.time_since_epoch().count() : slot.stamp;
+}
+
+void Counters::expect_spent(Shard& shard, std::int64_t instant) noexcept {
+    if (instant < shard.next_sweep.load(std::memory_order_relaxed))
+        shard.next_sweep.store(instant, std::memory_order_relaxed);
+}
+
+Receipt Counters::charge(const Claim& claim, const Charge& charge, const Now& now) noexcept {
+    constexpr std::int64_t spent = -1; // under any algorithm
     Shard& shard = *claim.shard;
-    if (!keyed_) {
-        if (!cap_ && shard.window.end <= now.steady)
-            shard.window.advance(now, per_, anchor_);
-        ++shard.window.used;
-        return;
-    }
-    if (claim.fresh) {
-        const std::int64_t end = (now.steady + per_).time_since_epoch().count();
-        const bool own_end = anchor_ == Anchor::first_request && !cap_;
-        const std::int64_t spent_at = cap_      ? Shard::never
-                                      : own_end ? end
-                                                : shard.window.end.time_since_epoch().count();
-        shard.table.claim(*claim.counter, key, cap_ ? 1 : own_end ? end : shard.serial);
-        if (spent_at < shard.next_sweep.load(std::memory_order_relaxed))
-            shard.next_sweep.store(spent_at, std::memory_order_relaxed);
-    }
-    ++claim.counter->used;
+    if (claim.fresh)
+        shard.table.claim(*claim.counter, charge.key, spent);
+    const Receipt receipt = rules_.charge(*claim.slot, terms(shard, charge), now.steady);
+    if (claim.fresh)
+        expect_spent(shard, spent_at(shard, *claim.slot));
+    return receipt;
 }
 
 void Counters::cancel(const Claim& claim) noexcept {
@@ -114,15 +108,19 @@ void Counters::cancel(const Claim& claim) noexcept {
         occupied_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void Counters::release(Hash128 key) noexcept {
+void Counters::give_back(
+    Hash128 key, const Receipt& receipt, std::uint64_t cost, SteadyTime now) noexcept {
     Shard& shard = shard_of(key);
     const std::lock_guard lock{shard.mutex};
-    if (!keyed_) {
-        --shard.window.used;
-        return;
-    }
+    if (!keyed_)
+        return rules_.give_back(shard.single, receipt, cost, now);
     Counter* const counter = shard.table.probe(key, {}).match;
-    if (--counter->used > 0)
+    if (counter == nullptr)
+        return; // its window is over, and its slot was needed
+    rules_.give_back(counter->slot, receipt, cost, now);
+    if (!cap_)
+        return expect_spent(shard, spent_at(shard, counter->slot));
+    if (counter->slot.used > 0)
         return;
     shard.table.erase(*counter);
     occupied_.fetch_sub(1, std::memory_order_relaxed);

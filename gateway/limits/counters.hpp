@@ -1,9 +1,11 @@
-// The sharded counters behind one Limit. Internal to limits/: admission.cpp drives it.
+// The sharded counters behind one Limit. Internal to limits/: admission.cpp drives it. What a slot
+// says is the algorithm's business (rules.hpp); where it is and how long it stays is decided here.
 #pragma once
 
 #include "limits/counter_table.hpp"
 #include "limits/decision.hpp"
 #include "limits/limit.hpp"
+#include "limits/rules.hpp"
 #include "limits/window.hpp"
 
 #include <atomic>
@@ -16,15 +18,14 @@
 namespace stint::limits {
 
 // Everything but next_sweep is guarded by `mutex`. A limit without a key needs the first cache line
-// only: its counter is `window` (a cap's uses window.used). For a keyed limit under Anchor::clock
-// `window` is the one that all keys of the shard share.
+// only, but for Anchor::clock.
 struct alignas(64) Shard {
     static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
     std::mutex mutex;
-    FixedWindow window;
+    Slot single;       // of a limit without a key
+    ClockWindow clock; // Anchor::clock: shared by all that the shard counts
     CounterTable table;
-    std::int64_t serial = 0; // of `window`; the stamp of the counters that belong to it
     // Nothing in the table is spent before this instant (steady, ns): a lower bound that others may
     // read without the lock.
     std::atomic<std::int64_t> next_sweep{never};
@@ -34,14 +35,10 @@ struct alignas(64) Shard {
 // before check() until after either.
 struct Claim {
     Shard* shard;
-    Counter* counter; // of a keyed limit
-    bool fresh;       // the counter's slot is still to be claimed
-    bool reserved;    // counted in Counters::occupied_ already
-};
-
-struct Verdict {
-    Refusal refusal = Refusal::none;
-    Duration wait{}; // until it would be another
+    Slot* slot;       // nullptr: none yet, or none to be had
+    Counter* counter; // fresh: the slot's, still to be claimed for the key
+    bool fresh;
+    bool reserved; // counted in Counters::occupied_ already
 };
 
 class Counters {
@@ -54,22 +51,30 @@ class Counters {
     // With claim.shard locked. check() changes no count; a refused or cancelled claim leaves no
     // trace but a larger table and a clock window that time has ended.
     [[nodiscard]] Verdict check(Claim& claim, const Charge& charge, const Now& now) noexcept;
-    void charge(const Claim& claim, Hash128 key, const Now& now) noexcept;
+    Receipt charge(const Claim& claim, const Charge& charge, const Now& now) noexcept;
     void cancel(const Claim& claim) noexcept;
+    // After charge() or cancel().
+    [[nodiscard]] CounterState
+    state(const Claim& claim, const Charge& charge, const Now& now) const noexcept;
 
-    // Frees one slot of a cap; locks.
-    void release(Hash128 key) noexcept;
+    // Gives back, in a window, or frees, in a cap; locks. `now` is not looked at for a cap.
+    void
+    give_back(Hash128 key, const Receipt& receipt, std::uint64_t cost, SteadyTime now) noexcept;
     void learn_hold(Duration held) noexcept;
     void count_refusal(Refusal refusal) noexcept;
+    void count_would_refuse() noexcept { would_refuse_.fetch_add(1, std::memory_order_relaxed); }
 
     void set_max_keys(std::uint64_t max_keys) noexcept {
         max_keys_.store(max_keys, std::memory_order_relaxed);
     }
-    [[nodiscard]] CounterState state_of(Hash128 key, const Now& now) const;
+    [[nodiscard]] CounterState state_of(const Charge& charge, const Now& now) const;
     [[nodiscard]] std::uint64_t live_keys(const Now& now) const;
     [[nodiscard]] std::uint64_t in_flight() const;
     [[nodiscard]] std::uint64_t refused() const noexcept {
         return refused_.load(std::memory_order_relaxed);
+    }
+    [[nodiscard]] std::uint64_t would_refuse() const noexcept {
+        return would_refuse_.load(std::memory_order_relaxed);
     }
     [[nodiscard]] std::uint64_t table_full() const noexcept {
         return table_full_.load(std::memory_order_relaxed);
@@ -79,11 +84,10 @@ class Counters {
     [[nodiscard]] std::size_t shard_index(Hash128 key) const noexcept {
         return keyed_ ? static_cast<std::size_t>((key.high >> 32) * shard_count_ >> 32) : 0;
     }
-    [[nodiscard]] Verdict check_single(Shard& shard, std::uint64_t quota, const Now& now) noexcept;
-    [[nodiscard]] Verdict check_keyed(Claim& claim, const Charge& charge, const Now& now) noexcept;
-    [[nodiscard]] Verdict
-    judge(std::uint64_t used, std::uint64_t quota, SteadyTime end, const Now& now) const noexcept;
+    [[nodiscard]] Terms terms(const Shard& shard, const Charge& charge) const noexcept;
     [[nodiscard]] Duration hold_estimate(std::uint64_t quota) const noexcept;
+    [[nodiscard]] std::int64_t spent_at(const Shard& shard, const Slot& slot) const noexcept;
+    static void expect_spent(Shard& shard, std::int64_t instant) noexcept;
     void observe(Shard& shard, const Now& now) noexcept;
     // What is live in a shard that has observed `now`; live_in() is right without that.
     [[nodiscard]] LiveStamps live_stamps(const Shard& shard, const Now& now) const noexcept;
@@ -105,9 +109,10 @@ class Counters {
     [[nodiscard]] Duration
     room_estimate(const Shard& own, std::uint64_t quota, const Now& now) const noexcept;
 
+    const Rules& rules_;
     const bool cap_;
     const bool keyed_;
-    const Anchor anchor_;
+    const bool clocked_; // Anchor::clock
     const Duration per_;
     const std::size_t shard_count_;
     std::unique_ptr<Shard[]> shards_;
@@ -117,6 +122,7 @@ class Counters {
     // Before this instant (steady, ns) no other shard is worth a look; set when a look was in vain.
     std::atomic<std::int64_t> next_look_{0};
     alignas(64) std::atomic<std::uint64_t> refused_{0};
+    std::atomic<std::uint64_t> would_refuse_{0};
     std::atomic<std::uint64_t> table_full_{0};
     std::atomic<std::int64_t> mean_hold_{0}; // ns, moving average; 0 = no sample yet
 };

@@ -1,4 +1,4 @@
-// What an admission answered, and what it holds.
+// What an admission is asked, what it answered, and what it holds.
 #pragma once
 
 #include "base/hash.hpp"
@@ -12,27 +12,49 @@ namespace stint::limits {
 
 class Limit;
 
-// One limit that a request counts against. `quota` comes from the configuration the request began
-// with, the count from the limit.
+// One limit that a request counts against. The numbers come from the configuration the request
+// began with, the count from the limit.
 struct Charge {
     Limit* limit = nullptr; // not null; outlives the call and the Permit that it leads to
     Hash128 key{};          // of the client's key; ignored by a limit without a key
     std::uint64_t quota = 0;
+    std::uint64_t cost = 1;  // of this request, at least 1; a cap's slots
+    bool enforce = true;     // false: never refuses; counts what it has room for
+    bool pace = false;       // spread a window's admissions evenly over it
+    bool returnable = false; // the Permit can settle() and refund() it
 };
 
 enum class Refusal : std::uint8_t {
     none,
     window,     // the window's requests are used up
+    pace,       // the window has more, but not yet
     cap,        // as many are in flight as may be
+    cost,       // the request costs more than the limit ever has
     table_full, // every key the limit may hold is live, and this one is new
+};
+
+// The state of one counter, for people and headers.
+struct CounterState {
+    std::uint64_t used = 0;      // of the open window; slots in use for a cap
+    std::uint64_t remaining = 0; // how much more it would take now, pacing aside
+    Duration resets_in{};        // until there is more; zero when nothing is used, and for a cap
+};
+
+// What became of one charge: its counter after the decision, and whether it refused.
+struct ChargeState {
+    CounterState counter;
+    Refusal refusal = Refusal::none;
 };
 
 struct Decision {
     Refusal refusal = Refusal::none;
     std::size_t refused_by =
         0; // index into the charges: of those that refuse, the one to wait for longest
-    Duration retry_after{}; // until that one admits again; for a cap an estimate (see Limit)
-    Permit permit;          // holds the caps' slots; empty when refused
+    Duration retry_after{};         // until that one admits again: for a cap an estimate (see
+                                    // Limit), for Refusal::cost Duration::max()
+    std::uint32_t would_refuse = 0; // of an admitted request: bit i = charge i, not enforced, was
+                                    // not charged because it would have refused
+    Permit permit;                  // holds the caps' slots; empty when refused
 
     [[nodiscard]] bool allowed() const noexcept { return refusal == Refusal::none; }
 };

@@ -25,8 +25,8 @@ void Limit::set_max_keys(std::uint64_t max_keys) noexcept {
     counters_->set_max_keys(max_keys);
 }
 
-CounterState Limit::state_of(Hash128 key, const Now& now) const {
-    return counters_->state_of(key, now);
+CounterState Limit::state_of(const Charge& charge, const Now& now) const {
+    return counters_->state_of(charge, now);
 }
 
 std::uint64_t Limit::live_keys(const Now& now) const {
@@ -39,6 +39,10 @@ std::uint64_t Limit::in_flight() const {
 
 std::uint64_t Limit::refused() const noexcept {
     return counters_->refused();
+}
+
+std::uint64_t Limit::would_refuse() const noexcept {
+    return counters_->would_refuse();
 }
 
 std::uint64_t Limit::table_full() const noexcept {

@@ -15,12 +15,6 @@ namespace stint::limits {
 
 class Counters;
 
-// The state of one counter, for people and headers.
-struct CounterState {
-    std::uint64_t used = 0; // of the open window; in flight for a cap
-    Duration resets_in{};   // until the open window ends; zero when none is open or for a cap
-};
-
 // A keyed limit holds at most max_keys live keys: a table full of them refuses new ones until a
 // window ends (or, for a cap, a key's last slot is freed). Retry-After of a refusal is
 //  - for a window what remains of it;
@@ -47,13 +41,15 @@ class Limit {
     void set_max_keys(std::uint64_t max_keys) noexcept;
 
     // Live state, each thread-safe; the scans lock one shard at a time.
-    [[nodiscard]] CounterState
-    state_of(Hash128 key, const Now& now) const;                 // key ignored if !keyed()
+    // The counter that such a charge would go to; charge.limit is not looked at.
+    [[nodiscard]] CounterState state_of(const Charge& charge, const Now& now) const;
     [[nodiscard]] std::uint64_t live_keys(const Now& now) const; // 0 without a key
     [[nodiscard]] std::uint64_t in_flight() const; // summed over the keys of a cap, else 0
     // Admissions refused, ever, where this limit was the one to wait for longest.
     [[nodiscard]] std::uint64_t refused() const noexcept;
     [[nodiscard]] std::uint64_t table_full() const noexcept; // of those, for want of room
+    // Admissions that it would have refused, had it been enforced.
+    [[nodiscard]] std::uint64_t would_refuse() const noexcept;
 
   private:
     friend class Admission;
@@ -66,12 +62,17 @@ class Limit {
 
 using LimitPtr = std::shared_ptr<Limit>;
 
-// Charges every limit or none: if one refuses, no window is charged and no slot taken.
+// Charges every limit or none: if one that is enforced refuses, no window is charged and no slot
+// taken. Of those that are not, each is charged if it has room (see Decision::would_refuse).
+// states: empty, or room for as many as there are charges, to be filled with what each counter is
+// after the decision.
 // Requires: charges in strictly rising order of limit->ordinal(), at most max_charges of them.
 // Threads: any; exact under any interleaving. No I/O, no clock; the time under the locks is
 // arithmetic, but for a keyed limit's table that grows. Throws std::bad_alloc, with nothing
-// changed, only for a request with more caps than a Permit has inline room for.
+// changed, only for a request with more caps and returnable
+// charges than a Permit has inline room for.
 inline constexpr std::size_t max_charges = 16;
-[[nodiscard]] Decision admit(std::span<const Charge> charges, const Now& now);
+[[nodiscard]] Decision
+admit(std::span<const Charge> charges, const Now& now, std::span<ChargeState> states = {});
 
 } // namespace stint::limits

@@ -1,4 +1,5 @@
-// The slots that one admitted request holds in concurrency caps. Destroying it frees them.
+// What one admitted request holds: slots of concurrency caps, and receipts for charges that may yet
+// be settled or given back. Destroying it frees the slots and leaves the charges as they are.
 #pragma once
 
 #include "base/hash.hpp"
@@ -6,12 +7,22 @@
 
 #include <boost/container/small_vector.hpp>
 
+#include <cstddef>
+#include <cstdint>
+
 namespace stint::limits {
 
 class Limit;
 
+// Where a charge was counted, in its algorithm's own terms.
+struct Receipt {
+    std::int64_t mark = 0; // the window: its end, its serial, its instant
+    std::uint64_t cost = 0;
+    std::uint64_t quota = 0; // as it was then
+};
+
 // Move-only. The limits it points to must outlive it (a request keeps its snapshot, which owns
-// them). Threads: one owner at a time; release may race with any admission.
+// them). Threads: one owner at a time; everything here may race with any admission.
 class Permit {
   public:
     Permit() = default;
@@ -25,7 +36,14 @@ class Permit {
     // Retry-After. Idempotent. The destructor frees without teaching.
     void release(const Now& now) noexcept;
 
-    [[nodiscard]] bool holds_slots() const noexcept { return !held_.empty(); }
+    // The charge with this index (into those given to admit(), Charge::returnable) costs `actual`
+    // after all: what it was charged above that goes back to its window, if that is still open.
+    // More than it was charged is not counted. Without effect on any other index.
+    void settle(std::size_t index, std::uint64_t actual, const Now& now) noexcept;
+    // As if it had never been charged.
+    void refund(std::size_t index, const Now& now) noexcept { settle(index, 0, now); }
+
+    [[nodiscard]] bool holds_slots() const noexcept { return slots_ > 0; }
 
   private:
     friend class Admission;
@@ -33,11 +51,15 @@ class Permit {
     struct Held {
         Limit* limit;
         Hash128 key;
+        Receipt receipt;
+        std::uint32_t index; // of the charge
+        bool cap;
     };
 
     void drop() noexcept;
 
     boost::container::small_vector<Held, 2> held_;
+    std::size_t slots_ = 0; // how many of them are caps' and not yet free
     SteadyTime since_{};
 };
 

@@ -97,8 +97,7 @@ void Counters::reclaim(Shard& own, const Now& now) noexcept {
 // wall clock ended one (see observe()) every shard is asked.
 void Counters::reclaim_elsewhere(const Shard& own, const Now& now) noexcept {
     const std::int64_t instant = nanoseconds(now);
-    const bool ask_all =
-        anchor_ == Anchor::clock && next_look_.load(std::memory_order_relaxed) == 0;
+    const bool ask_all = clocked_ && next_look_.load(std::memory_order_relaxed) == 0;
     // No later than a window's length from now: a key that is being charged in this moment shows in
     // no shard yet.
     std::int64_t earliest =
@@ -132,8 +131,7 @@ void Counters::sweep(Shard& shard, const Now& now) noexcept {
     occupied_.fetch_sub(swept.erased, std::memory_order_relaxed);
     std::int64_t next = Shard::never;
     if (shard.table.occupied() > 0) {
-        const bool own_end = anchor_ == Anchor::first_request;
-        next = own_end ? swept.lowest_stamp : shard.window.end.time_since_epoch().count();
+        next = clocked_ ? shard.clock.end.time_since_epoch().count() : swept.lowest_stamp;
         if (shard.table.capacity() > cheap_sweep)
             next = std::max(next, nanoseconds(now) + (per_ / sweeps_per_window).count());
     }

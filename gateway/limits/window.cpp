@@ -24,27 +24,22 @@ Natural natural_window(WallTime wall, Duration per) noexcept {
 
 } // namespace
 
-bool FixedWindow::open_at(const Now& now, Duration per, Anchor anchor) const noexcept {
-    if (end <= now.steady)
-        return false;
-    return anchor == Anchor::first_request || natural_window(now.wall, per).ordinal <= ordinal;
+bool ClockWindow::open_at(const Now& now, Duration per) const noexcept {
+    return end > now.steady && natural_window(now.wall, per).ordinal <= ordinal;
 }
 
-void FixedWindow::advance(const Now& now, Duration per, Anchor anchor) noexcept {
-    if (open_at(now, per, anchor))
-        return;
-    used = 0;
-    if (anchor == Anchor::first_request) {
-        end = now.steady + per;
-        return;
-    }
+bool ClockWindow::advance(const Now& now, Duration per) noexcept {
     const Natural natural = natural_window(now.wall, per);
+    if (end > now.steady && natural.ordinal <= ordinal) [[likely]]
+        return false;
     const SteadyTime natural_end = now.steady + natural.to_boundary;
     const bool seen_before = end != SteadyTime{} && natural.ordinal <= ordinal;
     const bool overlaps = natural_end - per < end;
     const bool join = seen_before && overlaps;
     end = join ? natural_end + per : natural_end;
     ordinal = join ? natural.ordinal + 1 : natural.ordinal;
+    ++serial;
+    return true;
 }
 
 } // namespace stint::limits

@@ -11,6 +11,27 @@
 #include <utility>
 
 namespace stint::proxy {
+namespace {
+
+http::LimitedReply::Why reason_for(limits::Refusal refusal) noexcept {
+    using Why = http::LimitedReply::Why;
+    switch (refusal) {
+    case limits::Refusal::none:
+    case limits::Refusal::window:
+        break;
+    case limits::Refusal::pace:
+        return Why::pace;
+    case limits::Refusal::cap:
+        return Why::cap;
+    case limits::Refusal::cost:
+        return Why::cost;
+    case limits::Refusal::table_full:
+        return Why::table_full;
+    }
+    return Why::window;
+}
+
+} // namespace
 
 bool Exchange::decide(std::string_view head) {
     head_ = head;
@@ -112,16 +133,7 @@ bool Exchange::admit() {
     ++context_.counters.refusals[refuser.refusal_metric];
     limited_.limit = refuser.limit->identity().name;
     limited_.retry_after = decision.retry_after;
-    switch (decision.refusal) {
-    case limits::Refusal::cap:
-        limited_.why = http::LimitedReply::Why::cap;
-        break;
-    case limits::Refusal::table_full:
-        limited_.why = http::LimitedReply::Why::table_full;
-        break;
-    default:
-        limited_.why = http::LimitedReply::Why::window;
-    }
+    limited_.why = reason_for(decision.refusal);
     fail(429, {}, observe::Outcome::refused);
     return false;
 }

@@ -231,7 +231,7 @@ observe::ProcessFigures Gateway::figures() const {
              .quota = each.quota,
              .used = cap     ? each.limit->in_flight()
                      : keyed ? 0
-                             : each.limit->state_of({}, now).used,
+                             : each.limit->state_of({.quota = each.quota}, now).used,
              .live_keys = keyed ? each.limit->live_keys(now) : 0,
              .table_full = each.limit->table_full()});
     }

@@ -120,7 +120,7 @@ TEST_CASE("exactly the quota of each key is admitted though other limits refuse 
             std::uint64_t sum = 0;
             for (auto& count : admitted)
                 sum += count, exact = exact && count.exchange(0) == quota;
-            exact = exact && total.state_of({}, at(phase * 1s)).used == sum;
+            exact = exact && total.state_of(Charge{}, at(phase * 1s)).used == sum;
         });
 
     CHECK(exact);
@@ -209,7 +209,7 @@ TEST_CASE("looking at a limit is safe while it is used and changed") {
                     limit.set_max_keys(5000 + static_cast<std::uint64_t>(i));
                 if (thread == 1 && i % 20 == 0)
                     most_live = std::max(most_live.load(), limit.live_keys(now));
-                (void)limit.state_of(key(number), now);
+                (void)limit.state_of({nullptr, key(number), 1}, now);
             }
         },
         [](int) {});

@@ -186,6 +186,16 @@ TEST_CASE("each reason for a refusal has its own sentence") {
     CHECK(detail(Why::cap) != detail(Why::table_full));
 }
 
+TEST_CASE("a request that can never be admitted is not told to come back") {
+    const Reply reply = limited({"x", Duration::max(), LimitedReply::Why::cost});
+
+    CHECK(reply.head.find("Retry-After") == std::string::npos);
+    CHECK_FALSE(reply.json().contains("retry_after_ms"));
+    CHECK(
+        reply.json()["detail"] == "The limit x is less than this request costs by itself; it can "
+                                  "never be admitted.");
+}
+
 TEST_CASE("a refusal never says zero") {
     const Reply reply = limited({"x", 0s, LimitedReply::Why::cap});
 

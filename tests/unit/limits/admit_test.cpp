@@ -31,8 +31,8 @@ TEST_CASE("a refused request charges no window") {
 
     REQUIRE_FALSE(admit_all({{&roomy, {}, 5}, {&tight, {}, 1}}, at(100ms)).allowed());
 
-    CHECK(roomy.state_of({}, at(100ms)).used == 1);
-    CHECK(tight.state_of({}, at(100ms)).used == 1);
+    CHECK(state(roomy, at(100ms)).used == 1);
+    CHECK(state(tight, at(100ms)).used == 1);
 }
 
 TEST_CASE("a refused request opens no window") {
@@ -42,7 +42,7 @@ TEST_CASE("a refused request opens no window") {
 
     REQUIRE_FALSE(admit_all({{&first, {}, 5}, {&second, {}, 1}}, at(0s)).allowed());
 
-    CHECK(first.state_of({}, at(0s)).resets_in == 0s);
+    CHECK(state(first, at(0s)).resets_in == 0s);
 }
 
 TEST_CASE("of several refusals the one to wait for longest is reported") {
@@ -75,7 +75,7 @@ TEST_CASE("a quota that is lowered below what is used refuses and keeps the coun
         REQUIRE(admit_one(limit, 10, at(0s)).allowed());
 
     CHECK_FALSE(admit_one(limit, 3, at(0s)).allowed());
-    CHECK(limit.state_of({}, at(0s)).used == 5);
+    CHECK(state(limit, at(0s)).used == 5);
 }
 
 TEST_CASE("a quota that is raised admits the difference") {
@@ -94,7 +94,7 @@ TEST_CASE("a worker whose clock was read a little earlier counts in the window t
 
     REQUIRE(admit_one(limit, 2, at(1s - 2ms)).allowed());
 
-    CHECK(limit.state_of({}, at(1s)).used == 2);
+    CHECK(state(limit, at(1s)).used == 2);
 }
 
 TEST_CASE("no charge at all is admitted") {
@@ -117,11 +117,11 @@ TEST_CASE("the state of a window shows what is used and what remains of its time
     Limit limit{window(1s)};
     REQUIRE(admit_one(limit, 5, at(0s)).allowed());
 
-    const CounterState state = limit.state_of({}, at(400ms));
-    CHECK(state.used == 1);
-    CHECK(state.resets_in == 600ms);
+    const CounterState open = state(limit, at(400ms));
+    CHECK(open.used == 1);
+    CHECK(open.resets_in == 600ms);
 
-    const CounterState over = limit.state_of({}, at(1s));
+    const CounterState over = state(limit, at(1s));
     CHECK(over.used == 0);
     CHECK(over.resets_in == 0s);
 }

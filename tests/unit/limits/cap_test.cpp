@@ -99,7 +99,7 @@ TEST_CASE("a request that a cap refuses is not counted by a window") {
 
     REQUIRE_FALSE(admit_all({{&requests, {}, 9}, {&slots, {}, 1}}, at(0s)).allowed());
 
-    CHECK(requests.state_of({}, at(0s)).used == 0);
+    CHECK(state(requests, at(0s)).used == 0);
 }
 
 TEST_CASE("before anything was released a cap estimates one second") {
@@ -165,8 +165,8 @@ TEST_CASE("each key of a cap has slots of its own") {
     CHECK(two.allowed());
     CHECK_FALSE(admit_one(limit, 1, at(0s), key(1)).allowed());
     CHECK(limit.in_flight() == 2);
-    CHECK(limit.state_of(key(1), at(0s)).used == 1);
-    CHECK(limit.state_of(key(3), at(0s)).used == 0);
+    CHECK(state(limit, at(0s), key(1)).used == 1);
+    CHECK(state(limit, at(0s), key(3)).used == 0);
 }
 
 TEST_CASE("a key of a cap lives as long as one of its slots is taken") {

@@ -16,7 +16,7 @@ std::map<Hash128, std::int64_t> contents(const CounterTable& table) {
     std::map<Hash128, std::int64_t> result;
     for (const Counter& counter : table)
         if (!counter.vacant())
-            result[counter.key] = counter.stamp;
+            result[counter.key] = counter.slot.stamp;
     return result;
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("a table agrees with a map through insertions, erasures, sweeps and gr
             const Hash128 of{random() % 200, (random() % 4) << 62 | random() % 8};
             const std::int64_t stamp = static_cast<std::int64_t>(random() % 1000) + 1;
             if (const Counter* found = table.find(of); found != nullptr) {
-                REQUIRE(model.at(of) == found->stamp);
+                REQUIRE(model.at(of) == found->slot.stamp);
                 table.erase(*table.probe(of, {}).match);
                 model.erase(of);
             } else {

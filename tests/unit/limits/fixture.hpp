@@ -61,6 +61,12 @@ inline Decision admit_one(Limit& limit, std::uint64_t quota, const Now& now, Has
     return admit({&charge, 1}, now);
 }
 
+// What a charge of one would find.
+inline CounterState
+state(const Limit& limit, const Now& now, Hash128 of = {}, std::uint64_t quota = 100) {
+    return limit.state_of({nullptr, of, quota}, now);
+}
+
 inline Decision admit_all(std::initializer_list<Charge> charges, const Now& now) {
     return admit({charges.begin(), charges.size()}, now);
 }

@@ -43,7 +43,7 @@ class History {
             REQUIRE(side.limit->live_keys(now_) == naive.keys());
             for (std::uint64_t of = 0; of < keys; ++of)
                 REQUIRE(
-                    side.limit->state_of(key(of), now_).used ==
+                    state(*side.limit, now_, key(of)).used ==
                     naive.used(side.limit->keyed() ? of : 0));
         }
     }

@@ -1,0 +1,34 @@
+// A cap on what is in flight. Slot: stamp = 1 once used; used = the slots that are held.
+#include "limits/rules.hpp"
+
+namespace stint::limits {
+
+namespace {
+
+Verdict check(const Slot& slot, const Terms& terms, SteadyTime) noexcept {
+    if (slot.used + terms.cost <= terms.quota) [[likely]]
+        return {};
+    if (terms.cost > terms.quota && terms.quota > 0)
+        return {Refusal::cost, Duration::max()};
+    return {Refusal::cap, {}};
+}
+
+Receipt charge(Slot& slot, const Terms& terms, SteadyTime) noexcept {
+    slot.stamp = 1;
+    slot.used += terms.cost;
+    return {.mark = 1, .cost = terms.cost, .quota = terms.quota};
+}
+
+void give_back(Slot& slot, const Receipt&, std::uint64_t cost, SteadyTime) noexcept {
+    slot.used -= cost;
+}
+
+CounterState state(const Slot& slot, const Terms& terms, SteadyTime) noexcept {
+    return {slot.used, terms.quota > slot.used ? terms.quota - slot.used : 0, Duration{}};
+}
+
+} // namespace
+
+const Rules concurrency_rules{check, charge, give_back, state};
+
+} // namespace stint::limits

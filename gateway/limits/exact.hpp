@@ -1,0 +1,32 @@
+// Products and quotients of lengths and counts, exact: in 64 bits where that is enough.
+#pragma once
+
+#include <cstdint>
+
+namespace stint::limits {
+
+__extension__ using Wide = unsigned __int128;
+
+struct Quotient {
+    std::int64_t whole;
+    std::uint64_t rest; // less than the divisor
+};
+
+// length * count / by. Requires: length >= 0, by > 0, the quotient fits.
+[[nodiscard]] inline Quotient
+divide(std::int64_t length, std::uint64_t count, std::uint64_t by) noexcept {
+    std::uint64_t product = 0;
+    if (!__builtin_mul_overflow(static_cast<std::uint64_t>(length), count, &product)) [[likely]]
+        return {static_cast<std::int64_t>(product / by), product % by};
+    const Wide wide = static_cast<Wide>(static_cast<std::uint64_t>(length)) * count;
+    return {static_cast<std::int64_t>(wide / by), static_cast<std::uint64_t>(wide % by)};
+}
+
+// The same, rounded up.
+[[nodiscard]] inline std::int64_t
+divide_up(std::int64_t length, std::uint64_t count, std::uint64_t by) noexcept {
+    const Quotient quotient = divide(length, count, by);
+    return quotient.whole + (quotient.rest > 0 ? 1 : 0);
+}
+
+} // namespace stint::limits

@@ -1,0 +1,63 @@
+// A fixed window: a count, and when it ends. Slot: stamp = the end of the counter's own window
+// (steady, ns), or the serial of the window that all counters share; used = the count.
+#include "limits/exact.hpp"
+#include "limits/rules.hpp"
+
+namespace stint::limits {
+
+namespace {
+
+bool live(const Slot& slot, const Terms& terms, SteadyTime now) noexcept {
+    return terms.clock != nullptr ? slot.stamp == terms.clock->serial
+                                  : slot.stamp > now.time_since_epoch().count();
+}
+
+SteadyTime end_of(const Slot& slot, const Terms& terms) noexcept {
+    return terms.clock != nullptr ? terms.clock->end : SteadyTime{Duration{slot.stamp}};
+}
+
+Verdict check(const Slot& slot, const Terms& terms, SteadyTime now) noexcept {
+    const bool open = live(slot, terms, now);
+    const std::uint64_t used = open ? slot.used : 0;
+    if (used + terms.cost <= terms.quota && !terms.pace) [[likely]]
+        return {};
+    if (terms.cost > terms.quota && terms.quota > 0)
+        return {Refusal::cost, Duration::max()};
+    const SteadyTime end = open || terms.clock != nullptr ? end_of(slot, terms) : now + terms.per;
+    if (used + terms.cost > terms.quota)
+        return {Refusal::window, end - now};
+    // The unit after `used` others goes no earlier than their share of the window.
+    const Duration left = terms.per - Duration{divide_up(terms.per.count(), used, terms.quota)};
+    if (const SteadyTime turn = end - left; used > 0 && turn > now)
+        return {Refusal::pace, turn - now};
+    return {};
+}
+
+Receipt charge(Slot& slot, const Terms& terms, SteadyTime now) noexcept {
+    if (!live(slot, terms, now))
+        slot = {
+            terms.clock != nullptr ? terms.clock->serial
+                                   : (now + terms.per).time_since_epoch().count(),
+            0};
+    slot.used += terms.cost;
+    return {.mark = slot.stamp, .cost = terms.cost, .quota = terms.quota};
+}
+
+void give_back(Slot& slot, const Receipt& receipt, std::uint64_t cost, SteadyTime) noexcept {
+    if (slot.stamp == receipt.mark)
+        slot.used -= cost;
+}
+
+CounterState state(const Slot& slot, const Terms& terms, SteadyTime now) noexcept {
+    if (!live(slot, terms, now))
+        return {0, terms.quota, Duration{}};
+    return {
+        slot.used, terms.quota > slot.used ? terms.quota - slot.used : 0,
+        end_of(slot, terms) - now};
+}
+
+} // namespace
+
+const Rules fixed_window_rules{check, charge, give_back, state};
+
+} // namespace stint::limits

@@ -1,0 +1,15 @@
+#include "limits/rules.hpp"
+
+namespace stint::limits {
+
+const Rules& rules_of(Algorithm algorithm) noexcept {
+    switch (algorithm) {
+    case Algorithm::concurrency:
+        return concurrency_rules;
+    case Algorithm::fixed_window:
+        break;
+    }
+    return fixed_window_rules;
+}
+
+} // namespace stint::limits

@@ -1,0 +1,47 @@
+// An algorithm: what it answers, keeps and gives back, as functions over one slot. Pure: no lock,
+// no table, no clock of its own.
+#pragma once
+
+#include "base/time.hpp"
+#include "limits/decision.hpp"
+#include "limits/slot.hpp"
+#include "limits/spec.hpp"
+#include "limits/window.hpp"
+
+#include <cstdint>
+
+namespace stint::limits {
+
+// One charge as its algorithm sees it.
+struct Terms {
+    std::uint64_t quota;
+    std::uint64_t cost; // at least 1
+    bool pace;
+    Duration per;             // zero for a cap
+    const ClockWindow* clock; // the open window that all counters share; nullptr: each has its own
+};
+
+struct Verdict {
+    Refusal refusal = Refusal::none;
+    Duration wait{}; // until it would be another; Duration::max() = it never will be
+};
+
+// Every function takes a slot in any state: one that is spent, or Slot{}, is a counter that nothing
+// has been charged to.
+struct Rules {
+    // A cap's wait is left to who knows how long its slots are held.
+    Verdict (*check)(const Slot&, const Terms&, SteadyTime now) noexcept;
+    // Requires: check() has just admitted it.
+    Receipt (*charge)(Slot&, const Terms&, SteadyTime now) noexcept;
+    // Gives `cost` of what the receipt stands for back, if that is still counted: in the very
+    // window that it was charged to. Requires: no more than was charged and not given back before.
+    void (*give_back)(Slot&, const Receipt&, std::uint64_t cost, SteadyTime now) noexcept;
+    CounterState (*state)(const Slot&, const Terms&, SteadyTime now) noexcept;
+};
+
+[[nodiscard]] const Rules& rules_of(Algorithm algorithm) noexcept;
+
+extern const Rules fixed_window_rules;
+extern const Rules concurrency_rules;
+
+} // namespace stint::limits

@@ -1,0 +1,25 @@
+// What every algorithm keeps of one counter: sixteen bytes. What they mean is the algorithm's own.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace stint::limits {
+
+struct Slot {
+    std::int64_t stamp = 0; // says with LiveStamps whether `used` still counts; 0 = never charged
+    std::uint64_t used = 0;
+};
+
+// A slot is live while its stamp lies in the range; otherwise it is spent: it carries no
+// information, and its place serves the next new key that comes by.
+struct LiveStamps {
+    std::int64_t first = std::numeric_limits<std::int64_t>::min();
+    std::int64_t last = std::numeric_limits<std::int64_t>::max();
+
+    [[nodiscard]] bool contain(const Slot& slot) const noexcept {
+        return first <= slot.stamp && slot.stamp <= last;
+    }
+};
+
+} // namespace stint::limits
