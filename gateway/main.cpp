@@ -1,9 +1,10 @@
-// stint run -c FILE | stint check FILE: from arguments to a running gateway, and nothing else.
+// stint run | check | simulate: from arguments to what does it, and nothing else.
 #include "admin/server.hpp"
 #include "base/version.hpp"
 #include "config/load.hpp"
 #include "runtime/gateway.hpp"
 #include "runtime/process.hpp"
+#include "simulate/simulate.hpp"
 
 #include <CLI/CLI.hpp>
 #include <spdlog/sinks/stdout_color_sinks.h>
@@ -65,6 +66,33 @@ int run(const std::string& file) {
     return ok;
 }
 
+int replay(const simulate::Options& options) {
+    spdlog::set_level(spdlog::level::off); // nothing runs that an operator would watch
+    switch (simulate::run(options, std::cout, std::cerr)) {
+    case simulate::Ending::replayed:
+        return std::cout.flush() ? ok : failed;
+    case simulate::Ending::unreadable_log:
+        return failed;
+    case simulate::Ending::bad_configuration:
+        break;
+    }
+    return bad_configuration;
+}
+
+CLI::App* add_simulate(CLI::App& app, simulate::Options& options) {
+    CLI::App* command =
+        app.add_subcommand("simulate", "Replay access logs: who would be refused, by which limit");
+    command->add_option("-c,--config", options.config, "The configuration (YAML)")->required();
+    command->add_option(
+        "--against", options.against,
+        "Another configuration to compare with (otherwise what the log says happened)");
+    command->add_flag("--json", options.json, "Report as JSON");
+    command
+        ->add_option("LOG", options.logs, "Access logs as Stint writes them; - is standard input")
+        ->required();
+    return command;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -77,12 +105,16 @@ int main(int argc, char** argv) {
     run_command->add_option("-c,--config", file, "The configuration (YAML)")->required();
     CLI::App* check_command = app.add_subcommand("check", "Report every mistake in FILE");
     check_command->add_option("FILE", file, "The configuration (YAML)")->required();
+    simulate::Options simulation;
+    CLI::App* simulate_command = add_simulate(app, simulation);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? ok : bad_configuration; // --help and --version end here, too
     }
     try {
+        if (simulate_command->parsed())
+            return replay(simulation);
         return run_command->parsed() ? run(file) : check(file);
     } catch (const std::exception& failure) {
         return give_up(failure.what());

@@ -20,8 +20,9 @@ LAYERS = {
     "observe": "base",
     "proxy": "upstream routing limits http net observe base",
     "runtime": "proxy upstream routing limits http net observe config base",
+    "simulate": "runtime routing limits http net observe config base",
     "admin": "runtime proxy upstream routing limits http net observe config base",
-    "main": "admin runtime config base",
+    "main": "admin simulate runtime config base",
 }
 
 # library's headers: the layers, or files, that may include them.
@@ -29,7 +30,7 @@ LIBRARIES = {
     r"yaml-cpp/": "config",
     r"boost/beast": "http/head_parser.cpp",
     r"boost/asio": "net upstream proxy runtime admin",
-    r"nlohmann/": "admin observe",
+    r"nlohmann/": "admin observe simulate",
     r"prometheus/": "observe",
     r"spdlog/": "config net upstream observe proxy runtime admin main",
     r"CLI/": "main",

@@ -23,11 +23,14 @@ class HeavyHitters {
   public:
     static constexpr Duration period = std::chrono::minutes{5};
 
-    void add(Hash128 key, std::string_view text, bool refused, SteadyTime now) noexcept {
+    // One request of `key`; `text` is read only when the key is new here.
+    void add(Hash128 key, std::string_view text, SteadyTime now) noexcept {
         if (now >= current_ends_) [[unlikely]]
             turn(now);
-        current().add(key, text, refused);
+        halves_[newer_].add(key, text);
     }
+    // The request that was added last under this key was refused.
+    void refuse(Hash128 key) noexcept { halves_[newer_].refuse(key); }
 
     struct Listed {
         std::string text;
@@ -49,7 +52,6 @@ class HeavyHitters {
     merged(std::span<const HeavyHitters* const> parts, std::size_t most, SteadyTime now);
 
   private:
-    [[nodiscard]] SpaceSaving& current() noexcept { return halves_[newer_]; }
     void turn(SteadyTime now) noexcept;
 
     std::array<SpaceSaving, 2> halves_;

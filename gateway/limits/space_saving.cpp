@@ -15,7 +15,7 @@ SpaceSaving::SpaceSaving(const SpaceSaving& other)
     std::copy_n(other.labels_.get(), size_, labels_.get());
 }
 
-void SpaceSaving::add(Hash128 key, std::string_view text, bool refused) noexcept {
+void SpaceSaving::add(Hash128 key, std::string_view text) noexcept {
     const std::size_t slot = slot_of(key);
     Number number = 0;
     if (index_[slot] != 0) [[likely]] {
@@ -28,8 +28,11 @@ void SpaceSaving::add(Hash128 key, std::string_view text, bool refused) noexcept
         std::copy_n(text.data(), label.size, label.text.data());
     }
     count_up(number);
-    if (refused)
-        ++labels_[number].refused;
+}
+
+void SpaceSaving::refuse(Hash128 key) noexcept {
+    if (const Number found = index_[slot_of(key)]; found != 0)
+        ++labels_[found - 1u].refused;
 }
 
 void SpaceSaving::clear() noexcept {

@@ -38,7 +38,9 @@ class SpaceSaving {
     SpaceSaving& operator=(const SpaceSaving&) = delete;
 
     // One request of `key`; `text` is read only when the key takes an entry.
-    void add(Hash128 key, std::string_view text, bool refused) noexcept;
+    void add(Hash128 key, std::string_view text) noexcept;
+    // That request was refused.
+    void refuse(Hash128 key) noexcept;
     void clear() noexcept;
 
     [[nodiscard]] std::size_t size() const noexcept { return size_; }

@@ -16,8 +16,11 @@ constexpr SteadyTime begin{1'000 * HeavyHitters::period};
 
 void add(HeavyHitters& seen, const std::string& text, std::uint64_t times, SteadyTime now) {
     const std::uint64_t number = std::hash<std::string>{}(text);
-    for (std::uint64_t i = 0; i < times; ++i)
-        seen.add(key(number), text, i % 2 == 1, now);
+    for (std::uint64_t i = 0; i < times; ++i) {
+        seen.add(key(number), text, now);
+        if (i % 2 == 1)
+            seen.refuse(key(number));
+    }
 }
 
 HeavyHitters::Top

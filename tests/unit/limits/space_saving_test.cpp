@@ -15,7 +15,7 @@ namespace {
 
 void add(SpaceSaving& sketch, std::uint64_t number, std::uint64_t times = 1) {
     for (std::uint64_t i = 0; i < times; ++i)
-        sketch.add(key(number), "key " + std::to_string(number), false);
+        sketch.add(key(number), "key " + std::to_string(number));
 }
 
 } // namespace
@@ -39,7 +39,9 @@ TEST_CASE("a new key takes over the lightest entry and what it counted") {
     for (std::uint64_t number = 2; number <= SpaceSaving::capacity; ++number)
         add(sketch, number, 5);
 
-    sketch.add(key(1'000), "new", true);
+    sketch.add(key(1'000), "new");
+    sketch.refuse(key(1'000));
+    sketch.refuse(key(1)); // has no entry any more
 
     CHECK_FALSE(sketch.find(key(1)).has_value());
     const auto entry = sketch.find(key(1'000));
@@ -53,8 +55,8 @@ TEST_CASE("a new key takes over the lightest entry and what it counted") {
 
 TEST_CASE("a text that is too long is cut and says so") {
     SpaceSaving sketch;
-    sketch.add(key(1), std::string(SpaceSaving::longest_text, 'a'), false);
-    sketch.add(key(2), std::string(SpaceSaving::longest_text + 1, 'b'), false);
+    sketch.add(key(1), std::string(SpaceSaving::longest_text, 'a'));
+    sketch.add(key(2), std::string(SpaceSaving::longest_text + 1, 'b'));
 
     CHECK(sketch.find(key(1))->text == std::string(SpaceSaving::longest_text, 'a'));
     CHECK_FALSE(sketch.find(key(1))->cut);

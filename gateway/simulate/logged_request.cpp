@@ -1,0 +1,141 @@
+#include "simulate/logged_request.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+
+namespace stint::simulate {
+namespace {
+
+using Json = nlohmann::json;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+// A decimal number of exactly `digits` digits at the front of `text`, which it takes; -1 if there
+// is none.
+int take_number(std::string_view& text, std::size_t digits) {
+    if (text.size() < digits)
+        return -1;
+    int value = 0;
+    for (const char c : text.substr(0, digits)) {
+        if (c < '0' || c > '9')
+            return -1;
+        value = value * 10 + (c - '0');
+    }
+    text.remove_prefix(digits);
+    return value;
+}
+
+bool take(std::string_view& text, char expected) {
+    if (!text.starts_with(expected))
+        return false;
+    text.remove_prefix(1);
+    return true;
+}
+
+// ".123" as a length of time; nothing is none. False: a point without a digit.
+bool take_fraction(std::string_view& text, nanoseconds& fraction) {
+    if (!take(text, '.'))
+        return true;
+    const std::size_t size = text.find_first_not_of("0123456789");
+    nanoseconds unit = seconds{1};
+    for (const char c : text.substr(0, size))
+        fraction += (c - '0') * (unit /= 10);
+    text.remove_prefix(std::min(size, text.size()));
+    return size > 0;
+}
+
+// "Z" or "+01:00".
+bool take_offset(std::string_view& text, minutes& offset) {
+    if (take(text, 'Z'))
+        return true;
+    const bool east = take(text, '+');
+    if (!east && !take(text, '-'))
+        return false;
+    const int hour = take_number(text, 2);
+    const bool colon = take(text, ':');
+    const int minute = take_number(text, 2);
+    offset = hours{hour} + minutes{minute};
+    offset = east ? offset : -offset;
+    return colon && hour >= 0 && hour < 24 && minute >= 0 && minute < 60;
+}
+
+std::string text_of(const Json& line, const char* member) {
+    const auto found = line.find(member);
+    return found != line.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
+// Milliseconds with decimals; at most a year of them, so that sums stay in range.
+Duration duration_of(const Json& line) {
+    const auto found = line.find("duration_ms");
+    if (found == line.end() || !found->is_number())
+        return {};
+    const double ms = std::clamp(found->get<double>(), 0.0, 366.0 * 24 * 3600 * 1000);
+    return Duration{std::llround(ms * 1e6)};
+}
+
+int status_of(const Json& line) {
+    const auto found = line.find("status");
+    return found != line.end() && found->is_number_integer() ? found->get<int>() : 0;
+}
+
+} // namespace
+
+Result<WallTime, std::string> parse_time(std::string_view text) {
+    const std::string whole{text};
+    const int year = take_number(text, 4);
+    bool right = take(text, '-');
+    const int month = take_number(text, 2);
+    right = take(text, '-') && right;
+    const int day = take_number(text, 2);
+    right = (take(text, 'T') || take(text, 't') || take(text, ' ')) && right;
+    const int hour = take_number(text, 2);
+    right = take(text, ':') && right;
+    const int minute = take_number(text, 2);
+    right = take(text, ':') && right;
+    const int second = take_number(text, 2);
+    nanoseconds fraction{};
+    minutes offset{};
+    right = take_fraction(text, fraction) && take_offset(text, offset) && right && text.empty();
+    const auto date = std::chrono::year{year} / month / day;
+    // From the epoch to where nanoseconds in 64 bits end; 60 is a leap second.
+    if (!right || !date.ok() || year < 1970 || year > 2200 || hour < 0 || hour > 23 || minute < 0 ||
+        minute > 59 || second < 0 || second > 60)
+        return "\"" + whole + "\" is not a time such as 2026-11-21T11:02:37.751Z";
+    return WallTime{std::chrono::sys_days{date}} + hours{hour} + minutes{minute} + seconds{second} +
+           fraction - offset;
+}
+
+Result<LoggedRequest, std::string> parse_line(std::string_view line) {
+    const Json json = Json::parse(line, nullptr, false);
+    if (!json.is_object())
+        return "not a JSON object";
+    if (!json.contains("time") || !json.contains("decision"))
+        return "no line of Stint's access log: it has no \"time\" or no \"decision\"";
+    const auto time = parse_time(text_of(json, "time"));
+    if (!time)
+        return time.error();
+    LoggedRequest request;
+    request.time = *time;
+    request.duration = duration_of(json);
+    request.client = text_of(json, "client");
+    request.host = text_of(json, "host");
+    request.method = text_of(json, "method");
+    request.target = text_of(json, "path");
+    request.route = text_of(json, "route");
+    request.limit = text_of(json, "limit");
+    request.decision = text_of(json, "decision");
+    request.status = status_of(json);
+    if (const auto fields = json.find("fields"); fields != json.end() && fields->is_object())
+        for (const auto& [name, value] : fields->items())
+            if (value.is_string())
+                request.fields.emplace_back(name, value.get<std::string>());
+    return request;
+}
+
+} // namespace stint::simulate

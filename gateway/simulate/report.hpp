@@ -1,0 +1,35 @@
+// What a simulation found, for people and for machines.
+#pragma once
+
+#include "simulate/log_files.hpp"
+#include "simulate/tally.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+
+namespace stint::simulate {
+
+struct Report {
+    std::string file;                   // the configuration
+    std::optional<std::string> against; // the other one; nothing: what the log says happened
+    LogFiles::Figures log;
+    std::uint64_t requests = 0;
+    WallTime from{};
+    WallTime to{};
+    Tally after;
+    Tally before;
+    Difference difference;
+    // Admitted into a cap, but refused by the log's own limits: how long it would have taken is not
+    // known, and it held its slot for no time.
+    std::uint64_t unknown_holds = 0;
+};
+
+inline constexpr std::size_t keys_shown = 10;
+
+void write_text(std::ostream& out, const Report& report);
+void write_json(std::ostream& out, const Report& report);
+
+} // namespace stint::simulate

@@ -1,0 +1,30 @@
+// stint simulate: access logs against a configuration. Who would be refused, by which limit, and
+// how that differs from what happened or from another configuration.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stint::simulate {
+
+struct Options {
+    std::string config;
+    std::optional<std::string> against;
+    std::vector<std::string> logs; // "-" is standard input
+    bool json = false;
+};
+
+enum class Ending : std::uint8_t {
+    replayed,
+    unreadable_log,    // also one without a single line of Stint's
+    bad_configuration, // either of them
+};
+
+// The report goes to `out`, what is wrong to `errors`, one line each. Memory is bounded, whatever
+// the length of the logs. Reads files; opens no socket.
+[[nodiscard]] Ending run(const Options& options, std::ostream& out, std::ostream& errors);
+
+} // namespace stint::simulate

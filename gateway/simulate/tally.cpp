@@ -1,0 +1,44 @@
+#include "simulate/tally.hpp"
+
+namespace stint::simulate {
+
+std::uint64_t RouteTally::refusals() const noexcept {
+    std::uint64_t sum = 0;
+    for (const auto& [limit, count] : refused)
+        sum += count;
+    return sum;
+}
+
+void Tally::add(const Verdict& verdict) {
+    if (verdict.kind == Verdict::Kind::unrouted) {
+        ++unrouted_;
+        return;
+    }
+    RouteTally& route = routes_[verdict.route];
+    if (verdict.kind == Verdict::Kind::admitted) {
+        ++admitted_;
+        ++route.admitted;
+        return;
+    }
+    ++refused_;
+    ++route.refused[verdict.limit];
+    if (!verdict.key.empty())
+        keys_[verdict.limit].add(hasher_(verdict.key), verdict.key);
+}
+
+void Difference::add(const Verdict& before, const Verdict& after) {
+    if (before.route != after.route)
+        ++other_route;
+    const bool was = before.kind == Verdict::Kind::refused;
+    const bool is = after.kind == Verdict::Kind::refused;
+    if (is && !was) {
+        ++total.newly_refused;
+        ++places[{after.route, after.limit}].newly_refused;
+    }
+    if (was && !is) {
+        ++total.newly_admitted;
+        ++places[{before.route, before.limit}].newly_admitted;
+    }
+}
+
+} // namespace stint::simulate

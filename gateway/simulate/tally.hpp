@@ -1,0 +1,61 @@
+// What the verdicts on a log come to, and where two of them differ.
+#pragma once
+
+#include "limits/space_saving.hpp"
+#include "simulate/replay.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace stint::simulate {
+
+struct RouteTally {
+    std::uint64_t admitted = 0;
+    std::map<std::string, std::uint64_t> refused; // by limit
+
+    [[nodiscard]] std::uint64_t refusals() const noexcept;
+};
+
+// One side: a configuration, or the log itself. Memory is bounded by the configuration.
+class Tally {
+  public:
+    void add(const Verdict& verdict);
+
+    [[nodiscard]] const std::map<std::string, RouteTally>& routes() const noexcept {
+        return routes_;
+    }
+    // The keys that are refused most often, by limit.
+    [[nodiscard]] const std::map<std::string, limits::SpaceSaving>& keys() const noexcept {
+        return keys_;
+    }
+    [[nodiscard]] std::uint64_t admitted() const noexcept { return admitted_; }
+    [[nodiscard]] std::uint64_t refused() const noexcept { return refused_; }
+    [[nodiscard]] std::uint64_t unrouted() const noexcept { return unrouted_; }
+
+  private:
+    std::map<std::string, RouteTally> routes_;
+    std::map<std::string, limits::SpaceSaving> keys_;
+    KeyHasher hasher_;
+    std::uint64_t admitted_ = 0;
+    std::uint64_t refused_ = 0;
+    std::uint64_t unrouted_ = 0;
+};
+
+// Requests on which two sides disagree.
+struct Difference {
+    struct Count {
+        std::uint64_t newly_refused = 0;
+        std::uint64_t newly_admitted = 0;
+    };
+    using Place = std::pair<std::string, std::string>; // the route, and the limit that refuses
+
+    void add(const Verdict& before, const Verdict& after);
+
+    Count total;
+    std::map<Place, Count> places;
+    std::uint64_t other_route = 0; // taken by another route, or by none, or by one where none did
+};
+
+} // namespace stint::simulate

@@ -1,0 +1,175 @@
+#include "fixture.hpp"
+#include "simulate/simulate.hpp"
+
+#include <doctest/doctest.h>
+
+#include <sstream>
+
+using namespace stint;
+using namespace stint::simulate;
+using namespace stint::simulate::test;
+
+namespace {
+
+// One route `all`, with these limits.
+std::string yaml(const std::string& limits, const std::string& path = "/") {
+    return "listeners: [{address: 127.0.0.1:8080}]\n"
+           "upstreams: {up: {endpoints: [127.0.0.1:9000]}}\n"
+           "routes: [{name: all, match: {path: " +
+           path + "}, upstream: up, limits: " + limits + "}]\n";
+}
+
+const char* const two_a_minute = "[{name: two, requests: 2, per: 1m}]";
+
+struct Outcome {
+    Ending ending;
+    std::string text;
+    std::string errors;
+    [[nodiscard]] Json json() const { return Json::parse(text); }
+};
+
+Outcome simulated(const Options& options) {
+    std::ostringstream out;
+    std::ostringstream errors;
+    const Ending ending = run(options, out, errors);
+    return {ending, out.str(), errors.str()};
+}
+
+Json report(const std::string& config, const std::string& log, const std::string& against = "") {
+    const Folder folder;
+    Options options;
+    options.config = folder.file("new.yaml", config);
+    options.logs = {folder.file("access.log", log)};
+    options.json = true;
+    if (!against.empty())
+        options.against = folder.file("old.yaml", against);
+    const Outcome outcome = simulated(options);
+    CAPTURE(outcome.errors);
+    REQUIRE(outcome.ending == Ending::replayed);
+    return outcome.json();
+}
+
+} // namespace
+
+TEST_CASE("a window refuses in the log's time") {
+    const Json found = report(
+        yaml(two_a_minute), line(0s) + line(1s) + line(59s) + line(60s) + line(61s) + line(62s));
+
+    CHECK(found["log"]["requests"] == 6);
+    CHECK(found["log"]["from"] == "2026-11-21T12:00:00.000Z");
+    CHECK(found["log"]["to"] == "2026-11-21T12:01:02.000Z");
+    CHECK(found["configuration"]["admitted"] == 4);
+    CHECK(found["configuration"]["refused"] == 2);
+    CHECK(found["configuration"]["routes"][0]["refused_by"] == Json{{"two", 2}});
+    CHECK(found["difference"]["newly_refused"] == 2);
+}
+
+TEST_CASE("a slot of a cap is held as long as the log says") {
+    const auto lasting = [](Duration start, double ms) {
+        return line(start, {{"duration_ms", ms}});
+    };
+    const std::string log = lasting(0s, 1000) + lasting(500ms, 100) + lasting(999ms, 1) +
+                            lasting(1000ms, 1) + lasting(1001ms, 1);
+
+    const Json found = report(yaml("[{name: one, concurrent: 1}]"), log);
+
+    CHECK(found["configuration"]["admitted"] == 3);
+    CHECK(found["configuration"]["refused"] == 2);
+    CHECK(found["unknown_holds"] == 0);
+}
+
+TEST_CASE("keys are counted apart and the most refused are named") {
+    std::string log;
+    for (int i = 0; i < 5; ++i)
+        log += line(1s * i, {{"client", "2001:db8::1"}}) + line(1s * i);
+
+    const Json found = report(yaml("[{name: k, requests: 3, per: 1m, key: client_ip}]"), log);
+
+    CHECK(found["configuration"]["refused"] == 4);
+    const Json keys = found["configuration"]["most_refused_keys"]["k"];
+    REQUIRE(keys.size() == 2);
+    CHECK(keys[0]["refused"] == 2);
+    CHECK(keys[0]["at_most_over_by"] == 0);
+}
+
+TEST_CASE("two configurations are compared by limit") {
+    std::string log;
+    for (int i = 0; i < 5; ++i)
+        log += line(1s * i);
+
+    const Json found = report(
+        yaml("[{name: tight, requests: 1, per: 2s}]"), log,
+        yaml("[{name: loose, requests: 4, per: 1m}]"));
+
+    // tight admits at 0, 2 and 4 s; loose all but the one at 4 s.
+    CHECK(found["configuration"]["admitted"] == 3);
+    CHECK(found["against"]["admitted"] == 4);
+    CHECK(found["difference"]["newly_refused"] == 2);
+    CHECK(found["difference"]["newly_admitted"] == 1);
+    CHECK(found["difference"]["by_limit"].size() == 2);
+}
+
+TEST_CASE("what the log refused is compared with when there is no other configuration") {
+    const Json refused{
+        {"decision", "refused"}, {"status", 429}, {"limit", "old"}, {"duration_ms", 0.1}};
+    const std::string log = line(0s) + line(1s, refused) + line(2s);
+
+    const Json found = report(yaml("[{name: cap, concurrent: 1}]"), log);
+
+    CHECK(found["against"]["file"] == nullptr);
+    CHECK(found["against"]["refused"] == 1);
+    CHECK(found["difference"]["newly_admitted"] == 1);
+    CHECK(found["unknown_holds"] == 1);
+}
+
+TEST_CASE("a request that no route takes is not counted against any limit") {
+    const Json found = report(
+        yaml(two_a_minute, "/a"),
+        line(0s) + line(1s, {{"path", "/%61/b"}}) + line(2s, {{"method", nullptr}}));
+
+    CHECK(found["configuration"]["no_route"] == 1);
+    CHECK(found["configuration"]["admitted"] == 1);
+    CHECK(found["difference"]["other_route"] == 1);
+    CHECK(found["log"]["rejected_before_routing"] == 1);
+}
+
+TEST_CASE("the table for people tells the same") {
+    const Folder folder;
+    Options options;
+    options.config =
+        folder.file("new.yaml", yaml("[{name: k, requests: 1, per: 1m, key: client_ip}]"));
+    options.logs = {folder.file("access.log", line(0s) + line(1s) + "garbage\x1b[31m\n")};
+
+    const Outcome outcome = simulated(options);
+
+    CHECK(outcome.ending == Ending::replayed);
+    CHECK(outcome.text.find("2 requests in 3 lines") != std::string::npos);
+    CHECK(outcome.text.find("1 newly refused, 0 newly admitted") != std::string::npos);
+    CHECK(outcome.text.find("192.0.2.1") != std::string::npos);
+    CHECK(outcome.text.find("access.log:3: not a JSON object") != std::string::npos);
+    CHECK(outcome.text.find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("what cannot be replayed ends with a reason") {
+    const Folder folder;
+    Options options;
+    options.config = folder.file("new.yaml", yaml(two_a_minute));
+    options.logs = {folder.file("access.log", "one\ntwo\n")};
+
+    Outcome outcome = simulated(options);
+    CHECK(outcome.ending == Ending::unreadable_log);
+    CHECK(outcome.errors.find("access.log:1: not a JSON object") != std::string::npos);
+    CHECK(outcome.text.empty());
+
+    options.logs = {"/nonexistent"};
+    CHECK(simulated(options).ending == Ending::unreadable_log);
+
+    options.against = folder.file("bad.yaml", "routes: 7\n");
+    outcome = simulated(options);
+    CHECK(outcome.ending == Ending::bad_configuration);
+    CHECK(outcome.errors.find("bad.yaml:1:") != std::string::npos);
+
+    options.against.reset();
+    options.logs = {folder.file("empty.log", "")};
+    CHECK(simulated(options).ending == Ending::replayed);
+}
