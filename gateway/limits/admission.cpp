@@ -15,7 +15,8 @@ class Admission {
         assert(charges.size() <= max_charges);
         for (std::size_t i = 0; i < charges_.size(); ++i) {
             assert(i == 0 || charges_[i - 1].limit->ordinal() < charges_[i].limit->ordinal());
-            claims_[i] = {&counters(i).shard_of(charges_[i].key), nullptr, nullptr, false, false};
+            claims_[i] = {
+                &counters(i).shard_of(charges_[i].key), nullptr, nullptr, {}, false, false};
             claims_[i].shard->mutex.lock();
         }
     }

@@ -16,11 +16,11 @@ Verdict check(const Slot& slot, const Terms& terms, SteadyTime) noexcept {
 Receipt charge(Slot& slot, const Terms& terms, SteadyTime) noexcept {
     slot.stamp = 1;
     slot.used += terms.cost;
-    return {.mark = 1, .cost = terms.cost, .quota = terms.quota};
+    return {.mark = 1, .cost = terms.cost, .quota = terms.quota, .returned = 0};
 }
 
-void give_back(Slot& slot, const Receipt&, std::uint64_t cost, SteadyTime) noexcept {
-    slot.used -= cost;
+void give_back(Slot& slot, const Terms& terms, const Receipt&, SteadyTime) noexcept {
+    slot.used -= terms.cost;
 }
 
 CounterState state(const Slot& slot, const Terms& terms, SteadyTime) noexcept {
@@ -29,6 +29,7 @@ CounterState state(const Slot& slot, const Terms& terms, SteadyTime) noexcept {
 
 } // namespace
 
-const Rules concurrency_rules{check, charge, give_back, state};
+const Rules concurrency_rules{
+    .check = check, .charge = charge, .give_back = give_back, .state = state};
 
 } // namespace stint::limits

@@ -33,6 +33,8 @@ void deallocate(Counter* slots, std::size_t count) noexcept {
 } // namespace
 
 CounterTable::~CounterTable() {
+    for (std::size_t i = 0; discard_ != nullptr && i < capacity_; ++i)
+        discard_(slots_[i].slot);
     deallocate(slots_, capacity_);
 }
 
@@ -68,13 +70,15 @@ const Counter* CounterTable::find(Hash128 key) const noexcept {
     return nullptr;
 }
 
-void CounterTable::claim(Counter& slot, Hash128 key, std::int64_t stamp) noexcept {
-    if (slot.vacant())
+void CounterTable::claim(Counter& counter, Hash128 key, Slot slot) noexcept {
+    if (counter.vacant())
         ++occupied_;
-    slot = Counter{key, {stamp, 0}};
+    counter = Counter{key, slot};
 }
 
 void CounterTable::erase(Counter& slot) noexcept {
+    if (discard_ != nullptr)
+        discard_(slot.slot);
     auto gap = static_cast<std::size_t>(&slot - slots_);
     for (std::size_t next = after(gap); !slots_[next].vacant(); next = after(next)) {
         // A counter may move into the gap unless its path begins behind the gap.

@@ -38,9 +38,13 @@ class CounterTable {
     [[nodiscard]] Probe probe(Hash128 key, LiveStamps live) noexcept;
     [[nodiscard]] const Counter* find(Hash128 key) const noexcept;
 
-    // Gives a slot that probe() found for `key`, spent or vacant, to it. `stamp` is not 0.
+    // Called with a slot before it is erased: what it owns is to be freed. Not called by claim().
+    using Discard = void (*)(Slot&) noexcept;
+    void on_discard(Discard discard) noexcept { discard_ = discard; }
+
+    // Gives a slot that probe() found for `key`, spent or vacant, to it. slot.stamp is not 0.
     // Requires has_room() for a vacant slot.
-    void claim(Counter& slot, Hash128 key, std::int64_t stamp) noexcept;
+    void claim(Counter& counter, Hash128 key, Slot slot) noexcept;
     // Makes the slot vacant and closes the gap that this leaves in others' paths.
     void erase(Counter& slot) noexcept;
 
@@ -70,6 +74,7 @@ class CounterTable {
     }
 
     Counter* slots_ = nullptr;
+    Discard discard_ = nullptr;
     std::size_t capacity_ = 0;
     std::size_t occupied_ = 0;
 };

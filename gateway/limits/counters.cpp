@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 namespace stint::limits {
 
@@ -13,6 +14,10 @@ using namespace std::chrono_literals;
 // a larger one has shards of about this size, so that none is moved for long when it grows.
 constexpr std::uint64_t keys_per_shard = 4096;
 constexpr std::uint64_t max_shards = 256;
+
+// Keys whose buckets share a cell are given back less than they might be, never more; a shard has
+// about as many keys.
+constexpr std::size_t returned_cells = 4096;
 
 std::size_t shards_for(const LimitSpec& spec) noexcept {
     if (spec.identity.key.empty() || spec.max_keys <= keys_per_shard)
@@ -28,15 +33,25 @@ Counters::Counters(const LimitSpec& spec)
       cap_{spec.identity.algorithm == Algorithm::concurrency}, keyed_{!spec.identity.key.empty()},
       clocked_{!cap_ && spec.identity.anchor == Anchor::clock}, per_{spec.identity.per},
       shard_count_{shards_for(spec)}, shards_{std::make_unique<Shard[]>(shard_count_)},
-      max_keys_{spec.max_keys} {}
+      max_keys_{spec.max_keys} {
+    for (std::size_t i = 0; i < shard_count_; ++i)
+        shards_[i].table.on_discard(rules_.discard);
+}
+
+Counters::~Counters() {
+    for (std::size_t i = 0; rules_.discard != nullptr && i < shard_count_; ++i)
+        rules_.discard(shards_[i].single);
+}
 
 Terms Counters::terms(const Shard& shard, const Charge& charge) const noexcept {
     return {
         .quota = charge.quota,
+        .burst = charge.burst > 0 ? charge.burst : charge.quota,
         .cost = charge.cost,
         .pace = charge.pace,
         .per = per_,
-        .clock = clocked_ ? &shard.clock : nullptr};
+        .clock = clocked_ ? &shard.clock : nullptr,
+        .returned = returned_to(shard, charge.key)};
 }
 
 Verdict Counters::check(Claim& claim, const Charge& charge, const Now& now) noexcept {
@@ -52,18 +67,34 @@ Verdict Counters::check(Claim& claim, const Charge& charge, const Now& now) noex
             claim.slot = &match->slot;
     }
     static constexpr Slot unused;
-    Verdict verdict = rules_.check(
-        claim.slot != nullptr ? *claim.slot : unused, terms(shard, charge), now.steady);
+    const Terms terms = this->terms(shard, charge);
+    Verdict verdict = rules_.check(claim.slot != nullptr ? *claim.slot : unused, terms, now.steady);
     if (verdict.refusal == Refusal::cap)
         verdict.wait = hold_estimate(charge.quota);
-    if (verdict.refusal != Refusal::none || claim.slot != nullptr) [[likely]]
+    if (verdict.refusal != Refusal::none)
         return verdict;
-    claim.fresh = true;
-    claim.counter = slot_for(claim, charge.key, now);
-    if (claim.counter == nullptr)
-        return {Refusal::table_full, room_estimate(shard, charge.quota, now)};
-    claim.slot = &claim.counter->slot;
-    return verdict;
+    if (claim.slot == nullptr) {
+        claim.counter = slot_for(claim, charge.key, now);
+        claim.fresh = claim.counter != nullptr && prepare_fresh(claim, terms);
+        if (claim.fresh) [[likely]]
+            return verdict;
+    } else if (rules_.prepare == nullptr || rules_.prepare(*claim.slot, terms)) [[likely]] {
+        return verdict;
+    }
+    return {Refusal::table_full, room_estimate(shard, charge.quota, now)};
+}
+
+// What the slot of a new key begins with. A slot that is taken over leaves it what it owned.
+bool Counters::prepare_fresh(Claim& claim, const Terms& terms) const noexcept {
+    constexpr std::int64_t spent = -1; // under any algorithm
+    claim.prepared = {spent, 0};
+    if (rules_.prepare == nullptr) [[likely]]
+        return true;
+    if (claim.counter->vacant())
+        return rules_.prepare(claim.prepared, terms);
+    const bool prepared = rules_.prepare(claim.counter->slot, terms);
+    claim.prepared.used = claim.counter->slot.used;
+    return prepared;
 }
 
 // A clock window that is over gives way as soon as anyone looks, whoever is then refused: when it
@@ -93,17 +124,19 @@ void Counters::expect_spent(Shard& shard, std::int64_t instant) noexcept {
 }
 
 Receipt Counters::charge(const Claim& claim, const Charge& charge, const Now& now) noexcept {
-    constexpr std::int64_t spent = -1; // under any algorithm
     Shard& shard = *claim.shard;
     if (claim.fresh)
-        shard.table.claim(*claim.counter, charge.key, spent);
-    const Receipt receipt = rules_.charge(*claim.slot, terms(shard, charge), now.steady);
+        shard.table.claim(*claim.counter, charge.key, claim.prepared);
+    Slot& slot = claim.fresh ? claim.counter->slot : *claim.slot;
+    const Receipt receipt = rules_.charge(slot, terms(shard, charge), now.steady);
     if (claim.fresh)
-        expect_spent(shard, spent_at(shard, *claim.slot));
+        expect_spent(shard, spent_at(shard, slot));
     return receipt;
 }
 
-void Counters::cancel(const Claim& claim) noexcept {
+void Counters::cancel(Claim& claim) noexcept {
+    if (claim.fresh && rules_.discard != nullptr && claim.counter->vacant())
+        rules_.discard(claim.prepared);
     if (claim.reserved)
         occupied_.fetch_sub(1, std::memory_order_relaxed);
 }
@@ -112,18 +145,32 @@ void Counters::give_back(
     Hash128 key, const Receipt& receipt, std::uint64_t cost, SteadyTime now) noexcept {
     Shard& shard = shard_of(key);
     const std::lock_guard lock{shard.mutex};
-    if (!keyed_)
-        return rules_.give_back(shard.single, receipt, cost, now);
-    Counter* const counter = shard.table.probe(key, {}).match;
-    if (counter == nullptr)
+    Counter* const counter = keyed_ ? shard.table.probe(key, {}).match : nullptr;
+    if (keyed_ && counter == nullptr)
         return; // its window is over, and its slot was needed
-    rules_.give_back(counter->slot, receipt, cost, now);
+    make_returned(shard);
+    const Charge charge{.key = key, .quota = receipt.quota, .cost = cost};
+    Slot& slot = keyed_ ? counter->slot : shard.single;
+    rules_.give_back(slot, terms(shard, charge), receipt, now);
+    if (!keyed_)
+        return;
     if (!cap_)
-        return expect_spent(shard, spent_at(shard, counter->slot));
-    if (counter->slot.used > 0)
+        return expect_spent(shard, spent_at(shard, slot));
+    if (slot.used > 0)
         return;
     shard.table.erase(*counter);
     occupied_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+std::int64_t* Counters::returned_to(const Shard& shard, Hash128 key) const noexcept {
+    if (shard.returned == nullptr) [[likely]]
+        return nullptr;
+    return &shard.returned[keyed_ ? key.low % returned_cells : 0];
+}
+
+void Counters::make_returned(Shard& shard) const noexcept {
+    if (&rules_ == &token_bucket_rules && shard.returned == nullptr)
+        shard.returned.reset(new (std::nothrow) std::int64_t[keyed_ ? returned_cells : 1]{});
 }
 
 // Relaxed on purpose: a sample lost between two threads does an average no harm.

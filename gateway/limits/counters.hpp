@@ -26,6 +26,9 @@ struct alignas(64) Shard {
     Slot single;       // of a limit without a key
     ClockWindow clock; // Anchor::clock: shared by all that the shard counts
     CounterTable table;
+    // What was given back to token buckets, by a part of the key's hash (see Terms::returned); made
+    // when it is first needed.
+    std::unique_ptr<std::int64_t[]> returned;
     // Nothing in the table is spent before this instant (steady, ns): a lower bound that others may
     // read without the lock.
     std::atomic<std::int64_t> next_sweep{never};
@@ -35,8 +38,9 @@ struct alignas(64) Shard {
 // before check() until after either.
 struct Claim {
     Shard* shard;
-    Slot* slot;       // nullptr: none yet, or none to be had
-    Counter* counter; // fresh: the slot's, still to be claimed for the key
+    Slot* slot;       // the key's; nullptr: none yet, or none to be had
+    Counter* counter; // fresh: still to be claimed for the key
+    Slot prepared;    // fresh: what the counter's slot begins with
     bool fresh;
     bool reserved; // counted in Counters::occupied_ already
 };
@@ -44,6 +48,9 @@ struct Claim {
 class Counters {
   public:
     explicit Counters(const LimitSpec& spec);
+    Counters(const Counters&) = delete;
+    Counters& operator=(const Counters&) = delete;
+    ~Counters();
 
     [[nodiscard]] bool is_cap() const noexcept { return cap_; }
     [[nodiscard]] Shard& shard_of(Hash128 key) noexcept { return shards_[shard_index(key)]; }
@@ -52,7 +59,7 @@ class Counters {
     // trace but a larger table and a clock window that time has ended.
     [[nodiscard]] Verdict check(Claim& claim, const Charge& charge, const Now& now) noexcept;
     Receipt charge(const Claim& claim, const Charge& charge, const Now& now) noexcept;
-    void cancel(const Claim& claim) noexcept;
+    void cancel(Claim& claim) noexcept;
     // After charge() or cancel().
     [[nodiscard]] CounterState
     state(const Claim& claim, const Charge& charge, const Now& now) const noexcept;
@@ -85,6 +92,9 @@ class Counters {
         return keyed_ ? static_cast<std::size_t>((key.high >> 32) * shard_count_ >> 32) : 0;
     }
     [[nodiscard]] Terms terms(const Shard& shard, const Charge& charge) const noexcept;
+    [[nodiscard]] bool prepare_fresh(Claim& claim, const Terms& terms) const noexcept;
+    [[nodiscard]] std::int64_t* returned_to(const Shard& shard, Hash128 key) const noexcept;
+    void make_returned(Shard& shard) const noexcept;
     [[nodiscard]] Duration hold_estimate(std::uint64_t quota) const noexcept;
     [[nodiscard]] std::int64_t spent_at(const Shard& shard, const Slot& slot) const noexcept;
     static void expect_spent(Shard& shard, std::int64_t instant) noexcept;

@@ -14,9 +14,11 @@ LiveStamps Counters::live_in(const Shard& shard, const Now& now) const noexcept 
 CounterState
 Counters::state(const Claim& claim, const Charge& charge, const Now& now) const noexcept {
     const Shard& shard = *claim.shard;
-    const bool live = claim.slot != nullptr && live_stamps(shard, now).contain(*claim.slot) &&
-                      (!claim.fresh || claim.counter->key == charge.key);
-    return rules_.state(live ? *claim.slot : Slot{}, terms(shard, charge), now.steady);
+    const Slot* slot = claim.slot;
+    if (claim.fresh && !claim.counter->vacant() && claim.counter->key == charge.key)
+        slot = &claim.counter->slot;
+    const bool live = slot != nullptr && live_stamps(shard, now).contain(*slot);
+    return rules_.state(live ? *slot : Slot{}, terms(shard, charge), now.steady);
 }
 
 CounterState Counters::state_of(const Charge& charge, const Now& now) const {

@@ -18,9 +18,11 @@ struct Charge {
     Limit* limit = nullptr; // not null; outlives the call and the Permit that it leads to
     Hash128 key{};          // of the client's key; ignored by a limit without a key
     std::uint64_t quota = 0;
+    std::uint64_t burst = 0; // of a token bucket: the most it holds; 0 = as many as the quota
     std::uint64_t cost = 1;  // of this request, at least 1; a cap's slots
     bool enforce = true;     // false: never refuses; counts what it has room for
-    bool pace = false;       // spread a window's admissions evenly over it
+    bool pace =
+        false; // spread the admissions evenly: after one of cost c none for c / quota of `per`
     bool returnable = false; // the Permit can settle() and refund() it
 };
 

@@ -12,14 +12,21 @@ struct Quotient {
     std::uint64_t rest; // less than the divisor
 };
 
-// length * count / by. Requires: length >= 0, by > 0, the quotient fits.
+// A quotient is never above this: 36 years in ns, longer than any window.
+inline constexpr std::int64_t longest = std::int64_t{1} << 60;
+
+// length * count / by. Requires: length >= 0, by > 0.
 [[nodiscard]] inline Quotient
 divide(std::int64_t length, std::uint64_t count, std::uint64_t by) noexcept {
     std::uint64_t product = 0;
     if (!__builtin_mul_overflow(static_cast<std::uint64_t>(length), count, &product)) [[likely]]
-        return {static_cast<std::int64_t>(product / by), product % by};
+        return product / by < static_cast<std::uint64_t>(longest)
+                   ? Quotient{static_cast<std::int64_t>(product / by), product % by}
+                   : Quotient{longest, 0};
     const Wide wide = static_cast<Wide>(static_cast<std::uint64_t>(length)) * count;
-    return {static_cast<std::int64_t>(wide / by), static_cast<std::uint64_t>(wide % by)};
+    return wide / by < static_cast<Wide>(longest)
+               ? Quotient{static_cast<std::int64_t>(wide / by), static_cast<std::uint64_t>(wide % by)}
+               : Quotient{longest, 0};
 }
 
 // The same, rounded up.

@@ -40,12 +40,12 @@ Receipt charge(Slot& slot, const Terms& terms, SteadyTime now) noexcept {
                                    : (now + terms.per).time_since_epoch().count(),
             0};
     slot.used += terms.cost;
-    return {.mark = slot.stamp, .cost = terms.cost, .quota = terms.quota};
+    return {.mark = slot.stamp, .cost = terms.cost, .quota = terms.quota, .returned = 0};
 }
 
-void give_back(Slot& slot, const Receipt& receipt, std::uint64_t cost, SteadyTime) noexcept {
+void give_back(Slot& slot, const Terms& terms, const Receipt& receipt, SteadyTime) noexcept {
     if (slot.stamp == receipt.mark)
-        slot.used -= cost;
+        slot.used -= terms.cost;
 }
 
 CounterState state(const Slot& slot, const Terms& terms, SteadyTime now) noexcept {
@@ -58,6 +58,7 @@ CounterState state(const Slot& slot, const Terms& terms, SteadyTime now) noexcep
 
 } // namespace
 
-const Rules fixed_window_rules{check, charge, give_back, state};
+const Rules fixed_window_rules{
+    .check = check, .charge = charge, .give_back = give_back, .state = state};
 
 } // namespace stint::limits

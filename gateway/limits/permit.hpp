@@ -18,7 +18,8 @@ class Limit;
 struct Receipt {
     std::int64_t mark = 0; // the window: its end, its serial, its instant
     std::uint64_t cost = 0;
-    std::uint64_t quota = 0; // as it was then
+    std::uint64_t quota = 0;   // as it was then
+    std::int64_t returned = 0; // what had been given back before, in a token bucket
 };
 
 // Move-only. The limits it points to must outlive it (a request keeps its snapshot, which owns

@@ -15,10 +15,14 @@ namespace stint::limits {
 // One charge as its algorithm sees it.
 struct Terms {
     std::uint64_t quota;
-    std::uint64_t cost; // at least 1
+    std::uint64_t burst; // of a token bucket
+    std::uint64_t cost;  // at least 1
     bool pace;
     Duration per;             // zero for a cap
     const ClockWindow* clock; // the open window that all counters share; nullptr: each has its own
+    // Token buckets: how much time has been given back to this counter (or to one that shares the
+    // cell), ever, in ns; nullptr: none. give_back() adds to it.
+    std::int64_t* returned;
 };
 
 struct Verdict {
@@ -33,15 +37,24 @@ struct Rules {
     Verdict (*check)(const Slot&, const Terms&, SteadyTime now) noexcept;
     // Requires: check() has just admitted it.
     Receipt (*charge)(Slot&, const Terms&, SteadyTime now) noexcept;
-    // Gives `cost` of what the receipt stands for back, if that is still counted: in the very
-    // window that it was charged to. Requires: no more than was charged and not given back before.
-    void (*give_back)(Slot&, const Receipt&, std::uint64_t cost, SteadyTime now) noexcept;
+    // Gives terms.cost of what the receipt stands for back, if that is still counted: in the very
+    // window that it was charged to. Requires: no more than was charged and not given back before;
+    // terms.quota is the receipt's.
+    void (*give_back)(Slot&, const Terms&, const Receipt&, SteadyTime now) noexcept;
     CounterState (*state)(const Slot&, const Terms&, SteadyTime now) noexcept;
+
+    // Where a slot owns memory (otherwise both are nullptr). prepare(): after check(), makes room
+    // for charge(), which then cannot fail; false if there is no memory. discard(): before the slot
+    // is given to another key, or vanishes.
+    bool (*prepare)(Slot&, const Terms&) noexcept = nullptr;
+    void (*discard)(Slot&) noexcept = nullptr;
 };
 
 [[nodiscard]] const Rules& rules_of(Algorithm algorithm) noexcept;
 
 extern const Rules fixed_window_rules;
+extern const Rules sliding_window_rules;
+extern const Rules token_bucket_rules;
 extern const Rules concurrency_rules;
 
 } // namespace stint::limits

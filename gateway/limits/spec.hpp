@@ -1,4 +1,4 @@
-// What a limit says, as plain values: a fixed window or a cap on what is in flight.
+// What a limit says, as plain values: a window of some kind or a cap on what is in flight.
 #pragma once
 
 #include "base/time.hpp"
@@ -8,7 +8,7 @@
 
 namespace stint::limits {
 
-enum class Algorithm : std::uint8_t { fixed_window, concurrency };
+enum class Algorithm : std::uint8_t { fixed_window, sliding_window, token_bucket, concurrency };
 
 // Where windows begin: with the first request after the previous one ended, or at multiples of
 // their length since the Unix epoch.
@@ -20,7 +20,7 @@ struct LimitIdentity {
     std::string name;
     std::string key;
     Algorithm algorithm = Algorithm::fixed_window;
-    Anchor anchor = Anchor::first_request; // first_request for a cap
+    Anchor anchor = Anchor::first_request; // clock: of a fixed window only
     Duration per{};                        // zero for a cap
 
     friend auto operator<=>(const LimitIdentity&, const LimitIdentity&) = default;

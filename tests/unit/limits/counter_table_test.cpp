@@ -25,7 +25,7 @@ void insert(CounterTable& table, Hash128 of, std::int64_t stamp) {
         REQUIRE(table.grow(table.capacity() * 3 / 2 + 8));
     Counter* const slot = table.probe(of, {}).vacant;
     REQUIRE(slot != nullptr);
-    table.claim(*slot, of, stamp);
+    table.claim(*slot, of, {stamp, 0});
 }
 
 } // namespace
@@ -85,7 +85,7 @@ TEST_CASE("a spent counter on a key's path may be taken over without losing thos
     const CounterTable::Probe probe = table.probe({9, same_home}, {.first = 15});
     REQUIRE(probe.spent != nullptr);
     CHECK(probe.spent->key == Hash128{1, same_home});
-    table.claim(*probe.spent, {9, same_home}, 30);
+    table.claim(*probe.spent, {9, same_home}, {30, 0});
 
     CHECK(table.occupied() == 4);
     CHECK(table.find({1, same_home}) == nullptr);
