@@ -1,8 +1,10 @@
 #include "http/local_reply.hpp"
 
-#include "http/json_text.hpp"
+#include "base/placeholders.hpp"
+#include "http/problem_writer.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace stint::http {
 
@@ -12,24 +14,8 @@ namespace {
 // section 15.5.6) even when the request never got as far as a route.
 constexpr std::string_view common_methods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
-// A sink that only counts: a body's length stands before the body.
-class Length {
-  public:
-    Length& operator<<(std::string_view text) noexcept {
-        bytes_ += text.size();
-        return *this;
-    }
-    Length& operator<<(std::uint64_t number) noexcept {
-        do
-            ++bytes_;
-        while ((number /= 10) != 0);
-        return *this;
-    }
-    [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-
-  private:
-    std::size_t bytes_ = 0;
-};
+constexpr ProblemKind quota_exceeded{
+    "https://iana.org/assignments/http-problem-types#quota-exceeded", "Quota exceeded"};
 
 // write_fields(out) adds fields to the head; write_body(sink) is called twice, for the length too.
 template <class WriteFields, class WriteBody>
@@ -37,6 +23,7 @@ std::size_t write_reply(
     HeadBuffer& out,
     const ReplyContext& context,
     int status,
+    std::string_view content_type,
     WriteFields write_fields,
     WriteBody write_body) {
     Length length;
@@ -45,9 +32,11 @@ std::size_t write_reply(
     out << "HTTP/1.1 " << static_cast<std::uint64_t>(status) << " " << reason_phrase(status)
         << "\r\nServer: stint\r\n";
     out.field("Date", context.date);
-    out << "Content-Type: application/problem+json\r\nCache-Control: no-store\r\nContent-Length: "
-        << std::uint64_t{length.bytes()} << "\r\n";
+    out.field("Content-Type", content_type);
+    out << "Cache-Control: no-store\r\nContent-Length: " << std::uint64_t{length.bytes()} << "\r\n";
     write_fields(out);
+    if (context.policies != nullptr)
+        write_policy_fields(out, *context.policies);
     if (!context.request_id.empty())
         out.field("X-Request-Id", context.request_id);
     if (!context.keep_alive)
@@ -72,16 +61,11 @@ std::size_t write_plain_problem(
             head.field("Allow", allow);
     };
     const auto body = [&](auto& sink) {
-        sink << R"({"type":"about:blank","title":")" << reason_phrase(status) << R"(","status":)"
-             << static_cast<std::uint64_t>(status);
-        if (!detail.empty()) {
-            sink << R"(,"detail":")";
-            write_json_text(sink, detail);
-            sink << "\"";
-        }
-        sink << "}\n";
+        write_problem_body(
+            sink, context.media, status, {"about:blank", reason_phrase(status)},
+            [&](auto& text) { text << detail; }, [](auto&) {});
     };
-    return write_reply(out, context, status, fields, body);
+    return write_reply(out, context, status, content_type(context.media), fields, body);
 }
 
 std::string_view describe(LimitedReply::Why why) noexcept {
@@ -100,6 +84,52 @@ std::string_view describe(LimitedReply::Why why) noexcept {
     return {};
 }
 
+// One wait in both of its spellings; 0 where waiting does not help.
+struct RetryAfter {
+    explicit RetryAfter(const LimitedReply& reply) noexcept {
+        if (reply.why == LimitedReply::Why::cost)
+            return;
+        seconds = static_cast<std::uint64_t>(retry_after_seconds(reply.retry_after));
+        ms = static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_ms(reply.retry_after), 1));
+    }
+    [[nodiscard]] bool ever() const noexcept { return ms > 0; }
+
+    std::uint64_t seconds = 0;
+    std::uint64_t ms = 0;
+};
+
+// A limit's own text with its placeholders filled in.
+template <class Out>
+void write_own_body(
+    Out& out, const LimitedReply& reply, const RetryAfter& after, std::string_view request_id) {
+    std::string_view text = reply.body;
+    for (std::size_t brace; (brace = text.find('{')) != std::string_view::npos;) {
+        out << text.substr(0, brace);
+        text.remove_prefix(brace);
+        const auto known = std::find_if(
+            reply_placeholders.begin(), reply_placeholders.end(),
+            [&](std::string_view each) { return text.starts_with(each); });
+        switch (known - reply_placeholders.begin()) {
+        case 0:
+            out << after.seconds;
+            break;
+        case 1:
+            out << after.ms;
+            break;
+        case 2:
+            out << reply.limit;
+            break;
+        case 3:
+            out << request_id;
+            break;
+        default:
+            out << "{";
+        }
+        text.remove_prefix(known == reply_placeholders.end() ? 1 : known->size());
+    }
+    out << text;
+}
+
 } // namespace
 
 std::size_t
@@ -115,31 +145,40 @@ write_method_not_allowed(HeadBuffer& out, const ReplyContext& context, std::stri
 }
 
 std::size_t write_limited(HeadBuffer& out, const ReplyContext& context, const LimitedReply& reply) {
-    const bool ever = reply.why != LimitedReply::Why::cost;
-    const Duration wait = ever ? reply.retry_after : Duration{};
-    const auto seconds = static_cast<std::uint64_t>(retry_after_seconds(wait));
-    const auto ms = static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_ms(wait), 1));
+    const RetryAfter after{reply};
     const auto fields = [&](HeadBuffer& head) {
-        if (ever)
-            head << "Retry-After: " << seconds << "\r\nRetry-After-Ms: " << ms << "\r\n";
+        if (after.ever())
+            head << "Retry-After: " << after.seconds << "\r\nRetry-After-Ms: " << after.ms
+                 << "\r\n";
     };
-    const auto body = [&](auto& sink) {
-        sink << R"({"type":"https://iana.org/assignments/http-problem-types#quota-exceeded",)"
-             << R"("title":"Quota exceeded","status":429,"detail":"The limit )";
-        write_json_text(sink, reply.limit);
-        sink << describe(reply.why);
-        if (ever)
-            sink << "; retry in " << seconds << " s";
-        sink << R"(.","violated-policies":[")";
+    if (!reply.content_type.empty())
+        return write_reply(out, context, reply.status, reply.content_type, fields, [&](auto& sink) {
+            write_own_body(sink, reply, after, context.request_id);
+        });
+    const auto detail = [&](auto& text) {
+        text << "The limit " << reply.limit << describe(reply.why);
+        if (after.ever())
+            text << "; retry in " << after.seconds << " s";
+        text << ".";
+    };
+    const auto members = [&](auto& sink) {
+        sink << R"(,"violated-policies":[")";
         write_json_text(sink, reply.limit);
         sink << R"("],"limit":")";
         write_json_text(sink, reply.limit);
         sink << "\"";
-        if (ever)
-            sink << R"(,"retry_after_ms":)" << ms;
-        sink << "}\n";
+        if (after.ever())
+            sink << R"(,"retry_after_ms":)" << after.ms;
     };
-    return write_reply(out, context, 429, fields, body);
+    const auto body = [&](auto& sink) {
+        write_problem_body(sink, context.media, reply.status, quota_exceeded, detail, members);
+    };
+    return write_reply(out, context, reply.status, content_type(context.media), fields, body);
+}
+
+Duration with_jitter(Duration retry_after, Duration most, std::uint64_t random) noexcept {
+    const auto choices = static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_ms(most), 0)) + 1;
+    return retry_after + std::chrono::milliseconds{random % choices};
 }
 
 } // namespace stint::http

@@ -1,8 +1,11 @@
-// Answers that the gateway gives itself: refusals and errors, as problem documents (RFC 9457).
+// Answers that the gateway gives itself: refusals and errors, as problem documents (RFC 9457), or
+// in the form that the client prefers.
 #pragma once
 
 #include "base/time.hpp"
 #include "http/head_buffer.hpp"
+#include "http/media_type.hpp"
+#include "http/ratelimit_fields.hpp"
 
 #include <cstdint>
 #include <string_view>
@@ -15,6 +18,8 @@ struct ReplyContext {
     bool head_request = false;   // the head only, with the Content-Length of the whole
     bool keep_alive = true;      // otherwise "Connection: close"
     int client_minor = 1;
+    MediaType media = MediaType::problem_json;
+    const PolicyFields* policies = nullptr; // told in the head where there are any
 };
 
 // A complete response (head and body) is appended to `out` and its body's length returned.
@@ -32,13 +37,24 @@ struct LimitedReply {
     Duration retry_after{};
     // cost: the request costs more than the limit ever has, so no time to come back at is named.
     enum class Why : std::uint8_t { window, pace, cap, cost, table_full } why = Why::window;
+    // What the limit has of its own.
+    int status = 429;
+    std::string_view content_type{}; // empty: no own body
+    std::string_view body{};         // with reply_placeholders
 };
 
-// 429 (RFC 6585 section 4) with Retry-After in whole seconds rounded up, at least 1,
-// Retry-After-Ms, Cache-Control: no-store, and a quota-exceeded problem document
-// (draft-ietf-httpapi-ratelimit- headers-11) that names the limit: type, title, status, detail,
-// violated-policies, limit, retry_after_ms. Allocates nothing after warm-up.
+// The limit's status (429 unless it has its own; RFC 6585 section 4) with Retry-After in whole
+// seconds rounded up, at least 1, Retry-After-Ms, Cache-Control: no-store, and either the limit's
+// own body or a quota-exceeded problem (draft-ietf-httpapi-ratelimit-headers-11) that names the
+// limit: type, title, status, detail, violated-policies, limit, retry_after_ms. Allocates nothing
+// after warm-up.
 std::size_t write_limited(HeadBuffer& out, const ReplyContext& context, const LimitedReply& reply);
+
+// The wait and from 0 to `most` on top, in whole milliseconds, each as likely: clients that were
+// refused together do not come back together, and none earlier than it may. random: 64 uniform
+// bits.
+[[nodiscard]] Duration
+with_jitter(Duration retry_after, Duration most, std::uint64_t random) noexcept;
 
 // The reason phrase of a status (RFC 9110 section 15), "Unknown" for others.
 [[nodiscard]] std::string_view reason_phrase(int status) noexcept;

@@ -60,6 +60,7 @@ struct Worker {
         std::size_t scanned = 0;
         const std::size_t end = find_head_end(request_bytes, scanned);
         const auto request = parser.parse_request(request_bytes.substr(0, end));
+        const MediaType media = preferred_media_type(request->fields);
         std::size_t checked = normalise_host(request->authority, scratch).size();
         checked += normalise_path(request->path, scratch)->size();
         out.clear();
@@ -68,9 +69,25 @@ struct Worker {
         const auto response = parser.parse_response(response_bytes, "GET");
         out.clear();
         write_downstream_head(out, *response, frame_response(1, response->framing, true), id_text);
+        checked += refuse(media, id_text);
+        return checked;
+    }
+
+    // In the form that is preferred, and with a limit's own text; with all that limits may tell.
+    std::size_t refuse(MediaType media, std::string_view id_text) {
+        const PolicyState policy{
+            .name = "per_client", .quota = 1, .window = Duration{1}, .draft = true, .legacy = true};
+        const PolicyFields policies{{&policy, 1}, {}, {}};
+        ReplyContext context{id_text, dates.format(WallTime{})};
+        context.media = media;
+        context.policies = &policies;
+        LimitedReply reply{"per_client", Duration{1}};
         out.clear();
-        write_limited(out, {id_text, dates.format(WallTime{})}, {"per_client", Duration{1}});
-        return checked + out.view().size();
+        write_limited(out, context, reply);
+        reply.content_type = "text/plain";
+        reply.body = "again in {retry_after} s";
+        write_limited(out, context, reply);
+        return out.view().size();
     }
 };
 

@@ -1,0 +1,105 @@
+#include "http/media_type.hpp"
+
+#include "http/ascii.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace stint::http {
+
+namespace {
+
+struct Candidate {
+    std::string_view type;
+    std::string_view subtype;
+    MediaType as;
+    int specificity = -1; // of the range that has matched best: 0 */*, 1 type/*, 2 the type itself
+    int weight = 0;       // in thousandths
+};
+
+// qvalue = "0" ["." 0*3DIGIT] / "1" ["." 0*3("0")]; -1 for anything else.
+int thousandths(std::string_view text) noexcept {
+    if (text.empty() || text.size() > 5 || (text[0] != '0' && text[0] != '1'))
+        return -1;
+    if (text.size() > 1 && text[1] != '.')
+        return -1;
+    int value = text[0] - '0';
+    for (std::size_t i = 2; i < 5; ++i) {
+        const char digit = i < text.size() ? text[i] : '0';
+        if (!ascii::digit.contains(digit))
+            return -1;
+        value = value * 10 + (digit - '0');
+    }
+    return value > 1000 ? -1 : value;
+}
+
+// The weight of a range; parameters before it would only make the range more specific.
+int weight_of(std::string_view parameters) noexcept {
+    while (!parameters.empty()) {
+        const std::size_t end = parameters.find(';');
+        const std::string_view each = ascii::trim(parameters.substr(0, end));
+        if (each.size() >= 2 && ascii::lower(each[0]) == 'q' && each[1] == '=')
+            return thousandths(each.substr(2));
+        parameters.remove_prefix(end == std::string_view::npos ? parameters.size() : end + 1);
+    }
+    return 1000;
+}
+
+int specificity_of(
+    std::string_view type, std::string_view subtype, const Candidate& candidate) noexcept {
+    if (subtype == "*")
+        return type == "*" ? 0 : ascii::equals_folded(type, candidate.type) ? 1 : -1;
+    const bool same = ascii::equals_folded(type, candidate.type) &&
+                      ascii::equals_folded(subtype, candidate.subtype);
+    return same ? 2 : -1;
+}
+
+} // namespace
+
+MediaType preferred_media_type(std::span<const Field> fields) noexcept {
+    std::array<Candidate, 4> candidates{
+        {{"application", "problem+json", MediaType::problem_json},
+         {"application", "json", MediaType::problem_json},
+         {"text", "html", MediaType::html},
+         {"text", "plain", MediaType::plain}}};
+    const auto take_range = [&](std::string_view range) {
+        const std::size_t end = range.find(';');
+        const std::string_view name = ascii::trim(range.substr(0, end));
+        const std::size_t slash = name.find('/');
+        const int weight = end == std::string_view::npos ? 1000 : weight_of(range.substr(end + 1));
+        if (slash == std::string_view::npos || weight < 0)
+            return;
+        for (Candidate& candidate : candidates) {
+            const int specificity =
+                specificity_of(name.substr(0, slash), name.substr(slash + 1), candidate);
+            if (specificity < 0 || specificity < candidate.specificity)
+                continue;
+            candidate.weight =
+                specificity == candidate.specificity ? std::max(weight, candidate.weight) : weight;
+            candidate.specificity = specificity;
+        }
+    };
+    for (const Field& field : fields)
+        if (ascii::equals_folded(field.name, "accept"))
+            ascii::for_each_element(field.value, take_range);
+    // The first of the heaviest: problem_json where all weigh nothing.
+    return std::max_element(
+               candidates.begin(), candidates.end(),
+               [](const Candidate& a, const Candidate& b) { return a.weight < b.weight; })
+        ->as;
+}
+
+std::string_view content_type(MediaType type) noexcept {
+    switch (type) {
+    case MediaType::html:
+        return "text/html; charset=utf-8";
+    case MediaType::plain:
+        return "text/plain; charset=utf-8";
+    case MediaType::problem_json:
+        break;
+    }
+    return "application/problem+json";
+}
+
+} // namespace stint::http

@@ -1,0 +1,123 @@
+// The forms that a refusal can take beside the usual problem document.
+#include "http/local_reply.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using namespace stint;
+using namespace stint::http;
+using namespace std::chrono_literals;
+
+std::string limited(const LimitedReply& reply, MediaType media = MediaType::problem_json) {
+    HeadBuffer out;
+    ReplyContext context{"id-1", "Sun, 06 Nov 1994 08:49:37 GMT"};
+    context.media = media;
+    const std::size_t length = write_limited(out, context, reply);
+    std::string text{out.view()};
+    CHECK(text.find("\r\nContent-Length: " + std::to_string(length) + "\r\n") != std::string::npos);
+    CHECK(text.size() - text.find("\r\n\r\n") - 4 == length);
+    return text;
+}
+
+std::string body_of(const std::string& reply) {
+    return reply.substr(reply.find("\r\n\r\n") + 4);
+}
+
+bool has(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("a refusal can be a page") {
+    const std::string reply = limited({"a<b>&\"", 1500ms}, MediaType::html);
+
+    CHECK(has(reply, "\r\nContent-Type: text/html; charset=utf-8\r\n"));
+    CHECK(has(reply, "<title>429 Too Many Requests</title>"));
+    CHECK(has(reply, "<p>The limit a&lt;b&gt;&amp;&quot; is used up; retry in 2 s.</p>"));
+    CHECK(has(reply, "\r\nRetry-After: 2\r\nRetry-After-Ms: 1500\r\n"));
+}
+
+TEST_CASE("a refusal can be plain text") {
+    const std::string reply = limited({"a", 1500ms}, MediaType::plain);
+
+    CHECK(has(reply, "\r\nContent-Type: text/plain; charset=utf-8\r\n"));
+    CHECK(body_of(reply) == "429 Too Many Requests\nThe limit a is used up; retry in 2 s.\n");
+}
+
+TEST_CASE("an error without a detail is short in every form") {
+    ReplyContext context{"id-1", "Sun, 06 Nov 1994 08:49:37 GMT"};
+    context.media = MediaType::plain;
+    HeadBuffer out;
+
+    write_problem(out, context, 404, "");
+
+    CHECK(body_of(std::string{out.view()}) == "404 Not Found\n");
+}
+
+TEST_CASE("a limit's own status is the answer's and the document's") {
+    const std::string reply = limited({.limit = "a", .retry_after = 1s, .status = 503});
+
+    CHECK(reply.starts_with("HTTP/1.1 503 Service Unavailable\r\n"));
+    CHECK(has(body_of(reply), "\"status\":503"));
+    CHECK(has(reply, "#quota-exceeded"));
+}
+
+TEST_CASE("a limit's own body is filled in and sent whatever the client prefers") {
+    const std::string reply = limited(
+        {.limit = "per_client",
+         .retry_after = 11'001ms,
+         .content_type = "application/json",
+         .body = "{\"wait\": {retry_after}, \"ms\": {retry_after_ms}, \"who\": \"{limit}\", "
+                 "\"id\": \"{request_id}\", \"x\": {}, \"y\": {other}"},
+        MediaType::html);
+
+    CHECK(has(reply, "\r\nContent-Type: application/json\r\n"));
+    CHECK(
+        body_of(reply) == "{\"wait\": 12, \"ms\": 11001, \"who\": \"per_client\", "
+                          "\"id\": \"id-1\", \"x\": {}, \"y\": {other}");
+}
+
+TEST_CASE("a limit's own body may be empty") {
+    CHECK(
+        body_of(limited({.limit = "a", .retry_after = 1s, .content_type = "text/plain"})).empty());
+}
+
+TEST_CASE("a reply tells the limits") {
+    const PolicyState policy{
+        .name = "a",
+        .quota = 5,
+        .remaining = 0,
+        .window = 1s,
+        .more_at = SteadyTime{3s},
+        .draft = true,
+        .legacy = true};
+    const PolicyFields fields{{&policy, 1}, {}, {SteadyTime{2s}, WallTime{}}};
+    ReplyContext context{"id-1", "Sun, 06 Nov 1994 08:49:37 GMT"};
+    context.policies = &fields;
+    HeadBuffer out;
+
+    write_limited(out, context, {"a", 1s});
+
+    const std::string reply{out.view()};
+    CHECK(has(reply, "\r\nRateLimit-Policy: \"a\";q=5;w=1\r\nRateLimit: \"a\";r=0;t=1\r\n"));
+    CHECK(has(reply, "\r\nX-RateLimit-Reset: 1\r\n"));
+}
+
+TEST_CASE("jitter only ever adds, from nothing to all of it") {
+    CHECK(with_jitter(7s, 0s, ~std::uint64_t{0}) == 7s);
+    CHECK(with_jitter(7s, 5s, 0) == 7s);
+    CHECK(with_jitter(7s, 5s, 5000) == 12s);
+    CHECK(with_jitter(7s, 5s, 5001) == 7s);
+    for (std::uint64_t random = 1; random != 0; random <<= 1) {
+        const Duration wait = with_jitter(7s, 5s, random * 0x9e37'79b9'7f4a'7c15);
+        CHECK(wait >= 7s);
+        CHECK(wait <= 12s);
+    }
+}
