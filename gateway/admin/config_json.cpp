@@ -5,6 +5,40 @@
 namespace stint::admin {
 namespace {
 
+std::string_view fields_text(config::Headers::Fields fields) {
+    switch (fields) {
+    case config::Headers::Fields::off:
+        return "off";
+    case config::Headers::Fields::draft:
+        return "draft";
+    case config::Headers::Fields::legacy:
+        return "legacy";
+    case config::Headers::Fields::both:
+        return "both";
+    }
+    return {};
+}
+
+Json headers_json(const config::Headers& headers) {
+    const bool unprefixed = headers.prefix == config::Headers::Prefix::ratelimit;
+    const bool epoch = headers.reset == config::Headers::Reset::epoch;
+    return {
+        {"fields", fields_text(headers.fields)},
+        {"legacy_prefix", unprefixed ? "RateLimit" : "X-RateLimit"},
+        {"legacy_reset", epoch ? "epoch" : "delta"}};
+}
+
+// What a limit says of its refusals.
+void add_refusal_json(const config::Limit& limit, Json& json) {
+    if (limit.headers)
+        json["headers"] = fields_text(*limit.headers);
+    json["status"] = limit.status;
+    if (limit.body)
+        json["body"] = {{"content_type", limit.body->content_type}, {"text", limit.body->text}};
+    if (limit.retry_after_jitter.count() > 0)
+        json["retry_after_jitter_ms"] = limit.retry_after_jitter.count();
+}
+
 Json listeners_json(const config::Config& config) {
     Json listeners = Json::array();
     for (const config::Listener& listener : config.listeners)
@@ -58,7 +92,7 @@ Json upstreams_json(const config::Config& config) {
 Json limits_json(const config::Config& config) {
     Json limits = Json::object();
     for (const config::Limit& limit : config.limits)
-        limits[limit.name] = limit_settings_json(limit);
+        add_refusal_json(limit, limits[limit.name] = limit_settings_json(limit));
     return limits;
 }
 
@@ -71,6 +105,7 @@ Json routes_json(const config::Config& config) {
              {"match", match_json(route.match)},
              {"upstream", upstream.name},
              {"limits", limit_names_json(config, route)},
+             {"headers", headers_json(route.headers)},
              {"timeouts", timeouts_json(config.timeouts, upstream.timeouts, route.timeouts)}});
     }
     return routes;
@@ -138,6 +173,7 @@ Json config_json(const config::Config& config, const InForce& in_force) {
     json["max_head_bytes"] = config.max_head;
     json["access_log"] = access_log_json(config.access_log);
     json["log_level"] = config.log_level;
+    json["headers"] = headers_json(config.headers);
     json["upstreams"] = upstreams_json(config);
     json["limits"] = limits_json(config);
     json["routes"] = routes_json(config);

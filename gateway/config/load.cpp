@@ -22,9 +22,9 @@ constexpr std::uint64_t most_connections = 1'000'000;
 constexpr std::size_t smallest_head = 1024;
 constexpr std::size_t largest_head = 64 * 1024;
 
-constexpr std::array<std::string_view, 11> top_keys{
-    "workers",    "listeners", "admin",     "timeouts", "max_connections", "max_head",
-    "access_log", "log",       "upstreams", "limits",   "routes"};
+constexpr std::array<std::string_view, 12> top_keys{
+    "workers",    "listeners", "admin",   "timeouts",  "max_connections", "max_head",
+    "access_log", "log",       "headers", "upstreams", "limits",          "routes"};
 constexpr std::array<std::string_view, 1> log_keys{"level"};
 constexpr std::array<std::string_view, 5> log_levels{"trace", "debug", "info", "warn", "error"};
 
@@ -76,6 +76,8 @@ void read_top(const Section& top, Draft& draft) {
         read_access_log(*access_log, draft);
     if (const auto log = top.find("log"))
         read_log(*log, draft.config);
+    if (const auto headers = top.find("headers"))
+        read_headers(*headers, draft.config.headers);
     if (const auto upstreams = top.find("upstreams"))
         read_upstreams(*upstreams, draft);
     if (const auto limits = top.find("limits"))

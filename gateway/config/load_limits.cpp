@@ -13,10 +13,12 @@ constexpr std::uint64_t most_requests = 1'000'000'000'000;
 constexpr std::uint64_t most_concurrent = 1'000'000;
 constexpr std::uint64_t most_keys = 100'000'000;
 
-constexpr std::array<std::string_view, 6> named_keys{"requests", "per",    "concurrent",
-                                                     "key",      "anchor", "max_keys"};
-constexpr std::array<std::string_view, 7> inline_keys{"name",       "requests", "per",     "key",
-                                                      "concurrent", "anchor",   "max_keys"};
+constexpr std::array<std::string_view, 10> named_keys{
+    "requests", "per",     "concurrent", "key",  "anchor",
+    "max_keys", "headers", "status",     "body", "retry_after_jitter"};
+constexpr std::array<std::string_view, 11> inline_keys{
+    "name",     "requests", "per",    "key",  "concurrent",        "anchor",
+    "max_keys", "headers",  "status", "body", "retry_after_jitter"};
 constexpr std::array<std::string_view, 2> anchors{"first_request", "clock"};
 constexpr std::array<std::string_view, 1> limit_keys{"client_ip"};
 constexpr std::string_view a_limit = "a map such as {requests: 100, per: 1m} or {concurrent: 3}";
@@ -99,6 +101,7 @@ void read_limit(const Section& section, Limit& limit) {
     else if (concurrent)
         read_cap(section, *concurrent, limit);
     read_key(section, limit);
+    read_refusal(section, limit);
 }
 
 // The name of an inline limit: its own, else ROUTE.N.

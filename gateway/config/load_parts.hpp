@@ -34,6 +34,10 @@ void read_access_log(const Value& value, Draft& draft);
 void read_timeouts(const Value& value, Timeouts& timeouts);
 void read_overrides(const Value& value, TimeoutOverrides& timeouts);
 void read_upstreams(const Value& value, Draft& draft);
+// What a limit says of its refusals; for its reader.
+void read_refusal(const Section& section, Limit& limit);
+// Keys that are left out keep what `headers` holds.
+void read_headers(const Value& value, Headers& headers);
 void read_named_limits(const Value& value, Draft& draft);
 void read_routes(const Value& value, Draft& draft); // after upstreams and named limits
 

@@ -70,6 +70,21 @@ struct Upstream {
     TimeoutOverrides timeouts;
 };
 
+// What responses say about limits.
+struct Headers {
+    enum class Fields : std::uint8_t { off, draft, legacy, both };
+    enum class Prefix : std::uint8_t { x_ratelimit, ratelimit };
+    enum class Reset : std::uint8_t { delta, epoch };
+    Fields fields = Fields::off;
+    Prefix prefix = Prefix::x_ratelimit; // of the older fields
+    Reset reset = Reset::delta;          // of the older fields
+};
+
+struct OwnBody {
+    std::string content_type;
+    std::string text;
+};
+
 struct Limit {
     enum class Kind : std::uint8_t { window, cap };
     enum class Anchor : std::uint8_t { first_request, clock };
@@ -82,6 +97,10 @@ struct Limit {
     Anchor anchor = Anchor::first_request;
     Key key = Key::none;
     std::uint64_t max_keys = 1'000'000;
+    std::optional<Headers::Fields> headers; // instead of its route's
+    int status = 429;                       // of a refusal
+    std::optional<OwnBody> body;            // of a refusal
+    milliseconds retry_after_jitter{0};
 };
 
 struct Match {
@@ -97,6 +116,7 @@ struct Route {
     std::size_t upstream = 0;        // index into Config::upstreams
     std::vector<std::size_t> limits; // indices into Config::limits, at most 16, no repeats
     TimeoutOverrides timeouts;
+    Headers headers; // its own or those of the whole configuration
 };
 
 struct Config {
@@ -108,6 +128,7 @@ struct Config {
     std::size_t max_head = 16 * 1024; // bytes, 1 KiB to 64 KiB
     AccessLog access_log;
     std::string log_level = "info"; // trace debug info warn error
+    Headers headers;
     std::vector<Upstream> upstreams;
     std::vector<Limit> limits; // named ones first, then the inline ones of each route
     std::vector<Route> routes;

@@ -39,6 +39,9 @@ class HeadBuffer {
         append("\r\n");
     }
 
+    // Takes back the empty line at the end of a head, so that more fields can follow.
+    void reopen() noexcept { size_ -= 2; }
+
   private:
     [[gnu::always_inline]] void append(std::string_view text) noexcept {
         if (!text.empty()) // an empty view may point nowhere

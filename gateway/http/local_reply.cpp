@@ -177,7 +177,9 @@ std::size_t write_limited(HeadBuffer& out, const ReplyContext& context, const Li
 }
 
 Duration with_jitter(Duration retry_after, Duration most, std::uint64_t random) noexcept {
-    const auto choices = static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_ms(most), 0)) + 1;
+    const Duration room = std::min(most, Duration::max() - retry_after);
+    const auto whole = std::chrono::floor<std::chrono::milliseconds>(room).count();
+    const auto choices = static_cast<std::uint64_t>(std::max<std::int64_t>(whole, 0)) + 1;
     return retry_after + std::chrono::milliseconds{random % choices};
 }
 

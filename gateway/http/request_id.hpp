@@ -23,9 +23,10 @@ class RequestIdSource {
 
     RequestIdSource();
     [[nodiscard]] Text make(WallTime now) noexcept;
+    // 64 random bits of the same kind.
+    [[nodiscard]] std::uint64_t next() noexcept;
 
   private:
-    std::uint64_t next() noexcept;
     std::array<std::uint64_t, 2> state_;
     std::uint64_t millisecond_ = 0; // of the last id
     std::uint64_t counter_ = 0;     // of 12 bits, within that millisecond

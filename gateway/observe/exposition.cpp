@@ -105,7 +105,7 @@ void add_routes(Page& page, const WorkerCounters& sum, const MetricSlots& slots)
     for (std::size_t i = 0; i < std::min(names.size(), sum.routes.size()); ++i)
         add_requests(requests, names[i], sum.routes[i]);
     auto refusals = page.counter(
-        "stint_refusals_total", "Requests answered 429, by route and by the limit that refused.");
+        "stint_refusals_total", "Requests refused, by route and by the limit that refused.");
     for (std::size_t i = 0; i < slots.refusals().size(); ++i)
         refusals.add(
             {{"route", slots.refusals()[i].first}, {"limit", slots.refusals()[i].second}},

@@ -1,5 +1,6 @@
 // From a head to a decision: parse, route, admit. No I/O: what is to be sent is only prepared.
 #include "http/head_parser.hpp"
+#include "http/media_type.hpp"
 #include "http/target.hpp"
 #include "limits/limit.hpp"
 #include "proxy/downstream.hpp"
@@ -43,8 +44,11 @@ bool Exchange::decide(std::string_view head) {
         return false;
     }
     remember(*request);
-    if (!take_buffered_body() || !find_route(*request) || !admit())
+    if (!take_buffered_body() || !find_route(*request) || !admit()) {
+        media_ = http::preferred_media_type(request->fields);
+        media_known_ = true;
         return false;
+    }
     write_request_head(*request);
     return true;
 }
@@ -124,18 +128,31 @@ bool Exchange::admit() {
         const routing::RouteLimit& each = route_limits[i];
         charges[i] = {each.limit.get(), each.key.evaluate(facts), each.quota};
     }
-    limits::Decision decision = limits::admit({charges.data(), route_limits.size()}, begun_);
+    const std::span<const limits::Charge> used{charges.data(), route_limits.size()};
+    limits::Decision decision =
+        route_->telling.any ? admit_and_note(used) : limits::admit(used, begun_);
     if (decision.allowed()) {
         permit_ = std::move(decision.permit);
         return true;
     }
-    const routing::RouteLimit& refuser = route_limits[decision.refused_by];
+    refuse(decision);
+    return false;
+}
+
+void Exchange::refuse(const limits::Decision& decision) {
+    const routing::RouteLimit& refuser = route_->limits[decision.refused_by];
+    const routing::RefusalAnswer& answer = refuser.answer;
     ++context_.counters.refusals[refuser.refusal_metric];
     limited_.limit = refuser.limit->identity().name;
     limited_.retry_after = decision.retry_after;
+    if (answer.jitter > Duration::zero())
+        limited_.retry_after =
+            http::with_jitter(decision.retry_after, answer.jitter, context_.request_ids.next());
     limited_.why = reason_for(decision.refusal);
-    fail(429, {}, observe::Outcome::refused);
-    return false;
+    limited_.status = answer.status;
+    limited_.content_type = answer.content_type;
+    limited_.body = answer.body;
+    fail(answer.status, {}, observe::Outcome::refused);
 }
 
 void Exchange::write_request_head(const RequestHead& head) {

@@ -5,8 +5,10 @@
 #include "base/time.hpp"
 #include "http/body_decoder.hpp"
 #include "http/local_reply.hpp"
+#include "http/ratelimit_fields.hpp"
 #include "http/request_id.hpp"
 #include "http/rewrite.hpp"
+#include "limits/decision.hpp"
 #include "limits/permit.hpp"
 #include "net/buffer_pool.hpp"
 #include "net/deadlines.hpp"
@@ -21,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -79,6 +82,7 @@ class Exchange : private net::Deadline {
     bool take_buffered_body();
     bool find_route(const RequestHead& head);
     bool admit();
+    void refuse(const limits::Decision& decision);
     void write_request_head(const RequestHead& head);
     void fail(int status, std::string detail, observe::Outcome outcome);
 
@@ -117,6 +121,11 @@ class Exchange : private net::Deadline {
     net::Task<> discard_body();
     void explain_break();
     void write_reply();
+
+    // tell.cpp: what responses say about limits.
+    limits::Decision admit_and_note(std::span<const limits::Charge> charges);
+    [[nodiscard]] http::PolicyFields policy_fields(SteadyTime at) const noexcept;
+    void tell_policies(const ResponseHead& head);
 
     // exchange.cpp: the end, whatever it was.
     Result finish();
@@ -184,6 +193,11 @@ class Exchange : private net::Deadline {
     std::string detail_;
     std::string allow_;
     http::LimitedReply limited_;
+    http::MediaType media_ = http::MediaType::problem_json;
+    bool media_known_ = false;
+
+    // What the response tells of the route's limits; empty on a route that tells nothing.
+    boost::container::small_vector<http::PolicyState, 4> policies_;
 
     // For the record.
     Broken broken_ = Broken::no;

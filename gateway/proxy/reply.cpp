@@ -1,4 +1,5 @@
 // Answers that the gateway gives itself, and what it does with a body that nobody will read.
+#include "http/head_parser.hpp"
 #include "net/clock.hpp"
 #include "proxy/downstream.hpp"
 #include "proxy/exchange.hpp"
@@ -93,14 +94,20 @@ void Exchange::explain_break() {
 
 void Exchange::write_reply() {
     name_request(); // a head that could not be read has brought no id
+    if (!media_known_ && !method_.empty())
+        if (const auto request = context_.parser.parse_request(head_))
+            media_ = http::preferred_media_type(request->fields);
+    const http::PolicyFields policies = policy_fields(net::read_steady_clock());
     context_.head_out.clear();
     const http::ReplyContext context{
         .request_id = request_id_,
         .date = context_.dates.format(begun_.wall),
         .head_request = method_ == "HEAD",
         .keep_alive = keep_,
-        .client_minor = minor_};
-    if (status_ == 429)
+        .client_minor = minor_,
+        .media = media_,
+        .policies = policies_.empty() ? nullptr : &policies};
+    if (!limited_.limit.empty())
         http::write_limited(context_.head_out, context, limited_);
     else if (status_ == 405 && !allow_.empty())
         http::write_method_not_allowed(context_.head_out, context, allow_);

@@ -130,6 +130,8 @@ Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_
 
     context_.head_out.clear();
     http::write_downstream_head(context_.head_out, head, framing_, request_id_);
+    if (!policies_.empty())
+        tell_policies(head);
     const http::ChunkHeader chunk{step->payload};
     net::Gather gather;
     gather.add(unsent_); // of an interim response

@@ -30,11 +30,29 @@ struct RouteMatch {
     std::vector<std::string> methods; // empty = any
 };
 
+// What a client is told when a limit refuses it.
+struct RefusalAnswer {
+    int status = 429;
+    std::string content_type; // empty: no own body
+    std::string body;         // with base/placeholders.hpp
+    Duration jitter{};        // added to Retry-After at most
+};
+
+// How responses tell of a route's limits; which do is each RouteLimit's.
+struct PolicyTelling {
+    bool any = false;               // whether any limit of the route is told at all
+    bool legacy_unprefixed = false; // RateLimit-Limit instead of X-RateLimit-Limit
+    bool legacy_epoch = false;      // Reset in Unix time instead of seconds from now
+};
+
 struct RouteLimit {
     limits::LimitPtr limit;
     std::uint64_t quota = 0;
     KeyTemplate key;
     std::uint32_t refusal_metric = 0; // slot in the workers' counters
+    bool told_in_draft = false;       // in RateLimit and RateLimit-Policy
+    bool told_in_legacy = false;      // in X-RateLimit-Limit and the like
+    RefusalAnswer answer;
 };
 
 struct RouteTimeouts {
@@ -49,6 +67,7 @@ struct Route {
     std::uint32_t upstream = 0;     // index into Snapshot::upstreams
     std::vector<RouteLimit> limits; // in rising order of limit->ordinal(), as admit() needs them
     RouteTimeouts timeouts;
+    PolicyTelling telling;
     std::uint32_t metric = 0; // slot in the workers' counters
 };
 

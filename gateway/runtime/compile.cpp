@@ -55,6 +55,30 @@ routing::RouteTimeouts timeouts_of(
         .response = pick(route.response, upstream.response, defaults.response)};
 }
 
+routing::RefusalAnswer answer_of(const config::Limit& limit) {
+    routing::RefusalAnswer answer;
+    answer.status = limit.status;
+    if (limit.body) {
+        answer.content_type = limit.body->content_type;
+        answer.body = limit.body->text;
+    }
+    answer.jitter = limit.retry_after_jitter;
+    return answer;
+}
+
+void tell_policies(
+    const config::Config& config,
+    const config::Headers& headers,
+    routing::RouteLimit& limit,
+    std::size_t index,
+    routing::PolicyTelling& telling) {
+    using Fields = config::Headers::Fields;
+    const Fields fields = config.limits[index].headers.value_or(headers.fields);
+    limit.told_in_draft = fields == Fields::draft || fields == Fields::both;
+    limit.told_in_legacy = fields == Fields::legacy || fields == Fields::both;
+    telling.any = telling.any || fields != Fields::off;
+}
+
 routing::Route route_of(
     const config::Config& config,
     const config::Route& from,
@@ -72,10 +96,18 @@ routing::Route route_of(
     route.timeouts =
         timeouts_of(config.timeouts, config.upstreams[from.upstream].timeouts, from.timeouts);
     route.metric = slots.route(from.name);
-    for (const std::size_t index : from.limits)
-        route.limits.push_back(
-            {limits[index].limit, limits[index].quota, key_of(config.limits[index]),
-             slots.refusal(from.name, config.limits[index].name)});
+    route.telling.legacy_unprefixed = from.headers.prefix == config::Headers::Prefix::ratelimit;
+    route.telling.legacy_epoch = from.headers.reset == config::Headers::Reset::epoch;
+    for (const std::size_t index : from.limits) {
+        routing::RouteLimit limit;
+        limit.limit = limits[index].limit;
+        limit.quota = limits[index].quota;
+        limit.key = key_of(config.limits[index]);
+        limit.refusal_metric = slots.refusal(from.name, config.limits[index].name);
+        limit.answer = answer_of(config.limits[index]);
+        tell_policies(config, from.headers, limit, index, route.telling);
+        route.limits.push_back(std::move(limit));
+    }
     std::sort(route.limits.begin(), route.limits.end(), [](const auto& left, const auto& right) {
         return left.limit->ordinal() < right.limit->ordinal();
     });

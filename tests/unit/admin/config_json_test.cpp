@@ -93,8 +93,41 @@ TEST_CASE("a limit shows what applies to its kind") {
                                     {"per_ms", 60'000},
                                     {"anchor", "first_request"},
                                     {"key", "client_ip"},
-                                    {"max_keys", 1'000'000}});
-    CHECK(limits["all.2"] == Json{{"kind", "cap"}, {"limit", 3}, {"route", "all"}});
+                                    {"max_keys", 1'000'000},
+                                    {"status", 429}});
+    CHECK(
+        limits["all.2"] == Json{{"kind", "cap"}, {"limit", 3}, {"route", "all"}, {"status", 429}});
+}
+
+TEST_CASE("what a limit has of its own for refusals is shown") {
+    config::Config config = example();
+    config.limits[0].status = 503;
+    config.limits[0].body = config::OwnBody{"text/html", "<p>later"};
+    config.limits[0].retry_after_jitter = 5s;
+    config.limits[0].headers = config::Headers::Fields::both;
+
+    const Json limit = config_json(config, {})["limits"]["per_client"];
+
+    CHECK(limit["status"] == 503);
+    CHECK(limit["body"] == Json{{"content_type", "text/html"}, {"text", "<p>later"}});
+    CHECK(limit["retry_after_jitter_ms"] == 5000);
+    CHECK(limit["headers"] == "both");
+}
+
+TEST_CASE("the fields that tell of limits are shown for all and for each route") {
+    config::Config config = example();
+    using Headers = config::Headers;
+    config.routes[0].headers = {
+        Headers::Fields::legacy, Headers::Prefix::ratelimit, Headers::Reset::epoch};
+
+    const Json shown = config_json(config, {});
+
+    CHECK(
+        shown["headers"] ==
+        Json{{"fields", "off"}, {"legacy_prefix", "X-RateLimit"}, {"legacy_reset", "delta"}});
+    CHECK(
+        shown["routes"][0]["headers"] ==
+        Json{{"fields", "legacy"}, {"legacy_prefix", "RateLimit"}, {"legacy_reset", "epoch"}});
 }
 
 TEST_CASE("a route names its upstream and its limits") {

@@ -115,6 +115,7 @@ TEST_CASE("jitter only ever adds, from nothing to all of it") {
     CHECK(with_jitter(7s, 5s, 0) == 7s);
     CHECK(with_jitter(7s, 5s, 5000) == 12s);
     CHECK(with_jitter(7s, 5s, 5001) == 7s);
+    CHECK(with_jitter(Duration::max(), 5s, 5000) == Duration::max());
     for (std::uint64_t random = 1; random != 0; random <<= 1) {
         const Duration wait = with_jitter(7s, 5s, random * 0x9e37'79b9'7f4a'7c15);
         CHECK(wait >= 7s);

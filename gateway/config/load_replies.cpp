@@ -1,0 +1,138 @@
+// What responses say about limits, and what a limit answers when it refuses.
+#include "base/placeholders.hpp"
+#include "config/load_parts.hpp"
+#include "config/values.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace stint::config {
+
+namespace {
+
+constexpr std::size_t longest_body = 16 * 1024;
+constexpr std::uint64_t lowest_status = 400;
+constexpr std::uint64_t highest_status = 599;
+
+constexpr std::array<std::string_view, 4> field_words{"off", "draft", "legacy", "both"};
+constexpr std::array<std::string_view, 3> headers_keys{"fields", "legacy_prefix", "legacy_reset"};
+constexpr std::array<std::string_view, 2> prefixes{"X-RateLimit", "RateLimit"};
+constexpr std::array<std::string_view, 2> resets{"delta", "epoch"};
+constexpr std::array<std::string_view, 2> body_keys{"content_type", "text"};
+constexpr std::string_view some_fields = "off, draft, legacy or both";
+constexpr std::string_view default_content_type = "text/plain; charset=utf-8";
+
+Parsed<Headers::Fields> parse_fields(std::string_view text) {
+    const auto word = parse_word(text, field_words);
+    if (!word)
+        return word.error();
+    const auto at = std::find(field_words.begin(), field_words.end(), *word);
+    return static_cast<Headers::Fields>(at - field_words.begin());
+}
+
+Parsed<Headers::Prefix> parse_prefix(std::string_view text) {
+    const auto word = parse_word(text, prefixes);
+    if (!word)
+        return word.error();
+    return *word == "RateLimit" ? Headers::Prefix::ratelimit : Headers::Prefix::x_ratelimit;
+}
+
+Parsed<Headers::Reset> parse_reset(std::string_view text) {
+    const auto word = parse_word(text, resets);
+    if (!word)
+        return word.error();
+    return *word == "epoch" ? Headers::Reset::epoch : Headers::Reset::delta;
+}
+
+// A field's value: printable ASCII with a slash, no more is asked of it.
+Parsed<std::string> parse_content_type(std::string_view text) {
+    const bool printable =
+        std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+    const std::size_t slash = text.find('/');
+    if (printable && text.size() <= longest_name * 2 && slash != std::string_view::npos &&
+        slash > 0 && slash + 1 < text.size())
+        return std::string{text};
+    return Wrong{in_quotes(text) + " is not a content type; expected one such as text/html"};
+}
+
+bool is_word(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || c == '_';
+    });
+}
+
+// The first {word} that is none of the placeholders: a misspelt one would be sent to clients.
+std::string unknown_placeholder(std::string_view text) {
+    for (std::size_t open = 0; (open = text.find('{', open)) != std::string_view::npos; ++open) {
+        const std::size_t close = text.find('}', open);
+        if (close == std::string_view::npos)
+            break;
+        const std::string_view whole = text.substr(open, close + 1 - open);
+        const bool known = std::find(reply_placeholders.begin(), reply_placeholders.end(), whole) !=
+                           reply_placeholders.end();
+        if (!known && is_word(whole.substr(1, whole.size() - 2)))
+            return std::string{whole};
+    }
+    return {};
+}
+
+Parsed<std::string> parse_body(std::string_view text) {
+    if (text.size() > longest_body)
+        return Wrong{"the body is longer than 16 KiB"};
+    const std::string unknown = unknown_placeholder(text);
+    if (unknown.empty())
+        return std::string{text};
+    const std::string hint = did_you_mean(unknown, reply_placeholders);
+    return Wrong{
+        unknown + " is no placeholder" +
+        (hint.empty() ? "; expected " + listed(reply_placeholders, "or") : hint)};
+}
+
+void read_body(const Value& value, Limit& limit) {
+    OwnBody body{std::string{default_content_type}, {}};
+    if (value.is_scalar()) {
+        value.into(body.text, "a text", parse_body);
+    } else if (
+        const auto section = Section::open(
+            value, body_keys, "a text or a map such as {content_type: text/html, text: …}")) {
+        if (const auto type = section->find("content_type"))
+            type->into(body.content_type, "a content type", parse_content_type);
+        if (const auto text = section->require("text", "what the answer says"))
+            text->into(body.text, "a text", parse_body);
+    }
+    limit.body = std::move(body);
+}
+
+} // namespace
+
+void read_headers(const Value& value, Headers& headers) {
+    if (value.is_scalar())
+        return value.into(headers.fields, some_fields, parse_fields);
+    const auto section = Section::open(
+        value, headers_keys, "off, draft, legacy, both or a map such as {fields: both}");
+    if (!section)
+        return;
+    if (const auto fields = section->find("fields"))
+        fields->into(headers.fields, some_fields, parse_fields);
+    if (const auto prefix = section->find("legacy_prefix"))
+        prefix->into(headers.prefix, "X-RateLimit or RateLimit", parse_prefix);
+    if (const auto reset = section->find("legacy_reset"))
+        reset->into(headers.reset, "delta or epoch", parse_reset);
+}
+
+void read_refusal(const Section& section, Limit& limit) {
+    if (const auto headers = section.find("headers"))
+        if (const auto fields = headers->as(some_fields, parse_fields))
+            limit.headers = *fields;
+    if (const auto status = section.find("status"))
+        if (const auto number = status->as("a status such as 503", [](std::string_view text) {
+                return parse_count(text, lowest_status, highest_status);
+            }))
+            limit.status = static_cast<int>(*number);
+    if (const auto body = section.find("body"))
+        read_body(*body, limit);
+    if (const auto jitter = section.find("retry_after_jitter"))
+        jitter->into(limit.retry_after_jitter, "a duration such as 5s", parse_timeout);
+}
+
+} // namespace stint::config

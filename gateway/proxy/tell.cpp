@@ -1,0 +1,64 @@
+// What responses say about the limits of their route.
+#include "limits/limit.hpp"
+#include "proxy/exchange.hpp"
+
+#include <array>
+#include <cstddef>
+
+namespace stint::proxy {
+
+limits::Decision Exchange::admit_and_note(std::span<const limits::Charge> charges) {
+    std::array<limits::ChargeState, limits::max_charges> states;
+    limits::Decision decision =
+        limits::admit(charges, begun_, std::span{states}.first(charges.size()));
+    policies_.clear();
+    for (std::size_t i = 0; i < charges.size(); ++i) {
+        const routing::RouteLimit& told = route_->limits[i];
+        // One that only counts promises nothing and refuses nothing.
+        if (!(told.told_in_draft || told.told_in_legacy) || !charges[i].enforce)
+            continue;
+        const limits::Limit& limit = *charges[i].limit;
+        const limits::CounterState& counter = states[i].counter;
+        http::PolicyState& policy = policies_.emplace_back();
+        policy.name = limit.identity().name;
+        policy.quota = charges[i].quota;
+        policy.remaining = counter.remaining;
+        policy.window = limit.identity().per;
+        policy.more_at = begun_.steady + counter.resets_in;
+        // A pace or a full table refuses although the counter has room.
+        if (states[i].refusal != limits::Refusal::none &&
+            states[i].refusal != limits::Refusal::cost) {
+            policy.remaining = 0;
+            if (decision.refused_by == i)
+                policy.more_at = begun_.steady + decision.retry_after;
+        }
+        policy.keyed = limit.keyed();
+        policy.partition = http::partition_of(charges[i].key);
+        policy.draft = told.told_in_draft;
+        policy.legacy = told.told_in_legacy;
+    }
+    return decision;
+}
+
+http::PolicyFields Exchange::policy_fields(SteadyTime at) const noexcept {
+    http::PolicyFields fields;
+    fields.policies = {policies_.data(), policies_.size()};
+    if (route_ != nullptr) {
+        using Style = http::LegacyStyle;
+        const routing::PolicyTelling& telling = route_->telling;
+        fields.legacy.prefix =
+            telling.legacy_unprefixed ? Style::Prefix::ratelimit : Style::Prefix::x_ratelimit;
+        fields.legacy.reset = telling.legacy_epoch ? Style::Reset::epoch : Style::Reset::delta;
+    }
+    fields.now = {at, begun_.wall + (at - begun_.steady)};
+    return fields;
+}
+
+// The head is written already, behind what the upstream says of its own limits.
+void Exchange::tell_policies(const ResponseHead& head) {
+    context_.head_out.reopen();
+    http::write_policy_fields(context_.head_out, policy_fields(answered_), head.fields);
+    context_.head_out << "\r\n";
+}
+
+} // namespace stint::proxy
