@@ -12,7 +12,7 @@ GATEWAY = Path(__file__).resolve().parent.parent / "gateway"
 LAYERS = {
     "base": "",
     "limits": "base",
-    "routing": "base limits",
+    "routing": "base limits http/ascii.hpp",
     "http": "base",
     "config": "base",
     "net": "base",

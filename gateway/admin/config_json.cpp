@@ -1,6 +1,9 @@
 #include "admin/config_json.hpp"
 
+#include "config/key_values.hpp"
+
 #include <string>
+#include <string_view>
 
 namespace stint::admin {
 namespace {
@@ -111,6 +114,34 @@ Json routes_json(const config::Config& config) {
     return routes;
 }
 
+std::string_view missing_key_word(config::Limit::MissingKey word) {
+    switch (word) {
+    case config::Limit::MissingKey::share:
+        return "share";
+    case config::Limit::MissingKey::exempt:
+        return "exempt";
+    case config::Limit::MissingKey::refuse:
+        return "refuse";
+    }
+    return "";
+}
+
+void add_key_json(const config::Limit& limit, Json& json) {
+    Json sources = Json::array();
+    bool by_address = false;
+    for (const config::KeySource& source : limit.key) {
+        sources.push_back(config::to_text(source));
+        by_address = by_address || source.kind == config::KeySource::Kind::client_ip;
+    }
+    json["key"] = sources.size() == 1 ? sources.front() : sources;
+    json["missing_key"] = missing_key_word(limit.missing_key);
+    json["max_keys"] = limit.max_keys;
+    if (by_address) {
+        json["ipv4_prefix"] = limit.prefixes.ipv4;
+        json["ipv6_prefix"] = limit.prefixes.ipv6;
+    }
+}
+
 } // namespace
 
 Json ms_json(std::chrono::nanoseconds duration) {
@@ -155,10 +186,8 @@ Json limit_settings_json(const config::Limit& limit) {
         json["per_ms"] = ms_json(limit.per);
         json["anchor"] = by_clock ? "clock" : "first_request";
     }
-    if (limit.key == config::Limit::Key::client_ip) {
-        json["key"] = "client_ip";
-        json["max_keys"] = limit.max_keys;
-    }
+    if (!limit.key.empty())
+        add_key_json(limit, json);
     if (!limit.route.empty())
         json["route"] = limit.route;
     return json;
@@ -171,6 +200,8 @@ Json config_json(const config::Config& config, const InForce& in_force) {
     json["timeouts"] = default_timeouts_json(config.timeouts);
     json["max_connections"] = config.max_connections;
     json["max_head_bytes"] = config.max_head;
+    json["ipv4_prefix"] = config.prefixes.ipv4;
+    json["ipv6_prefix"] = config.prefixes.ipv6;
     json["access_log"] = access_log_json(config.access_log);
     json["log_level"] = config.log_level;
     json["headers"] = headers_json(config.headers);

@@ -5,7 +5,6 @@
 #include "admin/router.hpp"
 #include "admin/status.hpp"
 #include "admin/version.hpp"
-#include "net/address.hpp"
 #include "net/event.hpp"
 
 #include <algorithm>
@@ -41,14 +40,14 @@ Response all_limits(const runtime::Gateway& gateway) {
     return json_response({{"limits", limits}});
 }
 
-// A client's address as a key; nothing if it is not one.
-std::optional<ChosenKey> client_key(std::string_view parameter, const KeyHasher& hasher) {
+// The key whose text is given; nothing if no request could have it.
+std::optional<ChosenKey>
+chosen_key(std::string_view parameter, const routing::KeyTemplate& by, const KeyHasher& hasher) {
     const auto text = percent_decoded(parameter);
-    const auto address = net::ip_endpoint(text.value_or(""), 0);
-    if (!address)
+    const auto canonical = text ? by.canonical(*text) : std::nullopt;
+    if (!canonical)
         return std::nullopt;
-    const net::PeerAddress peer{*address};
-    return ChosenKey{std::string{peer.text()}, hasher(peer.bytes())};
+    return ChosenKey{*canonical, by.hash_of(*canonical, hasher).value_or(Hash128{})};
 }
 
 Response
@@ -64,9 +63,11 @@ one_limit(const runtime::Gateway& gateway, const std::string& name, const std::s
     if (const auto asked = parameter(query, "key")) {
         if (!limit.keyed())
             return problem(400, "The limit " + name + " has no key: it has one counter for all.");
-        key = client_key(*asked, gateway.hasher());
+        key = chosen_key(*asked, gateway.compiled().limits[index].key, gateway.hasher());
         if (!key)
-            return problem(400, "The key of this limit is client_ip: give ?key= an IP address.");
+            return problem(
+                400, "No request has such a key: the limit counts by " +
+                         gateway.compiled().limits[index].key.text() + ".");
     }
     return json_response(limit_json(*found, limit, key, gateway.now()));
 }

@@ -22,9 +22,10 @@ constexpr std::uint64_t most_connections = 1'000'000;
 constexpr std::size_t smallest_head = 1024;
 constexpr std::size_t largest_head = 64 * 1024;
 
-constexpr std::array<std::string_view, 12> top_keys{
-    "workers",    "listeners", "admin",   "timeouts",  "max_connections", "max_head",
-    "access_log", "log",       "headers", "upstreams", "limits",          "routes"};
+constexpr std::array<std::string_view, 14> top_keys{
+    "workers",  "listeners",  "admin",       "timeouts",   "max_connections",
+    "max_head", "access_log", "log",         "headers",    "upstreams",
+    "limits",   "routes",     "ipv4_prefix", "ipv6_prefix"};
 constexpr std::array<std::string_view, 1> log_keys{"level"};
 constexpr std::array<std::string_view, 5> log_levels{"trace", "debug", "info", "warn", "error"};
 
@@ -62,6 +63,7 @@ void read_numbers(const Section& top, Config& config) {
         head->into(config.max_head, "a size such as 16KiB", [](std::string_view text) {
             return parse_size(text, smallest_head, largest_head);
         });
+    read_prefixes(top, config.prefixes);
 }
 
 void read_top(const Section& top, Draft& draft) {

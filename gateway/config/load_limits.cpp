@@ -11,16 +11,15 @@ namespace {
 
 constexpr std::uint64_t most_requests = 1'000'000'000'000;
 constexpr std::uint64_t most_concurrent = 1'000'000;
-constexpr std::uint64_t most_keys = 100'000'000;
 
-constexpr std::array<std::string_view, 10> named_keys{
-    "requests", "per",     "concurrent", "key",  "anchor",
-    "max_keys", "headers", "status",     "body", "retry_after_jitter"};
-constexpr std::array<std::string_view, 11> inline_keys{
-    "name",     "requests", "per",    "key",  "concurrent",        "anchor",
-    "max_keys", "headers",  "status", "body", "retry_after_jitter"};
+constexpr std::array<std::string_view, 13> named_keys{
+    "requests", "per",  "concurrent",         "key",         "anchor",      "max_keys",   "headers",
+    "status",   "body", "retry_after_jitter", "missing_key", "ipv4_prefix", "ipv6_prefix"};
+constexpr std::array<std::string_view, 14> inline_keys{
+    "name",        "requests",   "per",    "key",  "concurrent",         "anchor",
+    "max_keys",    "headers",    "status", "body", "retry_after_jitter", "missing_key",
+    "ipv4_prefix", "ipv6_prefix"};
 constexpr std::array<std::string_view, 2> anchors{"first_request", "clock"};
-constexpr std::array<std::string_view, 1> limit_keys{"client_ip"};
 constexpr std::string_view a_limit = "a map such as {requests: 100, per: 1m} or {concurrent: 3}";
 
 bool is_zero(std::string_view text) {
@@ -33,15 +32,6 @@ Parsed<std::uint64_t> parse_quota(std::string_view text, std::uint64_t most) {
             "a limit of 0 would refuse every request; expected at least 1 (to close a route, "
             "remove it)"};
     return parse_count(text, 1, most);
-}
-
-Parsed<Limit::Key> parse_key(std::string_view text) {
-    if (text == "client_ip")
-        return Limit::Key::client_ip;
-    const std::string hint = did_you_mean(text, limit_keys);
-    return Wrong{
-        in_quotes(text) + " is not a key" +
-        (hint.empty() ? "; expected client_ip, or no key for one counter for all" : hint)};
 }
 
 Parsed<Limit::Anchor> parse_anchor(std::string_view text) {
@@ -75,21 +65,8 @@ void read_cap(const Section& section, const Value& concurrent, Limit& limit) {
     }
 }
 
-void read_key(const Section& section, Limit& limit) {
-    const auto key = section.find("key");
-    if (key)
-        key->into(limit.key, "client_ip", parse_key);
-    const auto max_keys = section.find("max_keys");
-    if (!max_keys)
-        return;
-    max_keys->into(limit.max_keys, "a number of keys", [](std::string_view text) {
-        return parse_count(text, 1, most_keys);
-    });
-    if (!key)
-        section.wrong_at("max_keys", "is only for a limit with a key, such as key: client_ip");
-}
-
-void read_limit(const Section& section, Limit& limit) {
+void read_limit(const Section& section, Limit& limit, const Draft& draft) {
+    limit.prefixes = draft.config.prefixes;
     const auto requests = section.find("requests");
     const auto concurrent = section.find("concurrent");
     if (requests && concurrent)
@@ -134,7 +111,7 @@ void read_named_limits(const Value& value, Draft& draft) {
         Limit limit;
         limit.name = std::string{entry.name};
         if (const auto section = Section::open(entry.value, named_keys, a_limit))
-            read_limit(*section, limit);
+            read_limit(*section, limit, draft);
         add_limit(std::move(limit), entry.key.mark().line, draft);
     }
 }
@@ -145,7 +122,7 @@ read_inline_limit(const Value& value, const Route& route, std::size_t position, 
     limit.route = route.name;
     if (const auto section = Section::open(value, inline_keys, a_limit)) {
         limit.name = read_limit_name(value, *section, route, position);
-        read_limit(*section, limit);
+        read_limit(*section, limit, draft);
         if (const auto other = draft.limits.find(limit.name); other != draft.limits.end())
             section->value().wrong(
                 "the name " + in_quotes(limit.name) + " is taken by the limit on line " +

@@ -39,7 +39,9 @@ void read_refusal(const Section& section, Limit& limit);
 // Keys that are left out keep what `headers` holds.
 void read_headers(const Value& value, Headers& headers);
 void read_named_limits(const Value& value, Draft& draft);
-void read_routes(const Value& value, Draft& draft); // after upstreams and named limits
+void read_prefixes(const Section& section, AddressPrefixes& prefixes);
+void read_key(const Section& section, Limit& limit); // key and what belongs to it
+void read_routes(const Value& value, Draft& draft);  // after upstreams and named limits
 
 // The limit that a route defines in its own list, as an index into Config::limits. position counts
 // from 1: what the limit is named after when it has no name of its own.

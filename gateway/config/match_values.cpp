@@ -9,14 +9,6 @@ namespace stint::config {
 
 namespace {
 
-std::string lower(std::string_view text) {
-    std::string out{text};
-    std::transform(out.begin(), out.end(), out.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    return out;
-}
-
 std::string upper(std::string_view text) {
     std::string out{text};
     std::transform(out.begin(), out.end(), out.begin(), [](char c) {
@@ -27,14 +19,6 @@ std::string upper(std::string_view text) {
 
 bool is_alphanumeric(char c) noexcept {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
-// RFC 9110 section 5.6.2
-bool is_token(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-        return is_alphanumeric(c) ||
-               std::string_view{"!#$%&'*+-.^_`|~"}.find(c) != std::string_view::npos;
-    });
 }
 
 // RFC 3986 section 2.3
@@ -106,6 +90,21 @@ bool is_host(const HostPort& parts) {
 }
 
 } // namespace
+
+std::string lower(std::string_view text) {
+    std::string out{text};
+    std::transform(out.begin(), out.end(), out.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return out;
+}
+
+bool is_token(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+        return is_alphanumeric(c) ||
+               std::string_view{"!#$%&'*+-.^_`|~"}.find(c) != std::string_view::npos;
+    });
+}
 
 Parsed<std::string> parse_host_pattern(std::string_view text) {
     constexpr std::string_view expected =

@@ -9,6 +9,12 @@
 
 namespace stint::config {
 
+// ASCII only.
+[[nodiscard]] std::string lower(std::string_view text);
+
+// What names of fields, methods and cookies are made of (RFC 9110 section 5.6.2).
+[[nodiscard]] bool is_token(std::string_view text);
+
 // "*", "*.suffix" or an exact host; lower case, no port.
 [[nodiscard]] Parsed<std::string> parse_host_pattern(std::string_view text);
 

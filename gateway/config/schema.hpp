@@ -85,17 +85,45 @@ struct OwnBody {
     std::string text;
 };
 
+// One part of a limit's key.
+struct KeySource {
+    // In the order of routing::KeySource::Kind.
+    enum class Kind : std::uint8_t {
+        client_ip,
+        header,
+        cookie,
+        query,
+        host,
+        path,
+        method,
+        route,
+        jwt
+    };
+    Kind kind = Kind::client_ip;
+    std::string name; // of the header (lower case), cookie, parameter or claim
+
+    friend bool operator==(const KeySource&, const KeySource&) = default;
+};
+
+// How many bits of an address tell one client from another.
+struct AddressPrefixes {
+    std::uint8_t ipv4 = 32;
+    std::uint8_t ipv6 = 64;
+};
+
 struct Limit {
     enum class Kind : std::uint8_t { window, cap };
     enum class Anchor : std::uint8_t { first_request, clock };
-    enum class Key : std::uint8_t { none, client_ip };
+    enum class MissingKey : std::uint8_t { share, exempt, refuse };
     std::string name;  // unique over named and inline limits
     std::string route; // for an inline limit the route it belongs to, else empty
     Kind kind = Kind::window;
     std::uint64_t quota = 0; // requests: or concurrent:
     std::chrono::nanoseconds per{};
     Anchor anchor = Anchor::first_request;
-    Key key = Key::none;
+    std::vector<KeySource> key; // none: one counter for all
+    MissingKey missing_key = MissingKey::share;
+    AddressPrefixes prefixes; // for client_ip
     std::uint64_t max_keys = 1'000'000;
     std::optional<Headers::Fields> headers; // instead of its route's
     int status = 429;                       // of a refusal
@@ -126,6 +154,7 @@ struct Config {
     Timeouts timeouts;
     std::size_t max_connections = 10'000;
     std::size_t max_head = 16 * 1024; // bytes, 1 KiB to 64 KiB
+    AddressPrefixes prefixes;         // of limits that set none themselves
     AccessLog access_log;
     std::string log_level = "info"; // trace debug info warn error
     Headers headers;

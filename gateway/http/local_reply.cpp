@@ -144,6 +144,24 @@ write_method_not_allowed(HeadBuffer& out, const ReplyContext& context, std::stri
         out, context, 405, "This path does not serve the request's method.", allow);
 }
 
+std::size_t write_denied(
+    HeadBuffer& out, const ReplyContext& context, std::string_view limit, std::string_view detail) {
+    const auto sentence = [&](auto& text) {
+        text << "The limit " << limit << ": " << detail << ".";
+    };
+    const auto members = [&](auto& sink) {
+        sink << R"(,"limit":")";
+        write_json_text(sink, limit);
+        sink << "\"";
+    };
+    const auto body = [&](auto& sink) {
+        write_problem_body(
+            sink, context.media, 403, {"about:blank", reason_phrase(403)}, sentence, members);
+    };
+    return write_reply(
+        out, context, 403, content_type(context.media), [](HeadBuffer&) {}, body);
+}
+
 std::size_t write_limited(HeadBuffer& out, const ReplyContext& context, const LimitedReply& reply) {
     const RetryAfter after{reply};
     const auto fields = [&](HeadBuffer& head) {

@@ -32,6 +32,12 @@ write_problem(HeadBuffer& out, const ReplyContext& context, int status, std::str
 std::size_t
 write_method_not_allowed(HeadBuffer& out, const ReplyContext& context, std::string_view allow);
 
+// 403 by a limit, which the problem document names (type, title, status, detail, limit): its list
+// of those it denies has the request, or the request lacks what it counts by. No Retry-After: later
+// it would be the same. "The limit NAME: " goes before the detail, and "." behind it.
+std::size_t write_denied(
+    HeadBuffer& out, const ReplyContext& context, std::string_view limit, std::string_view detail);
+
 struct LimitedReply {
     std::string_view limit; // its name
     Duration retry_after{};

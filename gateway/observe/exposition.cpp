@@ -96,6 +96,14 @@ void add_requests(Page::Family family, const std::string& route, const RouteCoun
                     count);
 }
 
+void add_by_limit(
+    Page::Family family, const std::vector<std::uint64_t>& counters, const MetricSlots& slots) {
+    for (std::size_t i = 0; i < slots.refusals().size(); ++i)
+        family.add(
+            {{"route", slots.refusals()[i].first}, {"limit", slots.refusals()[i].second}},
+            i < counters.size() ? counters[i] : 0);
+}
+
 void add_routes(Page& page, const WorkerCounters& sum, const MetricSlots& slots) {
     const auto& names = slots.routes();
     auto requests = page.counter(
@@ -104,12 +112,19 @@ void add_routes(Page& page, const WorkerCounters& sum, const MetricSlots& slots)
         "sent (none: no answer was sent).");
     for (std::size_t i = 0; i < std::min(names.size(), sum.routes.size()); ++i)
         add_requests(requests, names[i], sum.routes[i]);
-    auto refusals = page.counter(
-        "stint_refusals_total", "Requests refused, by route and by the limit that refused.");
-    for (std::size_t i = 0; i < slots.refusals().size(); ++i)
-        refusals.add(
-            {{"route", slots.refusals()[i].first}, {"limit", slots.refusals()[i].second}},
-            i < sum.refusals.size() ? sum.refusals[i] : 0);
+    add_by_limit(
+        page.counter(
+            "stint_refusals_total", "Requests refused, by route and by the limit that refused."),
+        sum.refusals, slots);
+    add_by_limit(
+        page.counter(
+            "stint_limit_denied_total",
+            "Requests answered 403, by route and by the limit that never admits them."),
+        sum.denied, slots);
+    add_by_limit(
+        page.counter(
+            "stint_limit_exempted_total", "Times a limit of the route did not concern a request."),
+        sum.exempted, slots);
     const auto each = [&](Page::Family family, auto member) {
         add_each(family, "route", names, sum.routes, member);
     };

@@ -27,6 +27,11 @@ void add(UpstreamCounters& sum, const UpstreamCounters& more) {
     sum.idle += more.idle;
 }
 
+void add(std::vector<std::uint64_t>& sum, const std::vector<std::uint64_t>& more) {
+    for (std::size_t i = 0; i < more.size(); ++i)
+        sum[i] += more[i];
+}
+
 template <class Slots, class Key, class Name>
 std::uint32_t slot_of(Slots& slots, std::vector<Name>& names, const Key& key) {
     const auto [found, is_new] = slots.try_emplace(key, static_cast<std::uint32_t>(names.size()));
@@ -48,7 +53,8 @@ void Histogram::observe(Duration duration) noexcept {
 void WorkerCounters::fit(
     std::size_t route_slots, std::size_t refusal_slots, std::size_t upstream_slots) {
     routes.resize(std::max(routes.size(), route_slots));
-    refusals.resize(std::max(refusals.size(), refusal_slots));
+    for (auto* const by_limit : {&refusals, &denied, &exempted})
+        by_limit->resize(std::max(by_limit->size(), refusal_slots));
     upstreams.resize(std::max(upstreams.size(), upstream_slots));
 }
 
@@ -56,8 +62,9 @@ WorkerCounters& WorkerCounters::operator+=(const WorkerCounters& other) {
     fit(other.routes.size(), other.refusals.size(), other.upstreams.size());
     for (std::size_t i = 0; i < other.routes.size(); ++i)
         add(routes[i], other.routes[i]);
-    for (std::size_t i = 0; i < other.refusals.size(); ++i)
-        refusals[i] += other.refusals[i];
+    add(refusals, other.refusals);
+    add(denied, other.denied);
+    add(exempted, other.exempted);
     for (std::size_t i = 0; i < other.upstreams.size(); ++i)
         add(upstreams[i], other.upstreams[i]);
     connections_accepted += other.connections_accepted;

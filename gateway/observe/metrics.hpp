@@ -45,6 +45,8 @@ struct UpstreamCounters {
 struct WorkerCounters {
     std::vector<RouteCounters> routes;       // by MetricSlots::route
     std::vector<std::uint64_t> refusals;     // by MetricSlots::refusal
+    std::vector<std::uint64_t> denied;       // by MetricSlots::refusal
+    std::vector<std::uint64_t> exempted;     // by MetricSlots::refusal
     std::vector<UpstreamCounters> upstreams; // by MetricSlots::upstream
     std::uint64_t connections_accepted = 0;
     std::uint64_t connections_rejected = 0; // max_connections reached

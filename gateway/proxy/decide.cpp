@@ -8,7 +8,7 @@
 
 #include <boost/algorithm/string/predicate.hpp>
 
-#include <array>
+#include <bit>
 #include <utility>
 
 namespace stint::proxy {
@@ -44,7 +44,13 @@ bool Exchange::decide(std::string_view head) {
         return false;
     }
     remember(*request);
-    if (!take_buffered_body() || !find_route(*request) || !admit()) {
+    routing::KeyFacts facts{
+        .client = downstream_.peer(),
+        .hasher = context_.shared.hasher,
+        .fields = request->fields,
+        .query = request->query,
+        .method = request->method};
+    if (!take_buffered_body() || !find_route(*request, facts) || !admit(facts)) {
         media_ = http::preferred_media_type(request->fields);
         media_known_ = true;
         return false;
@@ -97,7 +103,7 @@ bool Exchange::take_buffered_body() {
     return true;
 }
 
-bool Exchange::find_route(const RequestHead& head) {
+bool Exchange::find_route(const RequestHead& head, routing::KeyFacts& facts) {
     const auto path = http::normalise_path(head.path, context_.path_scratch);
     if (!path) {
         fail(path.error().status, std::string{path.error().detail}, observe::Outcome::rejected);
@@ -108,6 +114,9 @@ bool Exchange::find_route(const RequestHead& head) {
     const routing::MatchResult match = snapshot().routes.match(host, *path, head.method);
     if (match.route != nullptr) {
         route_ = match.route;
+        facts.host = host;
+        facts.path = *path;
+        facts.route = route_->name;
         ++context_.counters.routes[route_->metric].in_flight;
         return true;
     }
@@ -120,30 +129,35 @@ bool Exchange::find_route(const RequestHead& head) {
     return false;
 }
 
-bool Exchange::admit() {
-    const auto& route_limits = route_->limits;
-    std::array<limits::Charge, limits::max_charges> charges;
-    const routing::KeyFacts facts{downstream_.peer_key()};
-    for (std::size_t i = 0; i < route_limits.size(); ++i) {
-        const routing::RouteLimit& each = route_limits[i];
-        charges[i] = {each.limit.get(), each.key.evaluate(facts), each.quota};
-    }
-    const std::span<const limits::Charge> used{charges.data(), route_limits.size()};
-    limits::Decision decision =
-        route_->telling.any ? admit_and_note(used) : limits::admit(used, begun_);
-    if (decision.allowed()) {
-        permit_ = std::move(decision.permit);
+bool Exchange::admit(const routing::KeyFacts& facts) {
+    if (route_->limits.empty())
         return true;
+    const routing::Charges charges = routing::charges_of(*route_, facts, context_.key_scratch);
+    for (std::uint32_t left = charges.exempt; left != 0; left &= left - 1)
+        [[unlikely]] {
+            const auto first = static_cast<std::size_t>(std::countr_zero(left));
+            ++context_.counters.exempted[route_->limits[first].refusal_metric];
+        }
+    if (charges.denied_by != nullptr) [[unlikely]] {
+        deny(*charges.denied_by, charges.denial);
+        return false;
     }
-    refuse(decision);
-    return false;
+    if (charges.count == 0)
+        return true;
+    limits::Decision decision =
+        route_->telling.any ? admit_and_note(charges) : limits::admit(charges.view(), begun_);
+    if (!decision.allowed()) {
+        refuse(*charges.limits[decision.refused_by], decision);
+        return false;
+    }
+    permit_ = std::move(decision.permit);
+    return true;
 }
 
-void Exchange::refuse(const limits::Decision& decision) {
-    const routing::RouteLimit& refuser = route_->limits[decision.refused_by];
-    const routing::RefusalAnswer& answer = refuser.answer;
-    ++context_.counters.refusals[refuser.refusal_metric];
-    limited_.limit = refuser.limit->identity().name;
+void Exchange::refuse(const routing::RouteLimit& limit, const limits::Decision& decision) {
+    const routing::RefusalAnswer& answer = limit.answer;
+    ++context_.counters.refusals[limit.refusal_metric];
+    limited_.limit = limit.limit->identity().name;
     limited_.retry_after = decision.retry_after;
     if (answer.jitter > Duration::zero())
         limited_.retry_after =
@@ -153,6 +167,14 @@ void Exchange::refuse(const limits::Decision& decision) {
     limited_.content_type = answer.content_type;
     limited_.body = answer.body;
     fail(answer.status, {}, observe::Outcome::refused);
+}
+
+// Not a matter of how often: to come back later would not help.
+void Exchange::deny(const routing::RouteLimit& limit, routing::Denial denial) {
+    ++context_.counters.denied[limit.refusal_metric];
+    limited_.limit = limit.limit->identity().name;
+    denied_ = true;
+    fail(403, routing::describe(limit, denial), observe::Outcome::refused);
 }
 
 void Exchange::write_request_head(const RequestHead& head) {

@@ -1,5 +1,6 @@
 #include "proxy/downstream.hpp"
 
+#include "net/address.hpp"
 #include "net/clock.hpp"
 #include "net/io.hpp"
 #include "proxy/exchange.hpp"
@@ -30,8 +31,9 @@ constexpr std::size_t linger_bytes = 64 * 1024;
 
 Downstream::Downstream(
     Context& context, net::Socket socket, const net::Endpoint& peer, bool half_close_allowed)
-    : context_{context}, socket_{std::move(socket)}, peer_{peer},
-      peer_key_{context.shared.hasher(peer_.bytes())}, half_close_allowed_{half_close_allowed} {
+    : context_{context}, socket_{std::move(socket)},
+      peer_{IpAddress::from_bytes(net::PeerAddress{peer}.bytes()), context.shared.hasher},
+      half_close_allowed_{half_close_allowed} {
     context_.connections.push_back(*this);
     context_.shared.connections.fetch_add(1, std::memory_order_relaxed);
     ++context_.counters.connections_open;

@@ -2,7 +2,6 @@
 // gone.
 #pragma once
 
-#include "net/address.hpp"
 #include "net/buffer_pool.hpp"
 #include "net/deadlines.hpp"
 #include "net/event.hpp"
@@ -10,6 +9,7 @@
 #include "net/types.hpp"
 #include "proxy/context.hpp"
 #include "proxy/exchange.hpp"
+#include "routing/client_address.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -39,9 +39,7 @@ class Downstream : public Listed, public Watched, private net::Deadline {
 
     // --- for the exchange under way ---
     [[nodiscard]] net::Socket& socket() noexcept { return socket_; }
-    [[nodiscard]] const net::PeerAddress& peer() const noexcept { return peer_; }
-    // The hash of its address, as limits are keyed by it.
-    [[nodiscard]] const Hash128& peer_key() const noexcept { return peer_key_; }
+    [[nodiscard]] const routing::ClientAddress& peer() const noexcept { return peer_; }
     // What was received, from the head's first byte on. Stays in place until the exchange ends.
     [[nodiscard]] std::span<char> received() const noexcept {
         return {block_.data() + begin_, end_ - begin_};
@@ -85,8 +83,7 @@ class Downstream : public Listed, public Watched, private net::Deadline {
 
     Context& context_;
     net::Socket socket_;
-    const net::PeerAddress peer_;
-    const Hash128 peer_key_;
+    const routing::ClientAddress peer_;
     net::HandlerMemory read_memory_;
     net::Event input_; // signalled when a pending operation on the client's input ends
     net::Block block_; // [begin_, end_) of it was received and not consumed

@@ -16,6 +16,7 @@
 #include "net/io.hpp"
 #include "observe/access_log.hpp"
 #include "proxy/context.hpp"
+#include "routing/charges.hpp"
 #include "upstream/pool.hpp"
 
 #include <boost/container/small_vector.hpp>
@@ -80,9 +81,10 @@ class Exchange : private net::Deadline {
     void remember(const RequestHead& head);
     void name_request();
     bool take_buffered_body();
-    bool find_route(const RequestHead& head);
-    bool admit();
-    void refuse(const limits::Decision& decision);
+    bool find_route(const RequestHead& head, routing::KeyFacts& facts);
+    bool admit(const routing::KeyFacts& facts);
+    void refuse(const routing::RouteLimit& limit, const limits::Decision& decision);
+    void deny(const routing::RouteLimit& limit, routing::Denial denial);
     void write_request_head(const RequestHead& head);
     void fail(int status, std::string detail, observe::Outcome outcome);
 
@@ -123,7 +125,7 @@ class Exchange : private net::Deadline {
     void write_reply();
 
     // tell.cpp: what responses say about limits.
-    limits::Decision admit_and_note(std::span<const limits::Charge> charges);
+    limits::Decision admit_and_note(const routing::Charges& admitted);
     [[nodiscard]] http::PolicyFields policy_fields(SteadyTime at) const noexcept;
     void tell_policies(const ResponseHead& head);
 
@@ -193,6 +195,7 @@ class Exchange : private net::Deadline {
     std::string detail_;
     std::string allow_;
     http::LimitedReply limited_;
+    bool denied_ = false; // by that limit, once for all
     http::MediaType media_ = http::MediaType::problem_json;
     bool media_known_ = false;
 

@@ -107,7 +107,9 @@ void Exchange::write_reply() {
         .client_minor = minor_,
         .media = media_,
         .policies = policies_.empty() ? nullptr : &policies};
-    if (!limited_.limit.empty())
+    if (denied_)
+        http::write_denied(context_.head_out, context, limited_.limit, detail_);
+    else if (!limited_.limit.empty())
         http::write_limited(context_.head_out, context, limited_);
     else if (status_ == 405 && !allow_.empty())
         http::write_method_not_allowed(context_.head_out, context, allow_);

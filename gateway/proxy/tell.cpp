@@ -7,13 +7,14 @@
 
 namespace stint::proxy {
 
-limits::Decision Exchange::admit_and_note(std::span<const limits::Charge> charges) {
+limits::Decision Exchange::admit_and_note(const routing::Charges& admitted) {
+    const std::span<const limits::Charge> charges = admitted.view();
     std::array<limits::ChargeState, limits::max_charges> states;
     limits::Decision decision =
         limits::admit(charges, begun_, std::span{states}.first(charges.size()));
     policies_.clear();
     for (std::size_t i = 0; i < charges.size(); ++i) {
-        const routing::RouteLimit& told = route_->limits[i];
+        const routing::RouteLimit& told = *admitted.limits[i];
         // One that only counts promises nothing and refuses nothing.
         if (!(told.told_in_draft || told.told_in_legacy) || !charges[i].enforce)
             continue;

@@ -1,25 +1,182 @@
 #include "routing/key_template.hpp"
 
+#include "routing/key_sources.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
 namespace stint::routing {
 
-std::string KeyTemplate::text() const {
-    switch (source_) {
-    case Source::none:
-        return "";
-    case Source::client_ip:
-        return "client_ip";
-    }
-    return "";
-}
+namespace {
 
-Hash128 KeyTemplate::evaluate(const KeyFacts& facts) const noexcept {
-    switch (source_) {
-    case Source::none:
-        return {};
-    case Source::client_ip:
-        return facts.client_ip;
+constexpr char separator = '|';
+
+std::string_view word_for(KeySource::Kind kind) noexcept {
+    switch (kind) {
+    case KeySource::Kind::client_ip:
+        return "client_ip";
+    case KeySource::Kind::header:
+        return "header:";
+    case KeySource::Kind::cookie:
+        return "cookie:";
+    case KeySource::Kind::query:
+        return "query:";
+    case KeySource::Kind::host:
+        return "host";
+    case KeySource::Kind::path:
+        return "path";
+    case KeySource::Kind::method:
+        return "method";
+    case KeySource::Kind::route:
+        return "route";
+    case KeySource::Kind::jwt:
+        return "jwt:";
     }
     return {};
+}
+
+bool needs_escape(char c) noexcept {
+    return c == '%' || c == separator;
+}
+
+// Escapes what stands in `text` from `begin` on, in place.
+void escape_from(std::string& text, std::size_t begin) {
+    const auto from = text.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto escapes = static_cast<std::size_t>(std::count_if(from, text.end(), needs_escape));
+    if (escapes == 0)
+        return;
+    std::size_t read = text.size();
+    text.resize(text.size() + 2 * escapes);
+    for (std::size_t write = text.size(); write > read;) {
+        const char c = text[--read];
+        if (!needs_escape(c)) {
+            text[--write] = c;
+            continue;
+        }
+        write -= 3;
+        text.replace(write, 3, c == '%' ? "%25" : "%7C");
+    }
+}
+
+// The value of any source but client_ip: a view of the request where it stands there as it is, else
+// of what was appended to `scratch`. "" where it is missing.
+std::string_view value_of(const KeySource& source, const KeyFacts& facts, std::string& scratch) {
+    switch (source.kind) {
+    case KeySource::Kind::client_ip:
+        break; // depends on the template's prefixes
+    case KeySource::Kind::header:
+        return header_value(facts.fields, source.name, scratch);
+    case KeySource::Kind::cookie:
+        return cookie_value(facts.fields, source.name);
+    case KeySource::Kind::query:
+        return query_value(facts.query, source.name, scratch);
+    case KeySource::Kind::host:
+        return facts.host;
+    case KeySource::Kind::path:
+        return facts.path;
+    case KeySource::Kind::method:
+        return facts.method;
+    case KeySource::Kind::route:
+        return facts.route;
+    case KeySource::Kind::jwt:
+        return jwt_claim(facts.fields, source.name, scratch);
+    }
+    return {};
+}
+
+Key missing_key(const KeyFacts& facts) noexcept {
+    return {facts.hasher({}), {}, true};
+}
+
+} // namespace
+
+KeyTemplate::KeyTemplate(std::vector<KeySource> sources, AddressPrefixes prefixes)
+    : sources_{std::move(sources)}, prefixes_{prefixes} {}
+
+std::string KeyTemplate::text() const {
+    std::string text;
+    for (const KeySource& source : sources_) {
+        if (!text.empty())
+            text += separator;
+        text.append(word_for(source.kind)).append(source.name);
+        if (source.kind == KeySource::Kind::client_ip && prefixes_ != AddressPrefixes{})
+            text.append("(")
+                .append(std::to_string(prefixes_.ipv4))
+                .append(",")
+                .append(std::to_string(prefixes_.ipv6))
+                .append(")");
+    }
+    return text;
+}
+
+Key KeyTemplate::evaluate(const KeyFacts& facts, std::string& scratch) const {
+    if (sources_.empty())
+        return {};
+    if (of_client_alone())
+        return of_client(facts, scratch);
+    scratch.clear();
+    if (sources_.size() > 1)
+        return of_several(facts, scratch);
+    const std::string_view value = value_of(sources_.front(), facts, scratch);
+    if (value.empty())
+        return missing_key(facts);
+    return {facts.hasher(value), value, false};
+}
+
+Key KeyTemplate::of_client(const KeyFacts& facts, std::string& scratch) const {
+    const ClientAddress& client = facts.client;
+    const bool missing = client.address().empty();
+    if (prefixes_ == AddressPrefixes{} || missing) [[likely]]
+        return {client.network_hash(), client.network_text(), missing};
+    const Cidr network = prefixes_.network_of(client.address());
+    scratch = IpText{network}.view();
+    return {facts.hasher(network.address.bytes()), scratch, false};
+}
+
+Key KeyTemplate::of_several(const KeyFacts& facts, std::string& scratch) const {
+    for (const KeySource& source : sources_) {
+        if (&source != &sources_.front())
+            scratch += separator;
+        const std::size_t begin = scratch.size();
+        if (source.kind == KeySource::Kind::client_ip) {
+            scratch += IpText{prefixes_.network_of(facts.client.address())}.view();
+        } else {
+            const std::string_view value = value_of(source, facts, scratch);
+            const bool in_scratch = scratch.size() > begin;
+            if (!in_scratch)
+                scratch += value;
+        }
+        if (scratch.size() == begin)
+            return missing_key(facts);
+        escape_from(scratch, begin);
+    }
+    return {facts.hasher(scratch), scratch, false};
+}
+
+std::optional<Cidr> KeyTemplate::client_network(std::string_view text) const {
+    const auto network = Cidr::parse(text);
+    if (!network)
+        return std::nullopt;
+    const Cidr counted = prefixes_.network_of(network->address);
+    // A wider network than what is counted together is many keys, not one.
+    return network->prefix < counted.prefix ? std::nullopt : std::optional{counted};
+}
+
+std::optional<Hash128> KeyTemplate::hash_of(std::string_view text, const KeyHasher& hasher) const {
+    if (sources_.empty())
+        return Hash128{};
+    if (!of_client_alone() || text.empty())
+        return hasher(text);
+    const auto network = client_network(text);
+    return network ? std::optional{hasher(network->address.bytes())} : std::nullopt;
+}
+
+std::optional<std::string> KeyTemplate::canonical(std::string_view text) const {
+    if (!of_client_alone() || text.empty())
+        return std::string{text};
+    const auto network = client_network(text);
+    return network ? std::optional{std::string{IpText{*network}.view()}} : std::nullopt;
 }
 
 } // namespace stint::routing

@@ -45,10 +45,18 @@ struct PolicyTelling {
     bool legacy_epoch = false;      // Reset in Unix time instead of seconds from now
 };
 
+// What becomes of a request that has no key, or one that cannot be read.
+enum class MissingKey : std::uint8_t {
+    share,  // it counts in the one counter that all such requests have
+    exempt, // the limit does not concern it
+    refuse  // 403
+};
+
 struct RouteLimit {
     limits::LimitPtr limit;
     std::uint64_t quota = 0;
     KeyTemplate key;
+    MissingKey missing_key = MissingKey::share;
     std::uint32_t refusal_metric = 0; // slot in the workers' counters
     bool told_in_draft = false;       // in RateLimit and RateLimit-Policy
     bool told_in_legacy = false;      // in X-RateLimit-Limit and the like

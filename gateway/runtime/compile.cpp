@@ -10,13 +10,40 @@ namespace stint::runtime {
 namespace {
 
 routing::KeyTemplate key_of(const config::Limit& limit) {
-    switch (limit.key) {
-    case config::Limit::Key::none:
-        return {};
-    case config::Limit::Key::client_ip:
-        return routing::KeyTemplate{routing::KeyTemplate::Source::client_ip};
+    std::vector<routing::KeySource> sources;
+    for (const config::KeySource& source : limit.key)
+        sources.push_back({static_cast<routing::KeySource::Kind>(source.kind), source.name});
+    return routing::KeyTemplate{
+        std::move(sources), {.ipv4 = limit.prefixes.ipv4, .ipv6 = limit.prefixes.ipv6}};
+}
+static_assert(
+    static_cast<int>(routing::KeySource::Kind::jwt) ==
+    static_cast<int>(config::KeySource::Kind::jwt));
+
+routing::MissingKey missing_key_of(const config::Limit& limit) {
+    switch (limit.missing_key) {
+    case config::Limit::MissingKey::share:
+        return routing::MissingKey::share;
+    case config::Limit::MissingKey::exempt:
+        return routing::MissingKey::exempt;
+    case config::Limit::MissingKey::refuse:
+        return routing::MissingKey::refuse;
     }
-    return {};
+    return routing::MissingKey::share;
+}
+
+routing::RouteLimit route_limit_of(
+    const config::Limit& limit,
+    const ConfiguredLimit& configured,
+    const std::string& route,
+    observe::MetricSlots& slots) {
+    routing::RouteLimit made;
+    made.limit = configured.limit;
+    made.quota = configured.quota;
+    made.key = configured.key;
+    made.missing_key = missing_key_of(limit);
+    made.refusal_metric = slots.refusal(route, limit.name);
+    return made;
 }
 
 limits::LimitSpec spec_of(const config::Limit& limit) {
@@ -99,11 +126,8 @@ routing::Route route_of(
     route.telling.legacy_unprefixed = from.headers.prefix == config::Headers::Prefix::ratelimit;
     route.telling.legacy_epoch = from.headers.reset == config::Headers::Reset::epoch;
     for (const std::size_t index : from.limits) {
-        routing::RouteLimit limit;
-        limit.limit = limits[index].limit;
-        limit.quota = limits[index].quota;
-        limit.key = key_of(config.limits[index]);
-        limit.refusal_metric = slots.refusal(from.name, config.limits[index].name);
+        routing::RouteLimit limit =
+            route_limit_of(config.limits[index], limits[index], from.name, slots);
         limit.answer = answer_of(config.limits[index]);
         tell_policies(config, from.headers, limit, index, route.telling);
         route.limits.push_back(std::move(limit));
@@ -123,7 +147,8 @@ Compiled compile(
     std::uint64_t generation) {
     Compiled compiled;
     for (const config::Limit& limit : config.limits)
-        compiled.limits.push_back({registry.obtain(spec_of(limit)), limit.quota, limit.route});
+        compiled.limits.push_back(
+            {registry.obtain(spec_of(limit)), limit.quota, limit.route, key_of(limit)});
 
     auto snapshot = std::make_shared<routing::Snapshot>();
     for (const config::Upstream& upstream : config.upstreams) {

@@ -19,6 +19,7 @@ struct ConfiguredLimit {
     limits::LimitPtr limit;
     std::uint64_t quota = 0;
     std::string route; // of an inline limit, else empty
+    routing::KeyTemplate key;
 };
 
 struct Compiled {

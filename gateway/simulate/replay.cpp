@@ -3,7 +3,7 @@
 #include "http/ascii.hpp"
 #include "http/target.hpp"
 #include "limits/limit.hpp"
-#include "net/address.hpp"
+#include "routing/charges.hpp"
 
 #include <algorithm>
 #include <array>
@@ -41,11 +41,6 @@ Now now_of(WallTime time) {
     return {SteadyTime{time.time_since_epoch()}, time};
 }
 
-net::PeerAddress client_of(const LoggedRequest& request) {
-    const auto endpoint = net::ip_endpoint(request.client, 0);
-    return endpoint ? net::PeerAddress{*endpoint} : net::PeerAddress{};
-}
-
 } // namespace
 
 Verdict verdict_of_log(const LoggedRequest& request) {
@@ -61,8 +56,11 @@ Replay::Replay(const config::Config& config)
 
 Verdict Replay::judge(const LoggedRequest& request) {
     release_until(now_of(request.time).steady);
-    const routing::Route* const route = route_of(request);
-    return route == nullptr ? Verdict{} : admit(request, *route);
+    const routing::ClientAddress client{
+        IpAddress::parse(request.client).value_or(IpAddress{}), registry_.hasher()};
+    routing::KeyFacts facts{.client = client, .hasher = registry_.hasher()};
+    const routing::Route* const route = route_of(request, facts);
+    return route == nullptr ? Verdict{} : admit(request, *route, facts);
 }
 
 void Replay::release_until(SteadyTime now) noexcept {
@@ -74,7 +72,7 @@ void Replay::release_until(SteadyTime now) noexcept {
     }
 }
 
-const routing::Route* Replay::route_of(const LoggedRequest& request) {
+const routing::Route* Replay::route_of(const LoggedRequest& request, routing::KeyFacts& facts) {
     write_head(head_, request);
     const auto head = parser_.parse_request(head_);
     if (!head)
@@ -82,26 +80,32 @@ const routing::Route* Replay::route_of(const LoggedRequest& request) {
     const auto path = http::normalise_path(head->path, path_scratch_);
     if (!path)
         return nullptr;
-    const std::string_view host = http::normalise_host(head->authority, host_scratch_);
-    return compiled_.snapshot->routes.match(host, *path, head->method).route;
+    facts.fields = head->fields;
+    facts.query = head->query;
+    facts.method = head->method;
+    facts.path = *path;
+    facts.host = http::normalise_host(head->authority, host_scratch_);
+    const routing::Route* const route =
+        compiled_.snapshot->routes.match(facts.host, *path, head->method).route;
+    if (route != nullptr)
+        facts.route = route->name;
+    return route;
 }
 
-Verdict Replay::admit(const LoggedRequest& request, const routing::Route& route) {
-    const net::PeerAddress client = client_of(request);
-    const routing::KeyFacts facts{registry_.hasher()(client.bytes())};
-    std::array<limits::Charge, limits::max_charges> charges;
-    for (std::size_t i = 0; i < route.limits.size(); ++i) {
-        const routing::RouteLimit& each = route.limits[i];
-        charges[i] = {each.limit.get(), each.key.evaluate(facts), each.quota};
-    }
+Verdict Replay::admit(
+    const LoggedRequest& request, const routing::Route& route, const routing::KeyFacts& facts) {
+    const auto refused_by = [&](const routing::RouteLimit& limit) {
+        return Verdict{
+            Verdict::Kind::refused, route.name, limit.limit->identity().name,
+            std::string{limit.key.evaluate(facts, key_scratch_).text}};
+    };
+    const routing::Charges charges = routing::charges_of(route, facts, key_scratch_);
+    if (charges.denied_by != nullptr)
+        return refused_by(*charges.denied_by);
     const Now now = now_of(request.time);
-    limits::Decision decision = limits::admit({charges.data(), route.limits.size()}, now);
-    if (!decision.allowed()) {
-        const routing::RouteLimit& refuser = route.limits[decision.refused_by];
-        return {
-            Verdict::Kind::refused, route.name, refuser.limit->identity().name,
-            refuser.key.empty() ? std::string{} : std::string{client.text()}};
-    }
+    limits::Decision decision = limits::admit(charges.view(), now);
+    if (!decision.allowed())
+        return refused_by(*charges.limits[decision.refused_by]);
     const bool holds = decision.permit.holds_slots();
     if (holds) {
         held_.push_back({now.steady + request.duration, std::move(decision.permit)});

@@ -44,8 +44,10 @@ class Replay {
     };
 
     void release_until(SteadyTime now) noexcept;
-    [[nodiscard]] const routing::Route* route_of(const LoggedRequest& request);
-    [[nodiscard]] Verdict admit(const LoggedRequest& request, const routing::Route& route);
+    [[nodiscard]] const routing::Route*
+    route_of(const LoggedRequest& request, routing::KeyFacts& facts);
+    [[nodiscard]] Verdict admit(
+        const LoggedRequest& request, const routing::Route& route, const routing::KeyFacts& facts);
 
     limits::Registry registry_;
     observe::MetricSlots slots_;
@@ -54,6 +56,7 @@ class Replay {
     std::string head_;
     std::string host_scratch_;
     std::string path_scratch_;
+    std::string key_scratch_;
     std::vector<Held> held_; // a heap, the first to end first
 };
 

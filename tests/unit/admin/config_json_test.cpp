@@ -28,7 +28,7 @@ config::Config example() {
     window.name = "per_client";
     window.quota = 100;
     window.per = 1min;
-    window.key = config::Limit::Key::client_ip;
+    window.key = {{config::KeySource::Kind::client_ip, ""}};
     config.limits.push_back(window);
     config::Limit cap;
     cap.name = "all.2";
@@ -93,7 +93,10 @@ TEST_CASE("a limit shows what applies to its kind") {
                                     {"per_ms", 60'000},
                                     {"anchor", "first_request"},
                                     {"key", "client_ip"},
+                                    {"missing_key", "share"},
                                     {"max_keys", 1'000'000},
+                                    {"ipv4_prefix", 32},
+                                    {"ipv6_prefix", 64},
                                     {"status", 429}});
     CHECK(
         limits["all.2"] == Json{{"kind", "cap"}, {"limit", 3}, {"route", "all"}, {"status", 429}});
@@ -128,6 +131,19 @@ TEST_CASE("the fields that tell of limits are shown for all and for each route")
     CHECK(
         shown["routes"][0]["headers"] ==
         Json{{"fields", "legacy"}, {"legacy_prefix", "RateLimit"}, {"legacy_reset", "epoch"}});
+}
+
+TEST_CASE("a key of several parts is shown as a list, prefixes only with an address") {
+    config::Limit limit;
+    limit.key = {
+        {config::KeySource::Kind::host, ""}, {config::KeySource::Kind::header, "x-api-key"}};
+    limit.missing_key = config::Limit::MissingKey::refuse;
+
+    const Json shown = limit_settings_json(limit);
+
+    CHECK(shown["key"] == Json::array({"host", "header:x-api-key"}));
+    CHECK(shown["missing_key"] == "refuse");
+    CHECK_FALSE(shown.contains("ipv6_prefix"));
 }
 
 TEST_CASE("a route names its upstream and its limits") {

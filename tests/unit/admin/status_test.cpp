@@ -23,7 +23,8 @@ config::Limit window(bool keyed) {
     settings.name = "budget";
     settings.quota = 3;
     settings.per = 1min;
-    settings.key = keyed ? config::Limit::Key::client_ip : config::Limit::Key::none;
+    if (keyed)
+        settings.key = {{config::KeySource::Kind::client_ip, ""}};
     return settings;
 }
 
@@ -39,7 +40,7 @@ limits::LimitSpec spec(const config::Limit& settings) {
     limits::LimitSpec spec;
     spec.identity = {
         .name = settings.name,
-        .key = std::string{settings.key == config::Limit::Key::none ? "" : "client_ip"},
+        .key = settings.key.empty() ? "" : "client_ip",
         .algorithm = is_cap ? limits::Algorithm::concurrency : limits::Algorithm::fixed_window,
         .anchor = limits::Anchor::first_request,
         .per = is_cap ? Duration{} : Duration{settings.per}};

@@ -54,12 +54,12 @@ TEST_CASE("the documented limits have their numbers, lengths and keys") {
     CHECK(per_client.kind == Limit::Kind::window);
     CHECK(per_client.quota == 100);
     CHECK(per_client.per == 1min);
-    CHECK(per_client.key == Limit::Key::client_ip);
+    CHECK(per_client.key == std::vector{KeySource{KeySource::Kind::client_ip, ""}});
     CHECK(per_client.anchor == Limit::Anchor::first_request);
     CHECK(per_client.max_keys == 1'000'000);
     CHECK(config.limits[1].name == "shop_budget");
     CHECK(config.limits[1].per == 800ms);
-    CHECK(config.limits[1].key == Limit::Key::none);
+    CHECK(config.limits[1].key.empty());
     CHECK(config.limits[2].kind == Limit::Kind::cap);
     CHECK(config.limits[2].quota == 3);
     CHECK(config.limits[3].name == "product.4");
@@ -83,7 +83,7 @@ TEST_CASE("all routes of the crawler's sample share its one budget") {
     REQUIRE(result.has_value());
     CHECK(result->limits[0].quota == 5);
     CHECK(result->limits[0].per == 800ms);
-    CHECK(result->limits[0].key == Limit::Key::none);
+    CHECK(result->limits[0].key.empty());
     for (const Route& route : result->routes)
         CHECK(route.limits.at(0) == 0);
 }

@@ -203,6 +203,22 @@ TEST_CASE("a refusal never says zero") {
     CHECK(reply.has("Retry-After-Ms: 1"));
 }
 
+TEST_CASE("a denial names its limit and no time") {
+    HeadBuffer out;
+    write_denied(out, context, "by \"key\"", "no\nkey");
+    const Reply reply = split(out);
+
+    CHECK(reply.head.starts_with("HTTP/1.1 403 Forbidden\r\n"));
+    CHECK(reply.head.find("Retry-After") == std::string::npos);
+    CHECK(
+        reply.json() == Json{
+                            {"type", "about:blank"},
+                            {"title", "Forbidden"},
+                            {"status", 403},
+                            {"detail", "The limit by \"key\": no\nkey."},
+                            {"limit", "by \"key\""}});
+}
+
 TEST_CASE("a date is an IMF-fixdate") {
     DateClock clock;
 

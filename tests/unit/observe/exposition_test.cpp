@@ -88,6 +88,8 @@ Scrape full_scrape() {
     counters.requests[static_cast<std::size_t>(Outcome::client_gone)][0] = 3;
     counters.in_flight = 4;
     scrape.sum.refusals[refusal] = 5;
+    scrape.sum.denied[refusal] = 6;
+    scrape.sum.exempted[refusal] = 7;
     for (const Duration latency : std::array<Duration, 4>{300us, 5ms, 7ms, 90s})
         scrape.sum.upstreams[upstream].latency.observe(latency);
     scrape.figures.version = "1.2 \"a\\b\"\n";
@@ -113,6 +115,8 @@ TEST_CASE("the page follows the text format and shows what was counted") {
         "3");
     CHECK(page.at(R"(stint_requests_in_flight{route="product"})") == "4");
     CHECK(page.at(R"(stint_refusals_total{route="product",limit="per_client"})") == "5");
+    CHECK(page.at(R"(stint_limit_denied_total{route="product",limit="per_client"})") == "6");
+    CHECK(page.at(R"(stint_limit_exempted_total{route="product",limit="per_client"})") == "7");
     CHECK(page.at(R"(stint_access_log_lines_total{result="dropped"})") == "6");
     CHECK(page.at("process_start_time_seconds") == "1714550950.25");
     CHECK(page.types.at("stint_upstream_latency_seconds") == "histogram");

@@ -44,11 +44,14 @@ TEST_CASE("counters only grow to new slots and keep their counts") {
     WorkerCounters counters;
     counters.fit(2, 3, 1);
     counters.refusals[2] = 7;
+    counters.denied[1] = 3;
 
     counters.fit(1, 4, 2);
 
     CHECK(counters.routes.size() == 2);
     CHECK(counters.refusals == std::vector<std::uint64_t>{0, 0, 7, 0});
+    CHECK(counters.denied == std::vector<std::uint64_t>{0, 3, 0, 0});
+    CHECK(counters.exempted.size() == 4);
     CHECK(counters.upstreams.size() == 2);
 }
 
@@ -60,6 +63,8 @@ TEST_CASE("the sum of workers has every counter of each") {
     worker.routes[1].bytes_in = 3;
     worker.routes[1].bytes_out = 4;
     worker.refusals[0] = 5;
+    worker.denied[0] = 6;
+    worker.exempted[0] = 7;
     worker.upstreams[0].latency.observe(2s);
     worker.upstreams[0].connects = 6;
     worker.upstreams[0].connect_failures = 7;
@@ -80,6 +85,8 @@ TEST_CASE("the sum of workers has every counter of each") {
     CHECK(sum.routes[1].bytes_in == 6);
     CHECK(sum.routes[1].bytes_out == 8);
     CHECK(sum.refusals[0] == 10);
+    CHECK(sum.denied[0] == 12);
+    CHECK(sum.exempted[0] == 14);
     const Histogram& latency = sum.upstreams[0].latency;
     CHECK(std::accumulate(latency.buckets.begin(), latency.buckets.end(), 0U) == 2);
     CHECK(latency.sum_seconds == doctest::Approx(4.0));

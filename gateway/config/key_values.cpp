@@ -1,0 +1,86 @@
+#include "config/key_values.hpp"
+
+#include "config/match_values.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace stint::config {
+
+namespace {
+
+using Kind = KeySource::Kind;
+
+struct Word {
+    std::string_view text; // with a colon where a name follows
+    Kind kind;
+    std::string_view a_name; // what follows, and an example of it
+    std::string_view example;
+};
+
+constexpr std::array<Word, 9> words{{
+    {"client_ip", Kind::client_ip, "", ""},
+    {"header:", Kind::header, "the name of a header", "header:X-Api-Key"},
+    {"cookie:", Kind::cookie, "the name of a cookie", "cookie:session"},
+    {"query:", Kind::query, "the name of a parameter", "query:api_key"},
+    {"host", Kind::host, "", ""},
+    {"path", Kind::path, "", ""},
+    {"method", Kind::method, "", ""},
+    {"route", Kind::route, "", ""},
+    {"jwt:", Kind::jwt, "the name of a claim", "jwt:sub"},
+}};
+
+const Word& word_for(Kind kind) {
+    return *std::find_if(
+        words.begin(), words.end(), [&](const Word& word) { return word.kind == kind; });
+}
+
+// What the text before its colon was meant to be.
+Wrong unknown(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    const std::string_view kind =
+        colon == std::string_view::npos ? text : text.substr(0, colon + 1);
+    std::array<std::string_view, words.size()> known;
+    std::transform(
+        words.begin(), words.end(), known.begin(), [](const Word& word) { return word.text; });
+    const std::string_view meant = nearest(kind, known);
+    std::string why = in_quotes(text) + " is not a key";
+    if (meant.empty())
+        return Wrong{
+            why + "; expected client_ip, header:NAME, cookie:NAME, query:NAME, host, path, method, "
+                  "route, jwt:CLAIM or a list of these"};
+    std::string whole{meant};
+    if (meant.ends_with(':'))
+        whole += colon == std::string_view::npos ? "NAME" : text.substr(colon + 1);
+    return Wrong{why + "; did you mean " + in_quotes(whole) + '?'};
+}
+
+bool good_name(Kind kind, std::string_view name) {
+    if (kind == Kind::header || kind == Kind::cookie)
+        return is_token(name);
+    return !name.empty() && std::none_of(name.begin(), name.end(), [](char c) {
+        return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+    });
+}
+
+} // namespace
+
+Parsed<KeySource> parse_key_source(std::string_view text) {
+    const auto word = std::find_if(words.begin(), words.end(), [&](const Word& each) {
+        return each.a_name.empty() ? text == each.text : text.starts_with(each.text);
+    });
+    if (word == words.end())
+        return unknown(text);
+    const std::string_view name = text.substr(word->text.size());
+    if (!word->a_name.empty() && !good_name(word->kind, name))
+        return Wrong{
+            in_quotes(text) + " is not a key; expected " + std::string{word->a_name} +
+            ", such as " + std::string{word->example}};
+    return KeySource{word->kind, word->kind == Kind::header ? lower(name) : std::string{name}};
+}
+
+std::string to_text(const KeySource& source) {
+    return std::string{word_for(source.kind).text} + source.name;
+}
+
+} // namespace stint::config

@@ -1,0 +1,41 @@
+// What a route's limits make of a request before anything is counted: whom each charges, and who
+// has nothing to say.
+#pragma once
+
+#include "limits/limit.hpp"
+#include "routing/key_template.hpp"
+#include "routing/route.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace stint::routing {
+
+enum class Denial : std::uint8_t {
+    none,
+    missing_key, // the limit refuses requests without its key
+};
+
+struct Charges {
+    std::array<limits::Charge, limits::max_charges> charges;
+    std::array<const RouteLimit*, limits::max_charges> limits; // of each charge
+    std::size_t count = 0;
+    std::uint32_t exempt = 0;              // bit i: route.limits[i] does not concern the request
+    const RouteLimit* denied_by = nullptr; // the request must not be admitted, nor charged
+    Denial denial = Denial::none;
+
+    [[nodiscard]] std::span<const limits::Charge> view() const noexcept {
+        return {charges.data(), count};
+    }
+};
+
+// Charges as limits::admit() takes them. They do not refer to the facts or the scratch.
+[[nodiscard]] Charges charges_of(const Route& route, const KeyFacts& facts, std::string& scratch);
+
+// Why `denied_by` denies, for the client; a sentence without its end.
+[[nodiscard]] std::string describe(const RouteLimit& denied_by, Denial denial);
+
+} // namespace stint::routing

@@ -1,0 +1,23 @@
+// Finds one member of a JSON object (RFC 8259) without building the rest, and without allocation.
+// Strict: a text that is not exactly one well-formed object has no members. Internal to routing/.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace stint::routing {
+
+// Where in the text the value stands: that of a string decoded, numbers and booleans as written.
+// Size 0: there is none, or it is null, an object, an array or empty.
+struct JsonValue {
+    std::size_t begin = 0;
+    std::size_t size = 0;
+};
+
+// The member `name` at the object's top level; none where it is there twice. A value with escapes
+// is decoded in place, so `text` may have changed afterwards. Objects and arrays nest at most 64
+// deep.
+[[nodiscard]] JsonValue json_member(std::span<char> text, std::string_view name) noexcept;
+
+} // namespace stint::routing

@@ -1,0 +1,159 @@
+"""Where a limit's key comes from, and what becomes of requests that have none."""
+
+import base64
+import json
+import unittest
+
+from support.case import SystemTest
+from support.client import RawClient, fetch
+
+HOUR = {"per": "1h"}
+
+
+def bearer(claims: dict) -> str:
+    """A token that nobody has signed."""
+    encoded = (base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in ({}, claims))
+    return f"Bearer {b'.'.join(encoded).decode()}."
+
+
+class KeyTest(SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.upstream = self.start_upstream()
+
+    def before(self, key, requests=1, **limit):
+        more = {name: limit.pop(name) for name in ("listener", "trusted_proxies", "client_ip_header")
+                if name in limit}
+        return self.stint_before(
+            self.upstream,
+            limits={"a": {"requests": requests, "key": key, **HOUR, **limit}},
+            route_limits=["a"],
+            **more,
+        )
+
+    def statuses(self, stint, *requests):
+        """Of requests by target, or by target and fields."""
+        with RawClient(stint.port) as client:
+            return [client.request(target=target, fields=fields).status for target, fields in requests]
+
+
+class Sources(KeyTest):
+    def check_tells_apart(self, key, one, other, same=None):
+        stint = self.before(key)
+        self.assertEqual(self.statuses(stint, one, one, other, other), [200, 429, 200, 429])
+        if same:
+            self.assertEqual(self.statuses(stint, same), [429])
+        self.assertEqual(stint.admin.limit("a")["live_keys"], 2)
+
+    def test_a_header(self):
+        self.check_tells_apart(
+            "header:X-Api-Key", ("/", {"X-Api-Key": "a"}), ("/", {"x-api-key": "b"}), ("/", {"X-API-KEY": "a"})
+        )
+
+    def test_a_header_of_several_lines(self):
+        self.check_tells_apart(
+            "header:X-K", ("/", [("X-K", "a"), ("X-K", "b")]), ("/", {"X-K": "a"}), ("/", {"X-K": "a, b"})
+        )
+
+    def test_a_cookie(self):
+        self.check_tells_apart(
+            "cookie:sid", ("/", {"Cookie": "x=1; sid=a"}), ("/", {"Cookie": "sid=b"}), ("/", {"Cookie": 'sid="a"'})
+        )
+
+    def test_a_parameter_of_the_query(self):
+        self.check_tells_apart("query:k", ("/?k=a%20b", ()), ("/?k=ab", ()), ("/other?x=1&%6B=a+b", ()))
+
+    def test_the_host(self):
+        self.check_tells_apart("host", ("/", {"Host": "a.example"}), ("/", {"Host": "b.example"}), ("/", {"Host": "A.example.:80"}))
+
+    def test_the_path(self):
+        self.check_tells_apart("path", ("/a", ()), ("/b", ()), ("/x/..//%61?q", ()))
+
+    def test_a_claim(self):
+        self.check_tells_apart(
+            "jwt:sub",
+            ("/", {"Authorization": bearer({"sub": "alice", "exp": 1})}),
+            ("/", {"Authorization": bearer({"sub": "bob"})}),
+            ("/", {"Authorization": bearer({"iss": "x", "sub": "alice"})}),
+        )
+
+    def test_the_method(self):
+        stint = self.before("method")
+        with RawClient(stint.port) as client:
+            statuses = [client.request(method).status for method in ("GET", "POST", "GET", "POST")]
+        self.assertEqual(statuses, [200, 200, 429, 429])
+
+    def test_several_together(self):
+        stint = self.before(["header:A", "header:B"])
+
+        def pair(a, b):
+            return ("/", {"A": a, "B": b})
+
+        self.assertEqual(
+            self.statuses(stint, pair("a", "b"), pair("a", "c"), pair("a|b", "c"), pair("a", "b|c"), pair("a", "b")),
+            [200, 200, 200, 200, 429],
+        )
+        self.assertEqual(stint.admin.limit("a?key=a%257Cb%7Cc")["used"], 1)
+        self.assertEqual(stint.admin.limit("a?key=x%7Cy")["used"], 0)
+
+
+class MissingKey(KeyTest):
+    def ask(self, stint):
+        return self.statuses(stint, ("/", ()), ("/", {"X-K": ""}), ("/", {"X-K": "a"}), ("/", {"X-K": "a"}))
+
+    def test_shares_one_counter(self):
+        stint = self.before("header:X-K")
+
+        self.assertEqual(self.ask(stint), [200, 429, 200, 429])
+        self.assertEqual(fetch(stint.port, source="127.0.0.2").status, 429)
+        self.assertEqual(stint.admin.limit("a?key=")["used"], 1)
+
+    def test_is_exempt_where_asked_for(self):
+        stint = self.before("header:X-K", missing_key="exempt")
+
+        self.assertEqual(self.ask(stint), [200, 200, 200, 429])
+        self.assertEqual(stint.admin.metrics().sum("stint_limit_exempted_total", limit="a"), 2)
+
+    def test_is_refused_where_asked_for(self):
+        stint = self.before("header:X-K", missing_key="refuse")
+
+        self.assertEqual(self.ask(stint), [403, 403, 200, 429])
+        refused = fetch(stint.port)
+        self.assertEqual(
+            refused.json(),
+            {
+                "type": "about:blank",
+                "title": "Forbidden",
+                "status": 403,
+                "detail": "The limit a: it needs header:x-k, which the request does not have.",
+                "limit": "a",
+            },
+        )
+        self.assertIsNone(refused.get("Retry-After"))
+        self.assertEqual(len(self.upstream.requests), 1)
+        self.assertEqual(stint.admin.metrics().sum("stint_limit_denied_total", limit="a"), 3)
+        self.assertEqual(stint.admin.metrics().sum("stint_refusals_total", limit="a"), 1)
+
+    def test_exempts_from_its_own_limit_alone(self):
+        stint = self.stint_before(
+            self.upstream,
+            limits={
+                "keyed": {"requests": 1, "key": "header:X-K", "missing_key": "exempt", **HOUR},
+                "all": {"requests": 2, **HOUR},
+            },
+            route_limits=["keyed", "all"],
+        )
+
+        refused = [fetch(stint.port) for _ in range(3)][-1]
+
+        self.assertEqual((refused.status, refused.json()["limit"]), (429, "all"))
+
+    def test_of_a_unix_socket_is_the_address(self):
+        path = str(self.new_folder() / "s")
+        stint = self.before("client_ip", missing_key="refuse", listener={"address": f"unix:{path}"})
+
+        self.assertEqual(fetch(path).status, 403)
+
+
+if __name__ == "__main__":
+    unittest.main()

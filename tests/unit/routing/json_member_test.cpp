@@ -1,0 +1,93 @@
+#include "routing/json_member.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <string_view>
+
+namespace {
+
+using namespace stint::routing;
+
+std::string member(std::string text, std::string_view name = "a") {
+    const JsonValue found = json_member(text, name);
+    return text.substr(found.begin, found.size);
+}
+
+} // namespace
+
+TEST_CASE("a member's string is decoded, a number and a boolean are as written") {
+    CHECK(member(R"({"a":"x"})") == "x");
+    CHECK(member(" { \"b\" : 1 ,\t\"a\"\r\n: \"x y\" } ") == "x y");
+    CHECK(member(R"({"a":12.50})") == "12.50");
+    CHECK(member(R"({"a":-0.1e+3})") == "-0.1e+3");
+    CHECK(member(R"({"a":0})") == "0");
+    CHECK(member(R"({"a":true,"b":false})") == "true");
+    CHECK(member(R"({"b":{"a":1},"c":[{"a":2}],"a":3})") == "3");
+    CHECK(member(R"({"https://example.com/tier":"gold"})", "https://example.com/tier") == "gold");
+}
+
+TEST_CASE("escapes mean what RFC 8259 says, in names too") {
+    CHECK(member(R"({"a":"\"\\\/\b\f\n\r\t"})") == "\"\\/\b\f\n\r\t");
+    CHECK(member(R"({"a":"\u0041\u00e9\u20AC"})") == "A\xc3\xa9\xe2\x82\xac");
+    CHECK(member(R"({"a":"\ud83d\ude00!"})") == "\xf0\x9f\x98\x80!");
+    CHECK(member(R"({"\u0061":"x"})") == "x");
+    CHECK(member(R"({"a":"\u0000"})") == std::string(1, '\0'));
+}
+
+TEST_CASE("what is no scalar, empty, missing or there twice is no value") {
+    for (const std::string_view text :
+         {R"({"a":null})", R"({"a":{}})", R"({"a":[1]})", R"({"a":""})", R"({})", R"({"A":1})",
+          R"({"a":1,"a":1})", R"({"a":1,"\u0061":2})"}) {
+        CAPTURE(text);
+        CHECK(member(std::string{text}).empty());
+    }
+}
+
+TEST_CASE("a text that is not exactly one well-formed object has no members") {
+    for (const std::string_view text :
+         {"",
+          "1",
+          "\"a\"",
+          "[1]",
+          "{",
+          R"({"a")",
+          R"({"a":)",
+          R"({"a":1)",
+          R"({"a":1,})",
+          R"({"a":1}x)",
+          R"({"a":1}{"a":1})",
+          R"({a:1})",
+          R"({'a':1})",
+          R"({"a":01})",
+          R"({"a":1.})",
+          R"({"a":.5})",
+          R"({"a":+1})",
+          R"({"a":1e})",
+          R"({"a":-})",
+          R"({"a":tru})",
+          R"({"a":True})",
+          R"({"a":"x)",
+          R"({"a":"\x"})",
+          R"({"a":"\u12"})",
+          R"({"a":"\ud800"})",
+          R"({"a":"\udc00\ud800"})",
+          R"({"a":"\ud800\u0041"})",
+          "{\"a\":\"\n\"}",
+          R"({"a":1,"b":[1,]})",
+          R"({"a":1,"b":[})",
+          R"({"a":1 "b":2})",
+          R"({"a":1,"b":nul})"}) {
+        CAPTURE(text);
+        CHECK(member(std::string{text}).empty());
+    }
+}
+
+TEST_CASE("a value nests at most 64 deep") {
+    const auto nested = [](std::size_t depth) {
+        return R"({"a":1,"b":)" + std::string(depth, '[') + std::string(depth, ']') + "}";
+    };
+
+    CHECK(member(nested(64)) == "1");
+    CHECK(member(nested(100'000)).empty());
+}
