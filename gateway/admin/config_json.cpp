@@ -142,6 +142,17 @@ void add_key_json(const config::Limit& limit, Json& json) {
     }
 }
 
+void add_trust_json(const config::TrustedProxies& trusted, Json& json) {
+    Json peers = Json::array();
+    for (const Cidr& network : trusted.networks)
+        peers.push_back(IpText{network}.view());
+    if (trusted.unix_peers)
+        peers.push_back("unix");
+    if (!peers.empty())
+        json["client_ip_header"] = trusted.header;
+    json["trusted_proxies"] = std::move(peers);
+}
+
 } // namespace
 
 Json ms_json(std::chrono::nanoseconds duration) {
@@ -200,6 +211,7 @@ Json config_json(const config::Config& config, const InForce& in_force) {
     json["timeouts"] = default_timeouts_json(config.timeouts);
     json["max_connections"] = config.max_connections;
     json["max_head_bytes"] = config.max_head;
+    add_trust_json(config.trusted_proxies, json);
     json["ipv4_prefix"] = config.prefixes.ipv4;
     json["ipv6_prefix"] = config.prefixes.ipv6;
     json["access_log"] = access_log_json(config.access_log);

@@ -22,10 +22,11 @@ constexpr std::uint64_t most_connections = 1'000'000;
 constexpr std::size_t smallest_head = 1024;
 constexpr std::size_t largest_head = 64 * 1024;
 
-constexpr std::array<std::string_view, 14> top_keys{
-    "workers",  "listeners",  "admin",       "timeouts",   "max_connections",
-    "max_head", "access_log", "log",         "headers",    "upstreams",
-    "limits",   "routes",     "ipv4_prefix", "ipv6_prefix"};
+constexpr std::array<std::string_view, 16> top_keys{
+    "workers",         "listeners",   "admin",           "timeouts",
+    "max_connections", "max_head",    "access_log",      "log",
+    "headers",         "upstreams",   "limits",          "routes",
+    "ipv4_prefix",     "ipv6_prefix", "trusted_proxies", "client_ip_header"};
 constexpr std::array<std::string_view, 1> log_keys{"level"};
 constexpr std::array<std::string_view, 5> log_levels{"trace", "debug", "info", "warn", "error"};
 
@@ -70,6 +71,7 @@ void read_top(const Section& top, Draft& draft) {
     read_numbers(top, draft.config);
     if (const auto listeners = top.require("listeners", "a list of addresses to listen on"))
         read_listeners(*listeners, draft);
+    read_trusted_proxies(top, draft.config.trusted_proxies);
     if (const auto admin = top.find("admin"))
         read_admin(*admin, draft);
     if (const auto timeouts = top.find("timeouts"))

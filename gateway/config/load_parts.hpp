@@ -39,6 +39,7 @@ void read_refusal(const Section& section, Limit& limit);
 // Keys that are left out keep what `headers` holds.
 void read_headers(const Value& value, Headers& headers);
 void read_named_limits(const Value& value, Draft& draft);
+void read_trusted_proxies(const Section& top, TrustedProxies& trusted); // and their header
 void read_prefixes(const Section& section, AddressPrefixes& prefixes);
 void read_key(const Section& section, Limit& limit); // key and what belongs to it
 void read_routes(const Value& value, Draft& draft);  // after upstreams and named limits

@@ -2,6 +2,8 @@
 // range. Nothing here knows YAML.
 #pragma once
 
+#include "base/ip_address.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -111,6 +113,13 @@ struct AddressPrefixes {
     std::uint8_t ipv6 = 64;
 };
 
+// Peers that are believed about the client they forward for.
+struct TrustedProxies {
+    std::vector<Cidr> networks;
+    bool unix_peers = false;                // those of Unix sockets
+    std::string header = "x-forwarded-for"; // that names the client, lower case
+};
+
 struct Limit {
     enum class Kind : std::uint8_t { window, cap };
     enum class Anchor : std::uint8_t { first_request, clock };
@@ -155,6 +164,7 @@ struct Config {
     std::size_t max_connections = 10'000;
     std::size_t max_head = 16 * 1024; // bytes, 1 KiB to 64 KiB
     AddressPrefixes prefixes;         // of limits that set none themselves
+    TrustedProxies trusted_proxies;
     AccessLog access_log;
     std::string log_level = "info"; // trace debug info warn error
     Headers headers;

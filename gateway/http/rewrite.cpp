@@ -1,5 +1,6 @@
 #include "http/rewrite.hpp"
 
+#include "http/ascii.hpp"
 #include "http/framing.hpp"
 #include "http/hop_by_hop.hpp"
 
@@ -91,11 +92,16 @@ void write_framing(HeadBuffer& out, const BodyFraming& framing) {
         out << "Transfer-Encoding: chunked\r\n";
 }
 
+// Every value that the field already has, each with ", " behind it.
+void write_list(HeadBuffer& out, std::span<const Field> fields, FieldId id) {
+    for (const Field& field : fields)
+        if (field.id == id && !field.value.empty())
+            out << field.value << ", ";
+}
+
 void write_via(HeadBuffer& out, const RequestHead& head) {
     out << "Via: ";
-    for (const Field& field : head.fields)
-        if (field.id == FieldId::via && !field.value.empty())
-            out << field.value << ", ";
+    write_list(out, head.fields, FieldId::via);
     out << (head.minor_version == 0 ? "1.0 stint\r\n" : "1.1 stint\r\n");
 }
 
@@ -104,6 +110,48 @@ const Field* find_field(std::span<const Field> fields, FieldId id) noexcept {
         if (field.id == id)
             return &field;
     return nullptr;
+}
+
+// One that has a value.
+std::string_view value_of(std::span<const Field> fields, FieldId id) noexcept {
+    for (const Field& field : fields)
+        if (field.id == id && !field.value.empty())
+            return field.value;
+    return {};
+}
+
+// RFC 7239, only where the peer has begun it: an IPv6 address stands in brackets and quotes.
+void write_forwarded(HeadBuffer& out, const RequestHead& head, std::string_view peer) {
+    if (value_of(head.fields, FieldId::forwarded).empty())
+        return;
+    const bool v6 = peer.find(':') != std::string_view::npos;
+    out << "Forwarded: ";
+    write_list(out, head.fields, FieldId::forwarded);
+    out << (v6 ? "for=\"[" : "for=") << peer << (v6 ? "]\"\r\n" : "\r\n");
+}
+
+// What the upstream is told of the hops before it.
+void write_hops(HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding) {
+    const std::string_view peer =
+        forwarding.peer_address.empty() ? std::string_view{"unknown"} : forwarding.peer_address;
+    std::string_view scheme = forwarding.scheme;
+    std::string_view host = head.authority;
+    out << "X-Forwarded-For: ";
+    if (forwarding.peer_is_trusted) [[unlikely]] {
+        write_list(out, head.fields, FieldId::x_forwarded_for);
+        const std::string_view known_scheme = value_of(head.fields, FieldId::x_forwarded_proto);
+        const std::string_view known_host = value_of(head.fields, FieldId::x_forwarded_host);
+        scheme = known_scheme.empty() ? scheme : known_scheme;
+        host = known_host.empty() ? host : known_host;
+    }
+    out << peer << "\r\n";
+    out.field("X-Forwarded-Proto", scheme);
+    if (!host.empty())
+        out.field("X-Forwarded-Host", host);
+    if (forwarding.peer_is_trusted)
+        write_forwarded(out, head, peer);
+    else if (!forwarding.client_field.empty())
+        out.field(forwarding.client_field, peer);
 }
 
 // A response without a body may still state the length of the one that it does not carry (RFC 9110
@@ -128,13 +176,16 @@ void write_upstream_head(HeadBuffer& out, const RequestHead& head, const Forward
     out << " HTTP/1.1\r\n";
     out.field("Host", forwarding.host.empty() ? head.authority : forwarding.host);
     // Every field that has an id ends here or is written anew.
-    write_fields(out, head.fields, [](const Field& field) { return field.id == FieldId::other; });
+    if (forwarding.client_field.empty() || forwarding.peer_is_trusted) [[likely]]
+        write_fields(
+            out, head.fields, [](const Field& field) { return field.id == FieldId::other; });
+    else
+        write_fields(out, head.fields, [&](const Field& field) {
+            return field.id == FieldId::other &&
+                   !ascii::equals_folded(field.name, forwarding.client_field);
+        });
     write_framing(out, head.framing);
-    const std::string_view client = forwarding.client_address;
-    out.field("X-Forwarded-For", client.empty() ? "unknown" : client);
-    out.field("X-Forwarded-Proto", forwarding.scheme);
-    if (!head.authority.empty())
-        out.field("X-Forwarded-Host", head.authority);
+    write_hops(out, head, forwarding);
     out.field("X-Request-Id", forwarding.request_id);
     write_via(out, head);
     out << "\r\n";

@@ -11,17 +11,22 @@ namespace stint::http {
 
 // What the gateway knows about the request beyond its head.
 struct Forwarding {
-    std::string_view client_address; // for X-Forwarded-For; empty: "unknown" (a Unix socket)
-    std::string_view scheme;         // for X-Forwarded-Proto: "http"
-    std::string_view host;           // replaces Host when not empty
-    std::string_view request_id;     // X-Request-Id, well-formed
+    std::string_view peer_address; // for X-Forwarded-For; empty: "unknown" (a Unix socket)
+    std::string_view scheme;       // for X-Forwarded-Proto: "http"
+    std::string_view host;         // replaces Host when not empty
+    std::string_view request_id;   // X-Request-Id, well-formed
+    bool peer_is_trusted = false;  // what it says of those before it is kept
+    // Another field that names the client, in lower case; empty: none. Unless the peer is trusted
+    // it is replaced by the peer's address.
+    std::string_view client_field{};
 };
 
 // Writes the head to send upstream: origin-form target, HTTP/1.1, Host, end-to-end fields, our own
-// framing (length or chunked as in head.framing), X-Forwarded-For/-Proto/-Host (replaced), Via
-// (appended to the client's), X-Request-Id. Removed: hop-by-hop fields and whatever Connection
-// names (but nobody can name away Host, framing or forwarding fields), Expect, Upgrade. The
-// connection is kept alive (1.1's default), so no Connection field is written.
+// framing (length or chunked as in head.framing), X-Forwarded-For/-Proto/-Host (replaced; of a
+// trusted peer appended to or kept, Forwarded too), Via (appended to the client's), X-Request-Id.
+// Removed: hop-by-hop fields and whatever Connection names (but nobody can name away Host, framing
+// or forwarding fields), Expect, Upgrade. The connection is kept alive (1.1's default), so no
+// Connection field is written.
 void write_upstream_head(HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding);
 
 // How the response goes to this client.

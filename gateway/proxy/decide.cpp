@@ -32,6 +32,13 @@ http::LimitedReply::Why reason_for(limits::Refusal refusal) noexcept {
     return Why::window;
 }
 
+// The header that names the client where it is none of those that are always replaced.
+std::string_view own_client_field(const routing::TrustedProxies& trusted) noexcept {
+    if (trusted.empty() || trusted.header == "x-forwarded-for" || trusted.header == "forwarded")
+        return {};
+    return trusted.header;
+}
+
 } // namespace
 
 bool Exchange::decide(std::string_view head) {
@@ -44,8 +51,10 @@ bool Exchange::decide(std::string_view head) {
         return false;
     }
     remember(*request);
+    if (!snapshot().trusted.empty()) [[unlikely]]
+        find_client(*request);
     routing::KeyFacts facts{
-        .client = downstream_.peer(),
+        .client = *client_,
         .hasher = context_.shared.hasher,
         .fields = request->fields,
         .query = request->query,
@@ -85,6 +94,18 @@ void Exchange::name_request() {
         return;
     made_id_ = context_.request_ids.make(begun_.wall);
     request_id_ = {made_id_.data(), made_id_.size()};
+}
+
+// A peer that is not trusted is the client, whatever it says.
+void Exchange::find_client(const RequestHead& head) {
+    const routing::TrustedProxies& trusted = snapshot().trusted;
+    const IpAddress& peer = downstream_.peer().address();
+    peer_is_trusted_ = trusted.contains(peer);
+    if (!peer_is_trusted_)
+        return;
+    const IpAddress client = routing::client_behind(peer, head.fields, trusted);
+    if (client != peer)
+        client_ = &client_behind_.emplace(client, context_.shared.hasher);
 }
 
 // What has arrived of the body. Decoding moves the payload together but leaves the head as it is.
@@ -181,10 +202,12 @@ void Exchange::write_request_head(const RequestHead& head) {
     context_.head_out.clear();
     http::write_upstream_head(
         context_.head_out, head,
-        {.client_address = downstream_.peer().text(),
+        {.peer_address = downstream_.peer().text(),
          .scheme = "http",
          .host = snapshot().upstreams[route_->upstream].host,
-         .request_id = request_id_});
+         .request_id = request_id_,
+         .peer_is_trusted = peer_is_trusted_,
+         .client_field = own_client_field(snapshot().trusted)});
 }
 
 void Exchange::fail(int status, std::string detail, observe::Outcome outcome) {

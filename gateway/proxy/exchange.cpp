@@ -6,8 +6,8 @@
 namespace stint::proxy {
 
 Exchange::Exchange(Context& context, Downstream& downstream)
-    : context_{context},
-      downstream_{downstream}, config_{context.active}, begun_{net::read_clocks()} {}
+    : context_{context}, downstream_{downstream}, config_{context.active},
+      client_{&downstream.peer()}, begun_{net::read_clocks()} {}
 
 Exchange::~Exchange() {
     if (route_ != nullptr)
@@ -99,7 +99,7 @@ void Exchange::log(const Now& now) {
     observe::AccessRecord record;
     record.time = begun_.wall;
     record.request_id = request_id_;
-    record.client = downstream_.peer().text();
+    record.client = client_->text();
     record.host = host_;
     record.route = route_ != nullptr ? std::string_view{route_->name} : std::string_view{};
     record.method = method_;

@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -80,6 +81,7 @@ class Exchange : private net::Deadline {
     bool decide(std::string_view head);
     void remember(const RequestHead& head);
     void name_request();
+    void find_client(const RequestHead& head);
     bool take_buffered_body();
     bool find_route(const RequestHead& head, routing::KeyFacts& facts);
     bool admit(const routing::KeyFacts& facts);
@@ -144,6 +146,9 @@ class Exchange : private net::Deadline {
     Downstream& downstream_;
     const std::shared_ptr<ActiveConfig> config_; // as of the head's arrival
     const routing::Route* route_ = nullptr;
+    const routing::ClientAddress* client_; // the peer's, or that behind it
+    std::optional<routing::ClientAddress> client_behind_;
+    bool peer_is_trusted_ = false;
     limits::Permit permit_;
     upstream::Lease lease_;
     Now begun_;

@@ -3,6 +3,7 @@
 
 #include "base/time.hpp"
 #include "routing/route_table.hpp"
+#include "routing/trusted_proxies.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -38,6 +39,7 @@ struct Snapshot {
     RouteTable routes;
     std::vector<UpstreamSpec> upstreams;
     ConnectionTimeouts timeouts;
+    TrustedProxies trusted;
     std::size_t max_connections = 0;
     std::size_t max_head = 0;            // bytes
     std::vector<std::string> log_fields; // request fields that the access log carries, lower case

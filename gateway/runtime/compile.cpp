@@ -170,6 +170,10 @@ Compiled compile(
         .idle = config.timeouts.idle,
         .body_idle = config.timeouts.body_idle,
         .drain = config.timeouts.drain};
+    snapshot->trusted = {
+        .networks = config.trusted_proxies.networks,
+        .unix_peers = config.trusted_proxies.unix_peers,
+        .header = config.trusted_proxies.header};
     snapshot->max_connections = config.max_connections;
     snapshot->max_head = config.max_head;
     snapshot->log_fields = config.access_log.fields;

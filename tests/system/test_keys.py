@@ -6,6 +6,7 @@ import unittest
 
 from support.case import SystemTest
 from support.client import RawClient, fetch
+from support.waiting import wait_until
 
 HOUR = {"per": "1h"}
 
@@ -153,6 +154,120 @@ class MissingKey(KeyTest):
         stint = self.before("client_ip", missing_key="refuse", listener={"address": f"unix:{path}"})
 
         self.assertEqual(fetch(path).status, 403)
+
+
+class ClientAddress(KeyTest):
+    """The client has 127.0.0.1 unless a source is given; 127.0.0.9 is a proxy that is trusted."""
+
+    def behind_proxies(self, key="client_ip", **more):
+        return self.before(key, **{"trusted_proxies": ["127.0.0.8/31", "::1"], **more})
+
+    def from_proxy(self, stint, fields=(), source="127.0.0.9"):
+        return fetch(stint.port, source=source, fields=fields).status
+
+    def logged_client(self, stint):
+        wait_until(lambda: stint.access_log(), "a line of the access log")
+        return stint.access_log()[-1].get("client")
+
+    def test_a_spoofed_header_of_a_client_changes_nothing(self):
+        stint = self.behind_proxies()
+        spoofs = [{"X-Forwarded-For": f"192.0.2.{i}"} for i in range(3)]
+
+        self.assertEqual([self.from_proxy(stint, each, "127.0.0.1") for each in spoofs], [200, 429, 429])
+
+        self.assertEqual(self.upstream.requests[0].get("X-Forwarded-For"), "127.0.0.1")
+        self.assertEqual(stint.admin.limit("a?key=127.0.0.1")["used"], 1)
+        self.assertEqual(stint.admin.limit("a")["live_keys"], 1)
+
+    def test_without_trusted_proxies_nobody_is_believed(self):
+        stint = self.before("client_ip")
+        spoofs = [{"X-Forwarded-For": f"192.0.2.{i}"} for i in range(2)]
+
+        self.assertEqual([self.from_proxy(stint, each) for each in spoofs], [200, 429])
+
+    def test_a_trusted_proxy_names_the_client(self):
+        stint = self.behind_proxies()
+
+        def of(*clients):
+            return [self.from_proxy(stint, {"X-Forwarded-For": each}) for each in clients]
+
+        self.assertEqual(of("192.0.2.1", "192.0.2.1", "192.0.2.2"), [200, 429, 200])
+        # Whatever a client writes left of what the proxy adds, and through a second proxy.
+        self.assertEqual(of("6.6.6.6, 192.0.2.1", "7.7.7.7,192.0.2.2, 127.0.0.8"), [429, 429])
+        self.assertEqual(of("192.0.2.1:4711", "::ffff:192.0.2.1", "64:ff9b::192.0.2.1"), [429] * 3)
+        self.assertEqual(stint.admin.limit("a")["live_keys"], 2)
+        self.assertEqual(self.logged_client(stint), "192.0.2.1")
+
+    def test_forwarding_fields_of_a_trusted_proxy_are_appended_to(self):
+        stint = self.behind_proxies(requests=9)
+        self.from_proxy(
+            stint,
+            {"X-Forwarded-For": "192.0.2.1", "X-Forwarded-Proto": "https", "X-Forwarded-Host": "h.example"},
+        )
+
+        seen = self.upstream.requests[0]
+        self.assertEqual(seen.get("X-Forwarded-For"), "192.0.2.1, 127.0.0.9")
+        self.assertEqual(seen.get("X-Forwarded-Proto"), "https")
+        self.assertEqual(seen.get("X-Forwarded-Host"), "h.example")
+
+    def test_of_a_proxy_that_names_no_client_the_address_is_its_own(self):
+        stint = self.behind_proxies()
+
+        def of(value):
+            return self.from_proxy(stint, {"X-Forwarded-For": value} if value else ())
+
+        self.assertEqual([of(None), of("unknown"), of("_x, garbage"), of("")], [200, 429, 429, 429])
+        self.assertEqual(stint.admin.limit("a?key=127.0.0.9")["used"], 1)
+
+    def test_another_header_may_name_the_client(self):
+        stint = self.behind_proxies(client_ip_header="X-Real-IP")
+
+        def of(name, value, source="127.0.0.9"):
+            return self.from_proxy(stint, {name: value}, source)
+
+        self.assertEqual([of("x-real-ip", "192.0.2.1"), of("X-Real-IP", "192.0.2.1")], [200, 429])
+        self.assertEqual([of("X-Real-IP", "192.0.2.2"), of("X-Forwarded-For", "192.0.2.3")], [200, 200])
+        self.assertEqual(of("X-Real-IP", "192.0.2.4", "127.0.0.1"), 200)
+        self.assertEqual(self.upstream.requests[-1].get("X-Real-IP"), "127.0.0.1")
+
+    def test_forwarded_may_name_the_client(self):
+        stint = self.behind_proxies(client_ip_header="Forwarded")
+
+        def of(value):
+            return self.from_proxy(stint, {"Forwarded": value})
+
+        self.assertEqual([of("for=192.0.2.1"), of('for="192.0.2.1:80";proto=https')], [200, 429])
+        self.assertEqual(self.upstream.requests[0].get("Forwarded"), "for=192.0.2.1, for=127.0.0.9")
+
+    def test_an_ipv6_client_is_its_64(self):
+        stint = self.behind_proxies()
+
+        def of(*clients):
+            return [self.from_proxy(stint, {"X-Forwarded-For": each}) for each in clients]
+
+        self.assertEqual(of("2001:db8:1:2::1", "2001:db8:1:2:ffff::2", "2001:db8:1:3::1"), [200, 429, 200])
+        self.assertEqual(stint.admin.limit("a?key=2001:db8:1:2::9")["key_value"], "2001:db8:1:2::/64")
+
+    def test_prefixes_are_configurable(self):
+        stint = self.behind_proxies(ipv4_prefix=24, ipv6_prefix=48)
+
+        def of(*clients):
+            return [self.from_proxy(stint, {"X-Forwarded-For": each}) for each in clients]
+
+        self.assertEqual(of("192.0.2.1", "192.0.2.200", "192.0.3.1"), [200, 429, 200])
+        self.assertEqual(of("2001:db8:1:2::1", "2001:db8:1:fff::1", "2001:db8:2::1"), [200, 429, 200])
+
+    def test_the_peers_of_a_unix_socket_may_be_trusted(self):
+        path = str(self.new_folder() / "s")
+        stint = self.before("client_ip", listener={"address": f"unix:{path}"}, trusted_proxies=["unix"])
+
+        def of(fields):
+            return fetch(path, fields=fields).status
+
+        first = {"X-Forwarded-For": "192.0.2.1"}
+        self.assertEqual([of(first), of(first), of({"X-Forwarded-For": "192.0.2.2"})], [200, 429, 200])
+        self.assertEqual(self.upstream.requests[0].get("X-Forwarded-For"), "192.0.2.1, unknown")
+        self.assertEqual(stint.admin.limit("a?key=192.0.2.1")["used"], 1)
 
 
 if __name__ == "__main__":

@@ -99,6 +99,54 @@ TEST_CASE("an absolute-form target's authority is the upstream's Host") {
     CHECK(has(head, "X-Forwarded-Host: b:81"));
 }
 
+TEST_CASE("what a trusted peer says of the hops before it is kept, and the peer added") {
+    Forwarding trusted = forwarding;
+    trusted.peer_is_trusted = true;
+
+    const std::string head = upstream(
+        test::get_with(
+            "X-Forwarded-For: 1.2.3.4\r\nx-forwarded-for: 5.6.7.8\r\nX-Forwarded-Proto: https\r\n"
+            "X-Forwarded-Host: shop.example\r\nForwarded: for=1.2.3.4\r\n"),
+        trusted);
+
+    CHECK(has(head, "X-Forwarded-For: 1.2.3.4, 5.6.7.8, 192.0.2.7"));
+    CHECK(has(head, "X-Forwarded-Proto: https"));
+    CHECK(has(head, "X-Forwarded-Host: shop.example"));
+    CHECK(has(head, "Forwarded: for=1.2.3.4, for=192.0.2.7"));
+    CHECK(count(head, "x-forwarded-for") == 0);
+}
+
+TEST_CASE("a trusted peer that says nothing is the first hop") {
+    Forwarding trusted{"2001:db8::1", "http", "", "id-1"};
+    trusted.peer_is_trusted = true;
+
+    const std::string head = upstream(test::get_with(""), trusted);
+
+    CHECK(has(head, "X-Forwarded-For: 2001:db8::1"));
+    CHECK(has(head, "X-Forwarded-Proto: http"));
+    CHECK(has(head, "X-Forwarded-Host: a.example"));
+    CHECK(count(head, "Forwarded") == 0);
+    CHECK(
+        has(upstream(test::get_with("Forwarded: for=_a\r\n"), trusted),
+            "Forwarded: for=_a, for=\"[2001:db8::1]\""));
+}
+
+TEST_CASE("another field that names the client is believed of trusted peers, else replaced") {
+    Forwarding other = forwarding;
+    other.client_field = "x-real-ip";
+    const std::string request = test::get_with("X-Real-IP: 6.6.6.6\r\nX-Other: kept\r\n");
+
+    const std::string replaced = upstream(request, other);
+    other.peer_is_trusted = true;
+    const std::string kept = upstream(request, other);
+
+    CHECK(count(replaced, "X-Real-IP") == 0);
+    CHECK(has(replaced, "x-real-ip: 192.0.2.7"));
+    CHECK(has(replaced, "X-Other: kept"));
+    CHECK(has(kept, "X-Real-IP: 6.6.6.6"));
+    CHECK(count(kept, "x-real-ip") == 0);
+}
+
 TEST_CASE("a configured host replaces Host but not X-Forwarded-Host") {
     const std::string head = upstream(test::get_with(""), {"::1", "http", "inner", "id"});
 
