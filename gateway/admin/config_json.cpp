@@ -142,6 +142,25 @@ void add_key_json(const config::Limit& limit, Json& json) {
     }
 }
 
+Json list_json(const config::KeyList& list) {
+    Json listed = Json::array();
+    for (const Cidr& network : list.networks)
+        listed.push_back(IpText{network}.view());
+    for (const std::string& key : list.keys)
+        listed.push_back(key);
+    return listed;
+}
+
+// Only what there is.
+void add_rules_json(const config::Limit& limit, Json& json) {
+    for (const config::Override& each : limit.overrides)
+        json["overrides"][each.key] = {{"limit", each.quota}};
+    if (!limit.exempt.empty())
+        json["exempt"] = list_json(limit.exempt);
+    if (!limit.deny.empty())
+        json["deny"] = list_json(limit.deny);
+}
+
 void add_trust_json(const config::TrustedProxies& trusted, Json& json) {
     Json peers = Json::array();
     for (const Cidr& network : trusted.networks)
@@ -199,6 +218,7 @@ Json limit_settings_json(const config::Limit& limit) {
     }
     if (!limit.key.empty())
         add_key_json(limit, json);
+    add_rules_json(limit, json);
     if (!limit.route.empty())
         json["route"] = limit.route;
     return json;

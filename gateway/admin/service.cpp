@@ -41,13 +41,18 @@ Response all_limits(const runtime::Gateway& gateway) {
 }
 
 // The key whose text is given; nothing if no request could have it.
-std::optional<ChosenKey>
-chosen_key(std::string_view parameter, const routing::KeyTemplate& by, const KeyHasher& hasher) {
+std::optional<ChosenKey> chosen_key(
+    std::string_view parameter, const runtime::ConfiguredLimit& limit, const KeyHasher& hasher) {
     const auto text = percent_decoded(parameter);
-    const auto canonical = text ? by.canonical(*text) : std::nullopt;
+    const auto canonical = text ? limit.key.canonical(*text) : std::nullopt;
     if (!canonical)
         return std::nullopt;
-    return ChosenKey{*canonical, by.hash_of(*canonical, hasher).value_or(Hash128{})};
+    ChosenKey key{
+        *canonical, limit.key.hash_of(*canonical, hasher).value_or(Hash128{}), limit.quota};
+    if (limit.rules != nullptr && !canonical->empty())
+        if (const routing::Override* const own = limit.rules->overrides->find(*canonical))
+            key.quota = own->quota;
+    return key;
 }
 
 Response
@@ -63,7 +68,7 @@ one_limit(const runtime::Gateway& gateway, const std::string& name, const std::s
     if (const auto asked = parameter(query, "key")) {
         if (!limit.keyed())
             return problem(400, "The limit " + name + " has no key: it has one counter for all.");
-        key = chosen_key(*asked, gateway.compiled().limits[index].key, gateway.hasher());
+        key = chosen_key(*asked, gateway.compiled().limits[index], gateway.hasher());
         if (!key)
             return problem(
                 400, "No request has such a key: the limit counts by " +

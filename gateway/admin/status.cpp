@@ -51,13 +51,13 @@ Json limit_json(
     const Now& now) {
     Json json{{"name", settings.name}};
     json.update(limit_settings_json(settings));
-    if (key)
-        json["key_value"] = key->text;
+    if (key) // which may have a number of its own
+        json.update({{"key_value", key->text}, {"limit", key->quota}});
     const bool cap = settings.kind == config::Limit::Kind::cap;
     const bool one_counter = !limit.keyed() || key;
     if (one_counter) {
-        const limits::CounterState state =
-            limit.state_of({.key = key ? key->hash : Hash128{}, .quota = settings.quota}, now);
+        const limits::CounterState state = limit.state_of(
+            {.key = key ? key->hash : Hash128{}, .quota = key ? key->quota : settings.quota}, now);
         json[cap ? "in_flight" : "used"] = state.used;
         json["remaining"] = state.remaining;
         if (!cap)

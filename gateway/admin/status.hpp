@@ -8,6 +8,7 @@
 #include "observe/metrics.hpp"
 #include "upstream/resolver.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -17,6 +18,7 @@ namespace stint::admin {
 struct ChosenKey {
     std::string text;
     Hash128 hash;
+    std::uint64_t quota = 0; // its own, or the limit's
 };
 
 // Settings and live state: used, remaining and resets_in_ms of a window, in_flight and remaining of

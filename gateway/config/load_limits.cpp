@@ -12,27 +12,31 @@ namespace {
 constexpr std::uint64_t most_requests = 1'000'000'000'000;
 constexpr std::uint64_t most_concurrent = 1'000'000;
 
-constexpr std::array<std::string_view, 13> named_keys{
-    "requests", "per",  "concurrent",         "key",         "anchor",      "max_keys",   "headers",
-    "status",   "body", "retry_after_jitter", "missing_key", "ipv4_prefix", "ipv6_prefix"};
-constexpr std::array<std::string_view, 14> inline_keys{
-    "name",        "requests",   "per",    "key",  "concurrent",         "anchor",
-    "max_keys",    "headers",    "status", "body", "retry_after_jitter", "missing_key",
-    "ipv4_prefix", "ipv6_prefix"};
+constexpr std::array<std::string_view, 16> named_keys{
+    "requests",    "per",         "concurrent",  "key",       "anchor",
+    "max_keys",    "headers",     "status",      "body",      "retry_after_jitter",
+    "missing_key", "ipv4_prefix", "ipv6_prefix", "overrides", "exempt",
+    "deny"};
+constexpr std::array<std::string_view, 17> inline_keys{
+    "name",
+    "requests",
+    "per",
+    "key",
+    "concurrent",
+    "anchor",
+    "max_keys",
+    "headers",
+    "status",
+    "body",
+    "retry_after_jitter",
+    "missing_key",
+    "ipv4_prefix",
+    "ipv6_prefix",
+    "overrides",
+    "exempt",
+    "deny"};
 constexpr std::array<std::string_view, 2> anchors{"first_request", "clock"};
 constexpr std::string_view a_limit = "a map such as {requests: 100, per: 1m} or {concurrent: 3}";
-
-bool is_zero(std::string_view text) {
-    return !text.empty() && text.find_first_not_of('0') == std::string_view::npos;
-}
-
-Parsed<std::uint64_t> parse_quota(std::string_view text, std::uint64_t most) {
-    if (is_zero(text))
-        return Wrong{
-            "a limit of 0 would refuse every request; expected at least 1 (to close a route, "
-            "remove it)"};
-    return parse_count(text, 1, most);
-}
 
 Parsed<Limit::Anchor> parse_anchor(std::string_view text) {
     const auto word = parse_word(text, anchors);
@@ -44,7 +48,7 @@ Parsed<Limit::Anchor> parse_anchor(std::string_view text) {
 void read_window(const Section& section, const Value& requests, Limit& limit) {
     limit.kind = Limit::Kind::window;
     requests.into(limit.quota, "a number of requests", [](std::string_view text) {
-        return parse_quota(text, most_requests);
+        return parse_quota(text, Limit::Kind::window);
     });
     if (const auto per = section.find("per"))
         per->into(limit.per, "the window's length such as 1m", parse_duration);
@@ -57,7 +61,7 @@ void read_window(const Section& section, const Value& requests, Limit& limit) {
 void read_cap(const Section& section, const Value& concurrent, Limit& limit) {
     limit.kind = Limit::Kind::cap;
     concurrent.into(limit.quota, "a number of requests", [](std::string_view text) {
-        return parse_quota(text, most_concurrent);
+        return parse_quota(text, Limit::Kind::cap);
     });
     for (const std::string_view key : {"per", "anchor"}) {
         if (const auto value = section.find(key))
@@ -78,6 +82,7 @@ void read_limit(const Section& section, Limit& limit, const Draft& draft) {
     else if (concurrent)
         read_cap(section, *concurrent, limit);
     read_key(section, limit);
+    read_rules(section, limit);
     read_refusal(section, limit);
 }
 
@@ -102,6 +107,15 @@ std::size_t add_limit(Limit limit, std::size_t line, Draft& draft) {
 }
 
 } // namespace
+
+Parsed<std::uint64_t> parse_quota(std::string_view text, Limit::Kind kind) {
+    const bool zero = !text.empty() && text.find_first_not_of('0') == std::string_view::npos;
+    if (zero)
+        return Wrong{
+            "a limit of 0 would refuse every request; expected at least 1 (to close a route, "
+            "remove it)"};
+    return parse_count(text, 1, kind == Limit::Kind::cap ? most_concurrent : most_requests);
+}
 
 void read_named_limits(const Value& value, Draft& draft) {
     const auto entries = value.entries("a map of limits by name");

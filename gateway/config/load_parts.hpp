@@ -41,8 +41,10 @@ void read_headers(const Value& value, Headers& headers);
 void read_named_limits(const Value& value, Draft& draft);
 void read_trusted_proxies(const Section& top, TrustedProxies& trusted); // and their header
 void read_prefixes(const Section& section, AddressPrefixes& prefixes);
-void read_key(const Section& section, Limit& limit); // key and what belongs to it
-void read_routes(const Value& value, Draft& draft);  // after upstreams and named limits
+void read_key(const Section& section, Limit& limit);   // key and what belongs to it
+void read_rules(const Section& section, Limit& limit); // exceptions; after kind and key
+[[nodiscard]] Parsed<std::uint64_t> parse_quota(std::string_view text, Limit::Kind kind);
+void read_routes(const Value& value, Draft& draft); // after upstreams and named limits
 
 // The limit that a route defines in its own list, as an index into Config::limits. position counts
 // from 1: what the limit is named after when it has no name of its own.

@@ -120,6 +120,18 @@ struct TrustedProxies {
     std::string header = "x-forwarded-for"; // that names the client, lower case
 };
 
+// Keys are canonical, as routing spells them; or patterns with "*" and "?".
+struct Override {
+    std::string key;
+    std::uint64_t quota = 0;
+};
+struct KeyList {
+    std::vector<Cidr> networks; // of clients
+    std::vector<std::string> keys;
+
+    [[nodiscard]] bool empty() const noexcept { return networks.empty() && keys.empty(); }
+};
+
 struct Limit {
     enum class Kind : std::uint8_t { window, cap };
     enum class Anchor : std::uint8_t { first_request, clock };
@@ -133,6 +145,9 @@ struct Limit {
     std::vector<KeySource> key; // none: one counter for all
     MissingKey missing_key = MissingKey::share;
     AddressPrefixes prefixes; // for client_ip
+    std::vector<Override> overrides;
+    KeyList exempt;
+    KeyList deny;
     std::uint64_t max_keys = 1'000'000;
     std::optional<Headers::Fields> headers; // instead of its route's
     int status = 429;                       // of a refusal

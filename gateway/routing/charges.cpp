@@ -4,13 +4,31 @@ namespace stint::routing {
 
 namespace {
 
-// What a limit says of a key before it counts.
-enum class Standing : std::uint8_t { counted, exempt, denied };
+// What a limit says of a request before it counts it.
+struct Standing {
+    bool exempt = false;
+    Denial denial = Denial::none;
+    std::uint64_t quota = 0;
+};
 
-Standing standing_of(const RouteLimit& limit, const Key& key) noexcept {
-    if (!key.missing || limit.missing_key == MissingKey::share) [[likely]]
-        return Standing::counted;
-    return limit.missing_key == MissingKey::exempt ? Standing::exempt : Standing::denied;
+Standing standing_of(const RouteLimit& limit, const KeyFacts& facts, const Key& key) noexcept {
+    Standing standing{.quota = limit.quota};
+    if (limit.rules != nullptr) [[unlikely]] {
+        const IpAddress& client = facts.client.address();
+        if (limit.rules->deny.contains(client, key.text))
+            return {.denial = Denial::listed};
+        if (limit.rules->exempt.contains(client, key.text))
+            return {.exempt = true};
+        if (!key.missing)
+            if (const Override* const own = limit.rules->overrides->find(key.text))
+                standing.quota = own->quota;
+    }
+    if (key.missing) [[unlikely]] {
+        standing.exempt = limit.missing_key == MissingKey::exempt;
+        if (limit.missing_key == MissingKey::refuse)
+            standing.denial = Denial::missing_key;
+    }
+    return standing;
 }
 
 } // namespace
@@ -20,19 +38,18 @@ Charges charges_of(const Route& route, const KeyFacts& facts, std::string& scrat
     for (std::size_t i = 0; i < route.limits.size(); ++i) {
         const RouteLimit& limit = route.limits[i];
         const Key key = limit.key.evaluate(facts, scratch);
-        switch (standing_of(limit, key)) {
-        case Standing::counted:
-            made.limits[made.count] = &limit;
-            made.charges[made.count++] = {limit.limit.get(), key.hash, limit.quota};
-            break;
-        case Standing::exempt:
-            made.exempt |= 1U << i;
-            break;
-        case Standing::denied:
+        const Standing standing = standing_of(limit, facts, key);
+        if (standing.denial != Denial::none) [[unlikely]] {
             made.denied_by = &limit;
-            made.denial = Denial::missing_key;
+            made.denial = standing.denial;
             return made;
         }
+        if (standing.exempt) [[unlikely]] {
+            made.exempt |= 1U << i;
+            continue;
+        }
+        made.limits[made.count] = &limit;
+        made.charges[made.count++] = {limit.limit.get(), key.hash, standing.quota};
     }
     return made;
 }
@@ -43,6 +60,8 @@ std::string describe(const RouteLimit& denied_by, Denial denial) {
         break;
     case Denial::missing_key:
         return "it needs " + denied_by.key.text() + ", which the request does not have";
+    case Denial::listed:
+        return "it does not admit this client";
     }
     return {};
 }

@@ -17,6 +17,7 @@ namespace stint::routing {
 enum class Denial : std::uint8_t {
     none,
     missing_key, // the limit refuses requests without its key
+    listed,      // the client or its key is on the limit's deny list
 };
 
 struct Charges {

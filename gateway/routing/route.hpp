@@ -3,6 +3,7 @@
 
 #include "base/time.hpp"
 #include "limits/limit.hpp"
+#include "routing/key_rules.hpp"
 #include "routing/key_template.hpp"
 
 #include <cstdint>
@@ -57,6 +58,7 @@ struct RouteLimit {
     std::uint64_t quota = 0;
     KeyTemplate key;
     MissingKey missing_key = MissingKey::share;
+    KeyRulesPtr rules;                // nullptr: no exceptions
     std::uint32_t refusal_metric = 0; // slot in the workers' counters
     bool told_in_draft = false;       // in RateLimit and RateLimit-Policy
     bool told_in_legacy = false;      // in X-RateLimit-Limit and the like

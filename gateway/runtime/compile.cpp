@@ -32,6 +32,28 @@ routing::MissingKey missing_key_of(const config::Limit& limit) {
     return routing::MissingKey::share;
 }
 
+routing::KeyList list_of(const config::KeyList& list) {
+    routing::KeyList made;
+    made.networks = list.networks;
+    for (const std::string& key : list.keys)
+        made.keys.add(key, {});
+    return made;
+}
+
+// nullptr for a limit without exceptions.
+routing::KeyRulesPtr rules_of(const config::Limit& limit) {
+    if (limit.overrides.empty() && limit.exempt.empty() && limit.deny.empty())
+        return nullptr;
+    auto overrides = std::make_shared<routing::OverrideSet>();
+    for (const config::Override& each : limit.overrides)
+        overrides->add(each.key, {each.quota});
+    auto rules = std::make_shared<routing::KeyRules>();
+    rules->exempt = list_of(limit.exempt);
+    rules->deny = list_of(limit.deny);
+    rules->overrides = std::move(overrides);
+    return rules;
+}
+
 routing::RouteLimit route_limit_of(
     const config::Limit& limit,
     const ConfiguredLimit& configured,
@@ -42,6 +64,7 @@ routing::RouteLimit route_limit_of(
     made.quota = configured.quota;
     made.key = configured.key;
     made.missing_key = missing_key_of(limit);
+    made.rules = configured.rules;
     made.refusal_metric = slots.refusal(route, limit.name);
     return made;
 }
@@ -148,7 +171,8 @@ Compiled compile(
     Compiled compiled;
     for (const config::Limit& limit : config.limits)
         compiled.limits.push_back(
-            {registry.obtain(spec_of(limit)), limit.quota, limit.route, key_of(limit)});
+            {registry.obtain(spec_of(limit)), limit.quota, limit.route, key_of(limit),
+             rules_of(limit)});
 
     auto snapshot = std::make_shared<routing::Snapshot>();
     for (const config::Upstream& upstream : config.upstreams) {

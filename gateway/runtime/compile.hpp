@@ -20,6 +20,7 @@ struct ConfiguredLimit {
     std::uint64_t quota = 0;
     std::string route; // of an inline limit, else empty
     routing::KeyTemplate key;
+    routing::KeyRulesPtr rules; // nullptr: none
 };
 
 struct Compiled {

@@ -156,6 +156,65 @@ class MissingKey(KeyTest):
         self.assertEqual(fetch(path).status, 403)
 
 
+class Exceptions(KeyTest):
+    def ask(self, stint, key, times=1, source=None):
+        return [fetch(stint.port, fields={"K": key} if key else (), source=source).status for _ in range(times)]
+
+    def test_a_key_may_have_numbers_of_its_own(self):
+        stint = self.before(
+            "header:K", overrides={"gold-*": {"requests": 2}, "gold-1": {"requests": 3}, "*": {"requests": 1}}
+        )
+
+        self.assertEqual(self.ask(stint, "gold-1", 4), [200, 200, 200, 429])
+        self.assertEqual(self.ask(stint, "gold-2", 3), [200, 200, 429])
+        self.assertEqual(self.ask(stint, "silver", 2), [200, 429])
+        shown = stint.admin.limit("a?key=gold-1")
+        self.assertEqual((shown["limit"], shown["used"], shown["remaining"]), (3, 3, 0))
+        self.assertEqual(stint.admin.limit("a")["overrides"]["gold-*"], {"limit": 2})
+
+    def test_a_new_number_keeps_the_count(self):
+        stint = self.before("header:K", requests=2)
+        self.assertEqual(self.ask(stint, "x", 3), [200, 200, 429])
+
+        stint.config["limits"]["a"]["overrides"] = {"x": {"requests": 3}}
+        stint.write(stint.config)
+        self.assertTrue(stint.admin.reload().json()["applied"])
+
+        self.assertEqual(self.ask(stint, "x", 2), [200, 429])
+
+    def test_an_exempt_client_or_key_is_not_counted(self):
+        stint = self.before("header:K", exempt=["127.0.0.2", "friend-*"])
+
+        self.assertEqual(self.ask(stint, "x", 3, source="127.0.0.2"), [200] * 3)
+        self.assertEqual(self.ask(stint, "friend-1", 3), [200] * 3)
+        self.assertEqual(self.ask(stint, "x", 2), [200, 429])
+        self.assertEqual(stint.admin.metrics().sum("stint_limit_exempted_total", limit="a", route="all"), 6)
+        self.assertEqual(stint.admin.limit("a")["live_keys"], 1)
+
+    def test_a_denied_client_or_key_gets_403_and_no_time(self):
+        stint = self.before("header:K", deny=["127.0.0.2/31", "foe"], exempt=["127.0.0.2"])
+
+        self.assertEqual(self.ask(stint, "x", source="127.0.0.2"), [403])
+        self.assertEqual(self.ask(stint, "x", source="127.0.0.3"), [403])
+        refused = fetch(stint.port, fields={"K": "foe"})
+        self.assertEqual(self.ask(stint, "x"), [200])
+
+        self.assertEqual((refused.status, refused.json()["limit"], refused.get("Retry-After")), (403, "a", None))
+        self.assertEqual(refused.json()["detail"], "The limit a: it does not admit this client.")
+        self.assertEqual(stint.admin.metrics().sum("stint_limit_denied_total", limit="a", route="all"), 3)
+        self.assertEqual(len(self.upstream.requests), 1)
+
+    def test_a_denial_charges_no_limit_of_the_route(self):
+        stint = self.stint_before(
+            self.upstream,
+            limits={"all": {"requests": 5, **HOUR}, "closed": {"requests": 5, "deny": ["127.0.0.0/8"], **HOUR}},
+            route_limits=["all", "closed"],
+        )
+
+        self.assertEqual(fetch(stint.port).status, 403)
+        self.assertEqual(stint.admin.limit("all")["used"], 0)
+
+
 class ClientAddress(KeyTest):
     """The client has 127.0.0.1 unless a source is given; 127.0.0.9 is a proxy that is trusted."""
 

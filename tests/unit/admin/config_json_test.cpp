@@ -133,6 +133,19 @@ TEST_CASE("the fields that tell of limits are shown for all and for each route")
         Json{{"fields", "legacy"}, {"legacy_prefix", "RateLimit"}, {"legacy_reset", "epoch"}});
 }
 
+TEST_CASE("a limit's exceptions are shown where there are any") {
+    config::Limit limit;
+    limit.key = {{config::KeySource::Kind::host, ""}};
+    limit.overrides = {{"a.example", 7}, {"*.example", 8}};
+    limit.exempt = {{Cidr::parse("10.0.0.0/8").value()}, {"b.example"}};
+
+    const Json shown = limit_settings_json(limit);
+
+    CHECK(shown["overrides"] == Json{{"a.example", {{"limit", 7}}}, {"*.example", {{"limit", 8}}}});
+    CHECK(shown["exempt"] == Json::array({"10.0.0.0/8", "b.example"}));
+    CHECK_FALSE(shown.contains("deny"));
+}
+
 TEST_CASE("a key of several parts is shown as a list, prefixes only with an address") {
     config::Limit limit;
     limit.key = {

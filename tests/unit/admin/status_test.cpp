@@ -138,7 +138,7 @@ TEST_CASE("a chosen key shows its own count") {
     (void)ask(limit, 0s, {3, 4});
     (void)ask(limit, 0s, {3, 4});
 
-    const Json shown = limit_json(window(true), limit, ChosenKey{"192.0.2.1", someone}, at(1s));
+    const Json shown = limit_json(window(true), limit, ChosenKey{"192.0.2.1", someone, 3}, at(1s));
 
     CHECK(shown["key_value"] == "192.0.2.1");
     CHECK(shown["used"] == 1);
@@ -152,7 +152,7 @@ TEST_CASE("a cap with a key shows its slots in all, or those of the chosen key")
     const limits::Decision two = ask(limit, 0s, {3, 4});
 
     const Json all = limit_json(cap(true), limit, {}, at(1s));
-    const Json chosen = limit_json(cap(true), limit, ChosenKey{"192.0.2.1", someone}, at(1s));
+    const Json chosen = limit_json(cap(true), limit, ChosenKey{"192.0.2.1", someone, 3}, at(1s));
 
     CHECK(all["in_flight"] == 2);
     CHECK_FALSE(all.contains("remaining")); // a cap a key: there is no sum of what remains

@@ -1,0 +1,43 @@
+#include "routing/key_rules.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace stint::routing {
+
+bool is_glob(std::string_view text) noexcept {
+    return text.find_first_of("*?") != std::string_view::npos;
+}
+
+// Where nothing matches any more the last "*" takes one more byte: an earlier one need never be
+// looked at again.
+bool matches_glob(std::string_view pattern, std::string_view text) noexcept {
+    constexpr std::size_t none = std::string_view::npos;
+    std::size_t star = none;
+    std::size_t taken = 0; // by that "*", up to here
+    std::size_t p = 0;
+    for (std::size_t t = 0; t < text.size();) {
+        if (p < pattern.size() && pattern[p] == '*') {
+            star = p++;
+            taken = t;
+        } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+            ++p;
+            ++t;
+        } else if (star != none) {
+            p = star + 1;
+            t = ++taken;
+        } else {
+            return false;
+        }
+    }
+    return pattern.find_first_not_of('*', p) == none;
+}
+
+bool KeyList::contains(const IpAddress& client, std::string_view key) const noexcept {
+    const bool by_address = std::any_of(networks.begin(), networks.end(), [&](const Cidr& network) {
+        return network.contains(client);
+    });
+    return by_address || (!key.empty() && keys.find(key) != nullptr);
+}
+
+} // namespace stint::routing

@@ -1,0 +1,81 @@
+// Exceptions from a limit: keys with other numbers, and clients or keys that it does not concern or
+// never admits.
+#pragma once
+
+#include "base/ip_address.hpp"
+#include "routing/text_map.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace stint::routing {
+
+// Whether `text` is what `pattern` stands for: "*" any bytes or none, "?" one byte, all others
+// themselves. O(length of text * length of pattern).
+[[nodiscard]] bool matches_glob(std::string_view pattern, std::string_view text) noexcept;
+[[nodiscard]] bool is_glob(std::string_view text) noexcept;
+
+// Values by key text, exact or by pattern. Immutable once built.
+template <class T>
+class KeyMap {
+  public:
+    void add(const std::string& pattern, T value) {
+        if (!is_glob(pattern)) {
+            exact_.insert_or_assign(pattern, std::move(value));
+            return;
+        }
+        auto at = patterns_.begin();
+        while (at != patterns_.end() && at->first.size() >= pattern.size())
+            ++at;
+        patterns_.emplace(at, pattern, std::move(value));
+    }
+
+    [[nodiscard]] bool empty() const noexcept { return exact_.empty() && patterns_.empty(); }
+
+    // The exact one before the longest pattern; of patterns of one length the first added. nullptr
+    // without either. Valid as long as the map.
+    [[nodiscard]] const T* find(std::string_view text) const noexcept {
+        if (const auto found = exact_.find(text); found != exact_.end())
+            return &found->second;
+        for (const auto& [pattern, value] : patterns_)
+            if (matches_glob(pattern, text))
+                return &value;
+        return nullptr;
+    }
+
+  private:
+    TextMap<T> exact_;
+    std::vector<std::pair<std::string, T>> patterns_; // the longest first
+};
+
+// What one key has instead of the limit's own numbers.
+struct Override {
+    std::uint64_t quota = 0;
+};
+using OverrideSet = KeyMap<Override>;
+using OverrideSetPtr = std::shared_ptr<const OverrideSet>;
+
+// Clients by address, or keys by text.
+struct KeyList {
+    struct Listed {};
+    std::vector<Cidr> networks;
+    KeyMap<Listed> keys;
+
+    [[nodiscard]] bool empty() const noexcept { return networks.empty() && keys.empty(); }
+    // key: "" where it is missing, which no list has.
+    [[nodiscard]] bool contains(const IpAddress& client, std::string_view key) const noexcept;
+};
+
+// What a limit says of a request before it counts it. A client or key on both lists is denied.
+struct KeyRules {
+    KeyList exempt;
+    KeyList deny;
+    OverrideSetPtr overrides; // never null
+};
+using KeyRulesPtr = std::shared_ptr<const KeyRules>;
+
+} // namespace stint::routing

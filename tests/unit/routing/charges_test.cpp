@@ -1,0 +1,142 @@
+#include "routing/charges.hpp"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace stint;
+using namespace stint::routing;
+
+const KeyHasher hasher;
+
+limits::LimitPtr window(std::string name) {
+    limits::LimitSpec spec;
+    spec.identity = {.name = std::move(name), .key = "header:k", .per = std::chrono::minutes{1}};
+    spec.quota = 10;
+    return std::make_shared<limits::Limit>(spec);
+}
+
+RouteLimit by_header(std::string name, MissingKey missing = MissingKey::share) {
+    RouteLimit limit;
+    limit.limit = window(std::move(name));
+    limit.quota = 10;
+    limit.key = KeyTemplate{{{KeySource::Kind::header, "k"}}};
+    limit.missing_key = missing;
+    return limit;
+}
+
+// Charges for a request of 192.0.2.1 with the header K.
+Charges charges(const Route& route, std::string_view key) {
+    const ClientAddress client{IpAddress::parse("192.0.2.1").value(), hasher};
+    const std::vector<Field> fields{{FieldId::other, "K", key}};
+    std::string scratch;
+    return charges_of(route, {.client = client, .hasher = hasher, .fields = fields}, scratch);
+}
+
+Charges charges(const RouteLimit& limit, std::string_view key) {
+    Route route;
+    route.limits.push_back(limit);
+    return charges(route, key);
+}
+
+RouteLimit with_rules(KeyList exempt, KeyList deny, OverrideSet overrides) {
+    RouteLimit limit = by_header("a");
+    limit.rules = std::make_shared<const KeyRules>(KeyRules{
+        std::move(exempt), std::move(deny),
+        std::make_shared<const OverrideSet>(std::move(overrides))});
+    return limit;
+}
+
+KeyList listing(std::string_view network, const std::string& key) {
+    KeyList list;
+    if (!network.empty())
+        list.networks.push_back(Cidr::parse(network).value());
+    if (!key.empty())
+        list.keys.add(key, {});
+    return list;
+}
+
+} // namespace
+
+TEST_CASE("each limit charges the request's key with its own number") {
+    Route route;
+    route.limits = {by_header("a"), by_header("b")};
+    route.limits[1].quota = 7;
+
+    const Charges made = charges(route, "x");
+
+    REQUIRE(made.count == 2);
+    CHECK(made.charges[0].limit == route.limits[0].limit.get());
+    CHECK(made.charges[0].key == hasher("x"));
+    CHECK(made.charges[0].quota == 10);
+    CHECK(made.charges[1].quota == 7);
+    CHECK(made.limits[1] == &route.limits[1]);
+    CHECK(made.exempt == 0);
+    CHECK(made.denied_by == nullptr);
+}
+
+TEST_CASE("a missing key shares, is exempt, or is denied") {
+    CHECK(charges(by_header("a"), "").charges[0].key == hasher(""));
+
+    const Charges exempt = charges(by_header("a", MissingKey::exempt), "");
+    CHECK(exempt.count == 0);
+    CHECK(exempt.exempt == 1);
+
+    const RouteLimit refusing = by_header("a", MissingKey::refuse);
+    CHECK(charges(refusing, "").denial == Denial::missing_key);
+    CHECK(charges(refusing, "x").count == 1);
+    CHECK(
+        describe(refusing, Denial::missing_key) ==
+        "it needs header:k, which the request does not have");
+}
+
+TEST_CASE("an exempt limit leaves its place to those behind it") {
+    Route route;
+    route.limits = {by_header("a", MissingKey::exempt), by_header("b")};
+
+    const Charges made = charges(route, "");
+
+    REQUIRE(made.count == 1);
+    CHECK(made.limits[0] == &route.limits[1]);
+    CHECK(made.exempt == 1);
+}
+
+TEST_CASE("an override gives a key another number") {
+    OverrideSet overrides;
+    overrides.add("gold-*", {100});
+    overrides.add("gold-1", {1000});
+    const RouteLimit limit = with_rules({}, {}, std::move(overrides));
+
+    CHECK(charges(limit, "gold-1").charges[0].quota == 1000);
+    CHECK(charges(limit, "gold-2").charges[0].quota == 100);
+    CHECK(charges(limit, "x").charges[0].quota == 10);
+}
+
+TEST_CASE("a missing key has no override") {
+    OverrideSet overrides;
+    overrides.add("*", {100});
+
+    CHECK(charges(with_rules({}, {}, std::move(overrides)), "").charges[0].quota == 10);
+}
+
+TEST_CASE("clients and keys may be exempt, or denied; who is both is denied") {
+    const RouteLimit by_client = with_rules(listing("192.0.2.0/24", ""), {}, {});
+    CHECK(charges(by_client, "x").exempt == 1);
+    CHECK(charges(by_client, "").exempt == 1);
+    const RouteLimit by_key = with_rules(listing("10.0.0.0/8", "friend-*"), {}, {});
+    CHECK(charges(by_key, "friend-1").exempt == 1);
+    CHECK(charges(by_key, "x").count == 1);
+    const RouteLimit denying = with_rules({}, listing("", "foe"), {});
+    CHECK(charges(denying, "foe").denial == Denial::listed);
+    CHECK(charges(denying, "foe").denied_by != nullptr);
+    CHECK(charges(denying, "foe").count == 0);
+    CHECK(charges(denying, "x").count == 1);
+    const RouteLimit both = with_rules(listing("192.0.2.1", ""), listing("", "foe"), {});
+    CHECK(charges(both, "foe").denial == Denial::listed);
+    CHECK(charges(both, "x").exempt == 1);
+}
