@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -144,6 +145,21 @@ TEST_CASE("values that are put together differently are different keys") {
     CHECK(with("a%7Cb", "c")(by_both).text == "a%257Cb|c");
     CHECK(with("|%|", "%%")(by_both).text == "%7C%25%7C|%25%25");
     CHECK(with("a|b", "")(KeyTemplate{{{Kind::header, "a"}}}).text == "a|b");
+}
+
+TEST_CASE("no two pairs of values have one text") {
+    std::vector<std::string> values{""};
+    for (std::size_t i = 0; i < values.size() && values[i].size() < 3; ++i)
+        for (const char c : {'|', '%', '2', '7', 'C'})
+            values.push_back(values[i] + c);
+    values.erase(values.begin());
+
+    std::set<std::string> texts;
+    for (const std::string& a : values)
+        for (const std::string& b : values)
+            texts.insert(with(a, b)(by_both).text);
+
+    CHECK(texts.size() == values.size() * values.size());
 }
 
 TEST_CASE("composite keys take decoded and joined values too") {

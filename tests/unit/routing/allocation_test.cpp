@@ -1,0 +1,95 @@
+// Counts allocations: once its scratch is warm, working out a request's keys and client costs none.
+#include "routing/charges.hpp"
+#include "routing/trusted_proxies.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace {
+
+std::atomic<std::size_t> allocations{0};
+
+} // namespace
+
+// The standard library's other forms of new and delete come down to these.
+void* operator new(std::size_t size) {
+    ++allocations;
+    if (void* memory = std::malloc(size == 0 ? 1 : size))
+        return memory;
+    throw std::bad_alloc{};
+}
+void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
+
+namespace {
+
+using namespace stint;
+using namespace stint::routing;
+using Kind = KeySource::Kind;
+
+RouteLimit keyed_by(std::vector<KeySource> sources, AddressPrefixes prefixes = {}) {
+    RouteLimit limit;
+    limit.key = KeyTemplate{std::move(sources), prefixes};
+    limit.quota = 1;
+    KeyRules rules;
+    OverrideSet overrides;
+    overrides.add("a-long-exact-key-that-no-small-string-could-hold", {2});
+    overrides.add("gold-*", {3});
+    rules.overrides = std::make_shared<const OverrideSet>(std::move(overrides));
+    rules.exempt.networks.push_back(Cidr::parse("10.0.0.0/8").value());
+    limit.rules = std::make_shared<const KeyRules>(std::move(rules));
+    return limit;
+}
+
+} // namespace
+
+TEST_CASE("keys, exceptions and the client's address allocate nothing once warm") {
+    const KeyHasher hasher;
+    Route route;
+    route.limits.push_back(keyed_by({{Kind::client_ip, ""}}));
+    route.limits.push_back(keyed_by({{Kind::client_ip, ""}}, {24, 48}));
+    route.limits.push_back(keyed_by({{Kind::header, "x-key"}}));
+    route.limits.push_back(keyed_by({{Kind::header, "x-lines"}}));
+    route.limits.push_back(keyed_by({{Kind::query, "q"}}));
+    route.limits.push_back(keyed_by({{Kind::jwt, "sub"}}));
+    route.limits.push_back(keyed_by(
+        {{Kind::client_ip, ""},
+         {Kind::header, "x-lines"},
+         {Kind::query, "q"},
+         {Kind::jwt, "sub"}}));
+    const std::vector<Field> fields{
+        {FieldId::other, "X-Key", "a-key-that-is-longer-than-any-small-string-could-be"},
+        {FieldId::other, "X-Lines", "the-first-line-of-several-that-are-joined"},
+        {FieldId::other, "X-Lines", "the|second|line"},
+        {FieldId::other, "Authorization", "Bearer e30.eyJzdWIiOiJhLWxvbmctc3ViamVjdC1uYW1lIn0.x"},
+        {FieldId::x_forwarded_for, "X-Forwarded-For", "203.0.113.7, 2001:db8::1, 10.0.0.2"}};
+    const TrustedProxies trusted{{Cidr::parse("10.0.0.0/8").value()}, false, "x-forwarded-for"};
+    std::string scratch;
+    std::size_t keys = 0;
+    const auto ask = [&] {
+        const IpAddress peer = IpAddress::parse("10.0.0.1").value();
+        const ClientAddress client{client_behind(peer, fields, trusted), hasher};
+        const Charges made = charges_of(
+            route,
+            {.client = client, .hasher = hasher, .fields = fields, .query = "p=1&q=a%20b+c%7C"},
+            scratch);
+        keys = made.count;
+    };
+    ask();
+
+    const std::size_t before = allocations;
+    for (int i = 0; i < 100; ++i)
+        ask();
+
+    CHECK(allocations == before);
+    CHECK(keys == route.limits.size());
+}
