@@ -47,7 +47,8 @@ Json listeners_json(const config::Config& config) {
     for (const config::Listener& listener : config.listeners)
         listeners.push_back(
             {{"address", listener.address.text},
-             {"half_close", listener.half_close_allowed ? "allow" : "gone"}});
+             {"half_close", listener.half_close_allowed ? "allow" : "gone"},
+             {"proxy_protocol", listener.proxy_protocol}});
     return listeners;
 }
 

@@ -69,9 +69,9 @@ void read_numbers(const Section& top, Config& config) {
 
 void read_top(const Section& top, Draft& draft) {
     read_numbers(top, draft.config);
+    read_trusted_proxies(top, draft.config.trusted_proxies);
     if (const auto listeners = top.require("listeners", "a list of addresses to listen on"))
         read_listeners(*listeners, draft);
-    read_trusted_proxies(top, draft.config.trusted_proxies);
     if (const auto admin = top.find("admin"))
         read_admin(*admin, draft);
     if (const auto timeouts = top.find("timeouts"))

@@ -14,7 +14,7 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::array<std::string_view, 2> listener_keys{"address", "half_close"};
+constexpr std::array<std::string_view, 3> listener_keys{"address", "half_close", "proxy_protocol"};
 constexpr std::array<std::string_view, 2> half_close_words{"allow", "gone"};
 constexpr std::array<std::string_view, 3> admin_keys{"address", "token_file", "read_only"};
 constexpr std::array<std::string_view, 2> access_log_keys{"path", "fields"};
@@ -98,6 +98,16 @@ void read_fields(const Value& value, AccessLog& log) {
     }
 }
 
+void read_proxy_protocol(const Section& section, Listener& listener, const Draft& draft) {
+    const auto value = section.find("proxy_protocol");
+    if (!value)
+        return;
+    value->into(listener.proxy_protocol, "true or false", parse_bool);
+    const TrustedProxies& trusted = draft.config.trusted_proxies;
+    if (listener.proxy_protocol && trusted.networks.empty() && !trusted.unix_peers)
+        value->wrong("needs trusted_proxies: from others no connection is taken");
+}
+
 } // namespace
 
 void read_listeners(const Value& value, Draft& draft) {
@@ -115,6 +125,7 @@ void read_listeners(const Value& value, Draft& draft) {
                     return parse_word(text, half_close_words);
                 }))
                 listener.half_close_allowed = *word == "allow";
+        read_proxy_protocol(*section, listener, draft);
         const auto address = section->require("address", an_address);
         if (!address)
             continue;

@@ -26,6 +26,7 @@ struct Address {
 struct Listener {
     Address address;
     bool half_close_allowed = false; // half_close: allow | gone (default)
+    bool proxy_protocol = false;     // each connection begins with a PROXY header
 };
 
 struct Admin {

@@ -182,6 +182,11 @@ void add_connections(Page& page, const WorkerCounters& sum) {
             "stint_accept_errors_total",
             "Failures to accept a connection (out of file descriptors, for example).")
         .add({}, sum.accept_errors);
+    auto rejected = page.counter(
+        "stint_proxy_protocol_rejected_total",
+        "Connections closed for want of a trusted peer or of a well-formed PROXY header.");
+    rejected.add({{"reason", "untrusted"}}, sum.proxy_untrusted);
+    rejected.add({{"reason", "malformed"}}, sum.proxy_malformed);
 }
 
 void add_limits(Page& page, const ProcessFigures& figures) {

@@ -71,6 +71,8 @@ WorkerCounters& WorkerCounters::operator+=(const WorkerCounters& other) {
     connections_rejected += other.connections_rejected;
     connections_open += other.connections_open;
     accept_errors += other.accept_errors;
+    proxy_untrusted += other.proxy_untrusted;
+    proxy_malformed += other.proxy_malformed;
     return *this;
 }
 

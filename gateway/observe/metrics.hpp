@@ -52,6 +52,8 @@ struct WorkerCounters {
     std::uint64_t connections_rejected = 0; // max_connections reached
     std::uint64_t connections_open = 0;
     std::uint64_t accept_errors = 0;
+    std::uint64_t proxy_untrusted = 0; // connections to a PROXY listener from other peers
+    std::uint64_t proxy_malformed = 0; // without a PROXY header that can be read
 
     // Grows the vectors to the slots in use, once a new snapshot is taken.
     void fit(std::size_t route_slots, std::size_t refusal_slots, std::size_t upstream_slots);

@@ -1,5 +1,6 @@
 #include "proxy/downstream.hpp"
 
+#include "http/proxy_protocol.hpp"
 #include "net/address.hpp"
 #include "net/clock.hpp"
 #include "net/io.hpp"
@@ -30,10 +31,10 @@ constexpr std::size_t linger_bytes = 64 * 1024;
 } // namespace
 
 Downstream::Downstream(
-    Context& context, net::Socket socket, const net::Endpoint& peer, bool half_close_allowed)
+    Context& context, net::Socket socket, const net::Endpoint& peer, ListenerOptions options)
     : context_{context}, socket_{std::move(socket)},
       peer_{IpAddress::from_bytes(net::PeerAddress{peer}.bytes()), context.shared.hasher},
-      half_close_allowed_{half_close_allowed} {
+      options_{options} {
     context_.connections.push_back(*this);
     context_.shared.connections.fetch_add(1, std::memory_order_relaxed);
     ++context_.counters.connections_open;
@@ -49,7 +50,10 @@ net::Task<> Downstream::serve(std::unique_ptr<Downstream> self) {
     ObjectPool<Exchange>::Pointer exchange{nullptr, {nullptr}};
     try {
         down.arm(Phase::head, down.context_.active->snapshot->timeouts.head);
-        for (bool keep = true; keep;) {
+        bool keep = true;
+        if (down.options_.proxy_protocol) [[unlikely]]
+            keep = co_await down.receive_proxy_header();
+        while (keep) {
             while (!down.head_complete() && down.read_on())
                 co_await down.input_.wait();
             // Begun while this request was pipelined; it would take a part of the request's body.
@@ -81,11 +85,37 @@ net::Task<> Downstream::serve(std::unique_ptr<Downstream> self) {
         co_await down.input_.wait();
 }
 
+// False: the connection is not to be served. Within the time for the first head.
+net::Task<bool> Downstream::receive_proxy_header() {
+    using Status = http::ProxyHeader::Status;
+    if (!context_.active->snapshot->trusted.contains(peer_.address())) {
+        ++context_.counters.proxy_untrusted;
+        co_return false;
+    }
+    http::ProxyHeader header;
+    while (header.status == Status::incomplete && read_on()) {
+        co_await input_.wait();
+        header = http::parse_proxy_header({block_.data() + begin_, end_ - begin_});
+    }
+    const bool ended = input_error_ || timed_out_;
+    if (header.status == Status::malformed || (header.status == Status::incomplete && !ended)) {
+        ++context_.counters.proxy_malformed;
+        co_return false;
+    }
+    if (header.status == Status::incomplete)
+        co_return false;
+    if (header.status == Status::address)
+        peer_ = routing::ClientAddress{header.source, context_.shared.hasher};
+    begin_ += header.size;
+    scanned_ = begin_;
+    co_return true;
+}
+
 // Something has come in, and somebody may be there to read an answer.
 bool Downstream::may_answer() const noexcept {
     const bool anything = head_size_ > 0 || end_ > begin_;
     const bool listening =
-        !input_error_ || (half_close_allowed_ && input_error_ == net::asio::error::eof);
+        !input_error_ || (options_.half_close_allowed && input_error_ == net::asio::error::eof);
     return anything && listening;
 }
 
@@ -224,7 +254,7 @@ void Downstream::on_input_ended(const ErrorCode& error) {
     input_error_ = error;
     if (exchange_ == nullptr || input_.has_waiter())
         return wake();
-    const bool may_still_listen = error == net::asio::error::eof && half_close_allowed_;
+    const bool may_still_listen = error == net::asio::error::eof && options_.half_close_allowed;
     if (may_still_listen)
         watch_from_afar();
     else
@@ -251,7 +281,7 @@ void Downstream::watch_from_afar() {
 }
 
 void Downstream::look_for_end() {
-    if (exchange_ == nullptr || !net::has_ended(socket_, !half_close_allowed_))
+    if (exchange_ == nullptr || !net::has_ended(socket_, !options_.half_close_allowed))
         return;
     Watched::unlink();
     if (!input_error_)

@@ -18,13 +18,19 @@
 
 namespace stint::proxy {
 
+// What its listener says of a connection.
+struct ListenerOptions {
+    bool half_close_allowed = false;
+    bool proxy_protocol = false; // it begins with a PROXY header, which a trusted peer may send
+};
+
 // While no request body is being read, one read is always pending: it brings the next request,
 // bytes that a client pipelines, or the news that the client has gone, at no cost beyond the read
 // itself. An idle connection gives its buffer back after a second ("parked") and only waits.
 class Downstream : public Listed, public Watched, private net::Deadline {
   public:
     Downstream(
-        Context& context, net::Socket socket, const net::Endpoint& peer, bool half_close_allowed);
+        Context& context, net::Socket socket, const net::Endpoint& peer, ListenerOptions options);
     ~Downstream();
 
     // The connection's whole life; the coroutine owns it. Never throws out of the coroutine.
@@ -39,6 +45,7 @@ class Downstream : public Listed, public Watched, private net::Deadline {
 
     // --- for the exchange under way ---
     [[nodiscard]] net::Socket& socket() noexcept { return socket_; }
+    // Whom a PROXY header names, else who is connected.
     [[nodiscard]] const routing::ClientAddress& peer() const noexcept { return peer_; }
     // What was received, from the head's first byte on. Stays in place until the exchange ends.
     [[nodiscard]] std::span<char> received() const noexcept {
@@ -61,6 +68,7 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     // What the deadline is armed for.
     enum class Phase : std::uint8_t { head, idle, parked, exchange, linger };
 
+    net::Task<bool> receive_proxy_header();
     bool head_complete() noexcept;
     bool read_on();
     [[nodiscard]] std::size_t max_head() const noexcept;
@@ -83,7 +91,7 @@ class Downstream : public Listed, public Watched, private net::Deadline {
 
     Context& context_;
     net::Socket socket_;
-    const routing::ClientAddress peer_;
+    routing::ClientAddress peer_;
     net::HandlerMemory read_memory_;
     net::Event input_; // signalled when a pending operation on the client's input ends
     net::Block block_; // [begin_, end_) of it was received and not consumed
@@ -100,7 +108,7 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     bool empty_line_passed_ = false;
     bool timed_out_ = false; // a head took too long
     bool linger_ = false;    // the client may still be sending: do not close at once
-    const bool half_close_allowed_;
+    const ListenerOptions options_;
 };
 
 } // namespace stint::proxy

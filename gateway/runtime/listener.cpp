@@ -32,9 +32,8 @@ Listener::Listener(
     proxy::Context& context,
     const net::Endpoint& address,
     net::Descriptor socket,
-    bool half_close_allowed)
-    : context_{context}, acceptor_{context.executor}, pause_{context.executor},
-      half_close_allowed_{half_close_allowed} {
+    proxy::ListenerOptions options)
+    : context_{context}, acceptor_{context.executor}, pause_{context.executor}, options_{options} {
     acceptor_.assign(address.protocol(), socket.release());
 }
 
@@ -72,8 +71,8 @@ void Listener::serve(net::Socket socket, const net::Endpoint& peer) {
         context_.active->snapshot->max_connections)
         return turn_away(std::move(socket));
     try {
-        auto downstream = std::make_unique<proxy::Downstream>(
-            context_, std::move(socket), peer, half_close_allowed_);
+        auto downstream =
+            std::make_unique<proxy::Downstream>(context_, std::move(socket), peer, options_);
         net::spawn(context_.executor, proxy::Downstream::serve(std::move(downstream)));
     } catch (const std::exception& failure) {
         spdlog::error("a connection could not be served: {}", failure.what());

@@ -4,6 +4,7 @@
 #include "net/acceptor.hpp"
 #include "net/types.hpp"
 #include "proxy/context.hpp"
+#include "proxy/downstream.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 
@@ -18,11 +19,12 @@ class Listener : public std::enable_shared_from_this<Listener> {
         proxy::Context& context,
         const net::Endpoint& address,
         net::Descriptor socket,
-        bool half_close_allowed);
+        proxy::ListenerOptions options);
 
     void start();
     void close() noexcept;
-    void set_half_close_allowed(bool allowed) noexcept { half_close_allowed_ = allowed; }
+    // For connections that come from now on.
+    void set_options(const proxy::ListenerOptions& options) noexcept { options_ = options; }
 
   private:
     using Timer = net::asio::basic_waitable_timer<
@@ -37,7 +39,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
     proxy::Context& context_;
     net::Acceptor acceptor_;
     Timer pause_;
-    bool half_close_allowed_;
+    proxy::ListenerOptions options_;
 };
 
 } // namespace stint::runtime

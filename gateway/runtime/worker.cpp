@@ -82,7 +82,8 @@ void Worker::take(Adoption& adoption) {
     for (OpenedListener& opened : adoption.opened) {
         try {
             auto listener = std::make_shared<Listener>(
-                *context_, opened.address, std::move(opened.socket), false);
+                *context_, opened.address, std::move(opened.socket),
+                adoption.listeners.at(opened.name));
             listener->start();
             listeners_[opened.name] = std::move(listener);
         } catch (const std::exception& failure) {
@@ -90,7 +91,7 @@ void Worker::take(Adoption& adoption) {
         }
     }
     for (const auto& [name, listener] : listeners_)
-        listener->set_half_close_allowed(adoption.listeners.at(name));
+        listener->set_options(adoption.listeners.at(name));
 }
 
 void Worker::drain(Duration most, std::function<void()> done) {

@@ -41,8 +41,7 @@ struct Adoption {
     routing::SnapshotPtr snapshot;
     SlotCounts slots;
     std::vector<OpenedListener> opened;
-    std::map<std::string, bool>
-        listeners; // all that shall be open, and whether half_close is allowed
+    std::map<std::string, proxy::ListenerOptions> listeners; // all that shall be open
 };
 
 // Public functions are called from the control thread.

@@ -16,8 +16,8 @@ InProcessGateway::InProcessGateway(std::string_view yaml)
     context_ = std::make_unique<proxy::Context>(
         loop_->get_executor(), shared_, access_log_.open_channel());
     reload(yaml);
-    address_ = listen(false);
-    half_close_address_ = listen(true);
+    address_ = listen({});
+    half_close_address_ = listen({.half_close_allowed = true});
 }
 
 InProcessGateway::~InProcessGateway() {
@@ -35,11 +35,11 @@ InProcessGateway::~InProcessGateway() {
     loop_.reset();
 }
 
-net::Endpoint InProcessGateway::listen(bool half_close_allowed) {
+net::Endpoint InProcessGateway::listen(proxy::ListenerOptions options) {
     auto opened = net::open_listeners(*net::ip_endpoint("127.0.0.1", 0), 1);
     const net::Endpoint address = opened.value().address;
     listeners_.push_back(std::make_shared<runtime::Listener>(
-        *context_, address, std::move(opened->sockets.front()), half_close_allowed));
+        *context_, address, std::move(opened->sockets.front()), options));
     listeners_.back()->start();
     return address;
 }

@@ -50,7 +50,7 @@ class InProcessGateway {
 
   private:
     [[nodiscard]] runtime::Compiled compile(std::string_view yaml);
-    net::Endpoint listen(bool half_close_allowed);
+    net::Endpoint listen(proxy::ListenerOptions options);
 
     limits::Registry registry_;
     observe::MetricSlots slots_;

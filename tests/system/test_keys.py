@@ -2,10 +2,14 @@
 
 import base64
 import json
+import socket
+import struct
 import unittest
 
 from support.case import SystemTest
 from support.client import RawClient, fetch
+from support.messages import request_bytes
+from support.ports import free_port
 from support.waiting import wait_until
 
 HOUR = {"per": "1h"}
@@ -23,7 +27,7 @@ class KeyTest(SystemTest):
         self.upstream = self.start_upstream()
 
     def before(self, key, requests=1, **limit):
-        more = {name: limit.pop(name) for name in ("listener", "trusted_proxies", "client_ip_header")
+        more = {name: limit.pop(name) for name in ("listener", "trusted_proxies", "client_ip_header", "timeouts")
                 if name in limit}
         return self.stint_before(
             self.upstream,
@@ -327,6 +331,112 @@ class ClientAddress(KeyTest):
         self.assertEqual([of(first), of(first), of({"X-Forwarded-For": "192.0.2.2"})], [200, 429, 200])
         self.assertEqual(self.upstream.requests[0].get("X-Forwarded-For"), "192.0.2.1, unknown")
         self.assertEqual(stint.admin.limit("a?key=192.0.2.1")["used"], 1)
+
+
+V2 = b"\r\n\r\n\0\r\nQUIT\n"
+
+
+def v2(client="192.0.2.1", command=0x21, more=b"") -> bytes:
+    family = socket.AF_INET6 if ":" in client else socket.AF_INET
+    address = socket.inet_pton(family, client)
+    block = address + bytes(len(address)) + struct.pack("!HH", 4711, 80) + more
+    return V2 + bytes([command, 0x21 if ":" in client else 0x11]) + struct.pack("!H", len(block)) + block
+
+
+class ProxyProtocol(KeyTest):
+    def behind_proxy(self, **more):
+        return self.before(
+            "client_ip", **{"listener": {"address": f"127.0.0.1:{free_port()}", "proxy_protocol": True},
+                            "trusted_proxies": ["127.0.0.1"], **more}
+        )
+
+    def ask(self, stint, header: bytes, fields=()):
+        with RawClient(stint.port) as client:
+            client.send(header)
+            return client.request(fields=fields).status
+
+    def test_version_1_names_the_client(self):
+        stint = self.behind_proxy()
+        one = b"PROXY TCP4 192.0.2.1 10.0.0.1 4711 80\r\n"
+        other = b"PROXY TCP6 2001:db8::1 ::1 4711 80\r\n"
+
+        self.assertEqual([self.ask(stint, each) for each in (one, one, other)], [200, 429, 200])
+
+        self.assertEqual(self.upstream.requests[0].get("X-Forwarded-For"), "192.0.2.1")
+        self.assertEqual(stint.admin.limit("a?key=192.0.2.1")["used"], 1)
+        self.assertEqual(stint.admin.limit("a?key=2001:db8::7")["used"], 1)
+
+    def test_version_2_names_the_client(self):
+        stint = self.behind_proxy()
+
+        headers = (v2(), v2(more=b"\x04\x00\x01x"), v2("2001:db8::1"), v2("::ffff:192.0.2.1"))
+        self.assertEqual([self.ask(stint, each) for each in headers], [200, 429, 200, 429])
+
+    def test_what_knows_no_client_keeps_the_peer(self):
+        stint = self.behind_proxy()
+
+        self.assertEqual([self.ask(stint, each) for each in (b"PROXY UNKNOWN\r\n", v2(command=0x20))], [200, 429])
+        self.assertEqual(stint.admin.limit("a?key=127.0.0.1")["used"], 1)
+
+    def test_the_connection_has_one_client_for_all_its_requests(self):
+        stint = self.behind_proxy(requests=2)
+        with RawClient(stint.port) as client:
+            client.send(v2() + request_bytes() + request_bytes())
+            statuses = [client.read_response().status, client.read_response().status, client.request().status]
+
+        self.assertEqual(statuses, [200, 200, 429])
+
+    def test_a_header_may_trickle_in(self):
+        stint = self.behind_proxy()
+        with RawClient(stint.port) as client:
+            client.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for byte in v2() + b"GET / HTTP/1.1\r\nHost: h\r\n\r\n":
+                client.send(bytes([byte]))
+            self.assertEqual(client.read_response().status, 200)
+        self.assertEqual(stint.admin.limit("a?key=192.0.2.1")["used"], 1)
+
+    def test_a_client_behind_a_trusted_client_is_found(self):
+        stint = self.behind_proxy(trusted_proxies=["127.0.0.1", "10.0.0.0/8"])
+        fields = {"X-Forwarded-For": "192.0.2.9"}
+
+        self.assertEqual([self.ask(stint, v2("10.0.0.7"), fields), self.ask(stint, v2("192.0.2.8"), fields)], [200, 200])
+        self.assertEqual(stint.admin.limit("a?key=192.0.2.9")["used"], 1)
+        self.assertEqual(stint.admin.limit("a?key=192.0.2.8")["used"], 1)
+
+    def rejected(self, stint, reason):
+        return stint.admin.metrics().sum("stint_proxy_protocol_rejected_total", reason=reason)
+
+    def test_other_peers_are_closed_and_counted(self):
+        stint = self.behind_proxy()
+        with RawClient(stint.port, source="127.0.0.2") as client:
+            client.send(v2() + request_bytes())
+            self.assertEqual(client.read_what_comes(), b"")
+
+        self.assertEqual(self.rejected(stint, "untrusted"), 1)
+        self.assertEqual(self.upstream.requests, [])
+
+    def test_what_is_no_header_is_closed_and_counted(self):
+        stint = self.behind_proxy()
+        for start in (request_bytes(), b"PROXY TCP4 1.2.3.4\r\n", V2 + b"\x21\x11\x00\x00", V2 + b"\x21\x11\xff\xff"):
+            with RawClient(stint.port) as client:
+                client.send(start)
+                self.assertEqual(client.read_what_comes(), b"")
+
+        self.assertEqual(self.rejected(stint, "malformed"), 4)
+        self.assertEqual(self.upstream.requests, [])
+
+    def test_a_header_has_as_long_as_a_head(self):
+        stint = self.behind_proxy(timeouts={"head": "200ms"})
+        with RawClient(stint.port) as client:
+            client.send(b"PROXY TCP4 192.0.2.1")
+            self.assertTrue(client.ends())
+
+    def test_a_health_check_that_says_nothing_is_nothing(self):
+        stint = self.behind_proxy()
+        RawClient(stint.port).close()
+
+        self.assertEqual(self.ask(stint, v2()), 200)
+        self.assertEqual(self.rejected(stint, "malformed"), 0)
 
 
 if __name__ == "__main__":

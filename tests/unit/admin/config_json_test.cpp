@@ -57,7 +57,9 @@ TEST_CASE("defaults are filled in and lengths are in milliseconds") {
     CHECK(shown["max_connections"] == 10'000);
     CHECK(shown["max_head_bytes"] == 16'384);
     CHECK(shown["access_log"]["path"] == "stdout");
-    CHECK(shown["listeners"][0] == Json{{"address", "127.0.0.1:8080"}, {"half_close", "allow"}});
+    CHECK(
+        shown["listeners"][0] ==
+        Json{{"address", "127.0.0.1:8080"}, {"half_close", "allow"}, {"proxy_protocol", false}});
 }
 
 TEST_CASE("the admin listener is shown as it was opened, not as a reload would have it") {

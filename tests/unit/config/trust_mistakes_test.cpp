@@ -61,4 +61,20 @@ TEST_CASE("a client's header has a name that may name one, and somebody to belie
         {"4:19: \"Host\" does not name a client"});
 }
 
+TEST_CASE("the PROXY protocol needs somebody to believe") {
+    const std::string upstreams = "upstreams: {u: {endpoints: [127.0.0.1:1]}}\nroutes: []\n";
+    check_mistakes(
+        "listeners: [{address: 127.0.0.1:1, proxy_protocol: true}]\n" + upstreams,
+        {"1:52: listeners[0].proxy_protocol: needs trusted_proxies"});
+    check_mistakes(
+        "listeners: [{address: 127.0.0.1:1, proxy_protocol: yes}]\n" + upstreams,
+        {"1:52: \"yes\" is neither true nor false"});
+    CHECK(loaded(
+              "listeners: [{address: 127.0.0.1:1, proxy_protocol: true}]\n"
+              "trusted_proxies: [unix]\n" +
+              upstreams)
+              .listeners.at(0)
+              .proxy_protocol);
+}
+
 } // namespace stint::config

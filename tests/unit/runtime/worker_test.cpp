@@ -27,7 +27,7 @@ struct Running {
     explicit Running(std::string_view more = "") {
         net::Endpoint address = listen("first");
         first = address;
-        adopt(more, {{"first", false}});
+        adopt(more, {{"first", {}}});
         worker.start();
     }
 
@@ -39,7 +39,7 @@ struct Running {
         return address;
     }
 
-    void adopt(std::string_view more, std::map<std::string, bool> listeners) {
+    void adopt(std::string_view more, std::map<std::string, proxy::ListenerOptions> listeners) {
         const auto config = config::load_text(
             "listeners: [{address: 127.0.0.1:1}]\nupstreams: {u: {endpoints: [" + upstream.text() +
                 "]}}\nlimits: {slot: {concurrent: 9}}\n"
@@ -127,7 +127,7 @@ TEST_CASE("an adoption opens what is new, closes what has gone and keeps connect
     auto [client, upstream] = running.request_under_way();
 
     const net::Endpoint second = running.listen("second");
-    running.adopt("", {{"second", false}});
+    running.adopt("", {{"second", {}}});
     running.on_worker([](auto&) { return 0; });
 
     CHECK(refuses(running.loop, running.first));
@@ -143,7 +143,7 @@ TEST_CASE("an adoption opens what is new, closes what has gone and keeps connect
 
 TEST_CASE("an adoption changes what a listener allows for the connections after it") {
     Running running;
-    running.adopt("", {{"first", true}});
+    running.adopt("", {{"first", {.half_close_allowed = true}}});
     running.on_worker([](auto&) { return 0; });
     auto [client, upstream] = running.request_under_way();
     client.shutdown_send();
