@@ -32,10 +32,27 @@ void add_peer(const Value& value, TrustedProxies& trusted) {
 }
 
 // Those that say something else, and that Stint reads or writes itself.
-constexpr std::array<std::string_view, 16> other_headers{
-    "authorization", "connection", "content-length",    "cookie",           "expect",  "host",
-    "keep-alive",    "te",         "trailer",           "proxy-connection", "upgrade", "via",
-    "x-request-id",  "date",       "transfer-encoding", "x-forwarded-host"};
+constexpr std::array<std::string_view, 20> other_headers{
+    "authorization",
+    "connection",
+    "content-length",
+    "cookie",
+    "date",
+    "expect",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "via",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+    "x-request-id"};
 
 Parsed<std::string> parse_header_name(std::string_view text) {
     const std::string name = lower(text);

@@ -133,6 +133,9 @@ TEST_CASE("all requests whose key is missing have one key, which is no one else'
     CHECK(Request{}(by_both).hash == with("a", "")(by_both).hash);
     CHECK(with("a", "")(by_both).missing);
     CHECK(from("")(by_client).missing);
+    Request without_host;
+    without_host.host = "";
+    CHECK(without_host(KeyTemplate{{{Kind::host, ""}}}).missing);
     CHECK_FALSE(from("0.0.0.0")(by_client).missing);
     CHECK_FALSE(with("a", "b")(by_both).missing);
 }
