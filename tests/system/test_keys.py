@@ -320,6 +320,18 @@ class ClientAddress(KeyTest):
         self.assertEqual(of("192.0.2.1", "192.0.2.200", "192.0.3.1"), [200, 429, 200])
         self.assertEqual(of("2001:db8:1:2::1", "2001:db8:1:fff::1", "2001:db8:2::1"), [200, 429, 200])
 
+    def test_a_reload_changes_whom_is_believed(self):
+        stint = self.before("client_ip")
+        fields = {"X-Forwarded-For": "192.0.2.1"}
+        with RawClient(stint.port) as client:
+            before = [client.request(fields=fields).status for _ in range(2)]
+            stint.write({**stint.config, "trusted_proxies": ["127.0.0.1"]})
+            self.assertTrue(stint.admin.reload().json()["applied"])
+            after = [client.request(fields=fields).status for _ in range(2)]
+
+        self.assertEqual((before, after), ([200, 429], [200, 429]))
+        self.assertEqual(stint.admin.limit("a?key=192.0.2.1")["used"], 1)
+
     def test_the_peers_of_a_unix_socket_may_be_trusted(self):
         path = str(self.new_folder() / "s")
         stint = self.before("client_ip", listener={"address": f"unix:{path}"}, trusted_proxies=["unix"])

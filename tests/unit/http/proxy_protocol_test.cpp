@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <random>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace {
 
@@ -122,4 +124,25 @@ TEST_CASE("what is no header of version 2 is malformed") {
     CHECK(is_malformed(v2(0x21, 0x11, "", 4096 - 15))); // longer than is taken
     CHECK(is_malformed(std::string{signature.substr(0, 11)} + "X"));
     CHECK(is_malformed(std::string{signature} + '\x31')); // known at once
+}
+
+TEST_CASE("whatever comes in, a header is never longer than what there is") {
+    std::mt19937 random{20240607}; // fixed: a failure can be seen again
+    const auto any = [&](std::size_t below) { return random() % below; };
+    const std::vector<std::string> samples{
+        "PROXY TCP4 192.0.2.1 10.0.0.1 4711 80\r\n", "PROXY UNKNOWN x\r\n", v2(0x21, 0x11, inet),
+        v2(0x21, 0x21, inet6), v2(0x20, 0x00, "")};
+    for (int i = 0; i < 100'000; ++i) {
+        std::string text = samples[any(samples.size())] + "GET";
+        for (std::size_t changes = any(4); changes > 0; --changes)
+            text[any(text.size())] = static_cast<char>(any(256));
+        text.resize(any(text.size() + 1));
+        const std::vector<char> exact(text.begin(), text.end()); // no byte behind it
+
+        const ProxyHeader found = parse_proxy_header({exact.data(), exact.size()});
+
+        REQUIRE(found.size <= exact.size());
+        const bool complete = found.status == Status::address || found.status == Status::no_address;
+        REQUIRE((found.size > 0) == complete);
+    }
 }

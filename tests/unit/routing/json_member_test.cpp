@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <random>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace {
 
@@ -90,4 +92,23 @@ TEST_CASE("a value nests at most 64 deep") {
 
     CHECK(member(nested(64)) == "1");
     CHECK(member(nested(100'000)).empty());
+}
+
+TEST_CASE("whatever the text, only bytes of it are looked at and named") {
+    constexpr std::string_view bytes = "{}[]\":,\\u0aD8dtrue01.e-+ n";
+    std::mt19937 random{20240607}; // fixed: a failure can be seen again
+    const auto any = [&](std::size_t below) { return random() % below; };
+    for (int i = 0; i < 100'000; ++i) {
+        std::string text = any(2) == 0 ? R"({"a":"\ud83d\ude00x","b":[1,{"c":-1.5e3}]})" : "{";
+        for (std::size_t changes = any(8); changes > 0; --changes)
+            text.insert(any(text.size() + 1), 1, bytes[any(bytes.size())]);
+        text.resize(any(text.size() + 1));
+        const std::vector<char> exact(text.begin(), text.end()); // no byte behind it
+        std::vector<char> scratch = exact;
+
+        const JsonValue found = json_member(scratch, "a");
+
+        REQUIRE(found.begin <= scratch.size());
+        REQUIRE(found.size <= scratch.size() - found.begin);
+    }
 }
