@@ -35,6 +35,7 @@ LIBRARIES = {
     r"spdlog/": "config net upstream observe proxy runtime admin main",
     r"CLI/": "main",
     r"sodium": "base admin",
+    r"date/": "base/time_zone.cpp",
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')

@@ -173,6 +173,61 @@ void add_trust_json(const config::TrustedProxies& trusted, Json& json) {
     json["trusted_proxies"] = std::move(peers);
 }
 
+std::string_view algorithm_word(config::Limit::Algorithm algorithm) {
+    switch (algorithm) {
+    case config::Limit::Algorithm::fixed_window:
+        return "fixed_window";
+    case config::Limit::Algorithm::sliding_window:
+        return "sliding_window";
+    case config::Limit::Algorithm::token_bucket:
+        return "token_bucket";
+    }
+    return "";
+}
+
+std::string_view unit_word(CalendarUnit unit) {
+    switch (unit) {
+    case CalendarUnit::day:
+        return "day";
+    case CalendarUnit::week:
+        return "week";
+    case CalendarUnit::month:
+        break;
+    }
+    return "month";
+}
+
+void add_window_json(const config::Limit& limit, Json& json) {
+    if (limit.unit) {
+        json["per"] = unit_word(*limit.unit);
+        json["time_zone"] = limit.time_zone;
+    } else {
+        json["per_ms"] = ms_json(limit.per);
+    }
+    json["algorithm"] = algorithm_word(limit.algorithm);
+    if (limit.algorithm == config::Limit::Algorithm::fixed_window && !limit.unit)
+        json["anchor"] = limit.anchor == config::Limit::Anchor::clock ? "clock" : "first_request";
+    json["pace"] = limit.pace;
+    if (limit.algorithm == config::Limit::Algorithm::token_bucket && !limit.pace)
+        json["burst"] = limit.burst > 0 ? limit.burst : limit.quota;
+}
+
+void add_pricing_json(const config::Limit& limit, Json& json) {
+    json["enforce"] = limit.enforce;
+    if (!limit.cost_request_field.empty())
+        json["cost"] = "header:" + limit.cost_request_field;
+    else if (!limit.cost_response_field.empty())
+        json["cost"] = "header:" + limit.cost_response_field;
+    else
+        json["cost"] = limit.cost;
+    if (!limit.cost_response_field.empty())
+        json["reserve"] = limit.cost;
+    if (!limit.count_when.empty())
+        json["count_when"] = Json{{"status", limit.count_when}};
+    if (!limit.refund.empty())
+        json["refund"] = limit.refund;
+}
+
 } // namespace
 
 Json ms_json(std::chrono::nanoseconds duration) {
@@ -212,11 +267,9 @@ Json limit_names_json(const config::Config& config, const config::Route& route) 
 Json limit_settings_json(const config::Limit& limit) {
     const bool window = limit.kind == config::Limit::Kind::window;
     Json json{{"kind", window ? "window" : "cap"}, {"limit", limit.quota}};
-    if (window) {
-        const bool by_clock = limit.anchor == config::Limit::Anchor::clock;
-        json["per_ms"] = ms_json(limit.per);
-        json["anchor"] = by_clock ? "clock" : "first_request";
-    }
+    if (window)
+        add_window_json(limit, json);
+    add_pricing_json(limit, json);
     if (!limit.key.empty())
         add_key_json(limit, json);
     add_rules_json(limit, json);

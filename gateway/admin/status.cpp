@@ -57,7 +57,10 @@ Json limit_json(
     const bool one_counter = !limit.keyed() || key;
     if (one_counter) {
         const limits::CounterState state = limit.state_of(
-            {.key = key ? key->hash : Hash128{}, .quota = key ? key->quota : settings.quota}, now);
+            {.key = key ? key->hash : Hash128{},
+             .quota = key ? key->quota : settings.quota,
+             .burst = settings.burst},
+            now);
         json[cap ? "in_flight" : "used"] = state.used;
         json["remaining"] = state.remaining;
         if (!cap)
@@ -66,8 +69,11 @@ Json limit_json(
         json["in_flight"] = limit.in_flight();
     }
     json["refused"] = limit.refused();
+    if (!settings.enforce)
+        json["would_refuse"] = limit.would_refuse();
     if (limit.keyed()) {
         json["live_keys"] = limit.live_keys(now);
+        json["overflowed"] = limit.overflowed();
         json["table_full"] = limit.table_full();
     }
     return json;

@@ -3,6 +3,7 @@
 #include "config/values.hpp"
 
 #include <array>
+#include <span>
 #include <utility>
 
 namespace stint::config {
@@ -12,31 +13,48 @@ namespace {
 constexpr std::uint64_t most_requests = 1'000'000'000'000;
 constexpr std::uint64_t most_concurrent = 1'000'000;
 
-constexpr std::array<std::string_view, 16> named_keys{
-    "requests",    "per",         "concurrent",  "key",       "anchor",
-    "max_keys",    "headers",     "status",      "body",      "retry_after_jitter",
-    "missing_key", "ipv4_prefix", "ipv6_prefix", "overrides", "exempt",
-    "deny"};
-constexpr std::array<std::string_view, 17> inline_keys{
-    "name",
-    "requests",
-    "per",
-    "key",
-    "concurrent",
-    "anchor",
-    "max_keys",
-    "headers",
-    "status",
-    "body",
-    "retry_after_jitter",
-    "missing_key",
-    "ipv4_prefix",
-    "ipv6_prefix",
-    "overrides",
-    "exempt",
-    "deny"};
+// The name of an inline limit stands first; that of a named one is its key in the map.
+constexpr std::array limit_keys = std::to_array<std::string_view>({
+    "name",        "requests",    "per",         "concurrent", "key",
+    "anchor",      "max_keys",    "time_zone",   "algorithm",  "burst",
+    "pace",        "enforce",     "cost",        "reserve",    "count_when",
+    "refund",      "headers",     "status",      "body",       "retry_after_jitter",
+    "missing_key", "ipv4_prefix", "ipv6_prefix", "overrides",  "exempt",
+    "deny",
+});
+constexpr std::span<const std::string_view> inline_keys{limit_keys};
+constexpr std::span<const std::string_view> named_keys = inline_keys.subspan(1);
 constexpr std::array<std::string_view, 2> anchors{"first_request", "clock"};
 constexpr std::string_view a_limit = "a map such as {requests: 100, per: 1m} or {concurrent: 3}";
+
+std::optional<CalendarUnit> unit_of(std::string_view text) {
+    if (text == "day")
+        return CalendarUnit::day;
+    if (text == "week")
+        return CalendarUnit::week;
+    return text == "month" ? std::optional{CalendarUnit::month} : std::nullopt;
+}
+
+std::chrono::nanoseconds longest(CalendarUnit unit) {
+    using std::chrono::days;
+    switch (unit) {
+    case CalendarUnit::day:
+        return days{1};
+    case CalendarUnit::week:
+        return days{7};
+    case CalendarUnit::month:
+        break;
+    }
+    return days{31};
+}
+
+Parsed<std::string> parse_time_zone(std::string_view text) {
+    std::string name{text};
+    if (!TimeZone::find(name))
+        return Wrong{
+            in_quotes(text) + " is not a time zone; expected a name such as Europe/Berlin"};
+    return name;
+}
 
 Parsed<Limit::Anchor> parse_anchor(std::string_view text) {
     const auto word = parse_word(text, anchors);
@@ -45,13 +63,32 @@ Parsed<Limit::Anchor> parse_anchor(std::string_view text) {
     return *word == "clock" ? Limit::Anchor::clock : Limit::Anchor::first_request;
 }
 
+// A length, or a unit of the calendar of a time zone.
+void read_length(const Section& section, const Value& per, Limit& limit) {
+    const auto zone = section.find("time_zone");
+    const auto unit = per.is_scalar() ? unit_of(*per.scalar("a length")) : std::nullopt;
+    if (!unit) {
+        per.into(limit.per, "the window's length such as 1m", parse_duration);
+        if (zone)
+            section.wrong_at("time_zone", "is only for per: day, week or month");
+        return;
+    }
+    limit.unit = *unit;
+    limit.per = longest(*unit);
+    limit.time_zone = "UTC";
+    if (zone)
+        zone->into(limit.time_zone, "a time zone such as Europe/Berlin", parse_time_zone);
+    if (section.find("anchor"))
+        section.wrong_at("anchor", "is not for per: day, week or month, which follow the calendar");
+}
+
 void read_window(const Section& section, const Value& requests, Limit& limit) {
     limit.kind = Limit::Kind::window;
     requests.into(limit.quota, "a number of requests", [](std::string_view text) {
         return parse_quota(text, Limit::Kind::window);
     });
     if (const auto per = section.find("per"))
-        per->into(limit.per, "the window's length such as 1m", parse_duration);
+        read_length(section, *per, limit);
     else
         section.value().wrong("per is missing; expected the window's length such as per: 1m");
     if (const auto anchor = section.find("anchor"))
@@ -63,7 +100,7 @@ void read_cap(const Section& section, const Value& concurrent, Limit& limit) {
     concurrent.into(limit.quota, "a number of requests", [](std::string_view text) {
         return parse_quota(text, Limit::Kind::cap);
     });
-    for (const std::string_view key : {"per", "anchor"}) {
+    for (const std::string_view key : {"per", "anchor", "time_zone"}) {
         if (const auto value = section.find(key))
             section.wrong_at(key, "belongs to a window (requests), not to a cap (concurrent)");
     }
@@ -81,6 +118,8 @@ void read_limit(const Section& section, Limit& limit, const Draft& draft) {
         read_window(section, *requests, limit);
     else if (concurrent)
         read_cap(section, *concurrent, limit);
+    read_algorithm(section, limit);
+    read_pricing(section, limit);
     read_key(section, limit);
     read_rules(section, limit);
     read_refusal(section, limit);

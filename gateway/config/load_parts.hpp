@@ -41,8 +41,10 @@ void read_headers(const Value& value, Headers& headers);
 void read_named_limits(const Value& value, Draft& draft);
 void read_trusted_proxies(const Section& top, TrustedProxies& trusted); // and their header
 void read_prefixes(const Section& section, AddressPrefixes& prefixes);
-void read_key(const Section& section, Limit& limit);   // key and what belongs to it
-void read_rules(const Section& section, Limit& limit); // exceptions; after kind and key
+void read_key(const Section& section, Limit& limit);       // key and what belongs to it
+void read_rules(const Section& section, Limit& limit);     // exceptions; after kind and key
+void read_algorithm(const Section& section, Limit& limit); // after the kind and its numbers
+void read_pricing(const Section& section, Limit& limit);   // after the algorithm
 [[nodiscard]] Parsed<std::uint64_t> parse_quota(std::string_view text, Limit::Kind kind);
 void read_routes(const Value& value, Draft& draft); // after upstreams and named limits
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/ip_address.hpp"
+#include "base/time_zone.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -137,11 +138,14 @@ struct Limit {
     enum class Kind : std::uint8_t { window, cap };
     enum class Anchor : std::uint8_t { first_request, clock };
     enum class MissingKey : std::uint8_t { share, exempt, refuse };
+    enum class Algorithm : std::uint8_t { fixed_window, sliding_window, token_bucket };
     std::string name;  // unique over named and inline limits
     std::string route; // for an inline limit the route it belongs to, else empty
     Kind kind = Kind::window;
-    std::uint64_t quota = 0; // requests: or concurrent:
-    std::chrono::nanoseconds per{};
+    std::uint64_t quota = 0;          // requests: or concurrent:
+    std::chrono::nanoseconds per{};   // of a calendar's unit the longest
+    std::optional<CalendarUnit> unit; // per: day, week or month
+    std::string time_zone;            // of the unit, such as Europe/Berlin
     Anchor anchor = Anchor::first_request;
     std::vector<KeySource> key; // none: one counter for all
     MissingKey missing_key = MissingKey::share;
@@ -154,6 +158,15 @@ struct Limit {
     int status = 429;                       // of a refusal
     std::optional<OwnBody> body;            // of a refusal
     milliseconds retry_after_jitter{0};
+    Algorithm algorithm = Algorithm::fixed_window; // of a window
+    std::uint64_t burst = 0;                       // of a token bucket; 0 = the quota
+    bool pace = false;
+    bool enforce = true;
+    std::uint64_t cost = 1;                // or reserve:, when the answer tells the cost
+    std::string cost_request_field;        // cost: header:NAME, lower case
+    std::string cost_response_field;       // the same with reserve:
+    std::vector<std::uint16_t> count_when; // empty = always
+    std::vector<std::uint16_t> refund;
 };
 
 struct Match {

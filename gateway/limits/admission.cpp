@@ -16,7 +16,7 @@ class Admission {
         for (std::size_t i = 0; i < charges_.size(); ++i) {
             assert(i == 0 || charges_[i - 1].limit->ordinal() < charges_[i].limit->ordinal());
             claims_[i] = {
-                &counters(i).shard_of(charges_[i].key), nullptr, nullptr, {}, false, false};
+                &counters(i).shard_of(charges_[i].key), nullptr, nullptr, {}, false, false, false};
             claims_[i].shard->mutex.lock();
         }
     }
@@ -45,7 +45,7 @@ class Admission {
         for (std::size_t i = 0; i < charges_.size(); ++i) {
             const bool refuses = (refusing >> i & 1U) != 0;
             if (decision.allowed() && !refuses) [[likely]]
-                keep(decision.permit, i, counters(i).charge(claims_[i], charges_[i], now_));
+                keep(decision, i, counters(i).charge(claims_[i], charges_[i], now_));
             else
                 counters(i).cancel(claims_[i]);
             if (states != nullptr)
@@ -85,9 +85,12 @@ class Admission {
         decision.retry_after = verdict.wait;
     }
 
-    void keep(Permit& permit, std::size_t i, const Receipt& receipt) const noexcept {
+    void keep(Decision& decision, std::size_t i, const Receipt& receipt) const noexcept {
+        if (receipt.overflow && counters(i).count_overflow(now_.steady)) [[unlikely]]
+            decision.overflow_began |= std::uint32_t{1} << i;
         if (!remembered(charges_[i])) [[likely]]
             return;
+        Permit& permit = decision.permit;
         const bool cap = counters(i).is_cap();
         permit.held_.push_back(
             {charges_[i].limit, charges_[i].key, receipt, static_cast<std::uint32_t>(i), cap});

@@ -16,7 +16,7 @@ Verdict check(const Slot& slot, const Terms& terms, SteadyTime) noexcept {
 Receipt charge(Slot& slot, const Terms& terms, SteadyTime) noexcept {
     slot.stamp = 1;
     slot.used += terms.cost;
-    return {.mark = 1, .cost = terms.cost, .quota = terms.quota, .returned = 0};
+    return {.mark = 1, .cost = terms.cost, .quota = terms.quota, .returned = 0, .overflow = false};
 }
 
 void give_back(Slot& slot, const Terms& terms, const Receipt&, SteadyTime) noexcept {

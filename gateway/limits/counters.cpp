@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <stdexcept>
 
 namespace stint::limits {
 
@@ -19,6 +20,21 @@ constexpr std::uint64_t max_shards = 256;
 // about as many keys.
 constexpr std::size_t returned_cells = 4096;
 
+// Cells in each of a sketch's rows: 160 bytes each for a window, 32 for a bucket or a cap.
+constexpr std::size_t sketch_width = 512;
+constexpr std::size_t wide_sketch_width = 1024; // where there is one shard
+
+constexpr Duration between_overflow_news = 60s;
+
+WallRuler ruler_for(const LimitSpec& spec) {
+    if (spec.identity.time_zone.empty())
+        return WallRuler{spec.identity.per};
+    const auto zone = TimeZone::find(spec.identity.time_zone);
+    if (!zone)
+        throw std::invalid_argument{"unknown time zone " + spec.identity.time_zone};
+    return {*zone, spec.identity.unit};
+}
+
 std::size_t shards_for(const LimitSpec& spec) noexcept {
     if (spec.identity.key.empty() || spec.max_keys <= keys_per_shard)
         return 1;
@@ -29,11 +45,11 @@ std::size_t shards_for(const LimitSpec& spec) noexcept {
 } // namespace
 
 Counters::Counters(const LimitSpec& spec)
-    : rules_{rules_of(spec.identity.algorithm)},
+    : algorithm_{spec.identity.algorithm}, rules_{rules_of(spec.identity.algorithm)},
       cap_{spec.identity.algorithm == Algorithm::concurrency}, keyed_{!spec.identity.key.empty()},
       clocked_{!cap_ && spec.identity.anchor == Anchor::clock}, per_{spec.identity.per},
-      shard_count_{shards_for(spec)}, shards_{std::make_unique<Shard[]>(shard_count_)},
-      max_keys_{spec.max_keys} {
+      ruler_{ruler_for(spec)}, shard_count_{shards_for(spec)},
+      shards_{std::make_unique<Shard[]>(shard_count_)}, max_keys_{spec.max_keys} {
     for (std::size_t i = 0; i < shard_count_; ++i)
         shards_[i].table.on_discard(rules_.discard);
 }
@@ -73,15 +89,46 @@ Verdict Counters::check(Claim& claim, const Charge& charge, const Now& now) noex
         verdict.wait = hold_estimate(charge.quota);
     if (verdict.refusal != Refusal::none)
         return verdict;
-    if (claim.slot == nullptr) {
-        claim.counter = slot_for(claim, charge.key, now);
-        claim.fresh = claim.counter != nullptr && prepare_fresh(claim, terms);
-        if (claim.fresh) [[likely]]
-            return verdict;
-    } else if (rules_.prepare == nullptr || rules_.prepare(*claim.slot, terms)) [[likely]] {
+    if (claim.slot == nullptr)
+        return find_place(claim, charge, terms, now);
+    if (rules_.prepare == nullptr || rules_.prepare(*claim.slot, terms)) [[likely]]
         return verdict;
-    }
     return {Refusal::table_full, room_estimate(shard, charge.quota, now)};
+}
+
+// For a key without a live counter. One that the sketch has counted stays there until that is over:
+// it would be forgiven what it has used otherwise.
+Verdict Counters::find_place(
+    Claim& claim, const Charge& charge, const Terms& terms, const Now& now) noexcept {
+    Shard& shard = *claim.shard;
+    if (shard.overflow != nullptr) [[unlikely]] {
+        shard.overflow->advance(now.steady, terms);
+        if (shard.overflow->holds(charge.key, now.steady))
+            return check_overflow(claim, charge, terms, now);
+    }
+    claim.counter = slot_for(claim, charge.key, now);
+    if (claim.counter == nullptr)
+        return check_overflow(claim, charge, terms, now);
+    claim.fresh = prepare_fresh(claim, terms);
+    return claim.fresh ? Verdict{}
+                       : Verdict{Refusal::table_full, room_estimate(shard, charge.quota, now)};
+}
+
+Verdict Counters::check_overflow(
+    Claim& claim, const Charge& charge, const Terms& terms, const Now& now) const noexcept {
+    Shard& shard = *claim.shard;
+    if (shard.overflow == nullptr) {
+        shard.overflow =
+            Overflow::make(algorithm_, per_, shard_count_ > 1 ? sketch_width : wide_sketch_width);
+        if (shard.overflow == nullptr)
+            return {Refusal::table_full, room_estimate(shard, charge.quota, now)};
+        shard.overflow->advance(now.steady, terms);
+    }
+    claim.overflow = true;
+    Verdict verdict = shard.overflow->check(charge.key, terms, now.steady);
+    if (verdict.refusal == Refusal::cap)
+        verdict.wait = hold_estimate(charge.quota);
+    return verdict;
 }
 
 // What the slot of a new key begins with. A slot that is taken over leaves it what it owned.
@@ -100,7 +147,7 @@ bool Counters::prepare_fresh(Claim& claim, const Terms& terms) const noexcept {
 // A clock window that is over gives way as soon as anyone looks, whoever is then refused: when it
 // ends is not up to the requests.
 void Counters::observe(Shard& shard, const Now& now) noexcept {
-    if (!clocked_ || !shard.clock.advance(now, per_))
+    if (!clocked_ || !shard.clock.advance(now, ruler_))
         return;
     shard.next_sweep.store(0, std::memory_order_relaxed);
     next_look_.store(0, std::memory_order_relaxed);
@@ -125,6 +172,8 @@ void Counters::expect_spent(Shard& shard, std::int64_t instant) noexcept {
 
 Receipt Counters::charge(const Claim& claim, const Charge& charge, const Now& now) noexcept {
     Shard& shard = *claim.shard;
+    if (claim.overflow) [[unlikely]]
+        return shard.overflow->charge(charge.key, terms(shard, charge), now.steady);
     if (claim.fresh)
         shard.table.claim(*claim.counter, charge.key, claim.prepared);
     Slot& slot = claim.fresh ? claim.counter->slot : *claim.slot;
@@ -145,6 +194,11 @@ void Counters::give_back(
     Hash128 key, const Receipt& receipt, std::uint64_t cost, SteadyTime now) noexcept {
     Shard& shard = shard_of(key);
     const std::lock_guard lock{shard.mutex};
+    if (receipt.overflow) [[unlikely]] {
+        if (!cap_)
+            shard.overflow->advance(now, terms(shard, {}));
+        return shard.overflow->give_back(key, receipt, cost);
+    }
     Counter* const counter = keyed_ ? shard.table.probe(key, {}).match : nullptr;
     if (keyed_ && counter == nullptr)
         return; // its window is over, and its slot was needed
@@ -187,6 +241,15 @@ Duration Counters::hold_estimate(std::uint64_t quota) const noexcept {
         return 1s;
     const auto share = static_cast<std::uint64_t>(mean) / std::max<std::uint64_t>(quota, 1);
     return std::max<Duration>(Duration{static_cast<std::int64_t>(share)}, 1ms);
+}
+
+bool Counters::count_overflow(SteadyTime now) noexcept {
+    overflowed_.fetch_add(1, std::memory_order_relaxed);
+    const std::int64_t instant = now.time_since_epoch().count();
+    std::int64_t next = next_overflow_news_.load(std::memory_order_relaxed);
+    return next <= instant &&
+           next_overflow_news_.compare_exchange_strong(
+               next, instant + between_overflow_news.count(), std::memory_order_relaxed);
 }
 
 void Counters::count_refusal(Refusal refusal) noexcept {

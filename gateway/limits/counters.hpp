@@ -5,6 +5,7 @@
 #include "limits/counter_table.hpp"
 #include "limits/decision.hpp"
 #include "limits/limit.hpp"
+#include "limits/overflow.hpp"
 #include "limits/rules.hpp"
 #include "limits/window.hpp"
 
@@ -29,6 +30,8 @@ struct alignas(64) Shard {
     // What was given back to token buckets, by a part of the key's hash (see Terms::returned); made
     // when it is first needed.
     std::unique_ptr<std::int64_t[]> returned;
+    // Keys for which the table has no room, or had none when they came; made when first needed.
+    std::unique_ptr<Overflow> overflow;
     // Nothing in the table is spent before this instant (steady, ns): a lower bound that others may
     // read without the lock.
     std::atomic<std::int64_t> next_sweep{never};
@@ -43,6 +46,7 @@ struct Claim {
     Slot prepared;    // fresh: what the counter's slot begins with
     bool fresh;
     bool reserved; // counted in Counters::occupied_ already
+    bool overflow; // the key is counted in the shard's sketch
 };
 
 class Counters {
@@ -69,6 +73,8 @@ class Counters {
     give_back(Hash128 key, const Receipt& receipt, std::uint64_t cost, SteadyTime now) noexcept;
     void learn_hold(Duration held) noexcept;
     void count_refusal(Refusal refusal) noexcept;
+    // Counts an admission of the sketch; true once a minute.
+    [[nodiscard]] bool count_overflow(SteadyTime now) noexcept;
     void count_would_refuse() noexcept { would_refuse_.fetch_add(1, std::memory_order_relaxed); }
 
     void set_max_keys(std::uint64_t max_keys) noexcept {
@@ -87,11 +93,19 @@ class Counters {
         return table_full_.load(std::memory_order_relaxed);
     }
 
+    [[nodiscard]] std::uint64_t overflowed() const noexcept {
+        return overflowed_.load(std::memory_order_relaxed);
+    }
+
   private:
     [[nodiscard]] std::size_t shard_index(Hash128 key) const noexcept {
         return keyed_ ? static_cast<std::size_t>((key.high >> 32) * shard_count_ >> 32) : 0;
     }
     [[nodiscard]] Terms terms(const Shard& shard, const Charge& charge) const noexcept;
+    [[nodiscard]] Verdict
+    find_place(Claim& claim, const Charge& charge, const Terms& terms, const Now& now) noexcept;
+    [[nodiscard]] Verdict check_overflow(
+        Claim& claim, const Charge& charge, const Terms& terms, const Now& now) const noexcept;
     [[nodiscard]] bool prepare_fresh(Claim& claim, const Terms& terms) const noexcept;
     [[nodiscard]] std::int64_t* returned_to(const Shard& shard, Hash128 key) const noexcept;
     void make_returned(Shard& shard) const noexcept;
@@ -119,11 +133,13 @@ class Counters {
     [[nodiscard]] Duration
     room_estimate(const Shard& own, std::uint64_t quota, const Now& now) const noexcept;
 
+    const Algorithm algorithm_;
     const Rules& rules_;
     const bool cap_;
     const bool keyed_;
     const bool clocked_; // Anchor::clock
     const Duration per_;
+    const WallRuler ruler_; // clocked_
     const std::size_t shard_count_;
     std::unique_ptr<Shard[]> shards_;
 
@@ -134,7 +150,9 @@ class Counters {
     alignas(64) std::atomic<std::uint64_t> refused_{0};
     std::atomic<std::uint64_t> would_refuse_{0};
     std::atomic<std::uint64_t> table_full_{0};
-    std::atomic<std::int64_t> mean_hold_{0}; // ns, moving average; 0 = no sample yet
+    std::atomic<std::uint64_t> overflowed_{0};
+    std::atomic<std::int64_t> next_overflow_news_{0}; // steady, ns
+    std::atomic<std::int64_t> mean_hold_{0};          // ns, moving average; 0 = no sample yet
 };
 
 } // namespace stint::limits

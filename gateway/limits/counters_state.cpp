@@ -6,7 +6,7 @@
 namespace stint::limits {
 
 LiveStamps Counters::live_in(const Shard& shard, const Now& now) const noexcept {
-    if (clocked_ && !shard.clock.open_at(now, per_))
+    if (clocked_ && !shard.clock.open_at(now, ruler_))
         return {.first = Shard::never, .last = 0};
     return live_stamps(shard, now);
 }
@@ -14,6 +14,8 @@ LiveStamps Counters::live_in(const Shard& shard, const Now& now) const noexcept 
 CounterState
 Counters::state(const Claim& claim, const Charge& charge, const Now& now) const noexcept {
     const Shard& shard = *claim.shard;
+    if (claim.overflow) [[unlikely]]
+        return shard.overflow->state(charge.key, terms(shard, charge), now.steady);
     const Slot* slot = claim.slot;
     if (claim.fresh && !claim.counter->vacant() && claim.counter->key == charge.key)
         slot = &claim.counter->slot;
@@ -30,7 +32,12 @@ CounterState Counters::state_of(const Charge& charge, const Now& now) const {
         slot = counter != nullptr ? &counter->slot : nullptr;
     }
     const bool live = slot != nullptr && live_in(shard, now).contain(*slot);
-    return rules_.state(live ? *slot : Slot{}, terms(shard, charge), now.steady);
+    const Terms terms = this->terms(shard, charge);
+    if (live || shard.overflow == nullptr) [[likely]]
+        return rules_.state(live ? *slot : Slot{}, terms, now.steady);
+    if (!clocked_ || shard.clock.open_at(now, ruler_))
+        shard.overflow->advance(now.steady, terms);
+    return shard.overflow->state(charge.key, terms, now.steady);
 }
 
 std::uint64_t Counters::live_keys(const Now& now) const {
@@ -53,6 +60,8 @@ std::uint64_t Counters::in_flight() const {
         sum += shards_[i].single.used;
         for (const Counter& counter : shards_[i].table)
             sum += counter.slot.used;
+        if (shards_[i].overflow != nullptr)
+            sum += shards_[i].overflow->in_flight();
     }
     return sum;
 }

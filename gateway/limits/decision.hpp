@@ -32,7 +32,7 @@ enum class Refusal : std::uint8_t {
     pace,       // the window has more, but not yet
     cap,        // as many are in flight as may be
     cost,       // the request costs more than the limit ever has
-    table_full, // every key the limit may hold is live, and this one is new
+    table_full, // there is no memory to count another key
 };
 
 // The state of one counter, for people and headers.
@@ -52,11 +52,13 @@ struct Decision {
     Refusal refusal = Refusal::none;
     std::size_t refused_by =
         0; // index into the charges: of those that refuse, the one to wait for longest
-    Duration retry_after{};         // until that one admits again: for a cap an estimate (see
-                                    // Limit), for Refusal::cost Duration::max()
-    std::uint32_t would_refuse = 0; // of an admitted request: bit i = charge i, not enforced, was
-                                    // not charged because it would have refused
-    Permit permit;                  // holds the caps' slots; empty when refused
+    Duration retry_after{};           // until that one admits again: for a cap an estimate (see
+                                      // Limit), for Refusal::cost Duration::max()
+    std::uint32_t would_refuse = 0;   // of an admitted request: bit i = charge i, not enforced, was
+                                      // not charged because it would have refused
+    std::uint32_t overflow_began = 0; // bit i = the table of charge i's limit is full and new keys
+                                      // are counted in its sketch; told once a minute
+    Permit permit;                    // holds the caps' slots; empty when refused
 
     [[nodiscard]] bool allowed() const noexcept { return refusal == Refusal::none; }
 };

@@ -27,7 +27,8 @@ Verdict check(const Slot& slot, const Terms& terms, SteadyTime now) noexcept {
     if (used + terms.cost > terms.quota)
         return {Refusal::window, end - now};
     // The unit after `used` others goes no earlier than their share of the window.
-    const Duration left = terms.per - Duration{divide_up(terms.per.count(), used, terms.quota)};
+    const Duration length = terms.clock != nullptr ? terms.clock->length : terms.per;
+    const Duration left = length - Duration{divide_up(length.count(), used, terms.quota)};
     if (const SteadyTime turn = end - left; used > 0 && turn > now)
         return {Refusal::pace, turn - now};
     return {};
@@ -40,7 +41,12 @@ Receipt charge(Slot& slot, const Terms& terms, SteadyTime now) noexcept {
                                    : (now + terms.per).time_since_epoch().count(),
             0};
     slot.used += terms.cost;
-    return {.mark = slot.stamp, .cost = terms.cost, .quota = terms.quota, .returned = 0};
+    return {
+        .mark = slot.stamp,
+        .cost = terms.cost,
+        .quota = terms.quota,
+        .returned = 0,
+        .overflow = false};
 }
 
 void give_back(Slot& slot, const Terms& terms, const Receipt& receipt, SteadyTime) noexcept {

@@ -41,6 +41,10 @@ std::uint64_t Limit::refused() const noexcept {
     return counters_->refused();
 }
 
+std::uint64_t Limit::overflowed() const noexcept {
+    return counters_->overflowed();
+}
+
 std::uint64_t Limit::would_refuse() const noexcept {
     return counters_->would_refuse();
 }

@@ -15,14 +15,16 @@ namespace stint::limits {
 
 class Counters;
 
-// A keyed limit holds at most max_keys live keys: a table full of them refuses new ones until a
-// window ends (or, for a cap, a key's last slot is freed). Retry-After of a refusal is
-//  - for a window what remains of it;
+// A keyed limit holds at most max_keys live keys, exactly counted. When all of them are live, new
+// keys are counted in a sketch, which may say more of a key than there was, never less. Retry-After
+// of a refusal is
+//  - for a window until it admits again; in the sketch, until enough of what it counts is over;
 //  - for a cap an estimate: with all of `quota` slots taken one is freed every mean hold time /
 //    quota. The mean moves by an eighth towards each released slot's time; before the first one it
 //    counts as 1 s for the whole cap; never less than 1 ms;
-//  - for a full table the next instant at which a window may end (large tables are looked through
-//    at most 64 times in a window's length, and the instant allows for that); for a cap as above.
+//  - without memory for another key the next instant at which a window may end (large tables are
+//    looked through at most 64 times in a window's length, and the instant allows for that); for a
+//    cap as above.
 class Limit {
   public:
     explicit Limit(const LimitSpec& spec);
@@ -47,7 +49,9 @@ class Limit {
     [[nodiscard]] std::uint64_t in_flight() const; // summed over the keys of a cap, else 0
     // Admissions refused, ever, where this limit was the one to wait for longest.
     [[nodiscard]] std::uint64_t refused() const noexcept;
-    [[nodiscard]] std::uint64_t table_full() const noexcept; // of those, for want of room
+    [[nodiscard]] std::uint64_t table_full() const noexcept; // of those, for want of memory
+    // Admissions counted in the sketch, as the table was full.
+    [[nodiscard]] std::uint64_t overflowed() const noexcept;
     // Admissions that it would have refused, had it been enforced.
     [[nodiscard]] std::uint64_t would_refuse() const noexcept;
 

@@ -20,6 +20,7 @@ struct Receipt {
     std::uint64_t cost = 0;
     std::uint64_t quota = 0;   // as it was then
     std::int64_t returned = 0; // what had been given back before, in a token bucket
+    bool overflow = false;     // counted in the overflow sketch: mark and returned are its own
 };
 
 // Move-only. The limits it points to must outlive it (a request keeps its snapshot, which owns

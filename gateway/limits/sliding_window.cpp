@@ -145,7 +145,12 @@ Receipt charge(Slot& slot, const Terms& terms, SteadyTime now) noexcept {
     ring.paced_until =
         pace ? ring.latest + divide_up(terms.per.count(), terms.cost, terms.quota) : 0;
     slot.stamp = ring.latest + terms.per.count();
-    return {.mark = ring.latest, .cost = terms.cost, .quota = terms.quota, .returned = 0};
+    return {
+        .mark = ring.latest,
+        .cost = terms.cost,
+        .quota = terms.quota,
+        .returned = 0,
+        .overflow = false};
 }
 
 void give_back(Slot& slot, const Terms& terms, const Receipt& receipt, SteadyTime now) noexcept {

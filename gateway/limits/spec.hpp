@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/time.hpp"
+#include "base/time_zone.hpp"
 
 #include <cstdint>
 #include <string>
@@ -21,7 +22,11 @@ struct LimitIdentity {
     std::string key;
     Algorithm algorithm = Algorithm::fixed_window;
     Anchor anchor = Anchor::first_request; // clock: of a fixed window only
-    Duration per{};                        // zero for a cap
+    Duration per{};                        // zero for a cap; of a calendar's unit the longest
+    // Anchor::clock: windows are the days, weeks or months of this zone; empty = multiples of
+    // `per`.
+    std::string time_zone{};
+    CalendarUnit unit = CalendarUnit::day;
 
     friend auto operator<=>(const LimitIdentity&, const LimitIdentity&) = default;
 };

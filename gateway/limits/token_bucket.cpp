@@ -57,7 +57,8 @@ Receipt charge(Slot& slot, const Terms& terms, SteadyTime now) noexcept {
         .mark = slot.stamp - (slot.used > 0 ? 1 : 0),
         .cost = terms.cost,
         .quota = terms.quota,
-        .returned = terms.returned != nullptr ? *terms.returned : 0};
+        .returned = terms.returned != nullptr ? *terms.returned : 0,
+        .overflow = false};
 }
 
 // Time pays off what was charged first, so of this charge is still owed what lies before the TAT

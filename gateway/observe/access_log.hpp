@@ -33,7 +33,9 @@ struct LoggedField {
 struct AccessRecord {
     WallTime time{}; // when the head had arrived
     std::string_view request_id, client, host, route, method, path, limit, upstream;
-    int status = 0; // as sent to the client; 499 when it was gone before
+    std::string_view would_refuse; // a limit that is not enforced
+    std::string_view cost_overrun; // a limit whose reserve was too small
+    int status = 0;                // as sent to the client; 499 when it was gone before
     Outcome outcome = Outcome::forwarded;
     std::uint64_t bytes_in = 0;  // body bytes from the client
     std::uint64_t bytes_out = 0; // all bytes to the client

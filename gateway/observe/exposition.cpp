@@ -125,6 +125,16 @@ void add_routes(Page& page, const WorkerCounters& sum, const MetricSlots& slots)
         page.counter(
             "stint_limit_exempted_total", "Times a limit of the route did not concern a request."),
         sum.exempted, slots);
+    add_by_limit(
+        page.counter(
+            "stint_would_refuse_total",
+            "Requests that a limit which is not enforced would have refused."),
+        sum.would_refuse, slots);
+    add_by_limit(
+        page.counter(
+            "stint_cost_overruns_total", "Requests that cost a limit more than was "
+                                         "reserved, and counted what was reserved."),
+        sum.overruns, slots);
     const auto each = [&](Page::Family family, auto member) {
         add_each(family, "route", names, sum.routes, member);
     };
@@ -213,8 +223,13 @@ void add_limits(Page& page, const ProcessFigures& figures) {
         keyed, &Limit::live_keys);
     each(
         page.counter(
+            "stint_limit_overflow_total",
+            "Requests admitted while the limit's table had no room for their key."),
+        keyed, &Limit::overflow);
+    each(
+        page.counter(
             "stint_limit_table_full_total",
-            "Requests refused because the limit's table had no room for another key."),
+            "Requests refused because there was no memory to count another key."),
         keyed, &Limit::table_full);
 }
 

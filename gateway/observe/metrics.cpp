@@ -53,7 +53,7 @@ void Histogram::observe(Duration duration) noexcept {
 void WorkerCounters::fit(
     std::size_t route_slots, std::size_t refusal_slots, std::size_t upstream_slots) {
     routes.resize(std::max(routes.size(), route_slots));
-    for (auto* const by_limit : {&refusals, &denied, &exempted})
+    for (auto* const by_limit : {&refusals, &denied, &exempted, &would_refuse, &overruns})
         by_limit->resize(std::max(by_limit->size(), refusal_slots));
     upstreams.resize(std::max(upstreams.size(), upstream_slots));
 }
@@ -65,6 +65,8 @@ WorkerCounters& WorkerCounters::operator+=(const WorkerCounters& other) {
     add(refusals, other.refusals);
     add(denied, other.denied);
     add(exempted, other.exempted);
+    add(would_refuse, other.would_refuse);
+    add(overruns, other.overruns);
     for (std::size_t i = 0; i < other.upstreams.size(); ++i)
         add(upstreams[i], other.upstreams[i]);
     connections_accepted += other.connections_accepted;

@@ -47,6 +47,8 @@ struct WorkerCounters {
     std::vector<std::uint64_t> refusals;     // by MetricSlots::refusal
     std::vector<std::uint64_t> denied;       // by MetricSlots::refusal
     std::vector<std::uint64_t> exempted;     // by MetricSlots::refusal
+    std::vector<std::uint64_t> would_refuse; // by MetricSlots::refusal: not enforced
+    std::vector<std::uint64_t> overruns;     // by MetricSlots::refusal: cost more than reserved
     std::vector<UpstreamCounters> upstreams; // by MetricSlots::upstream
     std::uint64_t connections_accepted = 0;
     std::uint64_t connections_rejected = 0; // max_connections reached
@@ -102,7 +104,8 @@ struct ProcessFigures {
         std::uint64_t quota = 0;
         std::uint64_t used = 0;       // of an unkeyed window or cap
         std::uint64_t live_keys = 0;  // of a keyed one
-        std::uint64_t table_full = 0; // new keys refused for want of room
+        std::uint64_t overflow = 0;   // requests of keys that its table had no room for
+        std::uint64_t table_full = 0; // new keys refused for want of memory
     };
     std::vector<LimitFigures> limits;
 };

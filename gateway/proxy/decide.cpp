@@ -165,6 +165,8 @@ bool Exchange::admit(const routing::KeyFacts& facts) {
     }
     if (charges.count == 0)
         return true;
+    if (route_->settles) [[unlikely]]
+        note_returnable(charges);
     limits::Decision decision =
         route_->telling.any ? admit_and_note(charges) : limits::admit(charges.view(), begun_);
     if (!decision.allowed()) {
@@ -172,6 +174,8 @@ bool Exchange::admit(const routing::KeyFacts& facts) {
         return false;
     }
     permit_ = std::move(decision.permit);
+    if ((decision.would_refuse | decision.overflow_began) != 0) [[unlikely]]
+        note_admission(decision, charges);
     return true;
 }
 

@@ -65,6 +65,8 @@ Exchange::Result Exchange::finish() {
         lease_.keep(now.steady);
     else
         lease_.abort();
+    if (!priced_.empty()) [[unlikely]]
+        settle_end(now);
     permit_.release(now);
     record(now);
     const bool unread = !request_body_.done() || downstream_.received().size() > consumed_;
@@ -105,6 +107,8 @@ void Exchange::log(const Now& now) {
     record.method = method_;
     record.path = target_;
     record.limit = limited_.limit;
+    record.would_refuse = would_refuse_;
+    record.cost_overrun = overrun_;
     record.upstream = pool_ != nullptr ? std::string_view{pool_->endpoint()} : std::string_view{};
     record.status = status_;
     record.outcome = outcome_;

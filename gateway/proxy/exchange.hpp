@@ -131,6 +131,13 @@ class Exchange : private net::Deadline {
     [[nodiscard]] http::PolicyFields policy_fields(SteadyTime at) const noexcept;
     void tell_policies(const ResponseHead& head);
 
+    // price.cpp: what the request costs its limits, and what of that is given back.
+    void note_returnable(const routing::Charges& charges);
+    void note_admission(const limits::Decision& decision, const routing::Charges& charges);
+    void settle(const ResponseHead& head);
+    void settle_by_status(const Now& now);
+    void settle_end(const Now& now);
+
     // exchange.cpp: the end, whatever it was.
     Result finish();
     void judge_break() noexcept;
@@ -207,7 +214,17 @@ class Exchange : private net::Deadline {
     // What the response tells of the route's limits; empty on a route that tells nothing.
     boost::container::small_vector<http::PolicyState, 4> policies_;
 
+    // Charges that may yet be given back, by their index.
+    struct Priced {
+        const routing::RouteLimit* limit;
+        std::size_t index;
+    };
+    boost::container::small_vector<Priced, 2> priced_;
+    bool settled_ = false; // by the answer's head
+
     // For the record.
+    std::string_view would_refuse_; // the first limit that would have, were it enforced
+    std::string_view overrun_;      // the first limit that the request cost more than its reserve
     Broken broken_ = Broken::no;
     observe::Outcome outcome_ = observe::Outcome::forwarded;
     std::uint64_t bytes_in_ = 0;

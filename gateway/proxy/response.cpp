@@ -127,6 +127,8 @@ Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_
                       step->consumed == rest.size();
     status_ = head.status;
     head_sent_ = true;
+    if (!priced_.empty()) [[unlikely]]
+        settle(head);
 
     context_.head_out.clear();
     http::write_downstream_head(context_.head_out, head, framing_, request_id_);

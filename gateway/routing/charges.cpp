@@ -49,7 +49,11 @@ Charges charges_of(const Route& route, const KeyFacts& facts, std::string& scrat
             continue;
         }
         made.limits[made.count] = &limit;
-        made.charges[made.count++] = {limit.limit.get(), key.hash, standing.quota};
+        limits::Charge& charge = made.charges[made.count++];
+        charge = limit.charge(key.hash);
+        charge.quota = standing.quota;
+        if (!limit.pricing.request_field.empty()) [[unlikely]]
+            charge.cost = cost_in(facts.fields, limit.pricing.request_field).value_or(1);
     }
     return made;
 }

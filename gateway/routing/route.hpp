@@ -5,6 +5,7 @@
 #include "limits/limit.hpp"
 #include "routing/key_rules.hpp"
 #include "routing/key_template.hpp"
+#include "routing/pricing.hpp"
 
 #include <cstdint>
 #include <string>
@@ -63,6 +64,23 @@ struct RouteLimit {
     bool told_in_draft = false;       // in RateLimit and RateLimit-Policy
     bool told_in_legacy = false;      // in X-RateLimit-Limit and the like
     RefusalAnswer answer;
+    std::uint64_t burst = 0; // of a token bucket; 0 = the quota
+    bool pace = false;
+    bool enforce = true; // false: it counts and refuses nothing
+    Pricing pricing;
+
+    // What a request with this key is charged, unless a field of it tells another cost.
+    [[nodiscard]] limits::Charge charge(Hash128 of) const noexcept {
+        return {
+            .limit = limit.get(),
+            .key = of,
+            .quota = quota,
+            .burst = burst,
+            .cost = pricing.cost,
+            .enforce = enforce,
+            .pace = pace,
+            .returnable = pricing.returnable()};
+    }
 };
 
 struct RouteTimeouts {
@@ -76,6 +94,7 @@ struct Route {
     RouteMatch match;
     std::uint32_t upstream = 0;     // index into Snapshot::upstreams
     std::vector<RouteLimit> limits; // in rising order of limit->ordinal(), as admit() needs them
+    bool settles = false;           // what a limit of it was charged may be given back
     RouteTimeouts timeouts;
     PolicyTelling telling;
     std::uint32_t metric = 0; // slot in the workers' counters

@@ -69,16 +69,45 @@ routing::RouteLimit route_limit_of(
     return made;
 }
 
+limits::Algorithm algorithm_of(const config::Limit& limit) {
+    if (limit.kind == config::Limit::Kind::cap)
+        return limits::Algorithm::concurrency;
+    switch (limit.algorithm) {
+    case config::Limit::Algorithm::fixed_window:
+        break;
+    case config::Limit::Algorithm::sliding_window:
+        return limits::Algorithm::sliding_window;
+    case config::Limit::Algorithm::token_bucket:
+        return limits::Algorithm::token_bucket;
+    }
+    return limits::Algorithm::fixed_window;
+}
+
+// How it counts: what of a limit belongs to the configuration, but for its quota and its key.
+void set_terms(const config::Limit& from, routing::RouteLimit& limit) {
+    limit.burst = from.burst;
+    limit.pace = from.pace;
+    limit.enforce = from.enforce;
+    limit.pricing = {
+        .cost = from.cost,
+        .request_field = from.cost_request_field,
+        .response_field = from.cost_response_field,
+        .count_when = from.count_when,
+        .refund = from.refund};
+}
+
 limits::LimitSpec spec_of(const config::Limit& limit) {
     const bool window = limit.kind == config::Limit::Kind::window;
-    const bool by_clock = limit.anchor == config::Limit::Anchor::clock;
+    const bool by_clock = limit.unit || limit.anchor == config::Limit::Anchor::clock;
     limits::LimitSpec spec;
     spec.identity = {
         .name = limit.name,
         .key = key_of(limit).text(),
-        .algorithm = window ? limits::Algorithm::fixed_window : limits::Algorithm::concurrency,
+        .algorithm = algorithm_of(limit),
         .anchor = window && by_clock ? limits::Anchor::clock : limits::Anchor::first_request,
-        .per = window ? limit.per : Duration{}};
+        .per = window ? limit.per : Duration{},
+        .time_zone = limit.time_zone,
+        .unit = limit.unit.value_or(CalendarUnit::day)};
     spec.quota = limit.quota;
     spec.max_keys = limit.max_keys;
     return spec;
@@ -153,6 +182,8 @@ routing::Route route_of(
             route_limit_of(config.limits[index], limits[index], from.name, slots);
         limit.answer = answer_of(config.limits[index]);
         tell_policies(config, from.headers, limit, index, route.telling);
+        set_terms(config.limits[index], limit);
+        route.settles = route.settles || limit.pricing.returnable();
         route.limits.push_back(std::move(limit));
     }
     std::sort(route.limits.begin(), route.limits.end(), [](const auto& left, const auto& right) {

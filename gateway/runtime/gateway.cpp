@@ -233,6 +233,7 @@ observe::ProcessFigures Gateway::figures() const {
                      : keyed ? 0
                              : each.limit->state_of({.quota = each.quota}, now).used,
              .live_keys = keyed ? each.limit->live_keys(now) : 0,
+             .overflow = each.limit->overflowed(),
              .table_full = each.limit->table_full()});
     }
     return figures;

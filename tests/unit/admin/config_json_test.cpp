@@ -93,7 +93,11 @@ TEST_CASE("a limit shows what applies to its kind") {
                                     {"kind", "window"},
                                     {"limit", 100},
                                     {"per_ms", 60'000},
+                                    {"algorithm", "fixed_window"},
                                     {"anchor", "first_request"},
+                                    {"pace", false},
+                                    {"enforce", true},
+                                    {"cost", 1},
                                     {"key", "client_ip"},
                                     {"missing_key", "share"},
                                     {"max_keys", 1'000'000},
@@ -101,7 +105,47 @@ TEST_CASE("a limit shows what applies to its kind") {
                                     {"ipv6_prefix", 64},
                                     {"status", 429}});
     CHECK(
-        limits["all.2"] == Json{{"kind", "cap"}, {"limit", 3}, {"route", "all"}, {"status", 429}});
+        limits["all.2"] == Json{
+                               {"kind", "cap"},
+                               {"limit", 3},
+                               {"enforce", true},
+                               {"cost", 1},
+                               {"route", "all"},
+                               {"status", 429}});
+}
+
+TEST_CASE("how a limit counts is shown") {
+    config::Config config = example();
+    config::Limit& limit = config.limits[0];
+    limit.algorithm = config::Limit::Algorithm::token_bucket;
+    limit.burst = 20;
+    limit.enforce = false;
+    limit.cost = 10;
+    limit.cost_response_field = "x-cost";
+    limit.count_when = {401};
+    limit.refund = {502, 503};
+    const Json bucket = limit_settings_json(limit);
+
+    CHECK(bucket["algorithm"] == "token_bucket");
+    CHECK(bucket["burst"] == 20);
+    CHECK_FALSE(bucket.contains("anchor"));
+    CHECK(bucket["enforce"] == false);
+    CHECK(bucket["cost"] == "header:x-cost");
+    CHECK(bucket["reserve"] == 10);
+    CHECK(bucket["count_when"] == Json{{"status", {401}}});
+    CHECK(bucket["refund"] == Json{502, 503});
+}
+
+TEST_CASE("a calendar's window shows its unit and its zone") {
+    config::Config config = example();
+    config.limits[0].unit = CalendarUnit::month;
+    config.limits[0].time_zone = "Europe/Berlin";
+    const Json month = limit_settings_json(config.limits[0]);
+
+    CHECK(month["per"] == "month");
+    CHECK(month["time_zone"] == "Europe/Berlin");
+    CHECK_FALSE(month.contains("per_ms"));
+    CHECK_FALSE(month.contains("anchor"));
 }
 
 TEST_CASE("what a limit has of its own for refusals is shown") {

@@ -82,7 +82,11 @@ TEST_CASE("a window shows what is used, what remains, and when it ends") {
                      {"kind", "window"},
                      {"limit", 3},
                      {"per_ms", 60'000},
+                     {"algorithm", "fixed_window"},
                      {"anchor", "first_request"},
+                     {"pace", false},
+                     {"enforce", true},
+                     {"cost", 1},
                      {"used", 3},
                      {"remaining", 0},
                      {"resets_in_ms", 45'000},
@@ -113,6 +117,8 @@ TEST_CASE("a cap shows what is in flight, and no window") {
                      {"name", "slots"},
                      {"kind", "cap"},
                      {"limit", 3},
+                     {"enforce", true},
+                     {"cost", 1},
                      {"in_flight", 1},
                      {"remaining", 2},
                      {"refused", 0}});
@@ -126,6 +132,7 @@ TEST_CASE("a limit with a key shows how many keys are live, and of none of them 
     const Json shown = limit_json(window(true), limit, {}, at(1s));
 
     CHECK(shown["live_keys"] == 2);
+    CHECK(shown["overflowed"] == 0);
     CHECK(shown["table_full"] == 0);
     CHECK(shown["max_keys"] == 1'000'000);
     CHECK_FALSE(shown.contains("used"));

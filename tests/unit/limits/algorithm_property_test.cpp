@@ -34,6 +34,11 @@ class Duel {
             REQUIRE((fixed() || pace_ || naive.bounded(bucket() ? burst_ : quota_, quota_)));
     }
 
+    void forget() {
+        for (Naive& naive : naive_)
+            naive.forget(burst_, quota_, now_);
+    }
+
   private:
     struct Held {
         Permit permit;
@@ -130,9 +135,12 @@ void duel(Algorithm algorithm) {
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
         CAPTURE(seed);
         Duel history{algorithm, seed};
-        for (int step = 0; step < 150; ++step)
-            history.step();
-        history.check_bounds();
+        for (int round = 0; round < 20; ++round) {
+            for (int step = 0; step < 100; ++step)
+                history.step();
+            history.check_bounds();
+            history.forget();
+        }
     }
 }
 

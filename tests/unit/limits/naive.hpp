@@ -1,10 +1,11 @@
-// One counter of each algorithm once more, naively: every admission is remembered, nothing is ever
-// thrown away, and each question looks at all of them.
+// One counter of each algorithm once more, naively: every admission is remembered for two windows'
+// lengths, and each question looks at all of them.
 #pragma once
 
 #include "fixture.hpp"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 namespace stint::limits::test {
@@ -52,7 +53,7 @@ class Naive {
         const std::int64_t now = ns(at);
         if (algorithm_ == Algorithm::fixed_window && end_ <= now)
             end_ = now + per_;
-        std::int64_t group = static_cast<std::int64_t>(events_.size());
+        std::int64_t group = static_cast<std::int64_t>(last_);
         if (const Event* last = newest(now); last != nullptr) {
             const std::int64_t part = std::max<std::int64_t>(per_ / 128, 1);
             const std::int64_t before = last_of(last->group);
@@ -62,13 +63,17 @@ class Naive {
         paced_until_ = of.pace ? now + round_up(Int{per_} * of.cost, of.quota) : 0;
         paid_ = std::max(paid_, Int{now} * of.quota) + Int{per_} * of.cost;
         const auto owed_until = static_cast<std::int64_t>(paid_ / of.quota);
-        events_.push_back({now, end_, group, of.cost, owed_until, returned_});
-        return events_.size() - 1;
+        events_.push_back({now, end_, group, of.cost, owed_until, returned_, ++last_});
+        last_at_[group] = now;
+        return last_;
     }
 
     void give_back(std::size_t number, std::uint64_t cost, std::uint64_t quota, const Now& at) {
         const std::int64_t now = ns(at);
-        Event& event = events_[number];
+        const auto found = std::ranges::find(events_, number, &Event::number);
+        if (found == events_.end())
+            return;
+        Event& event = *found;
         if (algorithm_ == Algorithm::token_bucket) {
             std::int64_t owed = event.owed_until - (returned_ - event.returned);
             owed = std::min(owed, round_up(paid_, quota)) - now;
@@ -85,6 +90,13 @@ class Naive {
             if (newest(now) == nullptr)
                 paced_until_ = 0;
         }
+    }
+
+    // Drops what lies more than two windows, or what a bucket holds, before `at`.
+    void forget(std::uint64_t burst, std::uint64_t quota, const Now& at) {
+        const std::int64_t horizon =
+            ns(at) - 2 * std::max(per_, round_up(Int{per_} * burst, quota));
+        std::erase_if(events_, [&](const Event& event) { return event.at < horizon; });
     }
 
     [[nodiscard]] std::uint64_t used(std::uint64_t quota, const Now& at) const {
@@ -122,15 +134,10 @@ class Naive {
         std::uint64_t cost; // what has not been given back
         std::int64_t owed_until;
         std::int64_t returned;
+        std::size_t number;
     };
 
-    std::int64_t last_of(std::int64_t group) const {
-        std::int64_t last = 0;
-        for (const Event& event : events_)
-            if (event.group == group)
-                last = event.at;
-        return last;
-    }
+    std::int64_t last_of(std::int64_t group) const { return last_at_.at(group); }
     // Of what still counts in a sliding window.
     const Event* newest(std::int64_t now) const {
         for (auto event = events_.rbegin(); event != events_.rend(); ++event)
@@ -153,7 +160,7 @@ class Naive {
     std::uint64_t used_sliding(std::int64_t now) const {
         std::uint64_t sum = 0;
         for (const Event& event : events_)
-            sum += event.at + per_ > now || last_of(event.group) + per_ > now ? event.cost : 0;
+            sum += last_of(event.group) + per_ > now ? event.cost : 0;
         return sum;
     }
 
@@ -169,9 +176,11 @@ class Naive {
     Answer ask_sliding(const Ask& of, std::int64_t now) const {
         const bool full = used_sliding(now) + of.cost > of.quota;
         std::int64_t until = now;
-        for (const Event& event : events_) // one instant after the other
-            if (used_sliding(until) + of.cost > of.quota)
-                until = std::max(until, last_of(event.group) + per_);
+        for (const Event& event : events_) { // one instant after the other
+            if (used_sliding(until) + of.cost <= of.quota)
+                break;
+            until = std::max(until, last_of(event.group) + per_);
+        }
         const bool early = of.pace && paced_until_ > now;
         if (early)
             until = std::max(until, paced_until_);
@@ -189,6 +198,8 @@ class Naive {
     Algorithm algorithm_;
     std::int64_t per_;
     std::vector<Event> events_;
+    std::size_t last_ = 0;
+    std::map<std::int64_t, std::int64_t> last_at_; // of each group
     std::int64_t end_ = 0;
     std::int64_t paced_until_ = 0;
     Int paid_ = 0; // when all is paid, in 1/quota ns

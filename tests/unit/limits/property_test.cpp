@@ -79,7 +79,7 @@ class History {
             spec.identity.key = "client_ip";
         // Now and then several shards, of which each has a clock window of its own.
         const bool sharded = below(3) == 0 && spec.identity.anchor == Anchor::first_request;
-        spec.max_keys = sharded ? 50'000 : 1 + below(keys + 4);
+        spec.max_keys = sharded ? 50'000 : keys + below(4);
         sides_.push_back({std::make_unique<Limit>(spec), Reference{spec}, 1 + below(6)});
     }
 
@@ -99,9 +99,8 @@ class History {
     void change_numbers() {
         Side& side = sides_[below(sides_.size())];
         side.quota = 1 + below(6);
-        const std::uint64_t max_keys = 1 + below(keys + 4);
+        const std::uint64_t max_keys = keys + below(4);
         side.limit->set_max_keys(max_keys);
-        side.naive.set_max_keys(max_keys);
     }
 
     void release_one() {

@@ -22,8 +22,6 @@ class Reference {
     Answer ask(std::uint64_t of, std::uint64_t quota, const Now& now) {
         forget(now);
         const auto found = counts_.find(of);
-        if (found == counts_.end() && is_keyed() && counts_.size() >= spec_.max_keys)
-            return {Refusal::table_full, is_cap() ? estimate(quota) : first_end(now)};
         if (found == counts_.end() || found->second.used < quota)
             return {};
         return is_cap() ? Answer{Refusal::cap, estimate(quota)}
@@ -52,7 +50,6 @@ class Reference {
     [[nodiscard]] bool is_cap() const { return spec_.identity.algorithm == Algorithm::concurrency; }
     [[nodiscard]] bool is_keyed() const { return !spec_.identity.key.empty(); }
     [[nodiscard]] bool is_clock() const { return spec_.identity.anchor == Anchor::clock; }
-    void set_max_keys(std::uint64_t max_keys) { spec_.max_keys = max_keys; }
 
     // Drops what is over. A clock window is shared by all keys.
     void forget(const Now& now) {
@@ -93,13 +90,6 @@ class Reference {
             return 1s;
         return std::max<Duration>(Duration{mean_ / static_cast<std::int64_t>(quota)}, 1ms);
     }
-    Duration first_end(const Now& now) const {
-        SteadyTime first = SteadyTime::max();
-        for (const auto& entry : counts_)
-            first = std::min(first, entry.second.end);
-        return std::max<Duration>(first - now.steady, 1ms);
-    }
-
     LimitSpec spec_;
     std::map<std::uint64_t, Count> counts_;
     std::int64_t mean_ = 0;

@@ -71,10 +71,12 @@ TEST_CASE("a limit that is obtained again takes over max_keys") {
     Registry registry;
     const LimitPtr limit = registry.obtain(keyed_window(1s, 1));
     REQUIRE(admit_one(*limit, 1, at(0s), key(1)).allowed());
-    REQUIRE_FALSE(admit_one(*limit, 1, at(0s), key(2)).allowed());
+    REQUIRE(admit_one(*limit, 1, at(0s), key(2)).allowed());
+    REQUIRE(limit->live_keys(at(0s)) == 1);
 
     CHECK(registry.obtain(keyed_window(1s, 2)) == limit);
-    CHECK(admit_one(*limit, 1, at(0s), key(2)).allowed());
+    CHECK(admit_one(*limit, 1, at(0s), key(3)).allowed());
+    CHECK(limit->live_keys(at(0s)) == 2);
 }
 
 TEST_CASE("ordinals rise with every limit") {

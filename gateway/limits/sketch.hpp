@@ -1,0 +1,76 @@
+// Counts of keys for which a table has no room: a count-min sketch (Cormode and Muthukrishnan
+// 2005). What it says of a key is never less than what was added for it, and more where keys
+// collide.
+#pragma once
+
+#include "base/hash.hpp"
+#include "base/time.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace stint::limits {
+
+// What all sketches are made of: rows of cells, one of each row for a key. Keys are keyed hashes,
+// so that nobody can choose some that collide.
+class SketchCells {
+  public:
+    static constexpr std::size_t rows = 4;
+
+    // A power of two, at most 65536, of cells a row. Without memory it is not good().
+    explicit SketchCells(std::size_t width) noexcept;
+
+    [[nodiscard]] bool good() const noexcept { return cells_ != nullptr; }
+    [[nodiscard]] std::uint64_t& cell(Hash128 key, std::size_t row) const noexcept {
+        return cells_[row * width_ + ((key.low >> (16 * row)) & (width_ - 1))];
+    }
+    [[nodiscard]] std::uint64_t least(Hash128 key) const noexcept;
+    void add(Hash128 key, std::uint64_t count) noexcept;
+    void take_back(Hash128 key, std::uint64_t count) noexcept; // no more than was added
+    void raise(Hash128 key, std::uint64_t to) noexcept;        // to at least that
+    void clear() noexcept;
+
+  private:
+    std::size_t width_;
+    std::unique_ptr<std::uint64_t[]> cells_;
+};
+
+// What was admitted in the last window's length, by quarters of it. A quarter counts as long as any
+// of it may lie within the length: at most five do.
+class WindowSketch {
+  public:
+    WindowSketch(std::size_t width, Duration per) noexcept;
+
+    [[nodiscard]] bool good() const noexcept;
+    // Before any other call: what is over no longer counts; nothing of another serial does.
+    void advance(SteadyTime now, std::int64_t serial) noexcept;
+    [[nodiscard]] std::uint64_t count(Hash128 key) const noexcept;
+    // When no more than `most` will be counted, if nothing is added.
+    [[nodiscard]] SteadyTime until(Hash128 key, std::uint64_t most) const noexcept;
+    // Returns the quarter that it is counted in.
+    std::int64_t add(Hash128 key, std::uint64_t count) noexcept;
+    // If that quarter, of that serial, still counts.
+    void
+    take_back(Hash128 key, std::int64_t quarter, std::int64_t serial, std::uint64_t count) noexcept;
+    [[nodiscard]] std::int64_t serial() const noexcept { return serial_; }
+
+  private:
+    static constexpr std::int64_t quarters = 5;
+
+    [[nodiscard]] std::uint64_t count_from(Hash128 key, std::int64_t quarter) const noexcept;
+    [[nodiscard]] const SketchCells& cells_of(std::int64_t quarter) const noexcept {
+        return cells_[static_cast<std::size_t>(quarter % quarters)];
+    }
+    [[nodiscard]] SketchCells& cells_of(std::int64_t quarter) noexcept {
+        return cells_[static_cast<std::size_t>(quarter % quarters)];
+    }
+
+    std::int64_t length_;  // of a quarter, ns
+    std::int64_t now_ = 0; // the quarter that is counted in
+    std::int64_t serial_ = 0;
+    std::array<SketchCells, static_cast<std::size_t>(quarters)> cells_;
+};
+
+} // namespace stint::limits

@@ -1,0 +1,59 @@
+// What a request costs a limit, and what of it may yet be given back.
+#pragma once
+
+#include "base/message.hpp"
+#include "http/ascii.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stint::routing {
+
+using Statuses = std::vector<std::uint16_t>;
+
+[[nodiscard]] inline bool contains(const Statuses& statuses, int status) noexcept {
+    return std::ranges::find(statuses, status) != statuses.end();
+}
+
+struct Pricing {
+    // Charged with the request: a number, or what is reserved until the answer tells.
+    std::uint64_t cost = 1;
+    std::string request_field;  // tells the cost; lower case; empty = `cost`
+    std::string response_field; // tells the cost, at most `cost`
+    Statuses count_when;        // empty = whatever the answer is
+    Statuses refund;
+
+    // Whether the charge may change after the admission.
+    [[nodiscard]] bool returnable() const noexcept {
+        return !response_field.empty() || !count_when.empty() || !refund.empty();
+    }
+};
+
+// A cost as a field says it: a whole number from 1; above a million million it is that. Nothing for
+// any other text.
+[[nodiscard]] inline std::optional<std::uint64_t> parse_cost(std::string_view text) noexcept {
+    constexpr std::uint64_t most = 1'000'000'000'000;
+    std::uint64_t cost = 0;
+    for (const char digit : text) {
+        if (digit < '0' || digit > '9')
+            return std::nullopt;
+        cost = std::min(cost * 10 + static_cast<std::uint64_t>(digit - '0'), most);
+    }
+    return cost > 0 ? std::optional{cost} : std::nullopt;
+}
+
+// The cost in the first field of this name (lower case).
+[[nodiscard]] inline std::optional<std::uint64_t>
+cost_in(std::span<const Field> fields, std::string_view name) noexcept {
+    for (const Field& field : fields)
+        if (http::ascii::equals_folded(field.name, name))
+            return parse_cost(field.value);
+    return std::nullopt;
+}
+
+} // namespace stint::routing
