@@ -78,6 +78,18 @@ Json access_log_json(const config::AccessLog& log) {
     return {{"path", path}, {"fields", fields}};
 }
 
+Json cooldown_json(const std::optional<config::Cooldown>& cooldown) {
+    if (!cooldown || !cooldown->on)
+        return "off";
+    Json json{
+        {"scope", cooldown->scope == config::Cooldown::Scope::host ? "host" : "route"},
+        {"max_cooldown_ms", cooldown->most.count()},
+        {"ramp_up_ms", cooldown->ramp.count()}};
+    if (cooldown->otherwise)
+        json["default_ms"] = cooldown->otherwise->count();
+    return json;
+}
+
 Json upstreams_json(const config::Config& config) {
     Json upstreams = Json::object();
     for (const config::Upstream& upstream : config.upstreams) {
@@ -88,6 +100,7 @@ Json upstreams_json(const config::Config& config) {
         if (!upstream.host.empty())
             json["host"] = upstream.host;
         json["timeouts"] = timeouts_json(config.timeouts, upstream.timeouts);
+        json["cooldown"] = cooldown_json(upstream.cooldown);
         upstreams[upstream.name] = std::move(json);
     }
     return upstreams;
@@ -110,6 +123,7 @@ Json routes_json(const config::Config& config) {
              {"upstream", upstream.name},
              {"limits", limit_names_json(config, route)},
              {"headers", headers_json(route.headers)},
+             {"cooldown", cooldown_json(route.cooldown ? route.cooldown : upstream.cooldown)},
              {"timeouts", timeouts_json(config.timeouts, upstream.timeouts, route.timeouts)}});
     }
     return routes;

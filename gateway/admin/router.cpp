@@ -10,12 +10,13 @@
 namespace stint::admin {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Endpoint>, 9> paths{{
+constexpr std::array<std::pair<std::string_view, Endpoint>, 10> paths{{
     {"/metrics", Endpoint::metrics},
     {"/healthz", Endpoint::healthz},
     {"/readyz", Endpoint::readyz},
     {"/config", Endpoint::config},
     {"/config/reload", Endpoint::reload},
+    {"/cooldowns", Endpoint::cooldowns},
     {"/limits", Endpoint::limits},
     {"/routes", Endpoint::routes},
     {"/upstreams", Endpoint::upstreams},
@@ -31,8 +32,9 @@ Result<Target, Response> target_at(std::string_view path) {
         return Target{found->second, {}};
     if (!path.starts_with(limits_prefix) || path.size() == limits_prefix.size())
         return problem(
-            404, "There is nothing here. There are /metrics, /healthz, /readyz, /config, /limits, "
-                 "/limits/NAME, /routes, /upstreams, /version, and POST /config/reload.");
+            404,
+            "There is nothing here. There are /metrics, /healthz, /readyz, /config, /cooldowns, "
+            "/limits, /limits/NAME, /routes, /upstreams, /version, and POST /config/reload.");
     auto name = percent_decoded(path.substr(limits_prefix.size()));
     if (!name)
         return problem(400, "The path has a malformed percent-escape.");

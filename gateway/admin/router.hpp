@@ -15,6 +15,7 @@ enum class Endpoint : std::uint8_t {
     healthz,
     readyz,
     config,
+    cooldowns,
     limits,
     limit, // one, by name
     routes,

@@ -114,6 +114,9 @@ Response at_once(Service& service, const Target& target, const Request& request)
         return all_limits(gateway);
     case Endpoint::limit:
         return one_limit(gateway, target.name, request.query);
+    case Endpoint::cooldowns:
+        return json_response(
+            {{"cooldowns", cooldowns_json(gateway.compiled().cooldowns, gateway.now().steady)}});
     case Endpoint::version:
         return json_response(version_json(gateway));
     case Endpoint::reload: {

@@ -79,6 +79,31 @@ Json limit_json(
     return json;
 }
 
+Json cooldowns_json(const std::vector<limits::CooldownSetPtr>& sets, SteadyTime now) {
+    using Phase = limits::CooldownState::Phase;
+    const auto text_of = [](Phase phase) {
+        return phase == Phase::paused ? "paused" : phase == Phase::probing ? "probing" : "ramping";
+    };
+    Json cooldowns = Json::array();
+    for (const limits::CooldownSetPtr& set : sets)
+        for (const limits::CooldownPtr& each : set->all()) {
+            const limits::CooldownState state = each->state(now);
+            if (state.phase == Phase::open)
+                continue;
+            cooldowns.push_back(
+                {{"of", set->identity().owner},
+                 {"scope", set->identity().scope},
+                 {"name", state.of},
+                 {"state", text_of(state.phase)},
+                 {"status", state.status},
+                 {"remaining_ms", ceil_ms(state.left)},
+                 {"rate_per_second", state.rate},
+                 {"pauses", state.pauses},
+                 {"refused", state.refused}});
+        }
+    return cooldowns;
+}
+
 Json routes_status_json(
     const config::Config& config,
     const observe::WorkerCounters& counters,

@@ -4,6 +4,7 @@
 #include "admin/message.hpp"
 #include "base/time.hpp"
 #include "config/schema.hpp"
+#include "limits/cooldown_set.hpp"
 #include "limits/limit.hpp"
 #include "observe/metrics.hpp"
 #include "upstream/resolver.hpp"
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace stint::admin {
 
@@ -29,6 +31,9 @@ struct ChosenKey {
     const limits::Limit& limit,
     const std::optional<ChosenKey>& key,
     const Now& now);
+
+// One entry for each host or route that is paused, probed or not yet back at its former rate.
+[[nodiscard]] Json cooldowns_json(const std::vector<limits::CooldownSetPtr>& sets, SteadyTime now);
 
 // One entry a route, in the configuration's order. `counters` and `slots` belong together.
 [[nodiscard]] Json routes_status_json(

@@ -38,6 +38,8 @@ void read_upstreams(const Value& value, Draft& draft);
 void read_refusal(const Section& section, Limit& limit);
 // Keys that are left out keep what `headers` holds.
 void read_headers(const Value& value, Headers& headers);
+// Keys that are left out keep what `cooldown` holds.
+void read_cooldown(const Value& value, Cooldown& cooldown);
 void read_named_limits(const Value& value, Draft& draft);
 void read_trusted_proxies(const Section& top, TrustedProxies& trusted); // and their header
 void read_prefixes(const Section& section, AddressPrefixes& prefixes);

@@ -14,8 +14,8 @@ namespace stint::config {
 namespace {
 
 constexpr std::size_t most_limits = 16;
-constexpr std::array<std::string_view, 6> route_keys{"name",   "match",    "upstream",
-                                                     "limits", "timeouts", "headers"};
+constexpr std::array<std::string_view, 7> route_keys{"name",     "match",   "upstream", "limits",
+                                                     "timeouts", "headers", "cooldown"};
 constexpr std::array<std::string_view, 4> match_keys{"host", "path", "path_exact", "methods"};
 
 // Finds routes that would match the same requests with the same right: the same host, the same kind
@@ -150,6 +150,10 @@ void read_route(const Value& value, Route& route, Overlaps& overlaps, Draft& dra
     route.headers = draft.config.headers;
     if (const auto headers = section->find("headers"))
         read_headers(*headers, route.headers);
+    if (const auto cooldown = section->find("cooldown")) {
+        route.cooldown.emplace().scope = Cooldown::Scope::route;
+        read_cooldown(*cooldown, *route.cooldown);
+    }
 }
 
 } // namespace

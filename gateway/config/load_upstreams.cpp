@@ -12,7 +12,8 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> upstream_keys{"endpoints", "host", "timeouts"};
+constexpr std::array<std::string_view, 4> upstream_keys{
+    "endpoints", "host", "timeouts", "cooldown"};
 constexpr std::array<std::string_view, 6> timeout_keys{"head",    "body_idle", "idle",
                                                        "connect", "response",  "drain"};
 constexpr std::array<std::string_view, 3> override_keys{"body_idle", "connect", "response"};
@@ -56,6 +57,8 @@ void read_upstream(const Value& value, Upstream& upstream) {
         host->into(upstream.host, "what to send as Host", parse_host_field);
     if (const auto timeouts = section->find("timeouts"))
         read_overrides(*timeouts, upstream.timeouts);
+    if (const auto cooldown = section->find("cooldown"))
+        read_cooldown(*cooldown, upstream.cooldown.emplace());
 }
 
 } // namespace

@@ -67,11 +67,22 @@ struct Endpoint {
     std::string text; // as configured
 };
 
+// What becomes of a pause that an upstream asks for.
+struct Cooldown {
+    enum class Scope : std::uint8_t { host, route };
+    bool on = true;
+    Scope scope = Scope::host;
+    milliseconds most{600'000};            // max_cooldown
+    std::optional<milliseconds> otherwise; // default: of an answer that names no time
+    milliseconds ramp{30'000};
+};
+
 struct Upstream {
     std::string name;
     std::vector<Endpoint> endpoints;
     std::string host; // replaces Host; empty = the client's is kept
     TimeoutOverrides timeouts;
+    std::optional<Cooldown> cooldown;
 };
 
 // What responses say about limits.
@@ -182,7 +193,8 @@ struct Route {
     std::size_t upstream = 0;        // index into Config::upstreams
     std::vector<std::size_t> limits; // indices into Config::limits, at most 16, no repeats
     TimeoutOverrides timeouts;
-    Headers headers; // its own or those of the whole configuration
+    Headers headers;                  // its own or those of the whole configuration
+    std::optional<Cooldown> cooldown; // instead of its upstream's
 };
 
 struct Config {

@@ -17,6 +17,10 @@ constexpr std::string_view common_methods = "GET, HEAD, POST, PUT, PATCH, DELETE
 constexpr ProblemKind quota_exceeded{
     "https://iana.org/assignments/http-problem-types#quota-exceeded", "Quota exceeded"};
 
+constexpr ProblemKind reduced_capacity{
+    "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",
+    "Temporarily reduced capacity"};
+
 // write_fields(out) adds fields to the head; write_body(sink) is called twice, for the length too.
 template <class WriteFields, class WriteBody>
 std::size_t write_reply(
@@ -86,17 +90,19 @@ std::string_view describe(LimitedReply::Why why) noexcept {
 
 // One wait in both of its spellings; 0 where waiting does not help.
 struct RetryAfter {
-    explicit RetryAfter(const LimitedReply& reply) noexcept {
-        if (reply.why == LimitedReply::Why::cost)
-            return;
-        seconds = static_cast<std::uint64_t>(retry_after_seconds(reply.retry_after));
-        ms = static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_ms(reply.retry_after), 1));
-    }
+    RetryAfter() noexcept = default;
+    explicit RetryAfter(Duration wait) noexcept
+        : seconds{static_cast<std::uint64_t>(retry_after_seconds(wait))},
+          ms{static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_ms(wait), 1))} {}
     [[nodiscard]] bool ever() const noexcept { return ms > 0; }
 
     std::uint64_t seconds = 0;
     std::uint64_t ms = 0;
 };
+
+void write_retry_after(HeadBuffer& head, const RetryAfter& after) {
+    head << "Retry-After: " << after.seconds << "\r\nRetry-After-Ms: " << after.ms << "\r\n";
+}
 
 // A limit's own text with its placeholders filled in.
 template <class Out>
@@ -163,7 +169,8 @@ std::size_t write_denied(
 }
 
 std::size_t write_limited(HeadBuffer& out, const ReplyContext& context, const LimitedReply& reply) {
-    const RetryAfter after{reply};
+    const RetryAfter after =
+        reply.why == LimitedReply::Why::cost ? RetryAfter{} : RetryAfter{reply.retry_after};
     const auto fields = [&](HeadBuffer& head) {
         if (after.ever())
             head << "Retry-After: " << after.seconds << "\r\nRetry-After-Ms: " << after.ms
@@ -190,6 +197,25 @@ std::size_t write_limited(HeadBuffer& out, const ReplyContext& context, const Li
     };
     const auto body = [&](auto& sink) {
         write_problem_body(sink, context.media, reply.status, quota_exceeded, detail, members);
+    };
+    return write_reply(out, context, reply.status, content_type(context.media), fields, body);
+}
+
+std::size_t write_paused(HeadBuffer& out, const ReplyContext& context, const PausedReply& reply) {
+    const RetryAfter after{reply.retry_after};
+    const auto fields = [&](HeadBuffer& head) { write_retry_after(head, after); };
+    const auto detail = [&](auto& text) {
+        text << "The upstream " << reply.upstream << " asked for a pause; retry in "
+             << after.seconds << " s.";
+    };
+    const auto members = [&](auto& sink) {
+        sink << R"(,"upstream":")";
+        write_json_text(sink, reply.upstream);
+        sink << R"(","retry_after_ms":)" << after.ms;
+    };
+    const ProblemKind& kind = reply.status == 429 ? quota_exceeded : reduced_capacity;
+    const auto body = [&](auto& sink) {
+        write_problem_body(sink, context.media, reply.status, kind, detail, members);
     };
     return write_reply(out, context, reply.status, content_type(context.media), fields, body);
 }

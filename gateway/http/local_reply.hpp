@@ -56,6 +56,15 @@ struct LimitedReply {
 // after warm-up.
 std::size_t write_limited(HeadBuffer& out, const ReplyContext& context, const LimitedReply& reply);
 
+// An upstream has asked for a pause: its own status (429 or 503) with what remains of it, as a
+// problem of the draft's type quota-exceeded or temporary-reduced-capacity.
+struct PausedReply {
+    std::string_view upstream; // its name
+    int status = 503;
+    Duration retry_after{};
+};
+std::size_t write_paused(HeadBuffer& out, const ReplyContext& context, const PausedReply& reply);
+
 // The wait and from 0 to `most` on top, in whole milliseconds, each as likely: clients that were
 // refused together do not come back together, and none earlier than it may. random: 64 uniform
 // bits.

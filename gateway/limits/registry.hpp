@@ -1,6 +1,7 @@
 // Every limit that exists, by identity: how counts survive a reload.
 #pragma once
 
+#include "limits/cooldown_set.hpp"
 #include "limits/limit.hpp"
 
 #include <map>
@@ -20,6 +21,8 @@ class Registry {
     // ends with the last request that holds a slot of it.
     void keep(std::vector<LimitPtr> limits);
 
+    [[nodiscard]] CooldownRegistry& cooldowns() noexcept { return cooldowns_; }
+
     // For client keys, one random key a process.
     [[nodiscard]] const KeyHasher& hasher() const noexcept { return hasher_; }
 
@@ -27,6 +30,7 @@ class Registry {
     std::mutex mutex_;
     std::map<LimitIdentity, std::weak_ptr<Limit>> known_;
     std::vector<LimitPtr> kept_;
+    CooldownRegistry cooldowns_;
     KeyHasher hasher_;
 };
 

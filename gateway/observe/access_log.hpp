@@ -19,9 +19,10 @@ enum class Outcome : std::uint8_t {
     rejected,        // a bad request: 400, 405, 431, …
     no_route,        // 404
     upstream_failed, // 502, 503, 504, or the upstream broke off in the middle
+    cooling_down,    // the upstream had asked for a pause: 429 or 503
     client_gone,     // the client left or stalled before the end: 499 or 408
 };
-inline constexpr std::size_t outcome_count = 6;
+inline constexpr std::size_t outcome_count = 7;
 [[nodiscard]] std::string_view to_text(Outcome outcome) noexcept; // "forwarded", …
 
 struct LoggedField {

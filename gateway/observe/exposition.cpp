@@ -233,6 +233,27 @@ void add_limits(Page& page, const ProcessFigures& figures) {
         keyed, &Limit::table_full);
 }
 
+void add_cooldowns(Page& page, const ProcessFigures& figures) {
+    using Cooldown = ProcessFigures::CooldownFigures;
+    const auto each = [&](Page::Family family, auto member) {
+        for (const Cooldown& cooldown : figures.cooldowns)
+            family.add({{"of", cooldown.owner}, {"scope", cooldown.scope}}, cooldown.*member);
+    };
+    each(
+        page.gauge(
+            "stint_cooldown_paused", "Scopes (hosts, routes) to which nothing is sent because the "
+                                     "upstream asked for a pause."),
+        &Cooldown::paused);
+    each(
+        page.counter("stint_cooldown_pauses_total", "Pauses that upstreams asked for."),
+        &Cooldown::pauses);
+    each(
+        page.counter(
+            "stint_cooldown_refusals_total",
+            "Requests refused because of a pause, or on the way out of one."),
+        &Cooldown::refused);
+}
+
 void add_configuration(Page& page, const ProcessFigures& figures) {
     auto lines = page.counter(
         "stint_access_log_lines_total",
@@ -274,6 +295,7 @@ exposition(const WorkerCounters& sum, const MetricSlots& slots, const ProcessFig
     add_upstreams(page, sum, slots);
     add_connections(page, sum);
     add_limits(page, figures);
+    add_cooldowns(page, figures);
     add_configuration(page, figures);
     add_process(page, figures);
     return page.text();

@@ -226,6 +226,8 @@ std::string_view to_text(Outcome outcome) noexcept {
         return "no_route";
     case Outcome::upstream_failed:
         return "upstream_failed";
+    case Outcome::cooling_down:
+        return "cooling_down";
     case Outcome::client_gone:
         return "client_gone";
     }

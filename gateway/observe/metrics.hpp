@@ -108,6 +108,14 @@ struct ProcessFigures {
         std::uint64_t table_full = 0; // new keys refused for want of memory
     };
     std::vector<LimitFigures> limits;
+    struct CooldownFigures {
+        std::string owner; // "upstream:NAME" or "route:NAME"
+        std::string scope;
+        std::uint64_t paused = 0;  // now
+        std::uint64_t pauses = 0;  // ever
+        std::uint64_t refused = 0; // ever
+    };
+    std::vector<CooldownFigures> cooldowns;
 };
 
 // The Prometheus text exposition (format 0.0.4) through prometheus-cpp's serializer. Names begin

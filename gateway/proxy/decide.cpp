@@ -59,7 +59,8 @@ bool Exchange::decide(std::string_view head) {
         .fields = request->fields,
         .query = request->query,
         .method = request->method};
-    if (!take_buffered_body() || !find_route(*request, facts) || !admit(facts)) {
+    if (!take_buffered_body() || !find_route(*request, facts) ||
+        (route_->cooldown.set && !look_at_cooldown(facts)) || !admit(facts)) {
         media_ = http::preferred_media_type(request->fields);
         media_known_ = true;
         return false;

@@ -8,6 +8,7 @@
 #include "http/ratelimit_fields.hpp"
 #include "http/request_id.hpp"
 #include "http/rewrite.hpp"
+#include "limits/cooldown.hpp"
 #include "limits/decision.hpp"
 #include "limits/permit.hpp"
 #include "net/buffer_pool.hpp"
@@ -106,6 +107,15 @@ class Exchange : private net::Deadline {
     void stop_pump() noexcept;
     [[nodiscard]] bool may_retry() const noexcept;
 
+    // cooldown.cpp: pauses that upstreams ask for.
+    bool look_at_cooldown(const routing::KeyFacts& facts);
+    bool may_send(SteadyTime now);
+    void refuse_paused(const limits::Cooldown::Refused& refused);
+    void heed_answer(const ResponseHead& head);
+    [[nodiscard]] WallTime wall_at(SteadyTime at) const noexcept {
+        return begun_.wall + (at - begun_.steady);
+    }
+
     // response.cpp: towards the client.
     std::span<char> answer_room();
     Answer on_answer(const ErrorCode& error, std::size_t size);
@@ -157,6 +167,8 @@ class Exchange : private net::Deadline {
     std::optional<routing::ClientAddress> client_behind_;
     bool peer_is_trusted_ = false;
     limits::Permit permit_;
+    limits::CooldownPtr cooldown_; // null: the route has none
+    limits::Cooldown::Pass pass_;  // from right before the request is sent
     upstream::Lease lease_;
     Now begun_;
     SteadyTime sent_{};     // when the request, or its first part, was sent
@@ -207,7 +219,8 @@ class Exchange : private net::Deadline {
     std::string detail_;
     std::string allow_;
     http::LimitedReply limited_;
-    bool denied_ = false; // by that limit, once for all
+    bool denied_ = false;      // by that limit, once for all
+    http::PausedReply paused_; // its time is zero as long as there is none
     http::MediaType media_ = http::MediaType::problem_json;
     bool media_known_ = false;
 

@@ -44,6 +44,7 @@ net::Task<Exchange::Result> Exchange::reply() {
         co_await pump_stopped_.wait();
     // What is still to be said and read concerns the client alone: neither the upstream nor a cap.
     lease_ = {};
+    pass_ = {};
     permit_.release({net::read_steady_clock(), begun_.wall});
     upstream_keeps_ = false;
     explain_break();
@@ -107,7 +108,9 @@ void Exchange::write_reply() {
         .client_minor = minor_,
         .media = media_,
         .policies = policies_.empty() ? nullptr : &policies};
-    if (denied_)
+    if (paused_.retry_after > Duration::zero())
+        http::write_paused(context_.head_out, context, paused_);
+    else if (denied_)
         http::write_denied(context_.head_out, context, limited_.limit, detail_);
     else if (!limited_.limit.empty())
         http::write_limited(context_.head_out, context, limited_);

@@ -47,6 +47,8 @@ net::Gather Exchange::gather_request(std::string_view head, const http::ChunkHea
 // The usual case: an idle connection of the endpoint whose turn it is takes head and body in one
 // write. False: what is to be sent is in spill_, to go out on lease_ if there is one.
 bool Exchange::send_at_once() {
+    if (!may_send(begun_.steady))
+        return false;
     pool_ = &config_->clusters[route_->upstream].next();
     lease_ = pool_->take_idle();
     const http::ChunkHeader chunk{buffered_body_.size()};
@@ -77,6 +79,8 @@ bool Exchange::send_at_once() {
 }
 
 net::Task<bool> Exchange::send_slowly() {
+    if (!may_send(net::read_steady_clock()))
+        co_return false;
     watch_client();
     if (!lease_) {
         const ErrorCode error = co_await connect();
@@ -92,6 +96,8 @@ net::Task<bool> Exchange::send_slowly() {
             co_return false;
         }
     }
+    if (!may_send(net::read_steady_clock())) // connecting took its time
+        co_return false;
     net::Gather gather;
     gather.add(spill_);
     arm(Waiting::upstream, route_->timeouts.body_idle);

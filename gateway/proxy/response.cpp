@@ -109,6 +109,8 @@ Exchange::Answer Exchange::on_interim(const ResponseHead& head, std::size_t head
 Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_t head_size) {
     disarm();
     answered_ = net::read_steady_clock();
+    if (pass_)
+        heed_answer(head);
     upstream_time_ = answered_ - sent_;
     upstream_counters().latency.observe(upstream_time_);
     const std::span<char> rest{block_.data() + head_size, filled_ - head_size};

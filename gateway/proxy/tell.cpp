@@ -51,7 +51,7 @@ http::PolicyFields Exchange::policy_fields(SteadyTime at) const noexcept {
             telling.legacy_unprefixed ? Style::Prefix::ratelimit : Style::Prefix::x_ratelimit;
         fields.legacy.reset = telling.legacy_epoch ? Style::Reset::epoch : Style::Reset::delta;
     }
-    fields.now = {at, begun_.wall + (at - begun_.steady)};
+    fields.now = {at, wall_at(at)};
     return fields;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/time.hpp"
+#include "limits/cooldown_set.hpp"
 #include "limits/limit.hpp"
 #include "routing/key_rules.hpp"
 #include "routing/key_template.hpp"
@@ -83,6 +84,14 @@ struct RouteLimit {
     }
 };
 
+// Where the route's requests wait when their upstream has asked for a pause.
+struct RouteCooldown {
+    limits::CooldownSetPtr set; // null: they do not
+    limits::CooldownRules rules;
+    bool by_host = false;  // a pause for each host that requests name
+    std::string otherwise; // what names the one pause that there is else
+};
+
 struct RouteTimeouts {
     Duration body_idle{};
     Duration connect{};
@@ -97,6 +106,7 @@ struct Route {
     bool settles = false;           // what a limit of it was charged may be given back
     RouteTimeouts timeouts;
     PolicyTelling telling;
+    RouteCooldown cooldown;
     std::uint32_t metric = 0; // slot in the workers' counters
 };
 

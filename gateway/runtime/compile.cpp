@@ -158,6 +158,27 @@ void tell_policies(
     telling.any = telling.any || fields != Fields::off;
 }
 
+// Hosts are an upstream's, whichever of its routes has asked them; a route's pause is its own.
+routing::RouteCooldown cooldown_of(
+    const config::Config& config, const config::Route& route, limits::CooldownRegistry& registry) {
+    const config::Upstream& upstream = config.upstreams[route.upstream];
+    const std::optional<config::Cooldown>& from =
+        route.cooldown ? route.cooldown : upstream.cooldown;
+    if (!from || !from->on)
+        return {};
+    const bool by_host = from->scope == config::Cooldown::Scope::host;
+    routing::RouteCooldown cooldown;
+    cooldown.set = registry.obtain(
+        by_host ? limits::CooldownIdentity{"upstream:" + upstream.name, "host"}
+                : limits::CooldownIdentity{"route:" + route.name, "route"});
+    cooldown.rules.most = from->most;
+    cooldown.rules.otherwise = from->otherwise;
+    cooldown.rules.ramp = from->ramp;
+    cooldown.by_host = by_host && upstream.host.empty();
+    cooldown.otherwise = by_host ? upstream.host : route.name;
+    return cooldown;
+}
+
 routing::Route route_of(
     const config::Config& config,
     const config::Route& from,
@@ -217,8 +238,14 @@ Compiled compile(
         snapshot->upstreams.push_back(std::move(spec));
     }
     std::vector<routing::Route> routes;
-    for (const config::Route& route : config.routes)
+    for (const config::Route& route : config.routes) {
         routes.push_back(route_of(config, route, compiled.limits, slots));
+        routing::RouteCooldown& cooldown = routes.back().cooldown;
+        cooldown = cooldown_of(config, route, registry.cooldowns());
+        const auto& known = compiled.cooldowns;
+        if (cooldown.set && std::find(known.begin(), known.end(), cooldown.set) == known.end())
+            compiled.cooldowns.push_back(cooldown.set);
+    }
     snapshot->routes = routing::RouteTable{std::move(routes)};
     snapshot->timeouts = {
         .head = config.timeouts.head,

@@ -26,7 +26,8 @@ struct ConfiguredLimit {
 struct Compiled {
     routing::SnapshotPtr snapshot;
     std::vector<ConfiguredLimit> limits; // as in config::Config::limits
-    std::set<std::string> host_names;    // endpoints that must be resolved
+    std::vector<limits::CooldownSetPtr> cooldowns;
+    std::set<std::string> host_names; // endpoints that must be resolved
 };
 
 // Limits that are alive keep their counts; slots are given to names that have none yet.

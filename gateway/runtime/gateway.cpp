@@ -236,6 +236,12 @@ observe::ProcessFigures Gateway::figures() const {
              .overflow = each.limit->overflowed(),
              .table_full = each.limit->table_full()});
     }
+    for (const limits::CooldownSetPtr& each : compiled_.cooldowns) {
+        const limits::CooldownSet::Totals totals = each->totals(now.steady);
+        figures.cooldowns.push_back(
+            {each->identity().owner, each->identity().scope, totals.closed, totals.pauses,
+             totals.refused});
+    }
     return figures;
 }
 

@@ -27,11 +27,11 @@ std::string allow(std::string_view method, std::string_view path) {
 
 TEST_CASE("every endpoint can be read by GET and HEAD") {
     const std::pair<std::string_view, Endpoint> all[]{
-        {"/metrics", Endpoint::metrics}, {"/healthz", Endpoint::healthz},
-        {"/readyz", Endpoint::readyz},   {"/config", Endpoint::config},
-        {"/limits", Endpoint::limits},   {"/limits/a", Endpoint::limit},
-        {"/routes", Endpoint::routes},   {"/upstreams", Endpoint::upstreams},
-        {"/version", Endpoint::version}};
+        {"/metrics", Endpoint::metrics},     {"/healthz", Endpoint::healthz},
+        {"/readyz", Endpoint::readyz},       {"/config", Endpoint::config},
+        {"/cooldowns", Endpoint::cooldowns}, {"/limits", Endpoint::limits},
+        {"/limits/a", Endpoint::limit},      {"/routes", Endpoint::routes},
+        {"/upstreams", Endpoint::upstreams}, {"/version", Endpoint::version}};
     for (const auto& [path, endpoint] : all)
         for (const auto* method : {"GET", "HEAD"}) {
             const auto target = find_target(method, path);

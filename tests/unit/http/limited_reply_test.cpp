@@ -110,6 +110,23 @@ TEST_CASE("a reply tells the limits") {
     CHECK(has(reply, "\r\nX-RateLimit-Reset: 1\r\n"));
 }
 
+TEST_CASE("a pause that the upstream has asked for has the upstream's status") {
+    const auto paused = [](int status) {
+        HeadBuffer out;
+        write_paused(out, {"id-1", "Sun, 06 Nov 1994 08:49:37 GMT"}, {"target", status, 11'500ms});
+        return std::string{out.view()};
+    };
+    const std::string busy = paused(503);
+
+    CHECK(busy.starts_with("HTTP/1.1 503 Service Unavailable\r\n"));
+    CHECK(has(busy, "\r\nRetry-After: 12\r\nRetry-After-Ms: 11500\r\n"));
+    CHECK(has(busy, "#temporary-reduced-capacity\""));
+    CHECK(has(busy, "The upstream target asked for a pause; retry in 12 s."));
+    CHECK(has(busy, "\"upstream\":\"target\",\"retry_after_ms\":11500}"));
+    CHECK(paused(429).starts_with("HTTP/1.1 429 "));
+    CHECK(has(paused(429), "#quota-exceeded\""));
+}
+
 TEST_CASE("jitter only ever adds, from nothing to all of it") {
     CHECK(with_jitter(7s, 0s, ~std::uint64_t{0}) == 7s);
     CHECK(with_jitter(7s, 5s, 0) == 7s);

@@ -1,0 +1,143 @@
+// One pause that an upstream has asked for: who may be sent meanwhile, and how the rate comes back.
+#pragma once
+
+#include "base/time.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace stint::limits {
+
+// What a configuration says; comes with each call, as a quota does.
+struct CooldownRules {
+    Duration most{};                   // no pause is longer
+    std::optional<Duration> otherwise; // of an answer that names no time; without it, none
+    Duration ramp{};                   // from half of the former rate back to all of it
+};
+
+// Moving count of what is sent: over the last 10 to 20 seconds, or since the first if that is less.
+class SendRate {
+  public:
+    void count(SteadyTime now) noexcept;
+    // At least one in ten seconds, and over no less than one second.
+    [[nodiscard]] double per_second(SteadyTime now) const noexcept;
+
+  private:
+    static constexpr Duration span = std::chrono::seconds{10};
+    SteadyTime first_{};
+    SteadyTime begin_{}; // of the current span
+    double current_ = 0;
+    double former_ = 0;
+};
+
+struct CooldownState {
+    enum class Phase : std::uint8_t { open, paused, probing, ramping };
+    std::string_view of; // what is paused: a host, a route, a key
+    Phase phase = Phase::open;
+    int status = 0;           // that the upstream answered
+    Duration left{};          // of the pause
+    double rate = 0;          // per second: while ramping what is let through, else what was sent
+    std::uint64_t pauses = 0; // ever
+    std::uint64_t refused = 0;
+};
+
+// One scope: a host, a route or a key. While it is open everything may be sent. An answer of 429 or
+// 503 that names a time pauses it: nothing is sent. Then one request, the probe, may go, and all
+// others wait for its answer. A good one opens the scope at half the rate that was sent before the
+// pause, which grows by the same amount every moment and has no bound any more once it is what it
+// was; a bad one pauses it again; a probe without an answer is replaced by the next request.
+// Threads: any. No I/O, no clock.
+class Cooldown {
+  public:
+    // Leave to send one request. Destroyed without an answered() it gives a probe's place back.
+    class Pass {
+      public:
+        Pass() = default;
+        Pass(Pass&& other) noexcept;
+        Pass& operator=(Pass&& other) noexcept;
+        Pass(const Pass&) = delete;
+        Pass& operator=(const Pass&) = delete;
+        ~Pass() { drop(); }
+
+        explicit operator bool() const noexcept { return cooldown_ != nullptr; }
+        [[nodiscard]] bool is_probe() const noexcept { return probe_; }
+        // Whether no pause has begun since it was given: to be asked again right before sending.
+        [[nodiscard]] bool still_good() const noexcept;
+        // The head of the answer has come. asked: the status and the time of one that asks for a
+        // pause (the time may be missing); nothing for any other answer.
+        struct Asked {
+            int status;
+            std::optional<Duration> wait;
+        };
+        void
+        answered(const std::optional<Asked>& asked, SteadyTime now, const CooldownRules& rules);
+
+      private:
+        friend class Cooldown;
+        Pass(std::shared_ptr<Cooldown> cooldown, std::uint64_t era, bool probe) noexcept;
+        void drop() noexcept;
+
+        std::shared_ptr<Cooldown> cooldown_;
+        std::uint64_t era_ = 0;
+        bool probe_ = false;
+    };
+
+    // Why not now: the upstream's status, and how long. While a probe is under way nobody knows,
+    // and a second is as good as anything.
+    struct Refused {
+        int status = 0;
+        Duration wait{};
+    };
+    struct Entry {
+        Pass pass; // empty: refused
+        Refused refused;
+    };
+
+    explicit Cooldown(std::string of) : of_{std::move(of)} {}
+    Cooldown(const Cooldown&) = delete;
+    Cooldown& operator=(const Cooldown&) = delete;
+
+    // What enter() would say now, without entering: nothing where it would let one pass.
+    [[nodiscard]] std::optional<Refused> look(SteadyTime now, const CooldownRules& rules);
+    // May this request be sent now? To be asked right before.
+    [[nodiscard]] static Entry
+    enter(const std::shared_ptr<Cooldown>& cooldown, SteadyTime now, const CooldownRules& rules);
+
+    [[nodiscard]] CooldownState state(SteadyTime now) const;
+    // Open, and nothing was sent for so long that forgetting it loses nothing.
+    [[nodiscard]] bool is_idle(SteadyTime now) const;
+
+  private:
+    using Phase = CooldownState::Phase;
+
+    [[nodiscard]] std::optional<Refused> closed(SteadyTime now, const CooldownRules& rules);
+    [[nodiscard]] double rate_at(SteadyTime now) const noexcept;
+    void pause(int status, Duration wait, SteadyTime now);
+    void throttled(const Pass::Asked& asked, bool probe, SteadyTime, const CooldownRules& rules);
+    void settle_probe(bool good, SteadyTime now) noexcept;
+
+    const std::string of_;
+    mutable std::mutex mutex_;          // guards all below
+    std::atomic<std::uint64_t> era_{0}; // changes with each pause; read without the lock
+    Phase phase_ = Phase::open;
+    int status_ = 0;
+    SteadyTime until_{};   // of the pause
+    Duration last_wait_{}; // the last time that was asked for
+    SendRate sent_;
+    SteadyTime last_sent_{};
+    double former_rate_ = 0; // per second, before the pause
+    Duration ramp_{};
+    SteadyTime ramp_from_{};
+    SteadyTime next_{}; // while ramping: when one more may go
+    std::uint64_t pauses_ = 0;
+    std::uint64_t refused_ = 0;
+};
+
+using CooldownPtr = std::shared_ptr<Cooldown>;
+
+} // namespace stint::limits

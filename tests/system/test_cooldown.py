@@ -1,0 +1,235 @@
+"""Pauses that an upstream asks for: from its 429 or 503 until the rate has come back."""
+
+import concurrent.futures
+import email.utils
+import threading
+import time
+import unittest
+
+from support.case import SystemTest, report, scaled
+from support.client import RawClient, fetch
+from support.messages import response_bytes
+from support.waiting import wait_until
+
+PAUSE = scaled(2, 30)  # seconds; scripts/acceptance takes the issue's 30
+CRAWLERS = 20
+
+
+class Target:
+    """Answers as it is told to, and notes when each request had arrived."""
+
+    def __init__(self, test, delay=0.0):
+        self.answer = response_bytes()
+        self.delay = delay
+        self.arrivals = []
+        self.first_pause = None  # when the first answer that asks for one was about to be sent
+        self._lock = threading.Lock()
+        self.server = test.start_upstream(self._script)
+        self.address = self.server.address
+
+    def _script(self, connection):
+        while connection.read_request():
+            with self._lock:
+                self.arrivals.append(time.monotonic())
+            time.sleep(self.delay)
+            answer = self.answer
+            with self._lock:
+                if self.first_pause is None and not answer.startswith(b"HTTP/1.1 2"):
+                    self.first_pause = time.monotonic()
+            connection.send(answer)
+
+    def say(self, status, *fields):
+        self.answer = response_bytes(status=status, fields=fields)
+
+    def count(self, begin=0.0, end=float("inf")):
+        with self._lock:
+            return sum(begin <= each < end for each in self.arrivals)
+
+
+class Cooldown(SystemTest):
+    def before(self, target, cooldown="on", **more):
+        return self.stint_before(target, upstream={"cooldown": cooldown}, **more)
+
+    def assert_paused(self, stint, status, at_most, at_least):
+        answer = fetch(stint.port)
+        self.assertEqual(answer.status, status)
+        wait = int(answer.get("Retry-After-Ms")) / 1000
+        self.assertLessEqual(wait, at_most)
+        self.assertGreater(wait, at_least)
+        self.assertEqual(answer.json()["retry_after_ms"], int(answer.get("Retry-After-Ms")))
+        return answer
+
+    def test_twenty_crawlers_leave_the_target_alone(self):
+        target = Target(self, delay=0.05)
+        stint = self.before(target)
+        stop = threading.Event()
+        statuses = []
+
+        def crawl(_):
+            with RawClient(stint.port) as client:
+                while not stop.is_set():
+                    answer = client.request()
+                    statuses.append(answer.status)
+                    if answer.status == 429:
+                        stop.wait(int(answer.get("Retry-After-Ms", 200)) / 1000)
+
+        with concurrent.futures.ThreadPoolExecutor(CRAWLERS) as pool:
+            crawlers = [pool.submit(crawl, each) for each in range(CRAWLERS)]
+            wait_until(lambda: target.count() > 5 * CRAWLERS, "the crawl is under way")
+            target.say("429 Too Many Requests", ("Retry-After", str(PAUSE)))
+            wait_until(lambda: target.first_pause is not None, "the first 429")
+            begin = target.first_pause
+            time.sleep(max(0.0, begin + PAUSE * 0.6 - time.monotonic()))
+            target.say("200 OK")
+            target.delay = 0.5  # the probe's answer takes its time
+            wait_until(lambda: target.count(begin + PAUSE * 0.6) >= 1, "the probe", PAUSE + 5)
+            probe = target.arrivals[-1]
+            time.sleep(0.4)
+            during_probe = target.count(probe - 0.01, probe + 0.4)
+            target.delay = 0.0
+            time.sleep(1.0)
+            stop.set()
+            for each in crawlers:
+                each.result(30)
+
+        late = target.count(begin + 0.05, begin + PAUSE - 0.01)
+        in_flight = target.count(begin, begin + 0.05)
+        report(f"cool-down: requests at the target in {PAUSE} s", "0", late)
+        report("cool-down: probes until the first answer", "1", during_probe)
+        self.assertEqual(late, 0)
+        self.assertLess(in_flight, CRAWLERS)
+        self.assertGreaterEqual(probe, begin + PAUSE)
+        self.assertLess(probe, begin + PAUSE + 1.5)
+        self.assertEqual(during_probe, 1)
+        self.assertGreater(target.count(probe + 0.5), 0)  # it goes on
+        self.assertEqual(set(statuses), {200, 429})
+
+    def test_a_delay_pauses_with_the_upstream_s_own_status(self):
+        for status, name in ((429, "quota-exceeded"), (503, "temporary-reduced-capacity")):
+            with self.subTest(status):
+                target = Target(self)
+                stint = self.before(target)
+                target.say(f"{status} No", ("Retry-After", "7"))
+                self.assertEqual(fetch(stint.port).get("Retry-After"), "7")  # the upstream's own
+
+                answer = self.assert_paused(stint, status, 7, 6)
+
+                self.assertTrue(answer.json()["type"].endswith("#" + name))
+                self.assertEqual(target.count(), 1)
+
+    def test_every_form_of_a_date_pauses_by_the_upstream_s_own_clock(self):
+        base = time.time() - 3600  # the upstream's clock is an hour behind
+        when = time.gmtime(base + 9)
+        forms = (
+            email.utils.formatdate(base + 9, usegmt=True),
+            time.strftime("%A, %d-%b-%y %H:%M:%S GMT", when),
+            time.asctime(when),
+        )
+        for form in forms:
+            with self.subTest(form):
+                target = Target(self)
+                stint = self.before(target)
+                target.say("503 Busy", ("Retry-After", form),
+                           ("Date", email.utils.formatdate(base, usegmt=True)))
+                fetch(stint.port)
+
+                self.assert_paused(stint, 503, 10, 7)
+
+    def test_a_huge_time_is_capped(self):
+        target = Target(self)
+        stint = self.before(target, {"max_cooldown": "20s"})
+        target.say("429 No", ("Retry-After", "9" * 40))
+        fetch(stint.port)
+
+        self.assert_paused(stint, 429, 20, 19)
+
+    def test_no_time_is_made_up(self):
+        target = Target(self)
+        stint = self.before(target)
+        target.say("429 No")
+        with_default = self.before(target, {"default": "5s"})
+
+        self.assertEqual([fetch(stint.port).status for _ in range(3)], [429] * 3)
+        self.assertEqual(target.count(), 3)
+        fetch(with_default.port)
+        self.assert_paused(with_default, 429, 5, 4)
+        self.assertEqual(target.count(), 4)
+
+    def test_without_cooldown_every_request_goes(self):
+        target = Target(self)
+        stint = self.before(target, "off")
+        target.say("429 No", ("Retry-After", "7"))
+
+        self.assertEqual([fetch(stint.port).status for _ in range(3)], [429] * 3)
+        self.assertEqual(target.count(), 3)
+
+    def test_hosts_pause_for_themselves_and_routes_too(self):
+        target = Target(self)
+        by_host = self.before(target)
+        target.say("429 No", ("Retry-After", "60"))
+        fetch(by_host.port, host="a.example")
+        target.say("200 OK")
+
+        self.assertEqual(fetch(by_host.port, host="A.example:80").status, 429)
+        self.assertEqual(fetch(by_host.port, host="b.example").status, 200)
+
+        route = {"upstream": "up"}
+        by_route = self.stint_before(target, routes=[
+            {"name": "a", "match": {"path": "/a"}, "cooldown": "on", **route},
+            {"name": "b", "match": {"path": "/b"}, "cooldown": {"scope": "route"}, **route}])
+        target.say("429 No", ("Retry-After", "60"))
+        fetch(by_route.port, target="/a")
+        target.say("200 OK")
+        self.assertEqual(fetch(by_route.port, target="/a", host="other").status, 429)
+        self.assertEqual(fetch(by_route.port, target="/b").status, 200)
+
+    def test_a_refused_request_is_charged_to_no_limit(self):
+        target = Target(self)
+        stint = self.before(target, limits={"n": {"requests": 9, "per": "1h"}}, route_limits=["n"])
+        target.say("429 No", ("Retry-After", "60"))
+        for _ in range(4):
+            fetch(stint.port)
+
+        self.assertEqual(stint.admin.limit("n")["used"], 1)
+
+    def test_a_probe_that_dies_is_replaced(self):
+        target = Target(self)
+        stint = self.before(target)
+        target.say("429 No", ("Retry-After", "1"))
+        fetch(stint.port)
+        time.sleep(1.05)
+        target.delay = 5
+        with RawClient(stint.port) as probe:
+            probe.send_request()
+            wait_until(lambda: target.count() == 2, "the probe at the target")
+            self.assertEqual(fetch(stint.port).status, 429)
+            self.assertEqual(target.count(), 2)
+        target.delay = 0
+        target.say("200 OK")
+
+        wait_until(lambda: fetch(stint.port).status == 200, "the next probe")
+        self.assertEqual(target.count(), 3)
+
+    def test_a_pause_lives_over_a_reload_and_can_be_seen(self):
+        target = Target(self)
+        stint = self.before(target)
+        target.say("503 No", ("Retry-After", "60"))
+        fetch(stint.port)
+        self.assertEqual(stint.admin.reload().status, 200)
+
+        self.assert_paused(stint, 503, 60, 55)
+        [shown] = stint.admin.get("/cooldowns")["cooldowns"]
+        self.assertEqual(
+            (shown["of"], shown["scope"], shown["name"], shown["state"], shown["status"]),
+            ("upstream:up", "host", "test.example", "paused", 503))
+        self.assertGreater(shown["remaining_ms"], 55_000)
+        metrics = stint.admin.metrics()
+        labels = {"of": "upstream:up", "scope": "host"}
+        self.assertEqual(metrics.sum("stint_cooldown_paused", **labels), 1)
+        self.assertEqual(metrics.sum("stint_cooldown_pauses_total", **labels), 1)
+        self.assertEqual(metrics.sum("stint_cooldown_refusals_total", **labels), 1)
+        self.assertEqual(metrics.sum("stint_requests_total", decision="cooling_down"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,63 @@
+// What a configuration says about pauses that upstreams ask for.
+#include "config_support.hpp"
+
+namespace stint::config {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::string_view listener = "listeners: [{address: 127.0.0.1:8080}]\n";
+
+std::string upstream_with(std::string_view cooldown) {
+    return std::string{listener} +
+           "upstreams: {a: {endpoints: [127.0.0.1:9000], cooldown: " + std::string{cooldown} +
+           "}}\nroutes: []\n";
+}
+
+} // namespace
+
+TEST_CASE("nothing pauses unless asked for") {
+    CHECK_FALSE(loaded(std::string{base} + std::string{no_routes}).upstreams[0].cooldown);
+}
+
+TEST_CASE("a cool-down has defaults, which depend on where it stands") {
+    const Config config = loaded(
+        std::string{listener} +
+        "upstreams: {a: {endpoints: [127.0.0.1:9000], cooldown: on}}\n"
+        "routes:\n"
+        "  - {name: a, upstream: a, match: {path: /a}, cooldown: {default: 5s}}\n"
+        "  - {name: b, upstream: a, match: {path: /b}, cooldown: off}\n"
+        "  - {name: c, upstream: a, match: {path: /c}, cooldown: {scope: host, max_cooldown: 1m, "
+        "ramp_up: 5s}}\n");
+
+    REQUIRE(config.upstreams[0].cooldown);
+    const Cooldown& of_upstream = *config.upstreams[0].cooldown;
+    CHECK(of_upstream.on);
+    CHECK(of_upstream.scope == Cooldown::Scope::host);
+    CHECK(of_upstream.most == 10min);
+    CHECK(of_upstream.ramp == 30s);
+    CHECK_FALSE(of_upstream.otherwise);
+    CHECK(config.routes[0].cooldown->scope == Cooldown::Scope::route);
+    CHECK(config.routes[0].cooldown->otherwise == 5s);
+    CHECK_FALSE(config.routes[1].cooldown->on);
+    CHECK(config.routes[2].cooldown->scope == Cooldown::Scope::host);
+    CHECK(config.routes[2].cooldown->most == 1min);
+    CHECK(config.routes[2].cooldown->ramp == 5s);
+}
+
+TEST_CASE("wrong cool-downs are mistakes") {
+    const auto check = [](std::string_view cooldown, std::initializer_list<std::string_view> all) {
+        check_mistakes(upstream_with(cooldown), all);
+    };
+    check("yes", {"2:56: upstreams.a.cooldown: \"yes\" is unknown; expected on or off"});
+    check("[]", {"2:56: upstreams.a.cooldown: found a list; expected on, off or a map such as"});
+    check(
+        "{scope: client, max_cooldown: 5, ramp: 1s}",
+        {"2:64: upstreams.a.cooldown.scope: \"client\" is unknown; expected host or route",
+         "2:86: upstreams.a.cooldown.max_cooldown: \"5\" has no unit",
+         "2:89: upstreams.a.cooldown.ramp: unknown key"});
+    check("{default: 1h}", {"2:57: upstreams.a.cooldown.default: is longer than max_cooldown"});
+}
+
+} // namespace stint::config
