@@ -141,14 +141,18 @@ std::string_view missing_key_word(config::Limit::MissingKey word) {
     return "";
 }
 
-void add_key_json(const config::Limit& limit, Json& json) {
+Json sources_json(const std::vector<config::KeySource>& key) {
     Json sources = Json::array();
-    bool by_address = false;
-    for (const config::KeySource& source : limit.key) {
+    for (const config::KeySource& source : key)
         sources.push_back(config::to_text(source));
+    return sources.size() == 1 ? sources.front() : sources;
+}
+
+void add_key_json(const config::Limit& limit, Json& json) {
+    bool by_address = false;
+    for (const config::KeySource& source : limit.key)
         by_address = by_address || source.kind == config::KeySource::Kind::client_ip;
-    }
-    json["key"] = sources.size() == 1 ? sources.front() : sources;
+    json["key"] = sources_json(limit.key);
     json["missing_key"] = missing_key_word(limit.missing_key);
     json["max_keys"] = limit.max_keys;
     if (by_address) {
@@ -287,6 +291,12 @@ Json limit_settings_json(const config::Limit& limit) {
     if (!limit.key.empty())
         add_key_json(limit, json);
     add_rules_json(limit, json);
+    if (limit.wait) {
+        json["when_exceeded"] = "wait";
+        json["max_wait_ms"] = limit.wait->max_wait.count();
+        json["max_waiting"] = limit.wait->max_waiting;
+        json["fair_by"] = sources_json(limit.wait->fair_by);
+    }
     if (!limit.route.empty())
         json["route"] = limit.route;
     return json;

@@ -71,6 +71,8 @@ Json limit_json(
     json["refused"] = limit.refused();
     if (!settings.enforce)
         json["would_refuse"] = limit.would_refuse();
+    if (settings.wait)
+        json["waiting"] = limit.waiting();
     if (limit.keyed()) {
         json["live_keys"] = limit.live_keys(now);
         json["overflowed"] = limit.overflowed();

@@ -17,27 +17,13 @@ constexpr std::size_t most_sources = 8;
 constexpr std::array<std::string_view, 3> missing_key_words{"share", "exempt", "refuse"};
 constexpr std::string_view a_key = "a key such as client_ip, or a list of keys";
 
-void add_source(const Value& value, Limit& limit) {
+void add_source(const Value& value, std::vector<KeySource>& key) {
     const auto source = value.as(a_key, parse_key_source);
     if (!source)
         return;
-    if (std::find(limit.key.begin(), limit.key.end(), *source) != limit.key.end())
+    if (std::find(key.begin(), key.end(), *source) != key.end())
         value.wrong(in_quotes(to_text(*source)) + " is listed already");
-    limit.key.push_back(*source);
-}
-
-void read_sources(const Value& value, Limit& limit) {
-    if (value.is_scalar())
-        return add_source(value, limit);
-    const auto items = value.items(a_key);
-    if (!items)
-        return;
-    if (items->empty())
-        value.wrong("is empty; expected at least one key (without key: one counter for all)");
-    for (const Value& item : *items)
-        add_source(item, limit);
-    if (items->size() > most_sources)
-        value.wrong("has more than " + std::to_string(most_sources) + " parts");
+    key.push_back(*source);
 }
 
 bool is_of(const Limit& limit, Kind kind) {
@@ -90,10 +76,24 @@ void read_prefixes(const Section& section, AddressPrefixes& prefixes) {
     read("ipv6_prefix", prefixes.ipv6, 128);
 }
 
+void read_key_sources(const Value& value, std::vector<KeySource>& key) {
+    if (value.is_scalar())
+        return add_source(value, key);
+    const auto items = value.items(a_key);
+    if (!items)
+        return;
+    if (items->empty())
+        value.wrong("is empty; expected at least one key (without key: one counter for all)");
+    for (const Value& item : *items)
+        add_source(item, key);
+    if (items->size() > most_sources)
+        value.wrong("has more than " + std::to_string(most_sources) + " parts");
+}
+
 void read_key(const Section& section, Limit& limit) {
     const auto key = section.find("key");
     if (key)
-        read_sources(*key, limit);
+        read_key_sources(*key, limit.key);
     read_max_keys(section, limit);
     read_missing_key(section, limit);
     read_prefixes(section, limit.prefixes);

@@ -12,18 +12,20 @@ namespace {
 
 constexpr std::uint64_t most_requests = 1'000'000'000'000;
 constexpr std::uint64_t most_concurrent = 1'000'000;
+constexpr std::uint64_t most_waiting = 100'000;
 
 // The name of an inline limit stands first; that of a named one is its key in the map.
 constexpr std::array limit_keys = std::to_array<std::string_view>({
-    "name",        "requests",    "per",         "concurrent", "key",
-    "anchor",      "max_keys",    "time_zone",   "algorithm",  "burst",
-    "pace",        "enforce",     "cost",        "reserve",    "count_when",
-    "refund",      "headers",     "status",      "body",       "retry_after_jitter",
-    "missing_key", "ipv4_prefix", "ipv6_prefix", "overrides",  "exempt",
-    "deny",
+    "name",        "requests",      "per",         "concurrent",  "key",
+    "anchor",      "max_keys",      "time_zone",   "algorithm",   "burst",
+    "pace",        "enforce",       "cost",        "reserve",     "count_when",
+    "refund",      "headers",       "status",      "body",        "retry_after_jitter",
+    "missing_key", "ipv4_prefix",   "ipv6_prefix", "overrides",   "exempt",
+    "deny",        "when_exceeded", "max_wait",    "max_waiting", "fair_by",
 });
 constexpr std::span<const std::string_view> inline_keys{limit_keys};
 constexpr std::span<const std::string_view> named_keys = inline_keys.subspan(1);
+constexpr std::array<std::string_view, 2> when_exceeded{"refuse", "wait"};
 constexpr std::array<std::string_view, 2> anchors{"first_request", "clock"};
 constexpr std::string_view a_limit = "a map such as {requests: 100, per: 1m} or {concurrent: 3}";
 
@@ -106,6 +108,33 @@ void read_cap(const Section& section, const Value& concurrent, Limit& limit) {
     }
 }
 
+void read_waiting(const Section& section, Limit& limit) {
+    std::string chosen = "refuse";
+    if (const auto when = section.find("when_exceeded"))
+        when->into(chosen, "refuse or wait", [](std::string_view text) {
+            return parse_word(text, when_exceeded);
+        });
+    if (chosen == "refuse") {
+        for (const std::string_view key : {"max_wait", "max_waiting", "fair_by"})
+            if (section.find(key))
+                section.wrong_at(key, "is only for a limit with when_exceeded: wait");
+        return;
+    }
+    if (!limit.enforce)
+        section.wrong_at("when_exceeded", "has no use with enforce: false, which refuses nothing");
+    Limit::Wait& wait = limit.wait.emplace();
+    if (const auto most = section.find("max_wait"))
+        most->into(wait.max_wait, "a duration such as 2s", parse_timeout);
+    if (const auto most = section.find("max_waiting"))
+        most->into(wait.max_waiting, "a number of requests", [](std::string_view text) {
+            return parse_count(text, 1, most_waiting);
+        });
+    if (const auto fair_by = section.find("fair_by")) {
+        wait.fair_by.clear();
+        read_key_sources(*fair_by, wait.fair_by);
+    }
+}
+
 void read_limit(const Section& section, Limit& limit, const Draft& draft) {
     limit.prefixes = draft.config.prefixes;
     const auto requests = section.find("requests");
@@ -123,6 +152,7 @@ void read_limit(const Section& section, Limit& limit, const Draft& draft) {
     read_key(section, limit);
     read_rules(section, limit);
     read_refusal(section, limit);
+    read_waiting(section, limit);
 }
 
 // The name of an inline limit: its own, else ROUTE.N.

@@ -12,6 +12,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace stint::config {
 
@@ -48,6 +49,7 @@ void read_rules(const Section& section, Limit& limit);     // exceptions; after 
 void read_algorithm(const Section& section, Limit& limit); // after the kind and its numbers
 void read_pricing(const Section& section, Limit& limit);   // after the algorithm
 [[nodiscard]] Parsed<std::uint64_t> parse_quota(std::string_view text, Limit::Kind kind);
+void read_key_sources(const Value& value, std::vector<KeySource>& key); // one, or a list
 void read_routes(const Value& value, Draft& draft); // after upstreams and named limits
 
 // The limit that a route defines in its own list, as an index into Config::limits. position counts

@@ -178,6 +178,13 @@ struct Limit {
     std::string cost_response_field;       // the same with reserve:
     std::vector<std::uint16_t> count_when; // empty = always
     std::vector<std::uint16_t> refund;
+
+    struct Wait {
+        milliseconds max_wait{2'000};
+        std::uint64_t max_waiting = 1'000;
+        std::vector<KeySource> fair_by{KeySource{}}; // client_ip
+    };
+    std::optional<Wait> wait; // when_exceeded: wait
 };
 
 struct Match {

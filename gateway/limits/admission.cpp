@@ -104,11 +104,23 @@ class Admission {
 };
 
 Decision admit(std::span<const Charge> charges, const Now& now, std::span<ChargeState> states) {
+    Decision decision = try_admit(charges, now, states);
+    if (!decision.allowed())
+        count_refusal(charges, decision);
+    return decision;
+}
+
+Decision try_admit(std::span<const Charge> charges, const Now& now, std::span<ChargeState> states) {
     Decision decision;
     Admission::reserve(decision.permit, charges);
     Admission{charges, now}.decide(decision, states.empty() ? nullptr : states.data());
-    Admission::count(decision, charges);
+    if (decision.allowed())
+        Admission::count(decision, charges);
     return decision;
+}
+
+void count_refusal(std::span<const Charge> charges, const Decision& decision) noexcept {
+    Admission::count(decision, charges);
 }
 
 } // namespace stint::limits

@@ -1,6 +1,7 @@
 #include "limits/limit.hpp"
 
 #include "limits/counters.hpp"
+#include "limits/waiting_room.hpp"
 
 #include <atomic>
 
@@ -51,6 +52,10 @@ std::uint64_t Limit::would_refuse() const noexcept {
 
 std::uint64_t Limit::table_full() const noexcept {
     return counters_->table_full();
+}
+
+void Limit::wake_waiters(Hash128 key) noexcept {
+    room_.load(std::memory_order_relaxed)->freed(*this, key);
 }
 
 } // namespace stint::limits

@@ -6,6 +6,7 @@
 #include "limits/decision.hpp"
 #include "limits/spec.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,6 +15,7 @@
 namespace stint::limits {
 
 class Counters;
+class WaitingRoom;
 
 // A keyed limit holds at most max_keys live keys, exactly counted. When all of them are live, new
 // keys are counted in a sketch, which may say more of a key than there was, never less. Retry-After
@@ -55,13 +57,36 @@ class Limit {
     // Admissions that it would have refused, had it been enforced.
     [[nodiscard]] std::uint64_t would_refuse() const noexcept;
 
+    // Requests that wait for their turn before it (WaitingRoom).
+    [[nodiscard]] std::uint64_t waiting() const noexcept {
+        return waiting_.load(std::memory_order_relaxed);
+    }
+    // Whether anybody may be waiting, or about to: who comes now goes to the room, and who gives
+    // something back tells it (tell_waiters). What a thread gave back under a shard's lock is seen
+    // either by the waiter's attempt under that lock, or this is true for the thread.
+    [[nodiscard]] bool awaited() const noexcept {
+        return awaited_.load(std::memory_order_relaxed) > 0;
+    }
+    // Something of this key's counter was given back; not with a shard locked.
+    void tell_waiters(Hash128 key) noexcept {
+        if (awaited()) [[unlikely]]
+            wake_waiters(key);
+    }
+
   private:
     friend class Admission;
     friend class Permit;
+    friend class WaitingLine;
+    friend class WaitingRoom;
+
+    void wake_waiters(Hash128 key) noexcept;
 
     const LimitIdentity identity_;
     const std::uint64_t ordinal_;
     std::unique_ptr<Counters> counters_;
+    std::atomic<std::uint32_t> awaited_{0}; // requests in the room that may wait for it
+    std::atomic<std::uint32_t> waiting_{0}; // of them, those that stand in a line of it
+    std::atomic<WaitingRoom*> room_{nullptr};
 };
 
 using LimitPtr = std::shared_ptr<Limit>;
@@ -78,5 +103,11 @@ using LimitPtr = std::shared_ptr<Limit>;
 inline constexpr std::size_t max_charges = 16;
 [[nodiscard]] Decision
 admit(std::span<const Charge> charges, const Now& now, std::span<ChargeState> states = {});
+
+// The same for a request that may wait: a refusal is not counted among Limit::refused() until
+// count_refusal() says that it is one.
+[[nodiscard]] Decision
+try_admit(std::span<const Charge> charges, const Now& now, std::span<ChargeState> states = {});
+void count_refusal(std::span<const Charge> charges, const Decision& decision) noexcept;
 
 } // namespace stint::limits

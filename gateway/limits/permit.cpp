@@ -40,6 +40,7 @@ void Permit::settle(std::size_t index, std::uint64_t actual, const Now& now) noe
         held.limit->counters_->give_back(
             held.key, held.receipt, held.receipt.cost - actual, now.steady);
         held.receipt.cost = actual;
+        held.limit->tell_waiters(held.key);
     }
 }
 
@@ -48,8 +49,10 @@ void Permit::drop() noexcept {
         return;
     slots_ = 0;
     for (Held& held : held_)
-        if (held.cap)
+        if (held.cap) {
             held.limit->counters_->give_back(held.key, held.receipt, held.receipt.cost, {});
+            held.limit->tell_waiters(held.key);
+        }
     const auto is_cap = [](const Held& held) { return held.cap; };
     held_.erase(std::remove_if(held_.begin(), held_.end(), is_cap), held_.end());
 }

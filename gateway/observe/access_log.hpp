@@ -41,13 +41,14 @@ struct AccessRecord {
     std::uint64_t bytes_in = 0;  // body bytes from the client
     std::uint64_t bytes_out = 0; // all bytes to the client
     Duration duration{};
+    Duration waited{};        // for its turn; zero = did not wait
     Duration upstream_time{}; // from the request being sent to the response's head; zero = none
     std::span<const LoggedField> fields;
 };
 
 // The line: time (RFC 3339, ms, UTC), request_id, client, host, route, method, path, status,
-// decision, limit, bytes_in, bytes_out, duration_ms, upstream, upstream_ms, fields; members without
-// a value are left out. Appends to `out`, with the final newline.
+// decision, limit, bytes_in, bytes_out, duration_ms, waited_ms, upstream, upstream_ms, fields;
+// members without a value are left out. Appends to `out`, with the final newline.
 void format(std::string& out, const AccessRecord& record);
 
 class AccessLog {

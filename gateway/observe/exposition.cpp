@@ -199,6 +199,22 @@ void add_connections(Page& page, const WorkerCounters& sum) {
     rejected.add({{"reason", "malformed"}}, sum.proxy_malformed);
 }
 
+void add_waits(Page& page, const WorkerCounters& sum, const MetricSlots& slots) {
+    const auto each = [&](Page::Family family, auto member) {
+        add_each(family, "limit", slots.waits(), sum.waits, member);
+    };
+    each(
+        page.family(
+            "stint_limit_wait_seconds", Type::Histogram,
+            "Time that requests waited for their turn before they were admitted."),
+        &WaitCounters::time);
+    each(
+        page.counter(
+            "stint_limit_refused_after_waiting_total",
+            "Requests answered 429 after they had waited for their turn."),
+        &WaitCounters::refused);
+}
+
 void add_limits(Page& page, const ProcessFigures& figures) {
     const auto each = [&](Page::Family family, auto wanted, auto member) {
         for (const ProcessFigures::LimitFigures& limit : figures.limits)
@@ -231,6 +247,9 @@ void add_limits(Page& page, const ProcessFigures& figures) {
             "stint_limit_table_full_total",
             "Requests refused because there was no memory to count another key."),
         keyed, &Limit::table_full);
+    each(
+        page.gauge("stint_limit_waiting", "Requests that wait for their turn."),
+        [](const Limit& limit) { return limit.waits; }, &Limit::waiting);
 }
 
 void add_cooldowns(Page& page, const ProcessFigures& figures) {
@@ -296,6 +315,7 @@ exposition(const WorkerCounters& sum, const MetricSlots& slots, const ProcessFig
     add_connections(page, sum);
     add_limits(page, figures);
     add_cooldowns(page, figures);
+    add_waits(page, sum, slots);
     add_configuration(page, figures);
     add_process(page, figures);
     return page.text();

@@ -253,6 +253,8 @@ void format(std::string& out, const AccessRecord& record) {
     append_count(out, ",\"bytes_in\":", record.bytes_in);
     append_count(out, ",\"bytes_out\":", record.bytes_out);
     append_ms(out, ",\"duration_ms\":", record.duration);
+    if (record.waited > Duration::zero())
+        append_ms(out, ",\"waited_ms\":", record.waited);
     append_text(out, ",\"upstream\":", record.upstream);
     if (record.upstream_time > Duration::zero())
         append_ms(out, ",\"upstream_ms\":", record.upstream_time);

@@ -16,10 +16,14 @@ void add(RouteCounters& sum, const RouteCounters& more) {
     sum.bytes_out += more.bytes_out;
 }
 
+void add(Histogram& sum, const Histogram& more) {
+    for (std::size_t i = 0; i < sum.buckets.size(); ++i)
+        sum.buckets[i] += more.buckets[i];
+    sum.sum_seconds += more.sum_seconds;
+}
+
 void add(UpstreamCounters& sum, const UpstreamCounters& more) {
-    for (std::size_t i = 0; i < sum.latency.buckets.size(); ++i)
-        sum.latency.buckets[i] += more.latency.buckets[i];
-    sum.latency.sum_seconds += more.latency.sum_seconds;
+    add(sum.latency, more.latency);
     sum.connects += more.connects;
     sum.connect_failures += more.connect_failures;
     sum.reused += more.reused;
@@ -30,6 +34,11 @@ void add(UpstreamCounters& sum, const UpstreamCounters& more) {
 void add(std::vector<std::uint64_t>& sum, const std::vector<std::uint64_t>& more) {
     for (std::size_t i = 0; i < more.size(); ++i)
         sum[i] += more[i];
+}
+
+void add(WaitCounters& sum, const WaitCounters& more) {
+    add(sum.time, more.time);
+    sum.refused += more.refused;
 }
 
 template <class Slots, class Key, class Name>
@@ -51,15 +60,19 @@ void Histogram::observe(Duration duration) noexcept {
 }
 
 void WorkerCounters::fit(
-    std::size_t route_slots, std::size_t refusal_slots, std::size_t upstream_slots) {
+    std::size_t route_slots,
+    std::size_t refusal_slots,
+    std::size_t upstream_slots,
+    std::size_t wait_slots) {
     routes.resize(std::max(routes.size(), route_slots));
     for (auto* const by_limit : {&refusals, &denied, &exempted, &would_refuse, &overruns})
         by_limit->resize(std::max(by_limit->size(), refusal_slots));
     upstreams.resize(std::max(upstreams.size(), upstream_slots));
+    waits.resize(std::max(waits.size(), wait_slots));
 }
 
 WorkerCounters& WorkerCounters::operator+=(const WorkerCounters& other) {
-    fit(other.routes.size(), other.refusals.size(), other.upstreams.size());
+    fit(other.routes.size(), other.refusals.size(), other.upstreams.size(), other.waits.size());
     for (std::size_t i = 0; i < other.routes.size(); ++i)
         add(routes[i], other.routes[i]);
     add(refusals, other.refusals);
@@ -69,6 +82,8 @@ WorkerCounters& WorkerCounters::operator+=(const WorkerCounters& other) {
     add(overruns, other.overruns);
     for (std::size_t i = 0; i < other.upstreams.size(); ++i)
         add(upstreams[i], other.upstreams[i]);
+    for (std::size_t i = 0; i < other.waits.size(); ++i)
+        add(waits[i], other.waits[i]);
     connections_accepted += other.connections_accepted;
     connections_rejected += other.connections_rejected;
     connections_open += other.connections_open;
@@ -88,6 +103,10 @@ std::uint32_t MetricSlots::refusal(const std::string& route, const std::string& 
 
 std::uint32_t MetricSlots::upstream(const std::string& name) {
     return slot_of(upstream_slots_, upstreams_, name);
+}
+
+std::uint32_t MetricSlots::wait(const std::string& limit) {
+    return slot_of(wait_slots_, waits_, limit);
 }
 
 } // namespace stint::observe

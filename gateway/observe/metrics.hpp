@@ -41,6 +41,12 @@ struct UpstreamCounters {
     std::uint64_t idle = 0; // pooled connections now
 };
 
+// Of a limit that lets requests wait.
+struct WaitCounters {
+    Histogram time;            // of those that were admitted after waiting
+    std::uint64_t refused = 0; // after they had waited
+};
+
 // One worker's counters. Owned and written by that worker's thread alone; a scrape copies it there.
 struct WorkerCounters {
     std::vector<RouteCounters> routes;       // by MetricSlots::route
@@ -50,6 +56,7 @@ struct WorkerCounters {
     std::vector<std::uint64_t> would_refuse; // by MetricSlots::refusal: not enforced
     std::vector<std::uint64_t> overruns;     // by MetricSlots::refusal: cost more than reserved
     std::vector<UpstreamCounters> upstreams; // by MetricSlots::upstream
+    std::vector<WaitCounters> waits;         // by MetricSlots::wait
     std::uint64_t connections_accepted = 0;
     std::uint64_t connections_rejected = 0; // max_connections reached
     std::uint64_t connections_open = 0;
@@ -58,7 +65,11 @@ struct WorkerCounters {
     std::uint64_t proxy_malformed = 0; // without a PROXY header that can be read
 
     // Grows the vectors to the slots in use, once a new snapshot is taken.
-    void fit(std::size_t route_slots, std::size_t refusal_slots, std::size_t upstream_slots);
+    void
+    fit(std::size_t route_slots,
+        std::size_t refusal_slots,
+        std::size_t upstream_slots,
+        std::size_t wait_slots = 0);
     WorkerCounters& operator+=(const WorkerCounters& other);
 };
 
@@ -70,6 +81,7 @@ class MetricSlots {
     route(const std::string& name); // slot 0 is "(none)": no route matched
     [[nodiscard]] std::uint32_t refusal(const std::string& route, const std::string& limit);
     [[nodiscard]] std::uint32_t upstream(const std::string& name);
+    [[nodiscard]] std::uint32_t wait(const std::string& limit);
 
     [[nodiscard]] const std::vector<std::string>& routes() const noexcept { return routes_; }
     [[nodiscard]] const std::vector<std::pair<std::string, std::string>>&
@@ -77,14 +89,17 @@ class MetricSlots {
         return refusals_;
     }
     [[nodiscard]] const std::vector<std::string>& upstreams() const noexcept { return upstreams_; }
+    [[nodiscard]] const std::vector<std::string>& waits() const noexcept { return waits_; }
 
   private:
     std::vector<std::string> routes_{"(none)"};
     std::vector<std::pair<std::string, std::string>> refusals_;
     std::vector<std::string> upstreams_;
+    std::vector<std::string> waits_;
     std::map<std::string, std::uint32_t> route_slots_{{"(none)", 0}};
     std::map<std::pair<std::string, std::string>, std::uint32_t> refusal_slots_;
     std::map<std::string, std::uint32_t> upstream_slots_;
+    std::map<std::string, std::uint32_t> wait_slots_;
 };
 
 // What a scrape shows beside the workers' counters.
@@ -106,6 +121,8 @@ struct ProcessFigures {
         std::uint64_t live_keys = 0;  // of a keyed one
         std::uint64_t overflow = 0;   // requests of keys that its table had no room for
         std::uint64_t table_full = 0; // new keys refused for want of memory
+        bool waits = false;           // when_exceeded: wait
+        std::uint64_t waiting = 0;    // now
     };
     std::vector<LimitFigures> limits;
     struct CooldownFigures {

@@ -17,7 +17,8 @@ constexpr std::size_t head_blocks_kept = 256;
 Context::Context(
     net::Executor worker_executor, Shared& shared_state, observe::AccessLog::Channel log_channel)
     : executor{std::move(worker_executor)}, shared{shared_state},
-      access_log{std::move(log_channel)}, parser{largest_head} {}
+      access_log{std::move(log_channel)}, turns{shared.waiting_room, executor}, parser{
+                                                                                    largest_head} {}
 
 Context::~Context() = default;
 
@@ -35,6 +36,7 @@ void Context::adopt(routing::SnapshotPtr snapshot) {
 
 void Context::tick(SteadyTime now) {
     deadlines.expire(now);
+    turns.tell();
     for (auto next = watched.begin(); next != watched.end();)
         (next++)->look_for_end();
 }

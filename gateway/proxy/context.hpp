@@ -13,6 +13,7 @@
 #include "observe/access_log.hpp"
 #include "observe/metrics.hpp"
 #include "proxy/object_pool.hpp"
+#include "proxy/turns.hpp"
 #include "routing/snapshot.hpp"
 #include "upstream/cluster.hpp"
 
@@ -39,6 +40,7 @@ struct ActiveConfig {
 // Shared by all workers.
 struct Shared {
     const KeyHasher& hasher;
+    limits::WaitingRoom& waiting_room;
     std::atomic<std::size_t> connections{0}; // open downstream connections
 };
 
@@ -76,6 +78,7 @@ struct Context {
     upstream::Pools pools;
     observe::WorkerCounters counters;
     observe::AccessLog::Channel access_log;
+    Turns turns;
     bool draining = false; // no connection is kept alive any more
 
     // One per size of max_head that was ever configured: a block outlives a reload.

@@ -41,14 +41,14 @@ std::string_view own_client_field(const routing::TrustedProxies& trusted) noexce
 
 } // namespace
 
-bool Exchange::decide(std::string_view head) {
+Exchange::Next Exchange::decide(std::string_view head) {
     head_ = head;
     consumed_ = head.size();
     const auto request = context_.parser.parse_request(head);
     if (!request) {
         const http::HeadError& error = request.error();
         fail(error.status, std::string{error.detail}, observe::Outcome::rejected);
-        return false;
+        return Next::reply;
     }
     remember(*request);
     if (!snapshot().trusted.empty()) [[unlikely]]
@@ -59,14 +59,17 @@ bool Exchange::decide(std::string_view head) {
         .fields = request->fields,
         .query = request->query,
         .method = request->method};
-    if (!take_buffered_body() || !find_route(*request, facts) ||
-        (route_->cooldown.set && !look_at_cooldown(facts)) || !admit(facts)) {
+    Next next = Next::reply;
+    if (take_buffered_body() && find_route(*request, facts) &&
+        (!route_->cooldown.set || look_at_cooldown(facts))) [[likely]]
+        next = admit(facts);
+    if (next == Next::forward) [[likely]]
+        write_request_head(*request);
+    if (next == Next::reply) {
         media_ = http::preferred_media_type(request->fields);
         media_known_ = true;
-        return false;
     }
-    write_request_head(*request);
-    return true;
+    return next;
 }
 
 void Exchange::remember(const RequestHead& head) {
@@ -151,9 +154,9 @@ bool Exchange::find_route(const RequestHead& head, routing::KeyFacts& facts) {
     return false;
 }
 
-bool Exchange::admit(const routing::KeyFacts& facts) {
+Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
     if (route_->limits.empty())
-        return true;
+        return Next::forward;
     const routing::Charges charges = routing::charges_of(*route_, facts, context_.key_scratch);
     for (std::uint32_t left = charges.exempt; left != 0; left &= left - 1)
         [[unlikely]] {
@@ -162,22 +165,24 @@ bool Exchange::admit(const routing::KeyFacts& facts) {
         }
     if (charges.denied_by != nullptr) [[unlikely]] {
         deny(*charges.denied_by, charges.denial);
-        return false;
+        return Next::reply;
     }
     if (charges.count == 0)
-        return true;
+        return Next::forward;
     if (route_->settles) [[unlikely]]
         note_returnable(charges);
+    if (route_->waits) [[unlikely]]
+        return admit_in_turn(charges, facts);
     limits::Decision decision =
         route_->telling.any ? admit_and_note(charges) : limits::admit(charges.view(), begun_);
     if (!decision.allowed()) {
         refuse(*charges.limits[decision.refused_by], decision);
-        return false;
+        return Next::reply;
     }
     permit_ = std::move(decision.permit);
     if ((decision.would_refuse | decision.overflow_began) != 0) [[unlikely]]
         note_admission(decision, charges);
-    return true;
+    return Next::forward;
 }
 
 void Exchange::refuse(const routing::RouteLimit& limit, const limits::Decision& decision) {

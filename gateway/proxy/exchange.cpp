@@ -15,8 +15,13 @@ Exchange::~Exchange() {
 }
 
 net::Task<Exchange::Result> Exchange::run(std::string_view head) {
-    if (!decide(head)) {
-        if (reply_at_once())
+    Next next = decide(head);
+    if (next == Next::wait) [[unlikely]] {
+        const bool admitted = co_await wait_for_turn();
+        next = admitted ? Next::forward : Next::reply;
+    }
+    if (next == Next::reply) {
+        if (broken_ == Broken::no && reply_at_once())
             co_return finish();
         co_return co_await reply();
     }
@@ -115,6 +120,7 @@ void Exchange::log(const Now& now) {
     record.bytes_in = bytes_in_;
     record.bytes_out = bytes_out_;
     record.duration = now.steady - begun_.steady;
+    record.waited = waited_;
     record.upstream_time = upstream_time_;
     record.fields = logged_;
     context_.access_log.write(record);
@@ -137,6 +143,8 @@ void Exchange::break_off(Broken why) noexcept {
         return;
     broken_ = why;
     lease_.abort();
+    if (turn_)
+        context_.turns.give_up(*turn_);
     ErrorCode ignored;
     if (waiting_ == Waiting::client || reading_body_)
         downstream_.socket().cancel(ignored);

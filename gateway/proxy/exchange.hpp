@@ -17,6 +17,7 @@
 #include "net/io.hpp"
 #include "observe/access_log.hpp"
 #include "proxy/context.hpp"
+#include "proxy/turns.hpp"
 #include "routing/charges.hpp"
 #include "upstream/pool.hpp"
 
@@ -78,18 +79,28 @@ class Exchange : private net::Deadline {
         upstream_broken,  // closed or reset in the middle of its response
     };
 
-    // decide.cpp: no I/O; heads are written to the worker's scratch. False: a reply is prepared.
-    bool decide(std::string_view head);
+    // What the decision about a request leads to.
+    enum class Next : std::uint8_t { forward, reply, wait };
+
+    // decide.cpp: no I/O; heads are written to the worker's scratch.
+    Next decide(std::string_view head);
     void remember(const RequestHead& head);
     void name_request();
     void find_client(const RequestHead& head);
     bool take_buffered_body();
     bool find_route(const RequestHead& head, routing::KeyFacts& facts);
-    bool admit(const routing::KeyFacts& facts);
+    Next admit(const routing::KeyFacts& facts);
     void refuse(const routing::RouteLimit& limit, const limits::Decision& decision);
     void deny(const routing::RouteLimit& limit, routing::Denial denial);
     void write_request_head(const RequestHead& head);
     void fail(int status, std::string detail, observe::Outcome outcome);
+
+    // wait.cpp: before limits that let wait.
+    Next admit_in_turn(const routing::Charges& charges, const routing::KeyFacts& facts);
+    void line_up(const routing::Charges& charges, const routing::KeyFacts& facts);
+    net::Task<bool> wait_for_turn();
+    bool take_turn();
+    bool settle_turn(Turn& turn, const Now& now);
 
     // request.cpp: towards the upstream.
     bool send_at_once();
@@ -138,6 +149,18 @@ class Exchange : private net::Deadline {
 
     // tell.cpp: what responses say about limits.
     limits::Decision admit_and_note(const routing::Charges& admitted);
+    using ChargedLimits = std::span<const routing::RouteLimit* const>; // of each charge
+    void note_policies_of_turn(
+        std::span<const limits::Charge> charges,
+        ChargedLimits limits,
+        const limits::Decision& decision,
+        const Now& now);
+    void note_policies(
+        std::span<const limits::Charge> charges,
+        ChargedLimits limits,
+        std::span<const limits::ChargeState> states,
+        const limits::Decision& decision,
+        const Now& now);
     [[nodiscard]] http::PolicyFields policy_fields(SteadyTime at) const noexcept;
     void tell_policies(const ResponseHead& head);
 
@@ -166,11 +189,13 @@ class Exchange : private net::Deadline {
     const routing::ClientAddress* client_; // the peer's, or that behind it
     std::optional<routing::ClientAddress> client_behind_;
     bool peer_is_trusted_ = false;
+    std::unique_ptr<Turn> turn_; // while it waits for its turn
     limits::Permit permit_;
     limits::CooldownPtr cooldown_; // null: the route has none
     limits::Cooldown::Pass pass_;  // from right before the request is sent
     upstream::Lease lease_;
     Now begun_;
+    Duration waited_{};     // for its turn
     SteadyTime sent_{};     // when the request, or its first part, was sent
     SteadyTime answered_{}; // when the response's head had come
 

@@ -9,12 +9,39 @@ namespace stint::proxy {
 
 limits::Decision Exchange::admit_and_note(const routing::Charges& admitted) {
     const std::span<const limits::Charge> charges = admitted.view();
-    std::array<limits::ChargeState, limits::max_charges> states;
-    limits::Decision decision =
-        limits::admit(charges, begun_, std::span{states}.first(charges.size()));
+    std::array<limits::ChargeState, limits::max_charges> room;
+    const auto states = std::span{room}.first(charges.size());
+    limits::Decision decision = limits::admit(charges, begun_, states);
+    note_policies(charges, admitted.limits, states, decision, begun_);
+    return decision;
+}
+
+// Of a request that may have waited: as the counters are by now.
+void Exchange::note_policies_of_turn(
+    std::span<const limits::Charge> charges,
+    ChargedLimits limits,
+    const limits::Decision& decision,
+    const Now& now) {
+    if (!route_->telling.any)
+        return;
+    std::array<limits::ChargeState, limits::max_charges> room;
+    const auto states = std::span{room}.first(charges.size());
+    for (std::size_t i = 0; i < charges.size(); ++i)
+        states[i].counter = charges[i].limit->state_of(charges[i], now);
+    if (!decision.allowed())
+        states[decision.refused_by].refusal = decision.refusal;
+    note_policies(charges, limits, states, decision, now);
+}
+
+void Exchange::note_policies(
+    std::span<const limits::Charge> charges,
+    ChargedLimits limits,
+    std::span<const limits::ChargeState> states,
+    const limits::Decision& decision,
+    const Now& now) {
     policies_.clear();
     for (std::size_t i = 0; i < charges.size(); ++i) {
-        const routing::RouteLimit& told = *admitted.limits[i];
+        const routing::RouteLimit& told = *limits[i];
         // One that only counts promises nothing and refuses nothing.
         if (!(told.told_in_draft || told.told_in_legacy) || !charges[i].enforce)
             continue;
@@ -25,20 +52,19 @@ limits::Decision Exchange::admit_and_note(const routing::Charges& admitted) {
         policy.quota = charges[i].quota;
         policy.remaining = counter.remaining;
         policy.window = limit.identity().per;
-        policy.more_at = begun_.steady + counter.resets_in;
+        policy.more_at = now.steady + counter.resets_in;
         // A pace or a full table refuses although the counter has room.
         if (states[i].refusal != limits::Refusal::none &&
             states[i].refusal != limits::Refusal::cost) {
             policy.remaining = 0;
             if (decision.refused_by == i)
-                policy.more_at = begun_.steady + decision.retry_after;
+                policy.more_at = now.steady + decision.retry_after;
         }
         policy.keyed = limit.keyed();
         policy.partition = http::partition_of(charges[i].key);
         policy.draft = told.told_in_draft;
         policy.legacy = told.told_in_legacy;
     }
-    return decision;
 }
 
 http::PolicyFields Exchange::policy_fields(SteadyTime at) const noexcept {

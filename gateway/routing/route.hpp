@@ -9,6 +9,7 @@
 #include "routing/pricing.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,14 @@ enum class MissingKey : std::uint8_t {
     refuse  // 403
 };
 
+// when_exceeded: wait.
+struct WaitSettings {
+    Duration max_wait{};
+    std::uint64_t max_waiting = 0; // before one counter
+    KeyTemplate fair_by;
+    std::uint32_t metric = 0; // slot in the workers' counters
+};
+
 struct RouteLimit {
     limits::LimitPtr limit;
     std::uint64_t quota = 0;
@@ -65,6 +74,7 @@ struct RouteLimit {
     bool told_in_draft = false;       // in RateLimit and RateLimit-Policy
     bool told_in_legacy = false;      // in X-RateLimit-Limit and the like
     RefusalAnswer answer;
+    std::optional<WaitSettings> wait{};
     std::uint64_t burst = 0; // of a token bucket; 0 = the quota
     bool pace = false;
     bool enforce = true; // false: it counts and refuses nothing
@@ -104,6 +114,7 @@ struct Route {
     std::uint32_t upstream = 0;     // index into Snapshot::upstreams
     std::vector<RouteLimit> limits; // in rising order of limit->ordinal(), as admit() needs them
     bool settles = false;           // what a limit of it was charged may be given back
+    bool waits = false;             // one of them, at least
     RouteTimeouts timeouts;
     PolicyTelling telling;
     RouteCooldown cooldown;

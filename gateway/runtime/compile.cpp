@@ -9,12 +9,12 @@
 namespace stint::runtime {
 namespace {
 
-routing::KeyTemplate key_of(const config::Limit& limit) {
+routing::KeyTemplate
+key_of(const std::vector<config::KeySource>& key, const config::AddressPrefixes& prefixes) {
     std::vector<routing::KeySource> sources;
-    for (const config::KeySource& source : limit.key)
+    for (const config::KeySource& source : key)
         sources.push_back({static_cast<routing::KeySource::Kind>(source.kind), source.name});
-    return routing::KeyTemplate{
-        std::move(sources), {.ipv4 = limit.prefixes.ipv4, .ipv6 = limit.prefixes.ipv6}};
+    return routing::KeyTemplate{std::move(sources), {.ipv4 = prefixes.ipv4, .ipv6 = prefixes.ipv6}};
 }
 static_assert(
     static_cast<int>(routing::KeySource::Kind::jwt) ==
@@ -54,6 +54,17 @@ routing::KeyRulesPtr rules_of(const config::Limit& limit) {
     return rules;
 }
 
+std::optional<routing::WaitSettings>
+wait_of(const config::Limit& limit, observe::MetricSlots& slots) {
+    if (!limit.wait)
+        return std::nullopt;
+    return routing::WaitSettings{
+        .max_wait = limit.wait->max_wait,
+        .max_waiting = limit.wait->max_waiting,
+        .fair_by = key_of(limit.wait->fair_by, limit.prefixes),
+        .metric = slots.wait(limit.name)};
+}
+
 routing::RouteLimit route_limit_of(
     const config::Limit& limit,
     const ConfiguredLimit& configured,
@@ -66,6 +77,7 @@ routing::RouteLimit route_limit_of(
     made.missing_key = missing_key_of(limit);
     made.rules = configured.rules;
     made.refusal_metric = slots.refusal(route, limit.name);
+    made.wait = wait_of(limit, slots);
     return made;
 }
 
@@ -102,7 +114,7 @@ limits::LimitSpec spec_of(const config::Limit& limit) {
     limits::LimitSpec spec;
     spec.identity = {
         .name = limit.name,
-        .key = key_of(limit).text(),
+        .key = key_of(limit.key, limit.prefixes).text(),
         .algorithm = algorithm_of(limit),
         .anchor = window && by_clock ? limits::Anchor::clock : limits::Anchor::first_request,
         .per = window ? limit.per : Duration{},
@@ -201,6 +213,7 @@ routing::Route route_of(
     for (const std::size_t index : from.limits) {
         routing::RouteLimit limit =
             route_limit_of(config.limits[index], limits[index], from.name, slots);
+        route.waits = route.waits || limit.wait;
         limit.answer = answer_of(config.limits[index]);
         tell_policies(config, from.headers, limit, index, route.telling);
         set_terms(config.limits[index], limit);
@@ -223,8 +236,8 @@ Compiled compile(
     Compiled compiled;
     for (const config::Limit& limit : config.limits)
         compiled.limits.push_back(
-            {registry.obtain(spec_of(limit)), limit.quota, limit.route, key_of(limit),
-             rules_of(limit)});
+            {registry.obtain(spec_of(limit)), limit.quota, limit.route,
+             key_of(limit.key, limit.prefixes), rules_of(limit), limit.wait.has_value()});
 
     auto snapshot = std::make_shared<routing::Snapshot>();
     for (const config::Upstream& upstream : config.upstreams) {

@@ -21,6 +21,7 @@ struct ConfiguredLimit {
     std::string route; // of an inline limit, else empty
     routing::KeyTemplate key;
     routing::KeyRulesPtr rules; // nullptr: none
+    bool waits = false;         // when_exceeded: wait
 };
 
 struct Compiled {

@@ -34,6 +34,21 @@ observe::AccessLog::Target target_of(const config::AccessLog& log) {
     return {Kind::off, {}};
 }
 
+struct ChangedQuota {
+    limits::LimitPtr limit;
+    std::uint64_t former;
+    std::uint64_t quota;
+};
+
+std::vector<ChangedQuota> changed_quotas(const Compiled& former, const Compiled& next) {
+    std::vector<ChangedQuota> changed;
+    for (const ConfiguredLimit& each : next.limits)
+        for (const ConfiguredLimit& before : former.limits)
+            if (before.limit == each.limit && before.quota != each.quota)
+                changed.push_back({each.limit, before.quota, each.quota});
+    return changed;
+}
+
 std::size_t worker_count(const config::Config& config) {
     return config.workers > 0 ? config.workers
                               : std::max<std::size_t>(1, std::thread::hardware_concurrency());
@@ -43,7 +58,7 @@ std::size_t worker_count(const config::Config& config) {
 
 Gateway::Gateway(config::Config config, std::filesystem::path file)
     : signals_{control_}, file_{std::move(file)}, config_{std::move(config)},
-      access_log_{target_of(config_.access_log)}, shared_{registry_.hasher()},
+      access_log_{target_of(config_.access_log)}, shared_{registry_.hasher(), openings_.room()},
       resolver_{
           control_,
           [this](std::shared_ptr<const upstream::AddressBook> book) {
@@ -129,10 +144,12 @@ void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
         return gone;
     });
 
+    const std::vector<ChangedQuota> changed = changed_quotas(compiled_, compiled);
     for (std::size_t i = 0; i < workers_.size(); ++i) {
         Adoption adoption{
             compiled.snapshot,
-            {slots_.routes().size(), slots_.refusals().size(), slots_.upstreams().size()},
+            {slots_.routes().size(), slots_.refusals().size(), slots_.upstreams().size(),
+             slots_.waits().size()},
             {},
             wanted};
         for (auto& [name, sockets] : opened)
@@ -140,6 +157,12 @@ void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
         workers_[i]->adopt(std::move(adoption));
         workers_[i]->post(
             [book = addresses_](proxy::Context& context) { context.pools.apply(book); });
+        // After the worker has taken the configuration over: nobody comes with the former number
+        // any more.
+        workers_[i]->post([changed](proxy::Context& context) {
+            for (const auto& [limit, former, quota] : changed)
+                context.turns.room().requote(*limit, former, quota);
+        });
     }
     access_log_.set_target(target_of(config.access_log));
     spdlog::set_level(spdlog::level::from_str(config.log_level));
@@ -234,7 +257,9 @@ observe::ProcessFigures Gateway::figures() const {
                              : each.limit->state_of({.quota = each.quota}, now).used,
              .live_keys = keyed ? each.limit->live_keys(now) : 0,
              .overflow = each.limit->overflowed(),
-             .table_full = each.limit->table_full()});
+             .table_full = each.limit->table_full(),
+             .waits = each.waits,
+             .waiting = each.limit->waiting()});
     }
     for (const limits::CooldownSetPtr& each : compiled_.cooldowns) {
         const limits::CooldownSet::Totals totals = each->totals(now.steady);

@@ -10,6 +10,7 @@
 #include "observe/access_log.hpp"
 #include "observe/metrics.hpp"
 #include "runtime/compile.hpp"
+#include "runtime/openings.hpp"
 #include "runtime/worker.hpp"
 #include "upstream/resolver.hpp"
 
@@ -92,6 +93,7 @@ class Gateway {
     limits::Registry registry_;
     observe::MetricSlots slots_;
     observe::AccessLog access_log_;
+    Openings openings_;
     proxy::Shared shared_;
     Compiled compiled_;
     upstream::Resolver resolver_;

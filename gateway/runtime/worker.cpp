@@ -71,7 +71,7 @@ void Worker::adopt(Adoption adoption) {
 
 void Worker::take(Adoption& adoption) {
     const SlotCounts& slots = adoption.slots;
-    context_->counters.fit(slots.routes, slots.refusals, slots.upstreams);
+    context_->counters.fit(slots.routes, slots.refusals, slots.upstreams, slots.waits);
     context_->adopt(std::move(adoption.snapshot));
     std::erase_if(listeners_, [&](const auto& listener) {
         const bool gone = !adoption.listeners.contains(listener.first);

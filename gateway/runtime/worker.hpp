@@ -27,6 +27,7 @@ struct SlotCounts {
     std::size_t routes = 0;
     std::size_t refusals = 0;
     std::size_t upstreams = 0;
+    std::size_t waits = 0;
 };
 
 // A listening socket for one worker.

@@ -57,7 +57,8 @@ runtime::Compiled InProcessGateway::compile(std::string_view yaml) {
 void InProcessGateway::reload(std::string_view yaml) {
     runtime::Compiled next = compile(yaml);
     context_->counters.fit(
-        slots_.routes().size(), slots_.refusals().size(), slots_.upstreams().size());
+        slots_.routes().size(), slots_.refusals().size(), slots_.upstreams().size(),
+        slots_.waits().size());
     context_->adopt(next.snapshot);
     compiled_ = std::move(next);
 }
@@ -80,6 +81,15 @@ void InProcessGateway::settle() {
 void InProcessGateway::pass(Duration time) {
     settle();
     context_->tick(net::read_steady_clock() + time);
+    settle();
+}
+
+void InProcessGateway::let_go() {
+    (void)room_.room().open(net::read_clocks());
+}
+
+void InProcessGateway::open() {
+    let_go();
     settle();
 }
 

@@ -8,6 +8,7 @@
 #include "proxy/context.hpp"
 #include "runtime/compile.hpp"
 #include "runtime/listener.hpp"
+#include "silent_room.hpp"
 #include "wire.hpp"
 
 #include <cstdint>
@@ -33,6 +34,9 @@ class InProcessGateway {
     void settle();
     // As if that much time had passed for every deadline. Clocks stay as they are.
     void pass(Duration time);
+    // Lets go who waits and may go now, as the thread of the openings does; open() tells them, too.
+    void let_go();
+    void open();
     void run_until(
         const std::function<bool()>& done,
         std::source_location where = std::source_location::current());
@@ -55,7 +59,8 @@ class InProcessGateway {
     limits::Registry registry_;
     observe::MetricSlots slots_;
     observe::AccessLog access_log_{{observe::AccessLog::Target::Kind::off, {}}};
-    proxy::Shared shared_{registry_.hasher()};
+    SilentRoom room_;
+    proxy::Shared shared_{registry_.hasher(), room_};
     std::uint64_t generation_ = 0;
     runtime::Compiled compiled_;
 

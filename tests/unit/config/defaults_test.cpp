@@ -104,6 +104,26 @@ routes:
     CHECK(config.routes[0].timeouts.body_idle == 4s);
 }
 
+TEST_CASE("a limit refuses unless it lets wait, for two seconds and by client address") {
+    const Config config = loaded(with("limits:\n"
+                                      "  a: {concurrent: 1}\n"
+                                      "  b: {concurrent: 1, when_exceeded: wait}\n"
+                                      "  c: {concurrent: 1, when_exceeded: wait, max_wait: 1.5s, "
+                                      "max_waiting: 7, fair_by: 'header:X-Team'}\n"
+                                      "routes: []\n"));
+
+    CHECK_FALSE(config.limits[0].wait);
+    REQUIRE(config.limits[1].wait);
+    CHECK(config.limits[1].wait->max_wait == 2s);
+    CHECK(config.limits[1].wait->max_waiting == 1000);
+    CHECK(config.limits[1].wait->fair_by == std::vector<KeySource>{KeySource{}});
+    REQUIRE(config.limits[2].wait);
+    CHECK(config.limits[2].wait->max_wait == 1500ms);
+    CHECK(config.limits[2].wait->max_waiting == 7);
+    REQUIRE(config.limits[2].wait->fair_by.size() == 1);
+    CHECK(config.limits[2].wait->fair_by.front().name == "x-team");
+}
+
 TEST_CASE("an inline limit is called what it says, else after its route and place") {
     const Config config = loaded(with("routes: [{name: r, upstream: shop, limits: "
                                       "[{name: own, concurrent: 1}, {concurrent: 2}]}]\n"));

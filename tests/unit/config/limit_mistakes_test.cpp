@@ -129,4 +129,33 @@ TEST_CASE("an inline limit whose made-up name is too long needs one of its own")
         {"3:107: longer than 64 characters; expected a name of its own"});
 }
 
+TEST_CASE("how to wait is said only where requests wait") {
+    check_limit(
+        "{concurrent: 1, max_wait: 2s, max_waiting: 5}",
+        {"4:22: limits.a.max_wait: is only for a limit with when_exceeded: wait",
+         "4:36: limits.a.max_waiting: is only for a limit with when_exceeded: wait"});
+    check_limit(
+        "{concurrent: 1, when_exceeded: refuse, fair_by: client_ip}",
+        {"4:45: limits.a.fair_by: is only for a limit with when_exceeded: wait"});
+}
+
+TEST_CASE("a limit that is not enforced has nothing to wait for") {
+    check_limit(
+        "{requests: 1, per: 1s, enforce: false, when_exceeded: wait}",
+        {"4:45: limits.a.when_exceeded: has no use with enforce: false"});
+}
+
+TEST_CASE("waiting has its words, and numbers in range") {
+    check_limit("{concurrent: 1, when_exceeded: queue}", {"4:37: limits.a.when_exceeded"});
+    check_limit(
+        "{concurrent: 1, when_exceeded: wait, max_wait: 5}",
+        {"4:53: limits.a.max_wait: \"5\" has no unit"});
+    check_limit(
+        "{concurrent: 1, when_exceeded: wait, max_waiting: 0}", {"4:56: limits.a.max_waiting"});
+    check_limit(
+        "{concurrent: 1, when_exceeded: wait, max_waiting: 100001}",
+        {"4:56: limits.a.max_waiting: \"100001\" is too large"});
+    check_limit("{concurrent: 1, when_exceeded: wait, fair_by: moon}", {"4:52: limits.a.fair_by"});
+}
+
 } // namespace stint::config

@@ -82,7 +82,10 @@ Scrape full_scrape() {
     const auto route = scrape.slots.route("product");
     const auto refusal = scrape.slots.refusal("product", "per_client");
     const auto upstream = scrape.slots.upstream("shop");
-    scrape.sum.fit(route + 1, refusal + 1, upstream + 1);
+    const auto wait = scrape.slots.wait("window");
+    scrape.sum.fit(route + 1, refusal + 1, upstream + 1, wait + 1);
+    scrape.sum.waits[wait].time.observe(30ms);
+    scrape.sum.waits[wait].refused = 2;
     auto& counters = scrape.sum.routes[route];
     counters.requests[static_cast<std::size_t>(Outcome::forwarded)][2] = 12;
     counters.requests[static_cast<std::size_t>(Outcome::client_gone)][0] = 3;
@@ -96,7 +99,7 @@ Scrape full_scrape() {
     scrape.figures.start_time_seconds = 1714550950.25;
     scrape.figures.access_log_dropped = 6;
     scrape.figures.limits = {
-        {.name = "window", .quota = 10, .used = 7},
+        {.name = "window", .quota = 10, .used = 7, .waits = true, .waiting = 11},
         {.name = "per_key", .keyed = true, .quota = 20, .live_keys = 8, .table_full = 9},
     };
     return scrape;
@@ -118,6 +121,9 @@ TEST_CASE("the page follows the text format and shows what was counted") {
     CHECK(page.at(R"(stint_limit_denied_total{route="product",limit="per_client"})") == "6");
     CHECK(page.at(R"(stint_limit_exempted_total{route="product",limit="per_client"})") == "7");
     CHECK(page.at(R"(stint_access_log_lines_total{result="dropped"})") == "6");
+    CHECK(page.at(R"(stint_limit_waiting{limit="window"})") == "11");
+    CHECK(page.at(R"(stint_limit_wait_seconds_count{limit="window"})") == "1");
+    CHECK(page.at(R"(stint_limit_refused_after_waiting_total{limit="window"})") == "2");
     CHECK(page.at("process_start_time_seconds") == "1714550950.25");
     CHECK(page.types.at("stint_upstream_latency_seconds") == "histogram");
 }

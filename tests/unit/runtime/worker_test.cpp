@@ -4,6 +4,7 @@
 #include "net/address.hpp"
 #include "runtime/compile.hpp"
 #include "runtime/worker.hpp"
+#include "silent_room.hpp"
 #include "wire.hpp"
 
 #include <doctest/doctest.h>
@@ -85,7 +86,8 @@ struct Running {
     limits::Registry registry;
     observe::MetricSlots slots;
     observe::AccessLog log{{observe::AccessLog::Target::Kind::off, {}}};
-    proxy::Shared shared{registry.hasher()};
+    test::SilentRoom room;
+    proxy::Shared shared{registry.hasher(), room};
     std::uint64_t generation = 0;
     limits::LimitPtr limit;
     net::Endpoint first;
@@ -220,7 +222,8 @@ TEST_CASE("a drain without connections is done at once, and done is called once"
 TEST_CASE("a worker that was never started can be destroyed") {
     limits::Registry registry;
     observe::AccessLog log{{observe::AccessLog::Target::Kind::off, {}}};
-    proxy::Shared shared{registry.hasher()};
+    test::SilentRoom room;
+    proxy::Shared shared{registry.hasher(), room};
 
     const runtime::Worker worker{shared, log.open_channel()};
 }

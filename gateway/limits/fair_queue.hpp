@@ -1,0 +1,130 @@
+// The queue before one counter: who goes next when several parties want more than there is. Pure:
+// no lock, no clock, no limit.
+#pragma once
+
+#include "base/hash.hpp"
+
+#include <boost/intrusive/list.hpp>
+#include <boost/intrusive/set.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace stint::limits {
+
+// Deficit round robin (Shreedhar and Varghese 1995) over flows; first come, first served within
+// one. A flow's turn lets out as much cost as the dearest item that waits, so with equal costs one
+// item a turn: a flow with a thousand items makes another's wait no longer than one with two.
+// Throws std::bad_alloc from push() and for_each_in_order() alone, with nothing changed.
+class FairQueue {
+    struct Flow;
+
+  public:
+    // What queues; owned by whoever pushes it, and linked in at most one queue.
+    class Item : public boost::intrusive::list_base_hook<> {
+      public:
+        Item() = default;
+        Item(const Item&) = delete;
+        Item& operator=(const Item&) = delete;
+
+        [[nodiscard]] bool queued() const noexcept { return flow_ != nullptr; }
+
+      private:
+        friend class FairQueue;
+        Flow* flow_ = nullptr;
+        std::uint64_t cost_ = 1;
+        std::uint64_t arrival_ = 0;
+    };
+
+    FairQueue() = default;
+    FairQueue(const FairQueue&) = delete;
+    FairQueue& operator=(const FairQueue&) = delete;
+    ~FairQueue(); // requires: empty
+
+    // `arrival` orders the items of a flow: one that comes later, from another queue, with a lower
+    // number goes before those with higher ones. cost is at least 1.
+    void push(Item& item, Hash128 flow, std::uint64_t cost, std::uint64_t arrival);
+    void erase(Item& item) noexcept; // as if it had never come
+
+    // Who goes next. Not empty.
+    [[nodiscard]] Item& front() noexcept;
+    // What front() returned goes: its flow pays its cost.
+    void pop_front() noexcept;
+
+    // The youngest item of the flow with the highest cost. Not empty.
+    [[nodiscard]] Item& last() noexcept;
+    // What the flow would weigh with `more`, against the heaviest of the others there are. `last`:
+    // heavier, or as heavy and new, so that its next item would go behind all others.
+    enum class Standing : std::uint8_t { lighter, equal, last };
+    [[nodiscard]] Standing standing(Hash128 flow, std::uint64_t more) const noexcept;
+
+    // visit(Item&, cost) in the order in which items would go if nobody came or left any more,
+    // until it returns false. It must not change the queue.
+    template <class Visit>
+    void for_each_in_order(Visit visit);
+
+    [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] std::uint64_t cost() const noexcept { return cost_; } // of all
+
+  private:
+    using Items = boost::intrusive::list<Item, boost::intrusive::constant_time_size<false>>;
+    struct Flow : boost::intrusive::list_base_hook<>, boost::intrusive::set_base_hook<> {
+        Hash128 key;
+        Items items; // never empty
+        std::uint64_t cost = 0;
+        std::uint64_t deficit = 0; // what it may still let out in this turn
+        bool in_turn = false;
+        // for_each_in_order()'s own.
+        Items::iterator cursor;
+        std::uint64_t credit = 0;
+    };
+    struct ByWeight {
+        bool operator()(const Flow& a, const Flow& b) const noexcept {
+            return a.cost != b.cost ? a.cost < b.cost
+                                    : a.items.back().arrival_ < b.items.back().arrival_;
+        }
+    };
+    struct HashOfHash {
+        std::size_t operator()(const Hash128& key) const noexcept {
+            return static_cast<std::size_t>(key.low);
+        }
+    };
+
+    void end_turn(Flow& flow) noexcept;
+    void remove(Item& item) noexcept;
+    void begin_walk();
+
+    std::unordered_map<Hash128, std::unique_ptr<Flow>, HashOfHash> flows_;
+    boost::intrusive::list<Flow> turns_; // whose turn it is first
+    boost::intrusive::multiset<Flow, boost::intrusive::compare<ByWeight>> by_weight_;
+    std::vector<Flow*> walk_;
+    std::uint64_t quantum_ = 1; // the highest cost seen since the queue was empty
+    std::size_t size_ = 0;
+    std::uint64_t cost_ = 0;
+};
+
+template <class Visit>
+void FairQueue::for_each_in_order(Visit visit) {
+    begin_walk();
+    while (!walk_.empty()) {
+        std::size_t left = 0;
+        for (Flow* const flow : walk_) {
+            for (; flow->cursor != flow->items.end() && flow->credit >= flow->cursor->cost_;
+                 ++flow->cursor) {
+                flow->credit -= flow->cursor->cost_;
+                if (!visit(*flow->cursor, flow->cursor->cost_))
+                    return;
+            }
+            flow->credit += quantum_; // of its next turn
+            if (flow->cursor != flow->items.end())
+                walk_[left++] = flow;
+        }
+        walk_.resize(left);
+    }
+}
+
+} // namespace stint::limits

@@ -1,0 +1,142 @@
+#include "limits/waiting_line.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+
+namespace stint::limits {
+
+namespace {
+
+constexpr std::uint64_t unbounded = std::numeric_limits<std::uint64_t>::max();
+
+Openings openings_of(const Charge& charge) noexcept {
+    const LimitIdentity& limit = charge.limit->identity();
+    if (limit.algorithm == Algorithm::concurrency)
+        return {};
+    const std::uint64_t quota = std::max<std::uint64_t>(charge.quota, 1);
+    if (!charge.pace && limit.algorithm != Algorithm::token_bucket)
+        return {quota, std::max(limit.per, Duration{1})};
+    return {1, std::max(limit.per / static_cast<std::int64_t>(quota), Duration{1})};
+}
+
+} // namespace
+
+WaitingLine::WaitingLine(CounterId id, const Charge& charge)
+    : id_{id}, openings_{openings_of(charge)} {}
+
+std::uint64_t WaitingLine::places_until(SteadyTime deadline, const Now& now) const noexcept {
+    if (is_cap())
+        return unbounded;
+    const SteadyTime first = std::max(opens_at_, now.steady);
+    if (deadline < first)
+        return 0;
+    const auto count = static_cast<std::uint64_t>((deadline - first) / openings_.every) + 1;
+    return count > unbounded / openings_.each ? unbounded : count * openings_.each;
+}
+
+Duration WaitingLine::wait_behind_all(std::uint64_t cost, const Now& now) const noexcept {
+    const std::uint64_t ahead = queue_.cost();
+    if (is_cap()) // somebody leaves every `wait_` or so
+        return wait_ * static_cast<std::int64_t>(std::min<std::uint64_t>(ahead + cost, 1'000'000));
+    const Duration first = std::max(opens_at_, now.steady) - now.steady;
+    const auto most = static_cast<std::uint64_t>((Duration::max() - first) / openings_.every);
+    const std::uint64_t count = std::min((ahead + cost - 1) / openings_.each, most);
+    return first + openings_.every * static_cast<std::int64_t>(count);
+}
+
+void WaitingLine::join(Waiter& waiter, std::size_t at, const Now& now, Waiters& refused) {
+    const WaitTerms& terms = waiter.terms[at];
+    const std::uint64_t cost = waiter.charges[at].cost;
+    const FairQueue::Standing standing = queue_.standing(terms.flow, cost);
+    queue_.push(waiter, terms.flow, cost, waiter.arrival_);
+    deadlines_.insert(waiter);
+    waiter.line_ = this;
+    waiter.waited_for = at;
+    waiter.state_ = Waiter::State::standing;
+    id_.limit->waiting_.fetch_add(1, std::memory_order_relaxed);
+    openings_ = openings_of(waiter.charges[at]);
+    if (queue_.size() > terms.max_waiting) {
+        const bool own_fault = standing != FairQueue::Standing::lighter;
+        refuse(own_fault ? waiter : static_cast<Waiter&>(queue_.last()), refused);
+        if (own_fault)
+            return;
+    }
+    if (queue_.cost() <= places_until(deadlines_.begin()->deadline_, now))
+        return;
+    if (standing != FairQueue::Standing::last)
+        refuse_pushed(waiter, now, refused);
+    else if (queue_.cost() > places_until(waiter.deadline_, now)) // it stands behind all others
+        refuse(waiter, refused);
+}
+
+// The newcomer, if its turn comes after the last opening before its deadline when everybody before
+// it goes first; otherwise those behind it to whom that has now happened.
+void WaitingLine::refuse_pushed(const Waiter& newcomer, const Now& now, Waiters& refused) noexcept {
+    Waiters late;
+    std::uint64_t ahead = 0;
+    bool passed = false;
+    const auto visit = [&](FairQueue::Item& item, std::uint64_t cost) {
+        Waiter& waiter = static_cast<Waiter&>(item);
+        passed = passed || &waiter == &newcomer;
+        if (passed && ahead + cost > places_until(waiter.deadline_, now))
+            late.push_back(waiter);
+        else
+            ahead += cost;
+        return late.empty() || &late.front() != &newcomer;
+    };
+    try {
+        queue_.for_each_in_order(visit);
+    } catch (const std::bad_alloc&) {
+        // No memory to find out: they are refused when their deadline comes.
+    }
+    late.clear_and_dispose([&](Waiter* waiter) { refuse(*waiter, refused); });
+}
+
+void WaitingLine::refuse(Waiter& waiter, Waiters& refused) noexcept {
+    remove(waiter);
+    refused.push_back(waiter);
+}
+
+void WaitingLine::remove(Waiter& waiter) noexcept {
+    queue_.erase(waiter);
+    sign_off(waiter);
+}
+
+void WaitingLine::pop_front() noexcept {
+    Waiter& waiter = front();
+    queue_.pop_front();
+    sign_off(waiter);
+}
+
+void WaitingLine::sign_off(Waiter& waiter) noexcept {
+    deadlines_.erase(deadlines_.iterator_to(waiter));
+    waiter.line_ = nullptr;
+    waiter.state_ = Waiter::State::outside;
+    id_.limit->waiting_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void WaitingLine::opens_after(Duration wait, const Now& now) noexcept {
+    wait_ = std::max(wait, Duration{1}); // an instant that has come already would never pass
+    opens_at_ = is_cap() ? SteadyTime::max() : now.steady + wait_;
+}
+
+void WaitingLine::expire(const Now& now, Waiters& refused) noexcept {
+    while (!deadlines_.empty() && deadlines_.begin()->deadline_ <= now.steady)
+        refuse(*deadlines_.begin(), refused);
+}
+
+SteadyTime WaitingLine::due() const noexcept {
+    return empty() ? SteadyTime::min() : std::min(opens_at_, deadlines_.begin()->deadline_);
+}
+
+void WaitingLine::requote(const Limit& limit, std::uint64_t former, std::uint64_t quota) noexcept {
+    for (Waiter& waiter : deadlines_)
+        for (Charge& charge : waiter.charges)
+            if (charge.limit == &limit && charge.quota == former)
+                charge.quota = quota;
+    if (id_.limit == &limit && !empty())
+        openings_ = openings_of(front().charges[front().waited_for]);
+}
+
+} // namespace stint::limits

@@ -1,0 +1,295 @@
+#include "limits/waiting_room.hpp"
+
+#include <cassert>
+#include <new>
+#include <utility>
+
+namespace stint::limits {
+
+namespace {
+
+CounterId counter_of(Limit& limit, Hash128 key) noexcept {
+    return {&limit, limit.keyed() ? key : Hash128{}};
+}
+
+// There is nothing to wait for where the table is full of others' keys, or the price too high.
+bool may_wait(const Waiter& waiter, const Decision& refused) noexcept {
+    return waiter.terms[refused.refused_by].waits && refused.refusal != Refusal::table_full &&
+           refused.refusal != Refusal::cost;
+}
+
+} // namespace
+
+WaitingRoom::~WaitingRoom() {
+    assert(lines_.empty());
+}
+
+WaitingRoom::Entered WaitingRoom::enter(Waiter& waiter, const Now& now) {
+    const std::lock_guard lock{mutex_};
+    assert(waiter.state_ == Waiter::State::outside);
+    // Before the attempt: whoever gives something back after it finds that somebody waits.
+    take_in(waiter);
+    waiter.arrival_ = ++arrivals_;
+    for (Charge& charge : waiter.charges)
+        charge.returnable = true; // for one that leaves before it knows that it may go
+    try {
+        WaitingLine* line = occupied_line(waiter, from_first);
+        if (line == nullptr) {
+            Decision decision = try_admit(waiter.charges, now);
+            if (decision.allowed() || !may_wait(waiter, decision)) {
+                let_out(waiter);
+                if (!decision.allowed())
+                    count_refusal(waiter.charges, decision);
+                waiter.decision = std::move(decision);
+                return waiter.decision.allowed() ? Entered::admitted : Entered::refused;
+            }
+            waiter.waited_for = decision.refused_by;
+            line = &line_of(waiter.charges[decision.refused_by]);
+            line->opens_after(decision.retry_after, now);
+        }
+        waiter.deadline_ = now.steady + waiter.terms[waiter.waited_for].max_wait;
+        stand_in(*line, waiter, waiter.waited_for, now);
+    } catch (...) {
+        let_out(waiter);
+        throw;
+    }
+    const bool refused = waiter.state_ == Waiter::State::decided;
+    if (refused) { // the caller has the answer already
+        waiter.InMailbox::unlink();
+        waiter.state_ = Waiter::State::outside;
+    }
+    announce();
+    ring_all();
+    return refused ? Entered::refused : Entered::waiting;
+}
+
+void WaitingRoom::leave(Waiter& waiter, const Now& now) noexcept {
+    Permit granted = take_out(waiter);
+    // Without the lock: what is given back is told to the room.
+    for (std::size_t i = 0; i < waiter.charges.size(); ++i)
+        granted.refund(i, now);
+}
+
+Permit WaitingRoom::take_out(Waiter& waiter) noexcept {
+    Permit granted;
+    const std::lock_guard lock{mutex_};
+    if (waiter.state_ == Waiter::State::standing) {
+        WaitingLine& line = *waiter.line_;
+        unfile(line);
+        line.remove(waiter);
+        let_out(waiter);
+        file(line);
+    } else if (waiter.state_ == Waiter::State::decided) {
+        waiter.InMailbox::unlink();
+        granted = std::move(waiter.decision.permit);
+    }
+    waiter.state_ = Waiter::State::outside;
+    return granted;
+}
+
+SteadyTime WaitingRoom::open(const Now& now) noexcept {
+    const std::lock_guard lock{mutex_};
+    while (!by_due_.empty() && by_due_.begin()->filed_for <= now.steady) {
+        WaitingLine& line = *by_due_.begin();
+        unfile(line);
+        if (line.is_open(now))
+            serve(line, now);
+        Waiters refused;
+        line.expire(now, refused);
+        refuse_all(refused, line, now);
+        file(line);
+    }
+    ring_all();
+    announced_ = by_due_.empty() ? SteadyTime::max() : by_due_.begin()->filed_for;
+    return announced_;
+}
+
+// The waiters go in order until the counter refuses. One that another limit refuses is not in the
+// others' way.
+void WaitingRoom::serve(WaitingLine& line, const Now& now) noexcept {
+    while (!line.empty()) {
+        Waiter& waiter = line.front();
+        const std::size_t at = waiter.waited_for;
+        if (occupied_line(waiter, at) != nullptr) {
+            line.remove(waiter);
+            move_on(waiter, now);
+            continue;
+        }
+        Decision decision;
+        try {
+            decision = try_admit(waiter.charges, now);
+        } catch (const std::bad_alloc&) {
+            return line.opens_after(Duration{std::chrono::milliseconds{1}}, now);
+        }
+        if (decision.allowed()) {
+            line.pop_front();
+            decide(waiter, std::move(decision));
+        } else if (!may_wait(waiter, decision)) {
+            line.remove(waiter);
+            refuse(waiter, std::move(decision));
+        } else if (decision.refused_by == at) {
+            return line.opens_after(decision.retry_after, now);
+        } else {
+            line.remove(waiter);
+            waiter.decision = std::move(decision);
+            waiter.waited_for = waiter.decision.refused_by;
+            move_on(waiter, now);
+        }
+    }
+}
+
+// To the line of waiter.waited_for; its deadline stays.
+void WaitingRoom::move_on(Waiter& waiter, const Now& now) noexcept {
+    Decision refusal = std::move(waiter.decision);
+    waiter.decision = {};
+    const std::size_t at = waiter.waited_for;
+    try {
+        WaitingLine& line = line_of(waiter.charges[at]);
+        if (line.empty())
+            line.opens_after(refusal.retry_after, now);
+        stand_in(line, waiter, at, now);
+    } catch (const std::bad_alloc&) {
+        refusal.refusal = Refusal::window;
+        refusal.refused_by = at;
+        refuse(waiter, std::move(refusal));
+    }
+}
+
+// The first line, of a charge after that one, in which others stand; waiter.waited_for says whose.
+WaitingLine* WaitingRoom::occupied_line(Waiter& waiter, std::size_t after) noexcept {
+    for (std::size_t i = after + 1; i < waiter.charges.size(); ++i) {
+        if (!waiter.terms[i].waits)
+            continue;
+        const Charge& charge = waiter.charges[i];
+        const auto found = lines_.find(counter_of(*charge.limit, charge.key));
+        if (found == lines_.end())
+            continue;
+        waiter.waited_for = i;
+        return &found->second;
+    }
+    return nullptr;
+}
+
+WaitingLine& WaitingRoom::line_of(const Charge& charge) {
+    const CounterId id = counter_of(*charge.limit, charge.key);
+    return lines_.try_emplace(id, id, charge).first->second;
+}
+
+void WaitingRoom::stand_in(WaitingLine& line, Waiter& waiter, std::size_t at, const Now& now) {
+    unfile(line);
+    Waiters refused;
+    try {
+        line.join(waiter, at, now, refused);
+    } catch (...) {
+        file(line);
+        throw;
+    }
+    refuse_all(refused, line, now);
+    file(line);
+}
+
+void WaitingRoom::refuse_all(Waiters& refused, const WaitingLine& line, const Now& now) noexcept {
+    refused.clear_and_dispose([&](Waiter* waiter) {
+        const bool cap = line.id().limit->identity().algorithm == Algorithm::concurrency;
+        Decision decision;
+        decision.refusal = cap ? Refusal::cap : Refusal::window;
+        decision.refused_by = waiter->waited_for;
+        decision.retry_after = line.wait_behind_all(waiter->charges[waiter->waited_for].cost, now);
+        refuse(*waiter, std::move(decision));
+    });
+}
+
+void WaitingRoom::refuse(Waiter& waiter, Decision decision) noexcept {
+    count_refusal(waiter.charges, decision);
+    decide(waiter, std::move(decision));
+}
+
+void WaitingRoom::decide(Waiter& waiter, Decision decision) noexcept {
+    let_out(waiter);
+    waiter.decision = std::move(decision);
+    waiter.state_ = Waiter::State::decided;
+    Mailbox& mailbox = waiter.mailbox_;
+    mailbox.decided_.push_back(waiter);
+    if (!mailbox.rung_ && !mailbox.is_linked())
+        to_ring_.push_back(mailbox);
+}
+
+void WaitingRoom::collect(Mailbox& mailbox, Waiters& into) noexcept {
+    const std::lock_guard lock{mutex_};
+    mailbox.rung_ = false;
+    for (Waiter& waiter : mailbox.decided_)
+        waiter.state_ = Waiter::State::outside;
+    into.splice(into.end(), mailbox.decided_);
+}
+
+void WaitingRoom::freed(Limit& limit, Hash128 key) noexcept {
+    const std::lock_guard lock{mutex_};
+    const auto found = lines_.find(counter_of(limit, key));
+    if (found == lines_.end())
+        return;
+    unfile(found->second);
+    found->second.open_now();
+    file(found->second);
+    announce();
+}
+
+void WaitingRoom::requote(Limit& limit, std::uint64_t former, std::uint64_t quota) noexcept {
+    const std::lock_guard lock{mutex_};
+    for (auto& [id, line] : lines_) {
+        line.requote(limit, former, quota);
+        if (id.limit != &limit)
+            continue;
+        unfile(line);
+        line.open_now();
+        file(line);
+    }
+    announce();
+}
+
+void WaitingRoom::file(WaitingLine& line) noexcept {
+    if (line.empty()) {
+        lines_.erase(CounterId{line.id()});
+        return;
+    }
+    line.filed_for = line.due();
+    by_due_.insert(line);
+}
+
+void WaitingRoom::unfile(WaitingLine& line) noexcept {
+    if (line.is_linked())
+        by_due_.erase(by_due_.iterator_to(line));
+}
+
+void WaitingRoom::take_in(Waiter& waiter) noexcept {
+    for (std::size_t i = 0; i < waiter.charges.size(); ++i) {
+        if (!waiter.terms[i].waits)
+            continue;
+        Limit& limit = *waiter.charges[i].limit;
+        limit.room_.store(this, std::memory_order_relaxed);
+        limit.awaited_.fetch_add(1, std::memory_order_release);
+    }
+}
+
+void WaitingRoom::let_out(Waiter& waiter) noexcept {
+    for (std::size_t i = 0; i < waiter.charges.size(); ++i)
+        if (waiter.terms[i].waits)
+            waiter.charges[i].limit->awaited_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void WaitingRoom::announce() noexcept {
+    if (by_due_.empty() || by_due_.begin()->filed_for >= announced_)
+        return;
+    announced_ = by_due_.begin()->filed_for;
+    bell_.ring_at(announced_);
+}
+
+void WaitingRoom::ring_all() noexcept {
+    to_ring_.clear_and_dispose([](Mailbox* mailbox) {
+        if (mailbox->decided_.empty())
+            return; // it has left meanwhile
+        mailbox->rung_ = true;
+        mailbox->ring();
+    });
+}
+
+} // namespace stint::limits

@@ -1,0 +1,97 @@
+// A request that waits for its turn before its limits, without touching the upstream.
+#include "http/head_parser.hpp"
+#include "limits/limit.hpp"
+#include "limits/waiting_room.hpp"
+#include "net/clock.hpp"
+#include "proxy/downstream.hpp"
+#include "proxy/exchange.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace stint::proxy {
+
+// Who comes while nobody waits may go at once; the waiting room, which has a lock of its own, is
+// for the others.
+Exchange::Next
+Exchange::admit_in_turn(const routing::Charges& charges, const routing::KeyFacts& facts) {
+    const auto limits = std::span{charges.limits}.first(charges.count);
+    const auto awaited = [](const routing::RouteLimit* each) {
+        return each->wait && each->limit->awaited();
+    };
+    if (std::ranges::none_of(limits, awaited)) {
+        limits::Decision decision = limits::try_admit(charges.view(), begun_);
+        const bool admitted = decision.allowed();
+        if (admitted || !limits[decision.refused_by]->wait) {
+            note_policies_of_turn(charges.view(), limits, decision, begun_);
+            permit_ = std::move(decision.permit);
+            if ((decision.would_refuse | decision.overflow_began) != 0)
+                note_admission(decision, charges);
+            if (admitted)
+                return Next::forward;
+            limits::count_refusal(charges.view(), decision);
+            refuse(*limits[decision.refused_by], decision);
+            return Next::reply;
+        }
+    }
+    line_up(charges, facts);
+    const auto entered = turn_->room().enter(*turn_, begun_);
+    if (entered == limits::WaitingRoom::Entered::waiting)
+        return Next::wait;
+    const std::unique_ptr<Turn> turn = std::move(turn_);
+    return settle_turn(*turn, begun_) ? Next::forward : Next::reply;
+}
+
+void Exchange::line_up(const routing::Charges& charges, const routing::KeyFacts& facts) {
+    turn_ = std::make_unique<Turn>(context_.turns);
+    turn_->charges.assign(charges.view().begin(), charges.view().end());
+    turn_->asked = charges;
+    for (const routing::RouteLimit* const each : std::span{charges.limits}.first(charges.count)) {
+        limits::WaitTerms& terms = turn_->terms.emplace_back();
+        if (const auto& wait = each->wait)
+            terms = {
+                true, wait->max_wait, wait->max_waiting,
+                wait->fair_by.evaluate(facts, context_.key_scratch).hash};
+    }
+}
+
+// The client is watched meanwhile, its body is not read. Always ends: with the decision, or when
+// the exchange is broken off.
+net::Task<bool> Exchange::wait_for_turn() {
+    watch_client();
+    while (!turn_->is_over)
+        co_await turn_->over.wait();
+    co_return take_turn();
+}
+
+bool Exchange::take_turn() {
+    const std::unique_ptr<Turn> turn = std::move(turn_);
+    waited_ = net::read_steady_clock() - begun_.steady;
+    if (broken_ != Broken::no)
+        return false; // it has given up what it was given
+    const routing::RouteLimit& limit = *turn->asked.limits[turn->waited_for];
+    observe::WaitCounters& counters = context_.counters.waits[limit.wait->metric];
+    const bool admitted = settle_turn(*turn, {begun_.steady + waited_, begun_.wall + waited_});
+    if (admitted) {
+        counters.time.observe(waited_);
+        write_request_head(*context_.parser.parse_request(head_)); // it was good the first time
+    } else {
+        ++counters.refused;
+    }
+    return admitted;
+}
+
+bool Exchange::settle_turn(Turn& turn, const Now& now) {
+    limits::Decision& decision = turn.decision;
+    const ChargedLimits limits{turn.asked.limits};
+    note_policies_of_turn({turn.charges.data(), turn.charges.size()}, limits, decision, now);
+    permit_ = std::move(decision.permit);
+    if (!decision.allowed())
+        refuse(*limits[decision.refused_by], decision);
+    else if ((decision.would_refuse | decision.overflow_began) != 0)
+        note_admission(decision, turn.asked);
+    return decision.allowed();
+}
+
+} // namespace stint::proxy

@@ -1,0 +1,19 @@
+// A waiting room that nobody opens but the test.
+#pragma once
+
+#include "limits/waiting_room.hpp"
+
+namespace stint::test {
+
+class SilentRoom final : private limits::Bell {
+  public:
+    operator limits::WaitingRoom&() noexcept { return room_; }
+    [[nodiscard]] limits::WaitingRoom& room() noexcept { return room_; }
+
+  private:
+    void ring_at(SteadyTime) noexcept override {}
+
+    limits::WaitingRoom room_{*this};
+};
+
+} // namespace stint::test

@@ -1,0 +1,99 @@
+// What the tests of waiting share: a room on the test's own time, and waiters by name.
+#pragma once
+
+#include "fixture.hpp"
+#include "limits/waiting_room.hpp"
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stint::limits::test {
+
+struct Post final : Mailbox {
+    void ring() noexcept override { ++rings; }
+    int rings = 0;
+};
+
+struct Alarm final : Bell {
+    void ring_at(SteadyTime at) noexcept override { next = std::min(next, at); }
+    SteadyTime next = SteadyTime::max();
+};
+
+struct Named : Waiter {
+    Named(Mailbox& owner, std::string text) : Waiter{owner}, name{std::move(text)} {}
+    std::string name;
+};
+
+struct Want {
+    Limit* limit;
+    std::uint64_t quota = 1;
+    Hash128 key{};
+    std::optional<Duration> max_wait = Duration{10s}; // nothing: the limit refuses
+    std::uint64_t max_waiting = 1000;
+    std::uint64_t cost = 1;
+    bool pace = false;
+};
+
+class Hall {
+  public:
+    ~Hall() {
+        for (Named& waiter : waiters)
+            room.leave(waiter, start);
+    }
+
+    using Entered = WaitingRoom::Entered;
+
+    // "a1" shares its turns with all whose names begin with "a".
+    Entered enter(const std::string& name, const std::vector<Want>& wants, const Now& now) {
+        Named& waiter = waiters.emplace_back(post, name);
+        for (const Want& want : wants) {
+            waiter.charges.push_back(
+                {.limit = want.limit,
+                 .key = want.key,
+                 .quota = want.quota,
+                 .cost = want.cost,
+                 .pace = want.pace});
+            waiter.terms.push_back(
+                {want.max_wait.has_value(), want.max_wait.value_or(Duration{}), want.max_waiting,
+                 test::key(static_cast<unsigned char>(name.front()))});
+        }
+        return room.enter(waiter, now);
+    }
+    Entered enter(const std::string& name, const Want& want, const Now& now) {
+        return enter(name, std::vector<Want>{want}, now);
+    }
+
+    // Whom open() lets go, in order; whom it refuses as "!name".
+    std::string open(const Now& now) {
+        next = room.open(now);
+        return collected();
+    }
+    std::string collected() {
+        std::string names;
+        Waiters over;
+        room.collect(post, over);
+        over.clear_and_dispose([&](Waiter* waiter) {
+            names.append(names.empty() ? "" : " ")
+                .append(waiter->decision.allowed() ? "" : "!")
+                .append(static_cast<Named*>(waiter)->name);
+        });
+        return names;
+    }
+    Named& waiter(const std::string& name) {
+        for (Named& each : waiters)
+            if (each.name == name)
+                return each;
+        throw std::runtime_error{"nobody is called " + name};
+    }
+
+    Alarm alarm;
+    WaitingRoom room{alarm};
+    Post post;
+    std::deque<Named> waiters;
+    SteadyTime next{};
+};
+
+} // namespace stint::limits::test

@@ -1,0 +1,342 @@
+#include "waiting_fixture.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace stint;
+using namespace stint::limits;
+using namespace stint::limits::test;
+
+using Entered = WaitingRoom::Entered;
+
+TEST_CASE("exactly the window's number goes at each opening while three times as many wait") {
+    Limit limit{window(1s)};
+    Hall hall;
+    const Want five{.limit = &limit, .quota = 5};
+    for (int i = 1; i <= 5; ++i)
+        CHECK(hall.enter("a" + std::to_string(i), five, at(0s)) == Entered::admitted);
+    for (int i = 6; i <= 20; ++i)
+        CHECK(hall.enter("a" + std::to_string(i), five, at(10ms)) == Entered::waiting);
+
+    CHECK(hall.open(at(999'999us)) == "");
+    CHECK(hall.open(at(1s)) == "a6 a7 a8 a9 a10");
+    CHECK(hall.next == at(2s).steady);
+    CHECK(hall.open(at(1s + 1us)) == "");
+    CHECK(hall.open(at(2s)) == "a11 a12 a13 a14 a15");
+    CHECK(hall.open(at(3s)) == "a16 a17 a18 a19 a20");
+    CHECK(hall.next == SteadyTime::max());
+    CHECK(limit.waiting() == 0);
+    CHECK_FALSE(limit.awaited());
+}
+
+TEST_CASE("each worker is told once an opening") {
+    Limit limit{window(1s)};
+    Hall hall;
+    for (int i = 0; i < 10; ++i)
+        (void)hall.enter("a", {.limit = &limit, .quota = 3}, at(0s));
+
+    (void)hall.room.open(at(1s));
+    CHECK(hall.post.rings == 1);
+    (void)hall.room.open(at(2s)); // not collected yet: it knows
+    CHECK(hall.post.rings == 1);
+    (void)hall.collected();
+    (void)hall.room.open(at(3s));
+    CHECK(hall.post.rings == 2);
+}
+
+TEST_CASE("the bell is told of the first opening, and of an earlier one") {
+    Limit slow{window(5s)};
+    Limit fast{window(1s)};
+    Hall hall;
+    (void)hall.enter("a", {.limit = &slow}, at(0s));
+    (void)hall.enter("b", {.limit = &fast}, at(0s));
+    CHECK(hall.alarm.next == SteadyTime::max());
+
+    (void)hall.enter("a", {.limit = &slow}, at(0s));
+    CHECK(hall.alarm.next == at(5s).steady);
+    (void)hall.enter("b", {.limit = &fast}, at(0s));
+    CHECK(hall.alarm.next == at(1s).steady);
+    CHECK(hall.open(at(1s)) == "b");
+    CHECK(hall.next == at(5s).steady);
+}
+
+TEST_CASE("a greedy party cannot lift a polite one's wait") {
+    Limit limit{window(1s)};
+    Hall hall;
+    const Want two{.limit = &limit, .quota = 2};
+    for (int i = 1; i <= 17; ++i)
+        (void)hall.enter("g" + std::to_string(i), two, at(0s)); // 15 wait
+    (void)hall.enter("p1", two, at(500ms));
+
+    CHECK(hall.open(at(1s)) == "g3 p1");
+    CHECK(hall.open(at(2s)) == "g4 g5");
+    (void)hall.enter("p2", two, at(2100ms));
+    CHECK(hall.open(at(3s)) == "g6 p2");
+}
+
+TEST_CASE("who would have to wait longer than max_wait is refused at once") {
+    Limit limit{window(1s)};
+    Hall hall;
+    const Want patient{.limit = &limit, .quota = 2, .max_wait = 2s};
+    CHECK(hall.enter("a1", patient, at(0s)) == Entered::admitted);
+    CHECK(hall.enter("a2", patient, at(0s)) == Entered::admitted);
+    for (int i = 3; i <= 6; ++i) // two for each of the openings after 1 s and 2 s
+        CHECK(hall.enter("a" + std::to_string(i), patient, at(0s)) == Entered::waiting);
+
+    CHECK(hall.enter("a7", patient, at(0s)) == Entered::refused);
+
+    const Decision& refused = hall.waiter("a7").decision;
+    CHECK(refused.refusal == Refusal::window);
+    CHECK(refused.retry_after == 3s); // the opening that has room behind those who wait
+    CHECK(limit.refused() == 1);
+    CHECK(limit.waiting() == 4);
+    CHECK(hall.post.rings == 0);
+}
+
+TEST_CASE("where the first opening comes after max_wait nobody waits") {
+    Limit limit{window(10s)};
+    Hall hall;
+    const Want impatient{.limit = &limit, .max_wait = 2s};
+    (void)hall.enter("a1", impatient, at(0s));
+
+    CHECK(hall.enter("a2", impatient, at(7s)) == Entered::refused);
+    CHECK(hall.waiter("a2").decision.retry_after == 3s);
+    CHECK(hall.enter("a3", impatient, at(8s)) == Entered::waiting);
+    CHECK(hall.open(at(10s)) == "a3");
+}
+
+TEST_CASE("who is pushed past max_wait by a newcomer is refused at that moment") {
+    Limit limit{window(1s)};
+    Hall hall;
+    const Want patient{.limit = &limit, .quota = 1, .max_wait = 2s};
+    (void)hall.enter("g1", patient, at(0s));
+    (void)hall.enter("g2", patient, at(0s));
+    (void)hall.enter("g3", patient, at(0s));
+
+    CHECK(hall.enter("p1", patient, at(0s)) == Entered::waiting);
+
+    CHECK(hall.collected() == "!g3");
+    CHECK(hall.waiter("g3").decision.retry_after == 3s);
+    CHECK(hall.open(at(1s)) == "g2");
+    CHECK(hall.open(at(2s)) == "p1");
+}
+
+TEST_CASE("one too many takes the place of the heaviest flow's youngest, or has none") {
+    Limit limit{cap()};
+    Hall hall;
+    const Want few{.limit = &limit, .max_waiting = 3};
+    (void)hall.enter("g1", few, at(0s));
+    for (const char* name : {"g2", "g3", "g4"})
+        CHECK(hall.enter(name, few, at(0s)) == Entered::waiting);
+
+    CHECK(hall.enter("g5", few, at(0s)) == Entered::refused);
+    CHECK(hall.enter("p1", few, at(0s)) == Entered::waiting);
+    CHECK(hall.collected() == "!g4");
+    CHECK(hall.enter("p2", few, at(0s)) == Entered::refused); // it would be as heavy as the greedy
+    CHECK(limit.waiting() == 3);
+    CHECK(limit.refused() == 3);
+}
+
+TEST_CASE("a released cap lets the next one go") {
+    Limit limit{cap()};
+    Hall hall;
+    const Want one{.limit = &limit};
+    (void)hall.enter("a1", one, at(0s));
+    (void)hall.enter("a2", one, at(0s));
+    (void)hall.enter("a3", one, at(0s));
+    CHECK(hall.open(at(100ms)) == "");
+
+    hall.waiter("a1").decision.permit.release(at(200ms));
+
+    CHECK(hall.alarm.next <= at(200ms).steady);
+    CHECK(hall.open(at(200ms)) == "a2");
+    CHECK(limit.in_flight() == 1);
+    hall.waiter("a2").decision.permit = {}; // destroyed instead of released
+    CHECK(hall.open(at(200ms)) == "a3");
+}
+
+TEST_CASE("nobody overtakes: who comes while others wait joins them though a slot is free") {
+    Limit limit{cap()};
+    Hall hall;
+    const Want one{.limit = &limit};
+    (void)hall.enter("a1", one, at(0s));
+    (void)hall.enter("a2", one, at(0s));
+    hall.waiter("a1").decision.permit.release(at(1s));
+
+    CHECK(hall.enter("b1", one, at(1s)) == Entered::waiting);
+    CHECK(hall.open(at(1s)) == "a2");
+}
+
+TEST_CASE("who waits for a cap longer than max_wait is refused then") {
+    Limit limit{cap()};
+    Hall hall;
+    const Want one{.limit = &limit, .max_wait = 2s};
+    (void)hall.enter("a1", one, at(0s));
+    (void)hall.enter("a2", one, at(0s));
+    (void)hall.enter("a3", one, at(500ms));
+
+    CHECK(hall.open(at(1999ms)) == "");
+    CHECK(hall.next == at(2s).steady);
+    CHECK(hall.open(at(2s)) == "!a2");
+    CHECK(hall.waiter("a2").decision.refusal == Refusal::cap);
+    CHECK(hall.waiter("a2").decision.retry_after == 2s); // one slot a second, one still before it
+    CHECK(hall.open(at(2500ms)) == "!a3");
+    CHECK(limit.refused() == 2);
+}
+
+TEST_CASE("who leaves gives the place up, and the slot where it was let go meanwhile") {
+    Limit limit{cap()};
+    Hall hall;
+    const Want one{.limit = &limit};
+    for (const char* name : {"a1", "a2", "a3", "a4"})
+        (void)hall.enter(name, one, at(0s));
+
+    hall.room.leave(hall.waiter("a2"), at(1s));
+    CHECK(limit.waiting() == 2);
+    hall.waiter("a1").decision.permit.release(at(1s));
+    (void)hall.room.open(at(1s)); // a3 has the slot, and does not know it yet
+    hall.room.leave(hall.waiter("a3"), at(1s));
+
+    CHECK(hall.open(at(1s)) == "a4");
+}
+
+TEST_CASE("who was let go and has left before knowing has not been counted") {
+    Limit limit{window(1s)};
+    Hall hall;
+    for (const char* name : {"a1", "a2", "a3"})
+        (void)hall.enter(name, {.limit = &limit}, at(0s));
+    (void)hall.room.open(at(1s)); // a2 may go, and does not know it yet
+
+    hall.room.leave(hall.waiter("a2"), at(1s));
+
+    CHECK(hall.open(at(1s)) == "a3");
+}
+
+TEST_CASE("a charge that is given back lets the next one go") {
+    Limit limit{window(10s)};
+    Hall hall;
+    (void)hall.enter("a1", {.limit = &limit}, at(0s));
+    (void)hall.enter("a2", {.limit = &limit}, at(0s));
+
+    hall.waiter("a1").decision.permit.refund(0, at(1s));
+
+    CHECK(hall.alarm.next <= at(1s).steady);
+    CHECK(hall.open(at(1s)) == "a2");
+}
+
+TEST_CASE("a paced window lets its waiters go one by one") {
+    Limit limit{window(1s)};
+    Hall hall;
+    const Want four{.limit = &limit, .quota = 4, .max_wait = 600ms, .pace = true};
+    for (const char* name : {"a1", "a2", "a3"})
+        (void)hall.enter(name, four, at(0s));
+
+    CHECK(hall.enter("a4", four, at(0s)) == Entered::refused); // its turn would be after 750 ms
+    CHECK(hall.waiter("a4").decision.retry_after == 750ms);
+    CHECK(hall.open(at(250ms)) == "a2");
+    CHECK(hall.open(at(500ms)) == "a3");
+}
+
+TEST_CASE("parties share by cost") {
+    Limit limit{window(1s)};
+    Hall hall;
+    const Want dear{.limit = &limit, .quota = 4, .cost = 2};
+    const Want cheap{.limit = &limit, .quota = 4};
+    for (const char* name : {"x", "x"})
+        (void)hall.enter(name, dear, at(0s));
+    for (const char* name : {"d1", "d2"})
+        (void)hall.enter(name, dear, at(0s));
+    for (const char* name : {"c1", "c2", "c3", "c4"})
+        (void)hall.enter(name, cheap, at(0s));
+
+    CHECK(hall.open(at(1s)) == "d1 c1 c2");
+    CHECK(hall.open(at(2s)) == "d2 c3 c4");
+}
+
+TEST_CASE("each key has a line of its own") {
+    Limit limit{keyed_window(1s, 100)};
+    Hall hall;
+    const Want one{.limit = &limit, .key = key(1)};
+    const Want two{.limit = &limit, .key = key(2)};
+    (void)hall.enter("a1", one, at(0s));
+    CHECK(hall.enter("a2", one, at(0s)) == Entered::waiting);
+
+    CHECK(hall.enter("b1", two, at(500ms)) == Entered::admitted);
+    CHECK(hall.enter("b2", two, at(500ms)) == Entered::waiting);
+    CHECK(hall.open(at(1s)) == "a2");
+    CHECK(hall.open(at(1500ms)) == "b2");
+}
+
+TEST_CASE("a waiter that another limit refuses moves on to that one's line") {
+    Limit first{window(1s)};
+    Limit second{window(3s)};
+    Hall hall;
+    const Want a{.limit = &first};
+    const Want b{.limit = &second};
+    (void)hall.enter("x", a, at(0s));
+    CHECK(hall.enter("m", {a, b}, at(0s)) == Entered::waiting);
+    (void)hall.enter("y", b, at(0s));
+    CHECK(hall.enter("z", a, at(0s)) == Entered::waiting);
+
+    CHECK(hall.open(at(1s)) == "z"); // m is not in z's way
+    CHECK(first.waiting() == 0);
+    CHECK(second.waiting() == 1);
+    CHECK(hall.open(at(3s)) == "m");
+    CHECK(hall.waiter("m").waited_for == 1);
+}
+
+TEST_CASE("a waiter that a limit refuses that does not wait is refused") {
+    Limit first{window(1s)};
+    Limit second{window(30s)};
+    Hall hall;
+    const Want a{.limit = &first};
+    const Want b{.limit = &second, .max_wait = std::nullopt};
+    (void)hall.enter("x", a, at(0s));
+    CHECK(hall.enter("m", {a, b}, at(0s)) == Entered::waiting);
+    (void)hall.enter("y", b, at(0s));
+
+    CHECK(hall.open(at(1s)) == "!m");
+    CHECK(hall.waiter("m").decision.refused_by == 1);
+    CHECK(hall.waiter("m").decision.retry_after == 29s);
+    CHECK(second.refused() == 1);
+    CHECK(first.state_of({.quota = 1}, at(1s)).used == 0);
+}
+
+TEST_CASE("who moves on keeps the deadline and queues behind those who wait there") {
+    Limit first{window(1s)};
+    Limit second{window(2s)};
+    Hall hall;
+    const Want a{.limit = &first, .max_wait = 3s};
+    const Want b{.limit = &second, .max_wait = 10s};
+    (void)hall.enter("y1", b, at(0s));
+    (void)hall.enter("x", a, at(0s));
+    CHECK(hall.enter("m", {a, b}, at(0s)) == Entered::waiting); // b refuses for longer: its line
+    CHECK(hall.enter("y2", b, at(0s)) == Entered::waiting);
+    CHECK(hall.enter("y3", b, at(0s)) == Entered::waiting);
+
+    CHECK(hall.open(at(2s)) == "m");
+    CHECK(hall.open(at(4s)) == "y2");
+    CHECK(hall.open(at(6s)) == "y3");
+}
+
+TEST_CASE("a raised number lets more go at once") {
+    Limit limit{window(10s)};
+    Hall hall;
+    for (int i = 1; i <= 5; ++i)
+        (void)hall.enter("a" + std::to_string(i), {.limit = &limit, .max_wait = 60s}, at(0s));
+
+    hall.room.requote(limit, 1, 3);
+
+    CHECK(hall.open(at(1s)) == "a2 a3");
+    CHECK(hall.next == at(10s).steady);
+    CHECK(hall.open(at(10s)) == "a4 a5");
+}
+
+TEST_CASE("a refusal by a limit that does not wait is told and counted at once") {
+    Limit limit{window(1s)};
+    Hall hall;
+    const Want none{.limit = &limit, .max_wait = std::nullopt};
+    CHECK(hall.enter("a1", none, at(0s)) == Entered::admitted);
+    CHECK(hall.enter("a2", none, at(0s)) == Entered::refused);
+    CHECK(hall.waiter("a2").decision.retry_after == 1s);
+    CHECK(limit.refused() == 1);
+}
