@@ -132,8 +132,8 @@ TEST_CASE("what is no token with that claim has no value") {
         CHECK(claim(value).empty());
     }
     std::string scratch = "kept";
-    const auto twice =
-        fields({{"Authorization", "Bearer " + good}, {"authorization", "Bearer " + good}});
+    const std::string bearer = "Bearer " + good;
+    const auto twice = fields({{"Authorization", bearer}, {"authorization", bearer}});
     CHECK(jwt_claim(twice, "sub", scratch).empty());
     CHECK(jwt_claim({}, "sub", scratch).empty());
     CHECK(scratch == "kept");
