@@ -3,8 +3,10 @@
 
 #include "limits/limit.hpp"
 
+#include <cstddef>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stint::limits::test {
@@ -69,6 +71,11 @@ state(const Limit& limit, const Now& now, Hash128 of = {}, std::uint64_t quota =
 
 inline Decision admit_all(std::initializer_list<Charge> charges, const Now& now) {
     return admit({charges.begin(), charges.size()}, now);
+}
+
+// "a7". (With operator+ GCC 12 warns of an overlap that is not there.)
+inline std::string named(std::string_view letter, std::size_t number) {
+    return std::string{letter}.append(std::to_string(number));
 }
 
 } // namespace stint::limits::test

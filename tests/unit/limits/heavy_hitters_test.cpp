@@ -75,7 +75,7 @@ TEST_CASE("a now a little older than the last one falls into the running period"
 TEST_CASE("a key that one full worker does not list counts there as often as it can have come") {
     HeavyHitters full;
     for (std::size_t i = 0; i < SpaceSaving::capacity; ++i)
-        add(full, "k" + std::to_string(i), 3, begin);
+        add(full, named("k", i), 3, begin);
     HeavyHitters other;
     add(other, "heavy", 100, begin);
 

@@ -15,7 +15,7 @@ namespace {
 
 void add(SpaceSaving& sketch, std::uint64_t number, std::uint64_t times = 1) {
     for (std::uint64_t i = 0; i < times; ++i)
-        sketch.add(key(number), "key " + std::to_string(number));
+        sketch.add(key(number), named("key ", number));
 }
 
 } // namespace
@@ -29,7 +29,7 @@ TEST_CASE("as many keys as there are entries are counted exactly") {
         const auto entry = sketch.ranked(rank);
         CHECK(entry.count == SpaceSaving::capacity - rank);
         CHECK(entry.over == 0);
-        CHECK(entry.text == "key " + std::to_string(entry.count));
+        CHECK(entry.text == named("key ", entry.count));
     }
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("counts lie between the truth and the truth with the error stated") {
                 CHECK(count <= sketch.unlisted());
                 continue;
             }
-            CHECK(entry->text == "key " + std::to_string(number));
+            CHECK(entry->text == named("key ", number));
             CHECK(count <= entry->count);
             CHECK(count >= entry->count - entry->over);
         }

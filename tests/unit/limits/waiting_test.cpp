@@ -12,10 +12,10 @@ TEST_CASE("exactly the window's number goes at each opening while three times as
     Limit limit{window(1s)};
     Hall hall;
     const Want five{.limit = &limit, .quota = 5};
-    for (int i = 1; i <= 5; ++i)
-        CHECK(hall.enter("a" + std::to_string(i), five, at(0s)) == Entered::admitted);
-    for (int i = 6; i <= 20; ++i)
-        CHECK(hall.enter("a" + std::to_string(i), five, at(10ms)) == Entered::waiting);
+    for (std::size_t i = 1; i <= 5; ++i)
+        CHECK(hall.enter(named("a", i), five, at(0s)) == Entered::admitted);
+    for (std::size_t i = 6; i <= 20; ++i)
+        CHECK(hall.enter(named("a", i), five, at(10ms)) == Entered::waiting);
 
     CHECK(hall.open(at(999'999us)) == "");
     CHECK(hall.open(at(1s)) == "a6 a7 a8 a9 a10");
@@ -63,8 +63,8 @@ TEST_CASE("a greedy party cannot lift a polite one's wait") {
     Limit limit{window(1s)};
     Hall hall;
     const Want two{.limit = &limit, .quota = 2};
-    for (int i = 1; i <= 17; ++i)
-        (void)hall.enter("g" + std::to_string(i), two, at(0s)); // 15 wait
+    for (std::size_t i = 1; i <= 17; ++i)
+        (void)hall.enter(named("g", i), two, at(0s)); // 15 wait
     (void)hall.enter("p1", two, at(500ms));
 
     CHECK(hall.open(at(1s)) == "g3 p1");
@@ -79,8 +79,8 @@ TEST_CASE("who would have to wait longer than max_wait is refused at once") {
     const Want patient{.limit = &limit, .quota = 2, .max_wait = 2s};
     CHECK(hall.enter("a1", patient, at(0s)) == Entered::admitted);
     CHECK(hall.enter("a2", patient, at(0s)) == Entered::admitted);
-    for (int i = 3; i <= 6; ++i) // two for each of the openings after 1 s and 2 s
-        CHECK(hall.enter("a" + std::to_string(i), patient, at(0s)) == Entered::waiting);
+    for (std::size_t i = 3; i <= 6; ++i) // two for each of the openings after 1 s and 2 s
+        CHECK(hall.enter(named("a", i), patient, at(0s)) == Entered::waiting);
 
     CHECK(hall.enter("a7", patient, at(0s)) == Entered::refused);
 
@@ -321,8 +321,8 @@ TEST_CASE("who moves on keeps the deadline and queues behind those who wait ther
 TEST_CASE("a raised number lets more go at once") {
     Limit limit{window(10s)};
     Hall hall;
-    for (int i = 1; i <= 5; ++i)
-        (void)hall.enter("a" + std::to_string(i), {.limit = &limit, .max_wait = 60s}, at(0s));
+    for (std::size_t i = 1; i <= 5; ++i)
+        (void)hall.enter(named("a", i), {.limit = &limit, .max_wait = 60s}, at(0s));
 
     hall.room.requote(limit, 1, 3);
 
