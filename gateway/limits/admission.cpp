@@ -29,19 +29,7 @@ class Admission {
 
     // Checks all, then charges all or none. `states` has room for one each, or is nullptr.
     void decide(Decision& decision, ChargeState* states) noexcept {
-        std::uint32_t refusing = 0;
-        for (std::size_t i = 0; i < charges_.size(); ++i) {
-            const Verdict verdict = counters(i).check(claims_[i], charges_[i], now_);
-            if (states != nullptr)
-                states[i].refusal = verdict.refusal;
-            if (verdict.refusal == Refusal::none) [[likely]]
-                continue;
-            refusing |= std::uint32_t{1} << i;
-            if (charges_[i].enforce)
-                note(decision, i, verdict);
-        }
-        if (decision.allowed()) [[likely]]
-            decision.would_refuse = refusing;
+        const std::uint32_t refusing = judge(decision, states);
         for (std::size_t i = 0; i < charges_.size(); ++i) {
             const bool refuses = (refusing >> i & 1U) != 0;
             if (decision.allowed() && !refuses) [[likely]]
@@ -50,6 +38,15 @@ class Admission {
                 counters(i).cancel(claims_[i]);
             if (states != nullptr)
                 states[i].counter = counters(i).state(claims_[i], charges_[i], now_);
+        }
+    }
+
+    // The same decision, but nobody is charged.
+    void preview(Decision& decision, std::span<ChargeState> states) noexcept {
+        judge(decision, states.data());
+        for (std::size_t i = 0; i < charges_.size(); ++i) {
+            counters(i).cancel(claims_[i]);
+            states[i].counter = counters(i).state(claims_[i], charges_[i], now_);
         }
     }
 
@@ -69,6 +66,24 @@ class Admission {
     }
 
   private:
+    // Which charges refuse, bit by bit; `decision` says what follows.
+    std::uint32_t judge(Decision& decision, ChargeState* states) noexcept {
+        std::uint32_t refusing = 0;
+        for (std::size_t i = 0; i < charges_.size(); ++i) {
+            const Verdict verdict = counters(i).check(claims_[i], charges_[i], now_);
+            if (states != nullptr)
+                states[i].refusal = verdict.refusal;
+            if (verdict.refusal == Refusal::none) [[likely]]
+                continue;
+            refusing |= std::uint32_t{1} << i;
+            if (charges_[i].enforce)
+                note(decision, i, verdict);
+        }
+        if (decision.allowed()) [[likely]]
+            decision.would_refuse = refusing;
+        return refusing;
+    }
+
     [[nodiscard]] Counters& counters(std::size_t i) const noexcept {
         return *charges_[i].limit->counters_;
     }
@@ -116,6 +131,12 @@ Decision try_admit(std::span<const Charge> charges, const Now& now, std::span<Ch
     Admission{charges, now}.decide(decision, states.empty() ? nullptr : states.data());
     if (decision.allowed())
         Admission::count(decision, charges);
+    return decision;
+}
+
+Decision preview(std::span<const Charge> charges, const Now& now, std::span<ChargeState> states) {
+    Decision decision;
+    Admission{charges, now}.preview(decision, states);
     return decision;
 }
 

@@ -109,5 +109,9 @@ admit(std::span<const Charge> charges, const Now& now, std::span<ChargeState> st
 [[nodiscard]] Decision
 try_admit(std::span<const Charge> charges, const Now& now, std::span<ChargeState> states = {});
 void count_refusal(std::span<const Charge> charges, const Decision& decision) noexcept;
+// What admit() would answer, charging and counting nothing: the permit is empty, and states are as
+// they stay. states has room for as many as there are charges. Otherwise as admit().
+[[nodiscard]] Decision
+preview(std::span<const Charge> charges, const Now& now, std::span<ChargeState> states);
 
 } // namespace stint::limits

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+
 using namespace stint;
 using namespace stint::limits;
 using namespace stint::limits::test;
@@ -124,4 +126,31 @@ TEST_CASE("the state of a window shows what is used and what remains of its time
     const CounterState over = state(limit, at(1s));
     CHECK(over.used == 0);
     CHECK(over.resets_in == 0s);
+}
+
+TEST_CASE("a preview answers as an admission would and changes nothing") {
+    Limit window_limit{keyed_window(1s, 100)};
+    Limit cap_limit{cap()};
+    const std::array charges{Charge{&window_limit, key(1), 2}, Charge{&cap_limit, {}, 1}};
+    std::array<ChargeState, 2> states;
+
+    for (int i = 0; i < 3; ++i) {
+        const Decision before = preview(charges, at(0s), states);
+        CHECK(before.allowed());
+        CHECK_FALSE(before.permit.holds_slots());
+        CHECK(states[0].counter.remaining == 2);
+        CHECK(states[1].counter.used == 0);
+    }
+    CHECK(window_limit.live_keys(at(0s)) == 0);
+
+    const Decision held = admit(charges, at(0s));
+    REQUIRE(held.allowed());
+    const Decision after = preview(charges, at(100ms), states);
+    CHECK(after.refusal == Refusal::cap);
+    CHECK(after.refused_by == 1);
+    CHECK(states[0].refusal == Refusal::none);
+    CHECK(states[0].counter.used == 1);
+    CHECK(states[0].counter.resets_in == 900ms);
+    CHECK(states[1].refusal == Refusal::cap);
+    CHECK(cap_limit.refused() == 0);
 }
