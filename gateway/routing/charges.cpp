@@ -33,11 +33,14 @@ Standing standing_of(const RouteLimit& limit, const KeyFacts& facts, const Key& 
 
 } // namespace
 
-Charges charges_of(const Route& route, const KeyFacts& facts, std::string& scratch) {
+Charges
+charges_of(const Route& route, const KeyFacts& facts, std::string& scratch, KeyWitness* witness) {
     Charges made;
     for (std::size_t i = 0; i < route.limits.size(); ++i) {
         const RouteLimit& limit = route.limits[i];
         const Key key = limit.key.evaluate(facts, scratch);
+        if (witness != nullptr && !witness->concerns(limit, key)) [[unlikely]]
+            continue;
         const Standing standing = standing_of(limit, facts, key);
         if (standing.denial != Denial::none) [[unlikely]] {
             made.denied_by = &limit;
@@ -48,6 +51,8 @@ Charges charges_of(const Route& route, const KeyFacts& facts, std::string& scrat
             made.exempt |= 1U << i;
             continue;
         }
+        if (witness != nullptr && !limit.key.empty())
+            witness->counts(limit, key);
         made.limits[made.count] = &limit;
         limits::Charge& charge = made.charges[made.count++];
         charge = limit.charge(key.hash);

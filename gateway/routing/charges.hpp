@@ -33,8 +33,21 @@ struct Charges {
     }
 };
 
+// Who wants to know the keys while they are at hand: their texts do not outlast the call.
+class KeyWitness {
+  public:
+    // Before the limit is asked what it makes of the key. False: it is left out.
+    virtual bool concerns(const RouteLimit& limit, const Key& key) noexcept = 0;
+    // The limit, which has a key, will charge this one, unless another limit denies the request.
+    virtual void counts(const RouteLimit& limit, const Key& key) noexcept = 0;
+
+  protected:
+    ~KeyWitness() = default;
+};
+
 // Charges as limits::admit() takes them. They do not refer to the facts or the scratch.
-[[nodiscard]] Charges charges_of(const Route& route, const KeyFacts& facts, std::string& scratch);
+[[nodiscard]] Charges charges_of(
+    const Route& route, const KeyFacts& facts, std::string& scratch, KeyWitness* witness = nullptr);
 
 // Why `denied_by` denies, for the client; a sentence without its end.
 [[nodiscard]] std::string describe(const RouteLimit& denied_by, Denial denial);

@@ -5,6 +5,7 @@
 #include "base/ip_address.hpp"
 #include "routing/text_map.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -35,6 +36,8 @@ class KeyMap {
     }
 
     [[nodiscard]] bool empty() const noexcept { return exact_.empty() && patterns_.empty(); }
+
+    [[nodiscard]] std::size_t size() const noexcept { return exact_.size() + patterns_.size(); }
 
     // The exact one before the longest pattern; of patterns of one length the first added. nullptr
     // without either. Valid as long as the map.

@@ -66,6 +66,7 @@ struct WaitSettings {
 
 struct RouteLimit {
     limits::LimitPtr limit;
+    std::uint32_t index = 0; // into Snapshot::limits
     std::uint64_t quota = 0;
     KeyTemplate key;
     MissingKey missing_key = MissingKey::share;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/time.hpp"
+#include "limits/limit.hpp"
 #include "routing/route_table.hpp"
 #include "routing/trusted_proxies.hpp"
 
@@ -38,6 +39,7 @@ struct ConnectionTimeouts {
 struct Snapshot {
     RouteTable routes;
     std::vector<UpstreamSpec> upstreams;
+    std::vector<limits::LimitPtr> limits; // in the configuration's order
     ConnectionTimeouts timeouts;
     TrustedProxies trusted;
     std::size_t max_connections = 0;
