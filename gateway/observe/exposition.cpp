@@ -248,6 +248,9 @@ void add_limits(Page& page, const ProcessFigures& figures) {
             "Requests refused because there was no memory to count another key."),
         keyed, &Limit::table_full);
     each(
+        page.gauge("stint_limit_overrides", "Overrides in force, for a key or a pattern of keys."),
+        keyed, &Limit::overrides);
+    each(
         page.gauge("stint_limit_waiting", "Requests that wait for their turn."),
         [](const Limit& limit) { return limit.waits; }, &Limit::waiting);
 }

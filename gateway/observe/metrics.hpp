@@ -121,6 +121,7 @@ struct ProcessFigures {
         std::uint64_t live_keys = 0;  // of a keyed one
         std::uint64_t overflow = 0;   // requests of keys that its table had no room for
         std::uint64_t table_full = 0; // new keys refused for want of memory
+        std::uint64_t overrides = 0;  // other quotas for some keys, in force
         bool waits = false;           // when_exceeded: wait
         std::uint64_t waiting = 0;    // now
     };

@@ -12,6 +12,21 @@ namespace {
 constexpr std::size_t largest_head = 64 * 1024; // what max_head may be set to
 constexpr std::size_t head_blocks_kept = 256;
 
+std::vector<std::shared_ptr<limits::HeavyHitters>>
+heavy_hitters_of(const routing::Snapshot& snapshot, const ActiveConfig* former) {
+    std::vector<std::shared_ptr<limits::HeavyHitters>> all;
+    for (const limits::LimitPtr& limit : snapshot.limits) {
+        std::shared_ptr<limits::HeavyHitters> kept;
+        for (std::size_t i = 0; former != nullptr && i < former->snapshot->limits.size(); ++i)
+            if (former->snapshot->limits[i] == limit)
+                kept = former->heavy_hitters[i];
+        if (kept == nullptr && limit->keyed())
+            kept = std::make_shared<limits::HeavyHitters>();
+        all.push_back(std::move(kept));
+    }
+    return all;
+}
+
 } // namespace
 
 Context::Context(
@@ -30,8 +45,10 @@ void Context::adopt(routing::SnapshotPtr snapshot) {
         head_pools.push_back(std::make_unique<net::BufferPool>(size, head_blocks_kept));
     else
         std::rotate(known, known + 1, head_pools.end());
+    auto heavy_hitters = heavy_hitters_of(*snapshot, active.get());
     std::vector<upstream::Cluster> clusters = pools.adopt(*snapshot);
-    active = std::make_shared<ActiveConfig>(std::move(snapshot), std::move(clusters));
+    active = std::make_shared<ActiveConfig>(
+        std::move(snapshot), std::move(clusters), std::move(heavy_hitters));
 }
 
 void Context::tick(SteadyTime now) {

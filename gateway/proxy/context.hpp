@@ -7,12 +7,14 @@
 #include "http/head_parser.hpp"
 #include "http/local_reply.hpp"
 #include "http/request_id.hpp"
+#include "limits/heavy_hitters.hpp"
 #include "net/buffer_pool.hpp"
 #include "net/deadlines.hpp"
 #include "net/types.hpp"
 #include "observe/access_log.hpp"
 #include "observe/metrics.hpp"
 #include "proxy/object_pool.hpp"
+#include "proxy/recent_requests.hpp"
 #include "proxy/turns.hpp"
 #include "routing/snapshot.hpp"
 #include "upstream/cluster.hpp"
@@ -35,6 +37,8 @@ class Exchange;
 struct ActiveConfig {
     routing::SnapshotPtr snapshot;
     std::vector<upstream::Cluster> clusters; // by index as in Snapshot::upstreams
+    // By index as in Snapshot::limits; nullptr for a limit without a key. Kept while the limit is.
+    std::vector<std::shared_ptr<limits::HeavyHitters>> heavy_hitters;
 };
 
 // Shared by all workers.
@@ -77,6 +81,7 @@ struct Context {
     net::Deadlines deadlines;
     upstream::Pools pools;
     observe::WorkerCounters counters;
+    RecentRequests recent;
     observe::AccessLog::Channel access_log;
     Turns turns;
     bool draining = false; // no connection is kept alive any more

@@ -39,6 +39,26 @@ std::string_view own_client_field(const routing::TrustedProxies& trusted) noexce
     return trusted.header;
 }
 
+// Notes the keys for /limits/NAME/top and for /explain.
+class Noted final : public routing::KeyWitness {
+  public:
+    Noted(const ActiveConfig& config, RecentRequests& recent, SteadyTime now) noexcept
+        : config_{config}, recent_{recent}, now_{now} {}
+
+    bool concerns(const routing::RouteLimit&, const routing::Key&) noexcept override {
+        return true;
+    }
+    void counts(const routing::RouteLimit& limit, const routing::Key& key) noexcept override {
+        config_.heavy_hitters[limit.index]->add(key.hash, key.text, now_);
+        recent_.add_key(limit.refusal_metric, key.hash, key.text);
+    }
+
+  private:
+    const ActiveConfig& config_;
+    RecentRequests& recent_;
+    const SteadyTime now_;
+};
+
 } // namespace
 
 Exchange::Next Exchange::decide(std::string_view head) {
@@ -157,7 +177,10 @@ bool Exchange::find_route(const RequestHead& head, routing::KeyFacts& facts) {
 Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
     if (route_->limits.empty())
         return Next::forward;
-    const routing::Charges charges = routing::charges_of(*route_, facts, context_.key_scratch);
+    recent_ = context_.recent.begin(request_id_, begun_.wall, route_->metric);
+    Noted noted{*config_, context_.recent, begun_.steady};
+    const routing::Charges charges =
+        routing::charges_of(*route_, facts, context_.key_scratch, &noted);
     for (std::uint32_t left = charges.exempt; left != 0; left &= left - 1)
         [[unlikely]] {
             const auto first = static_cast<std::size_t>(std::countr_zero(left));
@@ -176,7 +199,7 @@ Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
     limits::Decision decision =
         route_->telling.any ? admit_and_note(charges) : limits::admit(charges.view(), begun_);
     if (!decision.allowed()) {
-        refuse(*charges.limits[decision.refused_by], decision);
+        refuse(charges, decision);
         return Next::reply;
     }
     permit_ = std::move(decision.permit);
@@ -185,9 +208,14 @@ Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
     return Next::forward;
 }
 
-void Exchange::refuse(const routing::RouteLimit& limit, const limits::Decision& decision) {
+void Exchange::refuse(const routing::Charges& charges, const limits::Decision& decision) {
+    const routing::RouteLimit& limit = *charges.limits[decision.refused_by];
     const routing::RefusalAnswer& answer = limit.answer;
+    if (!limit.key.empty())
+        config_->heavy_hitters[limit.index]->refuse(charges.charges[decision.refused_by].key);
     ++context_.counters.refusals[limit.refusal_metric];
+    context_.recent.end(
+        recent_, RecentRequests::Kind::refused, limit.refusal_metric, decision.retry_after);
     limited_.limit = limit.limit->identity().name;
     limited_.retry_after = decision.retry_after;
     if (answer.jitter > Duration::zero())
@@ -203,6 +231,7 @@ void Exchange::refuse(const routing::RouteLimit& limit, const limits::Decision& 
 // Not a matter of how often: to come back later would not help.
 void Exchange::deny(const routing::RouteLimit& limit, routing::Denial denial) {
     ++context_.counters.denied[limit.refusal_metric];
+    context_.recent.end(recent_, RecentRequests::Kind::denied, limit.refusal_metric, {});
     limited_.limit = limit.limit->identity().name;
     denied_ = true;
     fail(403, routing::describe(limit, denial), observe::Outcome::refused);

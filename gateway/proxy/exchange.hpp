@@ -90,7 +90,7 @@ class Exchange : private net::Deadline {
     bool take_buffered_body();
     bool find_route(const RequestHead& head, routing::KeyFacts& facts);
     Next admit(const routing::KeyFacts& facts);
-    void refuse(const routing::RouteLimit& limit, const limits::Decision& decision);
+    void refuse(const routing::Charges& charges, const limits::Decision& decision);
     void deny(const routing::RouteLimit& limit, routing::Denial denial);
     void write_request_head(const RequestHead& head);
     void fail(int status, std::string detail, observe::Outcome outcome);
@@ -244,6 +244,7 @@ class Exchange : private net::Deadline {
     std::string detail_;
     std::string allow_;
     http::LimitedReply limited_;
+    std::uint64_t recent_ = 0; // its number in Context::recent, where its route has limits
     bool denied_ = false;      // by that limit, once for all
     http::PausedReply paused_; // its time is zero as long as there is none
     http::MediaType media_ = http::MediaType::problem_json;

@@ -31,7 +31,7 @@ Exchange::admit_in_turn(const routing::Charges& charges, const routing::KeyFacts
             if (admitted)
                 return Next::forward;
             limits::count_refusal(charges.view(), decision);
-            refuse(*limits[decision.refused_by], decision);
+            refuse(charges, decision);
             return Next::reply;
         }
     }
@@ -88,7 +88,7 @@ bool Exchange::settle_turn(Turn& turn, const Now& now) {
     note_policies_of_turn({turn.charges.data(), turn.charges.size()}, limits, decision, now);
     permit_ = std::move(decision.permit);
     if (!decision.allowed())
-        refuse(*limits[decision.refused_by], decision);
+        refuse(turn.asked, decision);
     else if ((decision.would_refuse | decision.overflow_began) != 0)
         note_admission(decision, turn.asked);
     return decision.allowed();

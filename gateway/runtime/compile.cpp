@@ -40,13 +40,17 @@ routing::KeyList list_of(const config::KeyList& list) {
     return made;
 }
 
-// nullptr for a limit without exceptions.
-routing::KeyRulesPtr rules_of(const config::Limit& limit) {
-    if (limit.overrides.empty() && limit.exempt.empty() && limit.deny.empty())
+// nullptr for a limit without exceptions. What was set at run time goes before the file's.
+routing::KeyRulesPtr rules_of(const config::Limit& limit, const LiveOverrides& live) {
+    const std::vector<LiveOverride> set = live.of(limit.name);
+    if (limit.overrides.empty() && limit.exempt.empty() && limit.deny.empty() && set.empty())
         return nullptr;
     auto overrides = std::make_shared<routing::OverrideSet>();
+    for (const LiveOverride& each : set)
+        overrides->add(each.pattern, {each.quota});
     for (const config::Override& each : limit.overrides)
-        overrides->add(each.key, {each.quota});
+        if (std::ranges::find(set, each.key, &LiveOverride::pattern) == set.end())
+            overrides->add(each.key, {each.quota});
     auto rules = std::make_shared<routing::KeyRules>();
     rules->exempt = list_of(limit.exempt);
     rules->deny = list_of(limit.deny);
@@ -68,10 +72,12 @@ wait_of(const config::Limit& limit, observe::MetricSlots& slots) {
 routing::RouteLimit route_limit_of(
     const config::Limit& limit,
     const ConfiguredLimit& configured,
+    std::size_t index,
     const std::string& route,
     observe::MetricSlots& slots) {
     routing::RouteLimit made;
     made.limit = configured.limit;
+    made.index = static_cast<std::uint32_t>(index);
     made.quota = configured.quota;
     made.key = configured.key;
     made.missing_key = missing_key_of(limit);
@@ -212,7 +218,7 @@ routing::Route route_of(
     route.telling.legacy_epoch = from.headers.reset == config::Headers::Reset::epoch;
     for (const std::size_t index : from.limits) {
         routing::RouteLimit limit =
-            route_limit_of(config.limits[index], limits[index], from.name, slots);
+            route_limit_of(config.limits[index], limits[index], index, from.name, slots);
         route.waits = route.waits || limit.wait;
         limit.answer = answer_of(config.limits[index]);
         tell_policies(config, from.headers, limit, index, route.telling);
@@ -232,14 +238,18 @@ Compiled compile(
     const config::Config& config,
     limits::Registry& registry,
     observe::MetricSlots& slots,
-    std::uint64_t generation) {
+    std::uint64_t generation,
+    const LiveOverrides& overrides) {
     Compiled compiled;
     for (const config::Limit& limit : config.limits)
         compiled.limits.push_back(
             {registry.obtain(spec_of(limit)), limit.quota, limit.route,
-             key_of(limit.key, limit.prefixes), rules_of(limit), limit.wait.has_value()});
+             key_of(limit.key, limit.prefixes), rules_of(limit, overrides),
+             limit.wait.has_value()});
 
     auto snapshot = std::make_shared<routing::Snapshot>();
+    for (const ConfiguredLimit& each : compiled.limits)
+        snapshot->limits.push_back(each.limit);
     for (const config::Upstream& upstream : config.upstreams) {
         routing::UpstreamSpec spec{upstream.name, {}, upstream.host, slots.upstream(upstream.name)};
         for (const config::Endpoint& endpoint : upstream.endpoints) {

@@ -6,6 +6,7 @@
 #include "limits/registry.hpp"
 #include "observe/metrics.hpp"
 #include "routing/snapshot.hpp"
+#include "runtime/live_overrides.hpp"
 
 #include <cstdint>
 #include <set>
@@ -36,6 +37,7 @@ struct Compiled {
     const config::Config& config,
     limits::Registry& registry,
     observe::MetricSlots& slots,
-    std::uint64_t generation);
+    std::uint64_t generation,
+    const LiveOverrides& overrides = {});
 
 } // namespace stint::runtime

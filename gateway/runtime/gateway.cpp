@@ -69,7 +69,7 @@ Gateway::Gateway(config::Config config, std::filesystem::path file)
           [](const std::string& name, const std::string& reason) {
               spdlog::warn("{} could not be resolved: {}", name, reason);
           }},
-      addresses_{std::make_shared<const upstream::AddressBook>()} {}
+      addresses_{std::make_shared<const upstream::AddressBook>()}, override_timer_{control_} {}
 
 Gateway::~Gateway() {
     workers_.clear();
@@ -213,6 +213,7 @@ void Gateway::worker_drained() {
     if (draining_ == 0 || --draining_ > 0)
         return;
     resolver_.stop();
+    override_timer_.cancel();
     ErrorCode ignored;
     signals_.cancel(ignored);
     if (stop_others_)
@@ -230,6 +231,13 @@ std::vector<std::string> Gateway::listening() const {
         if (const auto bound = bound_.find(listener.address.text); bound != bound_.end())
             addresses.push_back(net::to_text(bound->second));
     return addresses;
+}
+
+std::optional<std::size_t> Gateway::limit_named(std::string_view name) const noexcept {
+    const auto found = std::ranges::find(config_.limits, name, &config::Limit::name);
+    if (found == config_.limits.end())
+        return std::nullopt;
+    return static_cast<std::size_t>(found - config_.limits.begin());
 }
 
 observe::ProcessFigures Gateway::figures() const {
@@ -258,6 +266,7 @@ observe::ProcessFigures Gateway::figures() const {
              .live_keys = keyed ? each.limit->live_keys(now) : 0,
              .overflow = each.limit->overflowed(),
              .table_full = each.limit->table_full(),
+             .overrides = each.rules != nullptr ? each.rules->overrides->size() : 0,
              .waits = each.waits,
              .waiting = each.limit->waiting()});
     }
@@ -268,27 +277,6 @@ observe::ProcessFigures Gateway::figures() const {
              totals.refused});
     }
     return figures;
-}
-
-void Gateway::collect(std::function<void(const observe::WorkerCounters&)> done) {
-    struct Sum {
-        observe::WorkerCounters counters;
-        std::size_t missing;
-        std::function<void(const observe::WorkerCounters&)> done;
-    };
-    auto sum = std::make_shared<Sum>(Sum{{}, workers_.size(), std::move(done)});
-    for (const auto& worker : workers_)
-        worker->post([this, sum](proxy::Context& context) {
-            const auto& upstreams = context.active->snapshot->upstreams;
-            for (std::size_t i = 0; i < upstreams.size(); ++i)
-                context.counters.upstreams[upstreams[i].metric].idle =
-                    context.active->clusters[i].idle();
-            net::asio::post(control_, [sum, counters = context.counters] {
-                sum->counters += counters;
-                if (--sum->missing == 0)
-                    sum->done(sum->counters);
-            });
-        });
 }
 
 } // namespace stint::runtime

@@ -6,16 +6,19 @@
 #include "base/time.hpp"
 #include "config/load.hpp"
 #include "config/schema.hpp"
+#include "limits/heavy_hitters.hpp"
 #include "limits/registry.hpp"
 #include "observe/access_log.hpp"
 #include "observe/metrics.hpp"
 #include "runtime/compile.hpp"
+#include "runtime/live_overrides.hpp"
 #include "runtime/openings.hpp"
 #include "runtime/worker.hpp"
 #include "upstream/resolver.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +26,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stint::runtime {
@@ -67,8 +72,29 @@ class Gateway {
     // The listeners' addresses as bound (port 0 resolved), in the configuration's order.
     [[nodiscard]] std::vector<std::string> listening() const;
     [[nodiscard]] observe::ProcessFigures figures() const;
+    // Its index in config().limits and compiled().limits.
+    [[nodiscard]] std::optional<std::size_t> limit_named(std::string_view name) const noexcept;
+    // Other quotas for some keys, set at run time; they outlive a reload while their limit does.
+    [[nodiscard]] const LiveOverrides& overrides() const noexcept { return overrides_; }
+    // Both publish what changed to the workers. put: false, there are too many; erase: there is
+    // none.
+    [[nodiscard]] bool put_override(const std::string& limit, LiveOverride override);
+    [[nodiscard]] bool erase_override(const std::string& limit, std::string_view pattern);
     // Asks every worker for its counters; `done` gets their sum on the control thread.
     void collect(std::function<void(const observe::WorkerCounters&)> done);
+
+    // Asks every worker for the heaviest keys of this limit, at most `most` of them; `done` gets
+    // what they come to on the control thread.
+    void collect_top(
+        limits::LimitPtr limit,
+        std::size_t most,
+        std::function<void(const limits::HeavyHitters::Top&)> done);
+
+    // Asks every worker for the last request of that X-Request-Id; `done` gets the latest of all on
+    // the control thread.
+    void find_recent(
+        const std::string& request_id,
+        std::function<void(const std::optional<proxy::RecentRequests::Record>&)> done);
 
     // Called when the drain is over, before run() returns: whoever shares the control loop ends
     // here.
@@ -80,6 +106,9 @@ class Gateway {
     Result<Opened, std::string> open_new_listeners(const config::Config& config) const;
     void apply(config::Config config, Compiled compiled, Opened opened);
     std::vector<std::string> notes_on(const config::Config& config, const Compiled& next) const;
+    void publish_overrides();
+    void await_end_of_override();
+    void forget_overrides(const Compiled& next, std::vector<std::string>& notes);
     void resolve_names();
     void await_signal();
     void on_signal(int number);
@@ -100,6 +129,8 @@ class Gateway {
     std::shared_ptr<const upstream::AddressBook> addresses_;
     std::map<std::string, net::Endpoint> bound_; // listeners by the address as configured
     std::vector<std::unique_ptr<Worker>> workers_;
+    LiveOverrides overrides_;
+    net::asio::steady_timer override_timer_;
     std::function<void()> stop_others_;
     WallTime started_at_{};
     std::uint64_t generation_ = 0;

@@ -1,0 +1,91 @@
+// What the workers keep to themselves, brought together on the control thread.
+#include "runtime/gateway.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace stint::runtime {
+namespace {
+
+// nullptr where this worker has not taken the limit over yet, or not any more.
+std::shared_ptr<const limits::HeavyHitters>
+heavy_hitters_in(const proxy::Context& context, const limits::LimitPtr& limit) {
+    const auto& limits = context.active->snapshot->limits;
+    for (std::size_t i = 0; i < limits.size(); ++i)
+        if (limits[i] == limit && context.active->heavy_hitters[i] != nullptr)
+            return std::make_shared<const limits::HeavyHitters>(*context.active->heavy_hitters[i]);
+    return nullptr;
+}
+
+} // namespace
+
+void Gateway::collect(std::function<void(const observe::WorkerCounters&)> done) {
+    struct Sum {
+        observe::WorkerCounters counters;
+        std::size_t missing;
+        std::function<void(const observe::WorkerCounters&)> done;
+    };
+    auto sum = std::make_shared<Sum>(Sum{{}, workers_.size(), std::move(done)});
+    for (const auto& worker : workers_)
+        worker->post([this, sum](proxy::Context& context) {
+            const auto& upstreams = context.active->snapshot->upstreams;
+            for (std::size_t i = 0; i < upstreams.size(); ++i)
+                context.counters.upstreams[upstreams[i].metric].idle =
+                    context.active->clusters[i].idle();
+            net::asio::post(control_, [sum, counters = context.counters] {
+                sum->counters += counters;
+                if (--sum->missing == 0)
+                    sum->done(sum->counters);
+            });
+        });
+}
+
+void Gateway::collect_top(
+    limits::LimitPtr limit,
+    std::size_t most,
+    std::function<void(const limits::HeavyHitters::Top&)> done) {
+    struct Parts {
+        std::vector<std::shared_ptr<const limits::HeavyHitters>> arrived;
+        std::size_t missing;
+        std::function<void(const limits::HeavyHitters::Top&)> done;
+    };
+    auto parts = std::make_shared<Parts>(Parts{{}, workers_.size(), std::move(done)});
+    for (const auto& worker : workers_)
+        worker->post([this, parts, limit, most](proxy::Context& context) {
+            net::asio::post(control_, [this, parts, most, part = heavy_hitters_in(context, limit)] {
+                if (part != nullptr)
+                    parts->arrived.push_back(part);
+                if (--parts->missing > 0)
+                    return;
+                std::vector<const limits::HeavyHitters*> all;
+                for (const auto& each : parts->arrived)
+                    all.push_back(each.get());
+                parts->done(limits::HeavyHitters::merged(all, most, now().steady));
+            });
+        });
+}
+
+void Gateway::find_recent(
+    const std::string& request_id,
+    std::function<void(const std::optional<proxy::RecentRequests::Record>&)> done) {
+    using Found = std::optional<proxy::RecentRequests::Record>;
+    struct Latest {
+        Found record;
+        std::size_t missing;
+        std::function<void(const Found&)> done;
+    };
+    auto latest = std::make_shared<Latest>(Latest{{}, workers_.size(), std::move(done)});
+    for (const auto& worker : workers_)
+        worker->post([this, latest, request_id](proxy::Context& context) {
+            net::asio::post(control_, [latest, found = context.recent.find(request_id)] {
+                if (found && (!latest->record || latest->record->at < found->at))
+                    latest->record = found;
+                if (--latest->missing == 0)
+                    latest->done(latest->record);
+            });
+        });
+}
+
+} // namespace stint::runtime

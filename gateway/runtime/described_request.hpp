@@ -1,0 +1,51 @@
+// A request that nobody sent, seen by the parser, the routes and the keys that real ones go
+// through.
+#pragma once
+
+#include "base/error.hpp"
+#include "http/head_parser.hpp"
+#include "routing/client_address.hpp"
+#include "routing/key_template.hpp"
+#include "routing/route_table.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stint::runtime {
+
+struct DescribedRequest {
+    std::string method = "GET";
+    std::string target = "/"; // with its query
+    std::string host;         // empty: HTTP/1.0 without Host
+    std::string client;       // its address; empty: none, as on a Unix socket
+    std::vector<std::pair<std::string, std::string>> fields;
+};
+
+// Reusable; not thread-safe.
+class RequestReader {
+  public:
+    RequestReader();
+
+    // What it comes to; good until the next call, as long as `request` and `routes` are.
+    struct Seen {
+        routing::MatchResult match;
+        routing::KeyFacts facts;
+    };
+    // The error is what a client would be answered. Fields that say where the body ends are left
+    // out.
+    [[nodiscard]] Result<Seen, http::HeadError> read(
+        const DescribedRequest& request,
+        const routing::RouteTable& routes,
+        const KeyHasher& hasher);
+
+  private:
+    http::HeadParser parser_;
+    std::string head_;
+    std::string host_scratch_;
+    std::string path_scratch_;
+    std::optional<routing::ClientAddress> client_;
+};
+
+} // namespace stint::runtime

@@ -1,0 +1,43 @@
+// Overrides that an operator set at run time. They outlive reloads and end by themselves.
+#pragma once
+
+#include "base/time.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace stint::runtime {
+
+struct LiveOverride {
+    std::string pattern; // a key as requests spell it, or one with "*" and "?" in it
+    std::uint64_t quota = 0;
+    std::optional<SteadyTime> expires; // nothing: not by itself
+};
+
+// By the limit's name. Used by the control thread alone.
+class LiveOverrides {
+  public:
+    static constexpr std::size_t most = 10'000; // of all limits together
+
+    // Replaces the one with this pattern. False: there are too many already.
+    [[nodiscard]] bool put(const std::string& limit, LiveOverride override);
+    // Whether there was one.
+    bool erase(const std::string& limit, std::string_view pattern);
+    // Whether any ended.
+    bool expire(SteadyTime now);
+
+    [[nodiscard]] std::optional<SteadyTime> next_end() const noexcept;
+    // In the order of their patterns.
+    [[nodiscard]] std::vector<LiveOverride> of(const std::string& limit) const;
+
+  private:
+    std::map<std::pair<std::string, std::string>, LiveOverride> all_; // by limit and pattern
+};
+
+} // namespace stint::runtime
