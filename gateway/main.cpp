@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -87,6 +88,14 @@ CLI::App* add_simulate(CLI::App& app, simulate::Options& options) {
         "--against", options.against,
         "Another configuration to compare with (otherwise what the log says happened)");
     command->add_flag("--json", options.json, "Report as JSON");
+    command
+        ->add_option_function<std::vector<std::string>>(
+            "--logged",
+            [&options](const std::vector<std::string>& names) {
+                options.logged.insert(names.begin(), names.end());
+            },
+            "A field (lower case) that the log carries wherever a request had it")
+        ->allow_extra_args(false);
     command
         ->add_option("LOG", options.logs, "Access logs as Stint writes them; - is standard input")
         ->required();

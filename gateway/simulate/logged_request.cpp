@@ -120,22 +120,22 @@ Result<LoggedRequest, std::string> parse_line(std::string_view line) {
     const auto time = parse_time(text_of(json, "time"));
     if (!time)
         return time.error();
-    LoggedRequest request;
-    request.time = *time;
-    request.duration = duration_of(json);
-    request.client = text_of(json, "client");
-    request.host = text_of(json, "host");
-    request.method = text_of(json, "method");
-    request.target = text_of(json, "path");
-    request.route = text_of(json, "route");
-    request.limit = text_of(json, "limit");
-    request.decision = text_of(json, "decision");
-    request.status = status_of(json);
+    LoggedRequest logged;
+    logged.time = *time;
+    logged.duration = duration_of(json);
+    logged.request.client = text_of(json, "client");
+    logged.request.host = text_of(json, "host");
+    logged.request.method = text_of(json, "method");
+    logged.request.target = text_of(json, "path");
+    logged.route = text_of(json, "route");
+    logged.limit = text_of(json, "limit");
+    logged.decision = text_of(json, "decision");
+    logged.status = status_of(json);
     if (const auto fields = json.find("fields"); fields != json.end() && fields->is_object())
         for (const auto& [name, value] : fields->items())
             if (value.is_string())
-                request.fields.emplace_back(name, value.get<std::string>());
-    return request;
+                logged.request.fields.emplace_back(name, value.get<std::string>());
+    return logged;
 }
 
 } // namespace stint::simulate

@@ -3,31 +3,27 @@
 
 #include "base/error.hpp"
 #include "base/time.hpp"
+#include "runtime/described_request.hpp"
 
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace stint::simulate {
 
 struct LoggedRequest {
     WallTime time{}; // when its head had arrived
     Duration duration{};
-    std::string client; // empty: a Unix socket
-    std::string host;
-    std::string method; // empty: the head could not be read, there was no request
-    std::string target; // with its query
-    std::string route;  // that took it; empty where none did
-    std::string limit;  // that refused it
+    runtime::DescribedRequest request; // with the fields that the log carries
+    std::string route;                 // that took it; empty where none did
+    std::string limit;                 // that refused it
     std::string decision;
     int status = 0;
-    std::vector<std::pair<std::string, std::string>> fields; // those that the log carries
 
     [[nodiscard]] bool was_refused() const noexcept { return decision == "refused"; }
-    // Whether it came as far as the routes: what is malformed is answered before.
+    // Whether it came as far as the routes: what is malformed is answered before, and what could
+    // not be read as a request has no method.
     [[nodiscard]] bool was_routed() const noexcept {
-        return !method.empty() && (decision != "rejected" || status == 405);
+        return !request.method.empty() && (decision != "rejected" || status == 405);
     }
 };
 

@@ -2,15 +2,20 @@
 #pragma once
 
 #include "config/schema.hpp"
-#include "http/head_parser.hpp"
 #include "limits/permit.hpp"
 #include "limits/registry.hpp"
 #include "observe/metrics.hpp"
+#include "routing/charges.hpp"
 #include "runtime/compile.hpp"
+#include "runtime/described_request.hpp"
 #include "simulate/logged_request.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace stint::simulate {
@@ -19,10 +24,13 @@ namespace stint::simulate {
 struct Verdict {
     enum class Kind : std::uint8_t { admitted, refused, unrouted };
     Kind kind = Kind::unrouted;
-    std::string route;        // empty: none takes it
-    std::string limit;        // that refuses
-    std::string key;          // of it, as text; empty without one
-    bool holds_slots = false; // in caps, for as long as the log says that it lasted
+    std::string route{}; // empty: none takes it
+    std::string limit{}; // that refuses
+    std::string key{};   // of it, as text; empty without one
+    // Of an admitted one: its end matters too, as it holds slots of caps or may be given back.
+    bool end_matters = false;
+    // Limits that were left out: they look at a field that is not in the log.
+    std::vector<std::string> undecided{};
 };
 
 // What really happened, by the log.
@@ -32,32 +40,36 @@ struct Verdict {
 // the same way.
 class Replay {
   public:
-    explicit Replay(const config::Config& config);
+    using Names = std::set<std::string, std::less<>>;
+
+    // logged: fields, in lower case, that the log carries wherever the request had them. A request
+    // without any other field may have had it: nothing is said of a limit that looks at it.
+    Replay(const config::Config& config, const Names& logged);
 
     // Requests come in the order of their time.
-    [[nodiscard]] Verdict judge(const LoggedRequest& request);
+    [[nodiscard]] Verdict judge(const LoggedRequest& logged);
 
   private:
     struct Held {
         SteadyTime until;
         limits::Permit permit;
+        int status = 0;
+        std::vector<std::pair<std::size_t, const routing::RouteLimit*>> refunds; // by charge
     };
 
-    void release_until(SteadyTime now) noexcept;
-    [[nodiscard]] const routing::Route*
-    route_of(const LoggedRequest& request, routing::KeyFacts& facts);
-    [[nodiscard]] Verdict admit(
-        const LoggedRequest& request, const routing::Route& route, const routing::KeyFacts& facts);
+    void end_until(SteadyTime now) noexcept;
+    void hold(const LoggedRequest& logged, limits::Permit permit, const routing::Charges& charges);
+    class Keys;
+    [[nodiscard]] Verdict
+    admit(const LoggedRequest& logged, const routing::Route& route, const routing::KeyFacts& facts);
 
     limits::Registry registry_;
     observe::MetricSlots slots_;
     runtime::Compiled compiled_;
-    http::HeadParser parser_;
-    std::string head_;
-    std::string host_scratch_;
-    std::string path_scratch_;
+    runtime::RequestReader reader_;
     std::string key_scratch_;
-    std::vector<Held> held_; // a heap, the first to end first
+    std::vector<Names> doubtful_; // by limit: fields that it looks at and the log may lack
+    std::vector<Held> held_;      // a heap, the first to end first
 };
 
 } // namespace stint::simulate

@@ -22,9 +22,9 @@ struct Report {
     Tally after;
     Tally before;
     Difference difference;
-    // Admitted into a cap, but refused by the log's own limits: how long it would have taken is not
-    // known, and it held its slot for no time.
-    std::uint64_t unknown_holds = 0;
+    // Admitted, but refused by the log's own limits: when and how they would have ended, which caps
+    // and refunds depend on, is not known. They held slots for no time and were counted in full.
+    std::uint64_t unknown_ends = 0;
 };
 
 inline constexpr std::size_t keys_shown = 10;

@@ -55,12 +55,9 @@ Json side_json(const Tally& tally) {
     Json keys = Json::object();
     for (const auto& [limit, sketch] : tally.keys())
         keys[limit] = keys_json(sketch);
-    return {
-        {"admitted", tally.admitted()},
-        {"refused", tally.refused()},
-        {"no_route", tally.unrouted()},
-        {"routes", routes},
-        {"most_refused_keys", keys}};
+    return {{"admitted", tally.admitted()},          {"refused", tally.refused()},
+            {"no_route", tally.unrouted()},          {"routes", routes},
+            {"field_not_in_log", tally.undecided()}, {"most_refused_keys", keys}};
 }
 
 Json difference_json(const Difference& difference) {
@@ -90,7 +87,7 @@ void write_json(std::ostream& out, const Report& report) {
         {"configuration", after},
         {"against", before},
         {"difference", difference_json(report.difference)},
-        {"unknown_holds", report.unknown_holds}};
+        {"unknown_ends", report.unknown_ends}};
     out << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 

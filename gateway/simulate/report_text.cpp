@@ -91,13 +91,12 @@ void write_totals(std::ostream& out, const Report& report) {
          row(report.file, report.after),
          row(report.against.value_or("what happened"), report.before)},
         1);
-    if (report.unknown_holds > 0)
+    if (report.unknown_ends > 0)
         out << '\n'
-            << report.unknown_holds
-            << " requests would get a slot of a cap that were refused in the log: how long they "
-               "would\n"
-               "have held it is not known, so they held it for no time; caps may refuse more than "
-               "this\n";
+            << report.unknown_ends
+            << " requests would be admitted that were refused in the log: when and how they would\n"
+               "have ended is not known. They held slots of caps for no time and were counted in "
+               "full\n";
 }
 
 void write_routes(std::ostream& out, const Tally& tally) {
@@ -127,6 +126,13 @@ void write_difference(std::ostream& out, const Report& report) {
         write_table(out, rows, 2);
 }
 
+void write_undecided(std::ostream& out, const std::string& file, const Tally& tally) {
+    for (const auto& [limit, count] : tally.undecided())
+        out << "\n"
+            << file << ": " << name_of(limit) << " was left out for " << count
+            << " requests: a field that it looks at is not in the log\n";
+}
+
 void write_keys(std::ostream& out, const Tally& tally) {
     for (const auto& [limit, keys] : tally.keys()) {
         out << "\nMost refused by " << name_of(limit) << '\n';
@@ -146,6 +152,9 @@ void write_keys(std::ostream& out, const Tally& tally) {
 void write_text(std::ostream& out, const Report& report) {
     write_log(out, report);
     write_totals(out, report);
+    write_undecided(out, report.file, report.after);
+    if (report.against)
+        write_undecided(out, *report.against, report.before);
     write_routes(out, report.after);
     write_difference(out, report);
     write_keys(out, report.after);

@@ -30,8 +30,8 @@ void replay_all(LogFiles& logs, Replay& after, std::optional<Replay>& before, Re
         report.after.add(new_verdict);
         report.before.add(old_verdict);
         report.difference.add(old_verdict, new_verdict);
-        if (new_verdict.holds_slots && (request->was_refused() || request->route.empty()))
-            ++report.unknown_holds;
+        if (new_verdict.end_matters && (request->was_refused() || request->route.empty()))
+            ++report.unknown_ends;
     }
 }
 
@@ -49,10 +49,10 @@ Ending run(const Options& options, std::ostream& out, std::ostream& errors) {
         errors << "stint: " << logs.error() << '\n';
         return Ending::unreadable_log;
     }
-    Replay after{*config};
+    Replay after{*config, options.logged};
     std::optional<Replay> before;
     if (other)
-        before.emplace(*other);
+        before.emplace(*other, options.logged);
     Report report;
     report.file = options.config;
     report.against = options.against;

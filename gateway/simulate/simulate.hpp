@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,8 @@ struct Options {
     std::optional<std::string> against;
     std::vector<std::string> logs; // "-" is standard input
     bool json = false;
+    // Names of fields, lower case, that the logs carry wherever the request had them.
+    std::set<std::string, std::less<>> logged{};
 };
 
 enum class Ending : std::uint8_t {

@@ -14,6 +14,8 @@ void Tally::add(const Verdict& verdict) {
         ++unrouted_;
         return;
     }
+    for (const std::string& limit : verdict.undecided)
+        ++undecided_[limit];
     RouteTally& route = routes_[verdict.route];
     if (verdict.kind == Verdict::Kind::admitted) {
         ++admitted_;

@@ -30,6 +30,10 @@ class Tally {
     [[nodiscard]] const std::map<std::string, limits::SpaceSaving>& keys() const noexcept {
         return keys_;
     }
+    // Requests of which a limit was left out, by limit.
+    [[nodiscard]] const std::map<std::string, std::uint64_t>& undecided() const noexcept {
+        return undecided_;
+    }
     [[nodiscard]] std::uint64_t admitted() const noexcept { return admitted_; }
     [[nodiscard]] std::uint64_t refused() const noexcept { return refused_; }
     [[nodiscard]] std::uint64_t unrouted() const noexcept { return unrouted_; }
@@ -37,6 +41,7 @@ class Tally {
   private:
     std::map<std::string, RouteTally> routes_;
     std::map<std::string, limits::SpaceSaving> keys_;
+    std::map<std::string, std::uint64_t> undecided_;
     KeyHasher hasher_;
     std::uint64_t admitted_ = 0;
     std::uint64_t refused_ = 0;

@@ -13,7 +13,7 @@ namespace {
 std::vector<std::string> targets(LogFiles& logs) {
     std::vector<std::string> all;
     while (const auto request = logs.next())
-        all.push_back(request->target);
+        all.push_back(request->request.target);
     return all;
 }
 

@@ -32,17 +32,17 @@ TEST_CASE("a line is read back as it was written") {
     REQUIRE(request.has_value());
     CHECK(request->time == record.time);
     CHECK(request->duration == record.duration);
-    CHECK(request->client == record.client);
-    CHECK(request->host == record.host);
-    CHECK(request->method == record.method);
-    CHECK(request->target == record.path);
+    CHECK(request->request.client == record.client);
+    CHECK(request->request.host == record.host);
+    CHECK(request->request.method == record.method);
+    CHECK(request->request.target == record.path);
     CHECK(request->route == record.route);
     CHECK(request->limit == record.limit);
     CHECK(request->status == 429);
     CHECK(request->was_refused());
     CHECK(request->was_routed());
-    REQUIRE(request->fields.size() == 1);
-    CHECK(request->fields[0].second == "k\xc3\xa4");
+    REQUIRE(request->request.fields.size() == 1);
+    CHECK(request->request.fields[0].second == "k\xc3\xa4");
 }
 
 TEST_CASE("what was rejected before routing was not routed, a 405 was") {

@@ -75,7 +75,7 @@ TEST_CASE("a slot of a cap is held as long as the log says") {
 
     CHECK(found["configuration"]["admitted"] == 3);
     CHECK(found["configuration"]["refused"] == 2);
-    CHECK(found["unknown_holds"] == 0);
+    CHECK(found["unknown_ends"] == 0);
 }
 
 TEST_CASE("keys are counted apart and the most refused are named") {
@@ -90,6 +90,43 @@ TEST_CASE("keys are counted apart and the most refused are named") {
     REQUIRE(keys.size() == 2);
     CHECK(keys[0]["refused"] == 2);
     CHECK(keys[0]["at_most_over_by"] == 0);
+}
+
+TEST_CASE("a limit whose key is not in the log is left out and reported") {
+    const std::string config = yaml("[{name: k, requests: 1, per: 1m, key: \"header:X-Key\"}]");
+    const Json with_key{{"fields", {{"x-key", "a"}}}};
+    const std::string log = line(0s) + line(1s) + line(2s, with_key) + line(3s, with_key);
+
+    const Json found = report(config, log);
+
+    CHECK(found["configuration"]["field_not_in_log"] == Json{{"k", 2}});
+    CHECK(found["configuration"]["refused"] == 1);
+    CHECK(found["configuration"]["most_refused_keys"]["k"][0]["key"] == "a");
+}
+
+TEST_CASE("what the log's status says did not count is given back") {
+    const Json failed{{"status", 502}, {"decision", "upstream_failed"}, {"duration_ms", 10}};
+    const std::string log = line(0s, failed) + line(1s) + line(2s) + line(3s);
+
+    const Json found = report(yaml("[{name: w, requests: 2, per: 1m, refund: [502]}]"), log);
+
+    CHECK(found["configuration"]["admitted"] == 3);
+    CHECK(found["configuration"]["refused"] == 1);
+}
+
+TEST_CASE("a field that the log is said to carry is missing where it is not") {
+    const Folder folder;
+    Options options;
+    options.config =
+        folder.file("new.yaml", yaml("[{name: k, requests: 1, per: 1m, key: \"header:X-Key\"}]"));
+    options.logs = {folder.file("access.log", line(0s) + line(1s))};
+    options.json = true;
+    options.logged = {"x-key"};
+
+    const Json found = simulated(options).json();
+
+    CHECK(found["configuration"]["field_not_in_log"].empty());
+    CHECK(found["configuration"]["refused"] == 1);
 }
 
 TEST_CASE("two configurations are compared by limit") {
@@ -119,7 +156,7 @@ TEST_CASE("what the log refused is compared with when there is no other configur
     CHECK(found["against"]["file"] == nullptr);
     CHECK(found["against"]["refused"] == 1);
     CHECK(found["difference"]["newly_admitted"] == 1);
-    CHECK(found["unknown_holds"] == 1);
+    CHECK(found["unknown_ends"] == 1);
 }
 
 TEST_CASE("a request that no route takes is not counted against any limit") {
