@@ -22,7 +22,7 @@ constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
 Response refusal(int status, std::string_view detail) {
     Response response = problem(status, detail);
     if (status == 405)
-        response.fields.emplace_back("Allow", "GET, HEAD, POST");
+        response.fields.emplace_back("Allow", "GET, HEAD, POST, PUT, DELETE");
     return response;
 }
 
@@ -69,7 +69,7 @@ net::Task<bool> Connection::serve_one() {
         co_return co_await refuse(413, too_large);
     if (waits)
         co_await write(go_on, {});
-    const Result<void, http::HeadError> body = co_await skip_body(framing);
+    const Result<void, http::HeadError> body = co_await read_body(framing, request.body);
     if (!body)
         co_return co_await refuse(body.error().status, body.error().detail);
     const bool head_only = request.method == "HEAD";
@@ -98,17 +98,17 @@ net::Task<std::size_t> Connection::read_head() {
     }
 }
 
-// No request means anything by its body: it is read so that the next one can be found.
-net::Task<Result<void, http::HeadError>> Connection::skip_body(BodyFraming framing) {
+// Appends the payload to `body`.
+net::Task<Result<void, http::HeadError>>
+Connection::read_body(BodyFraming framing, std::string& body) {
     http::BodyDecoder decoder{framing};
-    std::size_t total = 0;
     for (;;) {
         const auto step = decoder.decode({input_.data(), input_.size()});
         if (!step)
             co_return step.error();
+        body.append(input_, 0, step->payload); // the payload was moved to the front
         input_.erase(0, step->consumed);
-        total += step->payload;
-        if (total > max_body)
+        if (body.size() > max_body)
             co_return http::HeadError{413, too_large};
         if (decoder.done())
             co_return Result<void, http::HeadError>{};

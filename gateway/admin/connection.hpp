@@ -47,7 +47,7 @@ class Connection final : public Bounded {
     void begin();
     net::Task<bool> serve_one();
     net::Task<std::size_t> read_head();
-    net::Task<Result<void, http::HeadError>> skip_body(BodyFraming framing);
+    net::Task<Result<void, http::HeadError>> read_body(BodyFraming framing, std::string& body);
     net::Task<bool> read_more();
     net::Task<Response> answer_safely(Request request);
     net::Task<bool> send(Response response, bool head_only, bool keep_alive);

@@ -23,6 +23,7 @@ struct Request {
     bool keep_alive = true;
     std::vector<std::string> authorizations; // the values of every Authorization field
     std::vector<std::string> origins;        // of every Origin field
+    std::string body;
 };
 
 // Copies what the handlers look at.

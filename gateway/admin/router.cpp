@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <stdexcept>
+#include <cstddef>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace stint::admin {
 namespace {
@@ -17,6 +19,7 @@ constexpr std::array<std::pair<std::string_view, Endpoint>, 10> paths{{
     {"/config", Endpoint::config},
     {"/config/reload", Endpoint::reload},
     {"/cooldowns", Endpoint::cooldowns},
+    {"/explain", Endpoint::explain},
     {"/limits", Endpoint::limits},
     {"/routes", Endpoint::routes},
     {"/upstreams", Endpoint::upstreams},
@@ -25,20 +28,77 @@ constexpr std::array<std::pair<std::string_view, Endpoint>, 10> paths{{
 
 constexpr std::string_view limits_prefix = "/limits/";
 
+// What stands behind /limits/, split at every "/" and decoded; nothing for a malformed escape.
+std::optional<std::vector<std::string>> decoded_segments(std::string_view path) {
+    std::vector<std::string> segments;
+    for (;;) {
+        const std::size_t slash = path.find('/');
+        auto segment = percent_decoded(path.substr(0, slash));
+        if (!segment)
+            return std::nullopt;
+        segments.push_back(std::move(*segment));
+        if (slash == std::string_view::npos)
+            return segments;
+        path.remove_prefix(slash + 1);
+    }
+}
+
+Response nothing_here() {
+    return problem(
+        404, "There is nothing here. There are /metrics, /healthz, /readyz, /config, /cooldowns, "
+             "/limits, "
+             "/limits/NAME, /limits/NAME/top, /routes, /upstreams, /version, and by POST "
+             "/explain and /config/reload, by PUT and DELETE /limits/NAME/overrides/KEY.");
+}
+
+Result<Target, Response> target_of_limit(std::string_view path) {
+    auto segments = decoded_segments(path);
+    if (!segments)
+        return problem(400, "The path has a malformed percent-escape.");
+    std::string& name = segments->front();
+    if (segments->size() == 1 && !name.empty())
+        return Target{Endpoint::limit, std::move(name)};
+    if (segments->size() == 2 && segments->back() == "top")
+        return Target{Endpoint::top, std::move(name)};
+    if (segments->size() == 3 && (*segments)[1] == "overrides" && !segments->back().empty())
+        return Target{Endpoint::override_of_key, std::move(name), std::move(segments->back())};
+    return nothing_here();
+}
+
 Result<Target, Response> target_at(std::string_view path) {
     const auto found = std::find_if(
         paths.begin(), paths.end(), [&](const auto& each) { return each.first == path; });
     if (found != paths.end())
-        return Target{found->second, {}};
-    if (!path.starts_with(limits_prefix) || path.size() == limits_prefix.size())
-        return problem(
-            404,
-            "There is nothing here. There are /metrics, /healthz, /readyz, /config, /cooldowns, "
-            "/limits, /limits/NAME, /routes, /upstreams, /version, and POST /config/reload.");
-    auto name = percent_decoded(path.substr(limits_prefix.size()));
-    if (!name)
-        return problem(400, "The path has a malformed percent-escape.");
-    return Target{Endpoint::limit, std::move(*name)};
+        return Target{found->second};
+    if (path.starts_with(limits_prefix))
+        return target_of_limit(path.substr(limits_prefix.size()));
+    return nothing_here();
+}
+
+using Methods = std::vector<std::string_view>;
+
+const Methods& methods_of(Endpoint endpoint) {
+    static const Methods reading{"GET", "HEAD"};
+    static const Methods posting{"POST"};
+    static const Methods setting{"PUT", "DELETE"};
+    switch (endpoint) {
+    case Endpoint::reload:
+    case Endpoint::explain:
+        return posting;
+    case Endpoint::override_of_key:
+        return setting;
+    default:
+        return reading;
+    }
+}
+
+Response wrong_method(const Methods& methods) {
+    std::string allow;
+    for (const std::string_view method : methods)
+        allow.append(allow.empty() ? "" : ", ").append(method);
+    Response response = problem(405, "This path answers to " + allow + " only.");
+    response.fields.emplace_back("Allow", allow);
+    return response;
 }
 
 } // namespace
@@ -47,13 +107,10 @@ Result<Target, Response> find_target(std::string_view method, std::string_view p
     auto target = target_at(path);
     if (!target)
         return target;
-    const bool changes = target->endpoint == Endpoint::reload;
-    if (changes ? method == "POST" : method == "GET" || method == "HEAD")
-        return target;
-    const std::string allow = changes ? "POST" : "GET, HEAD";
-    Response response = problem(405, "This path answers to " + allow + " only.");
-    response.fields.emplace_back("Allow", allow);
-    return response;
+    const Methods& methods = methods_of(target->endpoint);
+    if (std::ranges::find(methods, method) == methods.end())
+        return wrong_method(methods);
+    return target;
 }
 
 } // namespace stint::admin

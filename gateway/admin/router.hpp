@@ -17,16 +17,20 @@ enum class Endpoint : std::uint8_t {
     config,
     cooldowns,
     limits,
-    limit, // one, by name
+    limit,           // one, by name
+    top,             // the heaviest keys of one
+    override_of_key, // other numbers for one key of one
     routes,
     upstreams,
     version,
-    reload, // the only one that changes anything
+    explain, // a read, by POST because it takes a body
+    reload,
 };
 
 struct Target {
     Endpoint endpoint{};
-    std::string name; // of Endpoint::limit, decoded
+    std::string name{}; // of the limit, decoded
+    std::string key{};  // of Endpoint::override_of_key, decoded
 };
 
 // The target, or the answer to a request that has none: 404, 405, or 400 for a malformed escape.

@@ -1,13 +1,15 @@
 #include "admin/service.hpp"
 
+#include "admin/explain.hpp"
+#include "admin/overrides.hpp"
 #include "admin/query.hpp"
 #include "admin/reload.hpp"
 #include "admin/router.hpp"
 #include "admin/status.hpp"
+#include "admin/top.hpp"
 #include "admin/version.hpp"
 #include "net/event.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 
@@ -31,12 +33,25 @@ Response readiness(const runtime::Gateway& gateway) {
     return problem(503, "The gateway is stopping: it finishes the requests in flight.");
 }
 
+Json shown_limit(
+    const runtime::Gateway& gateway,
+    std::size_t index,
+    const std::optional<ChosenKey>& key,
+    const Now& now) {
+    const config::Limit& settings = gateway.config().limits[index];
+    const limits::Limit& limit = *gateway.compiled().limits[index].limit;
+    Json json = limit_json(settings, limit, key, now);
+    if (limit.keyed())
+        add_overrides(json, settings, gateway.overrides(), now);
+    return json;
+}
+
 Response all_limits(const runtime::Gateway& gateway) {
     const Now now = gateway.now();
     const auto& settings = gateway.config().limits;
     Json limits = Json::array();
     for (std::size_t i = 0; i < settings.size(); ++i)
-        limits.push_back(limit_json(settings[i], *gateway.compiled().limits[i].limit, {}, now));
+        limits.push_back(shown_limit(gateway, i, {}, now));
     return json_response({{"limits", limits}});
 }
 
@@ -57,24 +72,20 @@ std::optional<ChosenKey> chosen_key(
 
 Response
 one_limit(const runtime::Gateway& gateway, const std::string& name, const std::string& query) {
-    const auto& settings = gateway.config().limits;
-    const auto found = std::find_if(
-        settings.begin(), settings.end(), [&](const auto& each) { return each.name == name; });
-    if (found == settings.end())
+    const auto index = gateway.limit_named(name);
+    if (!index)
         return problem(404, "There is no limit named \"" + name + "\".");
-    const auto index = static_cast<std::size_t>(found - settings.begin());
-    const limits::Limit& limit = *gateway.compiled().limits[index].limit;
+    const runtime::ConfiguredLimit& limit = gateway.compiled().limits[*index];
     std::optional<ChosenKey> key;
     if (const auto asked = parameter(query, "key")) {
-        if (!limit.keyed())
+        if (!limit.limit->keyed())
             return problem(400, "The limit " + name + " has no key: it has one counter for all.");
-        key = chosen_key(*asked, gateway.compiled().limits[index], gateway.hasher());
+        key = chosen_key(*asked, limit, gateway.hasher());
         if (!key)
             return problem(
-                400, "No request has such a key: the limit counts by " +
-                         gateway.compiled().limits[index].key.text() + ".");
+                400, "No request has such a key: the limit counts by " + limit.key.text() + ".");
     }
-    return json_response(limit_json(*found, limit, key, gateway.now()));
+    return json_response(shown_limit(gateway, *index, key, gateway.now()));
 }
 
 Response metrics(const runtime::Gateway& gateway, const observe::WorkerCounters& sum) {
@@ -94,6 +105,16 @@ with_counters(const Service& service, Endpoint endpoint, const observe::WorkerCo
     return json_response(
         {{"upstreams",
           upstreams_status_json(gateway.config(), gateway.addresses(), sum, gateway.slots())}});
+}
+
+Response change_override(Service& service, const Target& target, const Request& request) {
+    if (auto refusal = refuse_change(request, service.policy))
+        return std::move(*refusal);
+    if (!service.gateway.ready())
+        return problem(503, "The gateway is stopping; nothing is changed any more.");
+    return request.method == "PUT"
+               ? put_override(service.gateway, target.name, target.key, request.body)
+               : delete_override(service.gateway, target.name, target.key);
 }
 
 bool needs_counters(Endpoint endpoint) {
@@ -126,7 +147,10 @@ Response at_once(Service& service, const Target& target, const Request& request)
     case Endpoint::metrics:
     case Endpoint::routes:
     case Endpoint::upstreams:
-        break; // these need counters
+    case Endpoint::top:
+    case Endpoint::override_of_key:
+    case Endpoint::explain:
+        break; // these need what the workers keep
     }
     return problem(500, "This endpoint has no handler.");
 }
@@ -140,6 +164,23 @@ net::Task<Response> answer(Service& service, Request request) {
     auto target = find_target(request.method, request.path);
     if (!target)
         co_return std::move(target).error();
+    if (target->endpoint == Endpoint::top) {
+        Response top = co_await top_of_limit(service.gateway, target->name, request.query);
+        co_return top;
+    }
+    if (target->endpoint == Endpoint::explain) {
+        Response explanation = co_await explain(service.gateway, std::move(request.body));
+        co_return explanation;
+    }
+    if (target->endpoint == Endpoint::override_of_key) {
+        Response changed = change_override(service, *target, request);
+        // Answered when every worker has taken it over: its counters come after it.
+        if (changed.status == 200) {
+            const observe::WorkerCounters taken = co_await collected(service.gateway);
+            (void)taken;
+        }
+        co_return changed;
+    }
     if (!needs_counters(target->endpoint))
         co_return at_once(service, *target, request);
     const observe::WorkerCounters sum = co_await collected(service.gateway);

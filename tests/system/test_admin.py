@@ -59,6 +59,41 @@ class Endpoints(SystemTest):
         self.assertEqual((shown["used"], shown["remaining"]), (1, 2))
         self.assertEqual(self.admin.request("GET", "/limits/unknown").status, 404)
 
+    def test_the_heaviest_keys_are_named_over_all_workers(self):
+        for _ in range(5):
+            fetch(self.stint.port)
+
+        shown = self.admin.get("/limits/per_client/top")
+
+        self.assertEqual(shown["top"], [
+            {"key": "127.0.0.1", "requests": 5, "refused": 2, "at_most_over_by": 0}])
+        self.assertEqual((shown["name"], shown["key"], shown["others_at_most"]),
+                         ("per_client", "client_ip", 0))
+
+    def test_only_as_many_keys_as_are_asked_for_are_named(self):
+        stint = self.stint_before(
+            self.upstream, limits={"by_key": {"requests": 100, "per": "1h", "key": "header:X-Key"}},
+            route_limits=["by_key"])
+        for number in range(1, 8):
+            for _ in range(number):
+                fetch(stint.port, fields=[("X-Key", f"key {number}")])
+
+        shown = stint.admin.get("/limits/by_key/top?n=2")
+
+        self.assertEqual([(key["key"], key["requests"]) for key in shown["top"]],
+                         [("key 7", 7), ("key 6", 6)])
+        self.assertEqual(shown["others_at_most"], 5)
+        self.assertEqual(len(stint.admin.get("/limits/by_key/top")["top"]), 7)
+        stint.admin.reload()
+        self.assertEqual(len(stint.admin.get("/limits/by_key/top")["top"]), 7)
+
+    def test_what_has_no_heaviest_keys_says_so(self):
+        for path, status in (("/limits/budget/top", 400), ("/limits/none/top", 404),
+                             ("/limits/per_client/top?n=0", 400),
+                             ("/limits/per_client/top?n=257", 400),
+                             ("/limits/per_client/top?n=x", 400)):
+            self.assertEqual(self.admin.request("GET", path).status, status, path)
+
     def test_a_slot_in_use_is_seen(self):
         stall = self.start_upstream(lambda connection: connection.read_request() and connection.ends())
         stint = self.stint_before(stall, limits={"cap": {"concurrent": 2}}, route_limits=["cap"])

@@ -30,8 +30,9 @@ TEST_CASE("every endpoint can be read by GET and HEAD") {
         {"/metrics", Endpoint::metrics},     {"/healthz", Endpoint::healthz},
         {"/readyz", Endpoint::readyz},       {"/config", Endpoint::config},
         {"/cooldowns", Endpoint::cooldowns}, {"/limits", Endpoint::limits},
-        {"/limits/a", Endpoint::limit},      {"/routes", Endpoint::routes},
-        {"/upstreams", Endpoint::upstreams}, {"/version", Endpoint::version}};
+        {"/limits/a", Endpoint::limit},      {"/limits/a/top", Endpoint::top},
+        {"/routes", Endpoint::routes},       {"/upstreams", Endpoint::upstreams},
+        {"/version", Endpoint::version}};
     for (const auto& [path, endpoint] : all)
         for (const auto* method : {"GET", "HEAD"}) {
             const auto target = find_target(method, path);
@@ -43,7 +44,8 @@ TEST_CASE("every endpoint can be read by GET and HEAD") {
 TEST_CASE("a limit is named by the rest of the path, decoded") {
     CHECK(find_target("GET", "/limits/per_client")->name == "per_client");
     CHECK(find_target("GET", "/limits/per%5Fclient")->name == "per_client");
-    CHECK(find_target("GET", "/limits/a%2Fb/c")->name == "a/b/c");
+    CHECK(find_target("GET", "/limits/a%2Fb")->name == "a/b");
+    CHECK(find_target("GET", "/limits/a%2Fb/top")->name == "a/b");
 }
 
 TEST_CASE("a malformed escape in a name is a bad request") {
@@ -52,7 +54,8 @@ TEST_CASE("a malformed escape in a name is a bad request") {
 
 TEST_CASE("what does not exist is not found, whatever the method") {
     for (const auto* path :
-         {"/", "", "*", "/limits/", "/metrics/", "/Metrics", "/config/reload/x"}) {
+         {"/", "", "*", "/limits/", "/limits/a/b", "/limits/a/top/", "/metrics/", "/Metrics",
+          "/config/reload/x"}) {
         CHECK_MESSAGE(refused("GET", path) == 404, path);
         CHECK_MESSAGE(refused("POST", path) == 404, path);
     }
@@ -63,6 +66,25 @@ TEST_CASE("what can be read alone refuses other methods and names its own") {
         CHECK_MESSAGE(refused(method, "/limits") == 405, method);
         CHECK_MESSAGE(allow(method, "/limits/a") == "GET, HEAD", method);
     }
+}
+
+TEST_CASE("an explanation is asked for by POST alone") {
+    CHECK(find_target("POST", "/explain")->endpoint == Endpoint::explain);
+    CHECK(refused("GET", "/explain") == 405);
+    CHECK(allow("PUT", "/explain") == "POST");
+}
+
+TEST_CASE("an override is set by PUT and ended by DELETE, its key is decoded") {
+    const auto target = find_target("PUT", "/limits/a/overrides/k%2Fe%20y");
+    REQUIRE(target.has_value());
+    CHECK(target->endpoint == Endpoint::override_of_key);
+    CHECK(target->name == "a");
+    CHECK(target->key == "k/e y");
+    CHECK(find_target("DELETE", "/limits/a/overrides/premium-*")->key == "premium-*");
+    CHECK(allow("GET", "/limits/a/overrides/k") == "PUT, DELETE");
+    CHECK(refused("PUT", "/limits/a/overrides/") == 404);
+    CHECK(refused("PUT", "/limits/a/overrides/k/e") == 404);
+    CHECK(refused("PUT", "/limits/a/overrides/%") == 400);
 }
 
 TEST_CASE("a reload is made by POST alone") {

@@ -1,0 +1,21 @@
+// POST /explain: what would become of a request, and why. Changes nothing and counts nothing.
+#pragma once
+
+#include "admin/message.hpp"
+#include "net/types.hpp"
+#include "runtime/described_request.hpp"
+#include "runtime/gateway.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace stint::admin {
+
+// {"method": "GET", "host": "shop.example", "path": "/a?b=1", "client_ip": "192.0.2.1", "headers":
+// {"X-Key": "k"}}: all optional. The error is what to answer: 400 with what is wrong.
+[[nodiscard]] Result<runtime::DescribedRequest, Response> described_in(std::string_view body);
+
+// {"request_id": "..."} alone: of a request that was seen lately; waits for the workers.
+[[nodiscard]] net::Task<Response> explain(runtime::Gateway& gateway, std::string body);
+
+} // namespace stint::admin

@@ -1,0 +1,77 @@
+#include "admin/top.hpp"
+
+#include "admin/query.hpp"
+#include "net/event.hpp"
+#include "observe/json_line.hpp"
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+namespace stint::admin {
+namespace {
+
+using limits::HeavyHitters;
+
+constexpr std::size_t shown_by_default = 50;
+
+std::optional<std::size_t> wanted(std::string_view query) {
+    const auto text = parameter(query, "n");
+    if (!text)
+        return shown_by_default;
+    std::size_t count = 0;
+    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), count);
+    const bool whole = error == std::errc{} && end == text->data() + text->size();
+    if (!whole || count < 1 || count > limits::SpaceSaving::capacity)
+        return std::nullopt;
+    return count;
+}
+
+net::Task<HeavyHitters::Top>
+collected(runtime::Gateway& gateway, limits::LimitPtr limit, std::size_t most) {
+    net::Event arrived;
+    HeavyHitters::Top top;
+    gateway.collect_top(limit, most, [&](const HeavyHitters::Top& merged) { // never before wait()
+        top = merged;
+        arrived.signal();
+    });
+    co_await arrived.wait();
+    co_return top;
+}
+
+} // namespace
+
+Json top_json(const HeavyHitters::Top& top, const Now& now) {
+    std::string since;
+    observe::append_rfc3339(since, now.wall - top.span);
+    Json keys = Json::array();
+    for (const HeavyHitters::Listed& listed : top.keys) {
+        Json key{
+            {"key", listed.text},
+            {"requests", listed.requests},
+            {"refused", listed.refused},
+            {"at_most_over_by", listed.over}};
+        if (listed.cut)
+            key["cut"] = true;
+        keys.push_back(std::move(key));
+    }
+    return {{"since", since}, {"others_at_most", top.unlisted}, {"top", keys}};
+}
+
+net::Task<Response> top_of_limit(runtime::Gateway& gateway, std::string name, std::string query) {
+    const auto index = gateway.limit_named(name);
+    if (!index)
+        co_return problem(404, "There is no limit named \"" + name + "\".");
+    const limits::LimitPtr limit = gateway.compiled().limits[*index].limit;
+    if (!limit->keyed())
+        co_return problem(400, "The limit " + name + " has no key: it has one counter for all.");
+    const auto most = wanted(query);
+    if (!most)
+        co_return problem(400, "?n= is how many keys to show: a number from 1 to 256.");
+    const HeavyHitters::Top top = co_await collected(gateway, limit, *most);
+    Json json{{"name", name}, {"key", limit->identity().key}};
+    json.update(top_json(top, gateway.now()));
+    co_return json_response(json);
+}
+
+} // namespace stint::admin

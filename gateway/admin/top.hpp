@@ -1,0 +1,19 @@
+// GET /limits/NAME/top: who counts most against a limit.
+#pragma once
+
+#include "admin/message.hpp"
+#include "limits/heavy_hitters.hpp"
+#include "net/types.hpp"
+#include "runtime/gateway.hpp"
+
+#include <string>
+
+namespace stint::admin {
+
+[[nodiscard]] Json top_json(const limits::HeavyHitters::Top& top, const Now& now);
+
+// ?n= says how many keys, 1 to 256, by default 50. May wait for the workers.
+[[nodiscard]] net::Task<Response>
+top_of_limit(runtime::Gateway& gateway, std::string name, std::string query);
+
+} // namespace stint::admin
