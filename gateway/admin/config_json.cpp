@@ -78,13 +78,28 @@ Json access_log_json(const config::AccessLog& log) {
     return {{"path", path}, {"fields", fields}};
 }
 
+std::string_view scope_text(config::Cooldown::Scope scope) {
+    switch (scope) {
+    case config::Cooldown::Scope::host:
+        return "host";
+    case config::Cooldown::Scope::route:
+        return "route";
+    case config::Cooldown::Scope::key:
+        return "key";
+    }
+    return {};
+}
+
 Json cooldown_json(const std::optional<config::Cooldown>& cooldown) {
     if (!cooldown || !cooldown->on)
         return "off";
     Json json{
-        {"scope", cooldown->scope == config::Cooldown::Scope::host ? "host" : "route"},
+        {"scope", scope_text(cooldown->scope)},
         {"max_cooldown_ms", cooldown->most.count()},
-        {"ramp_up_ms", cooldown->ramp.count()}};
+        {"ramp_up_ms", cooldown->ramp.count()},
+        {"learn", cooldown->learn}};
+    for (const config::KeySource& source : cooldown->key)
+        json["key"].push_back(config::to_text(source));
     if (cooldown->otherwise)
         json["default_ms"] = cooldown->otherwise->count();
     return json;

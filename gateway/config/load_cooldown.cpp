@@ -1,4 +1,5 @@
 // What becomes of a pause that an upstream asks for.
+#include "config/key_values.hpp"
 #include "config/load_parts.hpp"
 #include "config/values.hpp"
 
@@ -8,17 +9,20 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> cooldown_keys{
-    "scope", "max_cooldown", "default", "ramp_up"};
-constexpr std::array<std::string_view, 2> scopes{"host", "route"};
+constexpr std::array<std::string_view, 6> cooldown_keys{"scope",   "key",     "max_cooldown",
+                                                        "default", "ramp_up", "learn"};
+constexpr std::array<std::string_view, 3> scopes{"host", "route", "key"};
 constexpr std::array<std::string_view, 2> switches{"on", "off"};
 constexpr std::string_view a_duration = "a duration such as 30s";
+constexpr std::string_view a_key = "a key such as header:X-Api-Key, or a list of keys";
 
 Parsed<Cooldown::Scope> parse_scope(std::string_view text) {
     const auto word = parse_word(text, scopes);
     if (!word)
         return word.error();
-    return *word == "route" ? Cooldown::Scope::route : Cooldown::Scope::host;
+    return *word == "route" ? Cooldown::Scope::route
+           : *word == "key" ? Cooldown::Scope::key
+                            : Cooldown::Scope::host;
 }
 
 Parsed<bool> parse_switch(std::string_view text) {
@@ -26,6 +30,30 @@ Parsed<bool> parse_switch(std::string_view text) {
     if (!word)
         return word.error();
     return *word == "on";
+}
+
+// One source, or several together.
+void read_key(const Section& section, Cooldown& cooldown) {
+    const auto add = [&](const Value& value) {
+        if (const auto source = value.as(a_key, parse_key_source))
+            cooldown.key.push_back(*source);
+    };
+    const auto key = section.find("key");
+    const bool by_key = cooldown.scope == Cooldown::Scope::key;
+    if (!key) {
+        if (by_key)
+            section.value().wrong("scope: key needs a key, such as key: header:X-Api-Key");
+        return;
+    }
+    if (!by_key)
+        section.wrong_at("key", "is only for scope: key");
+    if (key->is_scalar())
+        return add(*key);
+    const auto items = key->items(a_key);
+    for (const Value& item : items.value_or(std::vector<Value>{}))
+        add(item);
+    if (items && items->empty())
+        key->wrong("is empty; expected at least one key");
 }
 
 } // namespace
@@ -38,7 +66,8 @@ void read_cooldown(const Value& value, Cooldown& cooldown) {
     if (!section)
         return;
     if (const auto scope = section->find("scope"))
-        scope->into(cooldown.scope, "host or route", parse_scope);
+        scope->into(cooldown.scope, "host, route or key", parse_scope);
+    read_key(*section, cooldown);
     if (const auto most = section->find("max_cooldown"))
         most->into(cooldown.most, a_duration, parse_timeout);
     if (const auto otherwise = section->find("default"))
@@ -46,6 +75,8 @@ void read_cooldown(const Value& value, Cooldown& cooldown) {
             cooldown.otherwise = *length;
     if (const auto ramp = section->find("ramp_up"))
         ramp->into(cooldown.ramp, a_duration, parse_timeout);
+    if (const auto learn = section->find("learn"))
+        learn->into(cooldown.learn, "true or false", parse_bool);
     if (cooldown.otherwise && *cooldown.otherwise > cooldown.most)
         section->wrong_at("default", "is longer than max_cooldown");
 }

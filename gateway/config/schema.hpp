@@ -67,14 +67,36 @@ struct Endpoint {
     std::string text; // as configured
 };
 
+// One part of a limit's key.
+struct KeySource {
+    // In the order of routing::KeySource::Kind.
+    enum class Kind : std::uint8_t {
+        client_ip,
+        header,
+        cookie,
+        query,
+        host,
+        path,
+        method,
+        route,
+        jwt
+    };
+    Kind kind = Kind::client_ip;
+    std::string name; // of the header (lower case), cookie, parameter or claim
+
+    friend bool operator==(const KeySource&, const KeySource&) = default;
+};
+
 // What becomes of a pause that an upstream asks for.
 struct Cooldown {
-    enum class Scope : std::uint8_t { host, route };
+    enum class Scope : std::uint8_t { host, route, key };
     bool on = true;
     Scope scope = Scope::host;
+    std::vector<KeySource> key;            // for Scope::key
     milliseconds most{600'000};            // max_cooldown
     std::optional<milliseconds> otherwise; // default: of an answer that names no time
     milliseconds ramp{30'000};
+    bool learn = false; // pace to what the upstream tells of its own limits
 };
 
 struct Upstream {
@@ -98,26 +120,6 @@ struct Headers {
 struct OwnBody {
     std::string content_type;
     std::string text;
-};
-
-// One part of a limit's key.
-struct KeySource {
-    // In the order of routing::KeySource::Kind.
-    enum class Kind : std::uint8_t {
-        client_ip,
-        header,
-        cookie,
-        query,
-        host,
-        path,
-        method,
-        route,
-        jwt
-    };
-    Kind kind = Kind::client_ip;
-    std::string name; // of the header (lower case), cookie, parameter or claim
-
-    friend bool operator==(const KeySource&, const KeySource&) = default;
 };
 
 // How many bits of an address tell one client from another.

@@ -205,7 +205,8 @@ std::size_t write_paused(HeadBuffer& out, const ReplyContext& context, const Pau
     const RetryAfter after{reply.retry_after};
     const auto fields = [&](HeadBuffer& head) { write_retry_after(head, after); };
     const auto detail = [&](auto& text) {
-        text << "The upstream " << reply.upstream << " asked for a pause; retry in "
+        text << "The upstream " << reply.upstream
+             << (reply.paced ? " takes no more for now" : " asked for a pause") << "; retry in "
              << after.seconds << " s.";
     };
     const auto members = [&](auto& sink) {

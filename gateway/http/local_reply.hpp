@@ -62,6 +62,7 @@ struct PausedReply {
     std::string_view upstream; // its name
     int status = 503;
     Duration retry_after{};
+    bool paced = false; // to the limits that the upstream told; it asked for no pause
 };
 std::size_t write_paused(HeadBuffer& out, const ReplyContext& context, const PausedReply& reply);
 

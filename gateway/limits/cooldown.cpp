@@ -55,7 +55,8 @@ Cooldown::Pass::Pass(std::shared_ptr<Cooldown> cooldown, std::uint64_t era, bool
 
 Cooldown::Pass::Pass(Pass&& other) noexcept
     : cooldown_{std::move(other.cooldown_)}, era_{other.era_}, probe_{std::exchange(
-                                                                   other.probe_, false)} {}
+                                                                   other.probe_, false)},
+      counted_{std::exchange(other.counted_, false)}, scout_{std::exchange(other.scout_, false)} {}
 
 Cooldown::Pass& Cooldown::Pass::operator=(Pass&& other) noexcept {
     if (this != &other) {
@@ -63,18 +64,30 @@ Cooldown::Pass& Cooldown::Pass::operator=(Pass&& other) noexcept {
         cooldown_ = std::move(other.cooldown_);
         era_ = other.era_;
         probe_ = std::exchange(other.probe_, false);
+        counted_ = std::exchange(other.counted_, false);
+        scout_ = std::exchange(other.scout_, false);
     }
     return *this;
 }
 
 void Cooldown::Pass::drop() noexcept {
-    if (cooldown_ && probe_) {
+    if (cooldown_ && (probe_ || counted_)) {
         const std::lock_guard lock{cooldown_->mutex_};
-        if (era_ == cooldown_->era_.load(std::memory_order_relaxed))
+        if (counted_)
+            cooldown_->pace_.lost(scout_);
+        if (probe_ && era_ == cooldown_->era_.load(std::memory_order_relaxed))
             cooldown_->settle_probe(false, {});
     }
-    probe_ = false;
+    probe_ = counted_ = scout_ = false;
     cooldown_.reset();
+}
+
+void Cooldown::Pass::learn(const std::optional<LearnedPace::Told>& told, SteadyTime now) {
+    if (!counted_)
+        return;
+    const std::lock_guard lock{cooldown_->mutex_};
+    cooldown_->pace_.answered(scout_, told, now);
+    counted_ = scout_ = false;
 }
 
 bool Cooldown::Pass::still_good() const noexcept {
@@ -115,7 +128,12 @@ Cooldown::enter(const CooldownPtr& cooldown, SteadyTime now, const CooldownRules
         cooldown->next_ = now + interval(cooldown->rate_at(now));
     cooldown->sent_.count(now);
     cooldown->last_sent_ = std::max(now, cooldown->last_sent_);
-    return {Pass{cooldown, cooldown->era_.load(std::memory_order_relaxed), probe}, {}};
+    Entry entry{Pass{cooldown, cooldown->era_.load(std::memory_order_relaxed), probe}, {}};
+    if (rules.learn) {
+        entry.pass.counted_ = true;
+        entry.pass.scout_ = cooldown->pace_.sent(now);
+    }
+    return entry;
 }
 
 // Counts a refusal where it is one.
@@ -137,10 +155,17 @@ std::optional<Cooldown::Refused> Cooldown::closed(SteadyTime now, const Cooldown
         else
             wait = next_ - now;
     }
+    bool paced = false;
+    if (rules.learn)
+        if (const Duration pace = pace_.wait(now); pace > wait) {
+            wait = pace;
+            paced = phase_ == Phase::open;
+        }
     if (wait <= Duration::zero())
         return std::nullopt;
     ++refused_;
-    return Refused{status_, std::max(wait, shortest_wait)};
+    constexpr int too_many_requests = 429;
+    return Refused{paced ? too_many_requests : status_, std::max(wait, shortest_wait), paced};
 }
 
 // Half of what it was, and the other half as the ramp goes by.

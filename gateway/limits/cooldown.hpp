@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/time.hpp"
+#include "limits/learned_pace.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -18,6 +19,7 @@ struct CooldownRules {
     Duration most{};                   // no pause is longer
     std::optional<Duration> otherwise; // of an answer that names no time; without it, none
     Duration ramp{};                   // from half of the former rate back to all of it
+    bool learn = false;                // pace to what the upstream tells of its own limits
 };
 
 // Moving count of what is sent: over the last 10 to 20 seconds, or since the first if that is less.
@@ -51,6 +53,7 @@ struct CooldownState {
 // others wait for its answer. A good one opens the scope at half the rate that was sent before the
 // pause, which grows by the same amount every moment and has no bound any more once it is what it
 // was; a bad one pauses it again; a probe without an answer is replaced by the next request.
+// Beside that, and only with CooldownRules::learn, see LearnedPace.
 // Threads: any. No I/O, no clock.
 class Cooldown {
   public:
@@ -66,6 +69,8 @@ class Cooldown {
 
         explicit operator bool() const noexcept { return cooldown_ != nullptr; }
         [[nodiscard]] bool is_probe() const noexcept { return probe_; }
+        // Whether its answer is to be shown to learn().
+        [[nodiscard]] bool is_counted() const noexcept { return counted_; }
         // Whether no pause has begun since it was given: to be asked again right before sending.
         [[nodiscard]] bool still_good() const noexcept;
         // The head of the answer has come. asked: the status and the time of one that asks for a
@@ -76,6 +81,8 @@ class Cooldown {
         };
         void
         answered(const std::optional<Asked>& asked, SteadyTime now, const CooldownRules& rules);
+        // What the same answer told of the upstream's own limits, if anything.
+        void learn(const std::optional<LearnedPace::Told>& told, SteadyTime now);
 
       private:
         friend class Cooldown;
@@ -85,6 +92,8 @@ class Cooldown {
         std::shared_ptr<Cooldown> cooldown_;
         std::uint64_t era_ = 0;
         bool probe_ = false;
+        bool counted_ = false; // in the learned pace, as under way
+        bool scout_ = false;   // see LearnedPace
     };
 
     // Why not now: the upstream's status, and how long. While a probe is under way nobody knows,
@@ -92,6 +101,7 @@ class Cooldown {
     struct Refused {
         int status = 0;
         Duration wait{};
+        bool paced = false; // to what the upstream told; it has asked for no pause
     };
     struct Entry {
         Pass pass; // empty: refused
@@ -134,6 +144,7 @@ class Cooldown {
     Duration ramp_{};
     SteadyTime ramp_from_{};
     SteadyTime next_{}; // while ramping: when one more may go
+    LearnedPace pace_;
     std::uint64_t pauses_ = 0;
     std::uint64_t refused_ = 0;
 };

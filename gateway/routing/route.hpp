@@ -100,6 +100,7 @@ struct RouteCooldown {
     limits::CooldownSetPtr set; // null: they do not
     limits::CooldownRules rules;
     bool by_host = false;  // a pause for each host that requests name
+    KeyTemplate key;       // a pause for each key, where it is not empty
     std::string otherwise; // what names the one pause that there is else
 };
 

@@ -176,7 +176,8 @@ void tell_policies(
     telling.any = telling.any || fields != Fields::off;
 }
 
-// Hosts are an upstream's, whichever of its routes has asked them; a route's pause is its own.
+// Hosts are an upstream's, whichever of its routes has asked them; a route's pause is its own, and
+// keys belong to where they are written.
 routing::RouteCooldown cooldown_of(
     const config::Config& config, const config::Route& route, limits::CooldownRegistry& registry) {
     const config::Upstream& upstream = config.upstreams[route.upstream];
@@ -184,14 +185,23 @@ routing::RouteCooldown cooldown_of(
         route.cooldown ? route.cooldown : upstream.cooldown;
     if (!from || !from->on)
         return {};
-    const bool by_host = from->scope == config::Cooldown::Scope::host;
+    using Scope = config::Cooldown::Scope;
+    const bool by_host = from->scope == Scope::host;
     routing::RouteCooldown cooldown;
-    cooldown.set = registry.obtain(
-        by_host ? limits::CooldownIdentity{"upstream:" + upstream.name, "host"}
-                : limits::CooldownIdentity{"route:" + route.name, "route"});
+    limits::CooldownIdentity identity{"route:" + route.name, "route"};
+    if (by_host || (from->scope == Scope::key && !route.cooldown))
+        identity.owner = "upstream:" + upstream.name;
+    if (by_host)
+        identity.scope = "host";
+    if (from->scope == Scope::key) {
+        cooldown.key = key_of(from->key, config.prefixes);
+        identity.scope = "key:" + cooldown.key.text();
+    }
+    cooldown.set = registry.obtain(identity);
     cooldown.rules.most = from->most;
     cooldown.rules.otherwise = from->otherwise;
     cooldown.rules.ramp = from->ramp;
+    cooldown.rules.learn = from->learn;
     cooldown.by_host = by_host && upstream.host.empty();
     cooldown.otherwise = by_host ? upstream.host : route.name;
     return cooldown;

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import email.utils
+import math
 import threading
 import time
 import unittest
@@ -183,6 +184,19 @@ class Cooldown(SystemTest):
         self.assertEqual(fetch(by_route.port, target="/a", host="other").status, 429)
         self.assertEqual(fetch(by_route.port, target="/b").status, 200)
 
+    def test_keys_pause_for_themselves(self):
+        target = Target(self)
+        stint = self.before(target, {"scope": "key", "key": "header:X-Api-Key"})
+        target.say("429 No", ("Retry-After", "60"))
+        fetch(stint.port, fields=[("X-Api-Key", "one")])
+        target.say("200 OK")
+
+        self.assertEqual(fetch(stint.port, fields=[("X-Api-Key", "one")]).status, 429)
+        self.assertEqual(fetch(stint.port, fields=[("X-Api-Key", "two")]).status, 200)
+        self.assertEqual(fetch(stint.port).status, 200)
+        [shown] = stint.admin.get("/cooldowns")["cooldowns"]
+        self.assertEqual((shown["scope"], shown["name"]), ("key:header:x-api-key", "one"))
+
     def test_a_refused_request_is_charged_to_no_limit(self):
         target = Target(self)
         stint = self.before(target, limits={"n": {"requests": 9, "per": "1h"}}, route_limits=["n"])
@@ -229,6 +243,78 @@ class Cooldown(SystemTest):
         self.assertEqual(metrics.sum("stint_cooldown_pauses_total", **labels), 1)
         self.assertEqual(metrics.sum("stint_cooldown_refusals_total", **labels), 1)
         self.assertEqual(metrics.sum("stint_requests_total", decision="cooling_down"), 1)
+
+
+class Learning(SystemTest):
+    """An upstream that takes QUOTA requests in a window, says so, and refuses what is more."""
+
+    QUOTA = 10
+    WINDOW = 2.0
+
+    def limited(self, fields):
+        lock = threading.Lock()
+        state = {"end": 0.0, "used": 0}
+        self.answers = []  # (when, status)
+
+        def script(connection):
+            while connection.read_request():
+                with lock:
+                    now = time.time()
+                    if now >= state["end"]:
+                        state.update(end=now + self.WINDOW, used=0)
+                    admitted = state["used"] < self.QUOTA
+                    state["used"] += 1 if admitted else 0
+                    left, end = self.QUOTA - state["used"], state["end"]
+                    self.answers.append((now, 200 if admitted else 429))
+                time.sleep(0.02)
+                connection.send(response_bytes(
+                    status="200 OK" if admitted else "429 No", fields=fields(left, end)))
+
+        return self.start_upstream(script)
+
+    def learn(self, fields, seconds):
+        upstream = self.limited(fields)
+        stint = self.stint_before(upstream, upstream={"cooldown": {"learn": True}})
+        fetch(stint.port)  # the first answer
+        end = time.monotonic() + seconds
+
+        def crawl(_):
+            with RawClient(stint.port) as client:
+                while time.monotonic() < end:
+                    answer = client.request()
+                    if answer.status == 429:
+                        time.sleep(min(int(answer.get("Retry-After-Ms")) / 1000, 0.05))
+
+        with concurrent.futures.ThreadPoolExecutor(10) as pool:
+            list(pool.map(crawl, range(10)))
+        return stint
+
+    def test_an_upstream_that_tells_its_limits_never_has_to_refuse(self):
+        dialects = {
+            "draft": lambda left, end: [
+                ("RateLimit-Policy", '"n";q=10;w=2'),
+                ("RateLimit", f'"n";r={left};t={math.ceil(end - time.time())}')],
+            "epoch": lambda left, end: [
+                ("X-RateLimit-Remaining", str(left)), ("X-RateLimit-Reset", str(math.ceil(end)))],
+        }
+        for name, fields in dialects.items():
+            with self.subTest(name):
+                self.learn(fields, seconds := scaled(7, 30))
+                statuses = [status for _, status in self.answers]
+                report(f"learn ({name}): 429 by the upstream", "0", statuses.count(429))
+                self.assertEqual(statuses.count(429), 0)
+                # A window of 2 s is told as up to 3, so at least a third of its rate is made use of.
+                self.assertGreater(len(statuses), seconds / 3 * self.QUOTA * 0.6)
+
+    def test_who_comes_too_early_is_told_when(self):
+        upstream = self.limited(lambda left, end: [("RateLimit", '"n";r=0;t=30')])
+        stint = self.stint_before(upstream, upstream={"cooldown": {"learn": True}})
+        fetch(stint.port)
+        answer = fetch(stint.port)
+
+        self.assertEqual(answer.status, 429)
+        self.assertIn(int(answer.get("Retry-After")), (29, 30))
+        self.assertIn("takes no more for now", answer.json()["detail"])
 
 
 if __name__ == "__main__":

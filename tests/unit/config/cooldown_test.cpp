@@ -29,7 +29,7 @@ TEST_CASE("a cool-down has defaults, which depend on where it stands") {
         "  - {name: a, upstream: a, match: {path: /a}, cooldown: {default: 5s}}\n"
         "  - {name: b, upstream: a, match: {path: /b}, cooldown: off}\n"
         "  - {name: c, upstream: a, match: {path: /c}, cooldown: {scope: host, max_cooldown: 1m, "
-        "ramp_up: 5s}}\n");
+        "ramp_up: 5s, learn: true}}\n");
 
     REQUIRE(config.upstreams[0].cooldown);
     const Cooldown& of_upstream = *config.upstreams[0].cooldown;
@@ -44,6 +44,8 @@ TEST_CASE("a cool-down has defaults, which depend on where it stands") {
     CHECK(config.routes[2].cooldown->scope == Cooldown::Scope::host);
     CHECK(config.routes[2].cooldown->most == 1min);
     CHECK(config.routes[2].cooldown->ramp == 5s);
+    CHECK(config.routes[2].cooldown->learn);
+    CHECK_FALSE(of_upstream.learn);
 }
 
 TEST_CASE("wrong cool-downs are mistakes") {
@@ -51,10 +53,15 @@ TEST_CASE("wrong cool-downs are mistakes") {
         check_mistakes(upstream_with(cooldown), all);
     };
     check("yes", {"2:56: upstreams.a.cooldown: \"yes\" is unknown; expected on or off"});
+    check("{learn: 1}", {"2:64: upstreams.a.cooldown.learn: \"1\" is neither true nor false"});
+    check("{scope: key}", {"2:56: upstreams.a.cooldown: scope: key needs a key, such as"});
+    check("{key: host}", {"2:57: upstreams.a.cooldown.key: is only for scope: key"});
+    check("{scope: key, key: []}", {"2:74: upstreams.a.cooldown.key: is empty"});
+    check("{scope: key, key: [hots]}", {"2:75: upstreams.a.cooldown.key[0]: \"hots\""});
     check("[]", {"2:56: upstreams.a.cooldown: found a list; expected on, off or a map such as"});
     check(
         "{scope: client, max_cooldown: 5, ramp: 1s}",
-        {"2:64: upstreams.a.cooldown.scope: \"client\" is unknown; expected host or route",
+        {"2:64: upstreams.a.cooldown.scope: \"client\" is unknown; expected host, route or key",
          "2:86: upstreams.a.cooldown.max_cooldown: \"5\" has no unit",
          "2:89: upstreams.a.cooldown.ramp: unknown key"});
     check("{default: 1h}", {"2:57: upstreams.a.cooldown.default: is longer than max_cooldown"});

@@ -18,7 +18,8 @@ using namespace std::chrono_literals;
 using Phase = CooldownState::Phase;
 using Asked = Cooldown::Pass::Asked;
 
-constexpr CooldownRules rules{.most = 10min, .otherwise = std::nullopt, .ramp = 10s};
+constexpr CooldownRules rules{
+    .most = 10min, .otherwise = std::nullopt, .ramp = 10s, .learn = false};
 
 SteadyTime at(Duration since_start) {
     return SteadyTime{1000s} + since_start;
@@ -248,13 +249,41 @@ TEST_CASE("a slow rate is measured over a longer time") {
     CHECK(scope.cooldown->state(at(600s)).rate == doctest::Approx(0.1));
 }
 
+TEST_CASE("with learn what the upstream tells paces the scope, and lost passes are not counted") {
+    Scope scope;
+    scope.with.learn = true;
+    { const auto lost = scope.pass(0s); }
+    auto first = scope.pass(0s);
+    first.answered(std::nullopt, at(0s), scope.with);
+    first.learn(LearnedPace::Told{1, 10s}, at(0s));
+
+    CHECK(scope.enter(0s).pass);
+    const auto refused = scope.enter(1s).refused;
+
+    CHECK(refused.paced);
+    CHECK(refused.status == 429);
+    CHECK(refused.wait == 9s);
+    CHECK(scope.pass(10s).is_counted());
+    CHECK(scope.pass(10s).is_counted()); // the one before it is lost, so another scout goes
+}
+
+TEST_CASE("without learn nothing that is told counts") {
+    Scope scope;
+    auto first = scope.pass(0s);
+
+    first.learn(LearnedPace::Told{0, 10s}, at(0s));
+
+    CHECK(scope.enter(0s).pass);
+}
+
 TEST_CASE("a set has one cool-down for each key, and forgets those that nobody uses") {
     CooldownSet set{{"upstream:a", "host"}};
     const auto first = set.of({1, 1}, "one", at(0s));
     CHECK(set.of({1, 1}, "one", at(0s)) == first);
     CHECK(set.of({1, 2}, "two", at(0s)) != first);
 
-    Cooldown::enter(first, at(0s), rules).pass.answered(wait(1h), at(0s), {1h, std::nullopt, 1s});
+    Cooldown::enter(first, at(0s), rules)
+        .pass.answered(wait(1h), at(0s), {1h, std::nullopt, 1s, false});
     for (std::uint64_t i = 0; i < CooldownSet::most; ++i)
         (void)Cooldown::enter(set.of({2, i}, "x", at(0s)), at(0s), rules);
 

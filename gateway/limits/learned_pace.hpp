@@ -1,0 +1,47 @@
+// Sending as fast as an upstream says it allows: what is left, spread over the time until there is
+// more.
+#pragma once
+
+#include "base/time.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace stint::limits {
+
+// Pure; not thread-safe. Nothing is paced before the upstream has told anything. When the time that
+// it told is over, one request goes to learn the next numbers and the others wait for its answer:
+// many at once could be more than the new window takes.
+class LearnedPace {
+  public:
+    struct Told {
+        std::uint64_t remaining = 0;
+        Duration reset{}; // from now
+    };
+
+    // How long the next request has to wait; zero = it may go.
+    [[nodiscard]] Duration wait(SteadyTime now) const noexcept;
+    // It goes. Returns whether it is the one to learn from.
+    bool sent(SteadyTime now) noexcept;
+    // The answer to one that was sent: what it told, or nothing, which ends the pacing if it was to
+    // be learnt from. What is told does not know of those that are under way: they are taken off.
+    // Within one window the number only falls, whatever order the answers come in.
+    void answered(bool scout, const std::optional<Told>& told, SteadyTime now) noexcept;
+    // No answer will come.
+    void lost(bool scout) noexcept;
+
+    [[nodiscard]] bool known() const noexcept { return known_; }
+    [[nodiscard]] std::uint64_t left() const noexcept { return left_; }
+
+  private:
+    [[nodiscard]] Duration interval(SteadyTime now) const noexcept;
+
+    bool known_ = false;
+    bool scouting_ = false;
+    std::uint64_t in_flight_ = 0;
+    std::uint64_t left_ = 0;
+    SteadyTime until_{};
+    SteadyTime next_{};
+};
+
+} // namespace stint::limits
