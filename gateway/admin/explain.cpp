@@ -16,6 +16,10 @@ using routing::RouteLimit;
 
 constexpr std::array<std::string_view, 5> members{"method", "host", "path", "client_ip", "headers"};
 
+std::string in_quotes(std::string_view name) {
+    return std::string{'"'}.append(name).append("\"");
+}
+
 // Reads members of the description, and remembers the first thing that is wrong.
 class Description {
   public:
@@ -23,8 +27,8 @@ class Description {
         for (const auto& [name, value] : json.items())
             if (std::ranges::find(members, name) == members.end())
                 wrong(
-                    "\"" + name +
-                    "\" is unknown: there are method, host, path, client_ip, headers");
+                    in_quotes(name) +
+                    " is unknown: there are method, host, path, client_ip, headers");
     }
 
     void text(const char* name, std::string& into) {
@@ -32,7 +36,7 @@ class Description {
         if (found == json_.end())
             return;
         if (!found->is_string())
-            return wrong("\"" + std::string{name} + "\" must be a text");
+            return wrong(in_quotes(name) + " must be a text");
         into = found->get<std::string>();
         one_line(name, into);
     }
@@ -63,7 +67,7 @@ class Description {
   private:
     void one_line(const std::string& name, const std::string& value) {
         if (value.find_first_of(std::string_view{"\r\n\0", 3}) != std::string::npos)
-            wrong("\"" + name + "\" has a line end in it");
+            wrong(in_quotes(name) + " has a line end in it");
     }
 
     const Json& json_;

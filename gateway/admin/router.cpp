@@ -12,7 +12,7 @@
 namespace stint::admin {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Endpoint>, 10> paths{{
+constexpr std::array<std::pair<std::string_view, Endpoint>, 11> paths{{
     {"/metrics", Endpoint::metrics},
     {"/healthz", Endpoint::healthz},
     {"/readyz", Endpoint::readyz},
