@@ -4,6 +4,7 @@
 #include "net/event.hpp"
 #include "observe/json_line.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string_view>
@@ -68,9 +69,11 @@ net::Task<Response> top_of_limit(runtime::Gateway& gateway, std::string name, st
     const auto most = wanted(query);
     if (!most)
         co_return problem(400, "?n= is how many keys to show: a number from 1 to 256.");
-    const HeavyHitters::Top top = co_await collected(gateway, limit, *most);
+    HeavyHitters::Top top = co_await collected(gateway, limit, *most);
+    const Now now = gateway.now();
+    top.span = std::min<Duration>(top.span, now.wall - gateway.started_at());
     Json json{{"name", name}, {"key", limit->identity().key}};
-    json.update(top_json(top, gateway.now()));
+    json.update(top_json(top, now));
     co_return json_response(json);
 }
 
