@@ -131,13 +131,13 @@ Json explanation(const routing::Route& route, const routing::KeyFacts& facts, co
     for (std::size_t i = 0; i < route.limits.size(); ++i) {
         const RouteLimit& limit = route.limits[i];
         Json json = limit_json(limit, facts, scratch);
-        const auto charged =
-            std::find(charges.limits.begin(), charges.limits.begin() + charges.count, &limit);
-        const auto index = static_cast<std::size_t>(charged - charges.limits.begin());
+        const auto charged = std::ranges::find(charges.limits, &limit);
         if (charges.exempt >> i & 1U)
             json["exempt"] = true;
-        else if (charges.denied_by == nullptr && index < charges.count)
+        else if (charges.denied_by == nullptr && charged != charges.limits.end()) {
+            const auto index = static_cast<std::size_t>(charged - charges.limits.begin());
             add_state(json, charges.charges[index], states[index]);
+        }
         limits.push_back(std::move(json));
     }
     Json json{{"decision", "admit"}, {"route", route.name}};

@@ -3,9 +3,11 @@
 #pragma once
 
 #include "base/error.hpp"
+#include "net/handler_memory.hpp"
 #include "net/types.hpp"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/async_result.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
@@ -22,6 +24,8 @@
 #include <string_view>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <tuple>
+#include <utility>
 
 namespace stint::net {
 
@@ -102,6 +106,19 @@ inline auto wait_writable(Socket& socket) {
 // Reads what is there, at least one byte; error at the end of the stream.
 inline auto read_some(Socket& socket, std::span<char> into) {
     return socket.async_read_some(asio::buffer(into.data(), into.size()), as_result);
+}
+
+// The same without an allocation. (Asio 1.26 cannot bind an allocator to a deferred operation.)
+inline auto read_some(Socket& socket, std::span<char> into, HandlerMemory& memory) {
+    const auto start = [&socket, into, &memory](auto&& resume) {
+        auto read = [resume = std::move(resume)](const ErrorCode& error, std::size_t size) mutable {
+            std::move(resume)(std::tuple{error, size});
+        };
+        socket.async_read_some(
+            asio::buffer(into.data(), into.size()), in_place(memory, std::move(read)));
+    };
+    return asio::async_initiate<const asio::deferred_t, void(std::tuple<ErrorCode, std::size_t>)>(
+        start, asio::deferred);
 }
 
 // What a socket that should be silent has to say.

@@ -190,7 +190,7 @@ Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
         deny(*charges.denied_by, charges.denial);
         return Next::reply;
     }
-    if (charges.count == 0)
+    if (charges.charges.empty())
         return Next::forward;
     if (route_->settles) [[unlikely]]
         note_returnable(charges);

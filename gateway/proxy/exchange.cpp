@@ -33,7 +33,7 @@ net::Task<Exchange::Result> Exchange::run(std::string_view head) {
 
     Answer answer = Answer::incomplete;
     while (answer == Answer::incomplete) {
-        auto [error, size] = co_await net::read_some(lease_.socket(), answer_room());
+        auto [error, size] = co_await net::read_some(lease_.socket(), answer_room(), read_memory_);
         answer = on_answer(error, size);
         if (answer == Answer::retry) {
             sent = co_await send_slowly();

@@ -14,6 +14,7 @@
 #include "net/buffer_pool.hpp"
 #include "net/deadlines.hpp"
 #include "net/event.hpp"
+#include "net/handler_memory.hpp"
 #include "net/io.hpp"
 #include "observe/access_log.hpp"
 #include "proxy/context.hpp"
@@ -228,6 +229,7 @@ class Exchange : private net::Deadline {
     bool retried_ = false;
 
     // Towards the client.
+    net::HandlerMemory read_memory_; // of the read that waits for the upstream's answer
     net::Block block_;
     std::size_t filled_ = 0; // bytes in block_ while the response's head is incomplete
     std::size_t scanned_ = 0;

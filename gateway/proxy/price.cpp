@@ -7,13 +7,13 @@
 namespace stint::proxy {
 
 void Exchange::note_returnable(const routing::Charges& charges) {
-    for (std::size_t i = 0; i < charges.count; ++i)
+    for (std::size_t i = 0; i < charges.charges.size(); ++i)
         if (charges.charges[i].returnable)
             priced_.push_back({charges.limits[i], i});
 }
 
 void Exchange::note_admission(const limits::Decision& decision, const routing::Charges& charges) {
-    for (std::size_t i = 0; i < charges.count; ++i) {
+    for (std::size_t i = 0; i < charges.charges.size(); ++i) {
         const routing::RouteLimit& each = *charges.limits[i];
         const std::string& name = each.limit->identity().name;
         if ((decision.overflow_began >> i & 1U) != 0)

@@ -12,7 +12,8 @@ limits::Decision Exchange::admit_and_note(const routing::Charges& admitted) {
     std::array<limits::ChargeState, limits::max_charges> room;
     const auto states = std::span{room}.first(charges.size());
     limits::Decision decision = limits::admit(charges, begun_, states);
-    note_policies(charges, admitted.limits, states, decision, begun_);
+    note_policies(
+        charges, {admitted.limits.data(), admitted.limits.size()}, states, decision, begun_);
     return decision;
 }
 

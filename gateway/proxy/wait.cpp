@@ -16,7 +16,7 @@ namespace stint::proxy {
 // for the others.
 Exchange::Next
 Exchange::admit_in_turn(const routing::Charges& charges, const routing::KeyFacts& facts) {
-    const auto limits = std::span{charges.limits}.first(charges.count);
+    const auto& limits = charges.limits;
     const auto awaited = [](const routing::RouteLimit* each) {
         return each->wait && each->limit->awaited();
     };
@@ -24,7 +24,7 @@ Exchange::admit_in_turn(const routing::Charges& charges, const routing::KeyFacts
         limits::Decision decision = limits::try_admit(charges.view(), begun_);
         const bool admitted = decision.allowed();
         if (admitted || !limits[decision.refused_by]->wait) {
-            note_policies_of_turn(charges.view(), limits, decision, begun_);
+            note_policies_of_turn(charges.view(), {limits.data(), limits.size()}, decision, begun_);
             permit_ = std::move(decision.permit);
             if ((decision.would_refuse | decision.overflow_began) != 0)
                 note_admission(decision, charges);
@@ -47,7 +47,7 @@ void Exchange::line_up(const routing::Charges& charges, const routing::KeyFacts&
     turn_ = std::make_unique<Turn>(context_.turns);
     turn_->charges.assign(charges.view().begin(), charges.view().end());
     turn_->asked = charges;
-    for (const routing::RouteLimit* const each : std::span{charges.limits}.first(charges.count)) {
+    for (const routing::RouteLimit* const each : charges.limits) {
         limits::WaitTerms& terms = turn_->terms.emplace_back();
         if (const auto& wait = each->wait)
             terms = {
@@ -84,7 +84,7 @@ bool Exchange::take_turn() {
 
 bool Exchange::settle_turn(Turn& turn, const Now& now) {
     limits::Decision& decision = turn.decision;
-    const ChargedLimits limits{turn.asked.limits};
+    const ChargedLimits limits{turn.asked.limits.data(), turn.asked.limits.size()};
     note_policies_of_turn({turn.charges.data(), turn.charges.size()}, limits, decision, now);
     permit_ = std::move(decision.permit);
     if (!decision.allowed())

@@ -53,9 +53,8 @@ charges_of(const Route& route, const KeyFacts& facts, std::string& scratch, KeyW
         }
         if (witness != nullptr && !limit.key.empty())
             witness->counts(limit, key);
-        made.limits[made.count] = &limit;
-        limits::Charge& charge = made.charges[made.count++];
-        charge = limit.charge(key.hash);
+        made.limits.push_back(&limit);
+        limits::Charge& charge = made.charges.emplace_back(limit.charge(key.hash));
         charge.quota = standing.quota;
         if (!limit.pricing.request_field.empty()) [[unlikely]]
             charge.cost = cost_in(facts.fields, limit.pricing.request_field).value_or(1);

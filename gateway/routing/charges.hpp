@@ -6,8 +6,8 @@
 #include "routing/key_template.hpp"
 #include "routing/route.hpp"
 
-#include <array>
-#include <cstddef>
+#include <boost/container/static_vector.hpp>
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -21,15 +21,18 @@ enum class Denial : std::uint8_t {
 };
 
 struct Charges {
-    std::array<limits::Charge, limits::max_charges> charges;
-    std::array<const RouteLimit*, limits::max_charges> limits; // of each charge
-    std::size_t count = 0;
+    // Room for all, of which only what is used is ever touched.
+    template <class T>
+    using List = boost::container::static_vector<T, limits::max_charges>;
+
+    List<limits::Charge> charges;
+    List<const RouteLimit*> limits;        // of each charge
     std::uint32_t exempt = 0;              // bit i: route.limits[i] does not concern the request
     const RouteLimit* denied_by = nullptr; // the request must not be admitted, nor charged
     Denial denial = Denial::none;
 
     [[nodiscard]] std::span<const limits::Charge> view() const noexcept {
-        return {charges.data(), count};
+        return {charges.data(), charges.size()};
     }
 };
 

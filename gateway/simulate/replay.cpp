@@ -84,7 +84,7 @@ void Replay::end_until(SteadyTime now) noexcept {
 void Replay::hold(
     const LoggedRequest& logged, limits::Permit permit, const routing::Charges& charges) {
     Held held{now_of(logged.time).steady + logged.duration, std::move(permit), logged.status, {}};
-    for (std::size_t i = 0; i < charges.count && !logged.was_refused(); ++i)
+    for (std::size_t i = 0; i < charges.charges.size() && !logged.was_refused(); ++i)
         if (charges.charges[i].returnable)
             held.refunds.emplace_back(i, charges.limits[i]);
     held_.push_back(std::move(held));

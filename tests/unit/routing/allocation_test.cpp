@@ -82,7 +82,7 @@ TEST_CASE("keys, exceptions and the client's address allocate nothing once warm"
             route,
             {.client = client, .hasher = hasher, .fields = fields, .query = "p=1&q=a%20b+c%7C"},
             scratch);
-        keys = made.count;
+        keys = made.charges.size();
     };
     ask();
 

@@ -70,7 +70,7 @@ TEST_CASE("each limit charges the request's key with its own number") {
 
     const Charges made = charges(route, "x");
 
-    REQUIRE(made.count == 2);
+    REQUIRE(made.charges.size() == 2);
     CHECK(made.charges[0].limit == route.limits[0].limit.get());
     CHECK(made.charges[0].key == hasher("x"));
     CHECK(made.charges[0].quota == 10);
@@ -84,12 +84,12 @@ TEST_CASE("a missing key shares, is exempt, or is denied") {
     CHECK(charges(by_header("a"), "").charges[0].key == hasher(""));
 
     const Charges exempt = charges(by_header("a", MissingKey::exempt), "");
-    CHECK(exempt.count == 0);
+    CHECK(exempt.charges.size() == 0);
     CHECK(exempt.exempt == 1);
 
     const RouteLimit refusing = by_header("a", MissingKey::refuse);
     CHECK(charges(refusing, "").denial == Denial::missing_key);
-    CHECK(charges(refusing, "x").count == 1);
+    CHECK(charges(refusing, "x").charges.size() == 1);
     CHECK(
         describe(refusing, Denial::missing_key) ==
         "it needs header:k, which the request does not have");
@@ -101,7 +101,7 @@ TEST_CASE("an exempt limit leaves its place to those behind it") {
 
     const Charges made = charges(route, "");
 
-    REQUIRE(made.count == 1);
+    REQUIRE(made.charges.size() == 1);
     CHECK(made.limits[0] == &route.limits[1]);
     CHECK(made.exempt == 1);
 }
@@ -130,12 +130,12 @@ TEST_CASE("clients and keys may be exempt, or denied; who is both is denied") {
     CHECK(charges(by_client, "").exempt == 1);
     const RouteLimit by_key = with_rules(listing("10.0.0.0/8", "friend-*"), {}, {});
     CHECK(charges(by_key, "friend-1").exempt == 1);
-    CHECK(charges(by_key, "x").count == 1);
+    CHECK(charges(by_key, "x").charges.size() == 1);
     const RouteLimit denying = with_rules({}, listing("", "foe"), {});
     CHECK(charges(denying, "foe").denial == Denial::listed);
     CHECK(charges(denying, "foe").denied_by != nullptr);
-    CHECK(charges(denying, "foe").count == 0);
-    CHECK(charges(denying, "x").count == 1);
+    CHECK(charges(denying, "foe").charges.size() == 0);
+    CHECK(charges(denying, "x").charges.size() == 1);
     const RouteLimit both = with_rules(listing("192.0.2.1", ""), listing("", "foe"), {});
     CHECK(charges(both, "foe").denial == Denial::listed);
     CHECK(charges(both, "x").exempt == 1);
