@@ -53,21 +53,8 @@ net::Task<> Downstream::serve(std::unique_ptr<Downstream> self) {
         bool keep = true;
         if (down.options_.proxy_protocol) [[unlikely]]
             keep = co_await down.receive_proxy_header();
-        while (keep) {
-            while (!down.head_complete() && down.read_on())
-                co_await down.input_.wait();
-            // Begun while this request was pipelined; it would take a part of the request's body.
-            while (down.reading_) {
-                down.cancel_reading();
-                co_await down.input_.wait();
-            }
-            if (!down.may_answer())
-                break;
-            exchange = down.begin_exchange();
-            const Exchange::Result result = co_await down.run_exchange(*exchange);
-            keep = down.end_exchange(result);
-            exchange.reset();
-        }
+        if (keep)
+            co_await down.serve_requests(exchange);
         if (down.linger_ && !down.input_error_)
             co_await down.close_gently();
     } catch (const std::exception& failure) {
@@ -83,6 +70,38 @@ net::Task<> Downstream::serve(std::unique_ptr<Downstream> self) {
     net::close(down.socket_);
     while (down.pending_ > 0)
         co_await down.input_.wait();
+}
+
+// `exchange` is the request's under way, also when this ends with an exception.
+net::Task<> Downstream::serve_requests(ObjectPool<Exchange>::Pointer& exchange) {
+    for (bool keep = true; keep;) {
+        while (!head_complete() && read_on())
+            co_await input_.wait();
+        // Begun while this request was pipelined; it would take a part of the request's body.
+        while (reading_) {
+            cancel_reading();
+            co_await input_.wait();
+        }
+        if (!may_answer())
+            co_return;
+        exchange = begin_exchange();
+        Exchange::Result result;
+        if (head_size_ == 0 || head_size_ > max_head()) {
+            result = co_await reject_head(*exchange);
+        } else {
+            auto step = exchange->begin({block_.data() + begin_, head_size_});
+            while (step == Exchange::Step::answer) {
+                auto [error, size] = co_await exchange->read_answer();
+                step = exchange->take_answer(error, size);
+            }
+            if (step == Exchange::Step::over)
+                result = exchange->finish();
+            else
+                result = co_await exchange->rest();
+        }
+        keep = end_exchange(result);
+        exchange.reset();
+    }
 }
 
 // False: the connection is not to be served. Within the time for the first head.
@@ -129,9 +148,7 @@ ObjectPool<Exchange>::Pointer Downstream::begin_exchange() {
     return exchange;
 }
 
-net::Task<Exchange::Result> Downstream::run_exchange(Exchange& exchange) {
-    if (head_size_ > 0 && head_size_ <= max_head())
-        return exchange.run({block_.data() + begin_, head_size_});
+net::Task<Exchange::Result> Downstream::reject_head(Exchange& exchange) {
     if (timed_out_)
         return exchange.reject(408, "the request's head did not arrive in time");
     if (input_error_)

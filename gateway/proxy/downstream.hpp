@@ -68,6 +68,7 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     // What the deadline is armed for.
     enum class Phase : std::uint8_t { head, idle, parked, exchange, linger };
 
+    net::Task<> serve_requests(ObjectPool<Exchange>::Pointer& exchange);
     net::Task<bool> receive_proxy_header();
     bool head_complete() noexcept;
     bool read_on();
@@ -85,7 +86,7 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     void on_deadline() noexcept override;
     [[nodiscard]] bool may_answer() const noexcept;
     ObjectPool<Exchange>::Pointer begin_exchange();
-    net::Task<Exchange::Result> run_exchange(Exchange& exchange);
+    net::Task<Exchange::Result> reject_head(Exchange& exchange);
     bool end_exchange(const Exchange::Result& result);
     net::Task<> close_gently();
 

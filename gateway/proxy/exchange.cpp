@@ -14,35 +14,43 @@ Exchange::~Exchange() {
         --context_.counters.routes[route_->metric].in_flight;
 }
 
-net::Task<Exchange::Result> Exchange::run(std::string_view head) {
-    Next next = decide(head);
-    if (next == Next::wait) [[unlikely]] {
+Exchange::Step Exchange::begin(std::string_view head) {
+    next_ = decide(head);
+    if (next_ == Next::reply)
+        return broken_ == Broken::no && reply_at_once() ? Step::over : Step::rest;
+    sent_at_once_ = next_ == Next::forward && send_at_once();
+    return sent_at_once_ ? Step::answer : Step::rest;
+}
+
+Exchange::Step Exchange::take_answer(const ErrorCode& error, std::size_t size) {
+    answer_ = on_answer(error, size);
+    if (answer_ == Answer::incomplete)
+        return Step::answer;
+    const bool all = answer_ == Answer::ready && response_body_.done() && unsent_.empty();
+    return all && !pumping_ ? Step::over : Step::rest;
+}
+
+net::Task<Exchange::Result> Exchange::rest() {
+    bool sent = sent_at_once_;
+    if (next_ == Next::wait) [[unlikely]] {
         const bool admitted = co_await wait_for_turn();
-        next = admitted ? Next::forward : Next::reply;
-    }
-    if (next == Next::reply) {
-        if (broken_ == Broken::no && reply_at_once())
+        next_ = admitted ? Next::forward : Next::reply;
+        if (!admitted && broken_ == Broken::no && reply_at_once())
             co_return finish();
-        co_return co_await reply();
+        sent = admitted && send_at_once();
     }
-    bool sent = send_at_once();
-    if (!sent)
-        sent = co_await send_slowly();
-    if (!sent)
+    if (next_ == Next::reply)
         co_return co_await reply();
-
-    Answer answer = Answer::incomplete;
-    while (answer == Answer::incomplete) {
-        auto [error, size] = co_await net::read_some(lease_.socket(), answer_room(), read_memory_);
-        answer = on_answer(error, size);
-        if (answer == Answer::retry) {
+    while (answer_ == Answer::incomplete || answer_ == Answer::retry) {
+        if (!sent || answer_ == Answer::retry)
             sent = co_await send_slowly();
-            answer = sent ? Answer::incomplete : Answer::failed;
-        }
+        if (!sent)
+            co_return co_await reply();
+        auto [error, size] = co_await read_answer();
+        answer_ = on_answer(error, size);
     }
-    if (answer == Answer::failed)
+    if (answer_ == Answer::failed)
         co_return co_await reply();
-
     if (!response_body_.done() || !unsent_.empty())
         co_await stream_response();
     stop_pump();

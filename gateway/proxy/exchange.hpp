@@ -49,8 +49,24 @@ class Exchange : private net::Deadline {
     Exchange(Context& context, Downstream& downstream);
     ~Exchange();
 
-    // Decides and relays. head: the request's complete head, in the connection's buffer.
-    [[nodiscard]] net::Task<Result> run(std::string_view head);
+    // What a request needs next. Most are over after begin() or take_answer(): they take no
+    // coroutine, and so no memory, of their own.
+    enum class Step : std::uint8_t {
+        over,   // finish()
+        answer, // take_answer() what read_answer() brings
+        rest    // co_await rest()
+    };
+    // Decides, and sends what can be sent at once: the request to the upstream, or a reply of the
+    // gateway's own. head: the request's complete head, in the connection's buffer.
+    [[nodiscard]] Step begin(std::string_view head);
+    [[nodiscard]] auto read_answer() {
+        return net::read_some(lease_.socket(), answer_room(), read_memory_);
+    }
+    [[nodiscard]] Step take_answer(const ErrorCode& error, std::size_t size);
+    // Whatever takes longer, from wherever the request is now; then it is finished, too.
+    [[nodiscard]] net::Task<Result> rest();
+    [[nodiscard]] Result finish();
+
     // Answers what cannot be read as a request at all, and ends the connection.
     [[nodiscard]] net::Task<Result> reject(int status, std::string_view detail);
 
@@ -173,7 +189,6 @@ class Exchange : private net::Deadline {
     void settle_end(const Now& now);
 
     // exchange.cpp: the end, whatever it was.
-    Result finish();
     void judge_break() noexcept;
     void record(const Now& now);
     void log(const Now& now);
@@ -190,6 +205,9 @@ class Exchange : private net::Deadline {
     const routing::ClientAddress* client_; // the peer's, or that behind it
     std::optional<routing::ClientAddress> client_behind_;
     bool peer_is_trusted_ = false;
+    Next next_ = Next::reply;
+    bool sent_at_once_ = false;
+    Answer answer_ = Answer::incomplete;
     std::unique_ptr<Turn> turn_; // while it waits for its turn
     limits::Permit permit_;
     limits::CooldownPtr cooldown_; // null: the route has none

@@ -98,7 +98,8 @@ void Exchange::write_reply() {
     if (!media_known_ && !method_.empty())
         if (const auto request = context_.parser.parse_request(head_))
             media_ = http::preferred_media_type(request->fields);
-    const http::PolicyFields policies = policy_fields(net::read_steady_clock());
+    const http::PolicyFields policies =
+        policies_.empty() ? http::PolicyFields{} : policy_fields(net::read_steady_clock());
     context_.head_out.clear();
     const http::ReplyContext context{
         .request_id = request_id_,
