@@ -188,7 +188,7 @@ Json list_json(const config::KeyList& list) {
 // Only what there is.
 void add_rules_json(const config::Limit& limit, Json& json) {
     for (const config::Override& each : limit.overrides)
-        json["overrides"][each.key] = {{"limit", each.quota}};
+        json["overrides"][each.key] = numbers_json(limit, {each.quota, each.burst});
     if (!limit.exempt.empty())
         json["exempt"] = list_json(limit.exempt);
     if (!limit.deny.empty())
@@ -241,8 +241,6 @@ void add_window_json(const config::Limit& limit, Json& json) {
     if (limit.algorithm == config::Limit::Algorithm::fixed_window && !limit.unit)
         json["anchor"] = limit.anchor == config::Limit::Anchor::clock ? "clock" : "first_request";
     json["pace"] = limit.pace;
-    if (limit.algorithm == config::Limit::Algorithm::token_bucket && !limit.pace)
-        json["burst"] = limit.burst > 0 ? limit.burst : limit.quota;
 }
 
 void add_pricing_json(const config::Limit& limit, Json& json) {
@@ -297,9 +295,18 @@ Json limit_names_json(const config::Config& config, const config::Route& route) 
     return names;
 }
 
+Json numbers_json(const config::Limit& limit, limits::Numbers numbers) {
+    Json json{{"limit", numbers.quota}};
+    const std::uint64_t burst = numbers.burst > 0 ? numbers.burst : limit.burst;
+    if (limit.algorithm == config::Limit::Algorithm::token_bucket && !limit.pace)
+        json["burst"] = burst > 0 ? burst : numbers.quota;
+    return json;
+}
+
 Json limit_settings_json(const config::Limit& limit) {
     const bool window = limit.kind == config::Limit::Kind::window;
-    Json json{{"kind", window ? "window" : "cap"}, {"limit", limit.quota}};
+    Json json{{"kind", window ? "window" : "cap"}};
+    json.update(numbers_json(limit, {limit.quota, limit.burst}));
     if (window)
         add_window_json(limit, json);
     add_pricing_json(limit, json);

@@ -3,6 +3,7 @@
 
 #include "admin/message.hpp"
 #include "config/schema.hpp"
+#include "limits/decision.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -35,6 +36,9 @@ struct InForce {
 
 // The names of the limits of a route, inline ones included.
 [[nodiscard]] Json limit_names_json(const config::Config& config, const config::Route& route);
+
+// The numbers of the limit itself or of an override: limit, and of a token bucket the burst.
+[[nodiscard]] Json numbers_json(const config::Limit& limit, limits::Numbers numbers);
 
 // A limit's settings, without its name: limit, per_ms, anchor, key, max_keys, route; only what
 // applies to its kind.

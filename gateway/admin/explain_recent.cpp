@@ -34,12 +34,12 @@ Json key_json(const runtime::Gateway& gateway, const RecentRequests::Key& key, c
         return json;
     }
     const runtime::ConfiguredLimit& limit = gateway.compiled().limits[*index];
-    const routing::Override* const own =
-        limit.rules != nullptr && !key.cut() ? limit.rules->overrides->find(key.text()) : nullptr;
-    const std::uint64_t quota = own != nullptr ? own->quota : limit.quota;
+    const bool unknown = key.cut() || key.text().empty();
+    const limits::Numbers numbers =
+        limit.numbers_for(unknown ? std::nullopt : std::optional{key.text()});
     const limits::CounterState state = limit.limit->state_of(
-        {.key = key.hash, .quota = quota, .burst = gateway.config().limits[*index].burst}, now);
-    json["limit"] = quota;
+        {.key = key.hash, .quota = numbers.quota, .burst = numbers.burst}, now);
+    json["limit"] = numbers.quota;
     json["used"] = state.used;
     json["remaining"] = state.remaining;
     json["resets_in_ms"] = ceil_ms(state.resets_in);

@@ -1,7 +1,11 @@
 #include "admin/overrides.hpp"
 
+#include "admin/config_json.hpp"
+
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <utility>
 
@@ -11,24 +15,62 @@ namespace {
 using namespace std::chrono_literals;
 using runtime::LiveOverride;
 
-constexpr std::uint64_t most_requests = 1'000'000'000'000;
-constexpr std::uint64_t most_at_once = 1'000'000;
 constexpr auto longest = std::chrono::milliseconds{366 * 24h};
 
 const char* number_of(const config::Limit& limit) {
     return limit.kind == config::Limit::Kind::cap ? "concurrent" : "requests";
 }
 
-// A whole number from 1 to `most`.
-std::optional<std::uint64_t> count_in(const Json& value, std::uint64_t most) {
-    if (!value.is_number_unsigned())
-        return std::nullopt;
-    const auto count = value.get<std::uint64_t>();
-    return count >= 1 && count <= most ? std::optional{count} : std::nullopt;
+bool has_burst(const config::Limit& limit) {
+    return limit.algorithm == config::Limit::Algorithm::token_bucket && !limit.pace;
 }
 
-Json override_json(const LiveOverride& override, const Now& now) {
-    Json json{{"limit", override.quota}, {"set_at_run_time", true}};
+std::string in_quotes(std::string_view name) {
+    return std::string{'"'}.append(name).append("\"");
+}
+
+// Reads members of the body, and remembers the first thing that is wrong.
+class Body {
+  public:
+    Body(const Json& json, std::initializer_list<std::string_view> members) : json_{json} {
+        for (const auto& [name, value] : json.items())
+            if (std::ranges::find(members, name) == members.end())
+                wrong(in_quotes(name) + " is unknown: there are " + listed(members));
+    }
+
+    // A whole number from 1 to `most`; 0 where it is absent.
+    std::uint64_t count(const std::string& name, std::uint64_t most) {
+        const auto found = json_.find(name);
+        if (found == json_.end())
+            return 0;
+        if (found->is_number_unsigned())
+            if (const auto count = found->get<std::uint64_t>(); count >= 1 && count <= most)
+                return count;
+        wrong(in_quotes(name) + " must be a whole number from 1 to " + std::to_string(most));
+        return 0;
+    }
+
+    void wrong(std::string why) {
+        if (!wrong_)
+            wrong_ = std::move(why);
+    }
+    [[nodiscard]] const std::optional<std::string>& what_is_wrong() const { return wrong_; }
+
+  private:
+    static std::string listed(std::initializer_list<std::string_view> members) {
+        std::string text;
+        for (const std::string_view each : members)
+            text.append(text.empty() ? "" : ", ").append(in_quotes(each));
+        return text;
+    }
+
+    const Json& json_;
+    std::optional<std::string> wrong_;
+};
+
+Json shown(const LiveOverride& override, const config::Limit& limit, const Now& now) {
+    Json json = numbers_json(limit, override.numbers);
+    json["set_at_run_time"] = true;
     if (override.expires)
         json["expires_in_ms"] = ceil_ms(*override.expires - now.steady);
     return json;
@@ -65,30 +107,23 @@ Result<LiveOverride, Response> override_in(
     const Json json = Json::parse(body, nullptr, false);
     if (!json.is_object())
         return problem(
-            400, "The body must be a JSON object such as {\"" + number +
-                     "\": 200, \"expires_in_ms\": 7200000}.");
-    for (const auto& [name, value] : json.items())
-        if (name != number && name != "expires_in_ms")
-            return problem(
-                400,
-                "\"" + name + "\" is unknown: there are \"" + number + "\" and \"expires_in_ms\".");
-    const std::uint64_t most =
-        limit.kind == config::Limit::Kind::cap ? most_at_once : most_requests;
-    const auto quota = json.contains(number) ? count_in(json[number], most) : std::nullopt;
-    if (!quota)
-        return problem(
-            400,
-            "\"" + number + "\" must be a whole number from 1 to " + std::to_string(most) + ".");
-    LiveOverride made{std::move(pattern), *quota, std::nullopt};
-    if (json.contains("expires_in_ms")) {
-        const auto ms =
-            count_in(json["expires_in_ms"], static_cast<std::uint64_t>(longest.count()));
-        if (!ms)
-            return problem(
-                400, "\"expires_in_ms\" must be a whole number from 1 to " +
-                         std::to_string(longest.count()) + " (366 days).");
-        made.expires = now.steady + std::chrono::milliseconds{*ms};
-    }
+            400, "The body must be a JSON object such as {" + in_quotes(number) +
+                     ": 200, \"expires_in_ms\": 7200000}.");
+    Body read = has_burst(limit) ? Body{json, {number, "burst", "expires_in_ms"}}
+                                 : Body{json, {number, "expires_in_ms"}};
+    const bool cap = limit.kind == config::Limit::Kind::cap;
+    LiveOverride made{std::move(pattern), {}, {}};
+    made.numbers.quota = read.count(number, cap ? config::most_concurrent : config::most_requests);
+    if (has_burst(limit))
+        made.numbers.burst = read.count("burst", config::most_requests);
+    if (const auto ms = read.count("expires_in_ms", static_cast<std::uint64_t>(longest.count())))
+        made.expires = now.steady + std::chrono::milliseconds{ms};
+    if (made.numbers.quota == 0)
+        read.wrong(in_quotes(number) + " is missing");
+    else if (!config::refills_in_time(made.numbers.burst, made.numbers.quota, limit.per))
+        read.wrong("\"burst\" would take more than 366 days to fill");
+    if (read.what_is_wrong())
+        return problem(400, *read.what_is_wrong() + ".");
     return made;
 }
 
@@ -99,7 +134,7 @@ void add_overrides(
     const Now& now) {
     for (const LiveOverride& each : overrides.of(limit.name))
         if (!each.expires || *each.expires > now.steady)
-            limit_json["overrides"][each.pattern] = override_json(each, now);
+            limit_json["overrides"][each.pattern] = shown(each, limit, now);
 }
 
 Response put_override(
@@ -117,7 +152,7 @@ Response put_override(
         return std::move(override).error();
     const LiveOverride made = *override;
     Json json{{"name", name}, {"key", made.pattern}};
-    json.update(override_json(made, now));
+    json.update(shown(made, limit, now));
     if (!gateway.put_override(name, made))
         return problem(
             409, "There are " + std::to_string(runtime::LiveOverrides::most) +

@@ -11,8 +11,9 @@
 
 namespace stint::admin {
 
-// {"requests": 200, "expires_in_ms": 7200000}; of a cap "concurrent" instead of "requests". Without
-// "expires_in_ms" it stays until it is deleted or the process ends. The error is what to answer.
+// {"requests": 200, "expires_in_ms": 7200000}; of a cap "concurrent" instead of "requests", and of
+// a token bucket "burst" beside it. Without "expires_in_ms" it stays until it is deleted or the
+// process ends. The error is what to answer.
 [[nodiscard]] Result<runtime::LiveOverride, Response>
 override_in(std::string_view body, const config::Limit& limit, std::string pattern, const Now& now);
 

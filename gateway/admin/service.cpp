@@ -62,12 +62,10 @@ std::optional<ChosenKey> chosen_key(
     const auto canonical = text ? limit.key.canonical(*text) : std::nullopt;
     if (!canonical)
         return std::nullopt;
-    ChosenKey key{
-        *canonical, limit.key.hash_of(*canonical, hasher).value_or(Hash128{}), limit.quota};
-    if (limit.rules != nullptr && !canonical->empty())
-        if (const routing::Override* const own = limit.rules->overrides->find(*canonical))
-            key.quota = own->quota;
-    return key;
+    const bool missing = canonical->empty();
+    return ChosenKey{
+        *canonical, limit.key.hash_of(*canonical, hasher).value_or(Hash128{}),
+        limit.numbers_for(missing ? std::nullopt : std::optional<std::string_view>{*canonical})};
 }
 
 Response

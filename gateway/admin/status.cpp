@@ -52,14 +52,14 @@ Json limit_json(
     Json json{{"name", settings.name}};
     json.update(limit_settings_json(settings));
     if (key) // which may have a number of its own
-        json.update({{"key_value", key->text}, {"limit", key->quota}});
+        json.update({{"key_value", key->text}, {"limit", key->numbers.quota}});
     const bool cap = settings.kind == config::Limit::Kind::cap;
     const bool one_counter = !limit.keyed() || key;
     if (one_counter) {
+        const limits::Numbers numbers =
+            key ? key->numbers : limits::Numbers{settings.quota, settings.burst};
         const limits::CounterState state = limit.state_of(
-            {.key = key ? key->hash : Hash128{},
-             .quota = key ? key->quota : settings.quota,
-             .burst = settings.burst},
+            {.key = key ? key->hash : Hash128{}, .quota = numbers.quota, .burst = numbers.burst},
             now);
         json[cap ? "in_flight" : "used"] = state.used;
         json["remaining"] = state.remaining;

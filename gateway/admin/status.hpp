@@ -20,7 +20,7 @@ namespace stint::admin {
 struct ChosenKey {
     std::string text;
     Hash128 hash;
-    std::uint64_t quota = 0; // its own, or the limit's
+    limits::Numbers numbers; // its own, or the limit's
 };
 
 // Settings and live state: used, remaining and resets_in_ms of a window, in_flight and remaining of

@@ -10,8 +10,6 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::uint64_t most_requests = 1'000'000'000'000;
-constexpr std::uint64_t most_concurrent = 1'000'000;
 constexpr std::uint64_t most_waiting = 100'000;
 
 // The name of an inline limit stands first; that of a named one is its key in the map.

@@ -47,7 +47,14 @@ void read_prefixes(const Section& section, AddressPrefixes& prefixes);
 void read_key(const Section& section, Limit& limit);       // key and what belongs to it
 void read_rules(const Section& section, Limit& limit);     // exceptions; after kind and key
 void read_algorithm(const Section& section, Limit& limit); // after the kind and its numbers
-void read_pricing(const Section& section, Limit& limit);   // after the algorithm
+// The burst in a section of the limit, or of one of its overrides, beside such a quota.
+void read_burst_number(
+    const Section& section,
+    const Value& value,
+    const Limit& limit,
+    std::uint64_t quota,
+    std::uint64_t& burst);
+void read_pricing(const Section& section, Limit& limit); // after the algorithm
 [[nodiscard]] Parsed<std::uint64_t> parse_quota(std::string_view text, Limit::Kind kind);
 void read_key_sources(const Value& value, std::vector<KeySource>& key); // one, or a list
 void read_routes(const Value& value, Draft& draft); // after upstreams and named limits

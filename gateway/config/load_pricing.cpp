@@ -11,7 +11,6 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::uint64_t most_requests = 1'000'000'000'000;
 constexpr std::array<std::string_view, 3> algorithms{
     "fixed_window", "sliding_window", "token_bucket"};
 constexpr std::array<std::string_view, 1> count_when_keys{"status"};
@@ -89,14 +88,21 @@ void read_burst(const Section& section, Limit& limit) {
         return section.wrong_at("burst", "is only for algorithm: token_bucket");
     if (limit.pace)
         return section.wrong_at("burst", "excludes pace: a paced bucket has no burst");
-    burst->into(limit.burst, "a number of requests", parse_number);
-    const double refill = static_cast<double>(limit.burst) * static_cast<double>(limit.per.count());
-    const double longest = 366.0 * 24 * 3600 * 1e9 * static_cast<double>(limit.quota);
-    if (limit.quota > 0 && refill > longest)
-        section.wrong_at("burst", "would take more than 366 days to fill; expected a smaller one");
+    read_burst_number(section, *burst, limit, limit.quota, limit.burst);
 }
 
 } // namespace
+
+void read_burst_number(
+    const Section& section,
+    const Value& value,
+    const Limit& limit,
+    std::uint64_t quota,
+    std::uint64_t& burst) {
+    value.into(burst, "a number of requests", parse_number);
+    if (quota > 0 && !refills_in_time(burst, quota, limit.per))
+        section.wrong_at("burst", "would take more than 366 days to fill; expected a smaller one");
+}
 
 void read_algorithm(const Section& section, Limit& limit) {
     const auto algorithm = section.find("algorithm");

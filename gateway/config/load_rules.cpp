@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 
 namespace stint::config {
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t longest_pattern = 256;
 constexpr std::array<std::string_view, 1> window_keys{"requests"};
+constexpr std::array<std::string_view, 2> bucket_keys{"requests", "burst"};
 constexpr std::array<std::string_view, 1> cap_keys{"concurrent"};
 constexpr std::string_view a_listed = "a network such as 10.0.0.0/8, an address or a key";
 
@@ -49,6 +51,13 @@ Parsed<std::string> parse_key_text(std::string_view text, const Limit& limit) {
     return std::string{text};
 }
 
+std::span<const std::string_view> override_keys(const Limit& limit) {
+    if (limit.kind == Limit::Kind::cap)
+        return cap_keys;
+    const bool bursts = limit.algorithm == Limit::Algorithm::token_bucket && !limit.pace;
+    return bursts ? std::span<const std::string_view>{bucket_keys} : window_keys;
+}
+
 void read_override(const Value::Named& entry, Limit& limit) {
     const auto key = parse_key_text(entry.name, limit);
     if (!key)
@@ -56,16 +65,18 @@ void read_override(const Value::Named& entry, Limit& limit) {
     const bool window = limit.kind == Limit::Kind::window;
     const std::string_view number = window ? "requests" : "concurrent";
     const std::string example = "a map such as {" + std::string{number} + ": 1000}";
-    const auto section = Section::open(entry.value, window ? window_keys : cap_keys, example);
+    const auto section = Section::open(entry.value, override_keys(limit), example);
     if (!section)
         return;
     const auto quota = section->require(number, "a number of requests");
     if (!quota)
         return;
-    Override made{*key, 0};
+    Override made{.key = *key};
     quota->into(made.quota, "a number of requests", [&](std::string_view text) {
         return parse_quota(text, limit.kind);
     });
+    if (const auto burst = section->find("burst"))
+        read_burst_number(*section, *burst, limit, made.quota, made.burst);
     const bool known =
         std::any_of(limit.overrides.begin(), limit.overrides.end(), [&](const Override& other) {
             return other.key == made.key;

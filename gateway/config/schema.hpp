@@ -135,10 +135,23 @@ struct TrustedProxies {
     std::string header = "x-forwarded-for"; // that names the client, lower case
 };
 
+// What a limit's numbers may be at most.
+inline constexpr std::uint64_t most_requests = 1'000'000'000'000;
+inline constexpr std::uint64_t most_concurrent = 1'000'000;
+inline constexpr std::chrono::hours longest_refill = std::chrono::days{366};
+
+// Whether an empty token bucket with these numbers is full again within longest_refill.
+[[nodiscard]] constexpr bool
+refills_in_time(std::uint64_t burst, std::uint64_t quota, std::chrono::nanoseconds per) noexcept {
+    const std::chrono::duration<double> length = per;
+    return static_cast<double>(burst) * length <= static_cast<double>(quota) * longest_refill;
+}
+
 // Keys are canonical, as routing spells them; or patterns with "*" and "?".
 struct Override {
     std::string key;
     std::uint64_t quota = 0;
+    std::uint64_t burst = 0; // of a token bucket; 0 = the limit's, or else this quota
 };
 struct KeyList {
     std::vector<Cidr> networks; // of clients

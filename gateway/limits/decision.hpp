@@ -12,6 +12,14 @@ namespace stint::limits {
 
 class Limit;
 
+// What a configuration lets one key have.
+struct Numbers {
+    std::uint64_t quota = 0;
+    std::uint64_t burst = 0; // of a token bucket: the most it holds; 0 = as many as the quota
+
+    friend bool operator==(const Numbers&, const Numbers&) = default;
+};
+
 // One limit that a request counts against. The numbers come from the configuration the request
 // began with, the count from the limit.
 struct Charge {

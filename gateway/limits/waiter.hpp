@@ -12,6 +12,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
 
 namespace stint::limits {
 
@@ -24,7 +27,12 @@ struct WaitTerms {
     Duration max_wait{};           // from the request's arrival
     std::uint64_t max_waiting = 0; // in the line before one counter
     Hash128 flow{};                // fair_by: whose turns it shares
+    // The text of the charge's key, whether the limit waits or not; nothing where there is none.
+    std::optional<std::string> key{};
 };
+
+// The numbers of a key, as WaitTerms has it, after a change of the configuration.
+using NumbersOf = std::function<Numbers(const std::optional<std::string>& key)>;
 
 using ByDeadline = boost::intrusive::set_base_hook<boost::intrusive::tag<struct ByDeadlineTag>>;
 using InMailbox = boost::intrusive::list_base_hook<

@@ -130,11 +130,14 @@ SteadyTime WaitingLine::due() const noexcept {
     return empty() ? SteadyTime::min() : std::min(opens_at_, deadlines_.begin()->deadline_);
 }
 
-void WaitingLine::requote(const Limit& limit, std::uint64_t former, std::uint64_t quota) noexcept {
+void WaitingLine::requote(const Limit& limit, const NumbersOf& numbers) noexcept {
     for (Waiter& waiter : deadlines_)
-        for (Charge& charge : waiter.charges)
-            if (charge.limit == &limit && charge.quota == former)
-                charge.quota = quota;
+        for (std::size_t i = 0; i < waiter.charges.size(); ++i)
+            if (Charge& charge = waiter.charges[i]; charge.limit == &limit) {
+                const Numbers now = numbers(waiter.terms[i].key);
+                charge.quota = now.quota;
+                charge.burst = now.burst;
+            }
     if (id_.limit == &limit && !empty())
         openings_ = openings_of(front().charges[front().waited_for]);
 }

@@ -66,8 +66,8 @@ class WaitingLine : public boost::intrusive::set_base_hook<> {
     // When it was due() as WaitingRoom filed it; it may be due sooner or later by now.
     SteadyTime filed_for{};
 
-    // Those who wait here with the limit's former number get the new one.
-    void requote(const Limit& limit, std::uint64_t former, std::uint64_t quota) noexcept;
+    // Those who wait here and count against the limit get its new numbers.
+    void requote(const Limit& limit, const NumbersOf& numbers) noexcept;
 
   private:
     struct Earlier {

@@ -233,10 +233,10 @@ void WaitingRoom::freed(Limit& limit, Hash128 key) noexcept {
     announce();
 }
 
-void WaitingRoom::requote(Limit& limit, std::uint64_t former, std::uint64_t quota) noexcept {
+void WaitingRoom::requote(Limit& limit, const NumbersOf& numbers) noexcept {
     const std::lock_guard lock{mutex_};
     for (auto& [id, line] : lines_) {
-        line.requote(limit, former, quota);
+        line.requote(limit, numbers);
         if (id.limit != &limit)
             continue;
         unfile(line);

@@ -64,8 +64,9 @@ class WaitingRoom {
 
     // A slot or a charge was given back. Call after Limit::awaited() was true.
     void freed(Limit& limit, Hash128 key) noexcept;
-    // The configuration's number has changed: those who wait with the former one get the new.
-    void requote(Limit& limit, std::uint64_t former, std::uint64_t quota) noexcept;
+    // The configuration's numbers have changed: those who wait get the new ones, and whoever may go
+    // by them goes at the next open(). numbers must not throw.
+    void requote(Limit& limit, const NumbersOf& numbers) noexcept;
 
   private:
     struct Sooner {

@@ -49,10 +49,15 @@ void Exchange::line_up(const routing::Charges& charges, const routing::KeyFacts&
     turn_->asked = charges;
     for (const routing::RouteLimit* const each : charges.limits) {
         limits::WaitTerms& terms = turn_->terms.emplace_back();
-        if (const auto& wait = each->wait)
-            terms = {
-                true, wait->max_wait, wait->max_waiting,
-                wait->fair_by.evaluate(facts, context_.key_scratch).hash};
+        if (const routing::Key key = each->key.evaluate(facts, context_.key_scratch);
+            !each->key.empty() && !key.missing)
+            terms.key = key.text;
+        if (!each->wait)
+            continue;
+        terms.waits = true;
+        terms.max_wait = each->wait->max_wait;
+        terms.max_waiting = each->wait->max_waiting;
+        terms.flow = each->wait->fair_by.evaluate(facts, context_.key_scratch).hash;
     }
 }
 

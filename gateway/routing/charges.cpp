@@ -8,11 +8,11 @@ namespace {
 struct Standing {
     bool exempt = false;
     Denial denial = Denial::none;
-    std::uint64_t quota = 0;
+    limits::Numbers numbers{};
 };
 
 Standing standing_of(const RouteLimit& limit, const KeyFacts& facts, const Key& key) noexcept {
-    Standing standing{.quota = limit.quota};
+    Standing standing{.numbers = {limit.quota, limit.burst}};
     if (limit.rules != nullptr) [[unlikely]] {
         const IpAddress& client = facts.client.address();
         if (limit.rules->deny.contains(client, key.text))
@@ -20,8 +20,7 @@ Standing standing_of(const RouteLimit& limit, const KeyFacts& facts, const Key& 
         if (limit.rules->exempt.contains(client, key.text))
             return {.exempt = true};
         if (!key.missing)
-            if (const Override* const own = limit.rules->overrides->find(key.text))
-                standing.quota = own->quota;
+            standing.numbers = numbers_for(limit.rules, standing.numbers, key.text);
     }
     if (key.missing) [[unlikely]] {
         standing.exempt = limit.missing_key == MissingKey::exempt;
@@ -55,7 +54,8 @@ charges_of(const Route& route, const KeyFacts& facts, std::string& scratch, KeyW
             witness->counts(limit, key);
         made.limits.push_back(&limit);
         limits::Charge& charge = made.charges.emplace_back(limit.charge(key.hash));
-        charge.quota = standing.quota;
+        charge.quota = standing.numbers.quota;
+        charge.burst = standing.numbers.burst;
         if (!limit.pricing.request_field.empty()) [[unlikely]]
             charge.cost = cost_in(facts.fields, limit.pricing.request_field).value_or(1);
     }

@@ -40,4 +40,13 @@ bool KeyList::contains(const IpAddress& client, std::string_view key) const noex
     return by_address || (!key.empty() && keys.find(key) != nullptr);
 }
 
+limits::Numbers numbers_for(
+    const KeyRulesPtr& rules, limits::Numbers own, std::optional<std::string_view> key) noexcept {
+    const limits::Numbers* const found =
+        rules != nullptr && key ? rules->overrides->find(*key) : nullptr;
+    if (found == nullptr)
+        return own;
+    return {found->quota, found->burst > 0 ? found->burst : own.burst};
+}
+
 } // namespace stint::routing

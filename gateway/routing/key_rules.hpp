@@ -3,11 +3,13 @@
 #pragma once
 
 #include "base/ip_address.hpp"
+#include "limits/decision.hpp"
 #include "routing/text_map.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,11 +57,8 @@ class KeyMap {
     std::vector<std::pair<std::string, T>> patterns_; // the longest first
 };
 
-// What one key has instead of the limit's own numbers.
-struct Override {
-    std::uint64_t quota = 0;
-};
-using OverrideSet = KeyMap<Override>;
+// What one key has instead of the limit's own numbers; a burst of 0 is the limit's.
+using OverrideSet = KeyMap<limits::Numbers>;
 using OverrideSetPtr = std::shared_ptr<const OverrideSet>;
 
 // Clients by address, or keys by text.
@@ -80,5 +79,10 @@ struct KeyRules {
     OverrideSetPtr overrides; // never null
 };
 using KeyRulesPtr = std::shared_ptr<const KeyRules>;
+
+// What holds for a key: `own` of the limit, or its override. rules: may be nullptr. key: nothing
+// where it is missing, which no override is for.
+[[nodiscard]] limits::Numbers numbers_for(
+    const KeyRulesPtr& rules, limits::Numbers own, std::optional<std::string_view> key) noexcept;
 
 } // namespace stint::routing

@@ -47,10 +47,10 @@ routing::KeyRulesPtr rules_of(const config::Limit& limit, const LiveOverrides& l
         return nullptr;
     auto overrides = std::make_shared<routing::OverrideSet>();
     for (const LiveOverride& each : set)
-        overrides->add(each.pattern, {each.quota});
+        overrides->add(each.pattern, each.numbers);
     for (const config::Override& each : limit.overrides)
         if (std::ranges::find(set, each.key, &LiveOverride::pattern) == set.end())
-            overrides->add(each.key, {each.quota});
+            overrides->add(each.key, {each.quota, each.burst});
     auto rules = std::make_shared<routing::KeyRules>();
     rules->exempt = list_of(limit.exempt);
     rules->deny = list_of(limit.deny);
@@ -78,7 +78,8 @@ routing::RouteLimit route_limit_of(
     routing::RouteLimit made;
     made.limit = configured.limit;
     made.index = static_cast<std::uint32_t>(index);
-    made.quota = configured.quota;
+    made.quota = configured.numbers.quota;
+    made.burst = configured.numbers.burst;
     made.key = configured.key;
     made.missing_key = missing_key_of(limit);
     made.rules = configured.rules;
@@ -101,9 +102,8 @@ limits::Algorithm algorithm_of(const config::Limit& limit) {
     return limits::Algorithm::fixed_window;
 }
 
-// How it counts: what of a limit belongs to the configuration, but for its quota and its key.
+// How it counts: what of a limit belongs to the configuration, but for its numbers and its key.
 void set_terms(const config::Limit& from, routing::RouteLimit& limit) {
-    limit.burst = from.burst;
     limit.pace = from.pace;
     limit.enforce = from.enforce;
     limit.pricing = {
@@ -253,8 +253,11 @@ Compiled compile(
     Compiled compiled;
     for (const config::Limit& limit : config.limits)
         compiled.limits.push_back(
-            {registry.obtain(spec_of(limit)), limit.quota, limit.route,
-             key_of(limit.key, limit.prefixes), rules_of(limit, overrides),
+            {registry.obtain(spec_of(limit)),
+             {limit.quota, limit.burst},
+             limit.route,
+             key_of(limit.key, limit.prefixes),
+             rules_of(limit, overrides),
              limit.wait.has_value()});
 
     auto snapshot = std::make_shared<routing::Snapshot>();

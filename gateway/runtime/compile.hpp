@@ -9,8 +9,10 @@
 #include "runtime/live_overrides.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stint::runtime {
@@ -18,11 +20,16 @@ namespace stint::runtime {
 // A limit of the configuration with its live state.
 struct ConfiguredLimit {
     limits::LimitPtr limit;
-    std::uint64_t quota = 0;
-    std::string route; // of an inline limit, else empty
+    limits::Numbers numbers; // of all keys but those that have their own
+    std::string route;       // of an inline limit, else empty
     routing::KeyTemplate key;
     routing::KeyRulesPtr rules; // nullptr: none
     bool waits = false;         // when_exceeded: wait
+
+    // of: a key's text; nothing for requests that have none.
+    [[nodiscard]] limits::Numbers numbers_for(std::optional<std::string_view> of) const noexcept {
+        return routing::numbers_for(rules, numbers, of);
+    }
 };
 
 struct Compiled {

@@ -34,18 +34,14 @@ observe::AccessLog::Target target_of(const config::AccessLog& log) {
     return {Kind::off, {}};
 }
 
-struct ChangedQuota {
-    limits::LimitPtr limit;
-    std::uint64_t former;
-    std::uint64_t quota;
-};
-
-std::vector<ChangedQuota> changed_quotas(const Compiled& former, const Compiled& next) {
-    std::vector<ChangedQuota> changed;
+// Those that let some key have more or less than before, as far as one can see.
+std::vector<ConfiguredLimit> with_other_numbers(const Compiled& former, const Compiled& next) {
+    std::vector<ConfiguredLimit> changed;
     for (const ConfiguredLimit& each : next.limits)
         for (const ConfiguredLimit& before : former.limits)
-            if (before.limit == each.limit && before.quota != each.quota)
-                changed.push_back({each.limit, before.quota, each.quota});
+            if (before.limit == each.limit &&
+                (before.numbers != each.numbers || before.rules != each.rules))
+                changed.push_back(each);
     return changed;
 }
 
@@ -144,7 +140,7 @@ void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
         return gone;
     });
 
-    const std::vector<ChangedQuota> changed = changed_quotas(compiled_, compiled);
+    const std::vector<ConfiguredLimit> changed = with_other_numbers(compiled_, compiled);
     for (std::size_t i = 0; i < workers_.size(); ++i) {
         Adoption adoption{
             compiled.snapshot,
@@ -157,11 +153,12 @@ void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
         workers_[i]->adopt(std::move(adoption));
         workers_[i]->post(
             [book = addresses_](proxy::Context& context) { context.pools.apply(book); });
-        // After the worker has taken the configuration over: nobody comes with the former number
+        // After the worker has taken the configuration over: nobody comes with the former numbers
         // any more.
         workers_[i]->post([changed](proxy::Context& context) {
-            for (const auto& [limit, former, quota] : changed)
-                context.turns.room().requote(*limit, former, quota);
+            for (const ConfiguredLimit& limit : changed)
+                context.turns.room().requote(
+                    *limit.limit, [&](const auto& key) { return limit.numbers_for(key); });
         });
     }
     access_log_.set_target(target_of(config.access_log));
@@ -259,10 +256,14 @@ observe::ProcessFigures Gateway::figures() const {
             {.name = each.limit->identity().name,
              .cap = cap,
              .keyed = keyed,
-             .quota = each.quota,
-             .used = cap     ? each.limit->in_flight()
-                     : keyed ? 0
-                             : each.limit->state_of({.quota = each.quota}, now).used,
+             .quota = each.numbers.quota,
+             .used = cap ? each.limit->in_flight()
+                     : keyed
+                         ? 0
+                         : each.limit
+                               ->state_of(
+                                   {.quota = each.numbers.quota, .burst = each.numbers.burst}, now)
+                               .used,
              .live_keys = keyed ? each.limit->live_keys(now) : 0,
              .overflow = each.limit->overflowed(),
              .table_full = each.limit->table_full(),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/time.hpp"
+#include "limits/decision.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace stint::runtime {
 
 struct LiveOverride {
     std::string pattern; // a key as requests spell it, or one with "*" and "?" in it
-    std::uint64_t quota = 0;
+    limits::Numbers numbers{};
     std::optional<SteadyTime> expires; // nothing: not by itself
 };
 

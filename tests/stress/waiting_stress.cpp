@@ -194,7 +194,7 @@ TEST_CASE("nothing is lost, granted twice or left behind while all wait, leave a
         }};
         std::jthread changer{[&] {
             for (std::uint64_t quota = 3; !over; quota = quota == 3 ? 4 : 3) {
-                room.requote(limits.keyed, quota, quota == 3 ? 4 : 3);
+                room.requote(limits.keyed, [quota](const auto&) { return Numbers{quota}; });
                 std::this_thread::yield();
             }
         }};

@@ -5,7 +5,7 @@ import unittest
 from urllib.parse import quote
 
 from support.case import SystemTest
-from support.client import fetch
+from support.client import RawClient, fetch
 from support.ports import free_port
 from support.waiting import wait_until
 
@@ -96,7 +96,7 @@ class Overrides(SystemTest):
         for key, body, limit, status, said in (
             ("a", {"requests": 0}, "by_key", 400, "whole number from 1"),
             ("a", {"requests": 1.5}, "by_key", 400, "whole number from 1"),
-            ("a", {}, "by_key", 400, '\\"requests\\" must be'),
+            ("a", {}, "by_key", 400, '\\"requests\\" is missing'),
             ("a", [], "by_key", 400, "must be a JSON object"),
             ("a", {"requests": 1, "per": "1m"}, "by_key", 400, '\\"per\\" is unknown'),
             ("a", {"requests": 1, "expires_in_ms": 0}, "by_key", 400, "expires_in_ms"),
@@ -107,6 +107,24 @@ class Overrides(SystemTest):
             with self.subTest(body=body, limit=limit):
                 answered = self.change("PUT", key, body, limit, status)
                 self.assertIn(said, json.dumps(answered["detail"]))
+
+    def test_who_waits_gets_the_new_number_at_once(self):
+        stint = self.stint_before(
+            self.upstream,
+            limits={"turns": {"requests": 1, "per": "1h", "key": "header:X-Key",
+                              "when_exceeded": "wait", "max_wait": "1h"}},
+            route_limits=["turns"])
+        fields = [("X-Key", "gold-1")]
+        self.assertEqual(fetch(stint.port, fields=fields).status, 200)
+        waiting = RawClient(stint.port)
+        self.addCleanup(waiting.close)
+        waiting.send_request(fields=fields)
+        wait_until(lambda: stint.admin.limit("turns")["waiting"] == 1, "it waits")
+
+        changed = stint.admin.request(
+            "PUT", "/limits/turns/overrides/gold-*", body='{"requests": 2}')
+        self.assertEqual(changed.status, 200)
+        self.assertEqual(waiting.read_response().status, 200)
 
     def test_changing_needs_the_token_and_a_listener_that_may_be_changed(self):
         path = "/limits/by_key/overrides/a"

@@ -33,6 +33,21 @@ TEST_CASE("overrides are numbers by key, exact or as a pattern") {
             .quota == 2);
 }
 
+TEST_CASE("an override of a token bucket may have a burst") {
+    const Limit limit = limit_of("{requests: 10, per: 1s, algorithm: token_bucket, key: host, "
+                                 "overrides: {h: {requests: 9, burst: 3}}}");
+    CHECK(limit.overrides.at(0).quota == 9);
+    CHECK(limit.overrides.at(0).burst == 3);
+
+    check_limit(
+        "{requests: 1, per: 1s, key: host, overrides: {x: {requests: 2, burst: 3}}}",
+        {"4:69: limits.a.overrides.x.burst: unknown key; expected requests"});
+    check_limit(
+        "{requests: 1, per: 9d, algorithm: token_bucket, key: host, overrides: {x: {requests: 1, "
+        "burst: 99}}}",
+        {"4:94: limits.a.overrides.x.burst: would take more than 366 days to fill"});
+}
+
 TEST_CASE("an override of a client has its key's spelling") {
     const auto key = [](std::string_view text, std::string_view more = "") {
         return limit_of(

@@ -7,6 +7,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct Want {
     std::uint64_t max_waiting = 1000;
     std::uint64_t cost = 1;
     bool pace = false;
+    std::string_view text{}; // of the key
 };
 
 class Hall {
@@ -59,6 +61,8 @@ class Hall {
             waiter.terms.push_back(
                 {want.max_wait.has_value(), want.max_wait.value_or(Duration{}), want.max_waiting,
                  test::key(static_cast<unsigned char>(name.front()))});
+            if (!want.text.empty())
+                waiter.terms.back().key = want.text;
         }
         return room.enter(waiter, now);
     }

@@ -324,11 +324,30 @@ TEST_CASE("a raised number lets more go at once") {
     for (std::size_t i = 1; i <= 5; ++i)
         (void)hall.enter(named("a", i), {.limit = &limit, .max_wait = 60s}, at(0s));
 
-    hall.room.requote(limit, 1, 3);
+    hall.room.requote(limit, [](const auto&) { return Numbers{.quota = 3}; });
 
     CHECK(hall.open(at(1s)) == "a2 a3");
     CHECK(hall.next == at(10s).steady);
     CHECK(hall.open(at(10s)) == "a4 a5");
+}
+
+TEST_CASE("numbers of one key wake those who wait with it, and nobody else") {
+    Limit limit{keyed_window(10s, 100)};
+    Hall hall;
+    const Hash128 gold{1, 0};
+    const Hash128 plain{2, 0};
+    for (std::size_t i = 1; i <= 3; ++i) {
+        (void)hall.enter(
+            named("g", i), {.limit = &limit, .key = gold, .max_wait = 60s, .text = "gold"}, at(0s));
+        (void)hall.enter(named("p", i), {.limit = &limit, .key = plain, .max_wait = 60s}, at(0s));
+    }
+
+    hall.room.requote(limit, [](const std::optional<std::string>& key) {
+        return Numbers{.quota = key == "gold" ? 2U : 1U};
+    });
+
+    CHECK(hall.open(at(1s)) == "g2");
+    CHECK(hall.open(at(10s)) == "g3 p2");
 }
 
 TEST_CASE("a refusal by a limit that does not wait is told and counted at once") {

@@ -117,6 +117,18 @@ TEST_CASE("an override gives a key another number") {
     CHECK(charges(limit, "x").charges[0].quota == 10);
 }
 
+TEST_CASE("an override without a burst has the limit's") {
+    OverrideSet overrides;
+    overrides.add("own", {100, 7});
+    overrides.add("other", {100});
+    RouteLimit limit = with_rules({}, {}, std::move(overrides));
+    limit.burst = 3;
+
+    CHECK(charges(limit, "own").charges[0].burst == 7);
+    CHECK(charges(limit, "other").charges[0].burst == 3);
+    CHECK(charges(limit, "x").charges[0].burst == 3);
+}
+
 TEST_CASE("a missing key has no override") {
     OverrideSet overrides;
     overrides.add("*", {100});

@@ -109,8 +109,8 @@ TEST_CASE("a limit of the same identity keeps its counts whatever its numbers") 
         process.compile(with_limit("{requests: 9, per: 60s, key: client_ip, max_keys: 7}"));
 
     CHECK(limit(after, "l").limit == limit(before, "l").limit);
-    CHECK(limit(before, "l").quota == 5);
-    CHECK(limit(after, "l").quota == 9);
+    CHECK(limit(before, "l").numbers.quota == 5);
+    CHECK(limit(after, "l").numbers.quota == 9);
     CHECK(route(after, "r").limits.at(0).quota == 9);
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr SteadyTime begin{1h};
 
 LiveOverride made(std::string pattern, std::uint64_t quota, std::optional<Duration> lasting = {}) {
-    LiveOverride override{std::move(pattern), quota, std::nullopt};
+    LiveOverride override{std::move(pattern), {.quota = quota}, std::nullopt};
     if (lasting)
         override.expires = begin + *lasting;
     return override;
@@ -28,7 +28,7 @@ TEST_CASE("an override is of its limit alone and replaces the one before") {
     REQUIRE(all.put("l2", made("k", 3)));
 
     REQUIRE(all.of("l").size() == 1);
-    CHECK(all.of("l")[0].quota == 2);
+    CHECK(all.of("l")[0].numbers.quota == 2);
     CHECK(all.of("").empty());
     CHECK(all.erase("l", "k"));
     CHECK_FALSE(all.erase("l", "k"));

@@ -1,0 +1,84 @@
+#include "admin/overrides.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace stint;
+using namespace stint::admin;
+
+constexpr Now now{SteadyTime{1h}, WallTime{1h}};
+
+config::Limit window() {
+    config::Limit limit;
+    limit.quota = 10;
+    limit.per = 1min;
+    return limit;
+}
+
+config::Limit bucket() {
+    config::Limit limit = window();
+    limit.algorithm = config::Limit::Algorithm::token_bucket;
+    return limit;
+}
+
+config::Limit cap() {
+    config::Limit limit;
+    limit.kind = config::Limit::Kind::cap;
+    limit.quota = 10;
+    return limit;
+}
+
+void check_wrong(const config::Limit& limit, std::string_view body, std::string_view why) {
+    CAPTURE(body);
+    const auto read = override_in(body, limit, "k", now);
+    REQUIRE(read.has_error());
+    CHECK(read.error().status == 400);
+    CAPTURE(read.error().body);
+    CHECK(
+        Json::parse(read.error().body)["detail"].get<std::string>().find(why) != std::string::npos);
+}
+
+} // namespace
+
+TEST_CASE("an override has a number of its limit's kind, and may end by itself") {
+    const auto read =
+        override_in(R"({"requests": 200, "expires_in_ms": 1500})", window(), "k", now);
+    REQUIRE(read.has_value());
+    CHECK(read->pattern == "k");
+    CHECK(read->numbers == limits::Numbers{.quota = 200});
+    CHECK(read->expires == now.steady + 1500ms);
+
+    const auto of_cap = override_in(R"({"concurrent": 3})", cap(), "k", now);
+    REQUIRE(of_cap.has_value());
+    CHECK(of_cap->numbers.quota == 3);
+    CHECK_FALSE(of_cap->expires);
+}
+
+TEST_CASE("an override of a token bucket may have a burst") {
+    const auto read = override_in(R"({"requests": 200, "burst": 7})", bucket(), "k", now);
+    REQUIRE(read.has_value());
+    CHECK(read->numbers == limits::Numbers{200, 7});
+
+    check_wrong(window(), R"({"requests": 200, "burst": 7})", R"("burst" is unknown)");
+    check_wrong(bucket(), R"({"requests": 1, "burst": 900000000})", "more than 366 days to fill");
+}
+
+TEST_CASE("a mistake in an override says what is expected") {
+    check_wrong(window(), "", "must be a JSON object");
+    check_wrong(window(), "[]", "must be a JSON object");
+    check_wrong(window(), "{}", R"("requests" is missing)");
+    check_wrong(window(), R"({"requests": 0})", "a whole number from 1 to 1000000000000");
+    check_wrong(window(), R"({"requests": -1})", "a whole number from 1");
+    check_wrong(window(), R"({"requests": 1.5})", "a whole number from 1");
+    check_wrong(window(), R"({"requests": "9"})", "a whole number from 1");
+    check_wrong(window(), R"({"concurrent": 1})", R"("concurrent" is unknown)");
+    check_wrong(cap(), R"({"concurrent": 1000001})", "a whole number from 1 to 1000000");
+    check_wrong(window(), R"({"requests": 1, "expires_in_ms": 0})", "a whole number from 1");
+}
