@@ -1,7 +1,8 @@
 #include "limits/counters.hpp"
 
+#include <boost/container/static_vector.hpp>
+
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cassert>
 
@@ -15,9 +16,7 @@ class Admission {
         assert(charges.size() <= max_charges);
         for (std::size_t i = 0; i < charges_.size(); ++i) {
             assert(i == 0 || charges_[i - 1].limit->ordinal() < charges_[i].limit->ordinal());
-            claims_[i] = {
-                &counters(i).shard_of(charges_[i].key), nullptr, nullptr, {}, false, false, false};
-            claims_[i].shard->mutex.lock();
+            claims_.emplace_back(counters(i).shard_of(charges_[i].key)).shard->mutex.lock();
         }
     }
     Admission(const Admission&) = delete;
@@ -115,7 +114,7 @@ class Admission {
 
     std::span<const Charge> charges_;
     const Now& now_;
-    std::array<Claim, max_charges> claims_; // one for each charge; the rest stays untouched
+    boost::container::static_vector<Claim, max_charges> claims_; // one for each charge
 };
 
 Decision admit(std::span<const Charge> charges, const Now& now, std::span<ChargeState> states) {

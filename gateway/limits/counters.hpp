@@ -40,13 +40,15 @@ struct alignas(64) Shard {
 // What check() found for one charge and charge() or cancel() completes. The shard stays locked from
 // before check() until after either.
 struct Claim {
+    explicit Claim(Shard& of) noexcept : shard{&of} {}
+
     Shard* shard;
-    Slot* slot;       // the key's; nullptr: none yet, or none to be had
-    Counter* counter; // fresh: still to be claimed for the key
-    Slot prepared;    // fresh: what the counter's slot begins with
-    bool fresh;
-    bool reserved; // counted in Counters::occupied_ already
-    bool overflow; // the key is counted in the shard's sketch
+    Slot* slot = nullptr;       // the key's; nullptr: none yet, or none to be had
+    Counter* counter = nullptr; // fresh: still to be claimed for the key
+    Slot prepared;              // fresh: what the counter's slot begins with
+    bool fresh = false;
+    bool reserved = false; // counted in Counters::occupied_ already
+    bool overflow = false; // the key is counted in the shard's sketch
 };
 
 class Counters {
