@@ -1,6 +1,5 @@
 #include "proxy/downstream.hpp"
 
-#include "http/proxy_protocol.hpp"
 #include "net/address.hpp"
 #include "net/clock.hpp"
 #include "net/io.hpp"
@@ -9,10 +8,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <cassert>
-#include <cstring>
 #include <exception>
-#include <new>
 #include <utility>
 
 namespace stint::proxy {
@@ -104,32 +100,6 @@ net::Task<> Downstream::serve_requests(ObjectPool<Exchange>::Pointer& exchange) 
     }
 }
 
-// False: the connection is not to be served. Within the time for the first head.
-net::Task<bool> Downstream::receive_proxy_header() {
-    using Status = http::ProxyHeader::Status;
-    if (!context_.active->snapshot->trusted.contains(peer_.address())) {
-        ++context_.counters.proxy_untrusted;
-        co_return false;
-    }
-    http::ProxyHeader header;
-    while (header.status == Status::incomplete && read_on()) {
-        co_await input_.wait();
-        header = http::parse_proxy_header({block_.data() + begin_, end_ - begin_});
-    }
-    const bool ended = input_error_ || timed_out_;
-    if (header.status == Status::malformed || (header.status == Status::incomplete && !ended)) {
-        ++context_.counters.proxy_malformed;
-        co_return false;
-    }
-    if (header.status == Status::incomplete)
-        co_return false;
-    if (header.status == Status::address)
-        peer_ = routing::ClientAddress{header.source, context_.shared.hasher};
-    begin_ += header.size;
-    scanned_ = begin_;
-    co_return true;
-}
-
 // Something has come in, and somebody may be there to read an answer.
 bool Downstream::may_answer() const noexcept {
     const bool anything = head_size_ > 0 || end_ > begin_;
@@ -181,159 +151,6 @@ void Downstream::await_next_head() {
         arm(Phase::idle, std::min(park_after, timeouts.idle));
     else
         arm(Phase::head, timeouts.head);
-}
-
-bool Downstream::head_complete() noexcept {
-    // At most one empty line before a request line is let pass (RFC 9112 section 2.2).
-    if (!empty_line_passed_ && end_ - begin_ >= 2 && scanned_ - begin_ <= 1 &&
-        std::memcmp(block_.data() + begin_, "\r\n", 2) == 0) {
-        begin_ += 2;
-        scanned_ = begin_;
-        empty_line_passed_ = true;
-    }
-    std::size_t scanned = scanned_ - begin_;
-    head_size_ = http::find_head_end({block_.data() + begin_, end_ - begin_}, scanned);
-    scanned_ = begin_ + scanned;
-    return head_size_ > 0;
-}
-
-// Whether waiting for input makes sense; sees to it that a read is pending then.
-bool Downstream::read_on() {
-    if (input_error_ || timed_out_)
-        return false;
-    if (phase_ != Phase::head && end_ > begin_)
-        arm(Phase::head, context_.active->snapshot->timeouts.head);
-    if (reading_)
-        return true;
-    if (begin_ > 0 && begin_ == end_)
-        begin_ = end_ = scanned_ = 0;
-    else if (begin_ > 0 && room() == 0)
-        compact();
-    if (block_ && (room() == 0 || end_ - begin_ >= max_head()))
-        return false;
-    return begin_reading();
-}
-
-std::size_t Downstream::max_head() const noexcept {
-    return context_.active->snapshot->max_head;
-}
-
-// False, with input_error_ set, where memory has run out: the connection ends.
-bool Downstream::begin_reading() noexcept {
-    try {
-        if (!block_)
-            block_ = context_.head_blocks().borrow();
-    } catch (const std::bad_alloc&) {
-        input_error_ = net::asio::error::no_memory;
-        return false;
-    }
-    reading_ = true;
-    ++pending_;
-    socket_.async_read_some(
-        net::asio::buffer(block_.data() + end_, room()),
-        net::in_place(read_memory_, [this](const ErrorCode& error, std::size_t size) {
-            on_read(error, size);
-        }));
-    return true;
-}
-
-void Downstream::cancel_reading() noexcept {
-    ErrorCode ignored;
-    socket_.cancel(ignored);
-}
-
-void Downstream::on_read(const ErrorCode& error, std::size_t size) {
-    reading_ = false;
-    --pending_;
-    if (std::exchange(parking_, false) && error == net::asio::error::operation_aborted &&
-        socket_.is_open()) {
-        block_.release();
-        begin_ = end_ = scanned_ = 0;
-        reading_ = true;
-        ++pending_;
-        socket_.async_wait(net::Socket::wait_read, [this](const ErrorCode& failed) {
-            on_parked_readable(failed);
-        });
-        return;
-    }
-    if (error)
-        return on_input_ended(error);
-    end_ += size;
-    if (input_.has_waiter())
-        return wake();
-    watch(); // pipelined while a request is under way
-}
-
-void Downstream::on_input_ended(const ErrorCode& error) {
-    const bool only_cancelled = error == net::asio::error::operation_aborted && socket_.is_open();
-    if (only_cancelled)
-        return wake();
-    input_error_ = error;
-    if (exchange_ == nullptr || input_.has_waiter())
-        return wake();
-    const bool may_still_listen = error == net::asio::error::eof && options_.half_close_allowed;
-    if (may_still_listen)
-        watch_from_afar();
-    else
-        exchange_->on_client_gone();
-}
-
-// The coroutine may end and this object with it: nothing may be touched after it.
-void Downstream::wake() {
-    input_.signal();
-}
-
-void Downstream::watch() {
-    if (reading_ || input_error_)
-        return;
-    if (room() == 0 || !begin_reading())
-        watch_from_afar();
-    else
-        Watched::unlink();
-}
-
-void Downstream::watch_from_afar() {
-    if (!Watched::is_linked())
-        context_.watched.push_back(*this);
-}
-
-void Downstream::look_for_end() {
-    if (exchange_ == nullptr || !net::has_ended(socket_, !options_.half_close_allowed))
-        return;
-    Watched::unlink();
-    if (!input_error_)
-        input_error_ = net::asio::error::connection_reset;
-    exchange_->on_client_gone();
-}
-
-void Downstream::park() noexcept {
-    if (!reading_ || end_ > begin_)
-        return;
-    parking_ = true;
-    ErrorCode ignored;
-    socket_.cancel(ignored);
-}
-
-void Downstream::on_parked_readable(const ErrorCode& error) {
-    reading_ = false;
-    --pending_;
-    if (error)
-        return on_input_ended(error);
-    if (!begin_reading())
-        wake();
-}
-
-void Downstream::keep_surplus(std::span<const char> bytes) noexcept {
-    std::memcpy(block_.data() + end_, bytes.data(), bytes.size());
-    end_ += bytes.size();
-}
-
-void Downstream::compact() noexcept {
-    assert(!reading_ && exchange_ == nullptr);
-    std::memmove(block_.data(), block_.data() + begin_, end_ - begin_);
-    end_ -= begin_;
-    scanned_ -= begin_;
-    begin_ = 0;
 }
 
 void Downstream::arm(Phase phase, Duration length) {
