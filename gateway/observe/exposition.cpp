@@ -263,8 +263,9 @@ void add_cooldowns(Page& page, const ProcessFigures& figures) {
     };
     each(
         page.gauge(
-            "stint_cooldown_paused", "Scopes (hosts, routes) to which nothing is sent because the "
-                                     "upstream asked for a pause."),
+            "stint_cooldown_paused",
+            "Scopes (hosts, routes, keys) to which nothing is sent because the "
+            "upstream asked for a pause."),
         &Cooldown::paused);
     each(
         page.counter("stint_cooldown_pauses_total", "Pauses that upstreams asked for."),
