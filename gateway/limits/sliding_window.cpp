@@ -26,6 +26,7 @@ struct Entry {
 
 struct Ring {
     std::int64_t latest;      // the latest instant anyone has asked at: time does not run backwards
+    std::int64_t left;        // the newest instant that has left the window
     std::int64_t paced_until; // the next admission of a paced limit
     std::uint64_t sum;
     std::uint32_t first;
@@ -39,7 +40,7 @@ struct Ring {
     }
     Entry& newest() noexcept { return at(size - 1); }
 };
-static_assert(sizeof(Ring) == 40 && alignof(Ring) == alignof(Entry) && sizeof(Entry) == 16);
+static_assert(sizeof(Ring) == 48 && alignof(Ring) == alignof(Entry) && sizeof(Entry) == 16);
 
 std::int64_t nanoseconds(SteadyTime instant) noexcept {
     return instant.time_since_epoch().count();
@@ -69,6 +70,7 @@ void expire(Ring& ring, const Terms& terms, SteadyTime now) noexcept {
     ring.latest = std::max(ring.latest, nanoseconds(now));
     while (ring.size > 0 && ring.at(0).instant + terms.per.count() <= ring.latest) {
         ring.sum -= ring.at(0).count;
+        ring.left = ring.at(0).instant;
         ring.first = ring.first + 1 == ring.capacity ? 0 : ring.first + 1;
         --ring.size;
     }
@@ -158,11 +160,13 @@ void give_back(Slot& slot, const Terms& terms, const Receipt& receipt, SteadyTim
     if (ring == nullptr)
         return;
     expire(*ring, terms, now);
+    if (receipt.mark <= ring->left)
+        return;
     std::uint32_t i = 0;
     while (i < ring->size && ring->at(i).instant < receipt.mark)
         ++i;
     if (i == ring->size || part_of(ring->at(i).instant, terms) != part_of(receipt.mark, terms))
-        return; // it has left the window
+        return; // it has left the window, and its ring was needed
     ring->at(i).count -= terms.cost;
     ring->sum -= terms.cost;
     if (ring->at(i).count > 0)

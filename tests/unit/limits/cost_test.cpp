@@ -129,3 +129,19 @@ TEST_CASE("a paced request makes those behind it wait for what it costs") {
 
     CHECK(admit_all({paced}, at(0s)).retry_after == 400ms);
 }
+
+TEST_CASE("what has left a sliding window is not taken off its neighbour") {
+    LimitSpec spec = window(1s);
+    spec.identity.algorithm = Algorithm::sliding_window;
+    Limit limit{spec};
+    const auto ask = [&](const Now& now) {
+        const Charge charge{.limit = &limit, .quota = 2, .returnable = true};
+        return admit({&charge, 1}, now);
+    };
+    Decision first = ask(at(0s));
+    const Decision second = ask(at(1ms));
+
+    first.permit.refund(0, at(1s));
+
+    CHECK(state(limit, at(1s)).used == 1);
+}
