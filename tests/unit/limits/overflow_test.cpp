@@ -1,6 +1,6 @@
 // Keys that come while the table is full of others.
 #include "limits/sketch.hpp"
-#include "naive.hpp"
+#include "reference_model.hpp"
 
 #include <doctest/doctest.h>
 
@@ -154,14 +154,13 @@ TEST_CASE("however many keys come and go, none is admitted more than it is due")
             spec.max_keys = 1 + below(10);
             Limit limit{spec};
             const std::uint64_t quota = 1 + below(5);
-            std::map<std::uint64_t, Naive> naive;
-            std::vector<std::tuple<std::uint64_t, std::size_t, Permit>> held;
+            model::LimitModel twin{spec}; // has room for any key
+            std::vector<Permit> held;
             Now now = start;
             for (int step = 0; step < 3000; ++step) {
                 now.steady += Duration{static_cast<std::int64_t>(below(2'000'000))};
                 const std::uint64_t of = below(30);
-                Naive& twin = naive.try_emplace(of, algorithm, Duration{1s}).first->second;
-                const Naive::Ask ask{quota, quota, 1 + below(quota), false};
+                const model::Ask ask{.quota = quota, .cost = 1 + below(quota)};
                 const Charge charge{
                     .limit = &limit,
                     .key = key(of),
@@ -170,11 +169,13 @@ TEST_CASE("however many keys come and go, none is admitted more than it is due")
                     .returnable = true};
                 Decision decision = admit({&charge, 1}, now);
                 if (decision.allowed()) {
-                    REQUIRE(twin.ask(ask, now).refusal == Refusal::none);
-                    held.emplace_back(of, twin.charge(ask, now), std::move(decision.permit));
+                    REQUIRE(twin.ask(of, ask, now).refusal == Refusal::none);
+                    const auto id = static_cast<model::Id>(step);
+                    twin.charge(of, ask, now, id);
+                    held.push_back(std::move(decision.permit));
                     if (algorithm != Algorithm::fixed_window && below(4) == 0) {
-                        std::get<2>(held.back()).refund(0, now);
-                        twin.give_back(std::get<1>(held.back()), ask.cost, quota, now);
+                        held.back().refund(0, now);
+                        twin.give_back(of, id, ask.cost, now);
                         held.pop_back();
                     }
                 }

@@ -1,8 +1,12 @@
-#include "reference.hpp"
+// Admissions in random histories, over all that a limit can be at once, against the naive model.
+#include "random_history.hpp"
+#include "span_bounds.hpp"
 
 #include <doctest/doctest.h>
 
-#include <random>
+#include <array>
+#include <deque>
+#include <map>
 
 using namespace stint;
 using namespace stint::limits;
@@ -10,24 +14,30 @@ using namespace stint::limits::test;
 
 namespace {
 
-// One random history: a handful of limits, requests that count against some of them, permits given
-// back in any order, clocks that stand, run and jump.
+// A handful of limits; requests that count against some of them at some cost and with some key's
+// own numbers; permits settled, refunded, released and dropped in any order; clocks that do
+// anything.
 class History {
   public:
-    explicit History(std::uint64_t seed) : random_{seed} {
-        const std::size_t count = 1 + below(6);
+    explicit History(std::uint64_t seed) : dice_{seed}, changing_{!dice_.one_in(4)} {
+        const std::size_t count = 1 + dice_.below(6);
         for (std::size_t i = 0; i < count; ++i)
             add_limit();
     }
 
     void step() {
-        move_clocks();
-        switch (below(8)) {
+        const Side& side = dice_.one_of(sides_);
+        clocks_.move(dice_, side.model.is_cap() ? Duration{100ms} : side.per(), side.numbers.quota);
+        switch (dice_.below(10)) {
         case 0:
         case 1:
-            release_one();
+            give_back_one();
             break;
         case 2:
+        case 3:
+            end_one();
+            break;
+        case 4:
             change_numbers();
             break;
         default:
@@ -36,21 +46,26 @@ class History {
         }
     }
 
-    void check_states() {
+    void check_states() const {
         for (const Side& side : sides_) {
-            Reference naive = side.naive; // looking at a limit changes nothing
-            naive.forget(now_);
-            REQUIRE(side.limit->live_keys(now_) == naive.keys());
+            REQUIRE(side.limit->live_keys(now()) == side.model.live_keys(now()));
             for (std::uint64_t of = 0; of < keys; ++of)
                 REQUIRE(
-                    state(*side.limit, now_, key(of)).used ==
-                    naive.used(side.limit->keyed() ? of : 0));
+                    state(*side.limit, now(), key(of), side.numbers.quota).used ==
+                    side.model.used(of, side.numbers.quota, now()));
         }
     }
 
-    void release_all() {
+    // Only where numbers never change: the model knows the rules, this their promise.
+    void check_bounds() {
+        for (Side& side : sides_)
+            for (auto& [of, bounds] : side.bounds)
+                REQUIRE(bounds.kept());
+    }
+
+    void end_all() {
         while (!held_.empty())
-            release_one();
+            end_one();
         for (const Side& side : sides_)
             REQUIRE(side.limit->in_flight() == 0);
     }
@@ -59,125 +74,193 @@ class History {
     static constexpr std::uint64_t keys = 12;
 
     struct Side {
+        explicit Side(const LimitSpec& spec) : limit{std::make_unique<Limit>(spec)}, model{spec} {}
+        [[nodiscard]] Duration per() const { return limit->identity().per; }
+
         std::unique_ptr<Limit> limit;
-        Reference naive;
-        std::uint64_t quota;
+        model::LimitModel model;
+        Numbers numbers;
+        bool enforce = true;
+        std::map<std::uint64_t, SpanBounds> bounds{}; // by key, if they are to be kept
     };
     struct Held {
         Permit permit;
-        SteadyTime since;
-        std::vector<std::pair<std::size_t, std::uint64_t>> slots; // side, key
+        model::PermitModel model;
+        std::vector<std::size_t> sides;
+        std::uint32_t returnable;
+    };
+    struct Request {
+        std::vector<Charge> charges;
+        std::vector<model::Asked> asked;
+        std::vector<std::size_t> sides;
     };
 
-    std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
+    [[nodiscard]] const Now& now() const { return clocks_.now(); }
 
     void add_limit() {
-        const Anchor anchor = below(2) == 0 ? Anchor::first_request : Anchor::clock;
-        const Duration per = Duration{1ms} * static_cast<std::int64_t>(1 + below(300));
-        LimitSpec spec = below(3) == 0 ? cap() : window(per, anchor);
-        if (below(2) == 0)
-            spec.identity.key = "client_ip";
-        // Now and then several shards, of which each has a clock window of its own.
-        const bool sharded = below(3) == 0 && spec.identity.anchor == Anchor::first_request;
-        spec.max_keys = sharded ? 50'000 : keys + below(4);
-        sides_.push_back({std::make_unique<Limit>(spec), Reference{spec}, 1 + below(6)});
-    }
-
-    void move_clocks() {
-        if (below(3) == 0)
-            return;
-        const Duration by = below(20) == 0 ? Duration{1ms} * static_cast<std::int64_t>(below(900))
-                                           : Duration{static_cast<std::int64_t>(below(9'000'000))};
-        now_.steady += by;
-        now_.wall += by;
-        if (below(25) == 0) { // often by a round number, so that boundaries coincide
-            const Duration unit = below(2) == 0 ? Duration{50ms} : Duration{123'457ns};
-            now_.wall += unit * (static_cast<std::int64_t>(below(41)) - 20);
-        }
+        Side& side = sides_.emplace_back(random_limit(dice_, keys));
+        side.numbers = random_numbers(dice_);
+        side.enforce = !dice_.one_in(6);
     }
 
     void change_numbers() {
-        Side& side = sides_[below(sides_.size())];
-        side.quota = 1 + below(6);
-        const std::uint64_t max_keys = keys + below(4);
-        side.limit->set_max_keys(max_keys);
+        Side& side = dice_.one_of(sides_);
+        side.limit->set_max_keys(keys + dice_.below(4));
+        if (changing_)
+            side.numbers = random_numbers(dice_);
     }
 
-    void release_one() {
-        if (held_.empty())
-            return;
-        const auto chosen = held_.begin() + static_cast<std::ptrdiff_t>(below(held_.size()));
-        Held held = std::move(*chosen);
-        held_.erase(chosen);
-        held.permit.release(now_);
-        for (const auto& [side, of] : held.slots)
-            sides_[side].naive.release(of, now_.steady - held.since);
+    Request random_request() {
+        Request made;
+        for (std::size_t i = 0; i < sides_.size(); ++i) {
+            if (dice_.one_in(3))
+                continue;
+            Side& side = sides_[i];
+            const Numbers numbers =
+                changing_ && dice_.one_in(5) ? random_numbers(dice_) : side.numbers; // an override
+            const std::uint64_t of = dice_.below(keys);
+            const std::uint64_t cost = random_cost(dice_, numbers.quota);
+            made.charges.push_back(
+                {.limit = side.limit.get(),
+                 .key = key(of),
+                 .quota = numbers.quota,
+                 .burst = numbers.burst,
+                 .cost = cost,
+                 .enforce = side.enforce,
+                 .pace = numbers.pace,
+                 .returnable = !dice_.one_in(3)});
+            made.asked.push_back(
+                {&side.model,
+                 of,
+                 {numbers.quota, numbers.burst, cost, numbers.pace},
+                 side.enforce});
+            made.sides.push_back(i);
+        }
+        return made;
     }
 
     void request() {
-        std::vector<Charge> charges;
-        Held held{{}, now_.steady, {}};
-        std::vector<std::pair<std::size_t, std::uint64_t>> chosen;
-        for (std::size_t i = 0; i < sides_.size(); ++i) {
-            if (below(3) == 0)
-                continue;
-            const std::uint64_t of = below(keys);
-            charges.push_back({sides_[i].limit.get(), key(of), sides_[i].quota});
-            chosen.emplace_back(i, sides_[i].limit->keyed() ? of : 0);
+        Request made = random_request();
+        std::array<ChargeState, max_charges> states;
+        if (dice_.one_in(4)) {
+            const Decision foreseen = preview(made.charges, now(), states);
+            REQUIRE(model::outcome_of(foreseen) == model::judge(made.asked, now()));
         }
 
-        Decision decision = admit(charges, now_);
+        Decision decision = limits::admit(made.charges, now(), states);
 
-        const Reference::Answer wanted = ask_all(chosen, decision.refused_by);
-        REQUIRE(decision.refusal == wanted.refusal);
-        REQUIRE(decision.retry_after == wanted.wait);
-        if (!decision.allowed())
+        const model::Outcome wanted = model::admit(made.asked, now(), charges_made_);
+        REQUIRE(model::outcome_of(decision) == wanted);
+        for (std::size_t i = 0; i < made.asked.size(); ++i) {
+            const model::Asked& asked = made.asked[i];
+            REQUIRE(states[i].counter.used == asked.limit->used(asked.key, asked.ask.quota, now()));
+        }
+        if (wanted.allowed())
+            hold(std::move(decision.permit), made, wanted);
+        else if (wanted.wait < model::ns(1'000h) && dice_.one_in(8))
+            wait_for(made, wanted);
+        else
+            clocks_.aim(decision.retry_after);
+    }
+
+    // A nanosecond before the time is over it is still refused, then it is not.
+    void wait_for(const Request& made, const model::Outcome& refused) {
+        const std::size_t by = refused.refused_by;
+        const LimitIdentity& limit = made.charges[by].limit->identity();
+        if (refused.refusal == Refusal::cap || limit.anchor == Anchor::clock)
+            return; // an estimate; or a wall clock that was put forward ends it before
+        const std::vector<model::Asked> asked{made.asked[by]};
+        const auto still_to_wait = [&] {
+            ChargeState state;
+            const Decision foreseen = preview({&made.charges[by], 1}, now(), {&state, 1});
+            REQUIRE(model::outcome_of(foreseen) == model::judge(asked, now()));
+            return foreseen.retry_after;
+        };
+        clocks_.advance(Duration{refused.wait - 1});
+        REQUIRE(still_to_wait() == 1ns);
+        clocks_.advance(1ns);
+        REQUIRE(still_to_wait() == 0ns);
+    }
+
+    void hold(Permit permit, const Request& made, const model::Outcome& outcome) {
+        Held held{
+            std::move(permit),
+            {made.asked, charges_made_, outcome.would_refuse, now()},
+            made.sides,
+            0};
+        charges_made_ += made.asked.size();
+        for (std::size_t i = 0; i < made.asked.size(); ++i) {
+            held.returnable |= made.charges[i].returnable ? std::uint32_t{1} << i : 0;
+            if (held.model.charged(i) && !changing_)
+                bounds_of(held, i).charge(held.model.first + i, made.asked[i].ask.cost, now());
+        }
+        if (!held.sides.empty())
+            clocks_.aim(sides_[dice_.one_of(held.sides)].per());
+        held_.push_back(std::move(held));
+        if (held_.size() > 40)
+            end_one();
+    }
+
+    SpanBounds& bounds_of(const Held& held, std::size_t i) {
+        Side& side = sides_[held.sides[i]];
+        const std::uint64_t of = side.limit->keyed() ? held.model.asked[i].key : 0;
+        return side.bounds
+            .try_emplace(
+                of, side.limit->identity(), side.numbers.quota, held.model.asked[i].ask.most())
+            .first->second;
+    }
+
+    void give_back_one() {
+        if (held_.empty())
             return;
-        for (const auto& [side, of] : chosen) {
-            sides_[side].naive.charge(of, now_);
-            if (sides_[side].naive.is_cap())
-                held.slots.emplace_back(side, of);
-        }
-        REQUIRE(decision.permit.holds_slots() == !held.slots.empty());
-        held.permit = std::move(decision.permit);
-        if (!held.slots.empty())
-            held_.push_back(std::move(held));
+        Held& held = dice_.one_in(2) ? held_.back() : dice_.one_of(held_);
+        if (held.model.asked.empty())
+            return;
+        const std::size_t i = dice_.below(held.model.asked.size());
+        const std::uint64_t cost = held.model.asked[i].ask.cost;
+        const std::uint64_t actual = dice_.one_in(2) ? 0 : dice_.below(cost + 2);
+        held.permit.settle(i, actual, now());
+        if ((held.returnable >> i & 1U) == 0 || actual >= cost)
+            return;
+        if (!changing_ && held.model.charged(i))
+            bounds_of(held, i).give_back(held.model.first + i, cost - actual);
+        held.model.settle(i, actual, now());
     }
 
-    Reference::Answer ask_all(
-        const std::vector<std::pair<std::size_t, std::uint64_t>>& chosen, std::size_t refused_by) {
-        Reference::Answer longest;
-        std::size_t by = 0;
-        for (std::size_t i = 0; i < chosen.size(); ++i) {
-            Side& side = sides_[chosen[i].first];
-            const Reference::Answer answer = side.naive.ask(chosen[i].second, side.quota, now_);
-            if (answer.refusal == Refusal::none ||
-                (longest.refusal != Refusal::none && answer.wait <= longest.wait))
-                continue;
-            longest = answer;
-            by = i;
-        }
-        REQUIRE(refused_by == by);
-        return longest;
+    void end_one() {
+        if (held_.empty())
+            return;
+        const auto chosen = held_.begin() + static_cast<std::ptrdiff_t>(dice_.below(held_.size()));
+        Held held = std::move(*chosen);
+        held_.erase(chosen);
+        const bool in_order = !dice_.one_in(4);
+        if (in_order)
+            held.permit.release(now());
+        held.permit = {};
+        held.model.release(now(), in_order);
     }
 
-    std::mt19937_64 random_;
-    Now now_ = start;
-    std::vector<Side> sides_;
+    Dice dice_;
+    bool changing_; // numbers do
+    Clocks clocks_;
+    std::deque<Side> sides_;
     std::vector<Held> held_;
+    model::Id charges_made_ = 1;
 };
 
 } // namespace
 
 TEST_CASE("admissions are those of a naive model in any history") {
-    for (std::uint64_t seed = 1; seed <= 400; ++seed) {
-        CAPTURE(seed);
+    for_each_seed(1500, [](std::uint64_t seed) {
         History history{seed};
-        for (int step = 0; step < 1500; ++step) {
+        for (int step = 0; step < 2000; ++step) {
+            INFO("operation ", step);
             history.step();
-            if (step % 50 == 0)
+            if (step % 100 == 0) {
                 history.check_states();
+                history.check_bounds();
+            }
         }
-        history.release_all();
-    }
+        history.end_all();
+    });
 }
