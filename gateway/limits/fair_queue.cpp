@@ -37,6 +37,7 @@ void FairQueue::push(Item& item, Hash128 flow_key, std::uint64_t cost, std::uint
     flow.cost += cost;
     by_weight_.insert(flow);
     quantum_ = size_ == 0 ? cost : std::max(quantum_, cost);
+    lowest_ = size_ == 0 ? cost : std::min(lowest_, cost);
     ++size_;
     cost_ += cost;
 }
@@ -95,7 +96,8 @@ FairQueue::Item& FairQueue::last() noexcept {
     return by_weight_.rbegin()->items.back();
 }
 
-FairQueue::Standing FairQueue::standing(Hash128 flow_key, std::uint64_t more) const noexcept {
+FairQueue::Standing
+FairQueue::standing(Hash128 flow_key, std::uint64_t more, std::uint64_t arrival) const noexcept {
     const auto known = flows_.find(flow_key);
     const Flow* const own = known == flows_.end() ? nullptr : known->second.get();
     std::uint64_t others = 0;
@@ -105,9 +107,12 @@ FairQueue::Standing FairQueue::standing(Hash128 flow_key, std::uint64_t more) co
             break;
         }
     const std::uint64_t weight = more + (own != nullptr ? own->cost : 0);
-    if (weight > others || (weight == others && own == nullptr))
-        return Standing::last;
-    return weight == others ? Standing::equal : Standing::lighter;
+    if (weight < others)
+        return Standing::lighter;
+    const bool equal_costs = empty() || (lowest_ == quantum_ && more == quantum_);
+    const bool behind_own = own == nullptr || own->items.back().arrival_ < arrival;
+    const bool behind_others = weight > others || own == nullptr;
+    return equal_costs && behind_own && behind_others ? Standing::last : Standing::not_lighter;
 }
 
 void FairQueue::begin_walk() {

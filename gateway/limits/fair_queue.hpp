@@ -57,9 +57,12 @@ class FairQueue {
     // The youngest item of the flow with the highest cost. Not empty.
     [[nodiscard]] Item& last() noexcept;
     // What the flow would weigh with `more`, against the heaviest of the others there are. `last`:
-    // heavier, or as heavy and new, so that its next item would go behind all others.
-    enum class Standing : std::uint8_t { lighter, equal, last };
-    [[nodiscard]] Standing standing(Hash128 flow, std::uint64_t more) const noexcept;
+    // not lighter, and what comes now with this `arrival` would go behind all others. That is only
+    // said where all cost the same: otherwise a heavier flow may be through before a lighter one,
+    // as what a turn leaves over is kept for the next.
+    enum class Standing : std::uint8_t { lighter, not_lighter, last };
+    [[nodiscard]] Standing
+    standing(Hash128 flow, std::uint64_t more, std::uint64_t arrival) const noexcept;
 
     // visit(Item&, cost) in the order in which items would go if nobody came or left any more,
     // until it returns false. It must not change the queue.
@@ -103,6 +106,7 @@ class FairQueue {
     boost::intrusive::multiset<Flow, boost::intrusive::compare<ByWeight>> by_weight_;
     std::vector<Flow*> walk_;
     std::uint64_t quantum_ = 1; // the highest cost seen since the queue was empty
+    std::uint64_t lowest_ = 1;  // the same, the lowest
     std::size_t size_ = 0;
     std::uint64_t cost_ = 0;
 };

@@ -48,7 +48,7 @@ Duration WaitingLine::wait_behind_all(std::uint64_t cost, const Now& now) const 
 void WaitingLine::join(Waiter& waiter, std::size_t at, const Now& now, Waiters& refused) {
     const WaitTerms& terms = waiter.terms[at];
     const std::uint64_t cost = waiter.charges[at].cost;
-    const FairQueue::Standing standing = queue_.standing(terms.flow, cost);
+    const FairQueue::Standing standing = queue_.standing(terms.flow, cost, waiter.arrival_);
     queue_.push(waiter, terms.flow, cost, waiter.arrival_);
     deadlines_.insert(waiter);
     waiter.line_ = this;

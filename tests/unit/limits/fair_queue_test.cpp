@@ -145,10 +145,17 @@ TEST_CASE("a flow knows how it would stand with one more") {
     line.push("aab");
 
     using Standing = FairQueue::Standing;
-    CHECK(line.queue.standing(key('a'), 1) == Standing::last);
-    CHECK(line.queue.standing(key('b'), 1) == Standing::equal);
-    CHECK(line.queue.standing(key('c'), 1) == Standing::lighter);
-    CHECK(line.queue.standing(key('c'), 2) == Standing::last); // as heavy, and behind all others
+    const auto standing = [&](char flow, std::uint64_t more, std::uint64_t arrival) {
+        return line.queue.standing(key(static_cast<unsigned char>(flow)), more, arrival);
+    };
+    CHECK(standing('a', 1, 4) == Standing::last);
+    CHECK(standing('a', 1, 0) == Standing::not_lighter); // goes before what is there of its own
+    CHECK(standing('b', 1, 4) == Standing::not_lighter); // may go before a's second
+    CHECK(standing('c', 1, 4) == Standing::lighter);
+    line.push('b');
+    line.push('c');
+    CHECK(standing('c', 1, 6) == Standing::not_lighter);
+    CHECK(standing('d', 2, 6) == Standing::not_lighter); // and with other costs nobody knows
 }
 
 TEST_CASE("the order that is foreseen is the order in which items go") {

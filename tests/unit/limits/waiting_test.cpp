@@ -318,6 +318,25 @@ TEST_CASE("who moves on keeps the deadline and queues behind those who wait ther
     CHECK(hall.open(at(6s)) == "y3");
 }
 
+TEST_CASE("one of a long turn is not taken for the last of all") {
+    Limit limit{window(1s)};
+    Hall hall;
+    const Want want{.limit = &limit, .quota = 3, .max_wait = 1s};
+    const Want patient{.limit = &limit, .quota = 3, .max_wait = 10s};
+    const Want dear{.limit = &limit, .quota = 3, .max_wait = 10s, .cost = 3};
+    REQUIRE(hall.enter("x", dear, at(0s)) == Entered::admitted);
+    (void)hall.enter("a1", want, at(0s));
+    (void)hall.enter("b1", patient, at(0s));
+    (void)hall.enter("d1", dear, at(0s)); // turns let out three from now on
+    hall.room.leave(hall.waiter("d1"), at(0s));
+
+    (void)hall.enter("a2", want, at(0s));
+    CHECK(hall.enter("a3", want, at(0s)) == Entered::waiting);
+
+    CHECK(hall.open(at(1s)) == "a1 a2 a3");
+    CHECK(hall.open(at(2s)) == "b1");
+}
+
 TEST_CASE("a raised number lets more go at once") {
     Limit limit{window(10s)};
     Hall hall;
