@@ -1,12 +1,14 @@
-#include "naive_line.hpp"
-#include "reference.hpp"
+// Waiting in random histories, over all that a limit can be at once, against the naive room.
+#include "random_history.hpp"
+#include "reference_room.hpp"
 #include "waiting_fixture.hpp"
 
 #include <doctest/doctest.h>
 
+#include <deque>
 #include <map>
 #include <memory>
-#include <random>
+#include <sstream>
 
 using namespace stint;
 using namespace stint::limits;
@@ -14,259 +16,287 @@ using namespace stint::limits::test;
 
 namespace {
 
-// Requests before a few limits that let them wait, clients that leave, slots that are given back,
-// and a clock whose openings are noticed late at times.
+// Requests before a few limits of which most let wait; clients that leave, also when they have been
+// let go and do not know it yet; charges and slots given back; numbers that change under those who
+// wait; and clocks whose openings are noticed late at times.
 class History {
   public:
-    explicit History(std::uint64_t seed) : random_{seed} {
-        const std::size_t count = 1 + below(3);
-        for (std::size_t i = 0; i < count; ++i) {
-            const Duration per = Duration{1ms} * static_cast<std::int64_t>(20 + below(100));
-            LimitSpec spec = below(3) == 0 ? cap() : window(per);
-            if (below(2) == 0)
-                spec.identity.key = "client_ip";
-            sides_.push_back(
-                {std::make_unique<Limit>(spec),
-                 Reference{spec},
-                 1 + below(4),
-                 1 + below(12),
-                 Duration{1ms} * static_cast<std::int64_t>(10 + below(400)),
-                 {}});
-        }
+    explicit History(std::uint64_t seed) : dice_{seed} {
+        const std::size_t count = 1 + dice_.below(4);
+        for (std::size_t i = 0; i < count; ++i)
+            add_limit();
     }
     ~History() {
-        for (Request& request : requests_)
-            room_.leave(*request.waiter, now_);
+        for (auto& [name, waiter] : waiters_)
+            room_.leave(*waiter.real, now());
     }
 
     void step() {
-        const Duration by{static_cast<std::int64_t>(below(12'000'000))};
-        now_.steady += by;
-        now_.wall += by;
-        switch (below(8)) {
+        const Side& side = dice_.one_of(sides_);
+        clocks_.move(dice_, side.per(), side.numbers.quota);
+        switch (dice_.below(12)) {
         case 0:
             leave();
             break;
         case 1:
-            release();
-            break;
         case 2:
+            end();
+            break;
         case 3:
+            settle();
+            break;
+        case 4:
+        case 5:
+        case 6:
             open();
+            break;
+        case 7:
+            if (dice_.one_in(3))
+                requote();
             break;
         default:
             enter();
             break;
         }
-        for (const Side& side : sides_) {
-            std::size_t waiting = 0;
-            for (const auto& [of, line] : side.lines)
-                waiting += line.size();
-            REQUIRE(side.limit->waiting() == waiting);
-        }
+        for (const Side& each : sides_)
+            REQUIRE(each.limit->waiting() == model_.waiting(*each.limit));
     }
 
   private:
+    static constexpr std::uint64_t keys = 3;
+    static constexpr std::uint64_t flows = 4;
+
     struct Side {
+        explicit Side(const LimitSpec& spec) : limit{std::make_unique<Limit>(spec)}, model{spec} {}
+        [[nodiscard]] Duration per() const {
+            return model.is_cap() ? Duration{100ms} : limit->identity().per;
+        }
+
         std::unique_ptr<Limit> limit;
-        Reference counts;
-        std::uint64_t quota;
-        std::uint64_t max_waiting;
-        Duration max_wait;
-        std::map<std::uint64_t, NaiveLine> lines; // by key, if anybody waits
+        model::LimitModel model;
+        Numbers numbers;
+        WaitTerms terms;
+        bool enforce = true;
     };
     struct Request {
-        int name;
-        std::size_t side;
-        std::uint64_t of;
-        std::unique_ptr<Waiter> waiter;
-        SteadyTime admitted_at{};
+        std::unique_ptr<Waiter> real;
+        model::PermitModel permit; // asked: as it entered, and with the numbers it got since
+        std::vector<CounterId> counters;
     };
-    struct Told {
-        std::vector<int> admitted; // in order
-        std::vector<std::pair<int, Duration>> refused;
-        friend bool operator==(const Told&, const Told&) = default;
-    };
-    using ByLine = std::map<std::pair<std::size_t, std::uint64_t>, Told>;
+    using Decided = model::RoomModel::Decided;
 
-    std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
+    [[nodiscard]] const Now& now() const { return clocks_.now(); }
+
+    void add_limit() {
+        Side& side = sides_.emplace_back(random_limit(dice_, keys));
+        side.numbers = random_numbers(dice_);
+        side.enforce = !dice_.one_in(8);
+        side.terms.waits = side.enforce && !dice_.one_in(6);
+        side.terms.max_wait = 1ns + dice_.shorter_than(4 * side.per());
+        side.terms.max_waiting = 1 + dice_.below(12);
+    }
+
+    void ask(Request& made, model::WaiterModel& waiter, Side& side) {
+        const Numbers numbers = dice_.one_in(8) ? random_numbers(dice_) : side.numbers;
+        const std::uint64_t of = dice_.below(keys);
+        const std::uint64_t cost = random_cost(dice_, numbers.quota);
+        made.real->charges.push_back(
+            {.limit = side.limit.get(),
+             .key = key(of),
+             .quota = numbers.quota,
+             .burst = numbers.burst,
+             .cost = cost,
+             .enforce = side.enforce,
+             .pace = numbers.pace});
+        const auto flow = dice_.below(flows);
+        made.real->terms.push_back(side.terms);
+        made.real->terms.back().flow = key(flow);
+        made.counters.push_back({side.limit.get(), side.limit->keyed() ? key(of) : Hash128{}});
+        waiter.asked.push_back(
+            {&side.model, of, {numbers.quota, numbers.burst, cost, numbers.pace}, side.enforce});
+        waiter.terms.push_back(side.terms);
+        waiter.flows.push_back(static_cast<int>(flow));
+    }
 
     void enter() {
-        const std::size_t at = below(sides_.size());
-        Side& side = sides_[at];
-        const std::uint64_t of = side.limit->keyed() ? below(3) : 0;
-        const int flow = static_cast<int>(below(4));
-        Request& request =
-            requests_.emplace_back(++names_, at, of, std::make_unique<Waiter>(post_));
-        request.waiter->charges.push_back({side.limit.get(), key(of), side.quota});
-        request.waiter->terms.push_back(
-            {true, side.max_wait, side.max_waiting, key(static_cast<std::uint64_t>(flow))});
-        const int name = request.name;
+        const int name = ++names_;
+        Request& made = waiters_[name];
+        made.real = std::make_unique<Waiter>(post_);
+        model::WaiterModel waiter;
+        waiter.name = name;
+        waiter.first = static_cast<model::Id>(name) * max_charges;
+        for (Side& side : sides_)
+            if (!dice_.one_in(2))
+                ask(made, waiter, side);
+        waiter.counters = made.counters;
+        made.permit = {waiter.asked, waiter.first, 0, now()};
 
-        const auto entered = room_.enter(*request.waiter, now_);
+        const auto entered = room_.enter(*made.real, now());
 
-        ByLine wanted;
-        const auto expected = expect_enter(side, {at, of}, name, flow, wanted);
-        REQUIRE(static_cast<int>(entered) == static_cast<int>(expected));
-        ByLine told = collect();
-        if (entered == WaitingRoom::Entered::refused)
-            note(told, find(name));
-        if (entered == WaitingRoom::Entered::admitted)
-            find(name).admitted_at = now_.steady;
-        compare(told, wanted);
-    }
-
-    WaitingRoom::Entered expect_enter(
-        Side& side, std::pair<std::size_t, std::uint64_t> id, int name, int flow, ByLine& wanted) {
-        auto line = side.lines.find(id.second);
-        if (line == side.lines.end()) {
-            const Reference::Answer answer = side.counts.ask(id.second, side.quota, now_);
-            if (answer.refusal == Refusal::none) {
-                side.counts.charge(id.second, now_);
-                return WaitingRoom::Entered::admitted;
-            }
-            line = side.lines
-                       .emplace(
-                           id.second,
-                           NaiveLine{side.limit->identity().per, side.quota, side.max_waiting})
-                       .first;
-            close(side, line->second, answer.wait);
+        const bool waits = model_.enter(std::move(waiter), now());
+        std::vector<Decided> told = collected();
+        std::vector<Decided> wanted = model_.collect();
+        const auto own = std::ranges::find(wanted, name, &Decided::name);
+        REQUIRE(waits == (own == wanted.end()));
+        REQUIRE((entered == WaitingRoom::Entered::waiting) == waits);
+        if (!waits) { // the caller has its answer already
+            REQUIRE(model::outcome_of(made.real->decision) == own->outcome);
+            REQUIRE(made.real->decision.allowed() == (entered == WaitingRoom::Entered::admitted));
+            wanted.erase(own);
+        } else {
+            clocks_.aim(made.real->terms[made.real->waited_for].max_wait);
         }
-        const auto refused = line->second.join({name, now_.steady + side.max_wait}, flow, now_);
-        for (const auto& one : refused)
-            wanted[id].refused.emplace_back(one.name, line->second.wait_behind_all(now_));
-        const bool itself = std::ranges::any_of(
-            refused, [&](const NaiveLine::One& one) { return one.name == name; });
-        drop_if_empty(side, id.second);
-        return itself ? WaitingRoom::Entered::refused : WaitingRoom::Entered::waiting;
-    }
-
-    void close(const Side& side, NaiveLine& line, Duration wait) {
-        line.wait = wait;
-        line.opens_at = side.counts.is_cap() ? SteadyTime::max() : now_.steady + wait;
-    }
-
-    void drop_if_empty(Side& side, std::uint64_t of) {
-        if (side.lines.at(of).size() == 0)
-            side.lines.erase(of);
+        compare(told, wanted);
+        if (!waits)
+            settle_down(name);
     }
 
     void open() {
-        (void)room_.open(now_);
+        const SteadyTime next = room_.open(now());
 
-        ByLine wanted;
-        for (std::size_t at = 0; at < sides_.size(); ++at)
-            for (std::uint64_t of = 0; of < 3; ++of)
-                if (sides_[at].lines.contains(of))
-                    expect_open(sides_[at], {at, of}, wanted);
-        const ByLine told = collect();
-        compare(told, wanted);
+        REQUIRE(next == model_.open(now()));
+        if (next != SteadyTime::max())
+            clocks_.aim(next - now().steady);
+        if (dice_.one_in(4))
+            leave(); // perhaps one that has been let go
+        const std::vector<Decided> told = collected();
+        compare(told, model_.collect());
     }
 
-    void expect_open(Side& side, std::pair<std::size_t, std::uint64_t> id, ByLine& wanted) {
-        NaiveLine& line = side.lines.at(id.second);
-        while (line.opens_at <= now_.steady && line.size() > 0) {
-            const Reference::Answer answer = side.counts.ask(id.second, side.quota, now_);
-            if (answer.refusal != Refusal::none) {
-                close(side, line, answer.wait);
-                break;
-            }
-            side.counts.charge(id.second, now_);
-            wanted[id].admitted.push_back(line.pop().name);
+    // What the room has decided, in its order.
+    std::vector<Decided> collected() {
+        Waiters over;
+        room_.collect(post_, over);
+        std::vector<Decided> told;
+        over.clear_and_dispose([&](Waiter* waiter) {
+            const auto found = std::ranges::find_if(
+                waiters_, [&](const auto& each) { return each.second.real.get() == waiter; });
+            told.push_back({found->first, model::outcome_of(waiter->decision)});
+        });
+        return told;
+    }
+    void compare(const std::vector<Decided>& told, std::vector<Decided> wanted) {
+        std::erase_if(wanted, [&](const Decided& each) { return left_ == each.name; });
+        REQUIRE(described(told) == described(wanted));
+        for (const Decided& each : told)
+            settle_down(each.name);
+    }
+    static std::string described(const std::vector<Decided>& decided) {
+        std::ostringstream out;
+        for (const Decided& each : decided)
+            out << each;
+        return out.str();
+    }
+    // Who was refused is forgotten; who goes holds what it was charged.
+    void settle_down(int name) {
+        Request& request = waiters_.at(name);
+        if (!request.real->decision.allowed()) {
+            waiters_.erase(name);
+            return;
         }
-        for (const auto& one : line.expire(now_))
-            wanted[id].refused.emplace_back(one.name, line.wait_behind_all(now_));
-        drop_if_empty(side, id.second);
+        request.permit.not_charged = request.real->decision.would_refuse;
+        request.permit.since = now();
+        going_.push_back(name);
+        if (going_.size() > 12)
+            end();
     }
 
     void leave() {
-        if (requests_.empty())
+        if (waiters_.empty())
             return;
-        Request& request = requests_[below(requests_.size())];
-        if (request.admitted_at != SteadyTime{})
+        const auto chosen =
+            std::next(waiters_.begin(), static_cast<std::ptrdiff_t>(dice_.below(waiters_.size())));
+        const int name = chosen->first;
+        if (std::ranges::find(going_, name) != going_.end())
             return;
-        room_.leave(*request.waiter, now_);
-        Side& side = sides_[request.side];
-        if (const auto line = side.lines.find(request.of); line != side.lines.end()) {
-            line->second.erase(request.name);
-            drop_if_empty(side, request.of);
-        }
-        forget(request.name);
+        Request gone = std::move(chosen->second);
+        waiters_.erase(chosen);
+        room_.leave(*gone.real, now());
+        if (model_.waits(name))
+            return model_.leave(name);
+        left_ = name; // it has been decided, and nobody has told it
+        const std::vector<Decided> decided = model_.decided();
+        const auto own = std::ranges::find(decided, name, &Decided::name);
+        if (!own->outcome.allowed())
+            return;
+        gone.permit.not_charged = own->outcome.would_refuse;
+        for (std::size_t i = 0; i < gone.counters.size(); ++i)
+            give_back(gone, i, 0);
+        release(gone, false);
     }
 
-    void release() {
-        for (Request& request : requests_) {
-            if (request.admitted_at == SteadyTime{})
-                continue;
-            Side& side = sides_[request.side];
-            if (side.counts.is_cap()) {
-                request.waiter->decision.permit.release(now_);
-                side.counts.release(request.of, now_.steady - request.admitted_at);
-                if (const auto line = side.lines.find(request.of); line != side.lines.end())
-                    line->second.opens_at = SteadyTime::min();
-            }
-            return forget(request.name);
-        }
+    void give_back(Request& request, std::size_t i, std::uint64_t actual) {
+        const model::Asked& asked = request.permit.asked[i];
+        const bool told =
+            !asked.limit->is_cap() && request.permit.charged(i) && actual < asked.ask.cost;
+        request.permit.settle(i, actual, now());
+        if (told)
+            model_.freed(request.counters[i]);
+    }
+    void release(Request& request, bool learns) {
+        const std::uint32_t before = request.permit.not_charged;
+        request.permit.release(now(), learns);
+        for (std::size_t i = 0; i < request.counters.size(); ++i)
+            if (((request.permit.not_charged ^ before) >> i & 1U) != 0)
+                model_.freed(request.counters[i]);
     }
 
-    ByLine collect() {
-        Waiters over;
-        room_.collect(post_, over);
-        ByLine told;
-        while (!over.empty()) {
-            Waiter& waiter = over.front();
-            over.pop_front();
-            for (Request& request : requests_)
-                if (request.waiter.get() == &waiter)
-                    note(told, request);
-        }
-        return told;
+    void settle() {
+        if (going_.empty())
+            return;
+        Request& request = waiters_.at(dice_.one_in(2) ? going_.back() : dice_.one_of(going_));
+        if (request.counters.empty())
+            return;
+        const std::size_t i = dice_.below(request.counters.size());
+        const std::uint64_t cost = request.permit.asked[i].ask.cost;
+        const std::uint64_t actual = dice_.one_in(2) ? 0 : dice_.below(cost + 2);
+        request.real->decision.permit.settle(i, actual, now());
+        give_back(request, i, actual);
     }
 
-    void note(ByLine& told, Request& request) {
-        const Decision& decision = request.waiter->decision;
-        Told& line = told[{request.side, request.of}];
-        if (decision.allowed()) {
-            request.admitted_at = now_.steady;
-            line.admitted.push_back(request.name);
-        } else {
-            line.refused.emplace_back(request.name, decision.retry_after);
-        }
+    void end() {
+        if (going_.empty())
+            return;
+        const auto chosen =
+            going_.begin() + static_cast<std::ptrdiff_t>(dice_.below(going_.size()));
+        Request request = std::move(waiters_.at(*chosen));
+        waiters_.erase(*chosen);
+        going_.erase(chosen);
+        const bool in_order = !dice_.one_in(4);
+        if (in_order)
+            request.real->decision.permit.release(now());
+        request.real->decision.permit = {};
+        release(request, in_order);
     }
 
-    void compare(ByLine told, ByLine wanted) {
-        for (ByLine* const each : {&told, &wanted})
-            for (auto& [id, line] : *each)
-                std::ranges::sort(line.refused);
-        std::vector<int> over;
-        for (const auto& [id, line] : told)
-            for (const auto& [name, wait] : line.refused)
-                over.push_back(name);
-        REQUIRE(told == wanted);
-        for (const int name : over)
-            forget(name);
+    void requote() {
+        Side& side = dice_.one_of(sides_);
+        const Numbers former = std::exchange(side.numbers, random_numbers(dice_));
+        room_.requote(*side.limit, former.quota, side.numbers.quota);
+        model_.requote(*side.limit, former.quota, side.numbers.quota);
     }
 
-    Request& find(int name) { return *std::ranges::find(requests_, name, &Request::name); }
-    void forget(int name) { requests_.erase(std::ranges::find(requests_, name, &Request::name)); }
-
-    std::mt19937_64 random_;
-    Now now_ = start;
+    Dice dice_;
+    Clocks clocks_;
     Alarm alarm_;
     Post post_;
-    std::vector<Side> sides_; // outlives the permits in requests_
+    std::deque<Side> sides_; // outlives the permits in waiters_
     WaitingRoom room_{alarm_};
-    std::vector<Request> requests_;
+    model::RoomModel model_;
+    std::map<int, Request> waiters_; // waiting, or going
+    std::vector<int> going_;
     int names_ = 0;
+    int left_ = 0;
 };
 
 } // namespace
 
-TEST_CASE("who waits, goes and is refused is what a naive line says in any history") {
-    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
-        CAPTURE(seed);
+TEST_CASE("who waits, goes and is refused is what a naive room says in any history") {
+    for_each_seed(300, [](std::uint64_t seed) {
         History history{seed};
-        for (int step = 0; step < 800; ++step)
+        for (int step = 0; step < 1000; ++step) {
+            INFO("operation ", step);
             history.step();
-    }
+        }
+    });
 }

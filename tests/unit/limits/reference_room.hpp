@@ -1,0 +1,203 @@
+// The waiting room once more, naively: a line for each counter that refused somebody who may wait.
+// Who goes and who is refused, when, and what they are told must be what this says.
+#pragma once
+
+#include "limits/waiting_room.hpp"
+#include "reference_line.hpp"
+#include "reference_model.hpp"
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace stint::limits::test::model {
+
+struct WaiterModel {
+    int name = 0;
+    std::vector<Asked> asked;
+    std::vector<CounterId> counters; // of each charge
+    std::vector<WaitTerms> terms;
+    std::vector<int> flows;
+    Id first = 0;
+    std::size_t at = 0; // the charge it waits for
+    SteadyTime deadline{};
+};
+
+class RoomModel {
+  public:
+    struct Decided {
+        int name;
+        Outcome outcome;
+        friend bool operator==(const Decided&, const Decided&) = default;
+        friend std::ostream& operator<<(std::ostream& out, const Decided& decided) {
+            return out << "[" << decided.name << ": " << decided.outcome << "]";
+        }
+    };
+
+    // True if it waits; otherwise it is the last of decided().
+    bool enter(WaiterModel waiter, const Now& now) {
+        if (const auto at = occupied(waiter, 0)) {
+            waiter.at = *at;
+        } else {
+            const Outcome outcome = admit(waiter.asked, now, waiter.first);
+            waiter.at = outcome.refused_by;
+            if (outcome.allowed() || !may_wait(waiter, outcome)) {
+                decided_.push_back({waiter.name, outcome});
+                return false;
+            }
+            line_of(waiter, now, outcome.wait);
+        }
+        waiter.deadline = now.steady + waiter.terms[waiter.at].max_wait;
+        const int name = waiter.name;
+        waiting_.emplace(name, std::move(waiter));
+        stand_in(name, now);
+        return waiting_.contains(name);
+    }
+
+    // Returns when there is something to do next.
+    SteadyTime open(const Now& now) {
+        for (auto next = earliest(); next != lines_.end() && next->second.due <= now.steady;
+             next = earliest()) {
+            const CounterId id = next->first;
+            if (next->second.opens_at <= now.steady)
+                serve(id, now);
+            refuse(id, next->second.expire(now), now);
+            file(id);
+        }
+        return lines_.empty() ? SteadyTime::max() : earliest()->second.due;
+    }
+
+    // Somebody who waits goes away.
+    void leave(int name) {
+        const CounterId id = counter_of(waiting_.at(name));
+        lines_.at(id).erase(name);
+        waiting_.erase(name);
+        file(id);
+    }
+    void freed(const CounterId& id) {
+        if (!lines_.contains(id))
+            return;
+        lines_.at(id).opens_at = SteadyTime::min();
+        file(id);
+    }
+    void requote(Limit& limit, std::uint64_t former, std::uint64_t quota) {
+        for (auto& [name, waiter] : waiting_)
+            for (std::size_t i = 0; i < waiter.asked.size(); ++i)
+                if (waiter.counters[i].limit == &limit && waiter.asked[i].ask.quota == former)
+                    waiter.asked[i].ask.quota = quota;
+        for (auto& [id, line] : lines_) {
+            if (id.limit != &limit)
+                continue;
+            const WaiterModel& next = waiting_.at(line.front().name);
+            line.set_numbers(limit.identity(), next.asked[next.at].ask);
+            freed(id);
+        }
+    }
+
+    [[nodiscard]] bool waits(int name) const { return waiting_.contains(name); }
+    [[nodiscard]] std::size_t waiting(const Limit& limit) const {
+        std::size_t sum = 0;
+        for (const auto& [id, line] : lines_)
+            sum += id.limit == &limit ? line.size() : 0;
+        return sum;
+    }
+    [[nodiscard]] const std::vector<Decided>& decided() const { return decided_; }
+    std::vector<Decided> collect() { return std::exchange(decided_, {}); }
+
+  private:
+    static CounterId counter_of(const WaiterModel& waiter) { return waiter.counters[waiter.at]; }
+    static bool may_wait(const WaiterModel& waiter, const Outcome& outcome) {
+        return waiter.terms[outcome.refused_by].waits && outcome.refusal != Refusal::cost;
+    }
+    // The first charge from that one on before whose counter others wait: nobody overtakes.
+    [[nodiscard]] std::optional<std::size_t>
+    occupied(const WaiterModel& waiter, std::size_t from) const {
+        for (std::size_t i = from; i < waiter.asked.size(); ++i)
+            if (waiter.terms[i].waits && lines_.contains(waiter.counters[i]))
+                return i;
+        return std::nullopt;
+    }
+    void line_of(const WaiterModel& waiter, const Now& now, std::int64_t wait) {
+        const auto [line, is_new] = lines_.try_emplace(counter_of(waiter));
+        line->second.set_numbers(counter_of(waiter).limit->identity(), waiter.asked[waiter.at].ask);
+        if (is_new)
+            line->second.opens_after(wait, now);
+    }
+    void stand_in(int name, const Now& now) {
+        const WaiterModel& waiter = waiting_.at(name);
+        const CounterId id = counter_of(waiter);
+        const std::size_t at = waiter.at;
+        LineModel& line = lines_.at(id);
+        line.set_numbers(id.limit->identity(), waiter.asked[at].ask);
+        const Place place{name, waiter.flows[at], name, waiter.asked[at].ask.cost, waiter.deadline};
+        refuse(id, line.join(place, waiter.terms[at].max_waiting, now), now);
+        file(id);
+    }
+    void move_on(int name, std::size_t at, std::int64_t wait, const Now& now) {
+        waiting_.at(name).at = at;
+        line_of(waiting_.at(name), now, wait);
+        stand_in(name, now);
+    }
+
+    // In order until the counter refuses. Whom another limit refuses goes on to its line.
+    void serve(const CounterId& id, const Now& now) {
+        LineModel& line = lines_.at(id);
+        while (!line.empty()) {
+            const int name = line.front().name;
+            const WaiterModel& waiter = waiting_.at(name);
+            if (const auto other = occupied(waiter, waiter.at + 1)) {
+                line.erase(name);
+                move_on(name, *other, 0, now);
+                continue;
+            }
+            const Outcome outcome = admit(waiter.asked, now, waiter.first);
+            if (outcome.allowed()) {
+                line.pop();
+                decide(name, outcome);
+            } else if (!may_wait(waiter, outcome)) {
+                line.erase(name);
+                decide(name, outcome);
+            } else if (outcome.refused_by == waiter.at) {
+                return line.opens_after(outcome.wait, now);
+            } else {
+                line.erase(name);
+                move_on(name, outcome.refused_by, outcome.wait, now);
+            }
+        }
+    }
+
+    void decide(int name, const Outcome& outcome) {
+        decided_.push_back({name, outcome});
+        waiting_.erase(name);
+    }
+    // They are told when one would go who came behind all that still wait.
+    void refuse(const CounterId& id, const std::vector<Place>& places, const Now& now) {
+        const bool cap = id.limit->identity().algorithm == Algorithm::concurrency;
+        for (const Place& place : places)
+            decide(
+                place.name, {cap ? Refusal::cap : Refusal::window, waiting_.at(place.name).at,
+                             lines_.at(id).wait_behind_all(place.cost, now), 0});
+    }
+
+    using Lines = std::map<CounterId, LineModel>;
+    Lines::iterator earliest() {
+        return std::ranges::min_element(lines_, {}, [](const auto& each) {
+            return std::pair{each.second.due, each.second.filed};
+        });
+    }
+    void file(const CounterId& id) {
+        LineModel& line = lines_.at(id);
+        line.due = line.earliest();
+        line.filed = ++filed_;
+        if (line.empty())
+            lines_.erase(CounterId{id});
+    }
+
+    Lines lines_; // none is empty
+    std::map<int, WaiterModel> waiting_;
+    std::vector<Decided> decided_;
+    std::uint64_t filed_ = 0;
+};
+
+} // namespace stint::limits::test::model
