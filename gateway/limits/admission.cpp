@@ -139,6 +139,13 @@ Decision preview(std::span<const Charge> charges, const Now& now, std::span<Char
     return decision;
 }
 
+bool affordable(std::span<const Charge> charges, const Now& now) {
+    if (std::ranges::all_of(charges, [](const Charge& charge) { return charge.cost == 1; }))
+        return true;
+    std::array<ChargeState, max_charges> states;
+    return preview(charges, now, states).refusal != Refusal::cost; // the longest wait of all
+}
+
 void count_refusal(std::span<const Charge> charges, const Decision& decision) noexcept {
     Admission::count(decision, charges);
 }

@@ -16,8 +16,9 @@
 namespace stint::limits {
 
 // Deficit round robin (Shreedhar and Varghese 1995) over flows; first come, first served within
-// one. A flow's turn lets out as much cost as the dearest item that waits, so with equal costs one
-// item a turn: a flow with a thousand items makes another's wait no longer than one with two.
+// one. A flow's turn lets out as much cost as the dearest item that has come since the queue was
+// empty, so with equal costs one item a turn: a flow with a thousand items makes another's wait no
+// longer than one with two.
 // Throws std::bad_alloc from push() and for_each_in_order() alone, with nothing changed.
 class FairQueue {
     struct Flow;

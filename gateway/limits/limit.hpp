@@ -113,5 +113,8 @@ void count_refusal(std::span<const Charge> charges, const Decision& decision) no
 // they stay. states has room for as many as there are charges. Otherwise as admit().
 [[nodiscard]] Decision
 preview(std::span<const Charge> charges, const Now& now, std::span<ChargeState> states);
+// Whether waiting can help: false if a limit that is enforced never has what the request costs.
+// Otherwise as preview().
+[[nodiscard]] bool affordable(std::span<const Charge> charges, const Now& now);
 
 } // namespace stint::limits

@@ -33,7 +33,9 @@ WaitingRoom::Entered WaitingRoom::enter(Waiter& waiter, const Now& now) {
     for (Charge& charge : waiter.charges)
         charge.returnable = true; // for one that leaves before it knows that it may go
     try {
-        WaitingLine* line = occupied_line(waiter, from_first);
+        WaitingLine* line = nullptr; // one that waits in vain would lengthen the turns meanwhile
+        if (affordable(waiter.charges, now))
+            line = occupied_line(waiter, from_first);
         if (line == nullptr) {
             Decision decision = try_admit(waiter.charges, now);
             if (decision.allowed() || !may_wait(waiter, decision)) {

@@ -37,7 +37,9 @@ class RoomModel {
 
     // True if it waits; otherwise it is the last of decided().
     bool enter(WaiterModel waiter, const Now& now) {
-        if (const auto at = occupied(waiter, 0)) {
+        const bool in_vain = std::ranges::any_of(waiter.asked, costs_more_than_one) &&
+                             judge(waiter.asked, now).refusal == Refusal::cost;
+        if (const auto at = occupied(waiter, 0); at && !in_vain) {
             waiter.at = *at;
         } else {
             const Outcome outcome = admit(waiter.asked, now, waiter.first);
@@ -107,6 +109,7 @@ class RoomModel {
 
   private:
     static CounterId counter_of(const WaiterModel& waiter) { return waiter.counters[waiter.at]; }
+    static bool costs_more_than_one(const Asked& asked) { return asked.ask.cost > 1; }
     static bool may_wait(const WaiterModel& waiter, const Outcome& outcome) {
         return waiter.terms[outcome.refused_by].waits && outcome.refusal != Refusal::cost;
     }

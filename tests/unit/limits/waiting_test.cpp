@@ -337,6 +337,23 @@ TEST_CASE("one of a long turn is not taken for the last of all") {
     CHECK(hall.open(at(2s)) == "b1");
 }
 
+TEST_CASE("who costs more than there ever is does not wait behind others either") {
+    Limit limit{window(1s)};
+    Hall hall;
+    const Want want{.limit = &limit, .quota = 3};
+    const Want dear{.limit = &limit, .quota = 3, .cost = 4};
+    REQUIRE(hall.enter("x", {.limit = &limit, .quota = 3, .cost = 3}, at(0s)) == Entered::admitted);
+    for (const char* const name : {"a1", "a2", "b1"})
+        (void)hall.enter(name, want, at(0s));
+
+    CHECK(hall.enter("a3", dear, at(0s)) == Entered::refused);
+    CHECK(hall.waiter("a3").decision.refusal == Refusal::cost);
+    CHECK(limit.refused() == 1);
+    CHECK(limit.waiting() == 3);
+
+    CHECK(hall.open(at(1s)) == "a1 b1 a2"); // and it has made no turn longer
+}
+
 TEST_CASE("a raised number lets more go at once") {
     Limit limit{window(10s)};
     Hall hall;
