@@ -80,6 +80,10 @@ inline LimitSpec random_limit(Dice& dice, std::uint64_t keys) {
     }
     if (spec.identity.algorithm == Algorithm::fixed_window && dice.one_in(2))
         spec.identity.anchor = Anchor::clock;
+    if (spec.identity.anchor == Anchor::clock && dice.one_in(4)) { // by a calendar
+        spec.identity.per = 24h;
+        spec.identity.time_zone = "UTC";
+    }
     if (dice.one_in(2))
         spec.identity.key = "client_ip";
     // Now and then several shards, of which each would have a clock window of its own.

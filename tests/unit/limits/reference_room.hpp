@@ -8,6 +8,8 @@
 
 #include <map>
 #include <optional>
+#include <sstream>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -202,5 +204,12 @@ class RoomModel {
     std::vector<Decided> decided_;
     std::uint64_t filed_ = 0;
 };
+
+inline std::string described(const std::vector<RoomModel::Decided>& decided) {
+    std::ostringstream out;
+    for (const RoomModel::Decided& each : decided)
+        out << each;
+    return out.str();
+}
 
 } // namespace stint::limits::test::model

@@ -8,7 +8,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <sstream>
 
 using namespace stint;
 using namespace stint::limits;
@@ -108,8 +107,8 @@ class History {
              .cost = cost,
              .enforce = side.enforce,
              .pace = numbers.pace});
-        const auto flow = dice_.below(flows);
         made.real->terms.push_back(side.terms);
+        const auto flow = dice_.below(flows);
         made.real->terms.back().flow = key(flow);
         made.counters.push_back({side.limit.get(), side.limit->keyed() ? key(of) : Hash128{}});
         waiter.asked.push_back(
@@ -152,11 +151,10 @@ class History {
     }
 
     void open() {
-        const SteadyTime next = room_.open(now());
+        const Duration next = room_.open(now()).time_since_epoch();
 
-        REQUIRE(next == model_.open(now()));
-        if (next != SteadyTime::max())
-            clocks_.aim(next - now().steady);
+        REQUIRE(next.count() == model_.open(now()).time_since_epoch().count());
+        clocks_.aim(next - now().steady.time_since_epoch());
         if (dice_.one_in(4))
             leave(); // perhaps one that has been let go
         const std::vector<Decided> told = collected();
@@ -177,15 +175,10 @@ class History {
     }
     void compare(const std::vector<Decided>& told, std::vector<Decided> wanted) {
         std::erase_if(wanted, [&](const Decided& each) { return left_ == each.name; });
-        REQUIRE(described(told) == described(wanted));
+        if (told != wanted)
+            REQUIRE(model::described(told) == model::described(wanted));
         for (const Decided& each : told)
             settle_down(each.name);
-    }
-    static std::string described(const std::vector<Decided>& decided) {
-        std::ostringstream out;
-        for (const Decided& each : decided)
-            out << each;
-        return out.str();
     }
     // Who was refused is forgotten; who goes holds what it was charged.
     void settle_down(int name) {
@@ -292,7 +285,7 @@ class History {
 } // namespace
 
 TEST_CASE("who waits, goes and is refused is what a naive room says in any history") {
-    for_each_seed(300, [](std::uint64_t seed) {
+    for_each_seed(2000, [](std::uint64_t seed) {
         History history{seed};
         for (int step = 0; step < 1000; ++step) {
             INFO("operation ", step);
