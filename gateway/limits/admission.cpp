@@ -3,6 +3,7 @@
 #include <boost/container/static_vector.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 

@@ -79,7 +79,7 @@ class History {
 
         std::unique_ptr<Limit> limit;
         model::LimitModel model;
-        Numbers numbers;
+        Settings numbers;
         bool enforce = true;
         std::map<std::uint64_t, SpanBounds> bounds{}; // by key, if they are to be kept
     };
@@ -99,7 +99,7 @@ class History {
 
     void add_limit() {
         Side& side = sides_.emplace_back(random_limit(dice_, keys));
-        side.numbers = random_numbers(dice_);
+        side.numbers = random_settings(dice_);
         side.enforce = !dice_.one_in(6);
     }
 
@@ -107,7 +107,7 @@ class History {
         Side& side = dice_.one_of(sides_);
         side.limit->set_max_keys(keys + dice_.below(4));
         if (changing_)
-            side.numbers = random_numbers(dice_);
+            side.numbers = random_settings(dice_);
     }
 
     Request random_request() {
@@ -116,8 +116,8 @@ class History {
             if (dice_.one_in(3))
                 continue;
             Side& side = sides_[i];
-            const Numbers numbers =
-                changing_ && dice_.one_in(5) ? random_numbers(dice_) : side.numbers; // an override
+            const Settings numbers =
+                changing_ && dice_.one_in(5) ? random_settings(dice_) : side.numbers; // an override
             const std::uint64_t of = dice_.below(keys);
             const std::uint64_t cost = random_cost(dice_, numbers.quota);
             made.charges.push_back(

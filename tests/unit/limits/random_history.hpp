@@ -51,14 +51,14 @@ class Dice {
 };
 
 // What a configuration says of a limit, and an override of one key.
-struct Numbers {
+struct Settings {
     std::uint64_t quota = 1;
     std::uint64_t burst = 0;
     bool pace = false;
 };
 
-inline Numbers random_numbers(Dice& dice) {
-    Numbers numbers;
+inline Settings random_settings(Dice& dice) {
+    Settings numbers;
     numbers.quota = dice.one_in(8) ? 120 + dice.below(400) : 1 + dice.below(12);
     numbers.burst = dice.one_in(2) ? 0 : 1 + dice.below(3 * numbers.quota);
     numbers.pace = dice.one_in(5);

@@ -85,11 +85,14 @@ class RoomModel {
         lines_.at(id).opens_at = SteadyTime::min();
         file(id);
     }
-    void requote(Limit& limit, std::uint64_t former, std::uint64_t quota) {
+    void requote(Limit& limit, const NumbersOf& numbers) {
         for (auto& [name, waiter] : waiting_)
             for (std::size_t i = 0; i < waiter.asked.size(); ++i)
-                if (waiter.counters[i].limit == &limit && waiter.asked[i].ask.quota == former)
-                    waiter.asked[i].ask.quota = quota;
+                if (auto& asked = waiter.asked[i]; waiter.counters[i].limit == &limit) {
+                    const Numbers now = numbers(std::to_string(asked.key));
+                    asked.ask.quota = now.quota;
+                    asked.ask.burst = now.burst;
+                }
         for (auto& [id, line] : lines_) {
             if (id.limit != &limit)
                 continue;

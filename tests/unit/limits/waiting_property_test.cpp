@@ -73,7 +73,7 @@ class History {
 
         std::unique_ptr<Limit> limit;
         model::LimitModel model;
-        Numbers numbers;
+        Settings numbers;
         WaitTerms terms;
         bool enforce = true;
     };
@@ -88,7 +88,7 @@ class History {
 
     void add_limit() {
         Side& side = sides_.emplace_back(random_limit(dice_, keys));
-        side.numbers = random_numbers(dice_);
+        side.numbers = random_settings(dice_);
         side.enforce = !dice_.one_in(8);
         side.terms.waits = side.enforce && !dice_.one_in(6);
         side.terms.max_wait = 1ns + dice_.shorter_than(4 * side.per());
@@ -96,7 +96,7 @@ class History {
     }
 
     void ask(Request& made, model::WaiterModel& waiter, Side& side) {
-        const Numbers numbers = dice_.one_in(8) ? random_numbers(dice_) : side.numbers;
+        const Settings numbers = dice_.one_in(8) ? random_settings(dice_) : side.numbers;
         const std::uint64_t of = dice_.below(keys);
         const std::uint64_t cost = random_cost(dice_, numbers.quota);
         made.real->charges.push_back(
@@ -110,6 +110,7 @@ class History {
         made.real->terms.push_back(side.terms);
         const auto flow = dice_.below(flows);
         made.real->terms.back().flow = key(flow);
+        made.real->terms.back().key = std::to_string(of);
         made.counters.push_back({side.limit.get(), side.limit->keyed() ? key(of) : Hash128{}});
         waiter.asked.push_back(
             {&side.model, of, {numbers.quota, numbers.burst, cost, numbers.pace}, side.enforce});
@@ -264,9 +265,19 @@ class History {
 
     void requote() {
         Side& side = dice_.one_of(sides_);
-        const Numbers former = std::exchange(side.numbers, random_numbers(dice_));
-        room_.requote(*side.limit, former.quota, side.numbers.quota);
-        model_.requote(*side.limit, former.quota, side.numbers.quota);
+        const Settings fresh = random_settings(dice_);
+        std::optional<std::uint64_t> one_key;
+        if (dice_.one_in(2))
+            one_key = dice_.below(keys);
+        else
+            side.numbers = fresh;
+        const auto numbers = [&](const std::optional<std::string>& key) {
+            const bool meant = !one_key || key == std::to_string(*one_key);
+            const Settings& settings = meant ? fresh : side.numbers;
+            return Numbers{settings.quota, settings.burst};
+        };
+        room_.requote(*side.limit, numbers);
+        model_.requote(*side.limit, numbers);
     }
 
     Dice dice_;
