@@ -65,6 +65,7 @@ Terms Counters::terms(const Shard& shard, const Charge& charge) const noexcept {
         .burst = charge.burst > 0 ? charge.burst : charge.quota,
         .cost = charge.cost,
         .pace = charge.pace,
+        .held = charge.held,
         .per = per_,
         .clock = clocked_ ? &shard.clock : nullptr,
         .returned = returned_to(shard, charge.key)};

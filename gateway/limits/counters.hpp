@@ -83,6 +83,7 @@ class Counters {
         max_keys_.store(max_keys, std::memory_order_relaxed);
     }
     [[nodiscard]] CounterState state_of(const Charge& charge, const Now& now) const;
+    [[nodiscard]] SteadyTime window_end(const Charge& charge, const Now& now) const;
     [[nodiscard]] std::uint64_t live_keys(const Now& now) const;
     [[nodiscard]] std::uint64_t in_flight() const;
     [[nodiscard]] std::uint64_t refused() const noexcept {

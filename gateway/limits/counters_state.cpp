@@ -40,6 +40,23 @@ CounterState Counters::state_of(const Charge& charge, const Now& now) const {
     return shard.overflow->state(charge.key, terms, now.steady);
 }
 
+SteadyTime Counters::window_end(const Charge& charge, const Now& now) const {
+    Shard& shard = shards_[shard_index(charge.key)];
+    const std::lock_guard lock{shard.mutex};
+    if (clocked_) {
+        ClockWindow window = shard.clock;
+        window.advance(now, ruler_);
+        return window.end;
+    }
+    const Slot* slot = &shard.single;
+    if (keyed_) {
+        const Counter* const counter = shard.table.find(charge.key);
+        slot = counter != nullptr ? &counter->slot : nullptr;
+    }
+    const bool open = slot != nullptr && live_stamps(shard, now).contain(*slot);
+    return open ? SteadyTime{Duration{slot->stamp}} : now.steady + per_;
+}
+
 std::uint64_t Counters::live_keys(const Now& now) const {
     std::uint64_t keys = 0;
     for (std::size_t i = 0; keyed_ && i < shard_count_; ++i) {

@@ -32,6 +32,7 @@ struct Charge {
     bool pace =
         false; // spread the admissions evenly: after one of cost c none for c / quota of `per`
     bool returnable = false; // the Permit can settle() and refund() it
+    std::uint64_t held = 0;  // of a fixed window's quota: kept for others (reservations.hpp)
 };
 
 enum class Refusal : std::uint8_t {

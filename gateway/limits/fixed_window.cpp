@@ -19,12 +19,13 @@ SteadyTime end_of(const Slot& slot, const Terms& terms) noexcept {
 Verdict check(const Slot& slot, const Terms& terms, SteadyTime now) noexcept {
     const bool open = live(slot, terms, now);
     const std::uint64_t used = open ? slot.used : 0;
-    if (used + terms.cost <= terms.quota && !terms.pace) [[likely]]
+    const std::uint64_t taken = used + terms.held;
+    if (taken + terms.cost <= terms.quota && !terms.pace) [[likely]]
         return {};
     if (terms.cost > terms.quota && terms.quota > 0)
         return {Refusal::cost, Duration::max()};
     const SteadyTime end = open || terms.clock != nullptr ? end_of(slot, terms) : now + terms.per;
-    if (used + terms.cost > terms.quota)
+    if (taken + terms.cost > terms.quota)
         return {Refusal::window, end - now};
     // The unit after `used` others goes no earlier than their share of the window.
     const Duration length = terms.clock != nullptr ? terms.clock->length : terms.per;
@@ -55,11 +56,12 @@ void give_back(Slot& slot, const Terms& terms, const Receipt& receipt, SteadyTim
 }
 
 CounterState state(const Slot& slot, const Terms& terms, SteadyTime now) noexcept {
-    if (!live(slot, terms, now))
-        return {0, terms.quota, Duration{}};
+    const bool open = live(slot, terms, now);
+    const std::uint64_t used = open ? slot.used : 0;
+    const std::uint64_t taken = used + terms.held;
     return {
-        slot.used, terms.quota > slot.used ? terms.quota - slot.used : 0,
-        end_of(slot, terms) - now};
+        used, terms.quota > taken ? terms.quota - taken : 0,
+        open ? end_of(slot, terms) - now : Duration{}};
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "limits/limit.hpp"
 
 #include "limits/counters.hpp"
+#include "limits/reservations.hpp"
 #include "limits/waiting_room.hpp"
 
 #include <atomic>
@@ -17,8 +18,9 @@ std::uint64_t next_ordinal() noexcept {
 } // namespace
 
 Limit::Limit(const LimitSpec& spec)
-    : identity_{spec.identity}, ordinal_{next_ordinal()}, counters_{
-                                                              std::make_unique<Counters>(spec)} {}
+    : identity_{spec.identity}, ordinal_{next_ordinal()},
+      counters_{std::make_unique<Counters>(spec)}, reservations_{std::make_unique<Reservations>()} {
+}
 
 Limit::~Limit() = default;
 
@@ -28,6 +30,10 @@ void Limit::set_max_keys(std::uint64_t max_keys) noexcept {
 
 CounterState Limit::state_of(const Charge& charge, const Now& now) const {
     return counters_->state_of(charge, now);
+}
+
+SteadyTime Limit::window_end(const Charge& charge, const Now& now) const {
+    return counters_->window_end(charge, now);
 }
 
 std::uint64_t Limit::live_keys(const Now& now) const {

@@ -15,6 +15,7 @@
 namespace stint::limits {
 
 class Counters;
+class Reservations;
 class WaitingRoom;
 
 // A keyed limit holds at most max_keys live keys, exactly counted. When all of them are live, new
@@ -47,6 +48,8 @@ class Limit {
     // Live state, each thread-safe; the scans lock one shard at a time.
     // The counter that such a charge would go to; charge.limit is not looked at.
     [[nodiscard]] CounterState state_of(const Charge& charge, const Now& now) const;
+    // Of a fixed window: when that ends which such a charge would be counted in, be it open or not.
+    [[nodiscard]] SteadyTime window_end(const Charge& charge, const Now& now) const;
     [[nodiscard]] std::uint64_t live_keys(const Now& now) const; // 0 without a key
     [[nodiscard]] std::uint64_t in_flight() const; // summed over the keys of a cap, else 0
     // Admissions refused, ever, where this limit was the one to wait for longest.
@@ -56,6 +59,9 @@ class Limit {
     [[nodiscard]] std::uint64_t overflowed() const noexcept;
     // Admissions that it would have refused, had it been enforced.
     [[nodiscard]] std::uint64_t would_refuse() const noexcept;
+
+    // What it has promised to those it refused.
+    [[nodiscard]] Reservations& reservations() const noexcept { return *reservations_; }
 
     // Requests that wait for their turn before it (WaitingRoom).
     [[nodiscard]] std::uint64_t waiting() const noexcept {
@@ -84,6 +90,7 @@ class Limit {
     const LimitIdentity identity_;
     const std::uint64_t ordinal_;
     std::unique_ptr<Counters> counters_;
+    std::unique_ptr<Reservations> reservations_;
     std::atomic<std::uint32_t> awaited_{0}; // requests in the room that may wait for it
     std::atomic<std::uint32_t> waiting_{0}; // of them, those that stand in a line of it
     std::atomic<WaitingRoom*> room_{nullptr};

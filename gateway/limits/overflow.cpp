@@ -58,9 +58,10 @@ Verdict Overflow::check(Hash128 key, const Terms& terms, SteadyTime now) const n
         return rules_.check(slot_of(key), terms, now);
     if (terms.cost > terms.quota)
         return {Refusal::cost, Duration::max()};
-    if (windows->count(key) + terms.cost <= terms.quota)
+    if (windows->count(key) + terms.held + terms.cost <= terms.quota)
         return {};
-    const SteadyTime until = windows->until(key, terms.quota - terms.cost);
+    const std::uint64_t most = rest(terms.quota - terms.cost, terms.held);
+    const SteadyTime until = std::max(windows->until(key, most), now);
     const bool ends_before = terms.clock != nullptr && terms.clock->end < until;
     return {Refusal::window, (ends_before ? terms.clock->end : until) - now};
 }
@@ -96,9 +97,10 @@ CounterState Overflow::state(Hash128 key, const Terms& terms, SteadyTime now) co
     if (windows == nullptr)
         return rules_.state(slot_of(key), terms, now);
     const std::uint64_t used = windows->count(key);
+    const std::uint64_t left = rest(terms.quota, used + terms.held);
     if (used == 0)
-        return {0, terms.quota, Duration{}};
-    return {used, rest(terms.quota, used), windows->until(key, used - 1) - now};
+        return {0, left, Duration{}};
+    return {used, left, windows->until(key, used - 1) - now};
 }
 
 } // namespace stint::limits

@@ -1,0 +1,86 @@
+// The slots in coming windows that one counter has given to requests it refused: when each is,
+// whose it is, and how many of them the window before us must keep room for. Pure; no lock of its
+// own.
+#pragma once
+
+#include "base/hash.hpp"
+#include "base/time.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+
+namespace stint::limits {
+
+// Slots are given in rising order of time. Between neighbours lies (a + b - 1) * s, where a and b
+// are their costs and s is (per + grace) / quota, rounded up. The first and the last of slots whose
+// costs add up to C are then at least (C - 1) * s apart, so C > quota does not fit into less than
+// per + grace; and those who may come in the window [w, w + per) have slots in
+// [w - grace, w + per). So a window, whenever it opens, has room for all of them. A quota that is
+// lowered meanwhile breaks that for the slots that are out already.
+class SlotLedger {
+  public:
+    // How long after its instant a slot may be claimed: Retry-After is whole seconds, rounded up,
+    // and then there is the way back.
+    static constexpr Duration grace = std::chrono::seconds{2};
+
+    struct Slot {
+        SteadyTime at{};
+        std::uint64_t cost = 1;
+        Hash128 client{};
+
+        [[nodiscard]] bool over(SteadyTime now) const noexcept { return at + grace < now; }
+        [[nodiscard]] bool claimable(SteadyTime now) const noexcept {
+            return at <= now && !over(now);
+        }
+    };
+    using Slots = std::map<std::uint64_t, Slot>; // by number
+
+    SlotLedger() = default;
+    SlotLedger(const SlotLedger&) = delete;
+    SlotLedger& operator=(const SlotLedger&) = delete;
+
+    // The earliest instant for a slot of this cost, not before `earliest`. Requires: 0 < cost <=
+    // quota.
+    [[nodiscard]] SteadyTime next_at(
+        SteadyTime earliest, std::uint64_t cost, std::uint64_t quota, Duration per) const noexcept;
+    // Requires: a number above all before; an instant that next_at() allows. False, with nothing
+    // changed, when there is no memory.
+    [[nodiscard]] bool give(std::uint64_t number, const Slot& slot) noexcept;
+
+    // Slots that were given and neither taken away nor forgotten.
+    [[nodiscard]] const Slots& slots() const noexcept { return slots_; }
+    // The number of the earliest slot of this client, if he may claim it now; 0: he has none.
+    [[nodiscard]] std::uint64_t claimable_by(Hash128 client, SteadyTime now) const noexcept;
+    // The costs of all slots of this client together.
+    [[nodiscard]] std::uint64_t cost_of(Hash128 client) const noexcept;
+
+    // Claimed, or exchanged for another. Requires: it is among slots().
+    void take(std::uint64_t number) noexcept;
+    // Drops those that are over; how many.
+    std::size_t forget(SteadyTime now) noexcept;
+    // The costs of the slots before `end`. After forget(): what a window that ends there must keep
+    // for those who may still come.
+    [[nodiscard]] std::uint64_t held_before(SteadyTime end) noexcept;
+
+  private:
+    struct Client {
+        std::uint64_t cost = 0;
+        std::set<std::uint64_t> numbers;
+    };
+    void add_to_client(std::uint64_t number, const Slot& slot);
+    void erase(Slots::iterator slot) noexcept;
+
+    Slots slots_;
+    std::map<Hash128, Client> clients_; // none is without a slot
+    // The slots before this one cost held_ together: moved along by held_before(), since most calls
+    // ask for the same end.
+    Slots::iterator counted_ = slots_.end();
+    std::uint64_t held_ = 0;
+    Slot last_{}; // of all that were given
+    bool any_given_ = false;
+};
+
+} // namespace stint::limits
