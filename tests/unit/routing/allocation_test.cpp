@@ -16,17 +16,18 @@ std::atomic<std::size_t> allocations{0};
 
 } // namespace
 
-// The standard library's other forms of new and delete come down to these.
-void* operator new(std::size_t size) {
+// The standard library's other forms of new and delete come down to these. Where GCC 12 inlines
+// only one of them it takes the pair for mismatched.
+[[gnu::noinline]] void* operator new(std::size_t size) {
     ++allocations;
     if (void* memory = std::malloc(size == 0 ? 1 : size))
         return memory;
     throw std::bad_alloc{};
 }
-void operator delete(void* memory) noexcept {
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
     std::free(memory);
 }
-void operator delete(void* memory, std::size_t) noexcept {
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
     std::free(memory);
 }
 
