@@ -31,6 +31,7 @@ enum class FieldId : std::uint8_t {
     x_forwarded_host,
     x_forwarded_proto,
     x_request_id,
+    x_stint_ticket,
 };
 
 struct Field {

@@ -39,6 +39,8 @@ FieldId unlisted_field(std::string_view name) noexcept {
         return FieldId::x_forwarded_proto;
     if (ascii::equals_folded(name, "x-request-id"))
         return FieldId::x_request_id;
+    if (ascii::equals_folded(name, "x-stint-ticket"))
+        return FieldId::x_stint_ticket;
     return FieldId::other;
 }
 

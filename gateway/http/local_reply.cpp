@@ -173,8 +173,9 @@ std::size_t write_limited(HeadBuffer& out, const ReplyContext& context, const Li
         reply.why == LimitedReply::Why::cost ? RetryAfter{} : RetryAfter{reply.retry_after};
     const auto fields = [&](HeadBuffer& head) {
         if (after.ever())
-            head << "Retry-After: " << after.seconds << "\r\nRetry-After-Ms: " << after.ms
-                 << "\r\n";
+            write_retry_after(head, after);
+        if (!reply.ticket.empty())
+            head.field("X-Stint-Ticket", reply.ticket);
     };
     if (!reply.content_type.empty())
         return write_reply(out, context, reply.status, reply.content_type, fields, [&](auto& sink) {

@@ -47,6 +47,7 @@ struct LimitedReply {
     int status = 429;
     std::string_view content_type{}; // empty: no own body
     std::string_view body{};         // with reply_placeholders
+    std::string_view ticket{};       // X-Stint-Ticket (slot_ticket.hpp); empty: none
 };
 
 // The limit's status (429 unless it has its own; RFC 6585 section 4) with Retry-After in whole

@@ -25,8 +25,8 @@ struct Forwarding {
 // framing (length or chunked as in head.framing), X-Forwarded-For/-Proto/-Host (replaced; of a
 // trusted peer appended to or kept, Forwarded too), Via (appended to the client's), X-Request-Id.
 // Removed: hop-by-hop fields and whatever Connection names (but nobody can name away Host, framing
-// or forwarding fields), Expect, Upgrade. The connection is kept alive (1.1's default), so no
-// Connection field is written.
+// or forwarding fields), Expect, Upgrade, X-Stint-Ticket. The connection is kept alive (1.1's
+// default), so no Connection field is written.
 void write_upstream_head(HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding);
 
 // How the response goes to this client.

@@ -139,6 +139,7 @@ TEST_CASE("fields that the gateway handles are known by their names in any case"
     CHECK(id_of("x-forwarded-host") == FieldId::x_forwarded_host);
     CHECK(id_of("X-Forwarded-Proto") == FieldId::x_forwarded_proto);
     CHECK(id_of("X-Request-ID") == FieldId::x_request_id);
+    CHECK(id_of("x-stint-TICKET") == FieldId::x_stint_ticket);
     CHECK(id_of("X-Forwarded-Fox") == FieldId::other);
     CHECK(id_of("User-Agent") == FieldId::other);
 }

@@ -51,6 +51,14 @@ TEST_CASE("a refusal can be plain text") {
     CHECK(body_of(reply) == "429 Too Many Requests\nThe limit a is used up; retry in 2 s.\n");
 }
 
+TEST_CASE("a refusal with a slot carries its ticket") {
+    LimitedReply refused{"a", 1500ms};
+    CHECK_FALSE(has(limited(refused), "X-Stint-Ticket"));
+    refused.ticket = "0011";
+
+    CHECK(has(limited(refused), "\r\nRetry-After-Ms: 1500\r\nX-Stint-Ticket: 0011\r\n"));
+}
+
 TEST_CASE("an error without a detail is short in every form") {
     ReplyContext context{"id-1", "Sun, 06 Nov 1994 08:49:37 GMT"};
     context.media = MediaType::plain;

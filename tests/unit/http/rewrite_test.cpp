@@ -169,6 +169,14 @@ TEST_CASE("what a client says of its own forwarding is replaced") {
     CHECK(has(head, "X-Request-Id: id-1"));
 }
 
+TEST_CASE("the ticket of a slot stays here") {
+    const std::string head =
+        upstream(test::get_with("X-Stint-Ticket: 00\r\nx-stint-ticket: 11\r\nX-Y: 1\r\n"));
+
+    CHECK_FALSE(has(head, "icket"));
+    CHECK(has(head, "X-Y: 1"));
+}
+
 TEST_CASE("a client without an address is unknown") {
     CHECK(has(upstream(test::get_with(""), {"", "http", "", "id"}), "X-Forwarded-For: unknown"));
 }
