@@ -319,6 +319,10 @@ Json limit_settings_json(const config::Limit& limit) {
         json["max_waiting"] = limit.wait->max_waiting;
         json["fair_by"] = sources_json(limit.wait->fair_by);
     }
+    if (!limit.reserve_for.empty()) {
+        json["retry_after"] = "reserve";
+        json["reserve_for"] = sources_json(limit.reserve_for);
+    }
     if (!limit.route.empty())
         json["route"] = limit.route;
     return json;

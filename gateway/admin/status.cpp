@@ -1,6 +1,7 @@
 #include "admin/status.hpp"
 
 #include "admin/config_json.hpp"
+#include "limits/reservations.hpp"
 #include "observe/access_log.hpp"
 
 #include <algorithm>
@@ -73,6 +74,12 @@ Json limit_json(
         json["would_refuse"] = limit.would_refuse();
     if (settings.wait)
         json["waiting"] = limit.waiting();
+    if (!settings.reserve_for.empty()) {
+        json["reserved"] = limit.reservations().out(now.steady);
+        json["slots_given"] = limit.reservations().given();
+        json["slots_claimed"] = limit.reservations().claimed();
+        json["slots_missed"] = limit.reservations().missed();
+    }
     if (limit.keyed()) {
         json["live_keys"] = limit.live_keys(now);
         json["overflowed"] = limit.overflowed();

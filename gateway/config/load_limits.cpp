@@ -20,6 +20,7 @@ constexpr std::array limit_keys = std::to_array<std::string_view>({
     "refund",      "headers",       "status",      "body",        "retry_after_jitter",
     "missing_key", "ipv4_prefix",   "ipv6_prefix", "overrides",   "exempt",
     "deny",        "when_exceeded", "max_wait",    "max_waiting", "fair_by",
+    "retry_after", "reserve_for",
 });
 constexpr std::span<const std::string_view> inline_keys{limit_keys};
 constexpr std::span<const std::string_view> named_keys = inline_keys.subspan(1);
@@ -151,6 +152,7 @@ void read_limit(const Section& section, Limit& limit, const Draft& draft) {
     read_rules(section, limit);
     read_refusal(section, limit);
     read_waiting(section, limit);
+    read_reserving(section, limit);
 }
 
 // The name of an inline limit: its own, else ROUTE.N.

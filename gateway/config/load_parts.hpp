@@ -37,6 +37,8 @@ void read_overrides(const Value& value, TimeoutOverrides& timeouts);
 void read_upstreams(const Value& value, Draft& draft);
 // What a limit says of its refusals; for its reader.
 void read_refusal(const Section& section, Limit& limit);
+// Whether those it refuses get a slot; after everything else of the limit.
+void read_reserving(const Section& section, Limit& limit);
 // Keys that are left out keep what `headers` holds.
 void read_headers(const Value& value, Headers& headers);
 // Keys that are left out keep what `cooldown` holds.

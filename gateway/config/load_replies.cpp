@@ -19,6 +19,7 @@ constexpr std::array<std::string_view, 3> headers_keys{"fields", "legacy_prefix"
 constexpr std::array<std::string_view, 2> prefixes{"X-RateLimit", "RateLimit"};
 constexpr std::array<std::string_view, 2> resets{"delta", "epoch"};
 constexpr std::array<std::string_view, 2> body_keys{"content_type", "text"};
+constexpr std::array<std::string_view, 2> retry_after_words{"reset", "reserve"};
 constexpr std::string_view some_fields = "off, draft, legacy or both";
 constexpr std::string_view default_content_type = "text/plain; charset=utf-8";
 
@@ -103,6 +104,22 @@ void read_body(const Value& value, Limit& limit) {
     limit.body = std::move(body);
 }
 
+// Why such a limit cannot give slots; empty if it can. Slots lie in windows of one length that
+// follow each other and admit whoever comes.
+std::string_view cannot_reserve(const Limit& limit) {
+    if (limit.kind == Limit::Kind::cap)
+        return "a cap, which has no windows";
+    if (limit.algorithm == Limit::Algorithm::sliding_window)
+        return "algorithm: sliding_window";
+    if (limit.algorithm == Limit::Algorithm::token_bucket)
+        return "algorithm: token_bucket";
+    if (limit.unit)
+        return "per: day, week or month";
+    if (limit.pace)
+        return "pace: true";
+    return {};
+}
+
 } // namespace
 
 void read_headers(const Value& value, Headers& headers) {
@@ -133,6 +150,32 @@ void read_refusal(const Section& section, Limit& limit) {
         read_body(*body, limit);
     if (const auto jitter = section.find("retry_after_jitter"))
         jitter->into(limit.retry_after_jitter, "a duration such as 5s", parse_timeout);
+}
+
+void read_reserving(const Section& section, Limit& limit) {
+    std::string chosen = "reset";
+    if (const auto retry_after = section.find("retry_after"))
+        retry_after->into(chosen, "reset or reserve", [](std::string_view text) {
+            return parse_word(text, retry_after_words);
+        });
+    if (chosen == "reset") {
+        section.wrong_at("reserve_for", "is only for a limit with retry_after: reserve");
+        return;
+    }
+    if (const std::string_view why = cannot_reserve(limit); !why.empty())
+        section.wrong_at(
+            "retry_after", std::string{"reserve is not for "}.append(why).append(
+                               "; expected a window (requests, per: a duration) with "
+                               "algorithm: fixed_window and without pace"));
+    if (limit.wait)
+        section.wrong_at("retry_after", "reserve excludes when_exceeded: wait; keep one of them");
+    section.wrong_at(
+        "retry_after_jitter", "is not for retry_after: reserve, which spreads clients by itself");
+    limit.reserve_for = {KeySource{}}; // client_ip
+    if (const auto reserve_for = section.find("reserve_for")) {
+        limit.reserve_for.clear();
+        read_key_sources(*reserve_for, limit.reserve_for);
+    }
 }
 
 } // namespace stint::config

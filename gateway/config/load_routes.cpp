@@ -109,6 +109,23 @@ bool read_match(const Value& value, Match& match) {
     return whole;
 }
 
+// Who waits goes as soon as there is room, also where that is held for others. `item`: the limit
+// that was added last.
+void refuse_waiting_beside_reserving(const Value& item, const Route& route, const Config& config) {
+    const Limit& added = config.limits[route.limits.back()];
+    for (const std::size_t index : route.limits) {
+        const Limit& other = config.limits[index];
+        const bool clash = (added.wait && !other.reserve_for.empty()) ||
+                           (!added.reserve_for.empty() && other.wait);
+        if (!clash || &added == &other)
+            continue;
+        return item.wrong(
+            in_quotes(added.name) + (added.wait ? " lets requests wait and " : " reserves and ") +
+            in_quotes(other.name) + (added.wait ? " reserves" : " lets requests wait") +
+            "; expected limits with either when_exceeded: wait or retry_after: reserve");
+    }
+}
+
 void read_route_limits(const Value& value, Route& route, Draft& draft) {
     const auto items = value.items("a list of limits such as [per_client, {concurrent: 3}]");
     std::size_t position = 0;
@@ -126,6 +143,7 @@ void read_route_limits(const Value& value, Route& route, Draft& draft) {
         if (std::find(route.limits.begin(), route.limits.end(), *index) != route.limits.end())
             item.wrong(in_quotes(draft.config.limits[*index].name) + " is listed already");
         route.limits.push_back(*index);
+        refuse_waiting_beside_reserving(item, route, draft.config);
     }
 }
 

@@ -184,6 +184,7 @@ struct Limit {
     int status = 429;                       // of a refusal
     std::optional<OwnBody> body;            // of a refusal
     milliseconds retry_after_jitter{0};
+    std::vector<KeySource> reserve_for;            // retry_after: reserve; empty: reset
     Algorithm algorithm = Algorithm::fixed_window; // of a window
     std::uint64_t burst = 0;                       // of a token bucket; 0 = the quota
     bool pace = false;

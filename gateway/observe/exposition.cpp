@@ -215,6 +215,33 @@ void add_waits(Page& page, const WorkerCounters& sum, const MetricSlots& slots) 
         &WaitCounters::refused);
 }
 
+void add_slots(Page& page, const ProcessFigures& figures) {
+    using Slots = ProcessFigures::SlotFigures;
+    const auto each = [&](Page::Family family, auto member) {
+        for (const auto& limit : figures.limits)
+            if (limit.slots)
+                family.add({{"limit", limit.name}}, (*limit.slots).*member);
+    };
+    each(
+        page.gauge(
+            "stint_limit_reserved",
+            "Slots in coming windows that refused requests may still claim."),
+        &Slots::reserved);
+    each(
+        page.counter("stint_limit_slots_given_total", "Slots given to requests that were refused."),
+        &Slots::given);
+    each(
+        page.counter(
+            "stint_limit_slots_claimed_total",
+            "Slots whose holder came back in time and was admitted."),
+        &Slots::claimed);
+    each(
+        page.counter(
+            "stint_limit_slots_missed_total",
+            "Refusals without a slot: too many were out, no memory, or too far ahead."),
+        &Slots::missed);
+}
+
 void add_limits(Page& page, const ProcessFigures& figures) {
     const auto each = [&](Page::Family family, auto wanted, auto member) {
         for (const ProcessFigures::LimitFigures& limit : figures.limits)
@@ -253,6 +280,7 @@ void add_limits(Page& page, const ProcessFigures& figures) {
     each(
         page.gauge("stint_limit_waiting", "Requests that wait for their turn."),
         [](const Limit& limit) { return limit.waits; }, &Limit::waiting);
+    add_slots(page, figures);
 }
 
 void add_cooldowns(Page& page, const ProcessFigures& figures) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -112,18 +113,25 @@ struct ProcessFigures {
     std::size_t workers = 0;
     std::uint64_t access_log_written = 0;
     std::uint64_t access_log_dropped = 0;
+    struct SlotFigures {            // of slots in coming windows
+        std::uint64_t reserved = 0; // now
+        std::uint64_t given = 0;    // ever, as the others
+        std::uint64_t claimed = 0;
+        std::uint64_t missed = 0; // refusals that got none
+    };
     struct LimitFigures {
         std::string name;
         bool cap = false;
         bool keyed = false;
         std::uint64_t quota = 0;
-        std::uint64_t used = 0;       // of an unkeyed window or cap
-        std::uint64_t live_keys = 0;  // of a keyed one
-        std::uint64_t overflow = 0;   // requests of keys that its table had no room for
-        std::uint64_t table_full = 0; // new keys refused for want of memory
-        std::uint64_t overrides = 0;  // other quotas for some keys, in force
-        bool waits = false;           // when_exceeded: wait
-        std::uint64_t waiting = 0;    // now
+        std::uint64_t used = 0;             // of an unkeyed window or cap
+        std::uint64_t live_keys = 0;        // of a keyed one
+        std::uint64_t overflow = 0;         // requests of keys that its table had no room for
+        std::uint64_t table_full = 0;       // new keys refused for want of memory
+        std::uint64_t overrides = 0;        // other quotas for some keys, in force
+        bool waits = false;                 // when_exceeded: wait
+        std::uint64_t waiting = 0;          // now
+        std::optional<SlotFigures> slots{}; // retry_after: reserve
     };
     std::vector<LimitFigures> limits;
     struct CooldownFigures {

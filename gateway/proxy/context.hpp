@@ -46,6 +46,7 @@ struct Shared {
     const KeyHasher& hasher;
     limits::WaitingRoom& waiting_room;
     std::atomic<std::size_t> connections{0}; // open downstream connections
+    const KeyHasher ticket_hasher{};         // of nothing but slots' tickets
 };
 
 // The lists that a connection may be on.

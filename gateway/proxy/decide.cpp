@@ -179,8 +179,7 @@ Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
         return Next::forward;
     recent_ = context_.recent.begin(request_id_, begun_.wall, route_->metric);
     Noted noted{*config_, context_.recent, begun_.steady};
-    const routing::Charges charges =
-        routing::charges_of(*route_, facts, context_.key_scratch, &noted);
+    routing::Charges charges = routing::charges_of(*route_, facts, context_.key_scratch, &noted);
     for (std::uint32_t left = charges.exempt; left != 0; left &= left - 1)
         [[unlikely]] {
             const auto first = static_cast<std::size_t>(std::countr_zero(left));
@@ -196,6 +195,8 @@ Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
         note_returnable(charges);
     if (route_->waits) [[unlikely]]
         return admit_in_turn(charges, facts);
+    if (route_->reserves) [[unlikely]]
+        return admit_reserving(charges, facts);
     limits::Decision decision =
         route_->telling.any ? admit_and_note(charges) : limits::admit(charges.view(), begun_);
     if (!decision.allowed()) {

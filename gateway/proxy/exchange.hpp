@@ -119,6 +119,9 @@ class Exchange : private net::Deadline {
     bool take_turn();
     bool settle_turn(Turn& turn, const Now& now);
 
+    // reserve.cpp: before limits that give slots to those they refuse.
+    Next admit_reserving(routing::Charges& charges, const routing::KeyFacts& facts);
+
     // request.cpp: towards the upstream.
     bool send_at_once();
     net::Task<bool> send_slowly();
@@ -264,6 +267,7 @@ class Exchange : private net::Deadline {
     std::string detail_;
     std::string allow_;
     http::LimitedReply limited_;
+    std::string ticket_;       // of its slots, for limited_
     std::uint64_t recent_ = 0; // its number in Context::recent, where its route has limits
     bool denied_ = false;      // by that limit, once for all
     http::PausedReply paused_; // its time is zero as long as there is none

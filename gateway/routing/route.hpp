@@ -76,6 +76,7 @@ struct RouteLimit {
     bool told_in_legacy = false;      // in X-RateLimit-Limit and the like
     RefusalAnswer answer;
     std::optional<WaitSettings> wait{};
+    KeyTemplate reserve_for; // retry_after: reserve, and enforced; empty: it does not
     std::uint64_t burst = 0; // of a token bucket; 0 = the quota
     bool pace = false;
     bool enforce = true; // false: it counts and refuses nothing
@@ -117,6 +118,7 @@ struct Route {
     std::vector<RouteLimit> limits; // in rising order of limit->ordinal(), as admit() needs them
     bool settles = false;           // what a limit of it was charged may be given back
     bool waits = false;             // one of them, at least
+    bool reserves = false;          // one of them, at least
     RouteTimeouts timeouts;
     PolicyTelling telling;
     RouteCooldown cooldown;

@@ -106,6 +106,8 @@ limits::Algorithm algorithm_of(const config::Limit& limit) {
 void set_terms(const config::Limit& from, routing::RouteLimit& limit) {
     limit.pace = from.pace;
     limit.enforce = from.enforce;
+    if (from.enforce && !from.reserve_for.empty())
+        limit.reserve_for = key_of(from.reserve_for, from.prefixes);
     limit.pricing = {
         .cost = from.cost,
         .request_field = from.cost_request_field,
@@ -233,6 +235,7 @@ routing::Route route_of(
         limit.answer = answer_of(config.limits[index]);
         tell_policies(config, from.headers, limit, index, route.telling);
         set_terms(config.limits[index], limit);
+        route.reserves = route.reserves || !limit.reserve_for.empty();
         route.settles = route.settles || limit.pricing.returnable();
         route.limits.push_back(std::move(limit));
     }
@@ -258,7 +261,8 @@ Compiled compile(
              limit.route,
              key_of(limit.key, limit.prefixes),
              rules_of(limit, overrides),
-             limit.wait.has_value()});
+             limit.wait.has_value(),
+             !limit.reserve_for.empty()});
 
     auto snapshot = std::make_shared<routing::Snapshot>();
     for (const ConfiguredLimit& each : compiled.limits)

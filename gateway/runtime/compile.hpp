@@ -25,6 +25,7 @@ struct ConfiguredLimit {
     routing::KeyTemplate key;
     routing::KeyRulesPtr rules; // nullptr: none
     bool waits = false;         // when_exceeded: wait
+    bool reserves = false;      // retry_after: reserve
 
     // of: a key's text; nothing for requests that have none.
     [[nodiscard]] limits::Numbers numbers_for(std::optional<std::string_view> of) const noexcept {

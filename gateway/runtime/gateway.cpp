@@ -1,6 +1,7 @@
 #include "runtime/gateway.hpp"
 
 #include "base/version.hpp"
+#include "limits/reservations.hpp"
 #include "net/address.hpp"
 #include "net/clock.hpp"
 #include "runtime/process.hpp"
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -48,6 +50,16 @@ std::vector<ConfiguredLimit> with_other_numbers(const Compiled& former, const Co
 std::size_t worker_count(const config::Config& config) {
     return config.workers > 0 ? config.workers
                               : std::max<std::size_t>(1, std::thread::hardware_concurrency());
+}
+
+std::optional<observe::ProcessFigures::SlotFigures>
+slots_of(const ConfiguredLimit& limit, const Now& now) {
+    if (!limit.reserves)
+        return std::nullopt;
+    limits::Reservations& reservations = limit.limit->reservations();
+    return observe::ProcessFigures::SlotFigures{
+        reservations.out(now.steady), reservations.given(), reservations.claimed(),
+        reservations.missed()};
 }
 
 } // namespace
@@ -269,7 +281,8 @@ observe::ProcessFigures Gateway::figures() const {
              .table_full = each.limit->table_full(),
              .overrides = each.rules != nullptr ? each.rules->overrides->size() : 0,
              .waits = each.waits,
-             .waiting = each.limit->waiting()});
+             .waiting = each.limit->waiting(),
+             .slots = slots_of(each, now)});
     }
     for (const limits::CooldownSetPtr& each : compiled_.cooldowns) {
         const limits::CooldownSet::Totals totals = each->totals(now.steady);

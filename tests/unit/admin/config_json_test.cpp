@@ -192,6 +192,17 @@ TEST_CASE("a limit's exceptions are shown where there are any") {
     CHECK_FALSE(shown.contains("deny"));
 }
 
+TEST_CASE("whether a limit reserves, and for whom, is shown where it does") {
+    config::Limit limit;
+    CHECK_FALSE(limit_settings_json(limit).contains("retry_after"));
+    limit.reserve_for = {config::KeySource{}, {config::KeySource::Kind::host, ""}};
+
+    const Json shown = limit_settings_json(limit);
+
+    CHECK(shown["retry_after"] == "reserve");
+    CHECK(shown["reserve_for"] == Json::array({"client_ip", "host"}));
+}
+
 TEST_CASE("a key of several parts is shown as a list, prefixes only with an address") {
     config::Limit limit;
     limit.key = {

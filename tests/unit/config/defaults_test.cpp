@@ -124,6 +124,21 @@ TEST_CASE("a limit refuses unless it lets wait, for two seconds and by client ad
     CHECK(config.limits[2].wait->fair_by.front().name == "x-team");
 }
 
+TEST_CASE("a limit gives no slots unless it says so, and then by client address") {
+    const Config config =
+        loaded(with("limits:\n"
+                    "  a: {requests: 1, per: 1s}\n"
+                    "  b: {requests: 1, per: 1s, retry_after: reserve}\n"
+                    "  c: {requests: 1, per: 1s, retry_after: reserve, anchor: clock, "
+                    "reserve_for: [host, 'header:X-Team']}\n"
+                    "routes: []\n"));
+
+    CHECK(config.limits[0].reserve_for.empty());
+    CHECK(config.limits[1].reserve_for == std::vector<KeySource>{KeySource{}});
+    REQUIRE(config.limits[2].reserve_for.size() == 2);
+    CHECK(config.limits[2].reserve_for.back().name == "x-team");
+}
+
 TEST_CASE("an inline limit is called what it says, else after its route and place") {
     const Config config = loaded(with("routes: [{name: r, upstream: shop, limits: "
                                       "[{name: own, concurrent: 1}, {concurrent: 2}]}]\n"));

@@ -158,4 +158,46 @@ TEST_CASE("waiting has its words, and numbers in range") {
     check_limit("{concurrent: 1, when_exceeded: wait, fair_by: moon}", {"4:52: limits.a.fair_by"});
 }
 
+TEST_CASE("only a plain fixed window gives slots to those it refuses") {
+    check_limit(
+        "{concurrent: 1, retry_after: reserve}",
+        {"4:22: limits.a.retry_after: reserve is not for a cap, which has no windows; expected a "
+         "window (requests, per: a duration) with algorithm: fixed_window and without pace"});
+    check_limit(
+        "{requests: 1, per: 1s, algorithm: sliding_window, retry_after: reserve}",
+        {"4:56: limits.a.retry_after: reserve is not for algorithm: sliding_window"});
+    check_limit(
+        "{requests: 1, per: 1s, algorithm: token_bucket, retry_after: reserve}",
+        {"4:54: limits.a.retry_after: reserve is not for algorithm: token_bucket"});
+    check_limit(
+        "{requests: 1, per: day, retry_after: reserve}",
+        {"4:30: limits.a.retry_after: reserve is not for per: day, week or month"});
+    check_limit(
+        "{requests: 1, per: 1s, pace: true, retry_after: reserve}",
+        {"4:41: limits.a.retry_after: reserve is not for pace: true"});
+}
+
+TEST_CASE("who gets a slot neither waits nor is spread at random") {
+    check_limit(
+        "{requests: 1, per: 1s, when_exceeded: wait, retry_after: reserve}",
+        {"4:50: limits.a.retry_after: reserve excludes when_exceeded: wait"});
+    check_limit(
+        "{requests: 1, per: 1s, retry_after: reserve, retry_after_jitter: 1s}",
+        {"4:51: limits.a.retry_after_jitter: is not for retry_after: reserve"});
+}
+
+TEST_CASE("slots have their words, and are for somebody only where there are any") {
+    check_limit(
+        "{requests: 1, per: 1s, retry_after: later}", {"4:42: limits.a.retry_after: \"later\""});
+    check_limit(
+        "{requests: 1, per: 1s, reserve_for: host}",
+        {"4:29: limits.a.reserve_for: is only for a limit with retry_after: reserve"});
+    check_limit(
+        "{requests: 1, per: 1s, retry_after: reset, reserve_for: host}",
+        {"4:49: limits.a.reserve_for: is only for a limit with retry_after: reserve"});
+    check_limit(
+        "{requests: 1, per: 1s, retry_after: reserve, reserve_for: moon}",
+        {"4:64: limits.a.reserve_for"});
+}
+
 } // namespace stint::config

@@ -102,4 +102,18 @@ TEST_CASE("a misspelt key deep in a route is found") {
     check_match("/x", {"3:43: routes[0].match: found a value; expected a map such as"});
 }
 
+TEST_CASE("no limit lets wait beside one that reserves") {
+    check_added(
+        "limits:\n"
+        "  r: {requests: 1, per: 1s, retry_after: reserve}\n"
+        "  w: {concurrent: 1, when_exceeded: wait}\n"
+        "routes:\n"
+        "  - {name: a, upstream: shop, match: {path: /a}, limits: [r, w]}\n"
+        "  - {name: b, upstream: shop, match: {path: /b}, limits: [w, {concurrent: 2}, r]}\n"
+        "  - {name: c, upstream: shop, match: {path: /c}, limits: [w]}\n",
+        {"7:62: routes[0].limits[1]: \"w\" lets requests wait and \"r\" reserves; expected limits "
+         "with either when_exceeded: wait or retry_after: reserve",
+         "8:79: routes[1].limits[2]: \"r\" reserves and \"w\" lets requests wait"});
+}
+
 } // namespace stint::config

@@ -100,6 +100,7 @@ Scrape full_scrape() {
     scrape.figures.access_log_dropped = 6;
     scrape.figures.limits = {
         {.name = "window", .quota = 10, .used = 7, .waits = true, .waiting = 11},
+        {.name = "slots", .quota = 30, .slots = {{12, 13, 14, 15}}},
         {.name = "per_key", .keyed = true, .quota = 20, .live_keys = 8, .table_full = 9},
     };
     return scrape;
@@ -124,6 +125,11 @@ TEST_CASE("the page follows the text format and shows what was counted") {
     CHECK(page.at(R"(stint_limit_waiting{limit="window"})") == "11");
     CHECK(page.at(R"(stint_limit_wait_seconds_count{limit="window"})") == "1");
     CHECK(page.at(R"(stint_limit_refused_after_waiting_total{limit="window"})") == "2");
+    CHECK(page.at(R"(stint_limit_reserved{limit="slots"})") == "12");
+    CHECK(page.at(R"(stint_limit_slots_given_total{limit="slots"})") == "13");
+    CHECK(page.at(R"(stint_limit_slots_claimed_total{limit="slots"})") == "14");
+    CHECK(page.at(R"(stint_limit_slots_missed_total{limit="slots"})") == "15");
+    CHECK_FALSE(page.has(R"(stint_limit_reserved{limit="window"})"));
     CHECK(page.at("process_start_time_seconds") == "1714550950.25");
     CHECK(page.types.at("stint_upstream_latency_seconds") == "histogram");
 }
