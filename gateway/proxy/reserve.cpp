@@ -23,9 +23,10 @@ http::SlotName slot_of(const limits::Charge& charge, std::uint64_t number) noexc
 Exchange::Next
 Exchange::admit_reserving(routing::Charges& charges, const routing::KeyFacts& facts) {
     const KeyHasher& seals = context_.shared.ticket_hasher;
-    const std::span<limits::Charge> charged{charges.charges.data(), charges.charges.size()};
+    const std::size_t count = charges.view().size();
+    const std::span<limits::Charge> charged{charges.charges.data(), count};
     Reserving reserving;
-    for (std::size_t i = 0; i < charged.size(); ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
         const routing::KeyTemplate& reserve_for = charges.limits[i]->reserve_for;
         if (reserve_for.empty())
             continue;
@@ -36,12 +37,11 @@ Exchange::admit_reserving(routing::Charges& charges, const routing::KeyFacts& fa
              .ticket = http::find_ticket(facts.fields, limit, counter, seals)});
     }
     std::array<limits::ChargeState, limits::max_charges> room;
-    const auto states = std::span{room}.first(route_->telling.any ? charged.size() : 0);
+    const auto states = std::span{room}.first(route_->telling.any ? count : 0);
     limits::Decision decision =
         limits::admit_reserving(charged, {reserving.data(), reserving.size()}, begun_, states);
     if (route_->telling.any)
-        note_policies(
-            charged, {charges.limits.data(), charges.limits.size()}, states, decision, begun_);
+        note_policies(charged, {charges.limits.data(), count}, states, decision, begun_);
     if (!decision.allowed()) {
         for (const limits::Reservation& each : reserving)
             if (each.slot != 0)
