@@ -1,72 +1,16 @@
+#include "observe/exposition_page.hpp"
 #include "observe/metrics.hpp"
 #include "observe/process.hpp"
 
-#include <prometheus/metric_family.h>
-#include <prometheus/text_serializer.h>
-
+#include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace stint::observe {
 
 namespace {
-
-using Labels = std::vector<prometheus::ClientMetric::Label>;
-using Type = prometheus::MetricType;
-
-// Collects the families of one scrape. A double holds counts exactly up to 2^53.
-class Page {
-  public:
-    class Family {
-      public:
-        explicit Family(prometheus::MetricFamily& family) : family_{family} {}
-
-        void add(Labels labels, double value) {
-            prometheus::ClientMetric metric;
-            metric.label = std::move(labels);
-            (family_.type == Type::Counter ? metric.counter.value : metric.gauge.value) = value;
-            family_.metric.push_back(std::move(metric));
-        }
-        void add(Labels labels, std::uint64_t value) {
-            add(std::move(labels), static_cast<double>(value));
-        }
-        void add(Labels labels, const Histogram& histogram);
-
-      private:
-        prometheus::MetricFamily& family_;
-    };
-
-    // The returned Family is good until the next call.
-    Family family(std::string name, Type type, std::string help) {
-        return Family{families_.emplace_back(
-            prometheus::MetricFamily{std::move(name), std::move(help), type, {}})};
-    }
-    Family counter(std::string name, std::string help) {
-        return family(std::move(name), Type::Counter, std::move(help));
-    }
-    Family gauge(std::string name, std::string help) {
-        return family(std::move(name), Type::Gauge, std::move(help));
-    }
-
-    [[nodiscard]] std::string text() const {
-        return prometheus::TextSerializer{}.Serialize(families_);
-    }
-
-  private:
-    std::vector<prometheus::MetricFamily> families_;
-};
-
-void Page::Family::add(Labels labels, const Histogram& histogram) {
-    prometheus::ClientMetric metric;
-    metric.label = std::move(labels);
-    std::uint64_t count = 0;
-    for (std::size_t i = 0; i < latency_bounds.size(); ++i) {
-        count += histogram.buckets[i];
-        metric.histogram.bucket.push_back({count, latency_bounds[i]});
-    }
-    metric.histogram.sample_count = count + histogram.buckets.back(); // the bucket "+Inf" too
-    metric.histogram.sample_sum = histogram.sum_seconds;
-    family_.metric.push_back(std::move(metric));
-}
 
 // One family with a sample for each slot; a slot that no worker has fitted yet shows zero.
 template <class Counters, class Member>

@@ -1,5 +1,6 @@
 #include "runtime/compile.hpp"
 
+#include "runtime/compile_limit.hpp"
 #include "upstream/resolver.hpp"
 
 #include <algorithm>
@@ -8,130 +9,6 @@
 
 namespace stint::runtime {
 namespace {
-
-routing::KeyTemplate
-key_of(const std::vector<config::KeySource>& key, const config::AddressPrefixes& prefixes) {
-    std::vector<routing::KeySource> sources;
-    for (const config::KeySource& source : key)
-        sources.push_back({static_cast<routing::KeySource::Kind>(source.kind), source.name});
-    return routing::KeyTemplate{std::move(sources), {.ipv4 = prefixes.ipv4, .ipv6 = prefixes.ipv6}};
-}
-static_assert(
-    static_cast<int>(routing::KeySource::Kind::jwt) ==
-    static_cast<int>(config::KeySource::Kind::jwt));
-
-routing::MissingKey missing_key_of(const config::Limit& limit) {
-    switch (limit.missing_key) {
-    case config::Limit::MissingKey::share:
-        return routing::MissingKey::share;
-    case config::Limit::MissingKey::exempt:
-        return routing::MissingKey::exempt;
-    case config::Limit::MissingKey::refuse:
-        return routing::MissingKey::refuse;
-    }
-    return routing::MissingKey::share;
-}
-
-routing::KeyList list_of(const config::KeyList& list) {
-    routing::KeyList made;
-    made.networks = list.networks;
-    for (const std::string& key : list.keys)
-        made.keys.add(key, {});
-    return made;
-}
-
-// nullptr for a limit without exceptions. What was set at run time goes before the file's.
-routing::KeyRulesPtr rules_of(const config::Limit& limit, const LiveOverrides& live) {
-    const std::vector<LiveOverride> set = live.of(limit.name);
-    if (limit.overrides.empty() && limit.exempt.empty() && limit.deny.empty() && set.empty())
-        return nullptr;
-    auto overrides = std::make_shared<routing::OverrideSet>();
-    for (const LiveOverride& each : set)
-        overrides->add(each.pattern, each.numbers);
-    for (const config::Override& each : limit.overrides)
-        if (std::ranges::find(set, each.key, &LiveOverride::pattern) == set.end())
-            overrides->add(each.key, {each.quota, each.burst});
-    auto rules = std::make_shared<routing::KeyRules>();
-    rules->exempt = list_of(limit.exempt);
-    rules->deny = list_of(limit.deny);
-    rules->overrides = std::move(overrides);
-    return rules;
-}
-
-std::optional<routing::WaitSettings>
-wait_of(const config::Limit& limit, observe::MetricSlots& slots) {
-    if (!limit.wait)
-        return std::nullopt;
-    return routing::WaitSettings{
-        .max_wait = limit.wait->max_wait,
-        .max_waiting = limit.wait->max_waiting,
-        .fair_by = key_of(limit.wait->fair_by, limit.prefixes),
-        .metric = slots.wait(limit.name)};
-}
-
-routing::RouteLimit route_limit_of(
-    const config::Limit& limit,
-    const ConfiguredLimit& configured,
-    std::size_t index,
-    const std::string& route,
-    observe::MetricSlots& slots) {
-    routing::RouteLimit made;
-    made.limit = configured.limit;
-    made.index = static_cast<std::uint32_t>(index);
-    made.quota = configured.numbers.quota;
-    made.burst = configured.numbers.burst;
-    made.key = configured.key;
-    made.missing_key = missing_key_of(limit);
-    made.rules = configured.rules;
-    made.refusal_metric = slots.refusal(route, limit.name);
-    made.wait = wait_of(limit, slots);
-    return made;
-}
-
-limits::Algorithm algorithm_of(const config::Limit& limit) {
-    if (limit.kind == config::Limit::Kind::cap)
-        return limits::Algorithm::concurrency;
-    switch (limit.algorithm) {
-    case config::Limit::Algorithm::fixed_window:
-        break;
-    case config::Limit::Algorithm::sliding_window:
-        return limits::Algorithm::sliding_window;
-    case config::Limit::Algorithm::token_bucket:
-        return limits::Algorithm::token_bucket;
-    }
-    return limits::Algorithm::fixed_window;
-}
-
-// How it counts: what of a limit belongs to the configuration, but for its numbers and its key.
-void set_terms(const config::Limit& from, routing::RouteLimit& limit) {
-    limit.pace = from.pace;
-    limit.enforce = from.enforce;
-    if (from.enforce && !from.reserve_for.empty())
-        limit.reserve_for = key_of(from.reserve_for, from.prefixes);
-    limit.pricing = {
-        .cost = from.cost,
-        .request_field = from.cost_request_field,
-        .response_field = from.cost_response_field,
-        .count_when = from.count_when,
-        .refund = from.refund};
-}
-
-limits::LimitSpec spec_of(const config::Limit& limit) {
-    const bool window = limit.kind == config::Limit::Kind::window;
-    const bool by_clock = limit.unit || limit.anchor == config::Limit::Anchor::clock;
-    limits::LimitSpec spec;
-    spec.identity = {
-        .name = limit.name,
-        .key = key_of(limit.key, limit.prefixes).text(),
-        .algorithm = algorithm_of(limit),
-        .anchor = window && by_clock ? limits::Anchor::clock : limits::Anchor::first_request,
-        .per = window ? limit.per : Duration{},
-        .time_zone = limit.time_zone,
-        .unit = limit.unit.value_or(CalendarUnit::day)};
-    spec.quota = limit.quota;
-    spec.max_keys = limit.max_keys;
-    return spec;
-}
 
 routing::HostPattern host_of(const config::Match& match) {
     if (match.host.empty() || match.host == "*")
@@ -152,17 +29,6 @@ routing::RouteTimeouts timeouts_of(
         .body_idle = pick(route.body_idle, upstream.body_idle, defaults.body_idle),
         .connect = pick(route.connect, upstream.connect, defaults.connect),
         .response = pick(route.response, upstream.response, defaults.response)};
-}
-
-routing::RefusalAnswer answer_of(const config::Limit& limit) {
-    routing::RefusalAnswer answer;
-    answer.status = limit.status;
-    if (limit.body) {
-        answer.content_type = limit.body->content_type;
-        answer.body = limit.body->text;
-    }
-    answer.jitter = limit.retry_after_jitter;
-    return answer;
 }
 
 void tell_policies(
@@ -232,9 +98,7 @@ routing::Route route_of(
         routing::RouteLimit limit =
             route_limit_of(config.limits[index], limits[index], index, from.name, slots);
         route.waits = route.waits || limit.wait;
-        limit.answer = answer_of(config.limits[index]);
         tell_policies(config, from.headers, limit, index, route.telling);
-        set_terms(config.limits[index], limit);
         route.reserves = route.reserves || !limit.reserve_for.empty();
         route.settles = route.settles || limit.pricing.returnable();
         route.limits.push_back(std::move(limit));
@@ -255,14 +119,7 @@ Compiled compile(
     const LiveOverrides& overrides) {
     Compiled compiled;
     for (const config::Limit& limit : config.limits)
-        compiled.limits.push_back(
-            {registry.obtain(spec_of(limit)),
-             {limit.quota, limit.burst},
-             limit.route,
-             key_of(limit.key, limit.prefixes),
-             rules_of(limit, overrides),
-             limit.wait.has_value(),
-             !limit.reserve_for.empty()});
+        compiled.limits.push_back(configured_limit(limit, registry, overrides));
 
     auto snapshot = std::make_shared<routing::Snapshot>();
     for (const ConfiguredLimit& each : compiled.limits)

@@ -1,0 +1,58 @@
+// The families of one scrape, as prometheus-cpp writes them. Internal to the exposition.
+#pragma once
+
+#include "observe/metrics.hpp"
+
+#include <prometheus/metric_family.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stint::observe {
+
+using Labels = std::vector<prometheus::ClientMetric::Label>;
+using Type = prometheus::MetricType;
+
+// Collects them. A double holds counts exactly up to 2^53.
+class Page {
+  public:
+    class Family {
+      public:
+        explicit Family(prometheus::MetricFamily& family) : family_{family} {}
+
+        void add(Labels labels, double value) {
+            prometheus::ClientMetric metric;
+            metric.label = std::move(labels);
+            (family_.type == Type::Counter ? metric.counter.value : metric.gauge.value) = value;
+            family_.metric.push_back(std::move(metric));
+        }
+        void add(Labels labels, std::uint64_t value) {
+            add(std::move(labels), static_cast<double>(value));
+        }
+        void add(Labels labels, const Histogram& histogram);
+
+      private:
+        prometheus::MetricFamily& family_;
+    };
+
+    // The returned Family is good until the next call.
+    Family family(std::string name, Type type, std::string help) {
+        return Family{families_.emplace_back(
+            prometheus::MetricFamily{std::move(name), std::move(help), type, {}})};
+    }
+    Family counter(std::string name, std::string help) {
+        return family(std::move(name), Type::Counter, std::move(help));
+    }
+    Family gauge(std::string name, std::string help) {
+        return family(std::move(name), Type::Gauge, std::move(help));
+    }
+
+    [[nodiscard]] std::string text() const;
+
+  private:
+    std::vector<prometheus::MetricFamily> families_;
+};
+
+} // namespace stint::observe

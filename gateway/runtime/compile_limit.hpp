@@ -1,0 +1,26 @@
+// A limit of the configuration as its registry and its routes need it. Internal to compile.cpp.
+#pragma once
+
+#include "runtime/compile.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace stint::runtime {
+
+[[nodiscard]] routing::KeyTemplate
+key_of(const std::vector<config::KeySource>& key, const config::AddressPrefixes& prefixes);
+
+[[nodiscard]] ConfiguredLimit configured_limit(
+    const config::Limit& limit, limits::Registry& registry, const LiveOverrides& overrides);
+
+// As one route asks it. index: into Compiled::limits.
+[[nodiscard]] routing::RouteLimit route_limit_of(
+    const config::Limit& limit,
+    const ConfiguredLimit& configured,
+    std::size_t index,
+    const std::string& route,
+    observe::MetricSlots& slots);
+
+} // namespace stint::runtime
