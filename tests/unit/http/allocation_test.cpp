@@ -1,4 +1,5 @@
 // Counts allocations: once warm, a request's heads and a refusal cost none.
+#include "allocations.hpp"
 #include "http/head_parser.hpp"
 #include "http/local_reply.hpp"
 #include "http/request_id.hpp"
@@ -7,31 +8,8 @@
 
 #include <doctest/doctest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
 #include <string>
 #include <string_view>
-
-namespace {
-
-std::atomic<std::size_t> allocations{0};
-
-} // namespace
-
-// The standard library's other forms of new and delete come down to these.
-void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* memory = std::malloc(size == 0 ? 1 : size))
-        return memory;
-    throw std::bad_alloc{};
-}
-void operator delete(void* memory) noexcept {
-    std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-    std::free(memory);
-}
 
 namespace {
 
@@ -96,12 +74,8 @@ struct Worker {
 TEST_CASE("a warm worker parses, rewrites and refuses without an allocation") {
     Worker worker;
     const std::size_t first = worker.serve();
-    const std::size_t before = allocations;
+    std::size_t second = 0;
 
-    const std::size_t second = worker.serve();
-    const std::size_t after = allocations;
-
-    CHECK(before > 0); // the warm-up's: the counter counts
-    CHECK(after == before);
+    CHECK(test::allocations_in([&] { second = worker.serve(); }) == 0);
     CHECK(first == second);
 }

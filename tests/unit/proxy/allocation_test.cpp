@@ -1,79 +1,30 @@
 // Once warm, a request costs no memory: neither one that is relayed nor one that is refused.
+#include "allocations.hpp"
 #include "fixture.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cstddef>
-#include <cstdlib>
-#include <execinfo.h>
-#include <new>
-#include <unistd.h>
-
-namespace {
-
-// Of this thread, while it counts: the access log's writer is none of a request's business.
-thread_local bool counting = false;
-thread_local std::size_t allocations = 0;
-
-void* allocate(std::size_t size, std::size_t alignment) {
-    if (counting) {
-        ++allocations;
-        counting = false; // what follows may allocate itself
-        void* frames[40];
-        ::backtrace_symbols_fd(frames, ::backtrace(frames, 40), STDERR_FILENO);
-        counting = true;
-    }
-    void* memory =
-        alignment > 0
-            ? std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment)
-            : std::malloc(size == 0 ? 1 : size);
-    if (memory == nullptr)
-        throw std::bad_alloc{};
-    return memory;
-}
-
-} // namespace
-
-void* operator new(std::size_t size) {
-    return allocate(size, 0);
-}
-void* operator new(std::size_t size, std::align_val_t alignment) {
-    return allocate(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept {
-    std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-    std::free(memory);
-}
-void operator delete(void* memory, std::align_val_t) noexcept {
-    std::free(memory);
-}
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-    std::free(memory);
-}
+#include <vector>
 
 namespace {
 
 using namespace stint::test;
 
-// Counts what the gateway allocates from now until the end of the scope; the test's own ends wait
-// outside of it.
-class Counting {
-  public:
-    Counting() { allocations = 0, counting = true; }
-    ~Counting() { counting = false; }
-};
+constexpr int warm_up = 10; // rounds
+
+// What the gateway allocates while it does all that it can; the test's own ends wait meanwhile.
+std::size_t settle(InProcessGateway& gateway, int round) {
+    if (round >= warm_up)
+        return allocations_in([&] { gateway.settle(); });
+    gateway.settle();
+    return 0;
+}
 
 } // namespace
 
 TEST_CASE("the counter counts") {
-    allocations = 0;
-    {
-        const Counting here;
-        ::operator delete(::operator new(8));
-    }
-    CHECK(allocations == 1);
+    CHECK(allocations_in([] { ::operator delete(::operator new(8)); }) == 1);
 }
 
 TEST_CASE("a warm GET over kept connections allocates nothing") {
@@ -87,25 +38,45 @@ TEST_CASE("a warm GET over kept connections allocates nothing") {
     for (int round = 0; round < 20; ++round) {
         if (round > 0)
             client.send(get);
-        {
-            const Counting here;
-            counting = round >= 10;
-            gateway.settle();
-        }
-        warm += allocations;
+        warm += settle(gateway, round);
         upstream.read_head();
         upstream.send(ok);
-        {
-            const Counting here;
-            counting = round >= 10;
-            gateway.settle();
-        }
-        warm += allocations;
+        warm += settle(gateway, round);
         read_response(client);
     }
 
     CHECK(warm == 0);
     CHECK(gateway.to_upstream().connects == 1);
+}
+
+TEST_CASE("warm GETs on many connections at once allocate nothing either") {
+    constexpr std::size_t many = 24; // more than any cache of blocks that Asio keeps
+    InProcessGateway gateway{
+        "limits: {many: {requests: 1000000, per: 1h, key: client_ip}, slots: {concurrent: 99}}\n"
+        "routes: [{name: all, match: {path: /}, upstream: origin, limits: [many, slots]}]"};
+    std::vector<Wire> clients;
+    std::vector<Wire> upstreams;
+    for (std::size_t i = 0; i < many; ++i) {
+        clients.push_back(gateway.connect());
+        clients.back().send(get);
+        upstreams.push_back(gateway.upstream.accept());
+    }
+    std::size_t warm = 0;
+    for (int round = 0; round < 20; ++round) {
+        for (Wire& client : clients)
+            if (round > 0)
+                client.send(get);
+        warm += settle(gateway, round);
+        for (Wire& upstream : upstreams) {
+            upstream.read_head();
+            upstream.send(ok);
+        }
+        warm += settle(gateway, round);
+        for (Wire& client : clients)
+            read_response(client);
+    }
+
+    CHECK(warm == 0);
 }
 
 TEST_CASE("a warm 429 allocates nothing") {
@@ -121,12 +92,7 @@ TEST_CASE("a warm 429 allocates nothing") {
     std::size_t warm = 0;
     for (int round = 0; round < 20; ++round) {
         client.send(get);
-        {
-            const Counting here;
-            counting = round >= 10;
-            gateway.settle();
-        }
-        warm += allocations;
+        warm += settle(gateway, round);
         CHECK(client.read_until("}\n").starts_with("HTTP/1.1 429 "));
     }
 

@@ -1,35 +1,12 @@
 // Counts allocations: once its scratch is warm, working out a request's keys and client costs none.
+#include "allocations.hpp"
 #include "routing/charges.hpp"
 #include "routing/trusted_proxies.hpp"
 
 #include <doctest/doctest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
 #include <string>
 #include <vector>
-
-namespace {
-
-std::atomic<std::size_t> allocations{0};
-
-} // namespace
-
-// The standard library's other forms of new and delete come down to these. Where GCC 12 inlines
-// only one of them it takes the pair for mismatched.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* memory = std::malloc(size == 0 ? 1 : size))
-        return memory;
-    throw std::bad_alloc{};
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-    std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-    std::free(memory);
-}
 
 namespace {
 
@@ -87,10 +64,6 @@ TEST_CASE("keys, exceptions and the client's address allocate nothing once warm"
     };
     ask();
 
-    const std::size_t before = allocations;
-    for (int i = 0; i < 100; ++i)
-        ask();
-
-    CHECK(allocations == before);
+    CHECK(test::allocations_in(ask) == 0);
     CHECK(keys == route.limits.size());
 }
