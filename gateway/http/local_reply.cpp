@@ -190,6 +190,10 @@ std::size_t write_limited(HeadBuffer& out, const ReplyContext& context, const Li
     const auto members = [&](auto& sink) {
         sink << R"(,"violated-policies":[")";
         write_json_text(sink, reply.limit);
+        for (const std::string_view other : reply.others) {
+            sink << R"(",")";
+            write_json_text(sink, other);
+        }
         sink << R"("],"limit":")";
         write_json_text(sink, reply.limit);
         sink << "\"";

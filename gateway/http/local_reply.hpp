@@ -8,6 +8,7 @@
 #include "http/ratelimit_fields.hpp"
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace stint::http {
@@ -45,9 +46,10 @@ struct LimitedReply {
     enum class Why : std::uint8_t { window, pace, cap, cost, table_full } why = Why::window;
     // What the limit has of its own.
     int status = 429;
-    std::string_view content_type{}; // empty: no own body
-    std::string_view body{};         // with reply_placeholders
-    std::string_view ticket{};       // X-Stint-Ticket (slot_ticket.hpp); empty: none
+    std::string_view content_type{};            // empty: no own body
+    std::string_view body{};                    // with reply_placeholders
+    std::string_view ticket{};                  // X-Stint-Ticket (slot_ticket.hpp); empty: none
+    std::span<const std::string_view> others{}; // names of limits that refuse as well
 };
 
 // The limit's status (429 unless it has its own; RFC 6585 section 4) with Retry-After in whole

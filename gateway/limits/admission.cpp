@@ -93,6 +93,7 @@ class Admission {
     }
 
     static void note(Decision& decision, std::size_t i, const Verdict& verdict) noexcept {
+        decision.refusing |= std::uint32_t{1} << i;
         if (!decision.allowed() && verdict.wait <= decision.retry_after)
             return;
         decision.refusal = verdict.refusal;

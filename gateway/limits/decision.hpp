@@ -61,10 +61,12 @@ struct Decision {
     Refusal refusal = Refusal::none;
     std::size_t refused_by =
         0; // index into the charges: of those that refuse, the one to wait for longest
-    Duration retry_after{};           // until that one admits again: for a cap an estimate (see
-                                      // Limit), for Refusal::cost Duration::max()
-    std::uint32_t would_refuse = 0;   // of an admitted request: bit i = charge i, not enforced, was
-                                      // not charged because it would have refused
+    Duration retry_after{};         // until that one admits again: for a cap an estimate (see
+                                    // Limit), for Refusal::cost Duration::max()
+    std::uint32_t refusing = 0;     // of a refused request: bit i = charge i refuses; zero where it
+                                    // has waited
+    std::uint32_t would_refuse = 0; // of an admitted request: bit i = charge i, not enforced, was
+                                    // not charged because it would have refused
     std::uint32_t overflow_began = 0; // bit i = the table of charge i's limit is full and new keys
                                       // are counted in its sketch; told once a minute
     Permit permit;                    // holds the caps' slots; empty when refused

@@ -222,6 +222,10 @@ void Exchange::refuse(const routing::Charges& charges, const limits::Decision& d
     if (answer.jitter > Duration::zero())
         limited_.retry_after =
             http::with_jitter(decision.retry_after, answer.jitter, context_.request_ids.next());
+    for (std::size_t i = 0; i < charges.limits.size(); ++i)
+        if (i != decision.refused_by && (decision.refusing >> i & 1U) != 0)
+            also_refusing_.push_back(charges.limits[i]->limit->identity().name);
+    limited_.others = {also_refusing_.data(), also_refusing_.size()};
     limited_.why = reason_for(decision.refusal);
     limited_.status = answer.status;
     limited_.content_type = answer.content_type;

@@ -23,6 +23,7 @@
 #include "upstream/pool.hpp"
 
 #include <boost/container/small_vector.hpp>
+#include <boost/container/static_vector.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -267,6 +268,7 @@ class Exchange : private net::Deadline {
     std::string detail_;
     std::string allow_;
     http::LimitedReply limited_;
+    boost::container::static_vector<std::string_view, limits::max_charges> also_refusing_;
     std::string ticket_;       // of its slots, for limited_
     std::uint64_t recent_ = 0; // its number in Context::recent, where its route has limits
     bool denied_ = false;      // by that limit, once for all

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <chrono>
 #include <ostream>
 #include <string>
@@ -174,6 +175,16 @@ TEST_CASE("a refusal by a limit is a quota-exceeded problem that names it") {
     CHECK(body["violated-policies"] == Json::array({"per_client"}));
     CHECK(body["retry_after_ms"] == 1500);
     CHECK(body["detail"] == "The limit per_client is used up; retry in 2 s.");
+}
+
+TEST_CASE("the limits that refuse as well are named behind the one that decides") {
+    const std::array<std::string_view, 2> others{"shop", "all"};
+    LimitedReply reply{"per_client", 1s};
+    reply.others = others;
+    const Json body = limited(reply).json();
+
+    CHECK(body["limit"] == "per_client");
+    CHECK(body["violated-policies"] == Json::array({"per_client", "shop", "all"}));
 }
 
 TEST_CASE("each reason for a refusal has its own sentence") {

@@ -57,6 +57,7 @@ TEST_CASE("of several refusals the one to wait for longest is reported") {
         admit_all({{&shorter, {}, 1}, {&longer, {}, 1}, {&shortest, {}, 1}}, at(100ms));
 
     CHECK(refused.refused_by == 1);
+    CHECK(refused.refusing == 0b111);
     CHECK(refused.retry_after == 59'900ms);
 }
 
