@@ -73,8 +73,10 @@ Cooldown::Pass& Cooldown::Pass::operator=(Pass&& other) noexcept {
 void Cooldown::Pass::drop() noexcept {
     if (cooldown_ && (probe_ || counted_)) {
         const std::lock_guard lock{cooldown_->mutex_};
-        if (counted_)
+        if (counted_) {
             cooldown_->pace_.lost(scout_);
+            cooldown_->call_first();
+        }
         if (probe_ && era_ == cooldown_->era_.load(std::memory_order_relaxed))
             cooldown_->settle_probe(false, {});
     }
@@ -87,6 +89,7 @@ void Cooldown::Pass::learn(const std::optional<LearnedPace::Told>& told, SteadyT
         return;
     const std::lock_guard lock{cooldown_->mutex_};
     cooldown_->pace_.answered(scout_, told, now);
+    cooldown_->call_first();
     counted_ = scout_ = false;
 }
 
@@ -113,30 +116,34 @@ void Cooldown::Pass::answered(
 
 std::optional<Cooldown::Refused> Cooldown::look(SteadyTime now, const CooldownRules& rules) {
     const std::lock_guard lock{mutex_};
-    return closed(now, rules);
+    return closed_to_new(now, rules);
 }
 
 Cooldown::Entry
 Cooldown::enter(const CooldownPtr& cooldown, SteadyTime now, const CooldownRules& rules) {
     const std::lock_guard lock{cooldown->mutex_};
-    if (const auto refused = cooldown->closed(now, rules))
+    if (const auto refused = cooldown->closed_to_new(now, rules))
         return {{}, *refused};
-    const bool probe = cooldown->phase_ == Phase::paused;
-    if (probe)
-        cooldown->phase_ = Phase::probing;
-    if (cooldown->phase_ == Phase::ramping)
-        cooldown->next_ = now + interval(cooldown->rate_at(now));
-    cooldown->sent_.count(now);
-    cooldown->last_sent_ = std::max(now, cooldown->last_sent_);
-    Entry entry{Pass{cooldown, cooldown->era_.load(std::memory_order_relaxed), probe}, {}};
-    if (rules.learn) {
-        entry.pass.counted_ = true;
-        entry.pass.scout_ = cooldown->pace_.sent(now);
-    }
-    return entry;
+    return {cooldown->grant(cooldown, now, rules), {}};
 }
 
-// Counts a refusal where it is one.
+Cooldown::Pass
+Cooldown::grant(const CooldownPtr& self, SteadyTime now, const CooldownRules& rules) {
+    const bool probe = phase_ == Phase::paused;
+    if (probe)
+        phase_ = Phase::probing;
+    if (phase_ == Phase::ramping)
+        next_ = now + interval(rate_at(now));
+    sent_.count(now);
+    last_sent_ = std::max(now, last_sent_);
+    Pass pass{self, era_.load(std::memory_order_relaxed), probe};
+    if (rules.learn) {
+        pass.counted_ = true;
+        pass.scout_ = pace_.sent(now);
+    }
+    return pass;
+}
+
 std::optional<Cooldown::Refused> Cooldown::closed(SteadyTime now, const CooldownRules& rules) {
     Duration wait{};
     switch (phase_) {
@@ -163,7 +170,6 @@ std::optional<Cooldown::Refused> Cooldown::closed(SteadyTime now, const Cooldown
         }
     if (wait <= Duration::zero())
         return std::nullopt;
-    ++refused_;
     constexpr int too_many_requests = 429;
     return Refused{paced ? too_many_requests : status_, std::max(wait, shortest_wait), paced};
 }
@@ -189,6 +195,7 @@ void Cooldown::throttled(
 
 void Cooldown::pause(int status, Duration wait, SteadyTime now) {
     status_ = status;
+    call_all();                    // some may no longer be able to wait so long
     if (phase_ == Phase::paused) { // told by one that was under way already
         until_ = std::max(until_, now + wait);
         last_wait_ = std::max(last_wait_, wait);
@@ -206,6 +213,7 @@ void Cooldown::pause(int status, Duration wait, SteadyTime now) {
 }
 
 void Cooldown::settle_probe(bool good, SteadyTime now) noexcept {
+    call_first();
     if (!good) { // the next request is the probe
         phase_ = Phase::paused;
         until_ = {};
@@ -230,6 +238,7 @@ CooldownState Cooldown::state(SteadyTime now) const {
                                                : former_rate_;
     state.pauses = pauses_;
     state.refused = refused_;
+    state.waiting = line_.size();
     return state;
 }
 

@@ -3,8 +3,10 @@
 
 #include "base/time.hpp"
 #include "limits/learned_pace.hpp"
+#include "limits/scope_waiter.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -20,6 +22,10 @@ struct CooldownRules {
     std::optional<Duration> otherwise; // of an answer that names no time; without it, none
     Duration ramp{};                   // from half of the former rate back to all of it
     bool learn = false;                // pace to what the upstream tells of its own limits
+    // Whether requests wait for the scope, together how long, and how many at once.
+    bool waits = false;
+    Duration max_wait{};
+    std::uint64_t max_waiting = 0;
 };
 
 // Moving count of what is sent: over the last 10 to 20 seconds, or since the first if that is less.
@@ -46,6 +52,7 @@ struct CooldownState {
     double rate = 0;          // per second: while ramping what is let through, else what was sent
     std::uint64_t pauses = 0; // ever
     std::uint64_t refused = 0;
+    std::size_t waiting = 0;
 };
 
 // One scope: a host, a route or a key. While it is open everything may be sent. An answer of 429 or
@@ -54,6 +61,8 @@ struct CooldownState {
 // pause, which grows by the same amount every moment and has no bound any more once it is what it
 // was; a bad one pauses it again; a probe without an answer is replaced by the next request.
 // Beside that, and only with CooldownRules::learn, see LearnedPace.
+// Who may wait for a closed scope stands in its line (see ScopeWaiter): the first in line is the
+// next to go, and nobody overtakes it as long as only so many may go.
 // Threads: any. No I/O, no clock.
 class Cooldown {
   public:
@@ -118,6 +127,19 @@ class Cooldown {
     [[nodiscard]] static Entry
     enter(const std::shared_ptr<Cooldown>& cooldown, SteadyTime now, const CooldownRules& rules);
 
+    // What becomes of one who may wait: it goes, it is refused, or it stands in line and asks again
+    // at `again`, or earlier when it is called.
+    struct Attempt {
+        Pass pass;
+        std::optional<Refused> refused;
+        SteadyTime again{};
+    };
+    // The first call is its arrival in the line; with a pass or a refusal it has left.
+    [[nodiscard]] static Attempt
+    attempt(const std::shared_ptr<Cooldown>&, ScopeWaiter&, SteadyTime now, const CooldownRules&);
+    // Whoever has stood in line must have left it before it ends. Idempotent.
+    void leave(ScopeWaiter& waiter) noexcept;
+
     [[nodiscard]] CooldownState state(SteadyTime now) const;
     // Open, and nothing was sent for so long that forgetting it loses nothing.
     [[nodiscard]] bool is_idle(SteadyTime now) const;
@@ -126,6 +148,12 @@ class Cooldown {
     using Phase = CooldownState::Phase;
 
     [[nodiscard]] std::optional<Refused> closed(SteadyTime now, const CooldownRules& rules);
+    [[nodiscard]] std::optional<Refused> closed_to_new(SteadyTime now, const CooldownRules& rules);
+    [[nodiscard]] Pass grant(const std::shared_ptr<Cooldown>&, SteadyTime, const CooldownRules&);
+    [[nodiscard]] SteadyTime ask_again_at(const Refused&, bool first, SteadyTime now) const;
+    void take_out(ScopeWaiter& waiter) noexcept;
+    void call_first() noexcept;
+    void call_all() noexcept;
     [[nodiscard]] double rate_at(SteadyTime now) const noexcept;
     void pause(int status, Duration wait, SteadyTime now);
     void throttled(const Pass::Asked& asked, bool probe, SteadyTime, const CooldownRules& rules);
@@ -145,6 +173,7 @@ class Cooldown {
     SteadyTime ramp_from_{};
     SteadyTime next_{}; // while ramping: when one more may go
     LearnedPace pace_;
+    ScopeLine line_;
     std::uint64_t pauses_ = 0;
     std::uint64_t refused_ = 0;
 };

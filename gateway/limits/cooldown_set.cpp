@@ -57,6 +57,7 @@ CooldownSet::Totals CooldownSet::totals(SteadyTime now) const {
         totals.closed += closed ? 1 : 0;
         totals.pauses += state.pauses;
         totals.refused += state.refused;
+        totals.waiting += state.waiting;
     }
     return totals;
 }
