@@ -241,10 +241,11 @@ TEST_CASE("a probe that fails pauses again, and the others go on waiting as long
     scope.arrive(0, 0s);
     scope.arrive(1, 1s);
     scope.arrive(2, 9s);
-    scope.run(9s, 11s);
+    scope.run(9s, 11500ms);
 
-    scope.answer(0, 11s, Asked{503, 25s}); // until 36s: too long for the one that may until 31s
-    scope.run(11s, 12s);
+    scope.answer(
+        0, 11500ms, Asked{503, 24500ms}); // until 36s: too long for the one that may until 31s
+    scope.run(11500ms, 11501ms);
 
     CHECK(scope.refused == std::vector{1});
     CHECK(scope.state(12s).waiting == 1);
