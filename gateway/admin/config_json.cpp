@@ -97,11 +97,16 @@ Json cooldown_json(const std::optional<config::Cooldown>& cooldown) {
         {"scope", scope_text(cooldown->scope)},
         {"max_cooldown_ms", cooldown->most.count()},
         {"ramp_up_ms", cooldown->ramp.count()},
-        {"learn", cooldown->learn}};
+        {"learn", cooldown->learn},
+        {"when_paused", cooldown->wait ? "wait" : "answer"}};
     for (const config::KeySource& source : cooldown->key)
         json["key"].push_back(config::to_text(source));
     if (cooldown->otherwise)
         json["default_ms"] = cooldown->otherwise->count();
+    if (cooldown->wait) {
+        json["max_wait_ms"] = cooldown->wait->max_wait.count();
+        json["max_waiting"] = cooldown->wait->max_waiting;
+    }
     return json;
 }
 

@@ -91,13 +91,16 @@ Json limit_json(
 Json cooldowns_json(const std::vector<limits::CooldownSetPtr>& sets, SteadyTime now) {
     using Phase = limits::CooldownState::Phase;
     const auto text_of = [](Phase phase) {
-        return phase == Phase::paused ? "paused" : phase == Phase::probing ? "probing" : "ramping";
+        return phase == Phase::paused    ? "paused"
+               : phase == Phase::probing ? "probing"
+               : phase == Phase::ramping ? "ramping"
+                                         : "open"; // with requests that wait for its pace
     };
     Json cooldowns = Json::array();
     for (const limits::CooldownSetPtr& set : sets)
         for (const limits::CooldownPtr& each : set->all()) {
             const limits::CooldownState state = each->state(now);
-            if (state.phase == Phase::open)
+            if (state.phase == Phase::open && state.waiting == 0)
                 continue;
             cooldowns.push_back(
                 {{"of", set->identity().owner},
@@ -108,7 +111,8 @@ Json cooldowns_json(const std::vector<limits::CooldownSetPtr>& sets, SteadyTime 
                  {"remaining_ms", ceil_ms(state.left)},
                  {"rate_per_second", state.rate},
                  {"pauses", state.pauses},
-                 {"refused", state.refused}});
+                 {"refused", state.refused},
+                 {"waiting", state.waiting}});
         }
     return cooldowns;
 }

@@ -9,9 +9,11 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> cooldown_keys{"scope",   "key",     "max_cooldown",
-                                                        "default", "ramp_up", "learn"};
+constexpr std::array<std::string_view, 9> cooldown_keys{"scope",       "key",      "max_cooldown",
+                                                        "default",     "ramp_up",  "learn",
+                                                        "when_paused", "max_wait", "max_waiting"};
 constexpr std::array<std::string_view, 3> scopes{"host", "route", "key"};
+constexpr std::array<std::string_view, 2> when_paused{"answer", "wait"};
 constexpr std::array<std::string_view, 2> switches{"on", "off"};
 constexpr std::string_view a_duration = "a duration such as 30s";
 constexpr std::string_view a_key = "a key such as header:X-Api-Key, or a list of keys";
@@ -56,6 +58,27 @@ void read_key(const Section& section, Cooldown& cooldown) {
         key->wrong("is empty; expected at least one key");
 }
 
+void read_when_paused(const Section& section, Cooldown& cooldown) {
+    std::string_view chosen = "answer";
+    if (const auto when = section.find("when_paused"))
+        when->into(chosen, "answer or wait", [](std::string_view text) {
+            return parse_word(text, when_paused);
+        });
+    if (chosen == "answer") {
+        for (const std::string_view key : {"max_wait", "max_waiting"})
+            if (section.find(key))
+                section.wrong_at(key, "is only for when_paused: wait");
+        return;
+    }
+    Cooldown::Wait& wait = cooldown.wait.emplace();
+    if (const auto most = section.find("max_wait"))
+        most->into(wait.max_wait, a_duration, parse_timeout);
+    if (const auto most = section.find("max_waiting"))
+        most->into(wait.max_waiting, "a number of requests", [](std::string_view text) {
+            return parse_count(text, 1, most_waiting);
+        });
+}
+
 } // namespace
 
 void read_cooldown(const Value& value, Cooldown& cooldown) {
@@ -77,6 +100,7 @@ void read_cooldown(const Value& value, Cooldown& cooldown) {
         ramp->into(cooldown.ramp, a_duration, parse_timeout);
     if (const auto learn = section->find("learn"))
         learn->into(cooldown.learn, "true or false", parse_bool);
+    read_when_paused(*section, cooldown);
     if (cooldown.otherwise && *cooldown.otherwise > cooldown.most)
         section->wrong_at("default", "is longer than max_cooldown");
 }

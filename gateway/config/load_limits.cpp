@@ -10,7 +10,6 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::uint64_t most_waiting = 100'000;
 
 // The name of an inline limit stands first; that of a named one is its key in the map.
 constexpr std::array limit_keys = std::to_array<std::string_view>({

@@ -97,6 +97,11 @@ struct Cooldown {
     std::optional<milliseconds> otherwise; // default: of an answer that names no time
     milliseconds ramp{30'000};
     bool learn = false; // pace to what the upstream tells of its own limits
+    struct Wait {
+        milliseconds max_wait{30'000};
+        std::uint64_t max_waiting = 1000; // for one scope
+    };
+    std::optional<Wait> wait; // when_paused: wait
 };
 
 struct Upstream {
@@ -138,6 +143,8 @@ struct TrustedProxies {
 // What a limit's numbers may be at most.
 inline constexpr std::uint64_t most_requests = 1'000'000'000'000;
 inline constexpr std::uint64_t most_concurrent = 1'000'000;
+// In one line: before one counter, or for one scope.
+inline constexpr std::uint64_t most_waiting = 100'000;
 inline constexpr std::chrono::hours longest_refill = std::chrono::days{366};
 
 // Whether an empty token bucket with these numbers is full again within longest_refill.

@@ -247,6 +247,11 @@ void add_cooldowns(Page& page, const ProcessFigures& figures) {
             "stint_cooldown_refusals_total",
             "Requests refused because of a pause, or on the way out of one."),
         &Cooldown::refused);
+    each(
+        page.gauge(
+            "stint_cooldown_waiting",
+            "Requests that wait for a pause to end, or for their turn on the way out of one."),
+        &Cooldown::waiting);
 }
 
 void add_configuration(Page& page, const ProcessFigures& figures) {

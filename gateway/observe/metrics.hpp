@@ -140,6 +140,7 @@ struct ProcessFigures {
         std::uint64_t paused = 0;  // now
         std::uint64_t pauses = 0;  // ever
         std::uint64_t refused = 0; // ever
+        std::uint64_t waiting = 0; // now
     };
     std::vector<CooldownFigures> cooldowns;
 };

@@ -1,13 +1,20 @@
 // Pauses that upstreams ask for.
+#include "http/head_parser.hpp"
 #include "http/retry_after.hpp"
+#include "http/target.hpp"
 #include "http/told_quota.hpp"
+#include "limits/limit.hpp"
 #include "net/clock.hpp"
+#include "proxy/downstream.hpp"
 #include "proxy/exchange.hpp"
+
+#include <memory>
+#include <utility>
 
 namespace stint::proxy {
 
 // Whether the scope is open now. Nothing is entered yet: a limit may still refuse, or make wait.
-bool Exchange::look_at_cooldown(const routing::KeyFacts& facts) {
+Exchange::Next Exchange::look_at_cooldown(const routing::KeyFacts& facts) {
     const routing::RouteCooldown& cooldown = route_->cooldown;
     if (cooldown.key.empty()) {
         const std::string_view of =
@@ -18,9 +25,12 @@ bool Exchange::look_at_cooldown(const routing::KeyFacts& facts) {
         cooldown_ = cooldown.set->of(key.hash, key.text, begun_.steady);
     }
     const auto closed = cooldown_->look(begun_.steady, cooldown.rules);
-    if (closed)
-        refuse_paused(*closed);
-    return !closed;
+    if (!closed) [[likely]]
+        return Next::forward;
+    if (cooldown.rules.waits)
+        return hold(begun_.steady);
+    refuse_paused(*closed);
+    return Next::reply;
 }
 
 // Right before a send: from the moment that a pause begins nothing goes that has not gone.
@@ -33,12 +43,73 @@ bool Exchange::may_send(SteadyTime now) {
         return true;
     pass_ = {};
     limits::Cooldown::Entry entry = limits::Cooldown::enter(cooldown_, now, route_->cooldown.rules);
-    if (!entry.pass) {
+    if (entry.pass) {
+        pass_ = std::move(entry.pass);
+        return true;
+    }
+    if (!route_->cooldown.rules.waits) {
         refuse_paused(entry.refused);
         return false;
     }
-    pass_ = std::move(entry.pass);
-    return true;
+    const Next next = hold(now);
+    if (next == Next::forward)
+        return true;
+    next_ = next;
+    give_back_admission({now, wall_at(now)});
+    return false;
+}
+
+// Asks for leave to be sent, and stands in line if it is not time yet.
+Exchange::Next Exchange::hold(SteadyTime now) {
+    if (!hold_)
+        hold_ = std::make_unique<Hold>(cooldown_, context_.executor);
+    limits::Cooldown::Attempt attempt = hold_->ask(now, route_->cooldown.rules);
+    if (attempt.refused) {
+        refuse_paused(*attempt.refused);
+        return Next::reply;
+    }
+    pass_ = std::move(attempt.pass);
+    return pass_ ? Next::forward : Next::pause;
+}
+
+// Who waits for a pause to end is charged nothing and holds no slot, and asks its limits anew.
+void Exchange::give_back_admission(const Now& now) {
+    for (std::size_t i = 0; i < limits::max_charges; ++i)
+        permit_.refund(i, now);
+    permit_ = {};
+    priced_.clear();
+    policies_.clear();
+    lease_ = {};
+    disarm();
+    pool_ = nullptr;
+    spill_.clear();
+    answer_ = Answer::incomplete;
+}
+
+// The client is watched meanwhile, its body is not read. Always ends: with leave to be sent, with a
+// refusal, or when the exchange is broken off.
+net::Task<Exchange::Next> Exchange::wait_out_pause() {
+    watch_client();
+    Next next = Next::pause;
+    while (next == Next::pause) {
+        co_await hold_->sleep();
+        next = broken_ == Broken::no ? hold(net::read_steady_clock()) : Next::reply;
+    }
+    note_wait();
+    co_return next == Next::forward ? admit_after_pause() : next;
+}
+
+// The head was good the first time, and its route is known.
+Exchange::Next Exchange::admit_after_pause() {
+    const auto request = context_.parser.parse_request(head_);
+    routing::KeyFacts facts = facts_of(*request);
+    facts.host = http::normalise_host(request->authority, context_.host_scratch);
+    facts.path = *http::normalise_path(request->path, context_.path_scratch);
+    facts.route = route_->name;
+    const Next next = admit(facts);
+    if (next == Next::forward)
+        write_request_head(*request);
+    return next;
 }
 
 void Exchange::refuse_paused(const limits::Cooldown::Refused& refused) {

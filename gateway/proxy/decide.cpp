@@ -73,15 +73,11 @@ Exchange::Next Exchange::decide(std::string_view head) {
     remember(*request);
     if (!snapshot().trusted.empty()) [[unlikely]]
         find_client(*request);
-    routing::KeyFacts facts{
-        .client = *client_,
-        .hasher = context_.shared.hasher,
-        .fields = request->fields,
-        .query = request->query,
-        .method = request->method};
+    routing::KeyFacts facts = facts_of(*request);
     Next next = Next::reply;
-    if (take_buffered_body() && find_route(*request, facts) &&
-        (!route_->cooldown.set || look_at_cooldown(facts))) [[likely]]
+    if (take_buffered_body() && find_route(*request, facts)) [[likely]]
+        next = route_->cooldown.set ? look_at_cooldown(facts) : Next::forward;
+    if (next == Next::forward) [[likely]]
         next = admit(facts);
     if (next == Next::forward) [[likely]]
         write_request_head(*request);
@@ -148,6 +144,16 @@ bool Exchange::take_buffered_body() {
     return true;
 }
 
+// All but what depends on its path.
+routing::KeyFacts Exchange::facts_of(const RequestHead& head) const {
+    return {
+        .client = *client_,
+        .hasher = context_.shared.hasher,
+        .fields = head.fields,
+        .query = head.query,
+        .method = head.method};
+}
+
 bool Exchange::find_route(const RequestHead& head, routing::KeyFacts& facts) {
     const auto path = http::normalise_path(head.path, context_.path_scratch);
     if (!path) {
@@ -178,7 +184,7 @@ Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
     if (route_->limits.empty())
         return Next::forward;
     recent_ = context_.recent.begin(request_id_, begun_.wall, route_->metric);
-    Noted noted{*config_, context_.recent, begun_.steady};
+    Noted noted{*config_, context_.recent, decided_.steady};
     routing::Charges charges = routing::charges_of(*route_, facts, context_.key_scratch, &noted);
     for (std::uint32_t left = charges.exempt; left != 0; left &= left - 1)
         [[unlikely]] {
@@ -193,12 +199,15 @@ Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
         return Next::forward;
     if (route_->settles) [[unlikely]]
         note_returnable(charges);
+    if (route_->cooldown.rules.waits) [[unlikely]]
+        for (limits::Charge& each : charges.charges)
+            each.returnable = true; // a pause may begin before it has been sent
     if (route_->waits) [[unlikely]]
         return admit_in_turn(charges, facts);
     if (route_->reserves) [[unlikely]]
         return admit_reserving(charges, facts);
     limits::Decision decision =
-        route_->telling.any ? admit_and_note(charges) : limits::admit(charges.view(), begun_);
+        route_->telling.any ? admit_and_note(charges) : limits::admit(charges.view(), decided_);
     if (!decision.allowed()) {
         refuse(charges, decision);
         return Next::reply;

@@ -7,7 +7,7 @@ namespace stint::proxy {
 
 Exchange::Exchange(Context& context, Downstream& downstream)
     : context_{context}, downstream_{downstream}, config_{context.active},
-      client_{&downstream.peer()}, begun_{net::read_clocks()} {}
+      client_{&downstream.peer()}, begun_{net::read_clocks()}, decided_{begun_} {}
 
 Exchange::~Exchange() {
     if (route_ != nullptr)
@@ -32,18 +32,15 @@ Exchange::Step Exchange::take_answer(const ErrorCode& error, std::size_t size) {
 
 net::Task<Exchange::Result> Exchange::rest() {
     bool sent = sent_at_once_;
-    if (next_ == Next::wait) [[unlikely]] {
-        const bool admitted = co_await wait_for_turn();
-        next_ = admitted ? Next::forward : Next::reply;
-        if (!admitted && broken_ == Broken::no && reply_at_once())
-            co_return finish();
-        sent = admitted && send_at_once();
-    }
-    if (next_ == Next::reply)
-        co_return co_await reply();
     while (answer_ == Answer::incomplete || answer_ == Answer::retry) {
+        if (next_ == Next::wait || next_ == Next::pause) [[unlikely]]
+            sent = co_await wait_to_send();
+        if (next_ == Next::reply)
+            co_return co_await reply();
         if (!sent || answer_ == Answer::retry)
             sent = co_await send_slowly();
+        if (next_ == Next::pause) [[unlikely]]
+            continue;
         if (!sent)
             co_return co_await reply();
         auto [error, size] = co_await read_answer();
@@ -153,6 +150,8 @@ void Exchange::break_off(Broken why) noexcept {
     lease_.abort();
     if (turn_)
         context_.turns.give_up(*turn_);
+    if (hold_)
+        hold_->give_up();
     ErrorCode ignored;
     if (waiting_ == Waiting::client || reading_body_)
         downstream_.socket().cancel(ignored);

@@ -18,6 +18,7 @@
 #include "net/io.hpp"
 #include "observe/access_log.hpp"
 #include "proxy/context.hpp"
+#include "proxy/hold.hpp"
 #include "proxy/turns.hpp"
 #include "routing/charges.hpp"
 #include "upstream/pool.hpp"
@@ -98,7 +99,7 @@ class Exchange : private net::Deadline {
     };
 
     // What the decision about a request leads to.
-    enum class Next : std::uint8_t { forward, reply, wait };
+    enum class Next : std::uint8_t { forward, reply, wait, pause };
 
     // decide.cpp: no I/O; heads are written to the worker's scratch.
     Next decide(std::string_view head);
@@ -106,6 +107,7 @@ class Exchange : private net::Deadline {
     void name_request();
     void find_client(const RequestHead& head);
     bool take_buffered_body();
+    routing::KeyFacts facts_of(const RequestHead& head) const;
     bool find_route(const RequestHead& head, routing::KeyFacts& facts);
     Next admit(const routing::KeyFacts& facts);
     void refuse(const routing::Charges& charges, const limits::Decision& decision);
@@ -113,7 +115,9 @@ class Exchange : private net::Deadline {
     void write_request_head(const RequestHead& head);
     void fail(int status, std::string detail, observe::Outcome outcome);
 
-    // wait.cpp: before limits that let wait.
+    // wait.cpp: before limits that let wait, and pauses that do.
+    net::Task<bool> wait_to_send();
+    Duration note_wait();
     Next admit_in_turn(const routing::Charges& charges, const routing::KeyFacts& facts);
     void line_up(const routing::Charges& charges, const routing::KeyFacts& facts);
     net::Task<bool> wait_for_turn();
@@ -140,8 +144,12 @@ class Exchange : private net::Deadline {
     [[nodiscard]] bool may_retry() const noexcept;
 
     // cooldown.cpp: pauses that upstreams ask for.
-    bool look_at_cooldown(const routing::KeyFacts& facts);
+    Next look_at_cooldown(const routing::KeyFacts& facts);
     bool may_send(SteadyTime now);
+    Next hold(SteadyTime now);
+    net::Task<Next> wait_out_pause();
+    Next admit_after_pause();
+    void give_back_admission(const Now& now);
     void refuse_paused(const limits::Cooldown::Refused& refused);
     void heed_answer(const ResponseHead& head);
     [[nodiscard]] WallTime wall_at(SteadyTime at) const noexcept {
@@ -215,10 +223,12 @@ class Exchange : private net::Deadline {
     std::unique_ptr<Turn> turn_; // while it waits for its turn
     limits::Permit permit_;
     limits::CooldownPtr cooldown_; // null: the route has none
-    limits::Cooldown::Pass pass_;  // from right before the request is sent
+    limits::Cooldown::Pass pass_;  // from right before the request is sent, or while it was held
+    std::unique_ptr<Hold> hold_;   // once it has had to wait for the scope
     upstream::Lease lease_;
     Now begun_;
-    Duration waited_{};     // for its turn
+    Now decided_;           // the instant of the decision: begun_, until it has waited
+    Duration waited_{};     // for its turn, or for a pause to end
     SteadyTime sent_{};     // when the request, or its first part, was sent
     SteadyTime answered_{}; // when the response's head had come
 

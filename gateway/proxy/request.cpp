@@ -47,7 +47,7 @@ net::Gather Exchange::gather_request(std::string_view head, const http::ChunkHea
 // The usual case: an idle connection of the endpoint whose turn it is takes head and body in one
 // write. False: what is to be sent is in spill_, to go out on lease_ if there is one.
 bool Exchange::send_at_once() {
-    if (!may_send(begun_.steady + waited_))
+    if (!may_send(decided_.steady))
         return false;
     pool_ = &config_->clusters[route_->upstream].next();
     lease_ = pool_->take_idle();
@@ -58,7 +58,7 @@ bool Exchange::send_at_once() {
         const std::size_t whole = gather.bytes();
         const ErrorCode error = net::write_now(lease_.socket(), gather);
         if (!error && gather.empty()) {
-            request_was_sent(begun_.steady + waited_); // within the same turn
+            request_was_sent(decided_.steady); // within the same turn
             return true;
         }
         if (error && gather.bytes() < whole) {

@@ -39,9 +39,9 @@ Exchange::admit_reserving(routing::Charges& charges, const routing::KeyFacts& fa
     std::array<limits::ChargeState, limits::max_charges> room;
     const auto states = std::span{room}.first(route_->telling.any ? count : 0);
     limits::Decision decision =
-        limits::admit_reserving(charged, {reserving.data(), reserving.size()}, begun_, states);
+        limits::admit_reserving(charged, {reserving.data(), reserving.size()}, decided_, states);
     if (route_->telling.any)
-        note_policies(charged, {charges.limits.data(), count}, states, decision, begun_);
+        note_policies(charged, {charges.limits.data(), count}, states, decision, decided_);
     if (!decision.allowed()) {
         for (const limits::Reservation& each : reserving)
             if (each.slot != 0)

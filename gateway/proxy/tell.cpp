@@ -11,9 +11,9 @@ limits::Decision Exchange::admit_and_note(const routing::Charges& admitted) {
     const std::span<const limits::Charge> charges = admitted.view();
     std::array<limits::ChargeState, limits::max_charges> room;
     const auto states = std::span{room}.first(charges.size());
-    limits::Decision decision = limits::admit(charges, begun_, states);
+    limits::Decision decision = limits::admit(charges, decided_, states);
     note_policies(
-        charges, {admitted.limits.data(), admitted.limits.size()}, states, decision, begun_);
+        charges, {admitted.limits.data(), admitted.limits.size()}, states, decision, decided_);
     return decision;
 }
 

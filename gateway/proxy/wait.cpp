@@ -1,4 +1,5 @@
-// A request that waits for its turn before its limits, without touching the upstream.
+// A request that waits, for its turn before its limits or for a pause to end, without touching the
+// upstream.
 #include "http/head_parser.hpp"
 #include "limits/limit.hpp"
 #include "limits/waiting_room.hpp"
@@ -21,10 +22,11 @@ Exchange::admit_in_turn(const routing::Charges& charges, const routing::KeyFacts
         return each->wait && each->limit->awaited();
     };
     if (std::ranges::none_of(limits, awaited)) {
-        limits::Decision decision = limits::try_admit(charges.view(), begun_);
+        limits::Decision decision = limits::try_admit(charges.view(), decided_);
         const bool admitted = decision.allowed();
         if (admitted || !limits[decision.refused_by]->wait) {
-            note_policies_of_turn(charges.view(), {limits.data(), limits.size()}, decision, begun_);
+            note_policies_of_turn(
+                charges.view(), {limits.data(), limits.size()}, decision, decided_);
             permit_ = std::move(decision.permit);
             if ((decision.would_refuse | decision.overflow_began) != 0)
                 note_admission(decision, charges);
@@ -36,11 +38,11 @@ Exchange::admit_in_turn(const routing::Charges& charges, const routing::KeyFacts
         }
     }
     line_up(charges, facts);
-    const auto entered = turn_->room().enter(*turn_, begun_);
+    const auto entered = turn_->room().enter(*turn_, decided_);
     if (entered == limits::WaitingRoom::Entered::waiting)
         return Next::wait;
     const std::unique_ptr<Turn> turn = std::move(turn_);
-    return settle_turn(*turn, begun_) ? Next::forward : Next::reply;
+    return settle_turn(*turn, decided_) ? Next::forward : Next::reply;
 }
 
 void Exchange::line_up(const routing::Charges& charges, const routing::KeyFacts& facts) {
@@ -61,6 +63,32 @@ void Exchange::line_up(const routing::Charges& charges, const routing::KeyFacts&
     }
 }
 
+// Until nothing is left to wait for; then the request has been sent (true), is to be sent slowly,
+// or next_ says that it is refused.
+net::Task<bool> Exchange::wait_to_send() {
+    bool sent = false;
+    while (next_ == Next::wait || next_ == Next::pause) {
+        if (next_ == Next::pause) {
+            const Next next = co_await wait_out_pause();
+            next_ = next;
+        } else {
+            const bool admitted = co_await wait_for_turn();
+            next_ = admitted ? Next::forward : Next::reply;
+        }
+        if (next_ == Next::forward)
+            sent = send_at_once();
+    }
+    co_return sent;
+}
+
+// The end of a wait that began with the last decision, or later: its length.
+Duration Exchange::note_wait() {
+    const Duration waited = net::read_steady_clock() - decided_.steady;
+    decided_ = {decided_.steady + waited, decided_.wall + waited};
+    waited_ += waited;
+    return waited;
+}
+
 // The client is watched meanwhile, its body is not read. Always ends: with the decision, or when
 // the exchange is broken off.
 net::Task<bool> Exchange::wait_for_turn() {
@@ -72,14 +100,14 @@ net::Task<bool> Exchange::wait_for_turn() {
 
 bool Exchange::take_turn() {
     const std::unique_ptr<Turn> turn = std::move(turn_);
-    waited_ = net::read_steady_clock() - begun_.steady;
+    const Duration waited = note_wait();
     if (broken_ != Broken::no)
         return false; // it has given up what it was given
     const routing::RouteLimit& limit = *turn->asked.limits[turn->waited_for];
     observe::WaitCounters& counters = context_.counters.waits[limit.wait->metric];
-    const bool admitted = settle_turn(*turn, {begun_.steady + waited_, begun_.wall + waited_});
+    const bool admitted = settle_turn(*turn, decided_);
     if (admitted) {
-        counters.time.observe(waited_);
+        counters.time.observe(waited);
         write_request_head(*context_.parser.parse_request(head_)); // it was good the first time
     } else {
         ++counters.refused;

@@ -70,6 +70,11 @@ routing::RouteCooldown cooldown_of(
     cooldown.rules.otherwise = from->otherwise;
     cooldown.rules.ramp = from->ramp;
     cooldown.rules.learn = from->learn;
+    cooldown.rules.waits = from->wait.has_value();
+    if (from->wait) {
+        cooldown.rules.max_wait = from->wait->max_wait;
+        cooldown.rules.max_waiting = from->wait->max_waiting;
+    }
     cooldown.by_host = by_host && upstream.host.empty();
     cooldown.otherwise = by_host ? upstream.host : route.name;
     return cooldown;

@@ -288,7 +288,7 @@ observe::ProcessFigures Gateway::figures() const {
         const limits::CooldownSet::Totals totals = each->totals(now.steady);
         figures.cooldowns.push_back(
             {each->identity().owner, each->identity().scope, totals.closed, totals.pauses,
-             totals.refused});
+             totals.refused, totals.waiting});
     }
     return figures;
 }

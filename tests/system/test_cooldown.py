@@ -3,6 +3,7 @@
 import concurrent.futures
 import email.utils
 import math
+import signal
 import threading
 import time
 import unittest
@@ -243,6 +244,207 @@ class Cooldown(SystemTest):
         self.assertEqual(metrics.sum("stint_cooldown_pauses_total", **labels), 1)
         self.assertEqual(metrics.sum("stint_cooldown_refusals_total", **labels), 1)
         self.assertEqual(metrics.sum("stint_requests_total", decision="cooling_down"), 1)
+
+
+class WaitingForIt(SystemTest):
+    """when_paused: wait. Who comes during a pause is held until it may be sent."""
+
+    def before(self, target, max_wait="30s", max_waiting=1000, ramp_up="1s", **more):
+        cooldown = {"when_paused": "wait", "max_wait": max_wait, "max_waiting": max_waiting,
+                    "ramp_up": ramp_up}
+        return self.stint_before(target, upstream={"cooldown": cooldown}, **more)
+
+    def paused(self, seconds, **more):
+        """A Stint whose target has asked for a pause, and would answer 200 by now."""
+        target = Target(self)
+        stint = self.before(target, **more)
+        target.say("429 No", ("Retry-After", str(seconds)))
+        self.begun = time.monotonic()
+        self.assertEqual(fetch(stint.port).status, 429)
+        target.say("200 OK")
+        return target, stint
+
+    def client(self, stint, **more):
+        client = RawClient(stint.port)
+        self.addCleanup(client.close)
+        client.send_request(**more)
+        return client
+
+    def wait_for(self, stint, count):
+        wait_until(lambda: self.waiting(stint) == count, f"{count} wait")
+
+    def waiting(self, stint):
+        shown = stint.admin.get("/cooldowns")["cooldowns"]
+        return sum(each["waiting"] for each in shown)
+
+    def test_twenty_crawlers_wait_and_all_get_their_pages(self):
+        target = Target(self, delay=0.05)
+        stint = self.before(target, max_wait=f"{PAUSE + 30}s", ramp_up=f"{scaled(2, 30)}s")
+        begin = threading.Event()
+        own = []  # the statuses of each crawler
+
+        def crawl(_):
+            statuses = []
+            own.append(statuses)
+            with RawClient(stint.port) as client:
+                while not begin.is_set():
+                    statuses.append(client.request().status)
+                while statuses[-1] != 200 or len(statuses) < 10:  # one more page, in the end
+                    statuses.append(client.request().status)
+                statuses.append(client.request().status)
+
+        with concurrent.futures.ThreadPoolExecutor(CRAWLERS) as pool:
+            crawlers = [pool.submit(crawl, each) for each in range(CRAWLERS)]
+            wait_until(lambda: target.count() > 5 * CRAWLERS, "the crawl is under way")
+            target.say("429 Too Many Requests", ("Retry-After", str(PAUSE)))
+            wait_until(lambda: target.first_pause is not None, "the first 429")
+            first = target.first_pause
+            self.wait_for(stint, CRAWLERS)
+            self.assertEqual(stint.admin.metrics().sum("stint_cooldown_waiting"), CRAWLERS)
+            begin.set()
+            target.say("200 OK")
+            target.delay = 0.5  # the probe's answer takes its time
+            wait_until(lambda: target.count(first + 0.3) >= 1, "the probe", PAUSE + 5)
+            probe = target.arrivals[-1]
+            time.sleep(0.4)
+            during_probe = target.count(probe - 0.01, probe + 0.4)
+            target.delay = 0.0
+            for each in crawlers:
+                each.result(60)
+
+        late = target.count(first + 0.1, first + PAUSE - 0.01)
+        report(f"cool-down (wait): requests at the target in {PAUSE} s", "0", late)
+        report("cool-down (wait): probes until the first answer", "1", during_probe)
+        self.assertEqual(late, 0)
+        self.assertGreaterEqual(probe, first + PAUSE)
+        self.assertLess(probe, first + PAUSE + 0.5)
+        self.assertEqual(during_probe, 1)
+        self.assertEqual([each[-1] for each in own], [200] * CRAWLERS)
+        # The 429 are the target's own: those that were under way, in the instant of the first.
+        self.assertLessEqual(sum(each.count(429) for each in own), CRAWLERS)
+        self.assertEqual(stint.admin.metrics().sum("stint_cooldown_refusals_total"), 0)
+        self.assertEqual(self.waiting(stint), 0)
+
+    def test_those_who_wait_go_in_the_order_they_came(self):
+        came = []
+        answers = iter([response_bytes(status="429 No", fields=[("Retry-After", "1")])])
+
+        def script(connection):
+            while request := connection.read_request():
+                came.append(request.target)
+                connection.send(next(answers, response_bytes()))
+
+        stint = self.before(self.start_upstream(script), ramp_up="3s")
+        fetch(stint.port, target="/first")
+        clients = []
+        for number in range(4):
+            clients.append(self.client(stint, target=f"/{number}"))
+            self.wait_for(stint, number + 1)
+
+        self.assertEqual([each.read_response().status for each in clients], [200] * 4)
+        self.assertEqual(came, ["/first", "/0", "/1", "/2", "/3"])
+
+    def test_the_request_is_sent_as_it_came_with_its_body_and_its_wait_is_logged(self):
+        bodies = []
+
+        def script(connection):
+            while request := connection.read_request():
+                bodies.append(request.body)
+                connection.send(first if len(bodies) == 1 else response_bytes())
+
+        first = response_bytes(status="503 No", fields=[("Retry-After", "1")])
+        stint = self.before(self.start_upstream(script))
+        fetch(stint.port)
+        self.assertEqual(fetch(stint.port, "POST", "/kept", body=b"hello").status, 200)
+
+        self.assertEqual(bodies, [b"", b"hello"])
+        line = next(each for each in stint.wait_for_lines(2) if each["path"] == "/kept")
+        self.assertGreater(line["waited_ms"], 800)
+        self.assertLessEqual(line["waited_ms"], line["duration_ms"])
+        self.assertEqual(line["decision"], "forwarded")
+
+    def test_too_long_a_pause_is_answered_at_once(self):
+        target, stint = self.paused(60, max_wait="5s")
+
+        begun = time.monotonic()
+        refused = fetch(stint.port)
+
+        self.assertLess(time.monotonic() - begun, 0.5)
+        self.assertEqual(refused.status, 429)
+        self.assertGreater(int(refused.get("Retry-After-Ms")), 55_000)
+        self.assertEqual(target.count(), 1)
+        self.assertEqual(stint.admin.metrics().sum("stint_requests_total", decision="cooling_down"), 1)
+
+    def test_who_has_waited_too_long_for_a_probe_is_answered(self):
+        target, stint = self.paused(1, max_wait="2s")
+        target.delay = 6
+        self.client(stint)
+        self.wait_for(stint, 1)
+        late = self.client(stint)
+
+        answer = late.read_response()
+
+        self.assertEqual(answer.status, 429)
+        self.assertGreater(time.monotonic() - self.begun, 1.9)
+        self.assertLess(time.monotonic() - self.begun, 4)
+        self.assertEqual(target.count(), 2)
+
+    def test_only_so_many_wait_and_a_client_that_goes_away_frees_its_place(self):
+        target, stint = self.paused(3, max_waiting=2)
+        first, second = self.client(stint), self.client(stint)
+        self.wait_for(stint, 2)
+        self.assertEqual(fetch(stint.port).status, 429)
+
+        first.close()
+        self.wait_for(stint, 1)
+        third = self.client(stint)
+        self.wait_for(stint, 2)
+
+        self.assertEqual([each.read_response().status for each in (second, third)], [200, 200])
+        self.assertEqual(target.count(), 3)
+        self.assertEqual(stint.admin.metrics().sum("stint_requests_total", decision="client_gone"), 1)
+
+    def test_limits_are_charged_once_and_at_the_later_time(self):
+        target, stint = self.paused(
+            2, limits={"n": {"requests": 9, "per": "3s"}, "slot": {"concurrent": 1}},
+            route_limits=["n", "slot"])
+        client = self.client(stint)
+        self.wait_for(stint, 1)
+        self.assertEqual(stint.admin.limit("n")["used"], 1)  # the one that was told to pause
+        self.assertEqual(stint.admin.limit("slot")["in_flight"], 0)
+
+        self.assertEqual(client.read_response().status, 200)
+        self.assertEqual(stint.admin.limit("n")["used"], 2)
+        time.sleep(max(0.0, self.begun + 3.1 - time.monotonic()))
+        self.assertEqual(stint.admin.limit("n")["used"], 0)  # the window of the first
+
+    def test_who_waits_for_a_limit_when_a_pause_begins_is_charged_nothing_until_it_is_over(self):
+        target = Target(self, delay=0.3)
+        stint = self.before(
+            target, route_limits=["slot", "n"],
+            limits={"slot": {"concurrent": 1, "when_exceeded": "wait", "max_wait": "20s"},
+                    "n": {"requests": 9, "per": "1h"}})
+        target.say("429 No", ("Retry-After", "1"))
+        first = self.client(stint)
+        wait_until(lambda: target.count() == 1, "the first at the target")
+        second = self.client(stint)
+        wait_until(lambda: stint.admin.limit("slot")["waiting"] == 1, "the second waits for its turn")
+        self.assertEqual(first.read_response().status, 429)
+        target.say("200 OK")
+
+        self.wait_for(stint, 1)
+        self.assertEqual(stint.admin.limit("n")["used"], 1)
+        self.assertEqual(stint.admin.limit("slot")["in_flight"], 0)
+        self.assertEqual(second.read_response().status, 200)
+        self.assertEqual(stint.admin.limit("n")["used"], 2)
+
+    def test_who_waits_when_stint_stops_is_let_go_or_cut_off_in_time(self):
+        target, stint = self.paused(1)
+        client = self.client(stint)
+        self.wait_for(stint, 1)
+        stint.signal(signal.SIGTERM)
+
+        self.assertEqual(client.read_response().status, 200)
 
 
 class Learning(SystemTest):

@@ -48,6 +48,22 @@ TEST_CASE("a cool-down has defaults, which depend on where it stands") {
     CHECK_FALSE(of_upstream.learn);
 }
 
+TEST_CASE("requests wait for a pause to end only where that is asked for") {
+    const auto wait_of = [](std::string_view cooldown) {
+        return loaded(upstream_with(cooldown)).upstreams[0].cooldown->wait;
+    };
+    CHECK_FALSE(wait_of("on"));
+    CHECK_FALSE(wait_of("{when_paused: answer}"));
+    const auto usual = wait_of("{when_paused: wait}");
+    REQUIRE(usual);
+    CHECK(usual->max_wait == 30s);
+    CHECK(usual->max_waiting == 1000);
+    const auto own = wait_of("{when_paused: wait, max_wait: 5s, max_waiting: 7}");
+    REQUIRE(own);
+    CHECK(own->max_wait == 5s);
+    CHECK(own->max_waiting == 7);
+}
+
 TEST_CASE("wrong cool-downs are mistakes") {
     const auto check = [](std::string_view cooldown, std::initializer_list<std::string_view> all) {
         check_mistakes(upstream_with(cooldown), all);
@@ -64,6 +80,17 @@ TEST_CASE("wrong cool-downs are mistakes") {
         {"2:64: upstreams.a.cooldown.scope: \"client\" is unknown; expected host, route or key",
          "2:86: upstreams.a.cooldown.max_cooldown: \"5\" has no unit",
          "2:89: upstreams.a.cooldown.ramp: unknown key"});
+    check(
+        "{when_paused: hold}",
+        {"2:70: upstreams.a.cooldown.when_paused: \"hold\" is unknown; expected answer or wait"});
+    check("{max_wait: 5s}", {"2:57: upstreams.a.cooldown.max_wait: is only for when_paused: wait"});
+    check(
+        "{when_paused: answer, max_waiting: 5}",
+        {"2:78: upstreams.a.cooldown.max_waiting: is only for when_paused: wait"});
+    check(
+        "{when_paused: wait, max_wait: 5, max_waiting: 0}",
+        {"2:86: upstreams.a.cooldown.max_wait: \"5\" has no unit",
+         "2:102: upstreams.a.cooldown.max_waiting: "});
     check("{default: 1h}", {"2:57: upstreams.a.cooldown.default: is longer than max_cooldown"});
 }
 
