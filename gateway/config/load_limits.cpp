@@ -10,7 +10,6 @@ namespace stint::config {
 
 namespace {
 
-
 // The name of an inline limit stands first; that of a named one is its key in the map.
 constexpr std::array limit_keys = std::to_array<std::string_view>({
     "name",        "requests",      "per",         "concurrent",  "key",
