@@ -160,7 +160,7 @@ std::optional<Cooldown::Refused> Cooldown::closed(SteadyTime now, const Cooldown
         if (now - ramp_from_ >= ramp_)
             phase_ = Phase::open;
         else
-            wait = next_ - now;
+            wait = std::min(next_, ramp_from_ + ramp_) - now;
     }
     bool paced = false;
     if (rules.learn)
@@ -195,7 +195,8 @@ void Cooldown::throttled(
 
 void Cooldown::pause(int status, Duration wait, SteadyTime now) {
     status_ = status;
-    call_all();                    // some may no longer be able to wait so long
+    // Some of those who wait may not be able to wait so long.
+    call_all();
     if (phase_ == Phase::paused) { // told by one that was under way already
         until_ = std::max(until_, now + wait);
         last_wait_ = std::max(last_wait_, wait);

@@ -84,6 +84,7 @@ void Exchange::give_back_admission(const Now& now) {
     pool_ = nullptr;
     spill_.clear();
     answer_ = Answer::incomplete;
+    retried_ = false; // pooled connections may have died in the meantime
 }
 
 // The client is watched meanwhile, its body is not read. Always ends: with leave to be sent, with a

@@ -182,6 +182,22 @@ TEST_CASE("an open scope without a pace lets everybody go") {
     CHECK(scope.gone == std::vector{0, 1, 2});
 }
 
+TEST_CASE("when the ramp is over, who is left goes at once, however slow the rate was") {
+    Scope scope;
+    scope.rules.ramp = 1500ms;
+    scope.pause(0s, 1s); // 1 a second before: the second of those who wait would go 2 s later
+    for (int i = 0; i < 4; ++i)
+        scope.arrive(i, 0s);
+    scope.run(0s, 1s + 1ms);
+    scope.answer(0, 1s);
+
+    scope.run(1s, 2499ms);
+    CHECK(scope.gone == std::vector{0, 1});
+    scope.run(2499ms, 2501ms);
+
+    CHECK(scope.gone == std::vector{0, 1, 2, 3});
+}
+
 TEST_CASE("who knows that the time is too long is refused at once") {
     Scope scope;
     scope.pause(0s, 70s);
