@@ -62,8 +62,10 @@ void run_one(Shared& all, std::mt19937& random) {
     SteadyTime again{};
     for (const bool impatient = random() % 50 == 0;;) {
         const SteadyTime now = all.now();
-        if (!waiting.called.exchange(false) && now < again)
+        if (!waiting.called.exchange(false) && now < again) {
+            std::this_thread::yield();
             continue;
+        }
         auto attempt = Cooldown::attempt(all.cooldown, waiting, now, all.rules);
         if (attempt.pass)
             return send(all, std::move(attempt.pass), random);
@@ -71,7 +73,8 @@ void run_one(Shared& all, std::mt19937& random) {
             ++all.refused;
             return all.cooldown->leave(waiting);
         }
-        again = attempt.again;
+        // Who has no instant to wait for is called: the second that it is told is a safety net.
+        again = attempt.again < now + 900ms ? attempt.again : SteadyTime::max();
     }
 }
 
