@@ -1,4 +1,4 @@
-// One request from its head to the end of its response. Start reading at run() in exchange.cpp.
+// One request from its head to the end of its response. Start reading at begin() in exchange.cpp.
 #pragma once
 
 #include "base/message.hpp"
