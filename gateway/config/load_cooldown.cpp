@@ -4,6 +4,7 @@
 #include "config/values.hpp"
 
 #include <array>
+#include <string>
 
 namespace stint::config {
 
@@ -59,7 +60,7 @@ void read_key(const Section& section, Cooldown& cooldown) {
 }
 
 void read_when_paused(const Section& section, Cooldown& cooldown) {
-    std::string_view chosen = "answer";
+    std::string chosen = "answer";
     if (const auto when = section.find("when_paused"))
         when->into(chosen, "answer or wait", [](std::string_view text) {
             return parse_word(text, when_paused);
