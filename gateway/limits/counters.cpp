@@ -20,9 +20,13 @@ constexpr std::uint64_t max_shards = 256;
 // about as many keys.
 constexpr std::size_t returned_cells = 4096;
 
-// Cells in each of a sketch's rows: 160 bytes each for a window, 32 for a bucket or a cap.
-constexpr std::size_t sketch_width = 512;
-constexpr std::size_t wide_sketch_width = 1024; // where there is one shard
+// Cells in each row of a shard's sketch: 160 bytes each for a window, 32 for a bucket or a cap.
+// Many sketches together take an eighth of what the keys of a full table do, and few have more.
+std::size_t sketch_width(std::size_t shards) noexcept {
+    constexpr std::size_t least = 128;
+    constexpr std::size_t most = 1024;
+    return std::clamp(2 * most / shards, least, most);
+}
 
 constexpr Duration between_overflow_news = 60s;
 
@@ -119,8 +123,7 @@ Verdict Counters::check_overflow(
     Claim& claim, const Charge& charge, const Terms& terms, const Now& now) const noexcept {
     Shard& shard = *claim.shard;
     if (shard.overflow == nullptr) {
-        shard.overflow =
-            Overflow::make(algorithm_, per_, shard_count_ > 1 ? sketch_width : wide_sketch_width);
+        shard.overflow = Overflow::make(algorithm_, per_, sketch_width(shard_count_));
         if (shard.overflow == nullptr)
             return {Refusal::table_full, room_estimate(shard, charge.quota, now)};
         shard.overflow->advance(now.steady, terms);
