@@ -1,11 +1,13 @@
-// Many threads in one waiting room: they come, wait, leave, and give slots back, while one thread
-// opens it and another changes numbers. Time is virtual and runs by itself.
+// Many threads in one waiting room: they come, wait, leave, give slots and charges back, and have
+// more keys than the table holds, while one thread opens the room and another changes numbers. Time
+// is virtual and runs by itself.
 #include "limits/waiting_room.hpp"
 
 #include <doctest/doctest.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <deque>
 #include <memory>
 #include <random>
@@ -46,7 +48,7 @@ struct Post final : Mailbox {
 
 struct Limits {
     Limit window{{.identity = {.name = "w", .key = "", .per = per}}};
-    Limit keyed{{.identity = {.name = "k", .key = "client_ip", .per = per}, .max_keys = 50'000}};
+    Limit keyed{{.identity = {.name = "k", .key = "client_ip", .per = per}, .max_keys = 8}};
     Limit cap{{.identity = {.name = "c", .key = "", .algorithm = Algorithm::concurrency}}};
     std::atomic<std::int64_t> in_flight{0};
     std::atomic<std::int64_t> most_in_flight{0};
@@ -131,6 +133,10 @@ class Worker {
         served_.pop_front();
         if (waiter->charges.back().limit == &limits_.cap)
             --limits_.in_flight;
+        // Of the keyed limit alone: the window's admissions are counted.
+        for (std::size_t i = 0; i < waiter->charges.size(); ++i)
+            if (waiter->charges[i].limit == &limits_.keyed && below(3) == 0)
+                waiter->decision.permit.refund(i, clock_.now());
         if (below(2) == 0)
             waiter->decision.permit.release(clock_.now());
     }
@@ -211,6 +217,7 @@ TEST_CASE("nothing is lost, granted twice or left behind while all wait, leave a
     CHECK(limits.most_in_flight <= static_cast<std::int64_t>(cap_quota));
     CHECK(limits.in_flight == 0);
     CHECK(limits.cap.in_flight() == 0);
+    CHECK(limits.keyed.overflowed() > 0);
     const auto windows = static_cast<std::uint64_t>(clock.passed() / per) + 2;
     CHECK(limits.through_window <= windows * window_quota);
     for (const Limit* limit : {&limits.window, &limits.keyed, &limits.cap}) {
