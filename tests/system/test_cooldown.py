@@ -286,7 +286,8 @@ class WaitingForIt(SystemTest):
         def crawl(_):
             statuses = []
             own.append(statuses)
-            with RawClient(stint.port, timeout=PAUSE + 40) as client:
+            with RawClient(stint.port) as client:
+                client.sock.settimeout(PAUSE + 40)
                 while not begin.is_set():
                     statuses.append(client.request().status)
                 while statuses[-1] != 200 or len(statuses) < 10:  # one more page, in the end

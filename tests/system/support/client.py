@@ -10,7 +10,7 @@ class RawClient(Stream):
     """address: a port on 127.0.0.1, (host, port), or a Unix socket's path.
     receive_buffer: bytes of SO_RCVBUF, for readers that are slow on purpose."""
 
-    def __init__(self, address, *, source=None, receive_buffer=None, timeout=10):
+    def __init__(self, address, *, source=None, receive_buffer=None):
         if isinstance(address, int):
             address = ("127.0.0.1", address)
         if isinstance(address, tuple):
@@ -23,7 +23,7 @@ class RawClient(Stream):
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
             if source:
                 sock.bind((source, 0))
-            sock.settimeout(timeout)
+            sock.settimeout(10)
             sock.connect(address)
         except OSError:
             sock.close()
