@@ -11,7 +11,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration while_probing = 1s;
-constexpr Duration shortest_wait = 1ms;
 constexpr Duration forgettable = 60s;
 
 double in_seconds(Duration duration) noexcept {
@@ -170,7 +169,6 @@ std::optional<Cooldown::Refused> Cooldown::closed(SteadyTime now, const Cooldown
         }
     if (wait <= Duration::zero())
         return std::nullopt;
-    constexpr int too_many_requests = 429;
     return Refused{paced ? too_many_requests : status_, std::max(wait, shortest_wait), paced};
 }
 

@@ -6,6 +6,7 @@
 #include "limits/scope_waiter.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -146,6 +147,9 @@ class Cooldown {
 
   private:
     using Phase = CooldownState::Phase;
+
+    static constexpr Duration shortest_wait = std::chrono::milliseconds{1};
+    static constexpr int too_many_requests = 429; // where the upstream has named no status
 
     [[nodiscard]] std::optional<Refused> closed(SteadyTime now, const CooldownRules& rules);
     [[nodiscard]] std::optional<Refused> closed_to_new(SteadyTime now, const CooldownRules& rules);

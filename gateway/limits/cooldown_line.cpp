@@ -11,10 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration shortest_wait = 1ms;
 // Nobody sleeps longer: who calls may have had no memory for it.
 constexpr Duration longest_sleep = 1s;
-constexpr int too_many_requests = 429;
 
 } // namespace
 
