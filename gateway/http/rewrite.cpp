@@ -154,6 +154,11 @@ void write_hops(HeadBuffer& out, const RequestHead& head, const Forwarding& forw
         out.field(forwarding.client_field, peer);
 }
 
+bool is_date(const Field& field) noexcept {
+    constexpr std::string_view name = "date";
+    return field.name.size() == name.size() && ascii::equals_folded(field.name, name);
+}
+
 // A response without a body may still state the length of the one that it does not carry (RFC 9110
 // section 8.6): to HEAD and with 304, but not with 204.
 void write_response_length(HeadBuffer& out, const ResponseHead& head) {
@@ -207,9 +212,14 @@ void write_downstream_head(
     HeadBuffer& out,
     const ResponseHead& head,
     const ResponseFraming& framing,
-    std::string_view request_id) {
+    std::string_view request_id,
+    std::string_view date) {
     out << "HTTP/1.1 " << static_cast<std::uint64_t>(head.status) << " " << head.reason << "\r\n";
-    write_fields(out, head.fields, [](const Field& field) { return !is_hop_by_hop(field.id); });
+    bool dated = false;
+    write_fields(out, head.fields, [&dated](const Field& field) {
+        dated |= is_date(field);
+        return !is_hop_by_hop(field.id);
+    });
     if (head.status >= 200) { // an interim response says nothing of the connection
         if (framing.chunked)
             out << "Transfer-Encoding: chunked\r\n";
@@ -221,6 +231,8 @@ void write_downstream_head(
             out << "Connection: keep-alive\r\n";
         if (!request_id.empty() && find_field(head.fields, FieldId::x_request_id) == nullptr)
             out.field("X-Request-Id", request_id);
+        if (!dated && !date.empty())
+            out.field("Date", date);
     }
     out << "\r\n";
 }

@@ -47,12 +47,14 @@ frame_response(int client_minor, const BodyFraming& body, bool want_keep_alive);
 
 // Writes the head to send downstream: "HTTP/1.1", the upstream's status, reason and end-to-end
 // fields (Content-Length as a number we print, or Transfer-Encoding: chunked, or neither; a HEAD or
-// 304 response keeps the upstream's Content-Length), X-Request-Id unless the upstream sent one.
+// 304 response keeps the upstream's Content-Length), X-Request-Id unless the upstream sent one, and
+// `date`, when the response came, unless the upstream dated it itself (RFC 9110 section 6.6.1).
 void write_downstream_head(
     HeadBuffer& out,
     const ResponseHead& head,
     const ResponseFraming& framing,
-    std::string_view request_id);
+    std::string_view request_id,
+    std::string_view date);
 
 // The line before a chunk's payload, "1f\r\n"; size > 0. After the payload goes "\r\n".
 struct ChunkHeader {

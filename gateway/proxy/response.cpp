@@ -90,7 +90,7 @@ Exchange::Answer Exchange::on_interim(const ResponseHead& head, std::size_t head
     if (head.status != 100 && minor_ > 0 && unsent_.empty()) {
         context_.head_out.clear();
         http::write_downstream_head(
-            context_.head_out, head, {.chunked = false, .keep_alive = true}, request_id_);
+            context_.head_out, head, {.chunked = false, .keep_alive = true}, request_id_, {});
         net::Gather gather;
         gather.add(context_.head_out.view());
         bytes_out_ += gather.bytes();
@@ -133,7 +133,8 @@ Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_
         settle(head);
 
     context_.head_out.clear();
-    http::write_downstream_head(context_.head_out, head, framing_, request_id_);
+    http::write_downstream_head(
+        context_.head_out, head, framing_, request_id_, context_.dates.format(wall_at(answered_)));
     if (!policies_.empty())
         tell_policies(head);
     const http::ChunkHeader chunk{step->payload};

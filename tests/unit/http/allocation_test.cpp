@@ -46,7 +46,9 @@ struct Worker {
         checked += out.view().size();
         const auto response = parser.parse_response(response_bytes, "GET");
         out.clear();
-        write_downstream_head(out, *response, frame_response(1, response->framing, true), id_text);
+        write_downstream_head(
+            out, *response, frame_response(1, response->framing, true), id_text,
+            dates.format(WallTime{}));
         checked += refuse(media, id_text);
         return checked;
     }

@@ -28,12 +28,13 @@ std::string downstream(
     std::string_view method = "GET",
     int client_minor = 1,
     bool keep_alive = true,
-    std::string_view request_id = "") {
+    std::string_view request_id = "",
+    std::string_view date = "") {
     HeadParser parser{test::max_head};
     const ResponseHead response = parser.parse_response(head, method).value();
     HeadBuffer out;
     const ResponseFraming framing = frame_response(client_minor, response.framing, keep_alive);
-    write_downstream_head(out, response, framing, request_id);
+    write_downstream_head(out, response, framing, request_id, date);
     return std::string{out.view()};
 }
 
@@ -332,4 +333,19 @@ TEST_CASE("a chunk's header is its size in hexadecimal") {
     CHECK(ChunkHeader{1}.view() == "1\r\n");
     CHECK(ChunkHeader{31}.view() == "1f\r\n");
     CHECK(ChunkHeader{~std::size_t{0}}.view() == "ffffffffffffffff\r\n");
+}
+
+// RFC 9110 section 6.6.1.
+TEST_CASE("a response is dated, unless the upstream has done so") {
+    constexpr std::string_view now = "Sun, 06 Nov 1994 08:49:37 GMT";
+    const auto dated = [now](std::string_view response) {
+        return downstream(response, "GET", 1, true, "", now);
+    };
+    CHECK(has(dated(response_with("X-A: b\r\n")), "Date: Sun, 06 Nov 1994 08:49:37 GMT"));
+
+    const std::string before = dated(response_with("daTE: Tue, 15 Nov 1994 08:12:31 GMT\r\n"));
+    CHECK(has(before, "daTE: Tue, 15 Nov 1994 08:12:31 GMT"));
+    CHECK(count(before, "Date") == 0);
+
+    CHECK(count(dated("HTTP/1.1 103 Early Hints\r\n\r\n"), "Date") == 0);
 }
