@@ -1,0 +1,217 @@
+#include "play.hpp"
+
+#include "in_process_gateway.hpp"
+#include "transcript.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stint::wire {
+namespace {
+
+using test::InProcessGateway;
+using test::Wire;
+
+constexpr std::string_view one_route = "routes: [{name: all, match: {path: /}, upstream: origin}]";
+
+// Of long texts so many positions are tried, evenly spread.
+constexpr std::size_t most_splits = 300;
+
+std::size_t played = 0;
+
+void end(Wire& wire, Row::End how) {
+    switch (how) {
+    case Row::End::none:
+        return;
+    case Row::End::half_close:
+        return wire.shutdown_send();
+    case Row::End::close:
+        return wire.close();
+    case Row::End::reset:
+        return wire.reset();
+    }
+}
+
+// An upstream that answers as its row says, over as many connections as it is called on.
+class Upstream {
+  public:
+    Upstream(InProcessGateway& gateway, const Row& row) : gateway_{gateway}, row_{row} {}
+
+    void begin(std::size_t split) {
+        std::erase_if(
+            connections_, [](Connection& each) { return each.ended || each.wire.closed(); });
+        for (Connection& each : connections_)
+            each = Connection{std::move(each.wire)};
+        split_ = split;
+        answered_ = 0;
+    }
+
+    // Takes what has come and answers what is due. False: there was nothing to do.
+    bool go_on() {
+        bool any = false;
+        while (gateway_.upstream.called()) {
+            connections_.push_back(Connection{gateway_.upstream.accept()});
+            any = true;
+        }
+        for (Connection& each : connections_)
+            any = (!each.ended && go_on(each)) || any;
+        return any;
+    }
+
+    [[nodiscard]] std::string seen() const {
+        std::string text;
+        for (const Connection& each : connections_)
+            text += read_requests(each.seen, row_.whole_hops).text;
+        return text;
+    }
+
+  private:
+    struct Connection {
+        explicit Connection(Wire to) : wire{std::move(to)} {}
+        Wire wire;
+        std::string seen;
+        std::size_t answers = 0;
+        bool ended = false;
+    };
+
+    bool go_on(Connection& on) {
+        const std::size_t more = on.wire.received().size();
+        on.seen += on.wire.read(more);
+        const Requests requests = read_requests(on.seen, false);
+        const std::size_t due = row_.answered == Row::When::request ? requests.whole
+                                : row_.answered == Row::When::head  ? requests.heads
+                                                                    : 1;
+        bool any = more > 0;
+        for (; on.answers < due && !on.ended; any = true)
+            answer(on);
+        return any;
+    }
+
+    void answer(Connection& on) {
+        ++on.answers;
+        const std::size_t last = row_.answers.empty() ? 0 : row_.answers.size() - 1;
+        const std::string_view text =
+            row_.answers.empty() ? std::string_view{ok} : row_.answers[std::min(answered_++, last)];
+        (void)on.wire.send_some(text.substr(0, split_));
+        if (split_ < text.size()) {
+            gateway_.settle();
+            (void)on.wire.send_some(text.substr(split_));
+        }
+        on.ended = row_.upstream_ends != Row::End::none;
+        end(on.wire, row_.upstream_ends);
+    }
+
+    InProcessGateway& gateway_;
+    const Row& row_;
+    std::vector<Connection> connections_;
+    std::size_t split_ = 0;
+    std::size_t answered_ = 0;
+};
+
+class Stage {
+  public:
+    explicit Stage(const Row& row)
+        : row_{row}, gateway_{row.config.empty() ? one_route : std::string_view{row.config}},
+          upstream_{gateway_, row} {}
+
+    // Splits the client's bytes and the upstream's answers there.
+    void play(std::size_t client_split, std::size_t upstream_split) {
+        upstream_.begin(upstream_split);
+        Wire client =
+            row_.half_close_allowed ? gateway_.connect_half_closing() : gateway_.connect();
+        (void)client.send_some(std::string_view{row_.client}.substr(0, client_split));
+        if (client_split < row_.client.size()) {
+            quiet();
+            (void)client.send_some(std::string_view{row_.client}.substr(client_split));
+        }
+        quiet();
+        if (!row_.then.empty()) {
+            (void)client.send_some(row_.then);
+            quiet();
+        }
+        const bool listens =
+            row_.client_ends == Row::End::none || row_.client_ends == Row::End::half_close;
+        end(client, row_.client_ends);
+        quiet();
+        if (row_.passes > Duration::zero()) {
+            gateway_.pass(row_.passes);
+            quiet();
+        }
+        if (listens)
+            judge_client(client);
+        judge_upstream();
+        client.close();
+        quiet();
+        CHECK(gateway_.context().connections.empty());
+    }
+
+  private:
+    void quiet() {
+        do
+            gateway_.settle();
+        while (upstream_.go_on());
+    }
+
+    void judge_client(Wire& client) const {
+        const bool ended = client.closed();
+        const bool head = row_.client.starts_with("HEAD ");
+        CHECK(read_responses(client.received(), head, ended) == row_.client_got);
+    }
+
+    // Before what a row is sure of there may be the beginning of a request that was cut off.
+    void judge_upstream() const {
+        const std::string seen = upstream_.seen();
+        if (row_.may_begin && seen.ends_with("<cut>"))
+            CHECK(row_.upstream_saw.empty());
+        else
+            CHECK(seen == row_.upstream_saw);
+    }
+
+    const Row& row_;
+    InProcessGateway gateway_;
+    Upstream upstream_;
+};
+
+template <class Try>
+void at_every_split(std::size_t size, Try attempt) {
+    const std::size_t step = std::max<std::size_t>(1, size / most_splits);
+    for (std::size_t at = 1; at < size; at += step)
+        attempt(at);
+}
+
+void play_at_splits(const Row& row) {
+    Stage stage{row};
+    at_every_split(row.client.size(), [&](std::size_t at) {
+        CAPTURE(at);
+        stage.play(at, std::string_view::npos);
+    });
+    std::size_t longest = row.answers.empty() ? ok.size() : 0;
+    for (const std::string& answer : row.answers)
+        longest = std::max(longest, answer.size());
+    at_every_split(row.upstream_saw.empty() ? 0 : longest, [&](std::size_t upstream_at) {
+        CAPTURE(upstream_at);
+        stage.play(std::string_view::npos, upstream_at);
+    });
+}
+
+} // namespace
+
+void play(const Rows& rows) {
+    for (const Row& row : rows) {
+        ++played;
+        INFO(row.name, " (", row.source, ")");
+        Stage{row}.play(std::string_view::npos, std::string_view::npos);
+        if (!row.once)
+            play_at_splits(row);
+    }
+}
+
+std::size_t rows_played() noexcept {
+    return played;
+}
+
+} // namespace stint::wire
