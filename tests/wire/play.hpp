@@ -6,10 +6,8 @@
 
 namespace stint::wire {
 
-// Fails the test case that calls it for each row that does not hold.
+// Fails the test case that calls it for each row that does not hold. With STINT_REPORT set, a line
+// for scripts/acceptance says how many rows it had.
 void play(const Rows& rows);
-
-// How many rows were played so far.
-[[nodiscard]] std::size_t rows_played() noexcept;
 
 } // namespace stint::wire
