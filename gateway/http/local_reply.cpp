@@ -150,6 +150,13 @@ write_method_not_allowed(HeadBuffer& out, const ReplyContext& context, std::stri
         out, context, 405, "This path does not serve the request's method.", allow);
 }
 
+std::size_t write_options(HeadBuffer& out, const ReplyContext& context, std::string_view allow) {
+    const auto fields = [&](HeadBuffer& head) {
+        head.field("Allow", allow.empty() ? common_methods : allow);
+    };
+    return write_reply(out, context, 200, "text/plain", fields, [](auto&) {});
+}
+
 std::size_t write_denied(
     HeadBuffer& out, const ReplyContext& context, std::string_view limit, std::string_view detail) {
     const auto sentence = [&](auto& text) {

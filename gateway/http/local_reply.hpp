@@ -33,6 +33,9 @@ write_problem(HeadBuffer& out, const ReplyContext& context, int status, std::str
 std::size_t
 write_method_not_allowed(HeadBuffer& out, const ReplyContext& context, std::string_view allow);
 
+// 200 with Allow and no content: what OPTIONS asks of this gateway itself (RFC 9110 section 9.3.7).
+std::size_t write_options(HeadBuffer& out, const ReplyContext& context, std::string_view allow);
+
 // 403 by a limit, which the problem document names (type, title, status, detail, limit): its list
 // of those it denies has the request, or the request lacks what it counts by. No Retry-After: later
 // it would be the same. "The limit NAME: " goes before the detail, and "." behind it.
