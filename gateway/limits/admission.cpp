@@ -109,7 +109,8 @@ class Admission {
         Permit& permit = decision.permit;
         const bool cap = counters(i).is_cap();
         permit.held_.push_back(
-            {charges_[i].limit, charges_[i].key, receipt, static_cast<std::uint32_t>(i), cap});
+            {charges_[i].limit, charges_[i].key, receipt, static_cast<std::uint32_t>(i), cap,
+             charges_[i].early});
         permit.slots_ += cap ? 1 : 0;
         permit.since_ = now_.steady;
     }

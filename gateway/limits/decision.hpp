@@ -32,6 +32,7 @@ struct Charge {
     bool pace =
         false; // spread the admissions evenly: after one of cost c none for c / quota of `per`
     bool returnable = false; // the Permit can settle() and refund() it
+    bool early = false;      // of a cap: Permit::release_early() frees the slot
     std::uint64_t held = 0;  // of a fixed window's quota: kept for others (reservations.hpp)
 };
 

@@ -26,11 +26,22 @@ Permit& Permit::operator=(Permit&& other) noexcept {
 void Permit::release(const Now& now) noexcept {
     if (slots_ == 0)
         return;
+    learn(false, now);
+    drop();
+}
+
+void Permit::release_early(const Now& now) noexcept {
+    if (slots_ == 0)
+        return;
+    learn(true, now);
+    drop(true);
+}
+
+void Permit::learn(bool early_only, const Now& now) noexcept {
     const Duration held_for = std::max(now.steady - since_, Duration::zero());
     for (const Held& held : held_)
-        if (held.cap)
+        if (held.cap && (held.early || !early_only))
             held.limit->counters_->learn_hold(held_for);
-    drop();
 }
 
 void Permit::settle(std::size_t index, std::uint64_t actual, const Now& now) noexcept {
@@ -44,17 +55,19 @@ void Permit::settle(std::size_t index, std::uint64_t actual, const Now& now) noe
     }
 }
 
-void Permit::drop() noexcept {
+void Permit::drop(bool early_only) noexcept {
     if (slots_ == 0)
         return;
-    slots_ = 0;
+    const auto ends = [early_only](const Held& held) {
+        return held.cap && (held.early || !early_only);
+    };
     for (Held& held : held_)
-        if (held.cap) {
+        if (ends(held)) {
+            --slots_;
             held.limit->counters_->give_back(held.key, held.receipt, held.receipt.cost, {});
             held.limit->tell_waiters(held.key);
         }
-    const auto is_cap = [](const Held& held) { return held.cap; };
-    held_.erase(std::remove_if(held_.begin(), held_.end(), is_cap), held_.end());
+    held_.erase(std::remove_if(held_.begin(), held_.end(), ends), held_.end());
 }
 
 } // namespace stint::limits

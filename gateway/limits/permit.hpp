@@ -38,6 +38,9 @@ class Permit {
     // Retry-After. Idempotent. The destructor frees without teaching.
     void release(const Now& now) noexcept;
 
+    // The same for the slots of charges that are Charge::early; the others stay.
+    void release_early(const Now& now) noexcept;
+
     // The charge with this index (into those given to admit(), Charge::returnable) costs `actual`
     // after all: what it was charged above that goes back to its window, if that is still open.
     // More than it was charged is not counted. Without effect on any other index.
@@ -56,9 +59,11 @@ class Permit {
         Receipt receipt;
         std::uint32_t index; // of the charge
         bool cap;
+        bool early;
     };
 
-    void drop() noexcept;
+    void learn(bool early_only, const Now& now) noexcept;
+    void drop(bool early_only = false) noexcept;
 
     boost::container::small_vector<Held, 2> held_;
     std::size_t slots_ = 0; // how many of them are caps' and not yet free

@@ -42,6 +42,31 @@ TEST_CASE("a released permit frees its slot once") {
     CHECK(limit.in_flight() == 1);
 }
 
+TEST_CASE("early slots are freed early, and the others stay") {
+    Limit held{cap()};
+    Limit early{cap()};
+    const Charge charges[] = {
+        {.limit = &held, .quota = 1}, {.limit = &early, .quota = 1, .early = true}};
+    Decision decision = admit(charges, at(0s));
+    REQUIRE(decision.allowed());
+
+    decision.permit.release_early(at(4s));
+    decision.permit.release_early(at(9s));
+
+    CHECK(early.in_flight() == 0);
+    CHECK(held.in_flight() == 1);
+    CHECK(decision.permit.holds_slots());
+    const Decision next = admit(charges, at(4s));
+    CHECK(next.refused_by == 0);
+    // It was held for 4 s, which the estimate has learnt.
+    const Decision only = admit_one(early, 1, at(4s));
+    CHECK(admit_one(early, 1, at(4s)).retry_after == 4s);
+
+    decision.permit.release(at(9s));
+    CHECK(held.in_flight() == 0);
+    CHECK(early.in_flight() == 1);
+}
+
 TEST_CASE("a moved permit holds the slot, what it was moved from holds none") {
     Limit limit{cap()};
     Decision decision = admit_one(limit, 1, at(0s));
