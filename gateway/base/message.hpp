@@ -61,6 +61,8 @@ struct RequestHead {
     BodyFraming framing;
     bool keep_alive = true; // the client would keep the connection (RFC 9112 section 9.3)
     bool expects_continue = false;
+    bool has_upgrade = false; // an Upgrade field, whatever it says
+    bool has_te = false;      // a TE field, whatever it says
     std::span<const Field> fields;
 };
 

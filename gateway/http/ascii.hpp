@@ -67,6 +67,13 @@ equals_folded(std::string_view text, std::string_view lower_case) noexcept {
            });
 }
 
+// Whether both are the same name, however each is spelt.
+[[nodiscard]] constexpr bool same_folded(std::string_view a, std::string_view b) noexcept {
+    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
+               return lower(x) == lower(y);
+           });
+}
+
 [[nodiscard]] constexpr std::string_view trim(std::string_view text) noexcept {
     while (!text.empty() && is_blank(text.front()))
         text.remove_prefix(1);

@@ -13,7 +13,6 @@ using Kind = BodyFraming::Kind;
 
 constexpr std::uint8_t max_size_digits = 15;
 constexpr std::uint32_t max_extension_bytes = 4 * 1024;
-constexpr std::uint32_t max_trailer_bytes = 8 * 1024;
 
 } // namespace
 
@@ -59,6 +58,12 @@ Result<BodyDecoder::Step, HeadError> BodyDecoder::decode(std::span<char> data) n
 
 bool BodyDecoder::done() const noexcept {
     return state_ == State::done;
+}
+
+std::string_view BodyDecoder::trailer() const noexcept {
+    if (trailer_ == nullptr || kind_ != Kind::chunked || !done())
+        return {};
+    return {trailer_, skipped_};
 }
 
 bool BodyDecoder::end_of_stream() noexcept {
@@ -162,6 +167,8 @@ BodyDecoder::State BodyDecoder::take_extension(char c) noexcept {
 BodyDecoder::State BodyDecoder::take_trailer(char c) noexcept {
     if (++skipped_ > max_trailer_bytes)
         return State::failed;
+    if (trailer_ != nullptr) [[unlikely]]
+        trailer_[skipped_ - 1] = c;
     if (state_ == State::trailer_value) {
         if (c == '\r')
             return State::trailer_lf;

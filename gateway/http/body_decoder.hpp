@@ -8,15 +8,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace stint::http {
 
 // Sans-IO; one per body. Chunked framing is read strictly (RFC 9112 section 7.1): sizes of at most
 // 15 hexadecimal digits, CRLF only, extensions skipped but at most 4 KiB of them a body, trailer
-// fields skipped but at most 8 KiB of them, never merged into anything.
+// fields skipped or kept apart but at most max_trailer_bytes of them, never merged into anything.
 class BodyDecoder {
   public:
+    static constexpr std::size_t max_trailer_bytes = 8 * 1024;
+
     explicit BodyDecoder(BodyFraming framing) noexcept;
+
+    // Before the first decode(): a place for the trailer fields, of max_trailer_bytes, which stays
+    // until the body is done().
+    void keep_trailer(char* place) noexcept { trailer_ = place; }
+    // What was kept, once done(): well-formed lines without their LF, "Name: value\r", as they
+    // came; then "\r".
+    [[nodiscard]] std::string_view trailer() const noexcept;
 
     struct Step {
         std::size_t payload = 0;  // bytes of payload, moved to the front of `data`
@@ -44,6 +54,7 @@ class BodyDecoder {
     [[nodiscard]] State take_extension(char c) noexcept;
     [[nodiscard]] State take_trailer(char c) noexcept;
 
+    char* trailer_ = nullptr;
     BodyFraming::Kind kind_;
     State state_;
     std::uint64_t remaining_ = 0; // of the body, or of the chunk

@@ -95,8 +95,14 @@ ControlFields find_control_fields(std::span<const Field> fields) noexcept {
         case FieldId::host:
             note(control.host, field);
             break;
+        case FieldId::te:
+            note(control.te, field);
+            break;
         case FieldId::transfer_encoding:
             note(control.transfer_encoding, field);
+            break;
+        case FieldId::upgrade:
+            note(control.upgrade, field);
             break;
         default:
             break;
@@ -134,6 +140,16 @@ Result<BodyFraming, HeadError> response_framing(
     if (framing->kind == Kind::none)
         return BodyFraming{Kind::until_close, 0};
     return framing;
+}
+
+bool has_connection_option(std::span<const Field> fields, std::string_view option) noexcept {
+    bool found = false;
+    for (const Field& field : fields)
+        if (field.id == FieldId::connection)
+            ascii::for_each_element(field.value, [&](std::string_view each) {
+                found |= ascii::equals_folded(each, option);
+            });
+    return found;
 }
 
 Result<bool, HeadError> keeps_alive(

@@ -28,7 +28,9 @@ struct ControlFields {
     Occurrences content_length;
     Occurrences expect;
     Occurrences host;
+    Occurrences te;
     Occurrences transfer_encoding;
+    Occurrences upgrade;
 };
 
 // The result points into `fields`.
@@ -46,6 +48,10 @@ request_framing(const ControlFields& control, int minor_version) noexcept;
 // The same for the response to `method`.
 [[nodiscard]] Result<BodyFraming, HeadError> response_framing(
     const ControlFields& control, int minor_version, int status, std::string_view method) noexcept;
+
+// Whether a Connection field names the option, which is spelt in lower case.
+[[nodiscard]] bool
+has_connection_option(std::span<const Field> fields, std::string_view option) noexcept;
 
 // Whether the sender would keep the connection (RFC 9112 section 9.3), from all Connection fields.
 [[nodiscard]] Result<bool, HeadError> keeps_alive(

@@ -246,6 +246,8 @@ Result<RequestHead, HeadError> HeadParser::parse_request(std::string_view head) 
     request.framing = *framing;
     request.keep_alive = *keep_alive;
     request.expects_continue = *expects && framing->has_body();
+    request.has_upgrade = control.upgrade.count > 0;
+    request.has_te = control.te.count > 0;
     request.fields = fields;
     return request;
 }

@@ -12,16 +12,11 @@ namespace {
 bool is_ordinary(std::string_view option) noexcept {
     static constexpr auto ordinary = std::to_array<std::string_view>(
         {"", "close", "keep-alive", "te", "upgrade", "http2-settings", "trailer",
-         "transfer-encoding", "proxy-connection", "cookie", "authorization"});
+         "transfer-encoding", "proxy-connection", "cookie", "authorization", "set-cookie",
+         "cache-control", "expires", "vary"});
     return std::any_of(ordinary.begin(), ordinary.end(), [option](std::string_view name) {
         return ascii::equals_folded(option, name);
     });
-}
-
-bool equal_names(std::string_view a, std::string_view b) noexcept {
-    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
-               return ascii::lower(x) == ascii::lower(y);
-           });
 }
 
 template <class Visit>
@@ -53,7 +48,7 @@ Nominations::Nominations(std::span<const Field> fields) noexcept {
 
 bool Nominations::contains(std::string_view name) const noexcept {
     return std::any_of(names_.begin(), names_.begin() + size_, [name](std::string_view nominated) {
-        return equal_names(nominated, name);
+        return ascii::same_folded(nominated, name);
     });
 }
 

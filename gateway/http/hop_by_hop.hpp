@@ -38,7 +38,8 @@ namespace stint::http {
 
 // The names of end-to-end fields that Connection fields declare hop-by-hop. Cookie and
 // Authorization cannot be named away: a client would make the upstream see another client than the
-// one that the gateway counted.
+// one that the gateway counted. Nor can Set-Cookie and what tells caches whom a response is for
+// (RFC 9110 section 7.6.1: an option never names a field that is meant for all recipients).
 class Nominations {
   public:
     // fields: of a head that HeadParser accepted, which has at most max_connection_options.

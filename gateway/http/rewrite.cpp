@@ -3,6 +3,7 @@
 #include "http/ascii.hpp"
 #include "http/framing.hpp"
 #include "http/hop_by_hop.hpp"
+#include "http/trailers.hpp"
 
 #include <cstdint>
 
@@ -159,6 +160,28 @@ bool is_date(const Field& field) noexcept {
     return field.name.size() == name.size() && ascii::equals_folded(field.name, name);
 }
 
+// The fields of this connection that we let the upstream have, and the options that belong to them
+// (RFC 9110 sections 7.8 and 10.1.4).
+void write_wishes(HeadBuffer& out, const Forwarding& forwarding) {
+    const bool upgrade = !forwarding.upgrade.empty();
+    if (!upgrade && !forwarding.trailers) [[likely]]
+        return;
+    out.field("Connection", !upgrade ? "TE" : forwarding.trailers ? "Upgrade, TE" : "Upgrade");
+    if (upgrade)
+        out.field("Upgrade", forwarding.upgrade);
+    if (forwarding.trailers)
+        out.field("TE", "trailers");
+}
+
+void write_request_id(HeadBuffer& out, const ResponseHead& head, std::string_view request_id) {
+    if (!request_id.empty() && find_field(head.fields, FieldId::x_request_id) == nullptr)
+        out.field("X-Request-Id", request_id);
+}
+
+void write_status_line(HeadBuffer& out, const ResponseHead& head) {
+    out << "HTTP/1.1 " << static_cast<std::uint64_t>(head.status) << " " << head.reason << "\r\n";
+}
+
 // A response without a body may still state the length of the one that it does not carry (RFC 9110
 // section 8.6): to HEAD and with 304, but not with 204.
 void write_response_length(HeadBuffer& out, const ResponseHead& head) {
@@ -190,6 +213,7 @@ void write_upstream_head(HeadBuffer& out, const RequestHead& head, const Forward
                    !ascii::equals_folded(field.name, forwarding.client_field);
         });
     write_framing(out, head.framing);
+    write_wishes(out, forwarding);
     write_hops(out, head, forwarding);
     out.field("X-Request-Id", forwarding.request_id);
     write_via(out, head);
@@ -214,7 +238,7 @@ void write_downstream_head(
     const ResponseFraming& framing,
     std::string_view request_id,
     std::string_view date) {
-    out << "HTTP/1.1 " << static_cast<std::uint64_t>(head.status) << " " << head.reason << "\r\n";
+    write_status_line(out, head);
     bool dated = false;
     write_fields(out, head.fields, [&dated](const Field& field) {
         dated |= is_date(field);
@@ -225,15 +249,29 @@ void write_downstream_head(
             out << "Transfer-Encoding: chunked\r\n";
         else
             write_response_length(out, head);
+        if (framing.trailers) [[unlikely]]
+            write_trailer_field(out, head.fields);
         if (!framing.keep_alive)
             out << "Connection: close\r\n";
         else if (framing.client_minor == 0)
             out << "Connection: keep-alive\r\n";
-        if (!request_id.empty() && find_field(head.fields, FieldId::x_request_id) == nullptr)
-            out.field("X-Request-Id", request_id);
+        write_request_id(out, head, request_id);
         if (!dated && !date.empty())
             out.field("Date", date);
     }
+    out << "\r\n";
+}
+
+void write_switching_head(
+    HeadBuffer& out,
+    const ResponseHead& head,
+    std::string_view protocols,
+    std::string_view request_id) {
+    write_status_line(out, head);
+    write_fields(out, head.fields, [](const Field& field) { return !is_hop_by_hop(field.id); });
+    out.field("Connection", "Upgrade");
+    out.field("Upgrade", protocols);
+    write_request_id(out, head, request_id);
     out << "\r\n";
 }
 

@@ -19,14 +19,17 @@ struct Forwarding {
     // Another field that names the client, in lower case; empty: none. Unless the peer is trusted
     // it is replaced by the peer's address.
     std::string_view client_field{};
+    // What Upgrade offers, from offered_protocols(); empty: the request is an ordinary one.
+    std::string_view upgrade{};
+    bool trailers = false; // those of the response can be passed on: "TE: trailers"
 };
 
 // Writes the head to send upstream: origin-form target, HTTP/1.1, Host, end-to-end fields, our own
 // framing (length or chunked as in head.framing), X-Forwarded-For/-Proto/-Host (replaced; of a
 // trusted peer appended to or kept, Forwarded too), Via (appended to the client's), X-Request-Id.
 // Removed: hop-by-hop fields and whatever Connection names (but nobody can name away Host, framing
-// or forwarding fields), Expect, Upgrade, X-Stint-Ticket. The connection is kept alive (1.1's
-// default), so no Connection field is written.
+// or forwarding fields), Expect, X-Stint-Ticket. The connection is kept alive (1.1's default), so a
+// Connection field is written only beside our own Upgrade and TE.
 void write_upstream_head(HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding);
 
 // How the response goes to this client.
@@ -34,6 +37,7 @@ struct ResponseFraming {
     bool chunked = false;   // we write chunks (the upstream's were chunked or close-delimited)
     bool keep_alive = true; // otherwise "Connection: close" is written
     int client_minor = 1;   // an HTTP/1.0 client that keeps its connection is told "keep-alive"
+    bool trailers = false;  // the upstream's may follow the last chunk: its Trailer field is told
 };
 
 // What of a response's framing this client can be given. A body without a known length is chunked
@@ -55,6 +59,13 @@ void write_downstream_head(
     const ResponseFraming& framing,
     std::string_view request_id,
     std::string_view date);
+
+// The same for a 101: all that follows it belongs to `protocols`, from chosen_protocols().
+void write_switching_head(
+    HeadBuffer& out,
+    const ResponseHead& head,
+    std::string_view protocols,
+    std::string_view request_id);
 
 // The line before a chunk's payload, "1f\r\n"; size > 0. After the payload goes "\r\n".
 struct ChunkHeader {

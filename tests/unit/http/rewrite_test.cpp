@@ -205,6 +205,22 @@ TEST_CASE("hop-by-hop fields of a request are removed") {
     CHECK(has(head, "X-Kept: yes"));
 }
 
+TEST_CASE("what is offered and taken goes upstream as our own fields") {
+    const std::string request = test::get_with(
+        "Connection: Upgrade, TE, X-Gone\r\nUpgrade: h2c, websocket\r\nTE: gzip, trailers\r\n"
+        "X-Gone: 1\r\nSec-WebSocket-Key: k\r\n");
+    Forwarding with = forwarding;
+    with.upgrade = "websocket";
+    CHECK(has(upstream(request, with), "Connection: Upgrade\r\nUpgrade: websocket"));
+    with.trailers = true;
+    const std::string both = upstream(request, with);
+    CHECK(has(both, "Connection: Upgrade, TE\r\nUpgrade: websocket\r\nTE: trailers"));
+    CHECK(has(both, "Sec-WebSocket-Key: k"));
+    CHECK(count(both, "X-Gone") == 0);
+    with.upgrade = "";
+    CHECK(has(upstream(request, with), "Connection: TE\r\nTE: trailers"));
+}
+
 TEST_CASE("fields that any Connection field names are removed") {
     const std::string head = upstream(test::get_with(
         "X-A: 1\r\nConnection: close, x-a\r\nX-B: 2\r\nConnection: ,X-B ,\r\nX-C: 3\r\n"));
@@ -265,6 +281,35 @@ TEST_CASE("hop-by-hop fields of a response are removed") {
     CHECK(
         head ==
         "HTTP/1.1 200 OK\r\nSet-Cookie: a\r\nSet-Cookie: b\r\nTransfer-Encoding: chunked\r\n\r\n");
+}
+
+TEST_CASE("Connection cannot name away what frames a response, or whom it is for") {
+    const std::string head = downstream(response_with(
+        "Connection: Content-Length, Transfer-Encoding, Set-Cookie, Cache-Control, Vary\r\n"
+        "Connection: Expires, X-Request-Id, X-Gone\r\nContent-Length: 3\r\nSet-Cookie: a\r\n"
+        "Cache-Control: private\r\nVary: *\r\nExpires: 0\r\nX-Request-Id: i\r\nX-Gone: 1\r\n"));
+
+    CHECK(
+        head == "HTTP/1.1 200 OK\r\nSet-Cookie: a\r\nCache-Control: private\r\nVary: *\r\n"
+                "Expires: 0\r\nX-Request-Id: i\r\nContent-Length: 3\r\n\r\n");
+}
+
+TEST_CASE("a 101 goes downstream as the gateway spells it") {
+    HeadParser parser{test::max_head};
+    const ResponseHead head =
+        parser
+            .parse_response(
+                "HTTP/1.1 101 Switching\r\nconnection: upgrade, x-gone\r\nupgrade: a,b\r\n"
+                "Content-Length: 5\r\nX-Gone: 1\r\nX-Kept: 1\r\n\r\n",
+                "GET")
+            .value();
+    HeadBuffer out;
+
+    write_switching_head(out, head, "a, b", "id-3");
+
+    CHECK(
+        out.view() == "HTTP/1.1 101 Switching\r\nX-Kept: 1\r\nConnection: Upgrade\r\n"
+                      "Upgrade: a, b\r\nX-Request-Id: id-3\r\n\r\n");
 }
 
 TEST_CASE("a body of unknown length is chunked for 1.1 and ends by close for 1.0") {

@@ -1,0 +1,78 @@
+#include "http/upgrade.hpp"
+
+#include "http/ascii.hpp"
+#include "http/framing.hpp"
+
+#include <algorithm>
+
+namespace stint::http {
+
+namespace {
+
+// Calls visit(protocol) for every element of the Upgrade fields that is not empty.
+template <class Visit>
+void for_each_protocol(std::span<const Field> fields, Visit visit) {
+    for (const Field& field : fields)
+        if (field.id == FieldId::upgrade)
+            ascii::for_each_element(field.value, [&visit](std::string_view protocol) {
+                if (!protocol.empty())
+                    visit(protocol);
+            });
+}
+
+// protocol-name ["/" protocol-version], both tokens.
+bool well_formed(std::string_view protocol) noexcept {
+    const std::size_t slash = protocol.find('/');
+    const std::string_view name = protocol.substr(0, slash);
+    if (name.empty() || !ascii::token.contains_all(name))
+        return false;
+    if (slash == std::string_view::npos)
+        return true;
+    const std::string_view version = protocol.substr(slash + 1);
+    return !version.empty() && ascii::token.contains_all(version);
+}
+
+void append(std::string& list, std::string_view protocol) {
+    if (!list.empty())
+        list += ", ";
+    list += protocol;
+}
+
+bool was_offered(std::string_view protocol, std::string_view offer) noexcept {
+    bool found = false;
+    ascii::for_each_element(
+        offer, [&](std::string_view offered) { found |= ascii::same_folded(offered, protocol); });
+    return found;
+}
+
+} // namespace
+
+std::string offered_protocols(const RequestHead& request, std::span<const std::string> allowed) {
+    std::string offer;
+    if (request.minor_version == 0 || request.framing.has_body() ||
+        !has_connection_option(request.fields, "upgrade"))
+        return offer;
+    for_each_protocol(request.fields, [&](std::string_view protocol) {
+        const std::string_view name = protocol.substr(0, protocol.find('/'));
+        const bool may = std::any_of(allowed.begin(), allowed.end(), [name](const auto& each) {
+            return ascii::equals_folded(name, each);
+        });
+        if (may && well_formed(protocol) && !was_offered(protocol, offer))
+            append(offer, protocol);
+    });
+    return offer;
+}
+
+std::string chosen_protocols(const ResponseHead& answer, std::string_view offer) {
+    std::string chosen;
+    if (answer.minor_version == 0 || !has_connection_option(answer.fields, "upgrade"))
+        return chosen;
+    bool all_offered = true;
+    for_each_protocol(answer.fields, [&](std::string_view protocol) {
+        all_offered = all_offered && was_offered(protocol, offer);
+        append(chosen, protocol);
+    });
+    return all_offered ? chosen : std::string{};
+}
+
+} // namespace stint::http
