@@ -61,10 +61,13 @@ Json admin_json(const config::Admin& admin) {
 }
 
 Json default_timeouts_json(const config::Timeouts& timeouts) {
-    return {
-        {"head_ms", timeouts.head.count()},         {"body_idle_ms", timeouts.body_idle.count()},
-        {"idle_ms", timeouts.idle.count()},         {"connect_ms", timeouts.connect.count()},
-        {"response_ms", timeouts.response.count()}, {"drain_ms", timeouts.drain.count()}};
+    return {{"head_ms", timeouts.head.count()},
+            {"body_idle_ms", timeouts.body_idle.count()},
+            {"idle_ms", timeouts.idle.count()},
+            {"connect_ms", timeouts.connect.count()},
+            {"response_ms", timeouts.response.count()},
+            {"tunnel_idle_ms", timeouts.tunnel_idle.count()},
+            {"drain_ms", timeouts.drain.count()}};
 }
 
 Json access_log_json(const config::AccessLog& log) {
@@ -142,6 +145,7 @@ Json routes_json(const config::Config& config) {
              {"match", match_json(route.match)},
              {"upstream", upstream.name},
              {"limits", limit_names_json(config, route)},
+             {"upgrade", route.upgrade.empty() ? Json("off") : Json(route.upgrade)},
              {"headers", headers_json(route.headers)},
              {"cooldown", cooldown_json(route.cooldown ? route.cooldown : upstream.cooldown)},
              {"timeouts", timeouts_json(config.timeouts, upstream.timeouts, route.timeouts)}});
@@ -179,7 +183,8 @@ Json timeouts_json(
     return {
         {"body_idle_ms", pick(route.body_idle, upstream.body_idle, defaults.body_idle)},
         {"connect_ms", pick(route.connect, upstream.connect, defaults.connect)},
-        {"response_ms", pick(route.response, upstream.response, defaults.response)}};
+        {"response_ms", pick(route.response, upstream.response, defaults.response)},
+        {"tunnel_idle_ms", pick(route.tunnel_idle, upstream.tunnel_idle, defaults.tunnel_idle)}};
 }
 
 Json match_json(const config::Match& match) {

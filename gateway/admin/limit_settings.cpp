@@ -129,6 +129,8 @@ Json limit_settings_json(const config::Limit& limit) {
     json.update(numbers_json(limit, {limit.quota, limit.burst}));
     if (window)
         add_window_json(limit, json);
+    else
+        json["ws_holds_slot"] = limit.ws_holds_slot;
     add_pricing_json(limit, json);
     if (!limit.key.empty())
         add_key_json(limit, json);

@@ -12,13 +12,13 @@ namespace {
 
 // The name of an inline limit stands first; that of a named one is its key in the map.
 constexpr std::array limit_keys = std::to_array<std::string_view>({
-    "name",        "requests",      "per",         "concurrent",  "key",
-    "anchor",      "max_keys",      "time_zone",   "algorithm",   "burst",
-    "pace",        "enforce",       "cost",        "reserve",     "count_when",
-    "refund",      "headers",       "status",      "body",        "retry_after_jitter",
-    "missing_key", "ipv4_prefix",   "ipv6_prefix", "overrides",   "exempt",
-    "deny",        "when_exceeded", "max_wait",    "max_waiting", "fair_by",
-    "retry_after", "reserve_for",
+    "name",        "requests",      "per",           "concurrent",  "key",
+    "anchor",      "max_keys",      "time_zone",     "algorithm",   "burst",
+    "pace",        "enforce",       "cost",          "reserve",     "count_when",
+    "refund",      "headers",       "status",        "body",        "retry_after_jitter",
+    "missing_key", "ipv4_prefix",   "ipv6_prefix",   "overrides",   "exempt",
+    "deny",        "when_exceeded", "max_wait",      "max_waiting", "fair_by",
+    "retry_after", "reserve_for",   "ws_holds_slot",
 });
 constexpr std::span<const std::string_view> inline_keys{limit_keys};
 constexpr std::span<const std::string_view> named_keys = inline_keys.subspan(1);
@@ -86,6 +86,8 @@ void read_window(const Section& section, const Value& requests, Limit& limit) {
     requests.into(limit.quota, "a number of requests", [](std::string_view text) {
         return parse_quota(text, Limit::Kind::window);
     });
+    if (section.find("ws_holds_slot"))
+        section.wrong_at("ws_holds_slot", "belongs to a cap (concurrent): a window has no slots");
     if (const auto per = section.find("per"))
         read_length(section, *per, limit);
     else
@@ -103,6 +105,8 @@ void read_cap(const Section& section, const Value& concurrent, Limit& limit) {
         if (const auto value = section.find(key))
             section.wrong_at(key, "belongs to a window (requests), not to a cap (concurrent)");
     }
+    if (const auto holds = section.find("ws_holds_slot"))
+        holds->into(limit.ws_holds_slot, "true or false", parse_bool);
 }
 
 void read_waiting(const Section& section, Limit& limit) {

@@ -14,9 +14,10 @@ namespace {
 
 constexpr std::array<std::string_view, 4> upstream_keys{
     "endpoints", "host", "timeouts", "cooldown"};
-constexpr std::array<std::string_view, 6> timeout_keys{"head",    "body_idle", "idle",
-                                                       "connect", "response",  "drain"};
-constexpr std::array<std::string_view, 3> override_keys{"body_idle", "connect", "response"};
+constexpr std::array<std::string_view, 7> timeout_keys{"head",     "body_idle",   "idle", "connect",
+                                                       "response", "tunnel_idle", "drain"};
+constexpr std::array<std::string_view, 4> override_keys{
+    "body_idle", "connect", "response", "tunnel_idle"};
 constexpr std::string_view a_duration = "a duration such as 2s";
 
 template <class Place>
@@ -72,6 +73,7 @@ void read_timeouts(const Value& value, Timeouts& timeouts) {
     read_timeout(*section, "idle", timeouts.idle);
     read_timeout(*section, "connect", timeouts.connect);
     read_timeout(*section, "response", timeouts.response);
+    read_timeout(*section, "tunnel_idle", timeouts.tunnel_idle);
     read_timeout(*section, "drain", timeouts.drain);
 }
 
@@ -82,6 +84,7 @@ void read_overrides(const Value& value, TimeoutOverrides& timeouts) {
     read_timeout(*section, "body_idle", timeouts.body_idle);
     read_timeout(*section, "connect", timeouts.connect);
     read_timeout(*section, "response", timeouts.response);
+    read_timeout(*section, "tunnel_idle", timeouts.tunnel_idle);
 }
 
 void read_upstreams(const Value& value, Draft& draft) {

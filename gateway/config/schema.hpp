@@ -43,6 +43,7 @@ struct Timeouts {
     milliseconds idle{60'000};
     milliseconds connect{2'000};
     milliseconds response{60'000};
+    milliseconds tunnel_idle{600'000};
     milliseconds drain{10'000};
 };
 
@@ -51,6 +52,7 @@ struct TimeoutOverrides {
     std::optional<milliseconds> body_idle;
     std::optional<milliseconds> connect;
     std::optional<milliseconds> response;
+    std::optional<milliseconds> tunnel_idle;
 };
 
 struct AccessLog {
@@ -201,6 +203,7 @@ struct Limit {
     std::string cost_response_field;       // the same with reserve:
     std::vector<std::uint16_t> count_when; // empty = always
     std::vector<std::uint16_t> refund;
+    bool ws_holds_slot = true; // of a cap: for a tunnel's whole life
 
     struct Wait {
         milliseconds max_wait{2'000};
@@ -223,8 +226,9 @@ struct Route {
     std::size_t upstream = 0;        // index into Config::upstreams
     std::vector<std::size_t> limits; // indices into Config::limits, at most 16, no repeats
     TimeoutOverrides timeouts;
-    Headers headers;                  // its own or those of the whole configuration
-    std::optional<Cooldown> cooldown; // instead of its upstream's
+    std::vector<std::string> upgrade{"websocket"}; // protocols, lower case; empty = off
+    Headers headers;                               // its own or those of the whole configuration
+    std::optional<Cooldown> cooldown;              // instead of its upstream's
 };
 
 struct Config {

@@ -98,6 +98,29 @@ inline ErrorCode write_now(Socket& socket, Gather& gather) noexcept {
     return {};
 }
 
+// Takes what has been received by now. At the end of the stream the error is eof, would_block where
+// nothing is there.
+struct Received {
+    ErrorCode error;
+    std::size_t size = 0;
+};
+inline Received read_now(Socket& socket, std::span<char> into) noexcept {
+    for (;;) {
+        const ssize_t got = ::recv(socket.native_handle(), into.data(), into.size(), MSG_DONTWAIT);
+        if (got > 0)
+            return {{}, static_cast<std::size_t>(got)};
+        if (got == 0)
+            return {asio::error::eof};
+        if (errno != EINTR)
+            return {{errno, boost::system::system_category()}};
+    }
+}
+
+// Waits until there is something to read, the end of the stream included.
+inline auto wait_readable(Socket& socket) {
+    return socket.async_wait(Socket::wait_read, as_result);
+}
+
 // Waits until the socket takes more.
 inline auto wait_writable(Socket& socket) {
     return socket.async_wait(Socket::wait_write, as_result);
@@ -129,6 +152,12 @@ enum class Silence { silent, closed, bytes_waiting };
 inline bool has_ended(Socket& socket, bool or_closed) noexcept {
     pollfd ended{socket.native_handle(), static_cast<short>(or_closed ? POLLRDHUP : 0), 0};
     return ::poll(&ended, 1, 0) > 0 && ended.revents != 0;
+}
+
+// Whether it was reset, also where its peer had closed its sending side before.
+inline bool was_reset(Socket& socket) noexcept {
+    pollfd failed{socket.native_handle(), 0, 0};
+    return ::poll(&failed, 1, 0) > 0 && (failed.revents & POLLERR) != 0;
 }
 
 inline Silence probe(Socket& socket) noexcept {

@@ -126,6 +126,10 @@ void add_upstreams(Page& page, const WorkerCounters& sum, const MetricSlots& slo
 
 void add_connections(Page& page, const WorkerCounters& sum) {
     page.gauge("stint_connections_open", "Open client connections.").add({}, sum.connections_open);
+    page.gauge(
+            "stint_tunnels_open",
+            "Client connections that have switched to another protocol, such as WebSocket.")
+        .add({}, sum.tunnels_open);
     page.counter("stint_connections_accepted_total", "Client connections accepted.")
         .add({}, sum.connections_accepted);
     page.counter(

@@ -87,6 +87,7 @@ WorkerCounters& WorkerCounters::operator+=(const WorkerCounters& other) {
     connections_accepted += other.connections_accepted;
     connections_rejected += other.connections_rejected;
     connections_open += other.connections_open;
+    tunnels_open += other.tunnels_open;
     accept_errors += other.accept_errors;
     proxy_untrusted += other.proxy_untrusted;
     proxy_malformed += other.proxy_malformed;

@@ -61,6 +61,7 @@ struct WorkerCounters {
     std::uint64_t connections_accepted = 0;
     std::uint64_t connections_rejected = 0; // max_connections reached
     std::uint64_t connections_open = 0;
+    std::uint64_t tunnels_open = 0; // connections that have switched protocols
     std::uint64_t accept_errors = 0;
     std::uint64_t proxy_untrusted = 0; // connections to a PROXY listener from other peers
     std::uint64_t proxy_malformed = 0; // without a PROXY header that can be read

@@ -1,7 +1,9 @@
 // From a head to a decision: parse, route, admit. No I/O: what is to be sent is only prepared.
+#include "http/framing.hpp"
 #include "http/head_parser.hpp"
 #include "http/media_type.hpp"
 #include "http/target.hpp"
+#include "http/trailers.hpp"
 #include "limits/limit.hpp"
 #include "proxy/downstream.hpp"
 #include "proxy/exchange.hpp"
@@ -252,6 +254,8 @@ void Exchange::deny(const routing::RouteLimit& limit, routing::Denial denial) {
 }
 
 void Exchange::write_request_head(const RequestHead& head) {
+    const std::string_view offer = head.has_upgrade ? offer_of(head) : std::string_view{};
+    takes_trailers_ = head.has_te && http::takes_trailers(head);
     context_.head_out.clear();
     http::write_upstream_head(
         context_.head_out, head,
@@ -260,7 +264,9 @@ void Exchange::write_request_head(const RequestHead& head) {
          .host = snapshot().upstreams[route_->upstream].host,
          .request_id = request_id_,
          .peer_is_trusted = peer_is_trusted_,
-         .client_field = own_client_field(snapshot().trusted)});
+         .client_field = own_client_field(snapshot().trusted),
+         .upgrade = offer,
+         .trailers = takes_trailers_ && http::has_connection_option(head.fields, "te")});
 }
 
 void Exchange::fail(int status, std::string detail, observe::Outcome outcome) {

@@ -60,6 +60,12 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     void watch();
     // Nothing is read now; that the client has gone is noticed with the worker's next tick.
     void watch_from_afar();
+    // For a tunnel, which reads from socket() itself: ends once nothing here does any more. What
+    // was received until then is in received().
+    [[nodiscard]] net::Task<> hand_over();
+    [[nodiscard]] bool was_reset() const noexcept {
+        return input_error_ && input_error_ != net::asio::error::eof;
+    }
     // Calls Exchange::on_client_stalled() unless disarmed or armed again in time.
     void arm_body_deadline(Duration length);
     void disarm_body_deadline() noexcept { disarm(); }
@@ -108,7 +114,8 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     bool parking_ = false;     // that read was cancelled to give its buffer back
     bool empty_line_passed_ = false;
     bool timed_out_ = false; // a head took too long
-    bool linger_ = false;    // the client may still be sending: do not close at once
+    bool handed_over_ = false;
+    bool linger_ = false; // the client may still be sending: do not close at once
     const ListenerOptions options_;
 };
 

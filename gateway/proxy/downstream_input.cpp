@@ -152,7 +152,18 @@ void Downstream::watch_from_afar() {
         context_.watched.push_back(*this);
 }
 
+net::Task<> Downstream::hand_over() {
+    handed_over_ = true;
+    Watched::unlink();
+    while (reading_) {
+        cancel_reading();
+        co_await input_.wait();
+    }
+}
+
 void Downstream::look_for_end() {
+    if (handed_over_) [[unlikely]]
+        return exchange_->look_at_tunnel();
     if (exchange_ == nullptr || !net::has_ended(socket_, !options_.half_close_allowed))
         return;
     Watched::unlink();

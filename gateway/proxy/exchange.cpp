@@ -2,6 +2,7 @@
 
 #include "net/clock.hpp"
 #include "proxy/downstream.hpp"
+#include "proxy/tunnel.hpp"
 
 namespace stint::proxy {
 
@@ -26,7 +27,8 @@ Exchange::Step Exchange::take_answer(const ErrorCode& error, std::size_t size) {
     answer_ = on_answer(error, size);
     if (answer_ == Answer::incomplete)
         return Step::answer;
-    const bool all = answer_ == Answer::ready && response_body_.done() && unsent_.empty();
+    const bool all = answer_ == Answer::ready && response_body_.done() && unsent_.empty() &&
+                     switching_ == nullptr;
     return all && !pumping_ ? Step::over : Step::rest;
 }
 
@@ -50,6 +52,8 @@ net::Task<Exchange::Result> Exchange::rest() {
         co_return co_await reply();
     if (!response_body_.done() || !unsent_.empty())
         co_await stream_response();
+    if (tunnels())
+        co_await run_tunnel();
     stop_pump();
     while (pumping_)
         co_await pump_stopped_.wait();
@@ -135,6 +139,11 @@ void Exchange::on_client_gone() noexcept {
     break_off(Broken::client_gone);
 }
 
+void Exchange::look_at_tunnel() noexcept {
+    if (tunnels())
+        switching_->tunnel->look_for_end();
+}
+
 void Exchange::on_client_stalled() noexcept {
     // An answer that came before the body's end goes its way; the pump ends with it.
     if (head_sent_ && pumping_)
@@ -152,6 +161,8 @@ void Exchange::break_off(Broken why) noexcept {
         context_.turns.give_up(*turn_);
     if (hold_)
         hold_->give_up();
+    if (tunnels())
+        switching_->tunnel->end();
     ErrorCode ignored;
     if (waiting_ == Waiting::client || reading_body_)
         downstream_.socket().cancel(ignored);

@@ -26,6 +26,7 @@
 #include <boost/container/small_vector.hpp>
 #include <boost/container/static_vector.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,6 +36,8 @@
 #include <string_view>
 
 namespace stint::proxy {
+
+struct Switching;
 
 // Lives on one worker, owned by its Downstream for the time of one request. Whatever it holds is
 // given back by destructors, in the reverse order of the members: first the lease, then the permit,
@@ -74,6 +77,8 @@ class Exchange : private net::Deadline {
 
     // The client has closed or reset: nobody waits for the answer.
     void on_client_gone() noexcept;
+    // With every tick, while its tunnel asks for it.
+    void look_at_tunnel() noexcept;
     // The client has not sent more of the body for too long.
     void on_client_stalled() noexcept;
 
@@ -162,12 +167,28 @@ class Exchange : private net::Deadline {
     Answer on_upstream_failure(const ErrorCode& error);
     Answer on_interim(const ResponseHead& head, std::size_t head_size);
     Answer on_response_head(const ResponseHead& head, std::size_t head_size);
+    void note_answer(const ResponseHead& head);
+    Answer
+    send_head(const ResponseHead& head, std::string_view payload, const http::ChunkHeader& chunk);
+    void drop_head(std::size_t head_size) noexcept;
     net::Task<> stream_response();
     net::Task<bool> relay_piece(std::size_t size);
     net::Task<bool> send_to_client(net::Gather gather);
     net::Task<bool> send_unsent();
-    void gather_response(
-        net::Gather& gather, std::string_view payload, const http::ChunkHeader& chunk) const;
+    void
+    gather_response(net::Gather& gather, std::string_view payload, const http::ChunkHeader& chunk);
+
+    // trail.cpp: trailer fields of the response.
+    void expect_trailers(const ResponseHead& head);
+    std::string_view end_of_chunks();
+
+    // switch.cpp: to another protocol than HTTP.
+    std::string_view offer_of(const RequestHead& head);
+    [[nodiscard]] bool tunnels() const noexcept;
+    Answer on_switch(const ResponseHead& head, std::size_t head_size);
+    net::Task<> run_tunnel();
+    static net::Task<> carry_up(Exchange& self, std::string_view early);
+    void judge_tunnel() noexcept;
 
     // reply.cpp: answers of the gateway's own.
     bool reply_at_once();
@@ -269,6 +290,14 @@ class Exchange : private net::Deadline {
     http::BodyDecoder response_body_{{}};
     http::ResponseFraming framing_;
     std::string unsent_; // what could not be sent at once
+    struct Trailers {
+        std::array<char, http::BodyDecoder::max_trailer_bytes> place;
+        std::string nominated; // by the response's Connection
+        std::string ending;    // the last chunk and they
+    };
+    std::unique_ptr<Trailers> trailers_;   // where those of the response may be passed on
+    std::unique_ptr<Switching> switching_; // where other protocols are offered to the upstream
+    bool takes_trailers_ = false;          // the client
     bool upstream_keeps_ = false;
     bool head_sent_ = false;
     bool keep_ = false; // the client's connection may carry another request

@@ -47,6 +47,8 @@ Exchange::Answer Exchange::on_answer(const ErrorCode& error, std::size_t size) {
         }
         if (head->status >= 200)
             return on_response_head(*head, head_size);
+        if (head->status == 101 && switching_ != nullptr)
+            return on_switch(*head, head_size);
         if (const Answer answer = on_interim(*head, head_size); answer != Answer::incomplete)
             return answer;
     }
@@ -100,21 +102,32 @@ Exchange::Answer Exchange::on_interim(const ResponseHead& head, std::size_t head
         }
         gather.append_to(unsent_);
     }
-    filled_ -= head_size;
-    std::memmove(block_.data(), block_.data() + head_size, filled_);
-    scanned_ = 0;
+    drop_head(head_size);
     return Answer::incomplete;
 }
 
-Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_t head_size) {
+void Exchange::drop_head(std::size_t head_size) noexcept {
+    filled_ -= head_size;
+    std::memmove(block_.data(), block_.data() + head_size, filled_);
+    scanned_ = 0;
+}
+
+// The answer's final head has come.
+void Exchange::note_answer(const ResponseHead& head) {
     disarm();
     answered_ = net::read_steady_clock();
     if (pass_)
         heed_answer(head);
     upstream_time_ = answered_ - sent_;
     upstream_counters().latency.observe(upstream_time_);
+}
+
+Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_t head_size) {
+    note_answer(head);
     const std::span<char> rest{block_.data() + head_size, filled_ - head_size};
     response_body_ = http::BodyDecoder{head.framing};
+    if (takes_trailers_ && head.framing.kind == BodyFraming::Kind::chunked) [[unlikely]]
+        expect_trailers(head);
     const auto step = response_body_.decode(rest);
     if (!step) {
         fail(
@@ -124,24 +137,30 @@ Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_
     }
     const bool want_keep = client_keeps_ && !context_.draining && request_body_.done();
     framing_ = http::frame_response(minor_, head.framing, want_keep);
+    framing_.trailers = trailers_ != nullptr;
     keep_ = framing_.keep_alive;
     upstream_keeps_ = head.keep_alive && head.framing.kind != BodyFraming::Kind::until_close &&
                       step->consumed == rest.size();
+    context_.head_out.clear();
+    http::write_downstream_head(
+        context_.head_out, head, framing_, request_id_, context_.dates.format(wall_at(answered_)));
+    const http::ChunkHeader chunk{step->payload};
+    return send_head(head, {rest.data(), step->payload}, chunk);
+}
+
+// The final head, which is in head_out, and what there is of the body.
+Exchange::Answer Exchange::send_head(
+    const ResponseHead& head, std::string_view payload, const http::ChunkHeader& chunk) {
     status_ = head.status;
     head_sent_ = true;
     if (!priced_.empty()) [[unlikely]]
         settle(head);
-
-    context_.head_out.clear();
-    http::write_downstream_head(
-        context_.head_out, head, framing_, request_id_, context_.dates.format(wall_at(answered_)));
     if (!policies_.empty())
         tell_policies(head);
-    const http::ChunkHeader chunk{step->payload};
     net::Gather gather;
     gather.add(unsent_); // of an interim response
     gather.add(context_.head_out.view());
-    gather_response(gather, {rest.data(), step->payload}, chunk);
+    gather_response(gather, payload, chunk);
     bytes_out_ += gather.bytes() - unsent_.size();
     if (net::write_now(downstream_.socket(), gather)) {
         break_off(Broken::client_gone);
@@ -154,14 +173,14 @@ Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_
 }
 
 void Exchange::gather_response(
-    net::Gather& gather, std::string_view payload, const http::ChunkHeader& chunk) const {
+    net::Gather& gather, std::string_view payload, const http::ChunkHeader& chunk) {
     if (!payload.empty()) {
         gather.add(framing_.chunked ? chunk.view() : std::string_view{});
         gather.add(payload);
         gather.add(framing_.chunked ? http::chunk_end : std::string_view{});
     }
     if (framing_.chunked && response_body_.done())
-        gather.add(http::last_chunk);
+        gather.add(end_of_chunks());
 }
 
 // One block at a time: a slow client makes the upstream wait, not the gateway grow.

@@ -79,7 +79,8 @@ struct RouteLimit {
     KeyTemplate reserve_for; // retry_after: reserve, and enforced; empty: it does not
     std::uint64_t burst = 0; // of a token bucket; 0 = the quota
     bool pace = false;
-    bool enforce = true; // false: it counts and refuses nothing
+    bool enforce = true;      // false: it counts and refuses nothing
+    bool holds_tunnel = true; // a cap's slot is held as long as a tunnel lives
     Pricing pricing;
 
     // What a request with this key is charged, unless a field of it tells another cost.
@@ -92,7 +93,8 @@ struct RouteLimit {
             .cost = pricing.cost,
             .enforce = enforce,
             .pace = pace,
-            .returnable = pricing.returnable()};
+            .returnable = pricing.returnable(),
+            .early = !holds_tunnel};
     }
 };
 
@@ -109,6 +111,7 @@ struct RouteTimeouts {
     Duration body_idle{};
     Duration connect{};
     Duration response{};
+    Duration tunnel_idle{};
 };
 
 struct Route {
@@ -120,6 +123,7 @@ struct Route {
     bool waits = false;             // one of them, at least
     bool reserves = false;          // one of them, at least
     RouteTimeouts timeouts;
+    std::vector<std::string> upgrades; // protocols that clients may switch to, lower case
     PolicyTelling telling;
     RouteCooldown cooldown;
     std::uint32_t metric = 0; // slot in the workers' counters

@@ -28,7 +28,8 @@ routing::RouteTimeouts timeouts_of(
     return {
         .body_idle = pick(route.body_idle, upstream.body_idle, defaults.body_idle),
         .connect = pick(route.connect, upstream.connect, defaults.connect),
-        .response = pick(route.response, upstream.response, defaults.response)};
+        .response = pick(route.response, upstream.response, defaults.response),
+        .tunnel_idle = pick(route.tunnel_idle, upstream.tunnel_idle, defaults.tunnel_idle)};
 }
 
 void tell_policies(
@@ -96,6 +97,7 @@ routing::Route route_of(
     route.upstream = static_cast<std::uint32_t>(from.upstream);
     route.timeouts =
         timeouts_of(config.timeouts, config.upstreams[from.upstream].timeouts, from.timeouts);
+    route.upgrades = from.upgrade;
     route.metric = slots.route(from.name);
     route.telling.legacy_unprefixed = from.headers.prefix == config::Headers::Prefix::ratelimit;
     route.telling.legacy_epoch = from.headers.reset == config::Headers::Reset::epoch;

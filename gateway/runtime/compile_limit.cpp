@@ -78,6 +78,7 @@ limits::Algorithm algorithm_of(const config::Limit& limit) {
 void set_terms(const config::Limit& from, routing::RouteLimit& limit) {
     limit.pace = from.pace;
     limit.enforce = from.enforce;
+    limit.holds_tunnel = from.ws_holds_slot;
     if (from.enforce && !from.reserve_for.empty())
         limit.reserve_for = key_of(from.reserve_for, from.prefixes);
     limit.pricing = {

@@ -78,11 +78,25 @@ TEST_CASE("a route's time-outs are its own, else its upstream's, else the defaul
     const Json shown = config_json(example(), {});
 
     CHECK(
-        shown["routes"][0]["timeouts"] ==
-        Json{{"body_idle_ms", 6000}, {"connect_ms", 1000}, {"response_ms", 7000}});
+        shown["routes"][0]["timeouts"] == Json{
+                                              {"body_idle_ms", 6000},
+                                              {"connect_ms", 1000},
+                                              {"response_ms", 7000},
+                                              {"tunnel_idle_ms", 600'000}});
     CHECK(
-        shown["upstreams"]["shop"]["timeouts"] ==
-        Json{{"body_idle_ms", 6000}, {"connect_ms", 2000}, {"response_ms", 5000}});
+        shown["upstreams"]["shop"]["timeouts"] == Json{
+                                                      {"body_idle_ms", 6000},
+                                                      {"connect_ms", 2000},
+                                                      {"response_ms", 5000},
+                                                      {"tunnel_idle_ms", 600'000}});
+    CHECK(shown["timeouts"]["tunnel_idle_ms"] == 600'000);
+}
+
+TEST_CASE("a route shows which protocols its clients may switch to") {
+    config::Config config = example();
+    CHECK(config_json(config, {})["routes"][0]["upgrade"] == Json{"websocket"});
+    config.routes[0].upgrade.clear();
+    CHECK(config_json(config, {})["routes"][0]["upgrade"] == "off");
 }
 
 TEST_CASE("a limit shows what applies to its kind") {
@@ -108,6 +122,7 @@ TEST_CASE("a limit shows what applies to its kind") {
         limits["all.2"] == Json{
                                {"kind", "cap"},
                                {"limit", 3},
+                               {"ws_holds_slot", true},
                                {"enforce", true},
                                {"cost", 1},
                                {"route", "all"},

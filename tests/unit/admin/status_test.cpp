@@ -117,6 +117,7 @@ TEST_CASE("a cap shows what is in flight, and no window") {
                      {"name", "slots"},
                      {"kind", "cap"},
                      {"limit", 3},
+                     {"ws_holds_slot", true},
                      {"enforce", true},
                      {"cost", 1},
                      {"in_flight", 1},

@@ -44,6 +44,7 @@ TEST_CASE("what is left out has its default") {
     CHECK(config.workers == 0);
     CHECK_FALSE(config.admin);
     CHECK(config.timeouts.response == 60s);
+    CHECK(config.timeouts.tunnel_idle == 10min);
     CHECK(config.max_connections == 10'000);
     CHECK(config.max_head == 16'384);
     CHECK(config.access_log.target == AccessLog::Target::standard_output);
@@ -76,7 +77,8 @@ routes:
   - name: r
     match: {host: "*.Example", path_exact: /a}
     upstream: shop
-    timeouts: {response: 3s, body_idle: 4s}
+    timeouts: {response: 3s, body_idle: 4s, tunnel_idle: 5s}
+    upgrade: [WebSocket, foo]
 )");
 
     CHECK(config.workers == 2);
@@ -102,6 +104,8 @@ routes:
     CHECK(config.routes[0].match.path_exact);
     CHECK(config.routes[0].timeouts.response == 3s);
     CHECK(config.routes[0].timeouts.body_idle == 4s);
+    CHECK(config.routes[0].timeouts.tunnel_idle == 5s);
+    CHECK(config.routes[0].upgrade == std::vector<std::string>{"websocket", "foo"});
 }
 
 TEST_CASE("a limit refuses unless it lets wait, for two seconds and by client address") {

@@ -75,6 +75,14 @@ TEST_CASE("a window lasts from a millisecond to 366 days") {
     check_limit("{requests: 1, per: minute}", {"4:25: \"minute\" is not a number"});
 }
 
+TEST_CASE("only a cap has slots for tunnels") {
+    check_limit("{concurrent: 1, ws_holds_slot: false}", {});
+    check_limit(
+        "{requests: 1, per: 1s, ws_holds_slot: false}",
+        {"4:29: limits.a.ws_holds_slot: belongs to a cap (concurrent)"});
+    check_limit("{concurrent: 1, ws_holds_slot: no}", {"4:37: limits.a.ws_holds_slot: \"no\" is"});
+}
+
 TEST_CASE("an anchor is among those that exist, max_keys is for a key") {
     check_limit(
         "{concurrent: 1, max_keys: 5}",

@@ -28,6 +28,26 @@ TEST_CASE("a route needs a name and an upstream that exists") {
          "7:5: routes[3]: found a value; expected a map"});
 }
 
+TEST_CASE("a route's upgrade is off or a list of protocols that carry no requests") {
+    const auto upgrade = [](std::string_view value,
+                            std::initializer_list<std::string_view> expected,
+                            std::source_location at = std::source_location::current()) {
+        check_added(
+            "routes: [{name: r, upstream: shop, upgrade: " + std::string{value} + "}]\n", expected,
+            at);
+    };
+    upgrade("off", {});
+    upgrade("[websocket, Foo]", {});
+    upgrade("websocket", {"3:45: routes[0].upgrade: \"websocket\" is"});
+    upgrade("[]", {"3:45: routes[0].upgrade: is empty; expected at least one protocol"});
+    upgrade("{a: b}", {"3:45: routes[0].upgrade: found a map; expected off or a list"});
+    upgrade("[h2c]", {"3:46: routes[0].upgrade[0]: \"h2c\" would carry requests past the limits"});
+    upgrade("[HTTP/2.0]", {"3:46: \"HTTP/2.0\" would carry requests past the limits"});
+    upgrade("[a, TLS/1.2]", {"3:49: \"TLS/1.2\" would carry requests past the limits"});
+    upgrade("[websocket/13]", {"3:46: \"websocket/13\" is not a protocol; expected a name"});
+    upgrade("[a, A]", {"3:49: routes[0].upgrade[1]: \"a\" is listed already"});
+}
+
 TEST_CASE("two routes do not share a name") {
     check_added(
         "routes:\n  - {name: a, upstream: shop}\n  - {name: a, upstream: shop, match: {path: "

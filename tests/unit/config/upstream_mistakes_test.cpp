@@ -66,7 +66,8 @@ TEST_CASE("an upstream needs a name and endpoints, and knows its keys") {
          "6:7: upstreams.b.endpoint: unknown key; did you mean \"endpoints\"?",
          "6:30: upstreams.b.host: \"b:0\" is not a host; expected HOST or HOST:port",
          "7:6: upstreams.c: found a list; expected a map such as {endpoints:",
-         "8:36: upstreams.d.timeouts.head: unknown key; expected body_idle, connect or response"});
+         "8:36: upstreams.d.timeouts.head: unknown key; expected body_idle, connect, response "
+         "or tunnel_idle"});
 }
 
 } // namespace stint::config

@@ -1,0 +1,102 @@
+// A request that switches protocols: what it offers, the 101, and the tunnel that follows.
+#include "http/upgrade.hpp"
+#include "net/clock.hpp"
+#include "proxy/downstream.hpp"
+#include "proxy/exchange.hpp"
+#include "proxy/tunnel.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <exception>
+#include <utility>
+
+namespace stint::proxy {
+
+// What of the request's Upgrade goes on; empty for an ordinary request.
+std::string_view Exchange::offer_of(const RequestHead& head) {
+    std::string offer = http::offered_protocols(head, route_->upgrades);
+    switching_.reset();
+    if (offer.empty())
+        return {};
+    switching_ = std::make_unique<Switching>();
+    switching_->offer = std::move(offer);
+    return switching_->offer;
+}
+
+bool Exchange::tunnels() const noexcept {
+    return switching_ != nullptr && switching_->tunnel.has_value();
+}
+
+// Afterwards block_ begins with what the upstream has said in the new protocol.
+Exchange::Answer Exchange::on_switch(const ResponseHead& head, std::size_t head_size) {
+    const std::string protocols = http::chosen_protocols(head, switching_->offer);
+    if (protocols.empty()) {
+        fail(
+            502, pool_->endpoint() + " switched to a protocol that was not offered",
+            observe::Outcome::upstream_failed);
+        return Answer::failed;
+    }
+    note_answer(head);
+    context_.head_out.clear();
+    http::write_switching_head(context_.head_out, head, protocols, request_id_);
+    const Answer answer = send_head(head, {}, http::ChunkHeader{0});
+    if (answer != Answer::ready)
+        return answer;
+    permit_.release_early({answered_, begun_.wall + (answered_ - begun_.steady)});
+    drop_head(head_size);
+    switching_->tunnel.emplace(
+        context_, downstream_, lease_.socket(), route_->timeouts.tunnel_idle);
+    return answer;
+}
+
+// What the client sent behind its request is the tunnel's, never a request.
+net::Task<> Exchange::run_tunnel() {
+    co_await downstream_.hand_over();
+    if (downstream_.was_reset())
+        break_off(Broken::client_gone);
+    if (broken_ != Broken::no)
+        co_return;
+    answered_ = {};
+    Tunnel& tunnel = *switching_->tunnel;
+    const std::span<char> early = downstream_.received().subspan(consumed_);
+    consumed_ += early.size();
+    pumping_ = true;
+    try {
+        net::spawn(context_.executor, carry_up(*this, {early.data(), early.size()}));
+    } catch (...) {
+        pumping_ = false; // nobody would say that it has ended
+        throw;
+    }
+    co_await tunnel.carry_down(block_, filled_);
+    while (pumping_)
+        co_await pump_stopped_.wait();
+    judge_tunnel();
+}
+
+// Runs beside the way down, which waits for it. self: lives until pump_stopped() has been
+// signalled.
+net::Task<> Exchange::carry_up(Exchange& self, std::string_view early) {
+    Tunnel& tunnel = *self.switching_->tunnel;
+    try {
+        co_await tunnel.carry_up(early);
+    } catch (const std::exception& failure) {
+        spdlog::error("a tunnel could not be relayed: {}", failure.what());
+        tunnel.end();
+    }
+    self.pumping_ = false;
+    self.pump_stopped_.signal();
+}
+
+void Exchange::judge_tunnel() noexcept {
+    const Tunnel& tunnel = *switching_->tunnel;
+    bytes_in_ += tunnel.bytes_up();
+    bytes_out_ += tunnel.bytes_down();
+    if (tunnel.ended() == Tunnel::End::client_failed)
+        break_off(Broken::client_gone);
+    else if (tunnel.ended() == Tunnel::End::upstream_failed)
+        break_off(Broken::upstream_broken);
+    else if (tunnel.ended() == Tunnel::End::told)
+        break_off(Broken::client_gone); // unless it is known why
+}
+
+} // namespace stint::proxy

@@ -1,0 +1,141 @@
+#include "proxy/tunnel.hpp"
+
+#include "net/clock.hpp"
+#include "proxy/downstream.hpp"
+
+namespace stint::proxy {
+
+Tunnel::Tunnel(Context& context, Downstream& downstream, net::Socket& upstream, Duration idle)
+    : context_{context}, downstream_{downstream}, idle_{idle}, up_{downstream.socket(), upstream,
+                                                                   End::client_failed,
+                                                                   End::upstream_failed},
+      down_{upstream, downstream.socket(), End::upstream_failed, End::client_failed} {
+    ++context_.counters.tunnels_open;
+}
+
+Tunnel::~Tunnel() {
+    --context_.counters.tunnels_open;
+}
+
+net::Task<> Tunnel::carry_up(std::string_view early) {
+    touch();
+    const bool sent = co_await deliver(up_, early);
+    if (sent)
+        co_await carry(up_);
+}
+
+net::Task<> Tunnel::carry_down(net::Block& early, std::size_t size) {
+    touch();
+    const bool sent = co_await deliver(down_, {early.data(), size});
+    early.release();
+    if (sent)
+        co_await carry(down_);
+}
+
+net::Task<> Tunnel::carry(Way& way) {
+    bool more = true;
+    while (more)
+        more = co_await carry_piece(way);
+}
+
+// A wait for each piece: a sender that never pauses leaves room for other connections.
+net::Task<bool> Tunnel::carry_piece(Way& way) {
+    auto [failed] = co_await net::wait_readable(way.from);
+    if (over())
+        co_return false;
+    const net::Block block = context_.body_blocks.borrow();
+    const net::Received got =
+        failed ? net::Received{failed} : net::read_now(way.from, block.span());
+    if (got.error == net::asio::error::would_block)
+        co_return true;
+    if (got.error == net::asio::error::eof) {
+        finish(way);
+        co_return false;
+    }
+    if (got.error) {
+        end(way.from_failed);
+        co_return false;
+    }
+    touch();
+    co_return co_await deliver(way, {block.data(), got.size});
+}
+
+// False: the tunnel has ended.
+net::Task<bool> Tunnel::deliver(Way& way, std::string_view bytes) {
+    net::Gather gather;
+    gather.add(bytes);
+    for (;;) {
+        const std::size_t before = gather.bytes();
+        ErrorCode error = net::write_now(way.to, gather);
+        way.bytes += before - gather.bytes();
+        if (gather.bytes() < before)
+            touch();
+        if (!error && gather.empty())
+            break;
+        if (!error) {
+            way.reads = false;
+            watch();
+            auto [failed] = co_await net::wait_writable(way.to);
+            error = failed;
+        }
+        if (over())
+            co_return false;
+        if (error) {
+            end(way.to_failed);
+            co_return false;
+        }
+    }
+    way.reads = true;
+    watch();
+    co_return true;
+}
+
+// The sender has closed its side, and all that it sent before has been passed on.
+void Tunnel::finish(Way& way) noexcept {
+    ErrorCode ignored;
+    way.to.shutdown(net::Socket::shutdown_send, ignored);
+    way.reads = false;
+    watch();
+    if (ended_ways_++ > 0)
+        end(End::closed);
+}
+
+void Tunnel::end(End why) noexcept {
+    if (over())
+        return;
+    end_ = why;
+    disarm();
+    ErrorCode ignored;
+    // A stream that broke off is not to be taken for one that has ended.
+    if (why == End::client_failed)
+        up_.to.set_option(net::asio::socket_base::linger{true, 0}, ignored);
+    net::close(up_.to);
+    down_.to.cancel(ignored);
+}
+
+void Tunnel::look_for_end() noexcept {
+    if (over())
+        return;
+    if (net::was_reset(up_.from))
+        end(End::client_failed);
+    else if (net::was_reset(down_.from))
+        end(End::upstream_failed);
+}
+
+// A reset is told by the read that waits for bytes; where none does, by looking.
+void Tunnel::watch() {
+    if (up_.reads && down_.reads)
+        downstream_.Watched::unlink();
+    else
+        downstream_.watch_from_afar();
+}
+
+void Tunnel::touch() {
+    context_.deadlines.arm(*this, idle_, net::read_coarse_clock());
+}
+
+void Tunnel::on_deadline() noexcept {
+    end(End::idle);
+}
+
+} // namespace stint::proxy

@@ -1,0 +1,88 @@
+// Bytes both ways between a client and an upstream that have switched protocols (RFC 9110 section
+// 7.8). Knows nothing of what they say.
+#pragma once
+
+#include "net/buffer_pool.hpp"
+#include "net/deadlines.hpp"
+#include "net/io.hpp"
+#include "net/types.hpp"
+#include "proxy/context.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace stint::proxy {
+
+// One per exchange, which owns it and both connections and keeps all of them until carry_up() and
+// carry_down() have ended. Each way waits until its receiver takes more, and holds a block only
+// while it has bytes to send. The end of one side's stream is passed on once everything before it
+// was sent; the other way goes on. Any failure ends both, and so does silence on both ways for
+// `idle`.
+class Tunnel : private net::Deadline {
+  public:
+    // What ended it.
+    enum class End : std::uint8_t {
+        none,            // it goes on
+        closed,          // both sides have closed
+        idle,            // nothing came for too long
+        client_failed,   // the client's connection was reset
+        upstream_failed, // the upstream's was
+        told             // by end()
+    };
+
+    Tunnel(Context& context, Downstream& downstream, net::Socket& upstream, Duration idle);
+    ~Tunnel();
+
+    // The two ways, each to be run once. early: what came before the switch was complete, and stays
+    // where it is until the way has ended.
+    [[nodiscard]] net::Task<> carry_up(std::string_view early);
+    // early: the first `size` bytes of a block, which is released once they are sent.
+    [[nodiscard]] net::Task<> carry_down(net::Block& early, std::size_t size);
+
+    // Ends both ways soon. The client's socket stays open, for its owner to close.
+    void end(End why = End::told) noexcept;
+    // With every tick, while a way does not read from its sender: has either been reset?
+    void look_for_end() noexcept;
+
+    [[nodiscard]] End ended() const noexcept { return end_; }
+    // Bytes that were sent on.
+    [[nodiscard]] std::uint64_t bytes_up() const noexcept { return up_.bytes; }
+    [[nodiscard]] std::uint64_t bytes_down() const noexcept { return down_.bytes; }
+
+  private:
+    struct Way {
+        net::Socket& from;
+        net::Socket& to;
+        End from_failed;
+        End to_failed;
+        std::uint64_t bytes = 0;
+        bool reads = true; // false: blocked by its receiver, or at the end of its stream
+    };
+
+    net::Task<> carry(Way& way);
+    net::Task<bool> carry_piece(Way& way);
+    net::Task<bool> deliver(Way& way, std::string_view bytes);
+    void finish(Way& way) noexcept;
+    void watch();
+    void touch();
+    void on_deadline() noexcept override;
+    [[nodiscard]] bool over() const noexcept { return end_ != End::none; }
+
+    Context& context_;
+    Downstream& downstream_;
+    const Duration idle_;
+    Way up_;
+    Way down_;
+    End end_ = End::none;
+    int ended_ways_ = 0; // by the ends of their streams
+};
+
+// What a request that offers other protocols needs beyond others.
+struct Switching {
+    std::string offer; // as http::offered_protocols() gives it, never empty
+    std::optional<Tunnel> tunnel;
+};
+
+} // namespace stint::proxy
