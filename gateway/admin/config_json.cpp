@@ -207,6 +207,10 @@ Json config_json(const config::Config& config, const InForce& in_force) {
         json["admin"] = admin_json(*in_force.admin);
     json["timeouts"] = default_timeouts_json(config.timeouts);
     json["max_connections"] = config.max_connections;
+    if (config.max_connections_per_client > 0)
+        json["max_connections_per_client"] = config.max_connections_per_client;
+    else
+        json["max_connections_per_client"] = "off";
     json["max_head_bytes"] = config.max_head;
     add_trust_json(config.trusted_proxies, json);
     json["ipv4_prefix"] = config.prefixes.ipv4;

@@ -22,11 +22,13 @@ constexpr std::uint64_t most_connections = 1'000'000;
 constexpr std::size_t smallest_head = 1024;
 constexpr std::size_t largest_head = 64 * 1024;
 
-constexpr std::array<std::string_view, 16> top_keys{
-    "workers",         "listeners",   "admin",           "timeouts",
-    "max_connections", "max_head",    "access_log",      "log",
-    "headers",         "upstreams",   "limits",          "routes",
-    "ipv4_prefix",     "ipv6_prefix", "trusted_proxies", "client_ip_header"};
+constexpr std::array<std::string_view, 17> top_keys{
+    "workers",         "listeners",       "admin",
+    "timeouts",        "max_connections", "max_connections_per_client",
+    "max_head",        "access_log",      "log",
+    "headers",         "upstreams",       "limits",
+    "routes",          "ipv4_prefix",     "ipv6_prefix",
+    "trusted_proxies", "client_ip_header"};
 constexpr std::array<std::string_view, 1> log_keys{"level"};
 constexpr std::array<std::string_view, 5> log_levels{"trace", "debug", "info", "warn", "error"};
 
@@ -40,6 +42,15 @@ Parsed<std::size_t> parse_workers(std::string_view text) {
     const auto count = parse_count(text, 1, most_workers);
     if (!count)
         return Wrong{count.error().why + ", or auto"};
+    return std::size_t{*count};
+}
+
+Parsed<std::size_t> parse_connections_per_client(std::string_view text) {
+    if (text == "off")
+        return std::size_t{0};
+    const auto count = parse_count(text, 1, most_connections);
+    if (!count)
+        return Wrong{count.error().why + ", or off"};
     return std::size_t{*count};
 }
 
@@ -60,6 +71,10 @@ void read_numbers(const Section& top, Config& config) {
         connections->into(
             config.max_connections, "a number of connections",
             [](std::string_view text) { return parse_count(text, 1, most_connections); });
+    if (const auto connections = top.find("max_connections_per_client"))
+        connections->into(
+            config.max_connections_per_client, "off or a number of connections",
+            parse_connections_per_client);
     if (const auto head = top.find("max_head"))
         head->into(config.max_head, "a size such as 16KiB", [](std::string_view text) {
             return parse_size(text, smallest_head, largest_head);

@@ -237,8 +237,9 @@ struct Config {
     std::optional<Admin> admin;
     Timeouts timeouts;
     std::size_t max_connections = 10'000;
+    std::size_t max_connections_per_client = 0; // 0 = off
     std::size_t max_head = 16 * 1024; // bytes, 1 KiB to 64 KiB
-    AddressPrefixes prefixes;         // of limits that set none themselves
+    AddressPrefixes prefixes;         // of that, and of limits that set none themselves
     TrustedProxies trusted_proxies;
     AccessLog access_log;
     std::string log_level = "info"; // trace debug info warn error

@@ -132,19 +132,20 @@ void add_connections(Page& page, const WorkerCounters& sum) {
         .add({}, sum.tunnels_open);
     page.counter("stint_connections_accepted_total", "Client connections accepted.")
         .add({}, sum.connections_accepted);
-    page.counter(
-            "stint_connections_rejected_total",
-            "Client connections closed at once because max_connections was reached.")
-        .add({}, sum.connections_rejected);
+    auto turned_away = page.counter(
+        "stint_connections_rejected_total",
+        "Client connections turned away, by the bound that was reached.");
+    turned_away.add({{"reason", "max_connections"}}, sum.connections_rejected);
+    turned_away.add({{"reason", "per_client"}}, sum.rejected_per_client);
     page.counter(
             "stint_accept_errors_total",
             "Failures to accept a connection (out of file descriptors, for example).")
         .add({}, sum.accept_errors);
-    auto rejected = page.counter(
+    auto unproxied = page.counter(
         "stint_proxy_protocol_rejected_total",
         "Connections closed for want of a trusted peer or of a well-formed PROXY header.");
-    rejected.add({{"reason", "untrusted"}}, sum.proxy_untrusted);
-    rejected.add({{"reason", "malformed"}}, sum.proxy_malformed);
+    unproxied.add({{"reason", "untrusted"}}, sum.proxy_untrusted);
+    unproxied.add({{"reason", "malformed"}}, sum.proxy_malformed);
 }
 
 void add_waits(Page& page, const WorkerCounters& sum, const MetricSlots& slots) {

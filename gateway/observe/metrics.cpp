@@ -86,6 +86,7 @@ WorkerCounters& WorkerCounters::operator+=(const WorkerCounters& other) {
         add(waits[i], other.waits[i]);
     connections_accepted += other.connections_accepted;
     connections_rejected += other.connections_rejected;
+    rejected_per_client += other.rejected_per_client;
     connections_open += other.connections_open;
     tunnels_open += other.tunnels_open;
     accept_errors += other.accept_errors;

@@ -60,6 +60,7 @@ struct WorkerCounters {
     std::vector<WaitCounters> waits;         // by MetricSlots::wait
     std::uint64_t connections_accepted = 0;
     std::uint64_t connections_rejected = 0; // max_connections reached
+    std::uint64_t rejected_per_client = 0;  // max_connections_per_client reached
     std::uint64_t connections_open = 0;
     std::uint64_t tunnels_open = 0; // connections that have switched protocols
     std::uint64_t accept_errors = 0;

@@ -13,6 +13,7 @@
 #include "net/types.hpp"
 #include "observe/access_log.hpp"
 #include "observe/metrics.hpp"
+#include "proxy/client_connections.hpp"
 #include "proxy/object_pool.hpp"
 #include "proxy/recent_requests.hpp"
 #include "proxy/turns.hpp"
@@ -47,6 +48,7 @@ struct Shared {
     limits::WaitingRoom& waiting_room;
     std::atomic<std::size_t> connections{0}; // open downstream connections
     const KeyHasher ticket_hasher{};         // of nothing but slots' tickets
+    ClientConnections clients{};             // with max_connections_per_client
 };
 
 // The lists that a connection may be on.

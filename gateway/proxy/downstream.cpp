@@ -49,6 +49,10 @@ net::Task<> Downstream::serve(std::unique_ptr<Downstream> self) {
         bool keep = true;
         if (down.options_.proxy_protocol) [[unlikely]]
             keep = co_await down.receive_proxy_header();
+        if (keep && !down.take_place()) [[unlikely]] {
+            down.turn_away();
+            keep = false;
+        }
         if (keep)
             co_await down.serve_requests(exchange);
         if (down.linger_ && !down.input_error_)

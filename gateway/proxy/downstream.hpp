@@ -76,6 +76,8 @@ class Downstream : public Listed, public Watched, private net::Deadline {
 
     net::Task<> serve_requests(ObjectPool<Exchange>::Pointer& exchange);
     net::Task<bool> receive_proxy_header();
+    bool take_place();
+    void turn_away();
     bool head_complete() noexcept;
     bool read_on();
     [[nodiscard]] std::size_t max_head() const noexcept;
@@ -99,6 +101,7 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     Context& context_;
     net::Socket socket_;
     routing::ClientAddress peer_;
+    ClientConnections::Place place_; // among those of its client, if they are counted
     net::HandlerMemory read_memory_;
     net::Event input_; // signalled when a pending operation on the client's input ends
     net::Block block_; // [begin_, end_) of it was received and not consumed

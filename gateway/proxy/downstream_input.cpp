@@ -1,6 +1,5 @@
 // What a client sends: read when somebody waits for it, and no further than there is room.
 #include "http/head_parser.hpp"
-#include "http/proxy_protocol.hpp"
 #include "net/io.hpp"
 #include "proxy/downstream.hpp"
 #include "proxy/exchange.hpp"
@@ -11,32 +10,6 @@
 #include <utility>
 
 namespace stint::proxy {
-
-// False: the connection is not to be served. Within the time for the first head.
-net::Task<bool> Downstream::receive_proxy_header() {
-    using Status = http::ProxyHeader::Status;
-    if (!context_.active->snapshot->trusted.contains(peer_.address())) {
-        ++context_.counters.proxy_untrusted;
-        co_return false;
-    }
-    http::ProxyHeader header;
-    while (header.status == Status::incomplete && read_on()) {
-        co_await input_.wait();
-        header = http::parse_proxy_header({block_.data() + begin_, end_ - begin_});
-    }
-    const bool ended = input_error_ || timed_out_;
-    if (header.status == Status::malformed || (header.status == Status::incomplete && !ended)) {
-        ++context_.counters.proxy_malformed;
-        co_return false;
-    }
-    if (header.status == Status::incomplete)
-        co_return false;
-    if (header.status == Status::address)
-        peer_ = routing::ClientAddress{header.source, context_.shared.hasher};
-    begin_ += header.size;
-    scanned_ = begin_;
-    co_return true;
-}
 
 bool Downstream::head_complete() noexcept {
     // At most one empty line before a request line is let pass (RFC 9112 section 2.2).

@@ -3,6 +3,7 @@
 
 #include "base/time.hpp"
 #include "limits/limit.hpp"
+#include "routing/client_address.hpp"
 #include "routing/route_table.hpp"
 #include "routing/trusted_proxies.hpp"
 
@@ -43,7 +44,9 @@ struct Snapshot {
     ConnectionTimeouts timeouts;
     TrustedProxies trusted;
     std::size_t max_connections = 0;
-    std::size_t max_head = 0;            // bytes
+    std::size_t max_connections_per_client = 0; // 0: as many as there are
+    AddressPrefixes prefixes;                   // what a client is, there
+    std::size_t max_head = 0;                   // bytes
     std::vector<std::string> log_fields; // request fields that the access log carries, lower case
     std::uint64_t generation = 0;
 };

@@ -161,6 +161,8 @@ Compiled compile(
         .unix_peers = config.trusted_proxies.unix_peers,
         .header = config.trusted_proxies.header};
     snapshot->max_connections = config.max_connections;
+    snapshot->max_connections_per_client = config.max_connections_per_client;
+    snapshot->prefixes = {.ipv4 = config.prefixes.ipv4, .ipv6 = config.prefixes.ipv6};
     snapshot->max_head = config.max_head;
     snapshot->log_fields = config.access_log.fields;
     snapshot->generation = generation;

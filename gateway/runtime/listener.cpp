@@ -1,5 +1,7 @@
 #include "runtime/listener.hpp"
 
+#include "http/turned_away.hpp"
+#include "net/clock.hpp"
 #include "net/io.hpp"
 #include "proxy/downstream.hpp"
 
@@ -14,17 +16,6 @@ namespace {
 
 // Without descriptors or memory, accepting again at once would only spin.
 constexpr std::chrono::milliseconds pause_after_error{100};
-
-constexpr std::string_view too_many_connections =
-    "HTTP/1.1 503 Service Unavailable\r\n"
-    "Server: stint\r\n"
-    "Retry-After: 1\r\n"
-    "Content-Type: application/problem+json\r\n"
-    "Content-Length: 103\r\n"
-    "Connection: close\r\n"
-    "\r\n"
-    "{\"type\":\"about:blank\",\"title\":\"Service Unavailable\",\"status\":503,"
-    "\"detail\":\"max_connections is reached\"}\n";
 
 } // namespace
 
@@ -67,10 +58,10 @@ net::Task<> Listener::accept_all(std::shared_ptr<Listener> self) {
 
 void Listener::serve(net::Socket socket, const net::Endpoint& peer) {
     ++context_.counters.connections_accepted;
-    if (context_.shared.connections.load(std::memory_order_relaxed) >=
-        context_.active->snapshot->max_connections)
-        return turn_away(std::move(socket));
     try {
+        if (context_.shared.connections.load(std::memory_order_relaxed) >=
+            context_.active->snapshot->max_connections)
+            return turn_away(std::move(socket));
         auto downstream =
             std::make_unique<proxy::Downstream>(context_, std::move(socket), peer, options_);
         net::spawn(context_.executor, proxy::Downstream::serve(std::move(downstream)));
@@ -80,10 +71,14 @@ void Listener::serve(net::Socket socket, const net::Endpoint& peer) {
     }
 }
 
-void Listener::turn_away(net::Socket socket) noexcept {
+void Listener::turn_away(net::Socket socket) {
     ++context_.counters.connections_rejected;
+    http::HeadBuffer& answer = context_.head_out;
+    answer.clear();
+    http::write_turned_away(
+        answer, context_.dates.format(net::read_clocks().wall), 503, "max_connections is reached");
     net::Gather gather;
-    gather.add(too_many_connections);
+    gather.add(answer.view());
     (void)net::write_now(socket, gather); // as much as goes; there is nobody to wait for it
 }
 

@@ -34,7 +34,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
 
     static net::Task<> accept_all(std::shared_ptr<Listener> self);
     void serve(net::Socket socket, const net::Endpoint& peer);
-    void turn_away(net::Socket socket) noexcept;
+    void turn_away(net::Socket socket);
 
     proxy::Context& context_;
     net::Acceptor acceptor_;

@@ -11,12 +11,12 @@
 
 namespace stint::test {
 
-InProcessGateway::InProcessGateway(std::string_view yaml)
+InProcessGateway::InProcessGateway(std::string_view yaml, proxy::ListenerOptions options)
     : loop_{std::make_unique<net::asio::io_context>(1)}, upstream{*loop_} {
     context_ = std::make_unique<proxy::Context>(
         loop_->get_executor(), shared_, access_log_.open_channel());
     reload(yaml);
-    address_ = listen({});
+    address_ = listen(options);
     half_close_address_ = listen({.half_close_allowed = true});
 }
 

@@ -22,7 +22,8 @@ class InProcessGateway {
   public:
     // yaml: everything but `listeners` and `upstreams`; its routes lead to the upstream `origin`,
     // whose only endpoint is `upstream`.
-    explicit InProcessGateway(std::string_view yaml);
+    // options: what connect()'s listener says of its connections.
+    explicit InProcessGateway(std::string_view yaml, proxy::ListenerOptions options = {});
     ~InProcessGateway();
 
     Wire connect() { return Wire::connect(loop(), address_); }

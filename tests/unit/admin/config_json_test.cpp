@@ -55,6 +55,7 @@ TEST_CASE("defaults are filled in and lengths are in milliseconds") {
     CHECK(shown["timeouts"]["connect_ms"] == 2000);
     CHECK(shown["timeouts"]["drain_ms"] == 10'000);
     CHECK(shown["max_connections"] == 10'000);
+    CHECK(shown["max_connections_per_client"] == "off");
     CHECK(shown["max_head_bytes"] == 16'384);
     CHECK(shown["access_log"]["path"] == "stdout");
     CHECK(

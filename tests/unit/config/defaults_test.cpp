@@ -46,6 +46,7 @@ TEST_CASE("what is left out has its default") {
     CHECK(config.timeouts.response == 60s);
     CHECK(config.timeouts.tunnel_idle == 10min);
     CHECK(config.max_connections == 10'000);
+    CHECK(config.max_connections_per_client == 0);
     CHECK(config.max_head == 16'384);
     CHECK(config.access_log.target == AccessLog::Target::standard_output);
     CHECK(config.log_level == "info");

@@ -75,6 +75,7 @@ TEST_CASE("the sum of workers has every counter of each") {
     worker.connections_rejected = 12;
     worker.connections_open = 13;
     worker.accept_errors = 14;
+    worker.rejected_per_client = 15;
     WorkerCounters sum; // has no slots yet: a worker may be ahead
 
     sum += worker;
@@ -99,6 +100,7 @@ TEST_CASE("the sum of workers has every counter of each") {
     CHECK(sum.connections_rejected == 24);
     CHECK(sum.connections_open == 26);
     CHECK(sum.accept_errors == 28);
+    CHECK(sum.rejected_per_client == 30);
 }
 
 TEST_CASE("a name keeps its slot and a new name gets the next") {

@@ -1,0 +1,61 @@
+// What a new connection has to pass before its first request.
+#include "http/proxy_protocol.hpp"
+#include "http/turned_away.hpp"
+#include "net/clock.hpp"
+#include "net/io.hpp"
+#include "proxy/downstream.hpp"
+
+namespace stint::proxy {
+
+// False: the connection is not to be served. Within the time for the first head.
+net::Task<bool> Downstream::receive_proxy_header() {
+    using Status = http::ProxyHeader::Status;
+    if (!context_.active->snapshot->trusted.contains(peer_.address())) {
+        ++context_.counters.proxy_untrusted;
+        co_return false;
+    }
+    http::ProxyHeader header;
+    while (header.status == Status::incomplete && read_on()) {
+        co_await input_.wait();
+        header = http::parse_proxy_header({block_.data() + begin_, end_ - begin_});
+    }
+    const bool ended = input_error_ || timed_out_;
+    if (header.status == Status::malformed || (header.status == Status::incomplete && !ended)) {
+        ++context_.counters.proxy_malformed;
+        co_return false;
+    }
+    if (header.status == Status::incomplete)
+        co_return false;
+    if (header.status == Status::address)
+        peer_ = routing::ClientAddress{header.source, context_.shared.hasher};
+    begin_ += header.size;
+    scanned_ = begin_;
+    co_return true;
+}
+
+// Whether the client may have this connection besides those it has.
+bool Downstream::take_place() {
+    const routing::Snapshot& snapshot = *context_.active->snapshot;
+    const std::size_t most = snapshot.max_connections_per_client;
+    const IpAddress& client = peer_.address();
+    // A trusted proxy has many clients behind it, and the peer of a Unix socket no address.
+    if (most == 0 || client.empty() || snapshot.trusted.contains(client))
+        return true;
+    const IpAddress network = snapshot.prefixes.network_of(client).address;
+    place_ = context_.shared.clients.enter(context_.shared.hasher(network.bytes()), most);
+    return static_cast<bool>(place_);
+}
+
+// One write, then the connection lingers: the client may be sending its request.
+void Downstream::turn_away() {
+    ++context_.counters.rejected_per_client;
+    context_.head_out.clear();
+    http::write_turned_away(
+        context_.head_out, context_.dates.format(net::read_clocks().wall), 429,
+        "max_connections_per_client is reached");
+    net::Gather gather;
+    gather.add(context_.head_out.view());
+    linger_ = !net::write_now(socket_, gather);
+}
+
+} // namespace stint::proxy
