@@ -70,6 +70,14 @@ Json default_timeouts_json(const config::Timeouts& timeouts) {
             {"drain_ms", timeouts.drain.count()}};
 }
 
+Json min_rate_json(const config::MinRate& rate) {
+    const auto bytes = [](std::size_t count) { return count > 0 ? Json(count) : Json("off"); };
+    return {
+        {"head_bytes_per_second", bytes(rate.head)},
+        {"body_bytes_per_second", bytes(rate.body)},
+        {"after_ms", rate.after.count()}};
+}
+
 Json access_log_json(const config::AccessLog& log) {
     using Target = config::AccessLog::Target;
     Json fields = Json::array();
@@ -212,6 +220,7 @@ Json config_json(const config::Config& config, const InForce& in_force) {
     else
         json["max_connections_per_client"] = "off";
     json["max_head_bytes"] = config.max_head;
+    json["min_rate"] = min_rate_json(config.min_rate);
     add_trust_json(config.trusted_proxies, json);
     json["ipv4_prefix"] = config.prefixes.ipv4;
     json["ipv6_prefix"] = config.prefixes.ipv6;

@@ -22,13 +22,13 @@ constexpr std::uint64_t most_connections = 1'000'000;
 constexpr std::size_t smallest_head = 1024;
 constexpr std::size_t largest_head = 64 * 1024;
 
-constexpr std::array<std::string_view, 17> top_keys{
-    "workers",         "listeners",       "admin",
-    "timeouts",        "max_connections", "max_connections_per_client",
-    "max_head",        "access_log",      "log",
-    "headers",         "upstreams",       "limits",
-    "routes",          "ipv4_prefix",     "ipv6_prefix",
-    "trusted_proxies", "client_ip_header"};
+constexpr std::array<std::string_view, 18> top_keys{
+    "workers",     "listeners",       "admin",
+    "timeouts",    "max_connections", "max_connections_per_client",
+    "max_head",    "min_rate",        "access_log",
+    "log",         "headers",         "upstreams",
+    "limits",      "routes",          "ipv4_prefix",
+    "ipv6_prefix", "trusted_proxies", "client_ip_header"};
 constexpr std::array<std::string_view, 1> log_keys{"level"};
 constexpr std::array<std::string_view, 5> log_levels{"trace", "debug", "info", "warn", "error"};
 
@@ -91,6 +91,8 @@ void read_top(const Section& top, Draft& draft) {
         read_admin(*admin, draft);
     if (const auto timeouts = top.find("timeouts"))
         read_timeouts(*timeouts, draft.config.timeouts);
+    if (const auto min_rate = top.find("min_rate"))
+        read_min_rate(*min_rate, draft.config.min_rate);
     if (const auto access_log = top.find("access_log"))
         read_access_log(*access_log, draft);
     if (const auto log = top.find("log"))

@@ -33,6 +33,8 @@ void read_listeners(const Value& value, Draft& draft);
 void read_admin(const Value& value, Draft& draft);
 void read_access_log(const Value& value, Draft& draft);
 void read_timeouts(const Value& value, Timeouts& timeouts);
+// Keys that are left out keep what `rate` holds.
+void read_min_rate(const Value& value, MinRate& rate);
 void read_overrides(const Value& value, TimeoutOverrides& timeouts);
 void read_upstreams(const Value& value, Draft& draft);
 // What a limit says of its refusals; for its reader.

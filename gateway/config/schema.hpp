@@ -55,6 +55,13 @@ struct TimeoutOverrides {
     std::optional<milliseconds> tunnel_idle;
 };
 
+// Bytes a second that a client has to send on average; 0 = off.
+struct MinRate {
+    std::size_t head = 64;
+    std::size_t body = 64;
+    milliseconds after{10'000}; // not looked at before
+};
+
 struct AccessLog {
     enum class Target : std::uint8_t { standard_output, file, off };
     Target target = Target::standard_output;
@@ -238,8 +245,9 @@ struct Config {
     Timeouts timeouts;
     std::size_t max_connections = 10'000;
     std::size_t max_connections_per_client = 0; // 0 = off
-    std::size_t max_head = 16 * 1024; // bytes, 1 KiB to 64 KiB
-    AddressPrefixes prefixes;         // of that, and of limits that set none themselves
+    std::size_t max_head = 16 * 1024;           // bytes, 1 KiB to 64 KiB
+    MinRate min_rate;
+    AddressPrefixes prefixes; // of that, and of limits that set none themselves
     TrustedProxies trusted_proxies;
     AccessLog access_log;
     std::string log_level = "info"; // trace debug info warn error

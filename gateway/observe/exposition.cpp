@@ -137,6 +137,11 @@ void add_connections(Page& page, const WorkerCounters& sum) {
         "Client connections turned away, by the bound that was reached.");
     turned_away.add({{"reason", "max_connections"}}, sum.connections_rejected);
     turned_away.add({{"reason", "per_client"}}, sum.rejected_per_client);
+    auto slow = page.counter(
+        "stint_slow_clients_total",
+        "Clients given up because they sent a head or a body below min_rate.");
+    slow.add({{"part", "head"}}, sum.slow_heads);
+    slow.add({{"part", "body"}}, sum.slow_bodies);
     page.counter(
             "stint_accept_errors_total",
             "Failures to accept a connection (out of file descriptors, for example).")

@@ -61,6 +61,8 @@ struct WorkerCounters {
     std::uint64_t connections_accepted = 0;
     std::uint64_t connections_rejected = 0; // max_connections reached
     std::uint64_t rejected_per_client = 0;  // max_connections_per_client reached
+    std::uint64_t slow_heads = 0;           // clients below min_rate
+    std::uint64_t slow_bodies = 0;
     std::uint64_t connections_open = 0;
     std::uint64_t tunnels_open = 0; // connections that have switched protocols
     std::uint64_t accept_errors = 0;

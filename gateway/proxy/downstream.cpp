@@ -139,6 +139,7 @@ bool Downstream::end_exchange(const Exchange::Result& result) {
     begin_ += result.consumed;
     scanned_ = begin_;
     head_size_ = 0;
+    head_begun_ = {};
     if (result.keep)
         await_next_head();
     return result.keep;

@@ -80,6 +80,7 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     void turn_away();
     bool head_complete() noexcept;
     bool read_on();
+    bool head_too_slow() noexcept;
     [[nodiscard]] std::size_t max_head() const noexcept;
     bool begin_reading() noexcept;
     void cancel_reading() noexcept;
@@ -109,6 +110,7 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     std::size_t end_ = 0;
     std::size_t scanned_ = 0;   // how much of it has been searched for the end of a head
     std::size_t head_size_ = 0; // of the complete head at begin_; 0 = none yet
+    SteadyTime head_begun_{};   // when its first part was there; zero for one that came whole
     Exchange* exchange_ = nullptr;
     ErrorCode input_error_; // why nothing more comes in, the end of the stream included
     Phase phase_ = Phase::head;

@@ -30,6 +30,7 @@ net::Task<bool> Downstream::receive_proxy_header() {
         peer_ = routing::ClientAddress{header.source, context_.shared.hasher};
     begin_ += header.size;
     scanned_ = begin_;
+    head_begun_ = {};
     co_return true;
 }
 

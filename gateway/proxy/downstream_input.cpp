@@ -1,5 +1,6 @@
 // What a client sends: read when somebody waits for it, and no further than there is room.
 #include "http/head_parser.hpp"
+#include "net/clock.hpp"
 #include "net/io.hpp"
 #include "proxy/downstream.hpp"
 #include "proxy/exchange.hpp"
@@ -29,6 +30,8 @@ bool Downstream::head_complete() noexcept {
 bool Downstream::read_on() {
     if (input_error_ || timed_out_)
         return false;
+    if (end_ > begin_ && head_too_slow())
+        return false;
     if (phase_ != Phase::head && end_ > begin_)
         arm(Phase::head, context_.active->snapshot->timeouts.head);
     if (reading_)
@@ -40,6 +43,18 @@ bool Downstream::read_on() {
     if (block_ && (room() == 0 || end_ - begin_ >= max_head()))
         return false;
     return begin_reading();
+}
+
+// A part of a head is there. The average is looked at when more comes; silence is a time-out's.
+bool Downstream::head_too_slow() noexcept {
+    const SteadyTime now = net::read_coarse_clock();
+    if (head_begun_ == SteadyTime{})
+        head_begun_ = now;
+    const MinRate& least = context_.active->snapshot->min_head_rate;
+    if (!least.missed_by(end_ - begin_, now - head_begun_))
+        return false;
+    ++context_.counters.slow_heads;
+    return timed_out_ = true;
 }
 
 std::size_t Downstream::max_head() const noexcept {

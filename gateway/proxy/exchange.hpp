@@ -19,6 +19,7 @@
 #include "observe/access_log.hpp"
 #include "proxy/context.hpp"
 #include "proxy/hold.hpp"
+#include "proxy/sending_rate.hpp"
 #include "proxy/turns.hpp"
 #include "routing/charges.hpp"
 #include "upstream/pool.hpp"
@@ -144,6 +145,7 @@ class Exchange : private net::Deadline {
     static net::Task<> pump(Exchange& self);
     net::Task<bool> read_body(net::Block& block, Duration pause, std::string_view& payload);
     net::Task<bool> forward_body(std::string_view payload);
+    bool keeps_up(const SendingRate& rate);
     void end_pump();
     void stop_pump() noexcept;
     [[nodiscard]] bool may_retry() const noexcept;

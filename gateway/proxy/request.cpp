@@ -182,9 +182,13 @@ net::Task<> Exchange::pump(Exchange& self) {
     try {
         net::Block block = self.context_.body_blocks.borrow();
         std::string_view payload;
+        SendingRate rate;
         bool more = true;
         while (more && !self.request_body_.done()) {
+            rate.wait(net::read_coarse_clock());
             more = co_await self.read_body(block, self.route_->timeouts.body_idle, payload);
+            rate.arrive(net::read_coarse_clock(), payload.size());
+            more = more && self.keeps_up(rate);
             if (more)
                 more = co_await self.forward_body(payload);
         }
@@ -193,6 +197,16 @@ net::Task<> Exchange::pump(Exchange& self) {
         self.break_off(Broken::client_stalled);
     }
     self.end_pump();
+}
+
+// A client below min_rate is one that has stalled.
+bool Exchange::keeps_up(const SendingRate& rate) {
+    // An answer that came before the body's end goes its way, as in on_client_stalled().
+    if (request_body_.done() || head_sent_ || !rate.below(snapshot().min_body_rate))
+        return true;
+    ++context_.counters.slow_bodies;
+    break_off(Broken::client_stalled);
+    return false;
 }
 
 // Reads no further than what belongs to this body, or fits beside the next request's beginning.

@@ -1,6 +1,7 @@
 // Everything a request may need of the configuration, compiled once and immutable from then on.
 #pragma once
 
+#include "base/min_rate.hpp"
 #include "base/time.hpp"
 #include "limits/limit.hpp"
 #include "routing/client_address.hpp"
@@ -42,6 +43,8 @@ struct Snapshot {
     std::vector<UpstreamSpec> upstreams;
     std::vector<limits::LimitPtr> limits; // in the configuration's order
     ConnectionTimeouts timeouts;
+    MinRate min_head_rate;
+    MinRate min_body_rate;
     TrustedProxies trusted;
     std::size_t max_connections = 0;
     std::size_t max_connections_per_client = 0; // 0: as many as there are

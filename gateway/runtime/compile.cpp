@@ -156,6 +156,8 @@ Compiled compile(
         .idle = config.timeouts.idle,
         .body_idle = config.timeouts.body_idle,
         .drain = config.timeouts.drain};
+    snapshot->min_head_rate = {config.min_rate.head, config.min_rate.after};
+    snapshot->min_body_rate = {config.min_rate.body, config.min_rate.after};
     snapshot->trusted = {
         .networks = config.trusted_proxies.networks,
         .unix_peers = config.trusted_proxies.unix_peers,

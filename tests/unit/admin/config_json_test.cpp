@@ -56,6 +56,9 @@ TEST_CASE("defaults are filled in and lengths are in milliseconds") {
     CHECK(shown["timeouts"]["drain_ms"] == 10'000);
     CHECK(shown["max_connections"] == 10'000);
     CHECK(shown["max_connections_per_client"] == "off");
+    CHECK(shown["min_rate"]["head_bytes_per_second"] == 64);
+    CHECK(shown["min_rate"]["body_bytes_per_second"] == 64);
+    CHECK(shown["min_rate"]["after_ms"] == 10'000);
     CHECK(shown["max_head_bytes"] == 16'384);
     CHECK(shown["access_log"]["path"] == "stdout");
     CHECK(

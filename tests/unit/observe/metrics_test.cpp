@@ -76,6 +76,8 @@ TEST_CASE("the sum of workers has every counter of each") {
     worker.connections_open = 13;
     worker.accept_errors = 14;
     worker.rejected_per_client = 15;
+    worker.slow_heads = 16;
+    worker.slow_bodies = 17;
     WorkerCounters sum; // has no slots yet: a worker may be ahead
 
     sum += worker;
@@ -101,6 +103,8 @@ TEST_CASE("the sum of workers has every counter of each") {
     CHECK(sum.connections_open == 26);
     CHECK(sum.accept_errors == 28);
     CHECK(sum.rejected_per_client == 30);
+    CHECK(sum.slow_heads == 32);
+    CHECK(sum.slow_bodies == 34);
 }
 
 TEST_CASE("a name keeps its slot and a new name gets the next") {

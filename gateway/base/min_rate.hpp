@@ -1,0 +1,25 @@
+// The least that a sender has to send on average.
+#pragma once
+
+#include "base/time.hpp"
+
+#include <chrono>
+#include <cstdint>
+
+namespace stint {
+
+struct MinRate {
+    std::uint64_t bytes = 0; // a second, at most 2^30; 0 = anything will do
+    Duration after{};        // how long it is not looked at
+
+    // Whether this many bytes in `elapsed` are too few.
+    [[nodiscard]] constexpr bool missed_by(std::uint64_t sent, Duration elapsed) const noexcept {
+        if (bytes == 0 || elapsed < after)
+            return false;
+        // Rounded down: in the sender's favour, and so that the product fits.
+        const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(elapsed).count();
+        return sent < bytes * static_cast<std::uint64_t>(ms) / 1000;
+    }
+};
+
+} // namespace stint
