@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -19,36 +18,54 @@ class Block {
     ~Block() { release(); }
 
     explicit operator bool() const noexcept { return bytes_ != nullptr; }
-    [[nodiscard]] char* data() const noexcept { return bytes_.get(); }
+    [[nodiscard]] char* data() const noexcept { return bytes_; }
     [[nodiscard]] std::size_t size() const noexcept;
     [[nodiscard]] std::span<char> span() const noexcept { return {data(), size()}; }
     void release() noexcept;
 
   private:
     friend class BufferPool;
-    Block(std::unique_ptr<char[]> bytes, BufferPool& pool)
-        : bytes_{std::move(bytes)}, pool_{&pool} {}
+    Block(char* bytes, BufferPool& pool) : bytes_{bytes}, pool_{&pool} {}
 
-    std::unique_ptr<char[]> bytes_;
+    char* bytes_ = nullptr;
     BufferPool* pool_ = nullptr;
 };
 
-// One per worker and size, not thread-safe; outlives its blocks. Keeps up to `keep` free blocks,
-// the last one returned is the next one lent (its pages are warm).
+// One per worker and size, not thread-safe; outlives its blocks. The block returned last is the
+// next one lent (its pages are warm). Blocks are pages of their own, beside the heap: there, large
+// ones between small ones that stay would leave holes whose memory nobody gets back.
 class BufferPool {
   public:
-    BufferPool(std::size_t block_size, std::size_t keep) : block_size_{block_size}, keep_{keep} {}
+    // keep: how many blocks that nobody needs hold on to their memory.
+    BufferPool(std::size_t block_size, std::size_t keep);
+    BufferPool(const BufferPool&) = delete;
+    BufferPool& operator=(const BufferPool&) = delete;
+    ~BufferPool();
 
+    // Throws std::bad_alloc.
     [[nodiscard]] Block borrow();
     [[nodiscard]] std::size_t block_size() const noexcept { return block_size_; }
 
+    // Gives the system the memory of all but `keep` of the blocks that were not needed since the
+    // last call; to be called every second or so.
+    void trim() noexcept;
+
+    // Blocks that are lent or hold on to their memory.
+    [[nodiscard]] std::size_t held() const noexcept { return total_ - cold_.size(); }
+
   private:
     friend class Block;
-    void give_back(std::unique_ptr<char[]> bytes) noexcept;
+    void give_back(char* bytes) noexcept;
+    void add_slab();
 
     std::size_t block_size_;
+    std::size_t stride_; // whole pages
     std::size_t keep_;
-    std::vector<std::unique_ptr<char[]>> free_;
+    std::size_t total_ = 0;       // blocks in all slabs
+    std::size_t fewest_warm_ = 0; // since the last trim()
+    std::vector<char*> slabs_;
+    std::vector<char*> warm_; // free, with memory; the one used last at the back
+    std::vector<char*> cold_; // free, without
 };
 
 } // namespace stint::net

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -48,17 +49,59 @@ TEST_CASE("a destroyed block is lent again") {
     CHECK(pool.borrow().data() == bytes);
 }
 
-TEST_CASE("no more blocks than agreed are kept") {
-    BufferPool pool{64, 1};
-    Block kept = pool.borrow();
-    Block dropped = pool.borrow();
-    char* const kept_bytes = kept.data();
+TEST_CASE("blocks that were not needed between two trims give their memory back") {
+    BufferPool pool{4096, 1};
+    std::vector<Block> blocks;
+    for (int i = 0; i < 100; ++i)
+        blocks.push_back(pool.borrow());
+    CHECK(pool.held() == 100);
+    char* const first = blocks.front().data();
+    std::memset(first, 'x', 4096);
+    blocks.clear();
+    pool.trim(); // all were needed since the last
+    CHECK(pool.held() == 100);
+    Block used = pool.borrow();
+    used.release();
 
-    kept.release();
-    dropped.release(); // frees it: the one place is taken
+    pool.trim();
 
-    const Block again = pool.borrow();
-    CHECK(again.data() == kept_bytes);
+    CHECK(pool.held() == 2); // one to keep, and the one that was needed
+    std::vector<Block> again;
+    for (int i = 0; i < 100; ++i)
+        again.push_back(pool.borrow());
+    for (const Block& block : again)
+        if (block.data() == first)
+            CHECK(*block.data() == 0); // other pages now
+}
+
+TEST_CASE("blocks that are lent are never trimmed") {
+    BufferPool pool{100, 0};
+    Block lent = pool.borrow();
+    Block free = pool.borrow();
+    std::memset(lent.data(), 'x', lent.size());
+    free.release();
+
+    pool.trim();
+    pool.trim();
+
+    CHECK(pool.held() == 1);
+    CHECK(lent.data()[99] == 'x');
+    CHECK(pool.borrow().data() != lent.data());
+}
+
+TEST_CASE("more blocks than a slab has are all different") {
+    BufferPool pool{64, 4};
+    std::set<char*> places;
+    std::vector<Block> blocks;
+    for (int i = 0; i < 1000; ++i) {
+        blocks.push_back(pool.borrow());
+        std::memset(blocks.back().data(), i % 128, 64);
+        places.insert(blocks.back().data());
+    }
+
+    CHECK(places.size() == 1000);
+    for (std::size_t i = 0; i < 1000; ++i)
+        CHECK(blocks[i].data()[63] == static_cast<char>(i % 128));
 }
 
 TEST_CASE("moving a block moves the loan") {
