@@ -16,9 +16,9 @@ struct MinRate {
     [[nodiscard]] constexpr bool missed_by(std::uint64_t sent, Duration elapsed) const noexcept {
         if (bytes == 0 || elapsed < after)
             return false;
-        // Rounded down: in the sender's favour, and so that the product fits.
-        const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(elapsed).count();
-        return sent < bytes * static_cast<std::uint64_t>(ms) / 1000;
+        // Rounded down: in the sender's favour. Seconds apart, so that the products fit.
+        const auto ms = static_cast<std::uint64_t>(elapsed / std::chrono::milliseconds{1});
+        return sent < bytes * (ms / 1000) + bytes * (ms % 1000) / 1000;
     }
 };
 

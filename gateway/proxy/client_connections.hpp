@@ -36,7 +36,7 @@ class ClientConnections {
       private:
         friend class ClientConnections;
         struct Leave {
-            Shard* shard = nullptr;
+            Shard* shard;
             void operator()(Counts::value_type* entry) const noexcept;
         };
         Place(Shard& shard, Counts::value_type& entry) : entry_{&entry, Leave{&shard}} {}

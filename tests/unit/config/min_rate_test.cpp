@@ -39,7 +39,7 @@ TEST_CASE("what is no minimum rate is a mistake") {
     check_added("min_rate: {hed: 1B}" + end, {"3:12: min_rate.hed: unknown key; did you mean"});
     check_added(
         "min_rate: {head: 0}" + end,
-        {"3:18: min_rate.head: \"0\" is too small; expected a size from 1B to 1GiB"});
+        {"3:18: min_rate.head: \"0\" is zero; expected 1 to 1048576KiB"});
     check_added("min_rate: {body: 2GiB}" + end, {"3:18: min_rate.body: \"2GiB\" is too large"});
     check_added("min_rate: {body: slow}" + end, {"3:18: or off"});
     check_added("min_rate: {after: 10}" + end, {"3:19: min_rate.after: \"10\" has no unit"});
