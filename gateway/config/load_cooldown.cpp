@@ -71,7 +71,7 @@ void read_when_paused(const Section& section, Cooldown& cooldown) {
                 section.wrong_at(key, "is only for when_paused: wait");
         return;
     }
-    Cooldown::Wait& wait = cooldown.wait.emplace();
+    Cooldown::Wait& wait = cooldown.wait.emplace(Cooldown::Wait{});
     if (const auto most = section.find("max_wait"))
         most->into(wait.max_wait, a_duration, parse_timeout);
     if (const auto most = section.find("max_waiting"))

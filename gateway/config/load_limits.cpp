@@ -123,7 +123,7 @@ void read_waiting(const Section& section, Limit& limit) {
     }
     if (!limit.enforce)
         section.wrong_at("when_exceeded", "has no use with enforce: false, which refuses nothing");
-    Limit::Wait& wait = limit.wait.emplace();
+    Limit::Wait& wait = limit.wait.emplace(Limit::Wait{});
     if (const auto most = section.find("max_wait"))
         most->into(wait.max_wait, "a duration such as 2s", parse_timeout);
     if (const auto most = section.find("max_waiting"))

@@ -1,0 +1,57 @@
+// The configuration: one that can be run on, or mistakes with places; never an exception.
+//
+// Input: the text of a configuration.
+#include "config/load.hpp"
+#include "limits/registry.hpp"
+#include "observe/metrics.hpp"
+#include "oracle.hpp"
+#include "runtime/compile.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace stint::fuzz {
+
+namespace {
+
+constexpr std::size_t longest = 64 * 1024;
+
+void check_mistake(const config::Mistake& mistake, std::size_t lines, std::string_view yaml) {
+    require(mistake.file == "fuzz.yaml", "a mistake names its file", yaml);
+    require(mistake.line >= 1 && mistake.line <= lines, "a mistake is on a line of the file", yaml);
+    require(
+        mistake.column >= 1 && mistake.column <= yaml.size() + 1, "a mistake has a column", yaml);
+    require(!mistake.message.empty(), "a mistake is explained", yaml);
+    require(
+        std::none_of(
+            mistake.message.begin(), mistake.message.end(),
+            [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }),
+        "an explanation is one line that any terminal can show", mistake.message);
+}
+
+void check(std::string_view yaml) {
+    const auto loaded = config::load_text(yaml, "fuzz.yaml");
+    if (loaded) {
+        limits::Registry registry;
+        observe::MetricSlots slots;
+        (void)runtime::compile(*loaded, registry, slots, 1);
+        return;
+    }
+    const auto lines = static_cast<std::size_t>(1 + std::count(yaml.begin(), yaml.end(), '\n'));
+    require(!loaded.error().empty(), "what is refused has a mistake", yaml);
+    for (const config::Mistake& mistake : loaded.error())
+        check_mistake(mistake, lines, yaml);
+}
+
+} // namespace
+
+} // namespace stint::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+    if (size <= stint::fuzz::longest)
+        stint::fuzz::check({reinterpret_cast<const char*>(bytes), size});
+    return 0;
+}
