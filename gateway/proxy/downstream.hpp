@@ -47,6 +47,9 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     [[nodiscard]] net::Socket& socket() noexcept { return socket_; }
     // Whom a PROXY header names, else who is connected.
     [[nodiscard]] const routing::ClientAddress& peer() const noexcept { return peer_; }
+    // Nothing more comes in. A socket whose end has been read says so only once: Asio would wait
+    // for news of it that never come.
+    [[nodiscard]] bool input_ended() const noexcept { return input_error_.failed(); }
     // What was received, from the head's first byte on. Stays in place until the exchange ends.
     [[nodiscard]] std::span<char> received() const noexcept {
         return {block_.data() + begin_, end_ - begin_};

@@ -211,6 +211,10 @@ bool Exchange::keeps_up(const SendingRate& rate) {
 
 // Reads no further than what belongs to this body, or fits beside the next request's beginning.
 net::Task<bool> Exchange::read_body(net::Block& block, Duration pause, std::string_view& payload) {
+    if (downstream_.input_ended()) {
+        break_off(Broken::client_gone);
+        co_return false;
+    }
     const std::uint64_t most = request_framing_ == BodyFraming::Kind::length
                                    ? body_left_
                                    : std::uint64_t{downstream_.room()} + 1;

@@ -37,6 +37,23 @@ TEST_CASE("a body that comes after its head is forwarded as it comes") {
     CHECK(upstream.read_head().starts_with("GET /next "));
 }
 
+TEST_CASE("a body that ends before its length, with its client, behind another request") {
+    InProcessGateway gateway{plain};
+    Wire client = gateway.connect_half_closing();
+    client.send(std::string{get} + "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\none");
+    Wire upstream = gateway.upstream.accept();
+    upstream.read_head();
+    client.shutdown_send();
+    gateway.settle(); // the end is known before the body is asked for
+
+    upstream.send(ok);
+
+    CHECK(read_response(client).ends_with("hi"));
+    gateway.settle();
+    CHECK(client.closed());
+    CHECK(upstream.closed());
+}
+
 TEST_CASE("a chunked body may be cut anywhere, and the next request begins behind it") {
     const std::string request = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
                                 "3\r\nabc\r\n4;x\r\ndefg\r\n0\r\nT: 1\r\n\r\n";
