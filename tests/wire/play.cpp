@@ -65,7 +65,7 @@ class Upstream {
     [[nodiscard]] std::string seen() const {
         std::string text;
         for (const Connection& each : connections_)
-            text += read_requests(each.seen, row_.whole_hops).text;
+            text += read_requests(each.seen, {row_.whole_hops, row_.tunnel}).text;
         return text;
     }
 
@@ -81,13 +81,17 @@ class Upstream {
     bool go_on(Connection& on) {
         const std::size_t more = on.wire.received().size();
         on.seen += on.wire.read(more);
-        const Requests requests = read_requests(on.seen, false);
+        const Requests requests = read_requests(on.seen, {false, row_.tunnel});
         const std::size_t due = row_.answered == Row::When::request ? requests.whole
                                 : row_.answered == Row::When::head  ? requests.heads
                                                                     : 1;
         bool any = more > 0;
         for (; on.answers < due && !on.ended; any = true)
             answer(on);
+        if (!on.ended && on.wire.closed()) {
+            on.ended = any = true;
+            on.wire.close();
+        }
         return any;
     }
 

@@ -36,6 +36,7 @@ struct Row {
     Duration passes{};                  // at the end
     bool half_close_allowed = false;    // by the listener
     bool whole_hops = false;            // nothing of what the upstream saw is left out
+    bool tunnel = false;                // behind the request go bytes of another protocol
     bool may_begin = false;             // a request that is cut off may be seen before
     bool once = false;                  // not at every split position
 };

@@ -149,16 +149,20 @@ Body read_response_body(const Head& head, std::string_view bytes, bool to_head, 
 
 } // namespace
 
-Requests read_requests(std::string_view bytes, bool whole_hops) {
+Requests read_requests(std::string_view bytes, Reading how) {
     Requests all;
     while (!bytes.empty()) {
+        if (how.tunnel && all.whole == 1) {
+            all.text += bytes;
+            return all;
+        }
         const auto head = read_head(bytes);
         if (!head) {
             all.text += "<cut>";
             return all;
         }
         ++all.heads;
-        all.text += text_of_request(*head, whole_hops);
+        all.text += text_of_request(*head, how.whole_hops);
         bytes.remove_prefix(head->size);
         const Body body = head->chunked() ? read_chunks(bytes) : read_length(bytes, head->length());
         all.text += body.text;

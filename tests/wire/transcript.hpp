@@ -14,9 +14,13 @@ struct Requests {
     std::size_t whole = 0;
 };
 
-// What an upstream has seen on one connection. whole_hops: nothing is left out but the request's
-// id, of which "{id}" is left.
-[[nodiscard]] Requests read_requests(std::string_view bytes, bool whole_hops);
+struct Reading {
+    bool whole_hops = false; // nothing is left out but the request's id, of which "{id}" is left
+    bool tunnel = false;     // behind the first request come bytes of another protocol
+};
+
+// What an upstream has seen on one connection.
+[[nodiscard]] Requests read_requests(std::string_view bytes, Reading how);
 
 // What a client has got; head: it has asked with HEAD; ended: the connection is closed.
 [[nodiscard]] std::string read_responses(std::string_view bytes, bool head, bool ended);
