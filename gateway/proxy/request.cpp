@@ -98,6 +98,13 @@ net::Task<bool> Exchange::send_slowly() {
     }
     if (!may_send(net::read_steady_clock())) // connecting took its time
         co_return false;
+    // What comes before there is a request is no answer to it (RFC 9112 section 9.2).
+    if (!lease_.reused() && net::probe(lease_.socket()) == net::Silence::bytes_waiting) {
+        fail(
+            502, pool_->endpoint() + " spoke before it was asked",
+            observe::Outcome::upstream_failed);
+        co_return false;
+    }
     net::Gather gather;
     gather.add(spill_);
     arm(Waiting::upstream, route_->timeouts.body_idle);

@@ -74,6 +74,7 @@ TEST_CASE("the sum of workers has every counter of each") {
     worker.connections_accepted = 11;
     worker.connections_rejected = 12;
     worker.connections_open = 13;
+    worker.tunnels_open = 4;
     worker.accept_errors = 14;
     worker.rejected_per_client = 15;
     worker.slow_heads = 16;
@@ -101,6 +102,7 @@ TEST_CASE("the sum of workers has every counter of each") {
     CHECK(sum.connections_accepted == 22);
     CHECK(sum.connections_rejected == 24);
     CHECK(sum.connections_open == 26);
+    CHECK(sum.tunnels_open == 8);
     CHECK(sum.accept_errors == 28);
     CHECK(sum.rejected_per_client == 30);
     CHECK(sum.slow_heads == 32);

@@ -165,6 +165,25 @@ TEST_CASE("a route's time-outs win over its upstream's, which win over the defau
     CHECK(compiled.snapshot->timeouts.drain == 6s);
 }
 
+TEST_CASE("what a route says of tunnels becomes what its requests need") {
+    Process process;
+    const auto compiled = process.compile(
+        std::string{upstream} +
+        "limits: {l: {concurrent: 1, ws_holds_slot: false}, m: {concurrent: 1}}\n"
+        "routes:\n"
+        "  - {name: r, match: {path: /r}, upstream: u, limits: [l, m], upgrade: [Foo],\n"
+        "     timeouts: {tunnel_idle: 5s}}\n"
+        "  - {name: s, match: {path: /s}, upstream: u, upgrade: off}\n");
+
+    const routing::Route& r = route(compiled, "r");
+    CHECK(r.upgrades == std::vector<std::string>{"foo"});
+    CHECK(r.timeouts.tunnel_idle == 5s);
+    CHECK(r.limits[0].charge({}).early);
+    CHECK_FALSE(r.limits[1].charge({}).early);
+    CHECK(route(compiled, "s").upgrades.empty());
+    CHECK(route(compiled, "s").timeouts.tunnel_idle == 10min);
+}
+
 TEST_CASE("hosts, paths and methods become what routes match by") {
     using Kind = routing::HostPattern::Kind;
     Process process;
