@@ -83,7 +83,7 @@ TEST_CASE("an answer that is cut short never ends cleanly, wherever it is cut") 
                 continue;
             }
             const std::string seen = scripted.client.read_to_end();
-            CHECK_FALSE(seen.ends_with("0\r\n\r\n"));
+            CHECK_FALSE(has(seen, "\r\n0\r\n")); // an id may end in 0
             CHECK_FALSE(seen.ends_with("\r\n\r\nhalf"));
             CHECK(scripted.gateway.ended(Outcome::upstream_failed, 2) == 1);
             CHECK(scripted.gateway.pooled() == 0);
