@@ -146,6 +146,11 @@ void add_connections(Page& page, const WorkerCounters& sum) {
             "stint_accept_errors_total",
             "Failures to accept a connection (out of file descriptors, for example).")
         .add({}, sum.accept_errors);
+    auto shed = page.counter(
+        "stint_connections_shed_total",
+        "Idle connections closed because descriptors or memory had run out, by whose they were.");
+    shed.add({{"side", "client"}}, sum.shed_clients);
+    shed.add({{"side", "upstream"}}, sum.shed_upstreams);
     auto unproxied = page.counter(
         "stint_proxy_protocol_rejected_total",
         "Connections closed for want of a trusted peer or of a well-formed PROXY header.");

@@ -63,6 +63,8 @@ struct WorkerCounters {
     std::uint64_t rejected_per_client = 0;  // max_connections_per_client reached
     std::uint64_t slow_heads = 0;           // clients below min_rate
     std::uint64_t slow_bodies = 0;
+    std::uint64_t shed_clients = 0; // idle connections closed for want of descriptors
+    std::uint64_t shed_upstreams = 0;
     std::uint64_t connections_open = 0;
     std::uint64_t tunnels_open = 0; // connections that have switched protocols
     std::uint64_t accept_errors = 0;

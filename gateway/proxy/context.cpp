@@ -10,7 +10,8 @@ namespace stint::proxy {
 namespace {
 
 constexpr std::size_t largest_head = 64 * 1024; // what max_head may be set to
-constexpr std::size_t head_blocks_kept = 256;
+// Few enough that a short spike does not close everything that is idle.
+constexpr std::size_t room_made_at_once = 32;
 
 std::vector<std::shared_ptr<limits::HeavyHitters>>
 heavy_hitters_of(const routing::Snapshot& snapshot, const ActiveConfig* former) {
@@ -42,7 +43,7 @@ void Context::adopt(routing::SnapshotPtr snapshot) {
     const auto known =
         std::ranges::find(head_pools, size, [](const auto& pool) { return pool->block_size(); });
     if (known == head_pools.end())
-        head_pools.push_back(std::make_unique<net::BufferPool>(size, head_blocks_kept));
+        head_pools.push_back(std::make_unique<net::BufferPool>(size, blocks_kept));
     else
         std::rotate(known, known + 1, head_pools.end());
     auto heavy_hitters = heavy_hitters_of(*snapshot, active.get());
@@ -51,7 +52,29 @@ void Context::adopt(routing::SnapshotPtr snapshot) {
         std::move(snapshot), std::move(clusters), std::move(heavy_hitters));
 }
 
+void Context::sweep(SteadyTime now) {
+    if (active)
+        pools.sweep(now, active->snapshot->timeouts.idle);
+    for (const auto& pool : head_pools)
+        pool->trim();
+    body_blocks.trim();
+}
+
+std::size_t Context::make_room() noexcept {
+    std::size_t closed = 0;
+    for (; closed < room_made_at_once && !parked.empty(); ++closed)
+        parked.front().shed();
+    counters.shed_clients += closed;
+    const std::size_t more = pools.close_oldest(room_made_at_once - closed);
+    counters.shed_upstreams += more;
+    return closed + more;
+}
+
 void Context::tick(SteadyTime now) {
+    if (const std::uint64_t count = shared.shortage.count(); count != shortages_seen_) {
+        shortages_seen_ = count;
+        make_room();
+    }
     deadlines.expire(now);
     turns.tell();
     for (auto next = watched.begin(); next != watched.end();)

@@ -16,6 +16,7 @@
 #include "proxy/client_connections.hpp"
 #include "proxy/object_pool.hpp"
 #include "proxy/recent_requests.hpp"
+#include "proxy/shortage.hpp"
 #include "proxy/turns.hpp"
 #include "routing/snapshot.hpp"
 #include "upstream/cluster.hpp"
@@ -49,6 +50,8 @@ struct Shared {
     std::atomic<std::size_t> connections{0}; // open downstream connections
     const KeyHasher ticket_hasher{};         // of nothing but slots' tickets
     ClientConnections clients{};             // with max_connections_per_client
+    Shortage shortage{};                     // of descriptors and memory
+    OnceASecond failures_logged{};           // failures inside the gateway
 };
 
 // The lists that a connection may be on.
@@ -69,14 +72,23 @@ struct Context {
     // Takes a new snapshot for all requests from now on; those under way end under their own.
     void adopt(routing::SnapshotPtr snapshot);
 
+    // Closes some of what is idle, so that there are descriptors again: clients' connections first,
+    // and of each kind those that have been idle for longest. How many it has closed.
+    std::size_t make_room() noexcept;
+
     // To be called every 50 ms or so.
     void tick(SteadyTime now);
+
+    // To be called every second or so: closes upstream connections that have been idle for too
+    // long, and gives back memory that nobody has needed lately.
+    void sweep(SteadyTime now);
 
     // Blocks for heads: max_head, and room for what comes behind the longest head.
     [[nodiscard]] net::BufferPool& head_blocks() noexcept { return *head_pools.back(); }
 
     static constexpr std::size_t room_behind_head = 4 * 1024;
     static constexpr std::size_t body_block_size = 64 * 1024;
+    static constexpr std::size_t blocks_kept = 16; // of each size, while nobody needs them
 
     net::Executor executor;
     Shared& shared;
@@ -91,7 +103,7 @@ struct Context {
 
     // One per size of max_head that was ever configured: a block outlives a reload.
     std::vector<std::unique_ptr<net::BufferPool>> head_pools;
-    net::BufferPool body_blocks{body_block_size, 64};
+    net::BufferPool body_blocks{body_block_size, blocks_kept};
     ObjectPool<Exchange> exchanges;
 
     // Scratch, valid until the next suspension.
@@ -111,6 +123,10 @@ struct Context {
         boost::intrusive::constant_time_size<false>>;
     List<Listed> connections;
     List<Watched> watched; // those whose end no pending read would tell
+    List<Watched> parked;  // idle for a second and more, those that have been for longest first
+
+  private:
+    std::uint64_t shortages_seen_ = 0;
 };
 
 } // namespace stint::proxy

@@ -58,7 +58,8 @@ net::Task<> Downstream::serve(std::unique_ptr<Downstream> self) {
         if (down.linger_ && !down.input_error_)
             co_await down.close_gently();
     } catch (const std::exception& failure) {
-        spdlog::error("a connection failed inside the gateway: {}", failure.what());
+        if (down.context_.shared.failures_logged.pass(net::read_steady_clock()))
+            spdlog::error("a connection failed inside the gateway: {}", failure.what());
         if (exchange)
             exchange->on_client_gone();
     }
@@ -188,9 +189,17 @@ void Downstream::on_deadline() noexcept {
     }
 }
 
+// Not by closing at once: a request may have been read already, and its handler be about to run.
 void Downstream::drain() noexcept {
-    if (exchange_ == nullptr && begin_ == end_)
-        net::close(socket_);
+    if (exchange_ != nullptr || end_ > begin_ || !reading_ || phase_ == Phase::linger)
+        return;
+    draining_ = true;
+    cancel_reading();
+}
+
+void Downstream::shed() noexcept {
+    Watched::unlink();
+    net::close(socket_);
 }
 
 void Downstream::abort() noexcept {

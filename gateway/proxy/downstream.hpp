@@ -36,8 +36,11 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     // The connection's whole life; the coroutine owns it. Never throws out of the coroutine.
     static net::Task<> serve(std::unique_ptr<Downstream> self);
 
-    // Ends the connection if no request is under way, otherwise after the response.
+    // Ends the connection if no request is under way and none has arrived, soon; otherwise after
+    // the response. To be called again and again while Context::draining.
     void drain() noexcept;
+    // Ends it: it is one of Context::parked, which have no request under way.
+    void shed() noexcept;
     // Ends it now: the request under way fails.
     void abort() noexcept;
     // With every tick, while it is among Context::watched.
@@ -92,6 +95,7 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     void wake();
     void await_next_head();
     void park() noexcept;
+    bool nothing_came(const ErrorCode& error) noexcept;
     void on_parked_readable(const ErrorCode& error);
     void compact() noexcept;
     void arm(Phase phase, Duration length);
@@ -120,6 +124,7 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     std::uint8_t pending_ = 0; // operations whose handlers refer to this object
     bool reading_ = false;     // a read (or a parked wait for one) is among them
     bool parking_ = false;     // that read was cancelled to give its buffer back
+    bool draining_ = false;    // it was cancelled to end an idle connection
     bool empty_line_passed_ = false;
     bool timed_out_ = false; // a head took too long
     bool handed_over_ = false;

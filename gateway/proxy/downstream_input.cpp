@@ -88,12 +88,15 @@ void Downstream::cancel_reading() noexcept {
 void Downstream::on_read(const ErrorCode& error, std::size_t size) {
     reading_ = false;
     --pending_;
-    if (std::exchange(parking_, false) && error == net::asio::error::operation_aborted &&
-        socket_.is_open()) {
+    const bool parking = std::exchange(parking_, false);
+    if (std::exchange(draining_, false) && nothing_came(error))
+        net::close(socket_);
+    if (parking && error == net::asio::error::operation_aborted && socket_.is_open()) {
         block_.release();
         begin_ = end_ = scanned_ = 0;
         reading_ = true;
         ++pending_;
+        context_.parked.push_back(*this);
         socket_.async_wait(net::Socket::wait_read, [this](const ErrorCode& failed) {
             on_parked_readable(failed);
         });
@@ -169,12 +172,23 @@ void Downstream::park() noexcept {
 }
 
 void Downstream::on_parked_readable(const ErrorCode& error) {
+    Watched::unlink();
     reading_ = false;
     --pending_;
-    if (error)
+    const bool draining = std::exchange(draining_, false);
+    if (draining && nothing_came(error))
+        net::close(socket_);
+    if (error && !(draining && socket_.is_open()))
         return on_input_ended(error);
     if (!begin_reading())
         wake();
+}
+
+// Of a read, or a wait for one, that was cancelled: neither did it bring anything, nor has anything
+// arrived since.
+bool Downstream::nothing_came(const ErrorCode& error) noexcept {
+    return error == net::asio::error::operation_aborted && socket_.is_open() &&
+           net::probe(socket_) == net::Silence::silent;
 }
 
 void Downstream::keep_surplus(std::span<const char> bytes) noexcept {

@@ -84,7 +84,8 @@ Exchange::Result Exchange::finish() {
     permit_.release(now);
     record(now);
     const bool unread = !request_body_.done() || downstream_.received().size() > consumed_;
-    const bool keep = keep_ && clean && !context_.draining;
+    // Also while draining: a client that was told so may have sent its next request already.
+    const bool keep = keep_ && clean;
     return {keep, !keep && unread && broken_ != Broken::client_gone, consumed_};
 }
 

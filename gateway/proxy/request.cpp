@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 namespace stint::proxy {
 namespace {
@@ -86,10 +87,8 @@ net::Task<bool> Exchange::send_slowly() {
         const ErrorCode error = co_await connect();
         if (error) {
             if (broken_ == Broken::no) {
-                const bool exhausted = error == boost::system::errc::too_many_files_open ||
-                                       error == boost::system::errc::too_many_files_open_in_system;
                 fail(
-                    exhausted ? 503 : 502,
+                    is_shortage(error) ? 503 : 502,
                     "could not connect to " + pool_->endpoint() + ": " + error.message(),
                     observe::Outcome::upstream_failed);
             }
@@ -119,9 +118,11 @@ net::Task<bool> Exchange::send_slowly() {
     co_return broken_ == Broken::no;
 }
 
-// A refused connection tries the next endpoint, once.
+// A refused connection tries the next endpoint, once; one for which there was no descriptor tries
+// again, once, if others could be closed.
 net::Task<ErrorCode> Exchange::connect() {
     upstream::Cluster& cluster = config_->clusters[route_->upstream];
+    bool made_room = false;
     for (bool last = cluster.size() == 1;; last = true) {
         lease_ = pool_->make_new(context_.executor);
         ++upstream_counters().connects;
@@ -131,6 +132,11 @@ net::Task<ErrorCode> Exchange::connect() {
         if (!error && broken_ == Broken::no)
             co_return error;
         ++upstream_counters().connect_failures;
+        if (is_shortage(error) && broken_ == Broken::no) [[unlikely]] {
+            context_.shared.shortage.note(error, net::read_steady_clock());
+            if (!std::exchange(made_room, true) && context_.make_room() > 0)
+                continue;
+        }
         if (last || broken_ != Broken::no || error != net::asio::error::connection_refused)
             co_return error ? error : ErrorCode{net::asio::error::operation_aborted};
         pool_ = &cluster.next();
@@ -200,7 +206,8 @@ net::Task<> Exchange::pump(Exchange& self) {
                 more = co_await self.forward_body(payload);
         }
     } catch (const std::exception& failure) {
-        spdlog::error("a request's body could not be relayed: {}", failure.what());
+        if (self.context_.shared.failures_logged.pass(net::read_steady_clock()))
+            spdlog::error("a request's body could not be relayed: {}", failure.what());
         self.break_off(Broken::client_stalled);
     }
     self.end_pump();

@@ -32,6 +32,17 @@ void Listener::start() {
     net::spawn(context_.executor, accept_all(shared_from_this()));
 }
 
+void Listener::take_waiting() {
+    ErrorCode error;
+    acceptor_.non_blocking(true, error);
+    while (!error) {
+        net::Endpoint peer;
+        net::Socket socket = acceptor_.accept(peer, error);
+        if (!error)
+            serve(std::move(socket), peer);
+    }
+}
+
 void Listener::close() noexcept {
     ErrorCode ignored;
     acceptor_.close(ignored);
@@ -51,6 +62,8 @@ net::Task<> Listener::accept_all(std::shared_ptr<Listener> self) {
         ++self->context_.counters.accept_errors;
         if (error == boost::system::errc::connection_aborted)
             continue; // that client left before it was its turn
+        if (proxy::is_shortage(error))
+            self->context_.shared.shortage.note(error, net::read_steady_clock());
         self->pause_.expires_after(pause_after_error);
         co_await self->pause_.async_wait(net::as_result);
     }
@@ -66,7 +79,8 @@ void Listener::serve(net::Socket socket, const net::Endpoint& peer) {
             std::make_unique<proxy::Downstream>(context_, std::move(socket), peer, options_);
         net::spawn(context_.executor, proxy::Downstream::serve(std::move(downstream)));
     } catch (const std::exception& failure) {
-        spdlog::error("a connection could not be served: {}", failure.what());
+        if (context_.shared.failures_logged.pass(net::read_steady_clock()))
+            spdlog::error("a connection could not be served: {}", failure.what());
         ++context_.counters.connections_rejected;
     }
 }

@@ -22,6 +22,8 @@ class Listener : public std::enable_shared_from_this<Listener> {
         proxy::ListenerOptions options);
 
     void start();
+    // Takes all connections that wait to be accepted, at once.
+    void take_waiting();
     void close() noexcept;
     // For connections that come from now on.
     void set_options(const proxy::ListenerOptions& options) noexcept { options_ = options; }

@@ -26,13 +26,18 @@ void raise_open_files_limit(std::size_t max_connections) {
     constexpr rlim_t own = 256; // listeners, logs, event loops, admin connections
     const rlim_t needed = 2 * static_cast<rlim_t>(max_connections) + own;
     rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return;
-    limit.rlim_cur = std::min(needed, limit.rlim_max);
-    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < needed)
+    const rlim_t soft = limit.rlim_cur;
+    for (const rlim_t wanted : {limit.rlim_max, std::min(needed, limit.rlim_max), soft}) {
+        limit.rlim_cur = wanted;
+        if (::setrlimit(RLIMIT_NOFILE, &limit) == 0)
+            break;
+    }
+    if (limit.rlim_cur < needed)
         spdlog::warn(
             "max_connections: {} needs {} open files, but the limit is {} (ulimit -Hn): "
-            "connections beyond it will wait to be accepted",
+            "when they run out, idle connections are closed and new ones wait",
             max_connections, needed, limit.rlim_cur);
 }
 

@@ -12,8 +12,9 @@ void open_standard_streams() noexcept;
 // Writing to a closed pipe or socket is an error code, not the end.
 void ignore_broken_pipes() noexcept;
 
-// Raises the soft limit on open files to what `max_connections` needs (two a connection, and some),
-// as far as the hard limit allows; says in the log what is missing.
+// Raises the soft limit on open files to the hard one (init systems and container engines leave it
+// at 1,024), and says in the log what is missing where `max_connections` needs more: two a
+// connection, and some.
 void raise_open_files_limit(std::size_t max_connections);
 
 } // namespace stint::runtime

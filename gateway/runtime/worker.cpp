@@ -99,11 +99,11 @@ void Worker::drain(Duration most, std::function<void()> done) {
         drained_ = std::move(done);
         drain_until_ = net::read_steady_clock() + most;
         context_->draining = true;
-        for (const auto& [name, listener] : listeners_)
+        for (const auto& [name, listener] : listeners_) {
+            listener->take_waiting(); // for their clients they are open
             listener->close();
+        }
         listeners_.clear();
-        for (auto next = context_->connections.begin(); next != context_->connections.end();)
-            (next++)->drain();
         look_whether_drained();
     });
 }
@@ -111,9 +111,14 @@ void Worker::drain(Duration most, std::function<void()> done) {
 void Worker::look_whether_drained() {
     if (!drained_)
         return;
-    if (net::read_steady_clock() >= drain_until_)
-        for (auto next = context_->connections.begin(); next != context_->connections.end();)
-            (next++)->abort();
+    const bool over = net::read_steady_clock() >= drain_until_;
+    for (auto next = context_->connections.begin(); next != context_->connections.end();) {
+        proxy::Downstream& connection = *next++;
+        if (over)
+            connection.abort();
+        else
+            connection.drain();
+    }
     if (context_->connections.empty())
         std::exchange(drained_, nullptr)();
 }
@@ -121,8 +126,8 @@ void Worker::look_whether_drained() {
 void Worker::tick() {
     const SteadyTime now = net::read_steady_clock();
     context_->tick(now);
-    if (++ticks_ % ticks_per_sweep == 0 && context_->active)
-        context_->pools.sweep(now, context_->active->snapshot->timeouts.idle);
+    if (++ticks_ % ticks_per_sweep == 0)
+        context_->sweep(now);
     look_whether_drained();
     ticker_->expires_after(tick_length);
     ticker_->async_wait([this](const ErrorCode& error) {

@@ -52,6 +52,19 @@ void Pools::close_idle() noexcept {
         entry.pool->retire();
 }
 
+std::size_t Pools::close_oldest(std::size_t most) noexcept {
+    std::size_t closed = 0;
+    for (bool any = true; any && closed < most;) {
+        any = false;
+        for (auto& [text, entry] : pools_)
+            if (closed < most && entry.pool->close_oldest()) {
+                ++closed;
+                any = true;
+            }
+    }
+    return closed;
+}
+
 std::vector<net::Endpoint> Pools::addresses_of(const routing::EndpointSpec& spec) const {
     std::vector<net::Endpoint> addresses;
     const Result<net::Endpoint> literal =

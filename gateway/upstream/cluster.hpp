@@ -44,6 +44,9 @@ class Pools {
 
     void sweep(SteadyTime now, Duration idle) noexcept;
     void close_idle() noexcept;
+    // Closes up to `most` idle connections, of each pool those that have been idle for longest, and
+    // gives how many.
+    std::size_t close_oldest(std::size_t most) noexcept;
 
   private:
     struct Entry {

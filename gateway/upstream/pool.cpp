@@ -66,6 +66,13 @@ void Pool::sweep(SteadyTime now, Duration idle) noexcept {
     });
 }
 
+bool Pool::close_oldest() noexcept {
+    if (idle_.empty())
+        return false;
+    idle_.erase(idle_.begin());
+    return true;
+}
+
 void Pool::retire() noexcept {
     retired_ = true;
     idle_.clear();

@@ -74,6 +74,9 @@ class Pool {
     // Closes what has been idle for longer than `idle`, or has been closed by its peer.
     void sweep(SteadyTime now, Duration idle) noexcept;
 
+    // Closes the connection that has been idle for longest; false: there is none.
+    bool close_oldest() noexcept;
+
     // From now on nothing is kept: the endpoint has left the configuration.
     void retire() noexcept;
 

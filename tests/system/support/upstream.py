@@ -60,7 +60,7 @@ class RawServer:
             self.sock.bind((host, 0))
             self.port = self.sock.getsockname()[1]
             self.address = f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
-        self.sock.listen(512)
+        self.sock.listen(4096)
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self):

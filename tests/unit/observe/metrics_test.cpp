@@ -79,6 +79,8 @@ TEST_CASE("the sum of workers has every counter of each") {
     worker.rejected_per_client = 15;
     worker.slow_heads = 16;
     worker.slow_bodies = 17;
+    worker.shed_clients = 18;
+    worker.shed_upstreams = 19;
     WorkerCounters sum; // has no slots yet: a worker may be ahead
 
     sum += worker;
@@ -107,6 +109,8 @@ TEST_CASE("the sum of workers has every counter of each") {
     CHECK(sum.rejected_per_client == 30);
     CHECK(sum.slow_heads == 32);
     CHECK(sum.slow_bodies == 34);
+    CHECK(sum.shed_clients == 36);
+    CHECK(sum.shed_upstreams == 38);
 }
 
 TEST_CASE("a name keeps its slot and a new name gets the next") {

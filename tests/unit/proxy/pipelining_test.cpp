@@ -94,3 +94,39 @@ TEST_CASE("pipelined requests may be cut anywhere") {
             read_response(client);
     }
 }
+
+TEST_CASE("a client that pipelines and never reads is held back, at the price of one block") {
+    InProcessGateway gateway{plain};
+    Wire client = gateway.connect();
+    std::string requests;
+    for (int i = 0; i < 1000; ++i)
+        requests += get;
+    const std::string answer =
+        "HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n" + std::string(60'000, 'x');
+    std::size_t sent = 0;
+    const auto push = [&] {
+        std::size_t took = 0;
+        do {
+            took = client.send_some(std::string_view{requests}.substr(sent % requests.size()));
+            sent += took;
+            gateway.settle();
+        } while (took > 0 && sent < 100'000'000);
+    };
+    push();
+    Wire upstream = gateway.upstream.accept();
+
+    // Answers go out until the client's side takes no more; then no request is begun either.
+    std::size_t answered = 0;
+    while (has(upstream.received(), "\r\n\r\n") && answered < 10'000) {
+        upstream.read_head();
+        upstream.send(answer);
+        ++answered;
+        push();
+    }
+
+    CHECK(answered < 10'000);
+    CHECK(sent < 100'000'000);
+    CHECK(gateway.context().head_blocks().held() == 1);
+    CHECK(gateway.context().body_blocks.held() == 1);
+    CHECK(gateway.to_upstream().connects == 1);
+}

@@ -190,6 +190,56 @@ TEST_CASE("draining closes listeners and idle connections and waits for requests
     CHECK(ready(drained, 20s));
 }
 
+TEST_CASE("requests that have arrived when a drain begins are answered, accepted or not") {
+    Running running;
+    auto [client, upstream] = running.request_under_way();
+    upstream.send(ok);
+    client.read_until("hi");
+    std::promise<void> proceed;
+    running.worker.post([&](auto&) { proceed.get_future().wait(); });
+    client.send(get); // on an idle connection
+    Wire late = Wire::connect(running.loop, running.first);
+    late.send(get); // in the listener's queue
+    Wire silent = Wire::connect(running.loop, running.first);
+
+    const auto drained = running.drain(1h);
+    proceed.set_value();
+
+    Wire second = running.upstream.accept();
+    for (Wire* const far : {&upstream, &second}) {
+        far->read_head();
+        far->send(ok);
+    }
+    for (Wire* const near : {&client, &late}) {
+        const std::string response = near->read_to_end();
+        CHECK(response.find("\r\nConnection: close\r\n") != std::string::npos);
+        CHECK(response.ends_with("hi"));
+    }
+    CHECK(silent.read_to_end().empty());
+    CHECK(ready(drained, 20s));
+}
+
+TEST_CASE("a client that was told it may go on before a drain may do so once") {
+    Running running;
+    auto [client, upstream] = running.request_under_way();
+    upstream.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nh");
+    REQUIRE(client.read_until("\r\n\r\nh").find("Connection: close") == std::string::npos);
+    const auto drained = running.drain(1h);
+    running.on_worker([](auto&) { return 0; });
+
+    client.send(get); // pipelined, before the answer's end
+    running.on_worker([](auto&) { return 0; });
+    upstream.send("i");
+    upstream.read_head();
+    upstream.send(ok);
+
+    const std::string rest = client.read_to_end();
+    CHECK(rest.starts_with("iHTTP/1.1 200 OK\r\n"));
+    CHECK(rest.find("\r\nConnection: close\r\n") != std::string::npos);
+    CHECK(rest.ends_with("hi"));
+    CHECK(ready(drained, 20s));
+}
+
 TEST_CASE("what is left after the time to drain is cut, and its slot is free") {
     Running running;
     auto [client, upstream] = running.request_under_way();

@@ -107,6 +107,21 @@ TEST_CASE("a sweep closes what its peer has closed, whatever its age") {
     CHECK(origin.pool.idle() == 0);
 }
 
+TEST_CASE("the connection that has been idle for longest can be closed before its time") {
+    Origin origin;
+    auto [older, older_far] = origin.open();
+    auto [newer, newer_far] = origin.open();
+    older.keep(at(0s));
+    newer.keep(at(1s));
+
+    CHECK(origin.pool.close_oldest());
+
+    older_far.wait_closed();
+    CHECK_FALSE(newer_far.closed());
+    CHECK(origin.pool.close_oldest());
+    CHECK_FALSE(origin.pool.close_oldest());
+}
+
 TEST_CASE("a retired pool closes its idle connections and keeps none that come back") {
     Origin origin;
     auto [idle, idle_far] = origin.open();

@@ -1,0 +1,27 @@
+// Lets one through each second: for log lines about what may happen ten thousand times a second.
+#pragma once
+
+#include "base/time.hpp"
+
+#include <atomic>
+#include <chrono>
+
+namespace stint {
+
+// Thread-safe; any thread may ask.
+class OnceASecond {
+  public:
+    // The first time, and then once the last `true` is a second ago.
+    [[nodiscard]] bool pass(SteadyTime now) noexcept {
+        const std::int64_t at = now.time_since_epoch().count();
+        std::int64_t next = next_.load(std::memory_order_relaxed);
+        return at >= next &&
+               next_.compare_exchange_strong(
+                   next, at + Duration{std::chrono::seconds{1}}.count(), std::memory_order_relaxed);
+    }
+
+  private:
+    std::atomic<std::int64_t> next_{0};
+};
+
+} // namespace stint
