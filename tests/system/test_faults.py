@@ -1,0 +1,547 @@
+"""Slow, greedy, idle and vanishing peers, in numbers: nothing is lost that should live, and nothing is
+left behind."""
+
+import resource
+import selectors
+import socket
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+from support.case import FULL, SystemTest, config, report, scaled
+from support.client import RawClient, fetch
+from support.messages import request_bytes, response_bytes
+from support.ports import free_port
+from support.stream import EndOfStream
+from support.upstream import answer
+from support.waiting import PATIENCE, wait_until
+
+MIB = 1024 * 1024
+MOST_SECONDS = 2  # for a well-behaved request, on a machine that does other things
+LOOPBACK = [f"127.0.0.{last}" for last in range(2, 252)]  # each has its own 28,000 ports
+
+
+def raise_open_files():
+    """This process may have as many sockets as the machine allows: thousands of clients live in it."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+class Faults(SystemTest):
+    def setUp(self):
+        super().setUp()
+        raise_open_files()
+
+    def everything_gone(self, stint):
+        metrics = stint.admin.metrics
+        wait_until(lambda: metrics().sum("stint_connections_open") == 0, "every connection is closed")
+        wait_until(lambda: metrics().sum("stint_requests_in_flight") == 0, "no request is under way")
+        stint.wait_idle()
+
+
+class Timed:
+    """Requests one after the other, each on the same connection; when each was answered."""
+
+    def __init__(self, port):
+        self.took = []
+        self.failures = []
+        self._port = port
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        self._thread.join(30)
+
+    def _run(self):
+        try:
+            with RawClient(self._port) as client:
+                while not self._stop.wait(0.01):
+                    begun = time.monotonic()
+                    status = client.request(target="/well-behaved").status
+                    self.took.append(time.monotonic() - begun)
+                    if status != 200:
+                        self.failures.append(status)
+        except (OSError, EndOfStream) as error:
+            self.failures.append(repr(error))
+
+
+class SlowClients(Faults):
+    CLIENTS = scaled(200, 2000)
+    SECONDS = scaled(3, 15)
+    HEAD = request_bytes("GET", "/slow", {"X-Slow": "a" * 500})
+    BODY = request_bytes("POST", "/slow", {"Content-Length": "500"}) + b"b" * 500
+
+    def attackers(self, port):
+        """A third each: a head byte by byte, a body byte by byte, and not a byte."""
+        made = []
+        for number in range(self.CLIENTS):
+            kind = number % 3
+            sock = socket.socket()
+            sock.bind((LOOPBACK[number % len(LOOPBACK)], 0))
+            sock.connect(("127.0.0.1", port))
+            sock.setblocking(False)
+            self.addCleanup(sock.close)
+            data = (self.HEAD, self.BODY, b"")[kind]
+            if kind == 1:
+                sock.send(data[:-500])
+                data = data[-500:]
+            made.append((sock, data))
+        return made
+
+    def drip(self, attackers, seconds):
+        """A byte of each, again and again; those that were closed stay away. How many are left."""
+        until = time.monotonic() + seconds
+        at = 0
+        while time.monotonic() < until:
+            left = []
+            for sock, data in attackers:
+                try:
+                    if data and at < len(data):
+                        sock.send(data[at:at + 1])
+                    left.append((sock, data))
+                except OSError:
+                    sock.close()
+            attackers = left
+            at += 1
+            time.sleep(0.1)
+        return len(attackers)
+
+    def test_slowloris_disturbs_nobody_and_ends(self):
+        upstream = self.start_upstream()
+        stint = self.stint_before(
+            upstream, max_connections=2 * self.CLIENTS + 100, limits={"slots": {"concurrent": 5000}},
+            route_limits=["slots"], timeouts={"head": "30s", "body_idle": "30s", "idle": "30s"},
+            min_rate={"head": "64B", "body": "64B", "after": f"{self.SECONDS * 500}ms"})
+        with Timed(stint.port) as well_behaved:
+            attackers = self.attackers(stint.port)
+            self.drip(attackers, self.SECONDS)
+        self.assertEqual(well_behaved.failures, [])
+        self.assertGreater(len(well_behaved.took), 50)
+        slowest = max(well_behaved.took)
+        report(f"{self.CLIENTS} slowloris connections: slowest of {len(well_behaved.took)} other requests",
+               f"< {MOST_SECONDS} s", f"{slowest * 1000:.0f} ms")
+        self.assertLess(slowest, MOST_SECONDS)
+
+        metrics = stint.admin.metrics()
+        for part in ("head", "body"):
+            given_up = metrics.sum("stint_slow_clients_total", part=part)
+            report(f"of them given up for a slow {part}", "all of a third", f"{given_up:.0f}")
+            self.assertGreaterEqual(given_up, self.CLIENTS // 3)
+        for sock, _ in attackers:
+            sock.close()
+        self.everything_gone(stint)
+
+
+class IdleConnections(Faults):
+    CLIENTS = scaled(500, 10_000)
+    MOST_EACH = 4096
+
+    def opened(self, port):
+        """Connections that have made a request, and wait."""
+        clients = []
+        for number in range(self.CLIENTS):
+            sock = socket.socket()
+            sock.bind((LOOPBACK[number % len(LOOPBACK)], 0))
+            sock.connect(("127.0.0.1", port))
+            sock.settimeout(PATIENCE)
+            self.addCleanup(sock.close)
+            sock.sendall(request_bytes())
+            data = b""
+            while not data.endswith(b"\r\n\r\nok"):
+                data += sock.recv(4096)
+            clients.append(sock)
+        return clients
+
+    def settled(self, stint):
+        """Resident memory, once connections are parked and blocks are given back."""
+        time.sleep(3)
+        return stint.resident()
+
+    def test_an_idle_connection_takes_little_memory(self):
+        stint = self.stint_before(
+            self.start_upstream(), max_connections=self.CLIENTS + 100, timeouts={"idle": "10m"},
+            access_log={"path": "off"})
+        with RawClient(stint.port) as client:
+            for _ in range(100):
+                client.request()
+        before = self.settled(stint)
+        clients = self.opened(stint.port)
+        each = (self.settled(stint) - before) / self.CLIENTS
+        report(f"{self.CLIENTS} idle connections: resident memory of each", f"<= {self.MOST_EACH} bytes",
+               f"{each:.0f} bytes")
+        self.assertLessEqual(each, self.MOST_EACH)
+
+        for sock in clients[::100]:
+            sock.sendall(request_bytes())
+            self.assertTrue(sock.recv(4096).startswith(b"HTTP/1.1 200 "))
+        for sock in clients:
+            sock.close()
+        self.everything_gone(stint)
+        left = self.settled(stint) - before
+        report("what is left of that once they are closed", "", f"{left / MIB:.1f} MiB")
+        if FULL:
+            clients = self.opened(stint.port)
+            again = self.settled(stint) - before
+            report("and when as many come once more: of the first time", "<= 110 %",
+                   f"{100 * again / (each * self.CLIENTS):.0f} %")
+            self.assertLessEqual(again, 1.1 * each * self.CLIENTS)
+
+
+class OutOfDescriptors(Faults):
+    FILES = 256
+    CLIENTS = 400
+
+    def test_more_clients_than_descriptors_are_survived(self):
+        files = (self.FILES, self.FILES)
+        stint = self.start_stint(
+            config(self.start_upstream().address, max_connections=5000, access_log={"path": "off"}),
+            preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, files))
+        clients = []
+        statuses = []
+        for number in range(self.CLIENTS):
+            client = RawClient(stint.port)
+            self.addCleanup(client.close)
+            client.sock.settimeout(0.02 if number > self.FILES // 2 else PATIENCE)
+            clients.append(client)
+            client.send_request()
+            try:
+                statuses.append(client.read_response().status)
+            except (OSError, EndOfStream):
+                pass  # it waits to be accepted
+        self.assertGreaterEqual(statuses.count(200), self.FILES // 2)
+        self.assertTrue(set(statuses) <= {200, 503}, set(statuses))
+        self.assertTrue(stint.running, stint.log())
+
+        # Those that have nothing to say make room: in the end every one of the others is answered.
+        waiting = [client for client in clients if not client.received]
+        for client in waiting:
+            client.sock.settimeout(30)
+            try:
+                statuses.append(client.read_response().status)
+            except (OSError, EndOfStream):
+                statuses.append(0)
+        report(f"{self.CLIENTS} clients on {self.FILES} descriptors: answered", self.CLIENTS,
+               f"{statuses.count(200)}, and {statuses.count(503)} with 503")
+        self.assertTrue(set(statuses) <= {200, 503}, set(statuses))
+        self.assertGreaterEqual(statuses.count(200), self.CLIENTS * 9 // 10)
+        lines = stint.log().count("\n")
+        report("lines of its log about it", "< 60", lines)
+        self.assertLess(lines, 60)
+        metrics = stint.admin.metrics()
+        self.assertGreater(metrics.sum("stint_connections_shed_total", side="client"), 0)
+
+        for client in clients:
+            client.close()
+        self.everything_gone(stint)
+        self.assertEqual([fetch(stint.port).status for _ in range(100)], [200] * 100)
+
+
+class Flapping(Faults):
+    TIMES = scaled(20, 200)
+
+    def test_an_upstream_that_comes_and_goes(self):
+        port = free_port()
+        server = Reopened(port)
+        self.addCleanup(server.close)
+        stint = self.start_stint(config(f"127.0.0.1:{port}"))
+        results = []
+        stop = threading.Event()
+
+        def ask():
+            while not stop.is_set():
+                begun = time.monotonic()
+                try:
+                    response = fetch(stint.port)
+                    results.append((response.status, response.body, time.monotonic() - begun))
+                except (OSError, EndOfStream) as error:
+                    results.append((0, repr(error).encode(), time.monotonic() - begun))
+
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for _ in range(self.TIMES):
+            server.open()
+            time.sleep(0.03)
+            server.shut()
+            time.sleep(0.03)
+        server.open()
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+        statuses = [status for status, _, _ in results]
+        self.assertEqual(set(statuses), {200, 502})
+        for status, body, took in results:
+            if status == 502:
+                self.assertIn(f"127.0.0.1:{port}".encode(), body)
+            self.assertLess(took, PATIENCE)
+        report(f"an upstream that flapped {self.TIMES} times", "200 or a 502 that says why",
+               f"{statuses.count(200)} of 200, {statuses.count(502)} of 502")
+        self.assertEqual([fetch(stint.port).status for _ in range(50)], [200] * 50)
+
+
+class Reopened:
+    """An upstream on a port of its own whose listening socket and connections come and go."""
+
+    def __init__(self, port):
+        self._port = port
+        self._listening = None
+        self._connections = []
+        self._lock = threading.Lock()
+
+    def open(self):
+        sock = socket.socket()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(("127.0.0.1", self._port))
+        sock.listen(128)
+        self._listening = sock
+        threading.Thread(target=self._accept, args=(sock,), daemon=True).start()
+
+    def shut(self):
+        if self._listening:
+            self._listening.shutdown(socket.SHUT_RDWR)
+            self._listening.close()
+            self._listening = None
+        with self._lock:
+            connections, self._connections = self._connections, []
+        for sock in connections:
+            try:
+                sock.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            sock.close()
+
+    close = shut
+
+    def _accept(self, listening):
+        while True:
+            try:
+                sock, _ = listening.accept()
+            except OSError:
+                return
+            with self._lock:
+                self._connections.append(sock)
+            threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
+
+    @staticmethod
+    def _serve(sock):
+        try:
+            data = b""
+            while more := sock.recv(65536):
+                data += more
+                while b"\r\n\r\n" in data:
+                    data = data.partition(b"\r\n\r\n")[2]
+                    sock.sendall(response_bytes())
+        except OSError:
+            pass
+
+
+# An upstream that can be killed: /short is answered, of anything else the body's first 1,000 bytes.
+_SERVER = r"""
+import socket, sys, time
+listening = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+framing = {"/length": "Content-Length: 1000000", "/chunked": "Transfer-Encoding: chunked"}
+while True:
+    sock, _ = listening.accept()
+    head = b""
+    while b"\r\n\r\n" not in head:
+        head += sock.recv(65536)
+    target = head.decode().split(" ")[1]
+    if target == "/short":
+        sock.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
+        sock.close()
+        continue
+    begin = "3e8\r\n" if target == "/chunked" else ""
+    sock.sendall(f"HTTP/1.1 200 OK\r\n{framing[target]}\r\n\r\n{begin}".encode() + b"x" * 1000)
+    time.sleep(600)
+"""
+
+
+class KilledUpstream(Faults):
+    def start_server(self, port):
+        process = subprocess.Popen([sys.executable, "-c", _SERVER, str(port)])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def kill_in_the_middle(self, stint, process, target):
+        """What still came of a response that was under way."""
+        with RawClient(stint.port) as client:
+            client.send_request(target=target)
+            client.read_until(b"x" * 1000)
+            process.kill()
+            process.wait()
+            return client.read_what_comes()
+
+    def test_kill_9_in_the_middle_of_a_body_is_never_a_clean_end(self):
+        port = free_port()
+        stint = self.start_stint(config(
+            f"127.0.0.1:{port}", limits={"slots": {"concurrent": 5}}, route_limits=["slots"]))
+        for target in ("/length", "/chunked"):
+            with self.subTest(target):
+                process = self.start_server(port)
+                wait_until(lambda: fetch(stint.port, target="/short").status == 200, "the upstream answers")
+
+                rest = self.kill_in_the_middle(stint, process, target)
+
+                self.assertEqual(rest.strip(), b"")  # at most the end of a chunk: no last one
+                self.assertEqual(fetch(stint.port, target="/short").status, 502)
+        self.start_server(port)
+        wait_until(lambda: fetch(stint.port, target="/short").status == 200, "the upstream is back")
+        lines = [line for line in stint.access_log() if line["path"] in ("/length", "/chunked")]
+        self.assertEqual([line["decision"] for line in lines], ["upstream_failed"] * 2)
+        self.everything_gone(stint)
+
+
+class SlowReaders(Faults):
+    CLIENTS = scaled(100, 400)
+    BLOCK = bytes(MIB)
+
+    def read_from_all(self, clients, seconds):
+        """A little from each client that has something, for so long; how many bytes came."""
+        got = dict.fromkeys(clients, 0)
+        until = time.monotonic() + seconds
+        with selectors.DefaultSelector() as selector:
+            for client in clients:
+                selector.register(client.sock, selectors.EVENT_READ, client)
+            while time.monotonic() < until:
+                for key, _ in selector.select(0.1):
+                    got[key.data] += len(key.data.sock.recv(2048))
+                time.sleep(0.05)
+        return got
+
+    def test_slow_readers_and_slow_takers_at_once_hold_a_block_each(self):
+        def script(connection):
+            request = connection.read_request_head()
+            if request.method == "PUT":
+                while connection.read_some(4096):
+                    time.sleep(0.05)
+                return
+            connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (1000 * MIB))
+            while True:
+                connection.send(self.BLOCK)
+
+        stint = self.stint_before(self.start_upstream(script), access_log={"path": "off"})
+        before = stint.resident()
+        readers = [RawClient(stint.port, receive_buffer=4096) for _ in range(self.CLIENTS)]
+        senders = [RawClient(stint.port) for _ in range(self.CLIENTS)]
+        for client in [*readers, *senders]:
+            self.addCleanup(client.close)
+        for reader in readers:
+            reader.send_request(target="/large")
+        for sender in senders:
+            sender.send_request("PUT", "/large", {"Content-Length": str(1000 * MIB)})
+            sender.sock.setblocking(False)
+        for _ in range(20):
+            self.read_from_all(readers, 0.1)
+            for sender in senders:
+                try:
+                    sender.sock.send(self.BLOCK)
+                except BlockingIOError:
+                    pass
+        grown = stint.resident() - before
+        most = 2 * self.CLIENTS * 160 * 1024  # a block of 64 KiB, one of 20 KiB, and as much again
+        report(f"{self.CLIENTS} slow readers and {self.CLIENTS} slow takers: growth of resident memory",
+               f"< {most // MIB} MiB", f"{grown / MIB:.1f} MiB")
+        self.assertLess(grown, most)
+        got = self.read_from_all(readers, 2)
+        self.assertTrue(all(got.values()), "each reader goes on")
+        for client in [*readers, *senders]:
+            client.reset()
+        self.everything_gone(stint)
+        wait_until(lambda: stint.resident() - before < grown // 2, "memory is given back")
+
+
+class StoppedUnderLoad(Faults):
+    CLIENTS = scaled(50, 500)
+    ROUNDS = scaled(3, 10)
+
+    def test_sigterm_loses_no_request_in_flight(self):
+        def script(connection):
+            while True:
+                connection.read_request()
+                time.sleep(0.02)
+                connection.send(response_bytes(b"x" * 1000))
+
+        upstream = self.start_upstream(script)
+        answered = crossed = 0
+        slowest = 0.0
+        for _ in range(self.ROUNDS):
+            stint = self.stint_before(upstream, timeouts={"drain": "10s"})
+            with KeepAliveClients(stint.port, self.CLIENTS) as clients:
+                wait_until(lambda: clients.answered > 3 * self.CLIENTS, "they are under way", 60)
+                begun = time.monotonic()
+                stint.stop()  # exit code 0
+                slowest = max(slowest, time.monotonic() - begun)
+            self.assertEqual(clients.failures, [])
+            answered += clients.answered
+            crossed += clients.crossed
+        report(f"SIGTERM under {self.CLIENTS} clients, {self.ROUNDS} times: requests lost",
+               "0; as good as none that crossed with a close", f"0 of {answered}; {crossed} crossed")
+        report("and the slowest stop", "< 10 s", f"{slowest:.1f} s")
+        self.assertLess(slowest, 10)
+        self.assertLessEqual(crossed, self.CLIENTS * self.ROUNDS // 50)
+
+
+class KeepAliveClients:
+    """Threads that ask again and again, until their connection is closed or an answer says that it
+    will be. A request is lost when part of an answer came, or an error of Stint's own."""
+
+    def __init__(self, port, count):
+        self.answered = 0
+        self.crossed = 0  # sent while Stint was closing an idle connection: nothing came at all
+        self.failures = []
+        self._port = port
+        self._lock = threading.Lock()
+        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(count)]
+
+    def __enter__(self):
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        for thread in self._threads:
+            thread.join(30)
+            if thread.is_alive():
+                self.failures.append("a client hangs")
+
+    def _run(self):
+        try:
+            with RawClient(self._port) as client:
+                while self._ask(client):
+                    pass
+        except (OSError, EndOfStream) as error:
+            self.failures.append(repr(error))
+
+    def _ask(self, client):
+        """Whether the connection goes on."""
+        if client.readable_now():
+            self.failures.extend([] if client.ends() else ["bytes that nobody asked for"])
+            return False
+        seen = len(client.received)
+        try:
+            client.send_request()
+            response = client.read_response()
+        except (OSError, EndOfStream):
+            if len(client.received) > seen:
+                raise
+            with self._lock:
+                self.crossed += 1
+            return False
+        if response.status != 200 or len(response.body) != 1000:
+            self.failures.append(f"{response.status} with {len(response.body)} bytes")
+        with self._lock:
+            self.answered += 1
+        return response.get("Connection") != "close"
+
+
+if __name__ == "__main__":
+    unittest.main()
