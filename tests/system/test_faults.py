@@ -1,6 +1,7 @@
 """Slow, greedy, idle and vanishing peers, in numbers: nothing is lost that should live, and nothing is
 left behind."""
 
+import collections
 import resource
 import selectors
 import socket
@@ -136,6 +137,32 @@ class SlowClients(Faults):
             self.assertGreaterEqual(given_up, self.CLIENTS // 3)
         for sock, _ in attackers:
             sock.close()
+        self.everything_gone(stint)
+
+
+class GreedyClient(Faults):
+    MOST = 10
+    CLIENTS = scaled(50, 500)
+
+    def test_one_client_cannot_take_all_connections(self):
+        stint = self.stint_before(self.start_upstream(), workers=4, max_connections_per_client=self.MOST)
+        taken = [RawClient(stint.port, source="127.0.0.2") for _ in range(self.MOST)]
+        for client in taken:
+            self.addCleanup(client.close)
+            self.assertEqual(client.request().status, 200)
+
+        refused = [fetch(stint.port, source="127.0.0.2") for _ in range(self.CLIENTS)]
+
+        self.assertEqual({response.status for response in refused}, {429})
+        self.assertEqual({response.get("Retry-After") for response in refused}, {"1"})
+        metrics = stint.admin.metrics()
+        self.assertEqual(metrics.sum("stint_connections_rejected_total", reason="per_client"), self.CLIENTS)
+        self.assertEqual(fetch(stint.port, source="127.0.0.3").status, 200)
+        taken.pop().close()
+        wait_until(lambda: fetch(stint.port, source="127.0.0.2").status == 200, "there is room again")
+        self.assertEqual([client.request().status for client in taken], [200] * len(taken))
+        for client in taken:
+            client.close()
         self.everything_gone(stint)
 
 
@@ -464,13 +491,8 @@ class StoppedUnderLoad(Faults):
     ROUNDS = scaled(3, 10)
 
     def test_sigterm_loses_no_request_in_flight(self):
-        def script(connection):
-            while True:
-                connection.read_request()
-                time.sleep(0.02)
-                connection.send(response_bytes(b"x" * 1000))
-
-        upstream = self.start_upstream(script)
+        # A process of its own, so that nothing but the clients runs in this one.
+        upstream = self.start_nginx("location / { echo_sleep 0.02; echo answered; }")
         answered = crossed = 0
         slowest = 0.0
         for _ in range(self.ROUNDS):
@@ -487,60 +509,82 @@ class StoppedUnderLoad(Faults):
                "0; as good as none that crossed with a close", f"0 of {answered}; {crossed} crossed")
         report("and the slowest stop", "< 10 s", f"{slowest:.1f} s")
         self.assertLess(slowest, 10)
-        self.assertLessEqual(crossed, self.CLIENTS * self.ROUNDS // 50)
+        self.assertLessEqual(crossed, self.CLIENTS * self.ROUNDS // 100)
 
 
 class KeepAliveClients:
-    """Threads that ask again and again, until their connection is closed or an answer says that it
-    will be. A request is lost when part of an answer came, or an error of Stint's own."""
+    """Clients that ask, think, and ask again, from one thread, until their connection is closed or an
+    answer says that it will be. A request is lost when a part of its answer came, or an error of
+    Stint's own. One to which nothing came may have been sent in the moment of the close: it crossed."""
+
+    REQUEST = request_bytes()
+    THINK = 0.02  # seconds
 
     def __init__(self, port, count):
         self.answered = 0
-        self.crossed = 0  # sent while Stint was closing an idle connection: nothing came at all
+        self.crossed = 0
         self.failures = []
-        self._port = port
-        self._lock = threading.Lock()
-        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(count)]
+        self._selector = selectors.DefaultSelector()
+        self._data = {}    # of each connection with a request under way: what has come of its answer
+        self._thinking = collections.deque()  # (until when, connection)
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        for _ in range(count):
+            sock = socket.create_connection(("127.0.0.1", port), PATIENCE)
+            sock.setblocking(False)
+            self._thinking.append((0.0, sock))
 
     def __enter__(self):
-        for thread in self._threads:
-            thread.start()
+        self._thread.start()
         return self
 
     def __exit__(self, *_):
-        for thread in self._threads:
-            thread.join(30)
-            if thread.is_alive():
-                self.failures.append("a client hangs")
+        self._thread.join(30)
+        if self._thread.is_alive():
+            self.failures.append("a client hangs")
 
     def _run(self):
         try:
-            with RawClient(self._port) as client:
-                while self._ask(client):
-                    pass
-        except (OSError, EndOfStream) as error:
+            while self._thinking or self._data:
+                while self._thinking and self._thinking[0][0] <= time.monotonic():
+                    self._ask(self._thinking.popleft()[1])
+                for key, _ in self._selector.select(0.002):
+                    self._read(key.fileobj)
+        except Exception as error:  # pylint: disable=broad-except
             self.failures.append(repr(error))
 
-    def _ask(self, client):
-        """Whether the connection goes on."""
-        if client.readable_now():
-            self.failures.extend([] if client.ends() else ["bytes that nobody asked for"])
-            return False
-        seen = len(client.received)
+    def _ask(self, sock):
         try:
-            client.send_request()
-            response = client.read_response()
-        except (OSError, EndOfStream):
-            if len(client.received) > seen:
-                raise
-            with self._lock:
-                self.crossed += 1
-            return False
-        if response.status != 200 or len(response.body) != 1000:
-            self.failures.append(f"{response.status} with {len(response.body)} bytes")
-        with self._lock:
+            if sock.recv(1, socket.MSG_PEEK) == b"":
+                sock.close()  # while it was thinking: nothing is lost
+                return
+            self.failures.append("bytes that nobody asked for")
+        except BlockingIOError:
+            pass
+        sock.send(self.REQUEST)
+        self._data[sock] = b""
+        self._selector.register(sock, selectors.EVENT_READ)
+
+    def _read(self, sock):
+        try:
+            data = sock.recv(65536)
+        except ConnectionResetError:
+            data = b""
+        self._data[sock] += data
+        answer_ended = self._data[sock].endswith(b"\r\n\r\nanswered\n") or b"\r\n0\r\n\r\n" in self._data[sock]
+        if data and not answer_ended:
+            return
+        self._selector.unregister(sock)
+        got = self._data.pop(sock)
+        if not answer_ended and not got:
+            self.crossed += 1
+        elif not answer_ended or not got.startswith(b"HTTP/1.1 200 "):
+            self.failures.append(f"{got!r} and no more")
+        else:
             self.answered += 1
-        return response.get("Connection") != "close"
+        if answer_ended and b"\r\nConnection: close\r\n" not in got:
+            self._thinking.append((time.monotonic() + self.THINK, sock))
+        else:
+            sock.close()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """A socket under full control: exact bytes out, whole messages in, every way to go away."""
 
-import select
 import socket
 import struct
 
@@ -71,12 +70,6 @@ class Stream:
             return not self.buffer and self.sock.recv(1) == b""
         except ConnectionError:
             return True
-
-    def readable_now(self) -> bool:
-        """Whether bytes or the end have arrived."""
-        arrived = select.poll()
-        arrived.register(self.sock, select.POLLIN)
-        return bool(self.buffer or arrived.poll(0))
 
     def silent(self, seconds: float) -> bool:
         """Whether nothing arrives, not even the end, for so long."""
