@@ -55,4 +55,6 @@ class Page {
     std::vector<prometheus::MetricFamily> families_;
 };
 
+void add_connections(Page& page, const WorkerCounters& sum); // exposition_connections.cpp
+
 } // namespace stint::observe

@@ -1,0 +1,40 @@
+// What a scrape shows of clients' connections.
+#include "observe/exposition_page.hpp"
+
+namespace stint::observe {
+
+void add_connections(Page& page, const WorkerCounters& sum) {
+    page.gauge("stint_connections_open", "Open client connections.").add({}, sum.connections_open);
+    page.gauge(
+            "stint_tunnels_open",
+            "Client connections that have switched to another protocol, such as WebSocket.")
+        .add({}, sum.tunnels_open);
+    page.counter("stint_connections_accepted_total", "Client connections accepted.")
+        .add({}, sum.connections_accepted);
+    auto turned_away = page.counter(
+        "stint_connections_rejected_total",
+        "Client connections turned away, by the bound that was reached.");
+    turned_away.add({{"reason", "max_connections"}}, sum.connections_rejected);
+    turned_away.add({{"reason", "per_client"}}, sum.rejected_per_client);
+    auto slow = page.counter(
+        "stint_slow_clients_total",
+        "Clients given up because they sent a head or a body below min_rate.");
+    slow.add({{"part", "head"}}, sum.slow_heads);
+    slow.add({{"part", "body"}}, sum.slow_bodies);
+    page.counter(
+            "stint_accept_errors_total",
+            "Failures to accept a connection (out of file descriptors, for example).")
+        .add({}, sum.accept_errors);
+    auto shed = page.counter(
+        "stint_connections_shed_total",
+        "Idle connections closed because descriptors or memory had run out, by whose they were.");
+    shed.add({{"side", "client"}}, sum.shed_clients);
+    shed.add({{"side", "upstream"}}, sum.shed_upstreams);
+    auto unproxied = page.counter(
+        "stint_proxy_protocol_rejected_total",
+        "Connections closed for want of a trusted peer or of a well-formed PROXY header.");
+    unproxied.add({{"reason", "untrusted"}}, sum.proxy_untrusted);
+    unproxied.add({{"reason", "malformed"}}, sum.proxy_malformed);
+}
+
+} // namespace stint::observe
