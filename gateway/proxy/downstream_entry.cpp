@@ -47,7 +47,8 @@ bool Downstream::take_place() {
     return static_cast<bool>(place_);
 }
 
-// One write, then the connection lingers: the client may be sending its request.
+// One write, then the connection lingers, as the client may be sending its request; but not where
+// those that linger would take the last places of all.
 void Downstream::turn_away() {
     ++context_.counters.rejected_per_client;
     context_.head_out.clear();
@@ -56,7 +57,9 @@ void Downstream::turn_away() {
         "max_connections_per_client is reached");
     net::Gather gather;
     gather.add(context_.head_out.view());
-    linger_ = !net::write_now(socket_, gather);
+    const bool sent = !net::write_now(socket_, gather);
+    const std::size_t open = context_.shared.connections.load(std::memory_order_relaxed);
+    linger_ = sent && open * 10 < context_.active->snapshot->max_connections * 9;
 }
 
 } // namespace stint::proxy

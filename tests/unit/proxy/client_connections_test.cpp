@@ -141,6 +141,19 @@ TEST_CASE("one that was turned away and stays has no place") {
     CHECK(others.front().closed());
 }
 
+TEST_CASE("one that is turned away does not linger where connections run out") {
+    InProcessGateway gateway{with("max_connections: 10\nmax_connections_per_client: 9")};
+    std::vector<Wire> clients;
+    for (int i = 0; i < 9; ++i)
+        clients.push_back(gateway.connect());
+    gateway.settle();
+
+    Wire surplus = gateway.connect();
+    gateway.run_until([&] { return gateway.context().shared.connections == 9; });
+
+    CHECK(surplus.read_to_end().starts_with("HTTP/1.1 429 "));
+}
+
 TEST_CASE("what a client is, is a network of the configured length") {
     // 127.0.0.1 is that of every connection here: one network of 8 bits.
     InProcessGateway gateway{with("ipv4_prefix: 8\nmax_connections_per_client: 1")};
