@@ -1,9 +1,9 @@
 #include "strict_http.hpp"
 
+#include "http_text.hpp"
 #include "oracle.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 namespace stint::fuzz {
@@ -12,35 +12,6 @@ namespace {
 
 using Body = Message::Body;
 
-constexpr std::string_view token_marks = "!#$%&'*+-.^_`|~";
-constexpr std::string_view end_of_line = "\r\n";
-
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-bool is_token(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-        return is_digit(c) || is_letter(c) || token_marks.find(c) != std::string_view::npos;
-    });
-}
-
-bool is_number(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
-}
-
-// No control characters but HTAB.
-bool is_field_text(std::string_view text) {
-    return std::none_of(text.begin(), text.end(), [](char c) {
-        const auto byte = static_cast<unsigned char>(c);
-        return byte == 0x7f || (byte < 0x20 && c != '\t');
-    });
-}
-
 bool is_target(std::string_view method, std::string_view target) {
     if (target == "*")
         return method == "OPTIONS";
@@ -48,108 +19,6 @@ bool is_target(std::string_view method, std::string_view target) {
                return c > 0x20 && c < 0x7f &&
                       std::string_view{"\"#<>\\"}.find(c) == std::string_view::npos;
            });
-}
-
-std::string lower(std::string_view text) {
-    std::string out{text};
-    for (char& c : out)
-        if (c >= 'A' && c <= 'Z')
-            c = static_cast<char>(c - 'A' + 'a');
-    return out;
-}
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
-    text.remove_prefix(begin);
-    return text.substr(0, text.find_last_not_of(" \t") + 1);
-}
-
-// Cuts off what comes before `mark`, and the mark; nothing, and leaves `text`, without one.
-std::optional<std::string_view> cut(std::string_view& text, std::string_view mark) {
-    const std::size_t at = text.find(mark);
-    if (at == std::string_view::npos)
-        return std::nullopt;
-    const std::string_view before = text.substr(0, at);
-    text.remove_prefix(at + mark.size());
-    return before;
-}
-
-// A length as the gateway prints it: no signs, no leading zeros.
-std::optional<std::uint64_t> length_of(std::string_view text) {
-    std::uint64_t length = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
-    if (!is_number(text) || error != std::errc{} || end != text.data() + text.size())
-        return std::nullopt;
-    return length;
-}
-
-// What a chunk's first line says, its extensions apart.
-std::optional<std::uint64_t> chunk_size(std::string_view line) {
-    const std::string_view digits = trimmed(line.substr(0, line.find(';')));
-    std::uint64_t size = 0;
-    const auto [end, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), size, 16);
-    if (digits.empty() || digits.size() > 15 || error != std::errc{} ||
-        end != digits.data() + digits.size())
-        return std::nullopt;
-    return size;
-}
-
-enum class Read : std::uint8_t { whole, cut, malformed };
-
-// Trailer fields up to the empty line, which is cut off with them.
-Read read_trailer(std::string_view& bytes) {
-    while (const auto line = cut(bytes, end_of_line)) {
-        if (line->empty())
-            return Read::whole;
-        const std::size_t colon = line->find(':');
-        if (colon == std::string_view::npos || !is_token(line->substr(0, colon)) ||
-            !is_field_text(*line))
-            return Read::malformed;
-    }
-    return Read::cut;
-}
-
-// strict: as the gateway writes chunks, without extensions and in lower case.
-Read read_chunks(std::string_view& bytes, std::string& body, bool strict) {
-    for (;;) {
-        const auto line = cut(bytes, end_of_line);
-        if (!line)
-            return Read::cut;
-        const auto size = chunk_size(*line);
-        if (!size || !is_field_text(*line))
-            return Read::malformed;
-        if (strict && line->find_first_not_of("0123456789abcdef") != std::string_view::npos)
-            return Read::malformed;
-        if (*size == 0)
-            return read_trailer(bytes);
-        body += bytes.substr(0, *size);
-        if (bytes.size() < *size + end_of_line.size())
-            return Read::cut;
-        if (bytes.substr(*size, end_of_line.size()) != end_of_line)
-            return Read::malformed;
-        bytes.remove_prefix(*size + end_of_line.size());
-    }
-}
-
-Read read_body(std::string_view& bytes, Message& message, bool strict) {
-    switch (message.framing) {
-    case Body::none:
-        return Read::whole;
-    case Body::length: {
-        const auto taken = std::min<std::uint64_t>(bytes.size(), message.length);
-        message.body = bytes.substr(0, taken);
-        bytes.remove_prefix(taken);
-        return taken == message.length ? Read::whole : Read::cut;
-    }
-    case Body::chunked:
-        return read_chunks(bytes, message.body, strict);
-    case Body::until_close:
-        break;
-    }
-    message.body = bytes;
-    bytes = {};
-    return Read::cut;
 }
 
 // The fields after a start line, exactly as the gateway spells them.
@@ -190,51 +59,6 @@ void read_own_framing(Message& message, std::string_view head) {
     for (const std::string_view gone :
          {"keep-alive", "proxy-connection", "proxy-authorization", "proxy-authenticate"})
         require(message.count(gone) == 0, "fields of one hop end there", head);
-}
-
-// Whether a reader in the client's place can tell where its message ends; fills in how.
-bool read_client_framing(Message& message) {
-    const std::size_t codings = message.count("transfer-encoding");
-    const std::size_t lengths = message.count("content-length");
-    if (codings + lengths > 1)
-        return false;
-    if (codings == 1) {
-        message.framing = Body::chunked;
-        return lower(message.value("transfer-encoding")) == "chunked" &&
-               message.third == "HTTP/1.1";
-    }
-    if (lengths == 1) {
-        const auto length = length_of(message.value("content-length"));
-        message.framing = Body::length;
-        message.length = length.value_or(0);
-        return length && *length <= INT64_MAX;
-    }
-    return true;
-}
-
-bool read_client_head(std::string_view head, Message& message) {
-    const auto line = cut(head, end_of_line);
-    std::string_view rest = line.value_or(std::string_view{});
-    message.first = cut(rest, " ").value_or(std::string_view{});
-    message.second = cut(rest, " ").value_or(std::string_view{});
-    message.third = rest;
-    if (!is_token(message.first) || (message.third != "HTTP/1.1" && message.third != "HTTP/1.0"))
-        return false;
-    while (!head.empty()) {
-        const std::string_view field = cut(head, end_of_line).value_or(std::string_view{});
-        const std::size_t colon = field.find(':');
-        if (colon == std::string_view::npos || !is_token(field.substr(0, colon)) ||
-            !is_field_text(field))
-            return false;
-        message.fields.emplace_back(
-            lower(field.substr(0, colon)), std::string{trimmed(field.substr(colon + 1))});
-    }
-    return read_client_framing(message);
-}
-
-bool is_last(const Message& request) {
-    return request.lists("connection", "close") ||
-           (request.third == "HTTP/1.0" && !request.lists("connection", "keep-alive"));
 }
 
 // The next head with its empty line, or nothing; a head that is cut off still has right lines.
@@ -368,41 +192,6 @@ read_responses(std::string_view bytes, const std::vector<std::string>& methods) 
             require(bytes.empty(), "nothing follows the last response", all);
     }
     return responses;
-}
-
-std::vector<Message> possible_requests(std::string_view bytes) {
-    std::vector<Message> requests;
-    for (;;) {
-        if (bytes.starts_with(end_of_line))
-            bytes.remove_prefix(end_of_line.size());
-        const std::size_t end = bytes.find("\r\n\r\n");
-        if (end == std::string_view::npos)
-            return requests;
-        Message request;
-        if (!read_client_head(bytes.substr(0, end + end_of_line.size()), request))
-            return requests;
-        bytes.remove_prefix(end + 4);
-        const Read read = read_body(bytes, request, false);
-        request.whole = read == Read::whole;
-        requests.push_back(std::move(request));
-        if (read != Read::whole || is_last(requests.back()))
-            return requests;
-    }
-}
-
-bool read_chunked_body(std::string_view& bytes, std::string& body) {
-    return read_chunks(bytes, body, false) == Read::whole;
-}
-
-std::string origin_form(std::string_view method, std::string_view target) {
-    const std::size_t scheme = target.find("://");
-    if (target.starts_with('/') || target == "*" || scheme == std::string_view::npos)
-        return std::string{target};
-    const std::string_view rest = target.substr(scheme + 3);
-    const std::size_t path = rest.find_first_of("/?");
-    if (path == std::string_view::npos)
-        return method == "OPTIONS" ? "*" : "/";
-    return std::string{rest[path] == '?' ? "/" : ""}.append(rest.substr(path));
 }
 
 } // namespace stint::fuzz
