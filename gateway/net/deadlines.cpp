@@ -21,10 +21,15 @@ void Deadlines::expire(SteadyTime now) {
     // By index: what expires may arm a new length, which grows lanes_.
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
         List& list = *lanes_[i].list;
-        while (!list.empty() && list.front().at_ <= now) {
-            Deadline& due = list.front();
-            list.pop_front();
-            due.on_deadline();
+        const auto later = std::find_if(
+            list.begin(), list.end(), [now](const Deadline& each) { return each.at_ > now; });
+        // Off the list first: one that arms itself again is not due twice.
+        List due;
+        due.splice(due.end(), list, list.begin(), later);
+        while (!due.empty()) {
+            Deadline& next = due.front();
+            due.pop_front();
+            next.on_deadline();
         }
     }
     // Lengths that a former configuration used are forgotten once nobody waits for them.

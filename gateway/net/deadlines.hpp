@@ -41,7 +41,8 @@ class Deadlines {
     // Arms (again) for now + length. O(distinct lengths), no allocation for a length seen before.
     void arm(Deadline& deadline, Duration length, SteadyTime now);
 
-    // Calls on_deadline() of everything that is due.
+    // Calls on_deadline() of everything that is due, of each once: what arms itself again waits for
+    // the next call.
     void expire(SteadyTime now);
 
     [[nodiscard]] bool empty() const noexcept;

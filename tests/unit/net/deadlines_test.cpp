@@ -54,6 +54,22 @@ TEST_CASE("a deadline is called when it is due and not before") {
     CHECK(deadlines.empty());
 }
 
+TEST_CASE("a deadline that arms itself again waits for the next look, however late this one is") {
+    Deadlines deadlines;
+    Alarm alarm;
+    alarm.then = [&] {
+        if (alarm.calls < 5)
+            deadlines.arm(alarm, 100ms, at(0ms));
+    };
+    deadlines.arm(alarm, 100ms, at(0ms));
+
+    deadlines.expire(at(1h));
+    CHECK(alarm.calls == 1);
+    deadlines.expire(at(1h));
+
+    CHECK(alarm.calls == 2);
+}
+
 TEST_CASE("a deadline is called once") {
     Deadlines deadlines;
     Alarm alarm;
