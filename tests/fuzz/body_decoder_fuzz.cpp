@@ -48,9 +48,8 @@ template <class NextSize>
 Decoded decode(BodyFraming framing, std::string_view input, NextSize next_size) {
     http::BodyDecoder decoder{framing};
     Decoded result;
-    std::string piece;
     while (!decoder.done() && result.consumed < input.size()) {
-        piece = input.substr(result.consumed, next_size());
+        std::string piece{input.substr(result.consumed, next_size())};
         const auto step = decoder.decode(piece);
         if (!step) {
             result.failed = true;
