@@ -31,14 +31,23 @@ std::optional<std::uint64_t> chunk_size(std::string_view line) {
     return size;
 }
 
+// Whether the field would say something of framing, routing or the connection.
+bool is_head_field(std::string_view name) {
+    const std::string folded = lower(name);
+    return folded == "content-length" || folded == "transfer-encoding" || folded == "host" ||
+           folded == "connection" || folded == "trailer" || folded == "te" || folded == "upgrade";
+}
+
 // Trailer fields up to the empty line, which is cut off with them.
-Read read_trailer(std::string_view& bytes) {
+Read read_trailer(std::string_view& bytes, bool strict) {
     while (const auto line = cut(bytes, end_of_line)) {
         if (line->empty())
             return Read::whole;
         const std::size_t colon = line->find(':');
         if (colon == std::string_view::npos || !is_token(line->substr(0, colon)) ||
             !is_field_text(*line))
+            return Read::malformed;
+        if (strict && is_head_field(line->substr(0, colon)))
             return Read::malformed;
     }
     return Read::cut;
@@ -56,7 +65,7 @@ Read read_chunks(std::string_view& bytes, std::string& body, bool strict) {
         if (strict && line->find_first_not_of("0123456789abcdef") != std::string_view::npos)
             return Read::malformed;
         if (*size == 0)
-            return read_trailer(bytes);
+            return read_trailer(bytes, strict);
         body += bytes.substr(0, *size);
         if (bytes.size() < *size + end_of_line.size())
             return Read::cut;
