@@ -19,6 +19,23 @@ char lower(char c) noexcept {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
+bool is_control(char c) noexcept {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
+std::string without_controls(std::string_view text) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string out;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (is_control(c))
+            out.append({'\\', 'x', digits[byte >> 4], digits[byte & 15]});
+        else
+            out += c;
+    }
+    return out;
+}
+
 std::size_t tolerance(std::size_t length) noexcept {
     if (length <= 2)
         return 0;
@@ -58,7 +75,10 @@ std::string Mistake::text() const {
 
 Report::Report(std::string file) : file_(std::move(file)) {}
 
+// Names from the file may stand in a message as they are.
 void Report::add(Mark at, std::string message) {
+    if (std::any_of(message.begin(), message.end(), is_control))
+        message = without_controls(message);
     mistakes_.push_back({file_, at.line, at.column, std::move(message)});
 }
 
@@ -75,19 +95,12 @@ Mistakes Report::take() && {
 }
 
 std::string in_quotes(std::string_view text) {
-    constexpr std::string_view digits = "0123456789abcdef";
     std::size_t end = std::min(text.size(), longest_quote);
     // A character cut in two would not be UTF-8.
     while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
         --end;
     std::string out = "\"";
-    for (const char c : text.substr(0, end)) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte >= 0x20 && byte != 0x7f)
-            out += c;
-        else
-            out.append({'\\', 'x', digits[byte >> 4], digits[byte & 15]});
-    }
+    out.append(without_controls(text.substr(0, end)));
     return out.append(end < text.size() ? "...\"" : "\"");
 }
 

@@ -20,6 +20,7 @@ class Report {
   public:
     explicit Report(std::string file);
 
+    // Control characters in the message are escaped.
     void add(Mark at, std::string message);
     [[nodiscard]] bool empty() const noexcept { return mistakes_.empty(); }
     // In the order of the file, each once.

@@ -23,6 +23,15 @@ TEST_CASE("the nearest word is what was probably meant") {
     CHECK(nearest("ptah-exact", words) == "path_exact");
 }
 
+TEST_CASE("a mistake is one line that any terminal can show, whatever the file's names are") {
+    Report report{"a.yaml"};
+    report.add({1, 2}, "\"x\" is not a limit; expected \x1b[31m or a\tb\n");
+
+    const Mistakes mistakes = std::move(report).take();
+
+    CHECK(mistakes.front().message == R"("x" is not a limit; expected \x1b[31m or a\x09b\x0a)");
+}
+
 TEST_CASE("a word far from all is near none") {
     CHECK(nearest("ghosts", words).empty());
     CHECK(nearest("upstream", words).empty());
