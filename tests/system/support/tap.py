@@ -34,7 +34,6 @@ class Tap:
         self._port = port
         self._lock = threading.Lock()
         self._connections = []  # of each: [(from the gateway?, bytes)]
-        self._sockets = []
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=512)
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
@@ -49,12 +48,18 @@ class Tap:
             events = []
             with self._lock:
                 self._connections.append(events)
-                self._sockets += [gateway, server]
-            for source, sink, up in ((gateway, server, True), (server, gateway, False)):
-                threading.Thread(target=self._pump, args=(source, sink, up, events), daemon=True).start()
+            threading.Thread(target=self._relay, args=(gateway, server, events), daemon=True).start()
+
+    def _relay(self, gateway, server, events):
+        with gateway, server:
+            back = threading.Thread(target=self._pump, args=(server, gateway, False, events), daemon=True)
+            back.start()
+            self._pump(gateway, server, True, events)
+            back.join()
 
     @staticmethod
     def _pump(source, sink, up, events):
+        """Until the source ends, which the sink is then told; where either is gone, both are."""
         try:
             while data := source.recv(65536):
                 events.append((up, data))
@@ -62,7 +67,10 @@ class Tap:
             sink.shutdown(socket.SHUT_WR)
         except OSError:
             for end in (source, sink):
-                end.close()
+                try:
+                    end.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass  # it is closed
 
     def close(self) -> None:
         try:
@@ -70,8 +78,6 @@ class Tap:
         except OSError:
             pass
         self._listener.close()
-        for end in self._sockets:
-            end.close()
 
     def forwarded(self):
         """(every request, every fault): what a strict reader makes of the gateway's bytes."""
