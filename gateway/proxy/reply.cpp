@@ -16,6 +16,11 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t most_discarded = 64 * 1024;
 constexpr Duration discard_time = 1s;
 
+std::string_view first_word(std::span<const char> bytes) noexcept {
+    const std::string_view text{bytes.data(), bytes.size()};
+    return text.substr(0, text.find(' '));
+}
+
 } // namespace
 
 // The reply in one write, if nothing has to be waited for: the way of a 429.
@@ -104,7 +109,9 @@ void Exchange::write_reply() {
     const http::ReplyContext context{
         .request_id = request_id_,
         .date = context_.dates.format(begun_.wall),
-        .head_request = method_ == "HEAD",
+        // Also where the rest of the head could not be read: it has no body (RFC 9110
+        // section 9.3.2).
+        .head_request = (method_.empty() ? first_word(downstream_.received()) : method_) == "HEAD",
         .keep_alive = keep_,
         .client_minor = minor_,
         .media = media_,

@@ -12,6 +12,19 @@ constexpr std::string_view one_an_hour =
 
 } // namespace
 
+TEST_CASE("a HEAD that cannot be read is refused without a body") {
+    InProcessGateway gateway{plain};
+    Wire client = gateway.connect();
+    client.send("HEAD / HTTP/1.1\r\nNo-Host: a\r\n\r\n");
+
+    const std::string refusal = client.read_head();
+    gateway.settle();
+
+    CHECK(refusal.starts_with("HTTP/1.1 400 "));
+    CHECK(has(refusal, "\r\nConnection: close\r\n"));
+    CHECK(client.received().empty());
+}
+
 TEST_CASE("a refused request keeps its connection and reaches no upstream") {
     InProcessGateway gateway{one_an_hour};
     Wire client = gateway.connect();
