@@ -144,6 +144,10 @@ Json limits_json(const config::Config& config) {
     return limits;
 }
 
+Json max_body_json(const std::optional<std::uint64_t>& most) {
+    return most ? Json(*most) : Json("off");
+}
+
 Json routes_json(const config::Config& config) {
     Json routes = Json::array();
     for (const config::Route& route : config.routes) {
@@ -154,11 +158,23 @@ Json routes_json(const config::Config& config) {
              {"upstream", upstream.name},
              {"limits", limit_names_json(config, route)},
              {"upgrade", route.upgrade.empty() ? Json("off") : Json(route.upgrade)},
+             {"max_body_bytes", max_body_json(route.max_body)},
              {"headers", headers_json(route.headers)},
              {"cooldown", cooldown_json(route.cooldown ? route.cooldown : upstream.cooldown)},
              {"timeouts", timeouts_json(config.timeouts, upstream.timeouts, route.timeouts)}});
     }
     return routes;
+}
+
+// What is taken of requests, and how it is read.
+void add_requests_json(const config::Config& config, Json& json) {
+    json["max_head_bytes"] = config.max_head;
+    json["max_target_bytes"] = config.max_target;
+    json["max_fields"] = config.max_fields;
+    json["max_body_bytes"] = max_body_json(config.max_body);
+    json["merge_slashes"] = config.paths.merge_slashes;
+    json["encoded_slashes"] = config.paths.refuse_encoded_slashes ? "refuse" : "keep";
+    json["forwarded"] = config.forwarded;
 }
 
 void add_trust_json(const config::TrustedProxies& trusted, Json& json) {
@@ -219,8 +235,8 @@ Json config_json(const config::Config& config, const InForce& in_force) {
         json["max_connections_per_client"] = config.max_connections_per_client;
     else
         json["max_connections_per_client"] = "off";
-    json["max_head_bytes"] = config.max_head;
     json["min_rate"] = min_rate_json(config.min_rate);
+    add_requests_json(config, json);
     add_trust_json(config.trusted_proxies, json);
     json["ipv4_prefix"] = config.prefixes.ipv4;
     json["ipv6_prefix"] = config.prefixes.ipv6;

@@ -198,7 +198,7 @@ Response explain_described(const runtime::Gateway& gateway, std::string_view bod
         return request.error();
     runtime::RequestReader reader;
     const routing::SnapshotPtr snapshot = gateway.compiled().snapshot;
-    const auto seen = reader.read(*request, snapshot->routes, gateway.hasher());
+    const auto seen = reader.read(*request, *snapshot, gateway.hasher());
     if (!seen)
         return json_response(rejected(seen.error().status, seen.error().detail));
     if (seen->match.route == nullptr)

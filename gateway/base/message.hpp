@@ -22,9 +22,11 @@ enum class FieldId : std::uint8_t {
     proxy_authenticate,
     proxy_authorization,
     proxy_connection,
+    proxy_other, // "Proxy" (httpoxy) and every other name that begins with "Proxy-"
     te,
     trailer,
     transfer_encoding,
+    underscored, // any name with a "_", which some servers read as "-"
     upgrade,
     via,
     x_forwarded_for,

@@ -19,16 +19,19 @@ namespace {
 constexpr std::size_t largest_file = 1U << 20U;
 constexpr std::uint64_t most_workers = 1024;
 constexpr std::uint64_t most_connections = 1'000'000;
-constexpr std::size_t smallest_head = 1024;
-constexpr std::size_t largest_head = 64 * 1024;
 
-constexpr std::array<std::string_view, 18> top_keys{
-    "workers",     "listeners",       "admin",
-    "timeouts",    "max_connections", "max_connections_per_client",
-    "max_head",    "min_rate",        "access_log",
-    "log",         "headers",         "upstreams",
-    "limits",      "routes",          "ipv4_prefix",
-    "ipv6_prefix", "trusted_proxies", "client_ip_header"};
+constexpr std::array<std::string_view, 24> top_keys{"workers",         "listeners",
+                                                    "admin",           "timeouts",
+                                                    "max_connections", "max_connections_per_client",
+                                                    "max_head",        "max_target",
+                                                    "max_fields",      "max_body",
+                                                    "min_rate",        "merge_slashes",
+                                                    "encoded_slashes", "forwarded",
+                                                    "access_log",      "log",
+                                                    "headers",         "upstreams",
+                                                    "limits",          "routes",
+                                                    "ipv4_prefix",     "ipv6_prefix",
+                                                    "trusted_proxies", "client_ip_header"};
 constexpr std::array<std::string_view, 1> log_keys{"level"};
 constexpr std::array<std::string_view, 5> log_levels{"trace", "debug", "info", "warn", "error"};
 
@@ -75,15 +78,12 @@ void read_numbers(const Section& top, Config& config) {
         connections->into(
             config.max_connections_per_client, "off or a number of connections",
             parse_connections_per_client);
-    if (const auto head = top.find("max_head"))
-        head->into(config.max_head, "a size such as 16KiB", [](std::string_view text) {
-            return parse_size(text, smallest_head, largest_head);
-        });
     read_prefixes(top, config.prefixes);
 }
 
 void read_top(const Section& top, Draft& draft) {
     read_numbers(top, draft.config);
+    read_requests(top, draft.config);
     read_trusted_proxies(top, draft.config.trusted_proxies);
     if (const auto listeners = top.require("listeners", "a list of addresses to listen on"))
         read_listeners(*listeners, draft);

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,8 @@ void read_burst_number(
 void read_pricing(const Section& section, Limit& limit); // after the algorithm
 [[nodiscard]] Parsed<std::uint64_t> parse_quota(std::string_view text, Limit::Kind kind);
 void read_key_sources(const Value& value, std::vector<KeySource>& key); // one, or a list
+void read_requests(const Section& top, Config& config);                 // what is taken of requests
+void read_max_body(const Section& section, std::optional<std::uint64_t>& most);
 void read_routes(const Value& value, Draft& draft); // after upstreams and named limits
 
 // The limit that a route defines in its own list, as an index into Config::limits. position counts

@@ -14,8 +14,11 @@ namespace stint::config {
 namespace {
 
 constexpr std::size_t most_limits = 16;
-constexpr std::array<std::string_view, 8> route_keys{"name",     "match",   "upstream", "limits",
-                                                     "timeouts", "upgrade", "headers",  "cooldown"};
+constexpr std::array<std::string_view, 9> route_keys{"name",    "match",    "upstream",
+                                                     "limits",  "timeouts", "upgrade",
+                                                     "headers", "cooldown", "max_body"};
+"timeouts", "headers", "cooldown", "max_body"
+};
 constexpr std::array<std::string_view, 4> match_keys{"host", "path", "path_exact", "methods"};
 
 // Finds routes that would match the same requests with the same right: the same host, the same kind
@@ -167,6 +170,8 @@ void read_route(const Value& value, Route& route, Overlaps& overlaps, Draft& dra
         read_overrides(*timeouts, route.timeouts);
     if (const auto upgrade = section->find("upgrade"))
         read_upgrade(*upgrade, route.upgrade);
+    route.max_body = draft.config.max_body;
+    read_max_body(*section, route.max_body);
     route.headers = draft.config.headers;
     if (const auto headers = section->find("headers"))
         read_headers(*headers, route.headers);

@@ -1,5 +1,6 @@
 #include "config/match_values.hpp"
 
+#include "base/ip_address.hpp"
 #include "config/addresses.hpp"
 #include "config/values.hpp"
 
@@ -49,6 +50,10 @@ std::string escape_fault(std::string_view text) {
     const auto decoded = static_cast<char>(high * 16 + low);
     if (decoded == '\0')
         return "has %00, which is refused in requests";
+    if (decoded == '\\')
+        return "has %5C, which is refused in requests";
+    if (decoded == '/')
+        return "has %2F; requests that would match it are refused, as a server may read \"/\"";
     if (is_unreserved(decoded))
         return "has " + in_quotes(escape) + "; write " + in_quotes({&decoded, 1});
     if (escape != upper(escape))
@@ -64,6 +69,9 @@ std::string character_fault(std::string_view path) {
             i += 2;
         } else if (path[i] == '?' || path[i] == '#') {
             return "has a query or a fragment; a route matches the path alone";
+        } else if (path[i] == ';') {
+            return "has \";\"; requests that would match it are refused, as a server may cut it "
+                   "off";
         } else if (!is_path_character(path[i])) {
             return "has a character that paths do not have; write it as a percent-escape";
         }
@@ -87,6 +95,12 @@ bool is_host(const HostPort& parts) {
     if (parts.bracketed)
         return is_ipv6(parts.host);
     return is_ipv4(parts.host) || is_host_name(parts.host);
+}
+
+// As http/target.hpp spells the literals of requests.
+std::string canonical_literal(std::string_view address) {
+    const IpText text{IpAddress::parse(address).value_or(IpAddress{})};
+    return std::string{"["}.append(text.view()).append("]");
 }
 
 } // namespace
@@ -115,7 +129,7 @@ Parsed<std::string> parse_host_pattern(std::string_view text) {
     const std::string_view host = suffix ? text.substr(2) : text;
     const HostPort parts = split_host_port(host);
     if (is_host(parts) && !parts.has_port && !(suffix && !is_host_name(host)))
-        return lower(text);
+        return parts.bracketed ? canonical_literal(parts.host) : lower(text);
     if (is_host(parts) && parse_count(parts.port, 1, 65'535))
         return Wrong{in_quotes(text) + " has a port" + std::string{expected}};
     if (host.ends_with('.') && is_host_name(host.substr(0, host.size() - 1)))
@@ -143,6 +157,8 @@ Parsed<std::string> parse_method(std::string_view text) {
         return Wrong{
             in_quotes(text) + " is not a method: their names are upper-case; did you mean " +
             in_quotes(name) + '?'};
+    if (text == "CONNECT")
+        return Wrong{in_quotes(text) + " is refused in requests, whatever their route"};
     return std::string{text};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/ip_address.hpp"
+#include "base/path_rules.hpp"
 #include "base/time_zone.hpp"
 
 #include <chrono>
@@ -235,6 +236,7 @@ struct Route {
     TimeoutOverrides timeouts;
     std::vector<std::string> upgrade{"websocket"}; // protocols, lower case; empty = off
     Headers headers;                               // its own or those of the whole configuration
+    std::optional<std::uint64_t> max_body;         // bytes, the same; none: any length
     std::optional<Cooldown> cooldown;              // instead of its upstream's
 };
 
@@ -246,8 +248,13 @@ struct Config {
     std::size_t max_connections = 10'000;
     std::size_t max_connections_per_client = 0; // 0 = off
     std::size_t max_head = 16 * 1024;           // bytes, 1 KiB to 64 KiB
+    std::size_t max_target = 8 * 1024;          // bytes, 1 KiB to 64 KiB
+    std::size_t max_fields = 128;               // of a head, 8 to 1000
+    std::optional<std::uint64_t> max_body;      // of routes that say nothing; none: any length
     MinRate min_rate;
-    AddressPrefixes prefixes; // of that, and of limits that set none themselves
+    PathRules paths;
+    bool forwarded = false;   // write Forwarded (RFC 7239), too
+    AddressPrefixes prefixes; // of max_connections_per_client, and of limits that set none
     TrustedProxies trusted_proxies;
     AccessLog access_log;
     std::string log_level = "info"; // trace debug info warn error

@@ -31,12 +31,13 @@ constexpr std::array<Unit, 5> duration_units{{
     {"d", 86'400'000'000'000},
 }};
 
-constexpr std::array<Unit, 5> size_units{{
+constexpr std::array<Unit, 6> size_units{{
     {"", 1},
     {"B", 1},
     {"KiB", 1U << 10U},
     {"MiB", 1U << 20U},
     {"GiB", 1U << 30U},
+    {"TiB", std::uint64_t{1} << 40U},
 }};
 
 // "12.5ms" in its parts. Not every text has all of them; `rest` is what is no number.
@@ -177,11 +178,13 @@ Parsed<milliseconds> parse_timeout(std::string_view text) {
 }
 
 Parsed<std::size_t> parse_size(std::string_view text, std::size_t low, std::size_t high) {
-    const auto in_kib = [](std::size_t bytes) {
+    const auto shortest_form = [](std::size_t bytes) {
+        if (bytes >= size_units.back().factor && bytes % size_units.back().factor == 0)
+            return std::to_string(bytes / size_units.back().factor) + "TiB";
         return bytes % 1024 == 0 ? std::to_string(bytes / 1024) + "KiB" : std::to_string(bytes);
     };
-    const std::string expected = "; expected " + in_kib(low) + " to " + in_kib(high) +
-                                 ", a whole number of bytes or with B, KiB, MiB or GiB";
+    const std::string expected = "; expected " + shortest_form(low) + " to " + shortest_form(high) +
+                                 ", a whole number of bytes or with B, KiB, MiB, GiB or TiB";
     const Number number = split(text);
     if (const std::string fault = common_fault(text, number); !fault.empty())
         return Wrong{fault + expected};

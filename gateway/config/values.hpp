@@ -24,7 +24,7 @@ parse_count(std::string_view text, std::uint64_t low, std::uint64_t high);
 // The same in whole milliseconds.
 [[nodiscard]] Parsed<std::chrono::milliseconds> parse_timeout(std::string_view text);
 
-// Bytes: a whole number, alone or with B, KiB, MiB or GiB.
+// Bytes: a whole number, alone or with B, KiB, MiB, GiB or TiB.
 [[nodiscard]] Parsed<std::size_t>
 parse_size(std::string_view text, std::size_t low, std::size_t high);
 

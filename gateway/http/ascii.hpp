@@ -33,7 +33,7 @@ class CharSet {
 inline constexpr CharSet digit{"0123456789"};
 inline constexpr CharSet token{STINT_ASCII_ALNUM "!#$%&'*+-.^_`|~"};
 inline constexpr CharSet unreserved{STINT_ASCII_ALNUM "-._~"};
-inline constexpr CharSet registered_name{STINT_ASCII_ALNUM "-._~!$&'()*+,;=%"};
+inline constexpr CharSet host_name{STINT_ASCII_ALNUM "-._"};
 inline constexpr CharSet request_id{STINT_ASCII_ALNUM "._-:+/=@"};
 #undef STINT_ASCII_ALNUM
 

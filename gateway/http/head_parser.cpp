@@ -2,6 +2,7 @@
 #include "http/head_parser.hpp"
 
 #include "http/ascii.hpp"
+#include "http/field_names.hpp"
 #include "http/framing.hpp"
 #include "http/request_line.hpp"
 
@@ -27,23 +28,6 @@ std::string_view std_view(beast::string_view text) noexcept {
     return {text.data(), text.size()};
 }
 
-// The fields that Beast's table lacks.
-FieldId unlisted_field(std::string_view name) noexcept {
-    if (name.size() < 12 || ascii::lower(name.front()) != 'x')
-        return FieldId::other;
-    if (ascii::equals_folded(name, "x-forwarded-for"))
-        return FieldId::x_forwarded_for;
-    if (ascii::equals_folded(name, "x-forwarded-host"))
-        return FieldId::x_forwarded_host;
-    if (ascii::equals_folded(name, "x-forwarded-proto"))
-        return FieldId::x_forwarded_proto;
-    if (ascii::equals_folded(name, "x-request-id"))
-        return FieldId::x_request_id;
-    if (ascii::equals_folded(name, "x-stint-ticket"))
-        return FieldId::x_stint_ticket;
-    return FieldId::other;
-}
-
 FieldId field_id(beast::http::field field, std::string_view name) noexcept {
     // clang-format off
     switch (field) {
@@ -56,8 +40,11 @@ FieldId field_id(beast::http::field field, std::string_view name) noexcept {
     case beast::http::field::http2_settings: return FieldId::http2_settings;
     case beast::http::field::keep_alive: return FieldId::keep_alive;
     case beast::http::field::proxy_authenticate: return FieldId::proxy_authenticate;
+    case beast::http::field::proxy_authentication_info: return FieldId::proxy_other;
     case beast::http::field::proxy_authorization: return FieldId::proxy_authorization;
     case beast::http::field::proxy_connection: return FieldId::proxy_connection;
+    case beast::http::field::proxy_features: return FieldId::proxy_other;
+    case beast::http::field::proxy_instruction: return FieldId::proxy_other;
     case beast::http::field::te: return FieldId::te;
     case beast::http::field::trailer: return FieldId::trailer;
     case beast::http::field::transfer_encoding: return FieldId::transfer_encoding;
@@ -196,12 +183,14 @@ class HeadSink final : public beast::http::basic_parser<is_request> {
 struct HeadParser::Impl {
     std::size_t header_limit;
     std::size_t max_fields;
+    std::size_t max_response_fields;
     std::vector<Field> fields;
 };
 
 HeadParser::HeadParser(std::size_t max_head, std::size_t max_fields)
     : impl_{std::make_unique<Impl>(Impl{
           std::min<std::size_t>(max_head, std::numeric_limits<std::int32_t>::max()) + limit_slack,
+          max_fields,
           max_fields,
           {}})} {
     impl_->fields.reserve(max_fields);
@@ -211,19 +200,28 @@ HeadParser::~HeadParser() = default;
 HeadParser::HeadParser(HeadParser&&) noexcept = default;
 HeadParser& HeadParser::operator=(HeadParser&&) noexcept = default;
 
-Result<RequestHead, HeadError> HeadParser::parse_request(std::string_view head) {
-    HeadSink<true> sink{head, impl_->fields, impl_->max_fields};
+void HeadParser::limit_response_fields(std::size_t max) noexcept {
+    impl_->max_response_fields = std::min(max, impl_->max_fields);
+}
+
+Result<RequestHead, HeadError>
+HeadParser::parse_request(std::string_view head, const RequestLimits& limits) {
+    HeadSink<true> sink{head, impl_->fields, std::min(limits.max_fields, impl_->max_fields)};
     if (const HeadError* fault = sink.parse(impl_->header_limit))
         return *fault;
     const std::span<const Field> fields = impl_->fields;
     const ControlFields control = find_control_fields(fields);
 
+    if (sink.target.size() > limits.max_target)
+        return HeadError{414, "The request target is longer than max_target."};
     const auto target = split_target(sink.method, sink.target);
     if (!target)
         return target.error();
     const auto framing = request_framing(control, sink.minor_version);
     if (!framing)
         return framing.error();
+    if (framing->has_body() && ascii::equals_folded(sink.method, "trace"))
+        return HeadError{400, "TRACE has a body."};
     const auto host = host_field(control, sink.minor_version);
     if (!host)
         return host.error();
@@ -254,7 +252,7 @@ Result<RequestHead, HeadError> HeadParser::parse_request(std::string_view head) 
 
 Result<ResponseHead, HeadError>
 HeadParser::parse_response(std::string_view head, std::string_view method) {
-    HeadSink<false> sink{head, impl_->fields, impl_->max_fields};
+    HeadSink<false> sink{head, impl_->fields, impl_->max_response_fields};
     if (const HeadError* fault = sink.parse(impl_->header_limit))
         return *fault;
     if (sink.status < 100 || sink.status > 599)

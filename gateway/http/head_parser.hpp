@@ -8,6 +8,7 @@
 #include "http/head_error.hpp"
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <string_view>
 
@@ -18,11 +19,17 @@ namespace stint::http {
 // 0); it is moved on, so that a head that trickles in is scanned once.
 [[nodiscard]] std::size_t find_head_end(std::string_view data, std::size_t& scanned) noexcept;
 
+// What a request's head may have at most; without them, what the parser takes.
+struct RequestLimits {
+    std::size_t max_target = std::numeric_limits<std::size_t>::max(); // bytes; else 414
+    std::size_t max_fields = std::numeric_limits<std::size_t>::max(); // else 431
+};
+
 // Reusable; one per worker. Not thread-safe. After warm-up parsing allocates nothing.
 class HeadParser {
   public:
-    // Heads longer than max_head bytes are the caller's to refuse (431); max_fields is enforced
-    // here.
+    // Heads longer than max_head bytes are the caller's to refuse (431). Any head with more than
+    // max_fields is refused, whatever else is asked for.
     explicit HeadParser(std::size_t max_head, std::size_t max_fields = 128);
     ~HeadParser();
     HeadParser(HeadParser&&) noexcept;
@@ -30,7 +37,12 @@ class HeadParser {
 
     // head: exactly one head as found by find_head_end, without leading empty lines.
     // The result's views point into `head`; its fields are valid until the next call.
-    [[nodiscard]] Result<RequestHead, HeadError> parse_request(std::string_view head);
+    // A head that was accepted once is accepted again, also with wider limits.
+    [[nodiscard]] Result<RequestHead, HeadError>
+    parse_request(std::string_view head, const RequestLimits& limits = {});
+
+    // From now on responses may have no more than this, or max_fields.
+    void limit_response_fields(std::size_t max) noexcept;
 
     // method: of the request that this answers (a HEAD response has no body whatever it says).
     // A 1xx response comes out with BodyFraming::Kind::none: the caller goes on with the next head.

@@ -1,6 +1,7 @@
 #include "http/hop_by_hop.hpp"
 
 #include "http/ascii.hpp"
+#include "http/field_names.hpp"
 
 #include <algorithm>
 
@@ -39,9 +40,13 @@ bool nominates_fields(std::span<const Field> fields) noexcept {
     return any;
 }
 
-Nominations::Nominations(std::span<const Field> fields) noexcept {
-    for_each_nomination(fields, [this](std::string_view option) {
-        if (size_ < names_.size())
+Nominations::Nominations(
+    std::span<const Field> fields, std::span<const std::string> kept) noexcept {
+    for_each_nomination(fields, [&](std::string_view option) {
+        const bool stays = is_own_field(option) || std::ranges::any_of(kept, [&](const auto& name) {
+                               return ascii::equals_folded(option, name);
+                           });
+        if (!stays && size_ < names_.size())
             names_[size_++] = option;
     });
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace stint::http {
@@ -22,6 +23,7 @@ namespace stint::http {
     case FieldId::proxy_authenticate:
     case FieldId::proxy_authorization:
     case FieldId::proxy_connection:
+    case FieldId::proxy_other:
     case FieldId::te:
     case FieldId::trailer:
     case FieldId::transfer_encoding:
@@ -36,14 +38,17 @@ namespace stint::http {
 // and the like), so that Nominations are needed at all.
 [[nodiscard]] bool nominates_fields(std::span<const Field> fields) noexcept;
 
-// The names of end-to-end fields that Connection fields declare hop-by-hop. Cookie and
-// Authorization cannot be named away: a client would make the upstream see another client than the
-// one that the gateway counted. Nor can Set-Cookie and what tells caches whom a response is for
-// (RFC 9110 section 7.6.1: an option never names a field that is meant for all recipients).
+// The names of end-to-end fields that Connection fields declare hop-by-hop. Fields of the gateway's
+// own (is_own_field), Cookie, Authorization and whatever is kept cannot be named away: a client
+// would make the upstream see another client than the one that the gateway counted. Nor can
+// Set-Cookie and what tells caches whom a response is for (RFC 9110 section 7.6.1: an option never
+// names a field that is meant for all recipients).
 class Nominations {
   public:
-    // fields: of a head that HeadParser accepted, which has at most max_connection_options.
-    explicit Nominations(std::span<const Field> fields) noexcept;
+    // fields: of a head that HeadParser accepted, which has at most max_connection_options. kept:
+    // in lower case.
+    explicit Nominations(
+        std::span<const Field> fields, std::span<const std::string> kept = {}) noexcept;
     [[nodiscard]] bool contains(std::string_view name) const noexcept;
 
   private:

@@ -1,5 +1,6 @@
 #include "http/request_line.hpp"
 
+#include "base/ip_address.hpp"
 #include "http/ascii.hpp"
 
 #include <algorithm>
@@ -9,6 +10,9 @@
 namespace stint::http {
 
 namespace {
+
+// A line without an end is believed to have a method, blanks and a version of this size at most.
+constexpr std::size_t room_around_target = 64;
 
 constexpr auto target_chars = [] {
     std::array<bool, 256> allowed{};
@@ -52,12 +56,32 @@ Result<TargetParts, HeadError> split_absolute(std::string_view target) noexcept 
     return parts;
 }
 
+bool valid_name(std::string_view name) noexcept {
+    if (name.ends_with('.'))
+        name.remove_suffix(1);
+    return !name.empty() && name.front() != '.' && name.back() != '.' &&
+           name.find("..") == std::string_view::npos && ascii::host_name.contains_all(name);
+}
+
+// port: with its colon, or empty.
+bool valid_port(std::string_view port) noexcept {
+    if (port.empty() || port == ":")
+        return true;
+    const std::string_view digits = port.substr(1);
+    if (port.front() != ':' || digits.size() > 5 || !ascii::digit.contains_all(digits))
+        return false;
+    unsigned number = 0;
+    for (const char digit : digits)
+        number = number * 10 + static_cast<unsigned>(digit - '0');
+    return number >= 1 && number <= 65'535;
+}
+
 } // namespace
 
 Result<TargetParts, HeadError>
 split_target(std::string_view method, std::string_view target) noexcept {
-    if (method == "CONNECT" || method == "TRACE")
-        return HeadError{405, "This gateway serves neither CONNECT nor TRACE."};
+    if (ascii::equals_folded(method, "connect"))
+        return HeadError{405, "This gateway does not serve CONNECT."};
     if (!valid_target_chars(target))
         return HeadError{400, "The request target has a character that must be percent-encoded."};
     if (target.starts_with('/'))
@@ -70,25 +94,28 @@ split_target(std::string_view method, std::string_view target) noexcept {
 }
 
 bool valid_authority(std::string_view authority) noexcept {
-    std::size_t host_end = 0;
-    if (authority.starts_with('[')) {
-        host_end = authority.find(']');
-        if (host_end == std::string_view::npos || host_end < 3)
-            return false;
-        const std::string_view literal = authority.substr(1, host_end - 1);
-        if (!std::all_of(literal.begin(), literal.end(), [](char c) {
-                return ascii::hex_value(c) >= 0 || c == ':' || c == '.';
-            }))
-            return false;
-        ++host_end;
-    } else {
-        host_end = std::min(authority.find(':'), authority.size());
-        if (!ascii::registered_name.contains_all(authority.substr(0, host_end)))
-            return false;
+    if (authority.empty())
+        return true;
+    if (!authority.starts_with('[')) {
+        const std::size_t end = std::min(authority.find(':'), authority.size());
+        return valid_name(authority.substr(0, end)) && valid_port(authority.substr(end));
     }
-    const std::string_view port = authority.substr(host_end);
-    return port.empty() ||
-           (port.front() == ':' && port.size() <= 6 && ascii::digit.contains_all(port.substr(1)));
+    const std::size_t end = authority.find(']');
+    if (end == std::string_view::npos)
+        return false;
+    const std::string_view literal = authority.substr(1, end - 1);
+    return literal.find(':') != std::string_view::npos && IpAddress::parse(literal) &&
+           valid_port(authority.substr(end + 1));
+}
+
+bool target_too_long(std::string_view data, std::size_t max_target) noexcept {
+    const std::size_t end = data.find('\n');
+    if (end == std::string_view::npos)
+        return data.size() > max_target + room_around_target;
+    const std::string_view line = data.substr(0, end);
+    const std::size_t first = line.find(' ');
+    const std::size_t last = line.rfind(' ');
+    return first != last && last - first - 1 > max_target;
 }
 
 } // namespace stint::http

@@ -1,6 +1,7 @@
 #include "http/rewrite.hpp"
 
 #include "http/ascii.hpp"
+#include "http/field_names.hpp"
 #include "http/framing.hpp"
 #include "http/hop_by_hop.hpp"
 #include "http/trailers.hpp"
@@ -55,8 +56,10 @@ class FieldLines {
 };
 
 // Writes the fields of which keep(field) is true and that no Connection field names.
+// kept: those that it cannot name away.
 template <class Keep>
-void write_fields(HeadBuffer& out, std::span<const Field> fields, Keep keep) {
+void write_fields(
+    HeadBuffer& out, std::span<const Field> fields, std::span<const std::string> kept, Keep keep) {
     FieldLines lines{out};
     if (!nominates_fields(fields)) [[likely]] {
         for (const Field& field : fields)
@@ -64,24 +67,27 @@ void write_fields(HeadBuffer& out, std::span<const Field> fields, Keep keep) {
                 lines.add(field);
         return;
     }
-    const Nominations nominations{fields};
-    for (const Field& field : fields)
-        if (keep(field) && !(field.id == FieldId::other && nominations.contains(field.name)))
+    const Nominations nominations{fields, kept};
+    for (const Field& field : fields) {
+        const bool may_go = field.id == FieldId::other || field.id == FieldId::underscored;
+        if (keep(field) && !(may_go && nominations.contains(field.name)))
             lines.add(field);
+    }
 }
 
 // The origin-form of the target. An absolute-form one without a path stands for "*" with OPTIONS
-// (RFC 9112 section 3.2.4), else for "/".
-void write_target(HeadBuffer& out, const RequestHead& head) {
-    if (head.target.starts_with('/') || head.target == "*") {
+// (RFC 9112 section 3.2.4), else for "/". path: instead of the target's.
+void write_target(HeadBuffer& out, const RequestHead& head, std::string_view path) {
+    if (path.empty() && (head.target.starts_with('/') || head.target == "*")) {
         out << head.target;
         return;
     }
     const bool has_query = !head.query.empty() || head.target.ends_with('?');
-    const bool has_path = head.path.data() > head.authority.data();
-    out
-        << (head.method == "OPTIONS" && !has_path && !has_query ? std::string_view{"*"}
-                                                                : head.path);
+    const bool has_path = !path.empty() || head.path.data() > head.authority.data();
+    if (head.method == "OPTIONS" && !has_path && !has_query)
+        out << "*";
+    else
+        out << (path.empty() ? head.path : path);
     if (has_query)
         out << "?" << head.query;
 }
@@ -121,14 +127,26 @@ std::string_view value_of(std::span<const Field> fields, FieldId id) noexcept {
     return {};
 }
 
-// RFC 7239, only where the peer has begun it: an IPv6 address stands in brackets and quotes.
-void write_forwarded(HeadBuffer& out, const RequestHead& head, std::string_view peer) {
-    if (value_of(head.fields, FieldId::forwarded).empty())
+// RFC 7239 sections 4 and 6: an address of IPv6 stands in brackets, and what is no token in quotes.
+// Without forwarding.forwarded only where the peer has begun it, and the peer alone.
+void write_forwarded(
+    HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding, std::string_view peer) {
+    const bool begun =
+        forwarding.peer_is_trusted && !value_of(head.fields, FieldId::forwarded).empty();
+    if (!begun && !forwarding.forwarded)
         return;
     const bool v6 = peer.find(':') != std::string_view::npos;
     out << "Forwarded: ";
-    write_list(out, head.fields, FieldId::forwarded);
-    out << (v6 ? "for=\"[" : "for=") << peer << (v6 ? "]\"\r\n" : "\r\n");
+    if (begun)
+        write_list(out, head.fields, FieldId::forwarded);
+    out << (v6 ? "for=\"[" : "for=") << peer << (v6 ? "]\"" : "");
+    if (forwarding.forwarded) {
+        const bool quoted = head.authority.find(':') != std::string_view::npos;
+        if (!head.authority.empty())
+            out << (quoted ? ";host=\"" : ";host=") << head.authority << (quoted ? "\"" : "");
+        out << ";proto=" << forwarding.scheme;
+    }
+    out << "\r\n";
 }
 
 // What the upstream is told of the hops before it.
@@ -149,9 +167,9 @@ void write_hops(HeadBuffer& out, const RequestHead& head, const Forwarding& forw
     out.field("X-Forwarded-Proto", scheme);
     if (!host.empty())
         out.field("X-Forwarded-Host", host);
-    if (forwarding.peer_is_trusted)
-        write_forwarded(out, head, peer);
-    else if (!forwarding.client_field.empty())
+    if (forwarding.peer_is_trusted || forwarding.forwarded) [[unlikely]]
+        write_forwarded(out, head, forwarding, peer);
+    if (!forwarding.peer_is_trusted && !forwarding.client_field.empty())
         out.field(forwarding.client_field, peer);
 }
 
@@ -200,17 +218,19 @@ void write_response_length(HeadBuffer& out, const ResponseHead& head) {
 
 void write_upstream_head(HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding) {
     out << head.method << " ";
-    write_target(out, head);
+    write_target(out, head, forwarding.path);
     out << " HTTP/1.1\r\n";
     out.field("Host", forwarding.host.empty() ? head.authority : forwarding.host);
     // Every field that has an id ends here or is written anew.
+    const auto keep = [&](const Field& field) {
+        return field.id == FieldId::other || (field.id == FieldId::underscored &&
+                                              !imitates(field.name, forwarding.protected_fields));
+    };
     if (forwarding.client_field.empty() || forwarding.peer_is_trusted) [[likely]]
-        write_fields(
-            out, head.fields, [](const Field& field) { return field.id == FieldId::other; });
+        write_fields(out, head.fields, forwarding.protected_fields, keep);
     else
-        write_fields(out, head.fields, [&](const Field& field) {
-            return field.id == FieldId::other &&
-                   !ascii::equals_folded(field.name, forwarding.client_field);
+        write_fields(out, head.fields, forwarding.protected_fields, [&](const Field& field) {
+            return keep(field) && !ascii::equals_folded(field.name, forwarding.client_field);
         });
     write_framing(out, head.framing);
     write_wishes(out, forwarding);
@@ -240,7 +260,7 @@ void write_downstream_head(
     std::string_view date) {
     write_status_line(out, head);
     bool dated = false;
-    write_fields(out, head.fields, [&dated](const Field& field) {
+    write_fields(out, head.fields, {}, [&dated](const Field& field) {
         dated |= is_date(field);
         return !is_hop_by_hop(field.id);
     });
@@ -268,7 +288,7 @@ void write_switching_head(
     std::string_view protocols,
     std::string_view request_id) {
     write_status_line(out, head);
-    write_fields(out, head.fields, [](const Field& field) { return !is_hop_by_hop(field.id); });
+    write_fields(out, head.fields, {}, [](const Field& field) { return !is_hop_by_hop(field.id); });
     out.field("Connection", "Upgrade");
     out.field("Upgrade", protocols);
     write_request_id(out, head, request_id);

@@ -5,6 +5,8 @@
 #include "base/message.hpp"
 #include "http/head_buffer.hpp"
 
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace stint::http {
@@ -21,15 +23,20 @@ struct Forwarding {
     std::string_view client_field{};
     // What Upgrade offers, from offered_protocols(); empty: the request is an ordinary one.
     std::string_view upgrade{};
-    bool trailers = false; // those of the response can be passed on: "TE: trailers"
+    bool trailers = false;   // those of the response can be passed on: "TE: trailers"
+    std::string_view path{}; // replaces the target's when not empty; its query stays
+    bool forwarded = false;  // Forwarded (RFC 7239) is written also where no peer has begun it
+    // Names in lower case that Connection cannot name away and that nobody may imitate.
+    std::span<const std::string> protected_fields{};
 };
 
 // Writes the head to send upstream: origin-form target, HTTP/1.1, Host, end-to-end fields, our own
 // framing (length or chunked as in head.framing), X-Forwarded-For/-Proto/-Host (replaced; of a
 // trusted peer appended to or kept, Forwarded too), Via (appended to the client's), X-Request-Id.
-// Removed: hop-by-hop fields and whatever Connection names (but nobody can name away Host, framing
-// or forwarding fields), Expect, X-Stint-Ticket. The connection is kept alive (1.1's default), so a
-// Connection field is written only beside our own Upgrade and TE.
+// Removed: hop-by-hop fields and whatever Connection names (but nobody can name away Host, framing,
+// forwarding or protected fields), Expect, X-Stint-Ticket, Proxy and Proxy-*, and names that
+// imitate one of these with "_" (http/field_names.hpp). The connection is kept alive (1.1's
+// default), so a Connection field is written only beside our own Upgrade and TE.
 void write_upstream_head(HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding);
 
 // How the response goes to this client.

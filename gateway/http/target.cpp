@@ -1,5 +1,6 @@
 #include "http/target.hpp"
 
+#include "base/ip_address.hpp"
 #include "http/ascii.hpp"
 
 #include <algorithm>
@@ -9,15 +10,18 @@ namespace stint::http {
 
 namespace {
 
+constexpr HeadError climbs{400, "The request target climbs above the root."};
+
 constexpr bool is_upper(char c) noexcept {
     return c >= 'A' && c <= 'Z';
 }
 
-// Whether a path may need work: an escape, a run of slashes, or a segment that begins with a dot.
+// Whether a path may need work: an escape, parameters, a run of slashes, or a segment that begins
+// with a dot.
 bool looks_unusual(std::string_view path) noexcept {
     char previous = 'a';
     for (const char c : path) {
-        if (c == '%' || (previous == '/' && (c == '/' || c == '.')))
+        if (c == '%' || c == ';' || (previous == '/' && (c == '/' || c == '.')))
             return true;
         previous = c;
     }
@@ -39,6 +43,8 @@ Result<void, HeadError> decode_unreserved(std::string_view path, std::string& ou
         const char decoded = static_cast<char>(high * 16 + low);
         if (decoded == '\0')
             return HeadError{400, "The request target has an escaped NUL."};
+        if (decoded == '\\')
+            return HeadError{400, "The request target has an escaped backslash."};
         if (ascii::unreserved.contains(decoded)) {
             out += decoded;
         } else {
@@ -51,17 +57,23 @@ Result<void, HeadError> decode_unreserved(std::string_view path, std::string& ou
     return {};
 }
 
-// Merges runs of "/" and resolves "." and ".." in place; false where ".." climbs above the root.
-bool resolve_segments(std::string& path) {
+enum class Resolved : std::uint8_t { without_dots, with_dots, above_root };
+
+// Resolves "." and ".." in place, and merges runs of "/" if `merge`.
+Resolved resolve_segments(std::string& path, bool merge) {
+    Resolved result = Resolved::without_dots;
     std::size_t out = 0; // what is before it is resolved: "/segment" any number of times
     for (std::size_t at = 0; at < path.size();) {
-        const std::size_t begin = std::min(path.find_first_not_of('/', at), path.size());
+        const std::size_t begin =
+            merge ? std::min(path.find_first_not_of('/', at), path.size()) : at + 1;
         const std::size_t end = std::min(path.find('/', begin), path.size());
         const std::string_view segment = std::string_view{path}.substr(begin, end - begin);
         const bool dots = segment == "." || segment == "..";
+        if (dots)
+            result = Resolved::with_dots;
         if (segment == "..") {
             if (out == 0)
-                return false;
+                return Resolved::above_root;
             out = path.rfind('/', out - 1);
         }
         if (!dots || end == path.size())
@@ -74,14 +86,41 @@ bool resolve_segments(std::string& path) {
         at = end;
     }
     path.resize(out);
-    return true;
+    return result;
+}
+
+void decode_slashes(std::string& path) {
+    for (std::size_t at = 0; (at = path.find("%2F", at)) != std::string::npos; ++at)
+        path.replace(at, 3, 1, '/');
+}
+
+void cut_parameters(std::string& path) {
+    bool kept = true;
+    std::erase_if(path, [&kept](char c) {
+        kept = c == '/' || (kept && c != ';');
+        return !kept;
+    });
+}
+
+std::string_view normalise_literal(std::string_view authority, std::string& scratch) {
+    const std::size_t end = authority.find(']');
+    if (end == std::string_view::npos)
+        return authority;
+    const auto address = IpAddress::parse(authority.substr(1, end - 1));
+    if (!address)
+        return authority;
+    scratch = '[';
+    scratch += IpText{*address}.view();
+    scratch += ']';
+    return scratch;
 }
 
 } // namespace
 
 std::string_view normalise_host(std::string_view authority, std::string& scratch) {
-    const std::size_t literal_end = authority.starts_with('[') ? authority.find(']') : 0;
-    std::string_view host = authority.substr(0, authority.find(':', literal_end));
+    if (authority.starts_with('['))
+        return normalise_literal(authority, scratch);
+    std::string_view host = authority.substr(0, authority.find(':'));
     if (host.ends_with('.'))
         host.remove_suffix(1);
     if (std::none_of(host.begin(), host.end(), is_upper))
@@ -91,17 +130,38 @@ std::string_view normalise_host(std::string_view authority, std::string& scratch
     return scratch;
 }
 
-Result<std::string_view, HeadError> normalise_path(std::string_view path, std::string& scratch) {
+Result<NormalPath, HeadError>
+normalise_path(std::string_view path, const PathRules& rules, std::string& scratch) {
     if (!path.starts_with('/') || !looks_unusual(path)) [[likely]]
-        return path;
+        return NormalPath{path};
     scratch.clear();
     if (const auto decoded = decode_unreserved(path, scratch); !decoded)
         return decoded.error();
-    if (!resolve_segments(scratch))
-        return HeadError{400, "The request target climbs above the root."};
-    if (scratch == path)
-        return path;
-    return std::string_view{scratch};
+    const bool has_slash = scratch.find("%2F") != std::string::npos;
+    if (has_slash && rules.refuse_encoded_slashes)
+        return HeadError{400, "The request target has an escaped slash."};
+    const bool ambiguous = has_slash || scratch.find(';') != std::string::npos;
+    const Resolved resolved = resolve_segments(scratch, rules.merge_slashes);
+    if (resolved == Resolved::above_root)
+        return climbs;
+    const bool like_authority = rules.merge_slashes && path.starts_with("//");
+    return NormalPath{
+        scratch == path ? path : std::string_view{scratch},
+        resolved == Resolved::with_dots || like_authority, ambiguous};
+}
+
+Result<std::string, HeadError>
+read_path(std::string_view path, const PathRules& rules, PathReading reading) {
+    std::string out;
+    if (const auto decoded = decode_unreserved(path, out); !decoded)
+        return decoded.error();
+    if (reading != PathReading::cut_parameters)
+        decode_slashes(out);
+    if (reading != PathReading::decoded_slashes)
+        cut_parameters(out);
+    if (resolve_segments(out, rules.merge_slashes) == Resolved::above_root)
+        return climbs;
+    return out;
 }
 
 } // namespace stint::http

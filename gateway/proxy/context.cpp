@@ -10,6 +10,7 @@ namespace stint::proxy {
 namespace {
 
 constexpr std::size_t largest_head = 64 * 1024; // what max_head may be set to
+constexpr std::size_t most_fields = 1000;       // max_fields
 // Few enough that a short spike does not close everything that is idle.
 constexpr std::size_t room_made_at_once = 32;
 
@@ -34,7 +35,8 @@ Context::Context(
     net::Executor worker_executor, Shared& shared_state, observe::AccessLog::Channel log_channel)
     : executor{std::move(worker_executor)}, shared{shared_state},
       access_log{std::move(log_channel)}, turns{shared.waiting_room, executor}, parser{
-                                                                                    largest_head} {}
+                                                                                    largest_head,
+                                                                                    most_fields} {}
 
 Context::~Context() = default;
 
@@ -46,6 +48,7 @@ void Context::adopt(routing::SnapshotPtr snapshot) {
         head_pools.push_back(std::make_unique<net::BufferPool>(size, blocks_kept));
     else
         std::rotate(known, known + 1, head_pools.end());
+    parser.limit_response_fields(snapshot->max_fields);
     auto heavy_hitters = heavy_hitters_of(*snapshot, active.get());
     std::vector<upstream::Cluster> clusters = pools.adopt(*snapshot);
     active = std::make_shared<ActiveConfig>(

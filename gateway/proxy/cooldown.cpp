@@ -1,12 +1,12 @@
 // Pauses that upstreams ask for.
 #include "http/head_parser.hpp"
 #include "http/retry_after.hpp"
-#include "http/target.hpp"
 #include "http/told_quota.hpp"
 #include "limits/limit.hpp"
 #include "net/clock.hpp"
 #include "proxy/downstream.hpp"
 #include "proxy/exchange.hpp"
+#include "proxy/find_route.hpp"
 
 #include <memory>
 #include <utility>
@@ -104,8 +104,10 @@ net::Task<Exchange::Next> Exchange::wait_out_pause() {
 Exchange::Next Exchange::admit_after_pause() {
     const auto request = context_.parser.parse_request(head_);
     routing::KeyFacts facts = facts_of(*request);
-    facts.host = http::normalise_host(request->authority, context_.host_scratch);
-    facts.path = *http::normalise_path(request->path, context_.path_scratch);
+    const auto found =
+        find_route(snapshot(), *request, context_.host_scratch, context_.path_scratch);
+    facts.host = found->host;
+    facts.path = found->path;
     facts.route = route_->name;
     const Next next = admit(facts);
     if (next == Next::forward)

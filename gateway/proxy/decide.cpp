@@ -7,6 +7,7 @@
 #include "limits/limit.hpp"
 #include "proxy/downstream.hpp"
 #include "proxy/exchange.hpp"
+#include "proxy/find_route.hpp"
 
 #include <boost/algorithm/string/predicate.hpp>
 
@@ -66,7 +67,8 @@ class Noted final : public routing::KeyWitness {
 Exchange::Next Exchange::decide(std::string_view head) {
     head_ = head;
     consumed_ = head.size();
-    const auto request = context_.parser.parse_request(head);
+    const auto request = context_.parser.parse_request(
+        head, {.max_target = snapshot().max_target, .max_fields = snapshot().max_fields});
     if (!request) {
         const http::HeadError& error = request.error();
         fail(error.status, std::string{error.detail}, observe::Outcome::rejected);
@@ -77,7 +79,7 @@ Exchange::Next Exchange::decide(std::string_view head) {
         find_client(*request);
     routing::KeyFacts facts = facts_of(*request);
     Next next = Next::reply;
-    if (take_buffered_body() && find_route(*request, facts)) [[likely]]
+    if (take_buffered_body() && take_route(*request, facts) && body_fits(*request)) [[likely]]
         next = route_->cooldown.set ? look_at_cooldown(facts) : Next::forward;
     if (next == Next::forward) [[likely]]
         next = admit(facts);
@@ -156,29 +158,38 @@ routing::KeyFacts Exchange::facts_of(const RequestHead& head) const {
         .method = head.method};
 }
 
-bool Exchange::find_route(const RequestHead& head, routing::KeyFacts& facts) {
-    const auto path = http::normalise_path(head.path, context_.path_scratch);
-    if (!path) {
-        fail(path.error().status, std::string{path.error().detail}, observe::Outcome::rejected);
+bool Exchange::take_route(const RequestHead& head, routing::KeyFacts& facts) {
+    const auto found = find_route(snapshot(), head, context_.host_scratch, context_.path_scratch);
+    if (!found) {
+        fail(found.error().status, std::string{found.error().detail}, observe::Outcome::rejected);
         client_keeps_ = false;
         return false;
     }
-    const std::string_view host = http::normalise_host(head.authority, context_.host_scratch);
-    const routing::MatchResult match = snapshot().routes.match(host, *path, head.method);
+    const routing::MatchResult& match = found->match;
     if (match.route != nullptr) {
         route_ = match.route;
-        facts.host = host;
-        facts.path = *path;
+        facts.host = found->host;
+        facts.path = found->path;
         facts.route = route_->name;
+        forward_path_ = found->forward_path;
         ++context_.counters.routes[route_->metric].in_flight;
         return true;
     }
     if (match.path_matched) {
-        allow_ = snapshot().routes.allowed_methods(host, *path);
+        allow_ = snapshot().routes.allowed_methods(found->host, found->path);
         fail(405, {}, observe::Outcome::rejected);
     } else {
         fail(404, "no route takes this host and path", observe::Outcome::no_route);
     }
+    return false;
+}
+
+// Before anything is charged: a body that is too long can never be served, and is not read on.
+bool Exchange::body_fits(const RequestHead& head) {
+    if (head.framing.length <= route_->max_body && bytes_in_ <= route_->max_body) [[likely]]
+        return true;
+    fail(413, std::string{body_too_long}, observe::Outcome::rejected);
+    client_keeps_ = false;
     return false;
 }
 
@@ -253,9 +264,13 @@ void Exchange::deny(const routing::RouteLimit& limit, routing::Denial denial) {
     fail(403, routing::describe(limit, denial), observe::Outcome::refused);
 }
 
+// Also once more, after a wait or for another attempt: as it was the first time.
 void Exchange::write_request_head(const RequestHead& head) {
     const std::string_view offer = head.has_upgrade ? offer_of(head) : std::string_view{};
     takes_trailers_ = head.has_te && http::takes_trailers(head);
+    std::string_view path;
+    if (forward_path_) [[unlikely]]
+        path = http::normalise_path(head.path, snapshot().paths, context_.path_scratch)->text;
     context_.head_out.clear();
     http::write_upstream_head(
         context_.head_out, head,
@@ -266,7 +281,10 @@ void Exchange::write_request_head(const RequestHead& head) {
          .peer_is_trusted = peer_is_trusted_,
          .client_field = own_client_field(snapshot().trusted),
          .upgrade = offer,
-         .trailers = takes_trailers_ && http::has_connection_option(head.fields, "te")});
+         .trailers = takes_trailers_ && http::has_connection_option(head.fields, "te"),
+         .path = path,
+         .forwarded = snapshot().forwarded,
+         .protected_fields = snapshot().protected_fields});
 }
 
 void Exchange::fail(int status, std::string detail, observe::Outcome outcome) {

@@ -128,6 +128,9 @@ net::Task<Exchange::Result> Downstream::reject_head(Exchange& exchange) {
         return exchange.reject(408, "the request's head did not arrive in time");
     if (input_error_)
         return exchange.reject(400, "the request's head was cut short");
+    const std::string_view head{block_.data() + begin_, std::min(end_ - begin_, max_head())};
+    if (is_target_too_long() || head.find('\n') == std::string_view::npos)
+        return exchange.reject(414, "the request's target is longer than max_target");
     return exchange.reject(431, "the request's head is larger than max_head");
 }
 

@@ -88,6 +88,7 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     bool read_on();
     bool head_too_slow() noexcept;
     [[nodiscard]] std::size_t max_head() const noexcept;
+    [[nodiscard]] bool is_target_too_long() const noexcept;
     bool begin_reading() noexcept;
     void cancel_reading() noexcept;
     void on_read(const ErrorCode& error, std::size_t size);

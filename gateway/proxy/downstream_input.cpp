@@ -1,5 +1,6 @@
 // What a client sends: read when somebody waits for it, and no further than there is room.
 #include "http/head_parser.hpp"
+#include "http/request_line.hpp"
 #include "net/clock.hpp"
 #include "net/io.hpp"
 #include "proxy/downstream.hpp"
@@ -40,7 +41,7 @@ bool Downstream::read_on() {
         begin_ = end_ = scanned_ = 0;
     else if (begin_ > 0 && room() == 0)
         compact();
-    if (block_ && (room() == 0 || end_ - begin_ >= max_head()))
+    if (block_ && (room() == 0 || end_ - begin_ >= max_head() || is_target_too_long()))
         return false;
     return begin_reading();
 }
@@ -55,6 +56,12 @@ bool Downstream::head_too_slow() noexcept {
         return false;
     ++context_.counters.slow_heads;
     return timed_out_ = true;
+}
+
+// Of the head at begin_, as far as it has come.
+bool Downstream::is_target_too_long() const noexcept {
+    return http::target_too_long(
+        {block_.data() + begin_, end_ - begin_}, context_.active->snapshot->max_target);
 }
 
 std::size_t Downstream::max_head() const noexcept {

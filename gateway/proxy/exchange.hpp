@@ -98,6 +98,7 @@ class Exchange : private net::Deadline {
         client_gone,
         client_stalled, // in the middle of its body, or of reading the answer
         bad_body,
+        body_too_long,
         connect_timeout,
         response_timeout,
         upstream_stalled, // in the middle of a body
@@ -114,11 +115,13 @@ class Exchange : private net::Deadline {
     void find_client(const RequestHead& head);
     bool take_buffered_body();
     routing::KeyFacts facts_of(const RequestHead& head) const;
-    bool find_route(const RequestHead& head, routing::KeyFacts& facts);
+    bool take_route(const RequestHead& head, routing::KeyFacts& facts);
+    bool body_fits(const RequestHead& head);
     Next admit(const routing::KeyFacts& facts);
     void refuse(const routing::Charges& charges, const limits::Decision& decision);
     void deny(const routing::RouteLimit& limit, routing::Denial denial);
     void write_request_head(const RequestHead& head);
+    static constexpr std::string_view body_too_long = "the request's body is larger than max_body";
     void fail(int status, std::string detail, observe::Outcome outcome);
 
     // wait.cpp: before limits that let wait, and pauses that do.
@@ -240,6 +243,7 @@ class Exchange : private net::Deadline {
     const routing::ClientAddress* client_; // the peer's, or that behind it
     std::optional<routing::ClientAddress> client_behind_;
     bool peer_is_trusted_ = false;
+    bool forward_path_ = false; // as it is normalised, not as it was spelt
     Next next_ = Next::reply;
     bool sent_at_once_ = false;
     Answer answer_ = Answer::incomplete;

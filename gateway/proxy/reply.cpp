@@ -87,6 +87,8 @@ void Exchange::explain_break() {
             408, "the request's body did not arrive in time", observe::Outcome::client_gone);
     case Broken::bad_body:
         return fail(400, std::move(detail_), observe::Outcome::rejected);
+    case Broken::body_too_long:
+        return fail(413, std::string{body_too_long}, observe::Outcome::rejected);
     case Broken::connect_timeout:
         return upstream_failed(504, "connecting to " + pool_->endpoint() + " took too long");
     case Broken::response_timeout:

@@ -253,6 +253,10 @@ net::Task<bool> Exchange::read_body(net::Block& block, Duration pause, std::stri
     downstream_.keep_surplus(block.span().first(got).subspan(step->consumed));
     bytes_in_ += step->payload;
     body_left_ -= std::min<std::uint64_t>(body_left_, step->payload);
+    if (!stopping_ && bytes_in_ > route_->max_body) [[unlikely]] {
+        break_off(Broken::body_too_long); // a part of the body that the upstream never sees
+        co_return false;
+    }
     co_return true;
 }
 

@@ -59,6 +59,17 @@ void escape_from(std::string& text, std::size_t begin) {
     }
 }
 
+// Servers are known that take "get" for GET: both have one key.
+std::string_view in_upper_case(std::string_view method, std::string& scratch) {
+    const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
+    if (std::none_of(method.begin(), method.end(), is_lower)) [[likely]]
+        return method;
+    const std::size_t begin = scratch.size();
+    for (const char c : method)
+        scratch += is_lower(c) ? static_cast<char>(c - 'a' + 'A') : c;
+    return std::string_view{scratch}.substr(begin);
+}
+
 // The value of any source but client_ip: a view of the request where it stands there as it is, else
 // of what was appended to `scratch`. "" where it is missing.
 std::string_view value_of(const KeySource& source, const KeyFacts& facts, std::string& scratch) {
@@ -76,7 +87,7 @@ std::string_view value_of(const KeySource& source, const KeyFacts& facts, std::s
     case KeySource::Kind::path:
         return facts.path;
     case KeySource::Kind::method:
-        return facts.method;
+        return in_upper_case(facts.method, scratch);
     case KeySource::Kind::route:
         return facts.route;
     case KeySource::Kind::jwt:

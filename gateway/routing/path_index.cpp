@@ -1,5 +1,7 @@
 #include "routing/path_index.hpp"
 
+#include <algorithm>
+
 namespace stint::routing {
 
 namespace {
@@ -10,6 +12,16 @@ bool cut_segment(std::string_view& rest, std::string_view& segment) noexcept {
     segment = rest.substr(0, slash);
     rest.remove_prefix(slash == std::string_view::npos ? rest.size() : slash + 1);
     return slash != std::string_view::npos;
+}
+
+// Methods are case-sensitive (RFC 9110 section 9.1), but servers are known that take "get" for GET.
+// name: in upper case.
+bool same_method(std::string_view method, std::string_view name) noexcept {
+    return method == name ||
+           (method.size() == name.size() &&
+            std::equal(method.begin(), method.end(), name.begin(), [](char c, char upper) {
+                return (c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c) == upper;
+            }));
 }
 
 } // namespace
@@ -23,9 +35,9 @@ void MethodChoice::add(const Route& route) {
 
 const Route* MethodChoice::choose(std::string_view method) const noexcept {
     for (const auto& [name, route] : named_)
-        if (name == method)
+        if (same_method(method, name))
             return route;
-    return any_;
+    return same_method(method, "TRACE") ? nullptr : any_;
 }
 
 void PathIndex::add(const Route& route) {

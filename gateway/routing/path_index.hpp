@@ -19,7 +19,8 @@ class MethodChoice {
     void add(const Route& route);
 
     [[nodiscard]] bool empty() const noexcept { return any_ == nullptr && named_.empty(); }
-    // The route that names `method`, else the one that takes any, else nullptr.
+    // The route that names `method` in any case, else the one that takes any, else nullptr. TRACE
+    // is never just any method.
     [[nodiscard]] const Route* choose(std::string_view method) const noexcept;
     // In the routes' order; a route that takes any method names none.
     [[nodiscard]] const std::vector<std::pair<std::string, const Route*>>& named() const noexcept {

@@ -9,6 +9,7 @@
 #include "routing/pricing.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,7 +32,7 @@ struct PathPattern {
 struct RouteMatch {
     HostPattern host;
     PathPattern path;
-    std::vector<std::string> methods; // empty = any
+    std::vector<std::string> methods; // upper case; empty = any but TRACE
 };
 
 // What a client is told when a limit refuses it.
@@ -126,6 +127,7 @@ struct Route {
     std::vector<std::string> upgrades; // protocols that clients may switch to, lower case
     PolicyTelling telling;
     RouteCooldown cooldown;
+    std::uint64_t max_body = std::numeric_limits<std::uint64_t>::max(); // bytes of a request's
     std::uint32_t metric = 0; // slot in the workers' counters
 };
 

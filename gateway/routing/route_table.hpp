@@ -28,11 +28,11 @@ class RouteTable {
 
     // The most specific of all routes that match host, path and method: an exact host before the
     // longest suffix before any; then an exact path before the longest prefix; then a route that
-    // names its methods before one that takes any. Names of methods are case-sensitive; HEAD is not
-    // GET. A request that no route of the more specific host takes may still be another's.
-    // host: lower case, no port, no trailing dot. path: normalised, begins with "/"; "*" (OPTIONS
-    // for the server as a whole) is taken by routes with the prefix "/" alone.
-    // Never allocates. O(labels of host * length of path).
+    // names its methods before one that takes any. The case of a method does not matter; HEAD is
+    // not GET, and TRACE is taken by routes that name it alone. A request that no route of the more
+    // specific host takes may still be another's. host: lower case, no port, no trailing dot. path:
+    // normalised, begins with "/"; "*" (OPTIONS for the server as a whole) is taken by routes with
+    // the prefix "/" alone. Never allocates. O(labels of host * length of path).
     [[nodiscard]] MatchResult
     match(std::string_view host, std::string_view path, std::string_view method) const noexcept;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/min_rate.hpp"
+#include "base/path_rules.hpp"
 #include "base/time.hpp"
 #include "limits/limit.hpp"
 #include "routing/client_address.hpp"
@@ -50,6 +51,13 @@ struct Snapshot {
     std::size_t max_connections_per_client = 0; // 0: as many as there are
     AddressPrefixes prefixes;                   // what a client is, there
     std::size_t max_head = 0;                   // bytes
+    std::size_t max_target = 8 * 1024;          // bytes
+    std::size_t max_fields = 128;               // of a head
+    PathRules paths;
+    bool forwarded = false; // requests are sent with Forwarded (RFC 7239)
+    // What limits count by, and who is believed about the client: no client may take it out of a
+    // request, or spell it so that only the upstream reads it. Lower case.
+    std::vector<std::string> protected_fields;
     std::vector<std::string> log_fields; // request fields that the access log carries, lower case
     std::uint64_t generation = 0;
 };

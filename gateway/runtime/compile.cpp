@@ -1,6 +1,7 @@
 #include "runtime/compile.hpp"
 
 #include "runtime/compile_limit.hpp"
+#include "runtime/protected_fields.hpp"
 #include "upstream/resolver.hpp"
 
 #include <algorithm>
@@ -99,6 +100,7 @@ routing::Route route_of(
         timeouts_of(config.timeouts, config.upstreams[from.upstream].timeouts, from.timeouts);
     route.upgrades = from.upgrade;
     route.metric = slots.route(from.name);
+    route.max_body = from.max_body.value_or(route.max_body);
     route.telling.legacy_unprefixed = from.headers.prefix == config::Headers::Prefix::ratelimit;
     route.telling.legacy_epoch = from.headers.reset == config::Headers::Reset::epoch;
     for (const std::size_t index : from.limits) {
@@ -166,6 +168,11 @@ Compiled compile(
     snapshot->max_connections_per_client = config.max_connections_per_client;
     snapshot->prefixes = {.ipv4 = config.prefixes.ipv4, .ipv6 = config.prefixes.ipv6};
     snapshot->max_head = config.max_head;
+    snapshot->max_target = config.max_target;
+    snapshot->max_fields = config.max_fields;
+    snapshot->paths = config.paths;
+    snapshot->forwarded = config.forwarded;
+    snapshot->protected_fields = protected_fields(config);
     snapshot->log_fields = config.access_log.fields;
     snapshot->generation = generation;
     compiled.snapshot = std::move(snapshot);

@@ -2,7 +2,7 @@
 
 #include "base/ip_address.hpp"
 #include "http/ascii.hpp"
-#include "http/target.hpp"
+#include "proxy/find_route.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,6 +12,7 @@ namespace stint::runtime {
 namespace {
 
 constexpr std::size_t largest_head = 1 << 20;
+constexpr std::size_t most_fields = 1000;
 
 bool is_framing(std::string_view name) {
     constexpr std::array names{
@@ -36,34 +37,33 @@ void write_head(std::string& head, const DescribedRequest& request) {
 
 } // namespace
 
-RequestReader::RequestReader() : parser_{largest_head} {}
+RequestReader::RequestReader() : parser_{largest_head, most_fields} {}
 
 Result<RequestReader::Seen, http::HeadError> RequestReader::read(
-    const DescribedRequest& request, const routing::RouteTable& routes, const KeyHasher& hasher) {
+    const DescribedRequest& request, const routing::Snapshot& snapshot, const KeyHasher& hasher) {
     write_head(head_, request);
     std::size_t scanned = 0;
     if (http::find_head_end(head_, scanned) != head_.size())
         return http::HeadError{400, "a line of the head is empty"};
-    const auto head = parser_.parse_request(head_);
+    const auto head = parser_.parse_request(
+        head_, {.max_target = snapshot.max_target, .max_fields = snapshot.max_fields});
     if (!head)
         return head.error();
-    const auto path = http::normalise_path(head->path, path_scratch_);
-    if (!path)
-        return path.error();
-    const std::string_view host = http::normalise_host(head->authority, host_scratch_);
-    const routing::MatchResult match = routes.match(host, *path, head->method);
+    const auto found = proxy::find_route(snapshot, *head, host_scratch_, path_scratch_);
+    if (!found)
+        return found.error();
+    const routing::Route* const route = found->match.route;
     client_.emplace(IpAddress::parse(request.client).value_or(IpAddress{}), hasher);
     return Seen{
-        match,
+        found->match,
         {.client = *client_,
          .hasher = hasher,
          .fields = head->fields,
          .query = head->query,
-         .host = host,
-         .path = *path,
+         .host = found->host,
+         .path = found->path,
          .method = head->method,
-         .route =
-             match.route != nullptr ? std::string_view{match.route->name} : std::string_view{}}};
+         .route = route != nullptr ? std::string_view{route->name} : std::string_view{}}};
 }
 
 } // namespace stint::runtime

@@ -6,7 +6,7 @@
 #include "http/head_parser.hpp"
 #include "routing/client_address.hpp"
 #include "routing/key_template.hpp"
-#include "routing/route_table.hpp"
+#include "routing/snapshot.hpp"
 
 #include <optional>
 #include <string>
@@ -28,7 +28,7 @@ class RequestReader {
   public:
     RequestReader();
 
-    // What it comes to; good until the next call, as long as `request` and `routes` are.
+    // What it comes to; good until the next call, as long as `request` and `snapshot` are.
     struct Seen {
         routing::MatchResult match;
         routing::KeyFacts facts;
@@ -37,7 +37,7 @@ class RequestReader {
     // out.
     [[nodiscard]] Result<Seen, http::HeadError> read(
         const DescribedRequest& request,
-        const routing::RouteTable& routes,
+        const routing::Snapshot& snapshot,
         const KeyHasher& hasher);
 
   private:

@@ -57,7 +57,7 @@ Replay::Replay(const config::Config& config, const Names& logged)
 
 Verdict Replay::judge(const LoggedRequest& logged) {
     end_until(now_of(logged.time).steady);
-    const auto seen = reader_.read(logged.request, compiled_.snapshot->routes, registry_.hasher());
+    const auto seen = reader_.read(logged.request, *compiled_.snapshot, registry_.hasher());
     if (!seen || seen->match.route == nullptr)
         return {};
     return admit(logged, *seen->match.route, seen->facts);

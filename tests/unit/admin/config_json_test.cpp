@@ -60,10 +60,37 @@ TEST_CASE("defaults are filled in and lengths are in milliseconds") {
     CHECK(shown["min_rate"]["body_bytes_per_second"] == 64);
     CHECK(shown["min_rate"]["after_ms"] == 10'000);
     CHECK(shown["max_head_bytes"] == 16'384);
+    CHECK(shown["max_target_bytes"] == 8'192);
+    CHECK(shown["max_fields"] == 128);
+    CHECK(shown["max_body_bytes"] == "off");
+    CHECK(shown["merge_slashes"] == true);
+    CHECK(shown["encoded_slashes"] == "keep");
+    CHECK(shown["forwarded"] == false);
+    CHECK(shown["routes"][0]["max_body_bytes"] == "off");
     CHECK(shown["access_log"]["path"] == "stdout");
     CHECK(
         shown["listeners"][0] ==
         Json{{"address", "127.0.0.1:8080"}, {"half_close", "allow"}, {"proxy_protocol", false}});
+}
+
+TEST_CASE("what is taken of requests is shown as it is set") {
+    config::Config config = example();
+    config.max_target = 1024;
+    config.max_fields = 8;
+    config.max_body = 0;
+    config.routes[0].max_body = 20;
+    config.paths = {.merge_slashes = false, .refuse_encoded_slashes = true};
+    config.forwarded = true;
+
+    const Json shown = config_json(config, {});
+
+    CHECK(shown["max_target_bytes"] == 1024);
+    CHECK(shown["max_fields"] == 8);
+    CHECK(shown["max_body_bytes"] == 0);
+    CHECK(shown["routes"][0]["max_body_bytes"] == 20);
+    CHECK(shown["merge_slashes"] == false);
+    CHECK(shown["encoded_slashes"] == "refuse");
+    CHECK(shown["forwarded"] == true);
 }
 
 TEST_CASE("the admin listener is shown as it was opened, not as a reload would have it") {

@@ -48,6 +48,12 @@ TEST_CASE("what is left out has its default") {
     CHECK(config.max_connections == 10'000);
     CHECK(config.max_connections_per_client == 0);
     CHECK(config.max_head == 16'384);
+    CHECK(config.max_target == 8'192);
+    CHECK(config.max_fields == 128);
+    CHECK_FALSE(config.max_body);
+    CHECK(config.paths.merge_slashes);
+    CHECK_FALSE(config.paths.refuse_encoded_slashes);
+    CHECK_FALSE(config.forwarded);
     CHECK(config.access_log.target == AccessLog::Target::standard_output);
     CHECK(config.log_level == "info");
     CHECK_FALSE(config.listeners[0].half_close_allowed);
@@ -61,6 +67,28 @@ TEST_CASE("a route without a match takes everything") {
     CHECK(config.routes[0].match.path == "/");
     CHECK_FALSE(config.routes[0].match.path_exact);
     CHECK(config.routes[0].match.methods.empty());
+}
+
+TEST_CASE("what is taken of requests arrives where it belongs") {
+    const Config config = loaded(
+        "max_target: 64KiB\nmax_fields: 1000\nmax_body: 1TiB\nmerge_slashes: false\n"
+        "encoded_slashes: refuse\nforwarded: true\n" +
+        with("routes:\n"
+             "  - {name: a, upstream: shop}\n"
+             "  - {name: b, upstream: shop, match: {path: /b}, max_body: 0}\n"
+             "  - {name: c, upstream: shop, match: {path: /c}, max_body: off}\n"
+             "  - {name: d, upstream: shop, match: {path: /d}, max_body: 10MiB}\n"));
+
+    CHECK(config.max_target == 65'536);
+    CHECK(config.max_fields == 1000);
+    CHECK_FALSE(config.paths.merge_slashes);
+    CHECK(config.paths.refuse_encoded_slashes);
+    CHECK(config.forwarded);
+    CHECK(config.max_body == std::uint64_t{1} << 40);
+    CHECK(config.routes[0].max_body == std::uint64_t{1} << 40);
+    CHECK(config.routes[1].max_body == 0);
+    CHECK_FALSE(config.routes[2].max_body);
+    CHECK(config.routes[3].max_body == 10 << 20);
 }
 
 TEST_CASE("every other setting arrives where it belongs") {

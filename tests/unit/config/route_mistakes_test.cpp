@@ -83,8 +83,16 @@ TEST_CASE("a host is a name, a suffix, an address or any") {
     check_match("{host: \"\"}", {"3:50: \"\" is not a host"});
 }
 
+TEST_CASE("an IPv6 host is spelt in any way and known by one") {
+    const Config config = loaded(
+        std::string{base} +
+        "routes: [{name: r, upstream: shop, match: {host: \"[2001:DB8:0::01]\"}}]\n");
+
+    CHECK(config.routes[0].match.host == "[2001:db8::1]");
+}
+
 TEST_CASE("a path is written as requests are matched") {
-    check_match("{path: \"/a-b_c.d~e/%20;x=1,2:@!$&'()*+\"}", {});
+    check_match("{path: \"/a-b_c.d~e/%20x=1,2:@!$&'()*+\"}", {});
     check_match("{path: /.well-known/...}", {});
     check_match("{path: a}", {"3:50: routes[0].match.path: \"a\" does not begin with \"/\""});
     check_match("{path: \"/a?b\"}", {"3:50: has a query or a fragment"});
@@ -98,6 +106,9 @@ TEST_CASE("a path is written as requests are matched") {
     check_match("{path: /%c3}", {"3:50: has \"%c3\"; write \"%C3\""});
     check_match("{path: /%4}", {"3:50: has a \"%\" without two hexadecimal digits"});
     check_match("{path: /%00}", {"3:50: has %00"});
+    check_match("{path: /%5C}", {"3:50: has %5C, which is refused in requests"});
+    check_match("{path: /a%2Fb}", {"3:50: has %2F; requests that would match it are refused"});
+    check_match("{path: \"/a;b\"}", {"3:50: has \";\"; requests that would match it are refused"});
     check_match(
         "{path_exact: x, path: /}", {"3:44: routes[0].match.path_exact: excludes path; keep one",
                                      "3:56: routes[0].match.path_exact: \"x\" does not begin"});
@@ -106,6 +117,8 @@ TEST_CASE("a path is written as requests are matched") {
 TEST_CASE("methods are upper-case names, each once") {
     check_match("{methods: [GET, PROPFIND, X-A]}", {});
     check_match("{methods: []}", {"3:53: match.methods: is empty; leave methods out to match any"});
+    check_match("{methods: [CONNECT]}", {"3:54: \"CONNECT\" is refused in requests"});
+    check_match("{methods: [TRACE]}", {});
     check_match("{methods: GET}", {"3:53: found a value; expected a list such as [GET, HEAD]"});
     check_match(
         "{methods: [get, GET, GET, \"G T\", [GET]]}",

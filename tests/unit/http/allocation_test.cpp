@@ -40,7 +40,7 @@ struct Worker {
         const auto request = parser.parse_request(request_bytes.substr(0, end));
         const MediaType media = preferred_media_type(request->fields);
         std::size_t checked = normalise_host(request->authority, scratch).size();
-        checked += normalise_path(request->path, scratch)->size();
+        checked += normalise_path(request->path, {}, scratch)->text.size();
         out.clear();
         write_upstream_head(out, *request, {"192.0.2.7", "http", "", id_text});
         checked += out.view().size();

@@ -96,6 +96,10 @@ const std::vector<Row>& syntax_rows() {
     return rows;
 }
 
+std::string host(std::string_view value) {
+    return "GET / HTTP/1.1\r\nHost: " + std::string{value} + "\r\n\r\n";
+}
+
 const std::vector<Row>& request_line_rows() {
     static const std::vector<Row> rows{
         {"no Host", "GET / HTTP/1.1\r\n\r\n"},
@@ -111,6 +115,25 @@ const std::vector<Row>& request_line_rows() {
         {"Host with an open bracket", "GET / HTTP/1.1\r\nHost: [::1\r\n\r\n"},
         {"Host with text after the bracket", "GET / HTTP/1.1\r\nHost: [::1]x\r\n\r\n"},
         {"IPv6 Host", "GET / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n", 0},
+        {"IPv6 Host that is no address", host("[::1::2]")},
+        {"IPv4 Host in brackets", host("[1.2.3.4]")},
+        {"IPv6 Host with a zone", host("[fe80::1%25eth0]")},
+        {"IPv4 Host", host("1.2.3.4:80"), 0},
+        {"Host of labels", host("a_b.C-d.example"), 0},
+        {"Host with a final dot", host("a.example.:80"), 0},
+        {"Host with two final dots", host("a.example..")},
+        {"Host of a dot", host(".")},
+        {"Host with a leading dot", host(".a")},
+        {"Host with an empty label", host("a..b")},
+        {"Host with an escape", host("a%2Eexample")},
+        {"Host with a sub-delimiter", host("a,b")},
+        {"Host with a tilde", host("~a")},
+        {"Host that is a port", host(":80")},
+        {"Host with an empty port", host("a:"), 0},
+        {"Host with port 0", host("a:0")},
+        {"Host with port 65535", host("a:65535"), 0},
+        {"Host with port 65536", host("a:65536")},
+        {"Host with six digits for a port", host("a:000080")},
         {"number sign in the target", request_line("GET /a#b HTTP/1.1")},
         {"backslash in the target", request_line("GET /a\\b HTTP/1.1")},
         {"quote in the target", request_line("GET /a\"b HTTP/1.1")},
@@ -128,7 +151,16 @@ const std::vector<Row>& request_line_rows() {
         {"asterisk for GET", request_line("GET * HTTP/1.1")},
         {"asterisk for OPTIONS", request_line("OPTIONS * HTTP/1.1"), 0},
         {"CONNECT", request_line("CONNECT a.example:443 HTTP/1.1"), 405},
-        {"TRACE", request_line("TRACE / HTTP/1.1"), 405},
+        {"connect", request_line("connect / HTTP/1.1"), 405},
+        {"TRACE", request_line("TRACE / HTTP/1.1"), 0},
+        {"TRACE with a body", request_line("TRACE / HTTP/1.1\r\nContent-Length: 1")},
+        {"TRACE with chunks", request_line("trace / HTTP/1.1\r\nTransfer-Encoding: chunked")},
+        {"TRACE with an empty body", request_line("TRACE / HTTP/1.1\r\nContent-Length: 0"), 0},
+        {"HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\n", 505},
+        {"empty line", "\r\n\r\n"},
+        {"bare LF before the request line", "\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"},
+        {"bare CR before the request line", "\rGET / HTTP/1.1\r\nHost: a\r\n\r\n"},
+        {"empty line before the request line", "\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"},
         {"HTTP/1.2", request_line("GET / HTTP/1.2"), 505},
         {"HTTP/2.0", request_line("GET / HTTP/2.0"), 505},
         {"HTTP/0.9", request_line("GET / HTTP/0.9"), 505},

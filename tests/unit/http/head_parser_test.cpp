@@ -1,4 +1,5 @@
 #include "http/head_parser.hpp"
+#include "http/request_line.hpp"
 #include "http_support.hpp"
 
 #include <doctest/doctest.h>
@@ -141,6 +142,12 @@ TEST_CASE("fields that the gateway handles are known by their names in any case"
     CHECK(id_of("X-Request-ID") == FieldId::x_request_id);
     CHECK(id_of("x-stint-TICKET") == FieldId::x_stint_ticket);
     CHECK(id_of("X-Forwarded-Fox") == FieldId::other);
+    CHECK(id_of("pRoXy") == FieldId::proxy_other);
+    CHECK(id_of("Proxy-Anything") == FieldId::proxy_other);
+    CHECK(id_of("Proxy-Authentication-Info") == FieldId::proxy_other);
+    CHECK(id_of("Proxies") == FieldId::other);
+    CHECK(id_of("X_Forwarded_For") == FieldId::underscored);
+    CHECK(id_of("a_b") == FieldId::underscored);
     CHECK(id_of("User-Agent") == FieldId::other);
 }
 
@@ -219,4 +226,49 @@ TEST_CASE("a response may have an empty reason") {
     HeadParser parser{test::max_head};
 
     CHECK(parser.parse_response(head, "GET").value().reason.empty());
+}
+
+TEST_CASE("a target longer than allowed is refused with 414, fewer fields than allowed are not") {
+    HeadParser parser{test::max_head};
+    const auto status = [&parser](const std::string& head, const RequestLimits& limits) {
+        const auto request = parser.parse_request(head, limits);
+        return request ? 0 : request.error().status;
+    };
+    const std::string origin = "GET /" + std::string(99, 'a') + " HTTP/1.1\r\nHost: a\r\n\r\n";
+    const std::string absolute = "GET http://a" + std::string(93, '/') + " HTTP/1.0\r\n\r\n";
+
+    CHECK(status(origin, {.max_target = 100}) == 0);
+    CHECK(status(origin, {.max_target = 99}) == 414);
+    CHECK(status(absolute, {.max_target = 101}) == 0);
+    CHECK(status(absolute, {.max_target = 100}) == 414);
+    CHECK(status(test::get_with("A: 1\r\n"), {.max_fields = 2}) == 0);
+    CHECK(status(test::get_with("A: 1\r\nB: 2\r\n"), {.max_fields = 2}) == 431);
+    CHECK(status(test::get_with("A: 1\r\nB: 2\r\n"), {}) == 0);
+}
+
+TEST_CASE("responses have a limit of their own on their fields") {
+    HeadParser parser{test::max_head, 3};
+    const std::string three = "HTTP/1.1 204 X\r\nA: 1\r\nB: 2\r\nC: 3\r\n\r\n";
+    REQUIRE(parser.parse_response(three, "GET").has_value());
+
+    parser.limit_response_fields(2);
+
+    CHECK(parser.parse_response(three, "GET").has_error());
+    CHECK(parser.parse_request(test::get_with("A: 1\r\nB: 2\r\n")).has_value());
+}
+
+TEST_CASE("a request line's target is too long as soon as it cannot be shorter") {
+    const std::string line = "GET /" + std::string(99, 'a') + " HTTP/1.1\r\n";
+    const std::string endless(1000, 'a');
+
+    for (std::size_t cut = 0; cut <= line.size(); ++cut)
+        CHECK_FALSE(target_too_long(std::string_view{line}.substr(0, cut), 100));
+    CHECK(target_too_long(line, 99));
+    CHECK(target_too_long(line + "Host: a\r\n", 99));
+    for (std::size_t cut = 0; cut < line.size(); ++cut)
+        CHECK_FALSE(target_too_long(std::string_view{line}.substr(0, cut), 99));
+    CHECK_FALSE(target_too_long(std::string_view{endless}.substr(0, 164), 100));
+    CHECK(target_too_long(std::string_view{endless}.substr(0, 165), 100));
+    CHECK_FALSE(target_too_long(endless + "\r\n", 100)); // no request line: another matter
+    CHECK_FALSE(target_too_long(endless + " \r\n", 100));
 }

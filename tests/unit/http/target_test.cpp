@@ -15,10 +15,23 @@ std::string host(std::string_view authority) {
     return std::string{normalise_host(authority, scratch)};
 }
 
-std::string path(std::string_view text) {
+// How a path is routed, or the status with which it is refused.
+std::string path(std::string_view text, const stint::PathRules& rules = {}) {
     std::string scratch;
-    const auto result = normalise_path(text, scratch);
-    return result ? std::string{*result} : std::to_string(result.error().status);
+    const auto result = normalise_path(text, rules, scratch);
+    return result ? std::string{result->text} : std::to_string(result.error().status);
+}
+
+constexpr stint::PathRules unmerged{false, false};
+
+NormalPath normal(std::string_view text, const stint::PathRules& rules = {}) {
+    static std::string scratch;
+    return normalise_path(text, rules, scratch).value();
+}
+
+std::string read(std::string_view text, PathReading reading) {
+    const auto result = read_path(text, {}, reading);
+    return result ? *result : std::to_string(result.error().status);
 }
 
 } // namespace
@@ -28,6 +41,7 @@ TEST_CASE("a host is lower case without port and trailing dot") {
     CHECK(host("A.Example:8080") == "a.example");
     CHECK(host("a.example.:80") == "a.example");
     CHECK(host("[2001:DB8::1]:443") == "[2001:db8::1]");
+    CHECK(host("[2001:db8:0:0:0::0.0.0.1]") == "[2001:db8::1]");
     CHECK(host("[::1]") == "[::1]");
     CHECK(host("a:") == "a");
     CHECK(host("") == "");
@@ -44,7 +58,7 @@ TEST_CASE("a path that is already normal is not copied") {
     std::string scratch;
     for (const std::string_view text : {"/", "/a/b.c/..d", "/a%2Fb", "*"}) {
         CAPTURE(text);
-        CHECK(normalise_path(text, scratch)->data() == text.data());
+        CHECK(normalise_path(text, {}, scratch)->text.data() == text.data());
     }
 }
 
@@ -52,7 +66,6 @@ TEST_CASE("escapes of unreserved characters are decoded, others spelt in upper c
     CHECK(path("/%61%7E%2d") == "/a~-");
     CHECK(path("/a%2fb%c3%a9") == "/a%2Fb%C3%A9");
     CHECK(path("/%2541") == "/%2541");
-    CHECK(path("/%5c") == "/%5C");
 }
 
 TEST_CASE("dot segments are removed") {
@@ -92,5 +105,60 @@ TEST_CASE("malformed and NUL escapes are refused") {
     CHECK(path("/%4g") == "400");
     CHECK(path("/%g4") == "400");
     CHECK(path("/a%00b") == "400");
+    CHECK(path("/a%5cb") == "400");
+    CHECK(path("/a%5C..") == "400");
     CHECK(path("/%41") == "/A");
+}
+
+TEST_CASE("slashes are not merged where the rules say so") {
+    CHECK(path("//a///b//", unmerged) == "//a///b//");
+    CHECK(path("/a//../b", unmerged) == "/a/b"); // RFC 3986 section 5.2.4
+    CHECK(path("//..", unmerged) == "/");
+    CHECK(path("/a/.//b/..", unmerged) == "/a//");
+    CHECK(path("//../..", unmerged) == "400");
+}
+
+TEST_CASE("an escaped slash is data, or refused where the rules say so") {
+    CHECK(path("/a%2fb", {true, true}) == "400");
+    CHECK(path("/a%252Fb", {true, true}) == "/a%252Fb");
+    CHECK(path("/a%2fb") == "/a%2Fb");
+    CHECK(path("/a/..%2fb") == "/a/..%2Fb");
+}
+
+TEST_CASE("a path is sent as it is routed where dots, or its beginning, may be read differently") {
+    for (const std::string_view rewritten : {"/a/../b", "/a/.", "/%2e/a", "/a/%2E%2e/b", "//a"}) {
+        CAPTURE(rewritten);
+        CHECK(normal(rewritten).forward);
+    }
+    for (const std::string_view kept : {"/a", "/%61", "/a//b", "/a%2fb", "/.a", "/a;..", "/a/"}) {
+        CAPTURE(kept);
+        CHECK_FALSE(normal(kept).forward);
+    }
+    CHECK_FALSE(normal("//a", unmerged).forward);
+    CHECK(normal("//a/.", unmerged).forward);
+}
+
+TEST_CASE("escaped slashes and parameters make a path ambiguous") {
+    CHECK(normal("/a%2fb").ambiguous);
+    CHECK(normal("/a%2Fb/..").ambiguous);
+    CHECK(normal("/a;b").ambiguous);
+    CHECK_FALSE(normal("/a%3Bb%252F").ambiguous);
+    CHECK_FALSE(normal("/a/../b").ambiguous);
+}
+
+TEST_CASE("other servers decode slashes, cut parameters, or do both") {
+    using enum PathReading;
+    CHECK(read("/a%2Fb;c/d", decoded_slashes) == "/a/b;c/d");
+    CHECK(read("/a%2Fb;c/d", cut_parameters) == "/a%2Fb/d");
+    CHECK(read("/a%2Fb;c/d", both) == "/a/b/d");
+    CHECK(read("/x/..;v=1/a", cut_parameters) == "/a");
+    CHECK(read("/x/..;v=1/a", decoded_slashes) == "/x/..;v=1/a");
+    CHECK(read("/x/..%2f/a", decoded_slashes) == "/a");
+    CHECK(read("/x;%2F..%2Fa", both) == "/a");
+    CHECK(read("/x;%2F..%2Fa", cut_parameters) == "/x");
+    CHECK(read("/x/%2e%2e;/%61", cut_parameters) == "/a");
+    CHECK(read("/;a/;b", cut_parameters) == "/");
+    CHECK(read("/..%2F", decoded_slashes) == "400");
+    CHECK(read("/..;/a", cut_parameters) == "400");
+    CHECK(read("/a/..;%2F..;", both) == "400");
 }

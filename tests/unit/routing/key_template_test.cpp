@@ -77,6 +77,15 @@ TEST_CASE("without a source every request has one key") {
     CHECK_FALSE(Request{}(KeyTemplate{}).missing);
 }
 
+TEST_CASE("a method's key is in upper case") {
+    const KeyTemplate by_method{{{Kind::route, ""}, {Kind::method, ""}}};
+    Request request;
+    request.method = "pAtch-1";
+
+    CHECK(request(by_method).text == "product|PATCH-1");
+    CHECK(request(KeyTemplate{{{Kind::method, ""}}}).text == "PATCH-1");
+}
+
 TEST_CASE("an IPv4 client is its address, an IPv6 client its /64") {
     CHECK(from("192.0.2.1")(by_client).text == "192.0.2.1");
     CHECK(from("192.0.2.1")(by_client).hash != from("192.0.2.2")(by_client).hash);

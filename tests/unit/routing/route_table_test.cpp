@@ -118,6 +118,25 @@ TEST_CASE("a route that names the method goes before one that takes any") {
     CHECK(found(table, "h", "/a", "HEAD") == "any");
 }
 
+TEST_CASE("a method's case does not lead past the route that names it") {
+    const RouteTable table{{route("any", "*", "/"), route("get", "*", "/a", {"GET", "X-1"})}};
+
+    CHECK(found(table, "h", "/a", "get") == "get");
+    CHECK(found(table, "h", "/a", "gEt") == "get");
+    CHECK(found(table, "h", "/a", "x-1") == "get");
+    CHECK(found(table, "h", "/a", "ge") == "any");
+    CHECK(found(table, "h", "/a", "geu") == "any");
+}
+
+TEST_CASE("TRACE is taken by a route that names it, never by one that takes any method") {
+    const RouteTable table{{route("any", "*", "/"), route("trace", "*", "/a", {"TRACE"})}};
+
+    CHECK(found(table, "h", "/a", "TRACE") == "trace");
+    CHECK(found(table, "h", "/a", "trace") == "trace");
+    CHECK(found(table, "h", "/b", "TRACE") == "405");
+    CHECK(found(table, "h", "/b", "trace") == "405");
+}
+
 TEST_CASE("a longer path with another method gives way to a shorter one") {
     const RouteTable table{{route("long", "*", "/a/b", {"POST"}), route("short", "*", "/a")}};
 
@@ -129,7 +148,7 @@ TEST_CASE("a path that matches with no method is told from one that does not mat
     const RouteTable table{{route("a", "*", "/a", {"GET"})}};
 
     CHECK(found(table, "h", "/a", "PUT") == "405");
-    CHECK(found(table, "h", "/a", "get") == "405");
+    CHECK(found(table, "h", "/a", "gets") == "405");
     CHECK(found(table, "h", "/b", "PUT") == "404");
 }
 

@@ -262,3 +262,25 @@ TEST_CASE("the snapshot says which configuration it is") {
     CHECK(compiled.snapshot->max_head == 2048);
     CHECK(compiled.snapshot->log_fields == std::vector<std::string>{"x-api-key"});
 }
+
+TEST_CASE("the snapshot knows how requests are read and what of them is protected") {
+    Process process;
+    const auto compiled = process.compile(
+        std::string{upstream} +
+        "max_target: 2KiB\nmax_fields: 9\nmax_body: 7\nmerge_slashes: false\n"
+        "encoded_slashes: refuse\nforwarded: true\ntrusted_proxies: [unix]\n"
+        "client_ip_header: X-Real-IP\n"
+        "limits: {l: {requests: 1, per: 1s, key: [header:X-B, cookie:c, header:X-A]}}\n"
+        "routes: [{name: r, upstream: u, max_body: off}, {name: s, match: {path: /s}, upstream: "
+        "u}]\n");
+    const routing::Snapshot& snapshot = *compiled.snapshot;
+
+    CHECK(snapshot.max_target == 2048);
+    CHECK(snapshot.max_fields == 9);
+    CHECK_FALSE(snapshot.paths.merge_slashes);
+    CHECK(snapshot.paths.refuse_encoded_slashes);
+    CHECK(snapshot.forwarded);
+    CHECK(snapshot.protected_fields == std::vector<std::string>{"x-a", "x-b", "x-real-ip"});
+    CHECK(route(compiled, "r").max_body == std::numeric_limits<std::uint64_t>::max());
+    CHECK(route(compiled, "s").max_body == 7);
+}

@@ -1,0 +1,57 @@
+#include "proxy/find_route.hpp"
+
+#include "http/target.hpp"
+
+#include <utility>
+
+namespace stint::proxy {
+namespace {
+
+// Looks whether whoever reads the path in another way would route it alike; also one who resolves
+// dot segments before it merges slashes. The path is known by its last reading then, so that it has
+// one key however it is spelt.
+Result<void, http::HeadError> agree_on(
+    FoundRoute& found,
+    const routing::Snapshot& snapshot,
+    const RequestHead& head,
+    std::string& path_scratch) {
+    std::string path;
+    for (const bool merge : {false, snapshot.paths.merge_slashes}) {
+        for (const http::PathReading reading : http::path_readings) {
+            auto read = http::read_path(head.path, {.merge_slashes = merge}, reading);
+            if (!read)
+                return read.error();
+            path = *std::move(read);
+            const routing::MatchResult other = snapshot.routes.match(found.host, path, head.method);
+            if (other.route != found.match.route || other.path_matched != found.match.path_matched)
+                return http::HeadError{
+                    400, "The path has %2F or \";\" where servers may take it for another path."};
+        }
+    }
+    path_scratch = std::move(path);
+    found.path = path_scratch;
+    return {};
+}
+
+} // namespace
+
+Result<FoundRoute, http::HeadError> find_route(
+    const routing::Snapshot& snapshot,
+    const RequestHead& head,
+    std::string& host_scratch,
+    std::string& path_scratch) {
+    const auto path = http::normalise_path(head.path, snapshot.paths, path_scratch);
+    if (!path)
+        return path.error();
+    FoundRoute found;
+    found.host = http::normalise_host(head.authority, host_scratch);
+    found.path = path->text;
+    found.forward_path = path->forward;
+    found.match = snapshot.routes.match(found.host, found.path, head.method);
+    if (path->ambiguous) [[unlikely]]
+        if (const auto agreed = agree_on(found, snapshot, head, path_scratch); !agreed)
+            return agreed.error();
+    return found;
+}
+
+} // namespace stint::proxy

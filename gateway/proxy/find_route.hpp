@@ -1,0 +1,30 @@
+// Which route takes a request, where every server that it may reach reads its path alike.
+#pragma once
+
+#include "base/error.hpp"
+#include "base/message.hpp"
+#include "http/head_error.hpp"
+#include "routing/snapshot.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace stint::proxy {
+
+struct FoundRoute {
+    routing::MatchResult match;
+    std::string_view host; // normalised; of the request or the scratch, as is `path`
+    // As routes and keys know it: with "%2F" decoded and parameters cut off where it has any.
+    std::string_view path;
+    bool forward_path = false; // its normal form is to be sent, not the request's own spelling
+};
+
+// Refuses (400) a path that cannot be normalised, and one with "%2F" or ";" that a server may read
+// so that another route, or another outcome, would be its. Allocates for those alone.
+[[nodiscard]] Result<FoundRoute, http::HeadError> find_route(
+    const routing::Snapshot& snapshot,
+    const RequestHead& head,
+    std::string& host_scratch,
+    std::string& path_scratch);
+
+} // namespace stint::proxy

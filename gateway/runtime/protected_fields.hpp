@@ -1,0 +1,16 @@
+// Which fields of a request limits depend on. Internal to compile.cpp.
+#pragma once
+
+#include "config/schema.hpp"
+
+#include <string>
+#include <vector>
+
+namespace stint::runtime {
+
+// The fields that keys, costs, turns, slots and pauses are read from, and the one that names the
+// client behind a trusted peer: lower case, each once. Cookie and Authorization are protected
+// anyway.
+[[nodiscard]] std::vector<std::string> protected_fields(const config::Config& config);
+
+} // namespace stint::runtime
