@@ -29,6 +29,7 @@ constexpr std::size_t longest = 64 * 1024;
 constexpr std::size_t most_clients = 4;
 constexpr std::uint64_t slots = 3;
 constexpr int inputs_a_gateway = 1000;
+constexpr int most_rounds = 5000; // a request each, where a client has sent many at once
 
 constexpr std::string_view configuration =
     "max_head: 2KiB\n"
@@ -70,7 +71,7 @@ class Stage {
     // Nobody says anything more: every time-out of the gateway ends what it is for.
     void wait_out() {
         const auto& connections = gateway_.context().connections;
-        for (int round = 0; round < 8 && (round == 0 || !connections.empty()); ++round) {
+        for (int round = 0; round < most_rounds && (round == 0 || !connections.empty()); ++round) {
             settle();
             gateway_.pass(std::chrono::hours{1});
         }
