@@ -17,8 +17,6 @@ constexpr std::size_t most_limits = 16;
 constexpr std::array<std::string_view, 9> route_keys{"name",    "match",    "upstream",
                                                      "limits",  "timeouts", "upgrade",
                                                      "headers", "cooldown", "max_body"};
-"timeouts", "headers", "cooldown", "max_body"
-};
 constexpr std::array<std::string_view, 4> match_keys{"host", "path", "path_exact", "methods"};
 
 // Finds routes that would match the same requests with the same right: the same host, the same kind

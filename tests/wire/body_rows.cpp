@@ -46,7 +46,7 @@ const Rows expectations{
     {.name = "another expectation is refused",
      .source = "RFC 9110 10.1.1, 15.5.18",
      .client = post("", "Content-Length: 0", "Expect: 200-ok"),
-     .client_got = "<417>"},
+     .client_got = "<417 close><end>"},
     {.name = "an expectation of HTTP/1.0 is not heeded",
      .source = "RFC 9110 10.1.1",
      .client = head("POST / HTTP/1.0", "Host: a", "Content-Length: 2", expect) & "hi",
