@@ -167,8 +167,7 @@ TEST_CASE("counts are exact up to 2^53") {
     const Page page = scrape.page();
 
     CHECK(page.at("stint_connections_accepted_total") == "9007199254740991");
-    CHECK(
-        page.at(R"(stint_connections_rejected_total{reason="max_connections"})") == "100000000");
+    CHECK(page.at(R"(stint_connections_rejected_total{reason="max_connections"})") == "100000000");
     CHECK(page.at(R"(stint_connections_rejected_total{reason="per_client"})") == "0");
 }
 
