@@ -2,11 +2,14 @@
 
 #include "http/ascii.hpp"
 #include "http/field_names.hpp"
+#include "http/forwarding_fields.hpp"
 #include "http/framing.hpp"
 #include "http/hop_by_hop.hpp"
+#include "http/max_forwards.hpp"
 #include "http/trailers.hpp"
 
 #include <cstdint>
+#include <optional>
 
 namespace stint::http {
 
@@ -99,78 +102,11 @@ void write_framing(HeadBuffer& out, const BodyFraming& framing) {
         out << "Transfer-Encoding: chunked\r\n";
 }
 
-// Every value that the field already has, each with ", " behind it.
-void write_list(HeadBuffer& out, std::span<const Field> fields, FieldId id) {
-    for (const Field& field : fields)
-        if (field.id == id && !field.value.empty())
-            out << field.value << ", ";
-}
-
-void write_via(HeadBuffer& out, const RequestHead& head) {
-    out << "Via: ";
-    write_list(out, head.fields, FieldId::via);
-    out << (head.minor_version == 0 ? "1.0 stint\r\n" : "1.1 stint\r\n");
-}
-
 const Field* find_field(std::span<const Field> fields, FieldId id) noexcept {
     for (const Field& field : fields)
         if (field.id == id)
             return &field;
     return nullptr;
-}
-
-// One that has a value.
-std::string_view value_of(std::span<const Field> fields, FieldId id) noexcept {
-    for (const Field& field : fields)
-        if (field.id == id && !field.value.empty())
-            return field.value;
-    return {};
-}
-
-// RFC 7239 sections 4 and 6: an address of IPv6 stands in brackets, and what is no token in quotes.
-// Without forwarding.forwarded only where the peer has begun it, and the peer alone.
-void write_forwarded(
-    HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding, std::string_view peer) {
-    const bool begun =
-        forwarding.peer_is_trusted && !value_of(head.fields, FieldId::forwarded).empty();
-    if (!begun && !forwarding.forwarded)
-        return;
-    const bool v6 = peer.find(':') != std::string_view::npos;
-    out << "Forwarded: ";
-    if (begun)
-        write_list(out, head.fields, FieldId::forwarded);
-    out << (v6 ? "for=\"[" : "for=") << peer << (v6 ? "]\"" : "");
-    if (forwarding.forwarded) {
-        const bool quoted = head.authority.find(':') != std::string_view::npos;
-        if (!head.authority.empty())
-            out << (quoted ? ";host=\"" : ";host=") << head.authority << (quoted ? "\"" : "");
-        out << ";proto=" << forwarding.scheme;
-    }
-    out << "\r\n";
-}
-
-// What the upstream is told of the hops before it.
-void write_hops(HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding) {
-    const std::string_view peer =
-        forwarding.peer_address.empty() ? std::string_view{"unknown"} : forwarding.peer_address;
-    std::string_view scheme = forwarding.scheme;
-    std::string_view host = head.authority;
-    out << "X-Forwarded-For: ";
-    if (forwarding.peer_is_trusted) [[unlikely]] {
-        write_list(out, head.fields, FieldId::x_forwarded_for);
-        const std::string_view known_scheme = value_of(head.fields, FieldId::x_forwarded_proto);
-        const std::string_view known_host = value_of(head.fields, FieldId::x_forwarded_host);
-        scheme = known_scheme.empty() ? scheme : known_scheme;
-        host = known_host.empty() ? host : known_host;
-    }
-    out << peer << "\r\n";
-    out.field("X-Forwarded-Proto", scheme);
-    if (!host.empty())
-        out.field("X-Forwarded-Host", host);
-    if (forwarding.peer_is_trusted || forwarding.forwarded) [[unlikely]]
-        write_forwarded(out, head, forwarding, peer);
-    if (!forwarding.peer_is_trusted && !forwarding.client_field.empty())
-        out.field(forwarding.client_field, peer);
 }
 
 bool is_date(const Field& field) noexcept {
@@ -214,6 +150,26 @@ void write_response_length(HeadBuffer& out, const ResponseHead& head) {
             out << "Content-Length: " << *length << "\r\n";
 }
 
+// Every field that has an id ends here or is written anew.
+void write_end_to_end_fields(
+    HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding) {
+    const auto keep = [&](const Field& field) {
+        return field.id == FieldId::other || (field.id == FieldId::underscored &&
+                                              !imitates(field.name, forwarding.protected_fields));
+    };
+    const auto read = max_forwards(head);
+    const std::optional<std::uint64_t> hops = read ? *read : std::nullopt;
+    const bool replaces = !forwarding.client_field.empty() && !forwarding.peer_is_trusted;
+    if (!replaces && !hops) [[likely]]
+        return write_fields(out, head.fields, forwarding.protected_fields, keep);
+    write_fields(out, head.fields, forwarding.protected_fields, [&](const Field& field) {
+        return keep(field) && !(hops && is_max_forwards(field)) &&
+               !(replaces && ascii::equals_folded(field.name, forwarding.client_field));
+    });
+    if (hops && *hops > 0)
+        out << "Max-Forwards: " << *hops - 1 << "\r\n";
+}
+
 } // namespace
 
 void write_upstream_head(HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding) {
@@ -221,17 +177,7 @@ void write_upstream_head(HeadBuffer& out, const RequestHead& head, const Forward
     write_target(out, head, forwarding.path);
     out << " HTTP/1.1\r\n";
     out.field("Host", forwarding.host.empty() ? head.authority : forwarding.host);
-    // Every field that has an id ends here or is written anew.
-    const auto keep = [&](const Field& field) {
-        return field.id == FieldId::other || (field.id == FieldId::underscored &&
-                                              !imitates(field.name, forwarding.protected_fields));
-    };
-    if (forwarding.client_field.empty() || forwarding.peer_is_trusted) [[likely]]
-        write_fields(out, head.fields, forwarding.protected_fields, keep);
-    else
-        write_fields(out, head.fields, forwarding.protected_fields, [&](const Field& field) {
-            return keep(field) && !ascii::equals_folded(field.name, forwarding.client_field);
-        });
+    write_end_to_end_fields(out, head, forwarding);
     write_framing(out, head.framing);
     write_wishes(out, forwarding);
     write_hops(out, head, forwarding);

@@ -1,6 +1,7 @@
 // From a head to a decision: parse, route, admit. No I/O: what is to be sent is only prepared.
 #include "http/framing.hpp"
 #include "http/head_parser.hpp"
+#include "http/max_forwards.hpp"
 #include "http/media_type.hpp"
 #include "http/target.hpp"
 #include "http/trailers.hpp"
@@ -16,24 +17,6 @@
 
 namespace stint::proxy {
 namespace {
-
-http::LimitedReply::Why reason_for(limits::Refusal refusal) noexcept {
-    using Why = http::LimitedReply::Why;
-    switch (refusal) {
-    case limits::Refusal::none:
-    case limits::Refusal::window:
-        break;
-    case limits::Refusal::pace:
-        return Why::pace;
-    case limits::Refusal::cap:
-        return Why::cap;
-    case limits::Refusal::cost:
-        return Why::cost;
-    case limits::Refusal::table_full:
-        return Why::table_full;
-    }
-    return Why::window;
-}
 
 // The header that names the client where it is none of those that are always replaced.
 std::string_view own_client_field(const routing::TrustedProxies& trusted) noexcept {
@@ -79,7 +62,8 @@ Exchange::Next Exchange::decide(std::string_view head) {
         find_client(*request);
     routing::KeyFacts facts = facts_of(*request);
     Next next = Next::reply;
-    if (take_buffered_body() && take_route(*request, facts) && body_fits(*request)) [[likely]]
+    if (take_buffered_body() && take_route(*request, facts) && body_fits(*request) &&
+        may_go_on(*request, facts)) [[likely]]
         next = route_->cooldown.set ? look_at_cooldown(facts) : Next::forward;
     if (next == Next::forward) [[likely]]
         next = admit(facts);
@@ -193,6 +177,26 @@ bool Exchange::body_fits(const RequestHead& head) {
     return false;
 }
 
+// OPTIONS and TRACE may say how far they go (RFC 9110 section 7.6.2). What ends here is answered
+// here: OPTIONS with what the path serves. A request is not sent back to whom it may not concern.
+bool Exchange::may_go_on(const RequestHead& head, const routing::KeyFacts& facts) {
+    const auto hops = http::max_forwards(head);
+    if (hops && hops->value_or(1) > 0) [[likely]]
+        return true;
+    if (!hops) {
+        fail(hops.error().status, std::string{hops.error().detail}, observe::Outcome::rejected);
+        client_keeps_ = false;
+    } else if (head.method == "OPTIONS") {
+        allow_ = snapshot().routes.allowed_methods(facts.host, facts.path);
+        fail(200, {}, observe::Outcome::rejected);
+    } else {
+        fail(
+            501, "Max-Forwards ends this TRACE here, and Stint answers none itself",
+            observe::Outcome::rejected);
+    }
+    return false;
+}
+
 Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
     if (route_->limits.empty())
         return Next::forward;
@@ -229,39 +233,6 @@ Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
     if ((decision.would_refuse | decision.overflow_began) != 0) [[unlikely]]
         note_admission(decision, charges);
     return Next::forward;
-}
-
-void Exchange::refuse(const routing::Charges& charges, const limits::Decision& decision) {
-    const routing::RouteLimit& limit = *charges.limits[decision.refused_by];
-    const routing::RefusalAnswer& answer = limit.answer;
-    if (!limit.key.empty())
-        config_->heavy_hitters[limit.index]->refuse(charges.charges[decision.refused_by].key);
-    ++context_.counters.refusals[limit.refusal_metric];
-    context_.recent.end(
-        recent_, RecentRequests::Kind::refused, limit.refusal_metric, decision.retry_after);
-    limited_.limit = limit.limit->identity().name;
-    limited_.retry_after = decision.retry_after;
-    if (answer.jitter > Duration::zero())
-        limited_.retry_after =
-            http::with_jitter(decision.retry_after, answer.jitter, context_.request_ids.next());
-    for (std::size_t i = 0; i < charges.limits.size(); ++i)
-        if (i != decision.refused_by && (decision.refusing >> i & 1U) != 0)
-            also_refusing_.push_back(charges.limits[i]->limit->identity().name);
-    limited_.others = {also_refusing_.data(), also_refusing_.size()};
-    limited_.why = reason_for(decision.refusal);
-    limited_.status = answer.status;
-    limited_.content_type = answer.content_type;
-    limited_.body = answer.body;
-    fail(answer.status, {}, observe::Outcome::refused);
-}
-
-// Not a matter of how often: to come back later would not help.
-void Exchange::deny(const routing::RouteLimit& limit, routing::Denial denial) {
-    ++context_.counters.denied[limit.refusal_metric];
-    context_.recent.end(recent_, RecentRequests::Kind::denied, limit.refusal_metric, {});
-    limited_.limit = limit.limit->identity().name;
-    denied_ = true;
-    fail(403, routing::describe(limit, denial), observe::Outcome::refused);
 }
 
 // Also once more, after a wait or for another attempt: as it was the first time.

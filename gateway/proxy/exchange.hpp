@@ -117,12 +117,15 @@ class Exchange : private net::Deadline {
     routing::KeyFacts facts_of(const RequestHead& head) const;
     bool take_route(const RequestHead& head, routing::KeyFacts& facts);
     bool body_fits(const RequestHead& head);
+    bool may_go_on(const RequestHead& head, const routing::KeyFacts& facts);
     Next admit(const routing::KeyFacts& facts);
-    void refuse(const routing::Charges& charges, const limits::Decision& decision);
-    void deny(const routing::RouteLimit& limit, routing::Denial denial);
     void write_request_head(const RequestHead& head);
     static constexpr std::string_view body_too_long = "the request's body is larger than max_body";
     void fail(int status, std::string detail, observe::Outcome outcome);
+
+    // refuse.cpp: limits that refuse.
+    void refuse(const routing::Charges& charges, const limits::Decision& decision);
+    void deny(const routing::RouteLimit& limit, routing::Denial denial);
 
     // wait.cpp: before limits that let wait, and pauses that do.
     net::Task<bool> wait_to_send();
@@ -143,6 +146,9 @@ class Exchange : private net::Deadline {
     net::Gather gather_request(std::string_view head, const http::ChunkHeader& chunk) const;
     void watch_client();
     void request_was_sent(SteadyTime at);
+    [[nodiscard]] bool may_retry() const noexcept;
+
+    // pump.cpp: a body that is still coming.
     void begin_pump();
     void forget_buffered_body() noexcept;
     static net::Task<> pump(Exchange& self);
@@ -151,7 +157,6 @@ class Exchange : private net::Deadline {
     bool keeps_up(const SendingRate& rate);
     void end_pump();
     void stop_pump() noexcept;
-    [[nodiscard]] bool may_retry() const noexcept;
 
     // cooldown.cpp: pauses that upstreams ask for.
     Next look_at_cooldown(const routing::KeyFacts& facts);

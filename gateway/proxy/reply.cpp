@@ -124,6 +124,8 @@ void Exchange::write_reply() {
         http::write_denied(context_.head_out, context, limited_.limit, detail_);
     else if (!limited_.limit.empty())
         http::write_limited(context_.head_out, context, limited_);
+    else if (status_ == 200)
+        http::write_options(context_.head_out, context, allow_);
     else if (status_ == 405 && !allow_.empty())
         http::write_method_not_allowed(context_.head_out, context, allow_);
     else

@@ -1,0 +1,77 @@
+#include "http/forwarding_fields.hpp"
+
+#include <string_view>
+
+namespace stint::http {
+
+namespace {
+
+// Every value that the field already has, each with ", " behind it.
+void write_list(HeadBuffer& out, std::span<const Field> fields, FieldId id) {
+    for (const Field& field : fields)
+        if (field.id == id && !field.value.empty())
+            out << field.value << ", ";
+}
+
+// One that has a value.
+std::string_view value_of(std::span<const Field> fields, FieldId id) noexcept {
+    for (const Field& field : fields)
+        if (field.id == id && !field.value.empty())
+            return field.value;
+    return {};
+}
+
+// RFC 7239 sections 4 and 6: an address of IPv6 stands in brackets, and what is no token in quotes.
+// Without forwarding.forwarded only where the peer has begun it, and the peer alone.
+void write_forwarded(
+    HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding, std::string_view peer) {
+    const bool begun =
+        forwarding.peer_is_trusted && !value_of(head.fields, FieldId::forwarded).empty();
+    if (!begun && !forwarding.forwarded)
+        return;
+    const bool v6 = peer.find(':') != std::string_view::npos;
+    out << "Forwarded: ";
+    if (begun)
+        write_list(out, head.fields, FieldId::forwarded);
+    out << (v6 ? "for=\"[" : "for=") << peer << (v6 ? "]\"" : "");
+    if (forwarding.forwarded) {
+        const bool quoted = head.authority.find(':') != std::string_view::npos;
+        if (!head.authority.empty())
+            out << (quoted ? ";host=\"" : ";host=") << head.authority << (quoted ? "\"" : "");
+        out << ";proto=" << forwarding.scheme;
+    }
+    out << "\r\n";
+}
+
+} // namespace
+
+void write_hops(HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding) {
+    const std::string_view peer =
+        forwarding.peer_address.empty() ? std::string_view{"unknown"} : forwarding.peer_address;
+    std::string_view scheme = forwarding.scheme;
+    std::string_view host = head.authority;
+    out << "X-Forwarded-For: ";
+    if (forwarding.peer_is_trusted) [[unlikely]] {
+        write_list(out, head.fields, FieldId::x_forwarded_for);
+        const std::string_view known_scheme = value_of(head.fields, FieldId::x_forwarded_proto);
+        const std::string_view known_host = value_of(head.fields, FieldId::x_forwarded_host);
+        scheme = known_scheme.empty() ? scheme : known_scheme;
+        host = known_host.empty() ? host : known_host;
+    }
+    out << peer << "\r\n";
+    out.field("X-Forwarded-Proto", scheme);
+    if (!host.empty())
+        out.field("X-Forwarded-Host", host);
+    if (forwarding.peer_is_trusted || forwarding.forwarded) [[unlikely]]
+        write_forwarded(out, head, forwarding, peer);
+    if (!forwarding.peer_is_trusted && !forwarding.client_field.empty())
+        out.field(forwarding.client_field, peer);
+}
+
+void write_via(HeadBuffer& out, const RequestHead& head) {
+    out << "Via: ";
+    write_list(out, head.fields, FieldId::via);
+    out << (head.minor_version == 0 ? "1.0 stint\r\n" : "1.1 stint\r\n");
+}
+
+} // namespace stint::http

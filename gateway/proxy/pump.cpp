@@ -1,0 +1,154 @@
+// A request's body that is still coming, on its way to the upstream.
+#include "net/clock.hpp"
+#include "net/send_all.hpp"
+#include "proxy/downstream.hpp"
+#include "proxy/exchange.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <exception>
+
+namespace stint::proxy {
+
+void Exchange::begin_pump() {
+    if (expects_continue_ && buffered_body_.empty()) {
+        net::Gather gather;
+        gather.add("HTTP/1.1 100 Continue\r\n\r\n");
+        bytes_out_ += gather.bytes();
+        if (net::write_now(downstream_.socket(), gather))
+            return break_off(Broken::client_gone);
+        gather.append_to(unsent_);
+    }
+    forget_buffered_body();
+    pumping_ = pumped_ = true;
+    try {
+        net::spawn(context_.executor, pump(*this));
+    } catch (...) {
+        pumping_ = false; // nobody would say that it has ended
+        throw;
+    }
+}
+
+// It will not be needed again; without room behind the head a chunked body would be read a byte at
+// a time.
+void Exchange::forget_buffered_body() noexcept {
+    downstream_.drop_behind(head_.size());
+    consumed_ = head_.size();
+    buffered_body_ = {};
+}
+
+// Runs beside the wait for the answer, which may come before the body's end.
+net::Task<> Exchange::pump(Exchange& self) {
+    try {
+        net::Block block = self.context_.body_blocks.borrow();
+        std::string_view payload;
+        SendingRate rate;
+        bool more = true;
+        while (more && !self.request_body_.done()) {
+            rate.wait(net::read_coarse_clock());
+            more = co_await self.read_body(block, self.route_->timeouts.body_idle, payload);
+            rate.arrive(net::read_coarse_clock(), payload.size());
+            more = more && self.keeps_up(rate);
+            if (more)
+                more = co_await self.forward_body(payload);
+        }
+    } catch (const std::exception& failure) {
+        if (self.context_.shared.failures_logged.pass(net::read_steady_clock()))
+            spdlog::error("a request's body could not be relayed: {}", failure.what());
+        self.break_off(Broken::client_stalled);
+    }
+    self.end_pump();
+}
+
+// A client below min_rate is one that has stalled.
+bool Exchange::keeps_up(const SendingRate& rate) {
+    // An answer that came before the body's end goes its way, as in on_client_stalled().
+    if (request_body_.done() || head_sent_ || !rate.below(snapshot().min_body_rate))
+        return true;
+    ++context_.counters.slow_bodies;
+    break_off(Broken::client_stalled);
+    return false;
+}
+
+// Reads no further than what belongs to this body, or fits beside the next request's beginning.
+net::Task<bool> Exchange::read_body(net::Block& block, Duration pause, std::string_view& payload) {
+    if (downstream_.input_ended()) {
+        break_off(Broken::client_gone);
+        co_return false;
+    }
+    const std::uint64_t most = request_framing_ == BodyFraming::Kind::length
+                                   ? body_left_
+                                   : std::uint64_t{downstream_.room()} + 1;
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(most, block.size()));
+    downstream_.arm_body_deadline(pause);
+    reading_body_ = true;
+    auto [error, got] = co_await net::read_some(downstream_.socket(), block.span().first(size));
+    reading_body_ = false;
+    downstream_.disarm_body_deadline();
+    if (error) {
+        if (!stopping_)
+            break_off(Broken::client_gone);
+        co_return false;
+    }
+    const auto step = request_body_.decode(block.span().first(got));
+    if (!step) {
+        detail_ = step.error().detail;
+        break_off(Broken::bad_body);
+        co_return false;
+    }
+    payload = {block.data(), step->payload};
+    downstream_.keep_surplus(block.span().first(got).subspan(step->consumed));
+    bytes_in_ += step->payload;
+    body_left_ -= std::min<std::uint64_t>(body_left_, step->payload);
+    if (!stopping_ && bytes_in_ > route_->max_body) [[unlikely]] {
+        break_off(Broken::body_too_long); // a part of the body that the upstream never sees
+        co_return false;
+    }
+    co_return true;
+}
+
+net::Task<bool> Exchange::forward_body(std::string_view payload) {
+    const bool chunked = request_framing_ == BodyFraming::Kind::chunked;
+    const http::ChunkHeader chunk{payload.size()};
+    net::Gather gather;
+    if (!payload.empty()) {
+        gather.add(chunked ? chunk.view() : std::string_view{});
+        gather.add(payload);
+        gather.add(chunked ? http::chunk_end : std::string_view{});
+    }
+    if (chunked && request_body_.done())
+        gather.add(http::last_chunk);
+    ErrorCode error = net::write_now(lease_.socket(), gather);
+    if (!error && !gather.empty()) {
+        pump_writes_ = true;
+        downstream_.watch_from_afar();
+        downstream_.arm_body_deadline(route_->timeouts.body_idle);
+        error = co_await net::send_all(lease_.socket(), gather);
+        downstream_.disarm_body_deadline();
+        pump_writes_ = false;
+    }
+    // An upstream that closes early may have answered before: whoever waits for that decides.
+    co_return !error && !stopping_ && broken_ == Broken::no;
+}
+
+void Exchange::end_pump() {
+    pumping_ = false;
+    if (request_body_.done() && broken_ == Broken::no) {
+        if (!head_sent_)
+            arm(Waiting::response, route_->timeouts.response);
+        downstream_.watch();
+    }
+    pump_stopped_.signal();
+}
+
+void Exchange::stop_pump() noexcept {
+    if (!pumping_)
+        return;
+    stopping_ = true;
+    lease_.abort();
+    ErrorCode ignored;
+    downstream_.socket().cancel(ignored);
+}
+
+} // namespace stint::proxy
