@@ -334,8 +334,11 @@ class KilledUpstream(Faults):
                 self.assertEqual(fetch(stint.port, target="/short").status, 502)
         self.start_server(port)
         wait_until(lambda: fetch(stint.port, target="/short").status == 200, "the upstream is back")
-        lines = [line for line in stint.access_log() if line["path"] in ("/length", "/chunked")]
-        self.assertEqual([line["decision"] for line in lines], ["upstream_failed"] * 2)
+
+        def decisions():
+            return [line["decision"] for line in stint.access_log() if line["path"] in ("/length", "/chunked")]
+        wait_until(lambda: len(decisions()) == 2, "both are logged")
+        self.assertEqual(decisions(), ["upstream_failed"] * 2)
         self.everything_gone(stint)
 
 
