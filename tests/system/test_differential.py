@@ -47,17 +47,6 @@ BY_HAND = {
 }
 
 
-def climbs(target):
-    """Whether a path leads above its root when %2F is read as a slash and runs of slashes as one."""
-    depth = 0
-    path = re.sub("%2f", "/", re.sub("%2e", ".", target.partition("?")[0], flags=re.I), flags=re.I)
-    for segment in path.split("/"):
-        depth += {"": 0, ".": 0, "..": -1}.get(segment, 1)
-        if depth < 0:
-            return True
-    return False
-
-
 # What the servers refuse of what Stint forwards, as a whole: why, and how to tell.
 NODE_METHODS = frozenset(
     "ACL BIND CHECKOUT CONNECT COPY DELETE GET HEAD LINK LOCK M-SEARCH MERGE MKACTIVITY MKCALENDAR MKCOL MOVE "
@@ -67,9 +56,7 @@ UNIQUE = frozenset("authorization if-match if-none-match range referer user-agen
 REFUSED_BY = {
     "Nginx": {
         "a method that is not in capitals": lambda one: not re.fullmatch("[A-Z_-]+", one.method),
-        "a Host with an empty label": lambda one: ".." in one.host,
         "the target *": lambda one: one.target == "*",
-        "a path that climbs, were %2F a slash": lambda one: climbs(one.target),
         "a repeated field": lambda one: not UNIQUE.isdisjoint(one.repeated),
         "an empty Host": lambda one: one.host == "",
     },
