@@ -82,9 +82,8 @@ class Upstream {
         const std::size_t more = on.wire.received().size();
         on.seen += on.wire.read(more);
         const Requests requests = read_requests(on.seen, {false, row_.tunnel});
-        const std::size_t due = row_.answered == Row::When::request ? requests.whole
-                                : row_.answered == Row::When::head  ? requests.heads
-                                                                    : 1;
+        const std::size_t due =
+            row_.answered == Row::When::request ? requests.whole : requests.heads;
         bool any = more > 0;
         for (; on.answers < due && !on.ended; any = true)
             answer(on);

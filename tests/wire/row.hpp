@@ -18,7 +18,7 @@ namespace stint::wire {
 //     "<400 close>" if it ends the connection; chunked as above; the connection's end as "<end>".
 // A message that was broken off ends with "<cut>".
 struct Row {
-    enum class When : unsigned char { request, head, connect };
+    enum class When : unsigned char { request, head };
     enum class End : unsigned char { none, half_close, close, reset };
 
     std::string name;   // the behaviour, as a sentence
