@@ -446,6 +446,7 @@ class WaitingForIt(SystemTest):
         stint.signal(signal.SIGTERM)
 
         self.assertEqual(client.read_response().status, 200)
+        self.assertEqual(stint.process.wait(10), 0)
 
 
 class Learning(SystemTest):
