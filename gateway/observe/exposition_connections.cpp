@@ -30,6 +30,15 @@ void add_connections(Page& page, const WorkerCounters& sum) {
         "Idle connections closed because descriptors or memory had run out, by whose they were.");
     shed.add({{"side", "client"}}, sum.shed_clients);
     shed.add({{"side", "upstream"}}, sum.shed_upstreams);
+    auto handshakes = page.counter(
+        "stint_tls_handshakes_total",
+        "TLS handshakes with clients that were completed, by whether a session was resumed.");
+    handshakes.add({{"resumed", "no"}}, sum.tls_handshakes - sum.tls_resumed);
+    handshakes.add({{"resumed", "yes"}}, sum.tls_resumed);
+    auto unshaken = page.counter(
+        "stint_tls_handshake_failures_total", "TLS handshakes with clients that failed.");
+    unshaken.add({{"reason", "plain_http"}}, sum.tls_plain_http);
+    unshaken.add({{"reason", "other"}}, sum.tls_failures - sum.tls_plain_http);
     auto unproxied = page.counter(
         "stint_proxy_protocol_rejected_total",
         "Connections closed for want of a trusted peer or of a well-formed PROXY header.");

@@ -66,7 +66,11 @@ struct WorkerCounters {
     std::uint64_t shed_clients = 0; // idle connections closed for want of descriptors
     std::uint64_t shed_upstreams = 0;
     std::uint64_t connections_open = 0;
-    std::uint64_t tunnels_open = 0; // connections that have switched protocols
+    std::uint64_t tls_handshakes = 0; // of clients, complete
+    std::uint64_t tls_resumed = 0;    // of these
+    std::uint64_t tls_failures = 0;
+    std::uint64_t tls_plain_http = 0; // of these, requests in plain text
+    std::uint64_t tunnels_open = 0;   // connections that have switched protocols
     std::uint64_t accept_errors = 0;
     std::uint64_t proxy_untrusted = 0; // connections to a PROXY listener from other peers
     std::uint64_t proxy_malformed = 0; // without a PROXY header that can be read

@@ -246,7 +246,7 @@ void Exchange::write_request_head(const RequestHead& head) {
     http::write_upstream_head(
         context_.head_out, head,
         {.peer_address = downstream_.peer().text(),
-         .scheme = "http",
+         .scheme = downstream_.secure() ? "https" : "http",
          .host = snapshot().upstreams[route_->upstream].host,
          .request_id = request_id_,
          .peer_is_trusted = peer_is_trusted_,

@@ -28,7 +28,7 @@ constexpr std::size_t linger_bytes = 64 * 1024;
 
 Downstream::Downstream(
     Context& context, net::Socket socket, const net::Endpoint& peer, ListenerOptions options)
-    : context_{context}, socket_{std::move(socket)},
+    : context_{context}, stream_{std::move(socket)},
       peer_{IpAddress::from_bytes(net::PeerAddress{peer}.bytes()), context.shared.hasher},
       options_{options} {
     context_.connections.push_back(*this);
@@ -53,6 +53,8 @@ net::Task<> Downstream::serve(std::unique_ptr<Downstream> self) {
             down.turn_away();
             keep = false;
         }
+        if (keep && down.options_.tls) [[unlikely]]
+            keep = co_await down.shake_hands();
         if (keep)
             co_await down.serve_requests(exchange);
         if (down.linger_ && !down.input_error_)
@@ -68,7 +70,7 @@ net::Task<> Downstream::serve(std::unique_ptr<Downstream> self) {
     down.exchange_ = nullptr;
     exchange.reset();
     down.disarm();
-    net::close(down.socket_);
+    net::close(down.stream_);
     while (down.pending_ > 0)
         co_await down.input_.wait();
 }
@@ -182,13 +184,12 @@ void Downstream::on_deadline() noexcept {
         [[fallthrough]];
     case Phase::parked:
     case Phase::linger:
-        return net::close(socket_);
+        return net::close(stream_);
     case Phase::exchange:
         return exchange_->on_client_stalled();
     case Phase::head:
         timed_out_ = true;
-        ErrorCode ignored;
-        socket_.cancel(ignored);
+        net::cancel(stream_);
     }
 }
 
@@ -202,18 +203,17 @@ void Downstream::drain() noexcept {
 
 void Downstream::shed() noexcept {
     Watched::unlink();
-    net::close(socket_);
+    net::close(stream_);
 }
 
 void Downstream::abort() noexcept {
     if (exchange_ != nullptr)
         exchange_->on_client_gone();
-    net::close(socket_);
+    net::close(stream_);
 }
 
 net::Task<> Downstream::close_gently() {
-    ErrorCode ignored;
-    socket_.shutdown(net::Socket::shutdown_send, ignored);
+    net::shutdown_send(stream_);
     arm(Phase::linger, linger_time);
     std::size_t discarded = 0;
     while (!input_error_ && discarded < linger_bytes) {

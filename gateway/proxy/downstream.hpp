@@ -6,6 +6,7 @@
 #include "net/deadlines.hpp"
 #include "net/event.hpp"
 #include "net/handler_memory.hpp"
+#include "net/stream.hpp"
 #include "net/types.hpp"
 #include "proxy/context.hpp"
 #include "proxy/exchange.hpp"
@@ -15,6 +16,11 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
+
+namespace stint::tls {
+class Server;
+} // namespace stint::tls
 
 namespace stint::proxy {
 
@@ -22,6 +28,7 @@ namespace stint::proxy {
 struct ListenerOptions {
     bool half_close_allowed = false;
     bool proxy_protocol = false; // it begins with a PROXY header, which a trusted peer may send
+    std::shared_ptr<const tls::Server> tls; // null: plain
 };
 
 // While no request body is being read, one read is always pending: it brings the next request,
@@ -47,9 +54,18 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     void look_for_end();
 
     // --- for the exchange under way ---
-    [[nodiscard]] net::Socket& socket() noexcept { return socket_; }
+    [[nodiscard]] net::Stream& stream() noexcept { return stream_; }
     // Whom a PROXY header names, else who is connected.
     [[nodiscard]] const routing::ClientAddress& peer() const noexcept { return peer_; }
+    [[nodiscard]] bool secure() noexcept { return stream_.tls() != nullptr; }
+    // Of the client's certificate; empty: it has shown none.
+    [[nodiscard]] std::string_view tls_subject() noexcept {
+        return secure() ? std::string_view{stream_.tls()->peer_subject()} : std::string_view{};
+    }
+    // co_await it while nothing else reads.
+    [[nodiscard]] auto read_some(std::span<char> into) {
+        return net::read_some(stream_, into, read_memory_);
+    }
     // Nothing more comes in. A socket whose end has been read says so only once: Asio would wait
     // for news of it that never come.
     [[nodiscard]] bool input_ended() const noexcept { return input_error_.failed(); }
@@ -66,7 +82,7 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     void watch();
     // Nothing is read now; that the client has gone is noticed with the worker's next tick.
     void watch_from_afar();
-    // For a tunnel, which reads from socket() itself: ends once nothing here does any more. What
+    // For a tunnel, which reads from stream() itself: ends once nothing here does any more. What
     // was received until then is in received().
     [[nodiscard]] net::Task<> hand_over();
     [[nodiscard]] bool was_reset() const noexcept {
@@ -82,6 +98,8 @@ class Downstream : public Listed, public Watched, private net::Deadline {
 
     net::Task<> serve_requests(ObjectPool<Exchange>::Pointer& exchange);
     net::Task<bool> receive_proxy_header();
+    net::Task<bool> shake_hands();
+    void answer_plain_http();
     bool take_place();
     void turn_away();
     bool head_complete() noexcept;
@@ -108,7 +126,7 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     net::Task<> close_gently();
 
     Context& context_;
-    net::Socket socket_;
+    net::Stream stream_;
     routing::ClientAddress peer_;
     ClientConnections::Place place_; // among those of its client, if they are counted
     net::HandlerMemory read_memory_;

@@ -4,6 +4,9 @@
 #include "net/clock.hpp"
 #include "net/io.hpp"
 #include "proxy/downstream.hpp"
+#include "tls/server.hpp"
+
+#include <spdlog/spdlog.h>
 
 namespace stint::proxy {
 
@@ -51,15 +54,51 @@ bool Downstream::take_place() {
 // those that linger would take the last places of all.
 void Downstream::turn_away() {
     ++context_.counters.rejected_per_client;
+    if (options_.tls)
+        return; // a handshake only to say no would cost more than the request
     context_.head_out.clear();
     http::write_turned_away(
         context_.head_out, context_.dates.format(net::read_clocks().wall), 429,
         "max_connections_per_client is reached");
     net::Gather gather;
     gather.add(context_.head_out.view());
-    const bool sent = !net::write_now(socket_, gather);
+    const bool sent = !net::write_now(stream_, gather);
     const std::size_t open = context_.shared.connections.load(std::memory_order_relaxed);
     linger_ = sent && open * 10 < context_.active->snapshot->max_connections * 9;
+}
+
+// False: the connection is not to be served. Within the time for the first head.
+net::Task<bool> Downstream::shake_hands() {
+    stream_.begin_tls(options_.tls->accept(), received()); // what came behind a PROXY header
+    begin_ = end_ = scanned_ = 0;
+    const ErrorCode error = co_await net::handshake(stream_);
+    observe::WorkerCounters& counters = context_.counters;
+    if (!error) {
+        ++counters.tls_handshakes;
+        counters.tls_resumed += stream_.tls()->resumed() ? 1 : 0;
+        co_return true;
+    }
+    // No suspension since: the error queue is the thread's.
+    const bool plain_http = tls::was_plain_http();
+    const std::string reason = tls::reason_of_failure(stream_.tls()->ssl(), "");
+    spdlog::debug("a TLS handshake with {} failed: {}", peer_.text(), reason);
+    ++counters.tls_failures;
+    if (plain_http)
+        answer_plain_http();
+    co_return false;
+}
+
+// Once, so that who has mistaken the port is told so rather than hung up on.
+void Downstream::answer_plain_http() {
+    ++context_.counters.tls_plain_http;
+    stream_.forget_tls();
+    context_.head_out.clear();
+    http::write_turned_away(
+        context_.head_out, context_.dates.format(net::read_clocks().wall), 400,
+        "this listener speaks TLS: use https");
+    net::Gather gather;
+    gather.add(context_.head_out.view());
+    linger_ = !net::write_now(stream_, gather);
 }
 
 } // namespace stint::proxy

@@ -79,17 +79,14 @@ bool Downstream::begin_reading() noexcept {
     }
     reading_ = true;
     ++pending_;
-    socket_.async_read_some(
-        net::asio::buffer(block_.data() + end_, room()),
-        net::in_place(read_memory_, [this](const ErrorCode& error, std::size_t size) {
-            on_read(error, size);
-        }));
+    net::read_some_then(
+        stream_, {block_.data() + end_, room()}, read_memory_,
+        [this](const ErrorCode& error, std::size_t size) { on_read(error, size); });
     return true;
 }
 
 void Downstream::cancel_reading() noexcept {
-    ErrorCode ignored;
-    socket_.cancel(ignored);
+    net::cancel(stream_);
 }
 
 void Downstream::on_read(const ErrorCode& error, std::size_t size) {
@@ -97,14 +94,16 @@ void Downstream::on_read(const ErrorCode& error, std::size_t size) {
     --pending_;
     const bool parking = std::exchange(parking_, false);
     if (std::exchange(draining_, false) && nothing_came(error))
-        net::close(socket_);
-    if (parking && error == net::asio::error::operation_aborted && socket_.is_open()) {
+        net::close(stream_);
+    if (parking && error == net::asio::error::operation_aborted && stream_.socket().is_open()) {
         block_.release();
+        if (net::TlsSession* tls = stream_.tls())
+            tls->release_memory();
         begin_ = end_ = scanned_ = 0;
         reading_ = true;
         ++pending_;
         context_.parked.push_back(*this);
-        socket_.async_wait(net::Socket::wait_read, [this](const ErrorCode& failed) {
+        stream_.socket().async_wait(net::Socket::wait_read, [this](const ErrorCode& failed) {
             on_parked_readable(failed);
         });
         return;
@@ -118,7 +117,8 @@ void Downstream::on_read(const ErrorCode& error, std::size_t size) {
 }
 
 void Downstream::on_input_ended(const ErrorCode& error) {
-    const bool only_cancelled = error == net::asio::error::operation_aborted && socket_.is_open();
+    const bool only_cancelled =
+        error == net::asio::error::operation_aborted && stream_.socket().is_open();
     if (only_cancelled)
         return wake();
     input_error_ = error;
@@ -162,7 +162,7 @@ net::Task<> Downstream::hand_over() {
 void Downstream::look_for_end() {
     if (handed_over_) [[unlikely]]
         return exchange_->look_at_tunnel();
-    if (exchange_ == nullptr || !net::has_ended(socket_, !options_.half_close_allowed))
+    if (exchange_ == nullptr || !net::has_ended(stream_, !options_.half_close_allowed))
         return;
     Watched::unlink();
     if (!input_error_)
@@ -174,8 +174,7 @@ void Downstream::park() noexcept {
     if (!reading_ || end_ > begin_)
         return;
     parking_ = true;
-    ErrorCode ignored;
-    socket_.cancel(ignored);
+    cancel_reading();
 }
 
 void Downstream::on_parked_readable(const ErrorCode& error) {
@@ -184,8 +183,8 @@ void Downstream::on_parked_readable(const ErrorCode& error) {
     --pending_;
     const bool draining = std::exchange(draining_, false);
     if (draining && nothing_came(error))
-        net::close(socket_);
-    if (error && !(draining && socket_.is_open()))
+        net::close(stream_);
+    if (error && !(draining && stream_.socket().is_open()))
         return on_input_ended(error);
     if (!begin_reading())
         wake();
@@ -194,8 +193,8 @@ void Downstream::on_parked_readable(const ErrorCode& error) {
 // Of a read, or a wait for one, that was cancelled: neither did it bring anything, nor has anything
 // arrived since.
 bool Downstream::nothing_came(const ErrorCode& error) noexcept {
-    return error == net::asio::error::operation_aborted && socket_.is_open() &&
-           net::probe(socket_) == net::Silence::silent;
+    return error == net::asio::error::operation_aborted && stream_.socket().is_open() &&
+           net::probe(stream_) == net::Silence::silent;
 }
 
 void Downstream::keep_surplus(std::span<const char> bytes) noexcept {

@@ -97,8 +97,7 @@ void Exchange::judge_break() noexcept {
     const bool by_upstream =
         broken_ == Broken::upstream_stalled || broken_ == Broken::upstream_broken;
     outcome_ = by_upstream ? observe::Outcome::upstream_failed : observe::Outcome::client_gone;
-    ErrorCode ignored;
-    downstream_.socket().set_option(net::asio::socket_base::linger{true, 0}, ignored);
+    net::cut_short(downstream_.stream());
 }
 
 void Exchange::record(const Now& now) {
@@ -164,9 +163,8 @@ void Exchange::break_off(Broken why) noexcept {
         hold_->give_up();
     if (tunnels())
         switching_->tunnel->end();
-    ErrorCode ignored;
     if (waiting_ == Waiting::client || reading_body_)
-        downstream_.socket().cancel(ignored);
+        net::cancel(downstream_.stream());
 }
 
 void Exchange::arm(Waiting what, Duration length) {

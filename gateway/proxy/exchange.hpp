@@ -66,7 +66,7 @@ class Exchange : private net::Deadline {
     // gateway's own. head: the request's complete head, in the connection's buffer.
     [[nodiscard]] Step begin(std::string_view head);
     [[nodiscard]] auto read_answer() {
-        return net::read_some(lease_.socket(), answer_room(), read_memory_);
+        return net::read_some(lease_.stream(), answer_room(), read_memory_);
     }
     [[nodiscard]] Step take_answer(const ErrorCode& error, std::size_t size);
     // Whatever takes longer, from wherever the request is now; then it is finished, too.
@@ -142,7 +142,8 @@ class Exchange : private net::Deadline {
     // request.cpp: towards the upstream.
     bool send_at_once();
     net::Task<bool> send_slowly();
-    net::Task<ErrorCode> connect();
+    net::Task<upstream::Lease::Connected> connect();
+    void explain_connect(const upstream::Lease::Connected& connected);
     net::Gather gather_request(std::string_view head, const http::ChunkHeader& chunk) const;
     void watch_client();
     void request_was_sent(SteadyTime at);

@@ -1,6 +1,6 @@
 // A request's body that is still coming, on its way to the upstream.
 #include "net/clock.hpp"
-#include "net/send_all.hpp"
+#include "net/stream.hpp"
 #include "proxy/downstream.hpp"
 #include "proxy/exchange.hpp"
 
@@ -16,7 +16,7 @@ void Exchange::begin_pump() {
         net::Gather gather;
         gather.add("HTTP/1.1 100 Continue\r\n\r\n");
         bytes_out_ += gather.bytes();
-        if (net::write_now(downstream_.socket(), gather))
+        if (net::write_now(downstream_.stream(), gather))
             return break_off(Broken::client_gone);
         gather.append_to(unsent_);
     }
@@ -83,7 +83,7 @@ net::Task<bool> Exchange::read_body(net::Block& block, Duration pause, std::stri
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(most, block.size()));
     downstream_.arm_body_deadline(pause);
     reading_body_ = true;
-    auto [error, got] = co_await net::read_some(downstream_.socket(), block.span().first(size));
+    auto [error, got] = co_await downstream_.read_some(block.span().first(size));
     reading_body_ = false;
     downstream_.disarm_body_deadline();
     if (error) {
@@ -119,12 +119,12 @@ net::Task<bool> Exchange::forward_body(std::string_view payload) {
     }
     if (chunked && request_body_.done())
         gather.add(http::last_chunk);
-    ErrorCode error = net::write_now(lease_.socket(), gather);
+    ErrorCode error = net::write_now(lease_.stream(), gather);
     if (!error && !gather.empty()) {
         pump_writes_ = true;
         downstream_.watch_from_afar();
         downstream_.arm_body_deadline(route_->timeouts.body_idle);
-        error = co_await net::send_all(lease_.socket(), gather);
+        error = co_await net::send_all(lease_.stream(), gather);
         downstream_.disarm_body_deadline();
         pump_writes_ = false;
     }
@@ -147,8 +147,7 @@ void Exchange::stop_pump() noexcept {
         return;
     stopping_ = true;
     lease_.abort();
-    ErrorCode ignored;
-    downstream_.socket().cancel(ignored);
+    net::cancel(downstream_.stream());
 }
 
 } // namespace stint::proxy

@@ -35,7 +35,7 @@ bool Exchange::reply_at_once() {
     gather.add(context_.head_out.view());
     bytes_out_ += gather.bytes();
     head_sent_ = true;
-    if (net::write_now(downstream_.socket(), gather)) {
+    if (net::write_now(downstream_.stream(), gather)) {
         break_off(Broken::client_gone);
         return true;
     }
@@ -90,7 +90,9 @@ void Exchange::explain_break() {
     case Broken::body_too_long:
         return fail(413, std::string{body_too_long}, observe::Outcome::rejected);
     case Broken::connect_timeout:
-        return upstream_failed(504, "connecting to " + pool_->endpoint() + " took too long");
+        return upstream_failed(
+            504, detail_.empty() ? "connecting to " + pool_->endpoint() + " took too long"
+                                 : std::move(detail_));
     case Broken::response_timeout:
         return upstream_failed(504, pool_->endpoint() + " did not answer in time");
     case Broken::upstream_stalled:

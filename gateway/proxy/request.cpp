@@ -1,9 +1,11 @@
 // The request on its way to the upstream.
 #include "http/head_parser.hpp"
 #include "net/clock.hpp"
-#include "net/send_all.hpp"
+#include "net/stream.hpp"
 #include "proxy/downstream.hpp"
 #include "proxy/exchange.hpp"
+
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <utility>
@@ -45,7 +47,7 @@ bool Exchange::send_at_once() {
     if (lease_) {
         ++upstream_counters().reused;
         const std::size_t whole = gather.bytes();
-        const ErrorCode error = net::write_now(lease_.socket(), gather);
+        const ErrorCode error = net::write_now(lease_.stream(), gather);
         if (!error && gather.empty()) {
             request_was_sent(decided_.steady); // within the same turn
             return true;
@@ -72,21 +74,16 @@ net::Task<bool> Exchange::send_slowly() {
         co_return false;
     watch_client();
     if (!lease_) {
-        const ErrorCode error = co_await connect();
-        if (error) {
-            if (broken_ == Broken::no) {
-                fail(
-                    is_shortage(error) ? 503 : 502,
-                    "could not connect to " + pool_->endpoint() + ": " + error.message(),
-                    observe::Outcome::upstream_failed);
-            }
+        const upstream::Lease::Connected connected = co_await connect();
+        if (connected.error) {
+            explain_connect(connected);
             co_return false;
         }
     }
     if (!may_send(net::read_steady_clock())) // connecting took its time
         co_return false;
     // What comes before there is a request is no answer to it (RFC 9112 section 9.2).
-    if (!lease_.reused() && net::probe(lease_.socket()) == net::Silence::bytes_waiting) {
+    if (!lease_.reused() && net::probe(lease_.stream()) == net::Silence::bytes_waiting) {
         fail(
             502, pool_->endpoint() + " spoke before it was asked",
             observe::Outcome::upstream_failed);
@@ -95,7 +92,7 @@ net::Task<bool> Exchange::send_slowly() {
     net::Gather gather;
     gather.add(spill_);
     arm(Waiting::upstream, route_->timeouts.body_idle);
-    const ErrorCode error = co_await net::send_all(lease_.socket(), gather);
+    const ErrorCode error = co_await net::send_all(lease_.stream(), gather);
     disarm();
     spill_.clear();
     // An upstream that does not take the whole request may have answered all the same.
@@ -108,27 +105,45 @@ net::Task<bool> Exchange::send_slowly() {
 
 // A refused connection tries the next endpoint, once; one for which there was no descriptor tries
 // again, once, if others could be closed.
-net::Task<ErrorCode> Exchange::connect() {
+net::Task<upstream::Lease::Connected> Exchange::connect() {
     upstream::Cluster& cluster = config_->clusters[route_->upstream];
     bool made_room = false;
     for (bool last = cluster.size() == 1;; last = true) {
         lease_ = pool_->make_new(context_.executor);
         ++upstream_counters().connects;
         arm(Waiting::connect, route_->timeouts.connect);
-        const ErrorCode error = co_await lease_.connect();
+        upstream::Lease::Connected connected = co_await lease_.connect();
+        const ErrorCode error = connected.error;
         disarm();
         if (!error && broken_ == Broken::no)
-            co_return error;
+            co_return connected;
         ++upstream_counters().connect_failures;
         if (is_shortage(error) && broken_ == Broken::no) [[unlikely]] {
             context_.shared.shortage.note(error, net::read_steady_clock());
             if (!std::exchange(made_room, true) && context_.make_room() > 0)
                 continue;
         }
-        if (last || broken_ != Broken::no || error != net::asio::error::connection_refused)
-            co_return error ? error : ErrorCode{net::asio::error::operation_aborted};
+        if (last || broken_ != Broken::no || error != net::asio::error::connection_refused) {
+            if (!error)
+                connected.error = net::asio::error::operation_aborted;
+            co_return connected;
+        }
         pool_ = &cluster.next();
     }
+}
+
+void Exchange::explain_connect(const upstream::Lease::Connected& connected) {
+    const std::string& endpoint = pool_->endpoint();
+    if (broken_ == Broken::connect_timeout && connected.in_handshake)
+        detail_ = "the TLS handshake with " + endpoint + " took too long";
+    if (broken_ != Broken::no)
+        return;
+    const std::string what = connected.in_handshake ? "TLS with " + endpoint + " failed: "
+                                                    : "could not connect to " + endpoint + ": ";
+    const std::string why = connected.reason.empty() ? connected.error.message() : connected.reason;
+    fail(is_shortage(connected.error) ? 503 : 502, what + why, observe::Outcome::upstream_failed);
+    if (connected.in_handshake && context_.shared.failures_logged.pass(net::read_steady_clock()))
+        spdlog::warn("{}", detail_);
 }
 
 void Exchange::watch_client() {

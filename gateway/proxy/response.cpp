@@ -96,7 +96,7 @@ Exchange::Answer Exchange::on_interim(const ResponseHead& head, std::size_t head
         net::Gather gather;
         gather.add(context_.head_out.view());
         bytes_out_ += gather.bytes();
-        if (net::write_now(downstream_.socket(), gather)) {
+        if (net::write_now(downstream_.stream(), gather)) {
             break_off(Broken::client_gone);
             return Answer::failed;
         }
@@ -162,7 +162,7 @@ Exchange::Answer Exchange::send_head(
     gather.add(context_.head_out.view());
     gather_response(gather, payload, chunk);
     bytes_out_ += gather.bytes() - unsent_.size();
-    if (net::write_now(downstream_.socket(), gather)) {
+    if (net::write_now(downstream_.stream(), gather)) {
         break_off(Broken::client_gone);
         return Answer::failed;
     }
@@ -190,10 +190,10 @@ net::Task<> Exchange::stream_response() {
         co_return;
     answered_ = {};
     if (!response_body_.done())
-        net::acknowledge_at_once(lease_.socket());
+        net::acknowledge_at_once(lease_.stream());
     while (!response_body_.done()) {
         arm(Waiting::upstream, route_->timeouts.body_idle);
-        auto [error, size] = co_await net::read_some(lease_.socket(), block_.span());
+        auto [error, size] = co_await net::read_some(lease_.stream(), block_.span(), read_memory_);
         if (broken_ != Broken::no)
             co_return;
         // A body that is delimited by close ends with the stream; any other was cut short.
@@ -232,12 +232,12 @@ net::Task<bool> Exchange::relay_piece(std::size_t size) {
 
 net::Task<bool> Exchange::send_to_client(net::Gather gather) {
     bytes_out_ += gather.bytes();
-    ErrorCode error = net::write_now(downstream_.socket(), gather);
+    ErrorCode error = net::write_now(downstream_.stream(), gather);
     while (!error && !gather.empty()) {
         arm(Waiting::client,
             route_ != nullptr ? route_->timeouts.body_idle : snapshot().timeouts.body_idle);
-        auto [failed] = co_await net::wait_writable(downstream_.socket());
-        error = failed ? failed : net::write_now(downstream_.socket(), gather);
+        auto [failed] = co_await net::wait_writable(downstream_.stream());
+        error = failed ? failed : net::write_now(downstream_.stream(), gather);
     }
     disarm();
     waiting_ = Waiting::upstream;

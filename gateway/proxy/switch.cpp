@@ -45,7 +45,7 @@ Exchange::Answer Exchange::on_switch(const ResponseHead& head, std::size_t head_
     permit_.release_early({answered_, begun_.wall + (answered_ - begun_.steady)});
     drop_head(head_size);
     switching_->tunnel.emplace(
-        context_, downstream_, lease_.socket(), route_->timeouts.tunnel_idle);
+        context_, downstream_, lease_.stream(), route_->timeouts.tunnel_idle);
     return answer;
 }
 

@@ -5,11 +5,11 @@
 
 namespace stint::proxy {
 
-Tunnel::Tunnel(Context& context, Downstream& downstream, net::Socket& upstream, Duration idle)
-    : context_{context}, downstream_{downstream}, idle_{idle}, up_{downstream.socket(), upstream,
+Tunnel::Tunnel(Context& context, Downstream& downstream, net::Stream& upstream, Duration idle)
+    : context_{context}, downstream_{downstream}, idle_{idle}, up_{downstream.stream(), upstream,
                                                                    End::client_failed,
                                                                    End::upstream_failed},
-      down_{upstream, downstream.socket(), End::upstream_failed, End::client_failed} {
+      down_{upstream, downstream.stream(), End::upstream_failed, End::client_failed} {
     ++context_.counters.tunnels_open;
 }
 
@@ -40,7 +40,11 @@ net::Task<> Tunnel::carry(Way& way) {
 
 // A wait for each piece: a sender that never pauses leaves room for other connections.
 net::Task<bool> Tunnel::carry_piece(Way& way) {
-    auto [failed] = co_await net::wait_readable(way.from);
+    ErrorCode failed;
+    if (!net::has_buffered(way.from)) {
+        auto [error] = co_await net::wait_readable(way.from);
+        failed = error;
+    }
     if (over())
         co_return false;
     const net::Block block = context_.body_blocks.borrow();
@@ -92,8 +96,7 @@ net::Task<bool> Tunnel::deliver(Way& way, std::string_view bytes) {
 
 // The sender has closed its side, and all that it sent before has been passed on.
 void Tunnel::finish(Way& way) noexcept {
-    ErrorCode ignored;
-    way.to.shutdown(net::Socket::shutdown_send, ignored);
+    net::shutdown_send(way.to);
     way.reads = false;
     watch();
     if (ended_ways_++ > 0)
@@ -105,12 +108,11 @@ void Tunnel::end(End why) noexcept {
         return;
     end_ = why;
     disarm();
-    ErrorCode ignored;
     // A stream that broke off is not to be taken for one that has ended.
     if (why == End::client_failed)
-        up_.to.set_option(net::asio::socket_base::linger{true, 0}, ignored);
+        net::cut_short(up_.to);
     net::close(up_.to);
-    down_.to.cancel(ignored);
+    net::cancel(down_.to);
 }
 
 void Tunnel::look_for_end() noexcept {

@@ -4,8 +4,7 @@
 
 #include "net/buffer_pool.hpp"
 #include "net/deadlines.hpp"
-#include "net/io.hpp"
-#include "net/types.hpp"
+#include "net/stream.hpp"
 #include "proxy/context.hpp"
 
 #include <cstdint>
@@ -32,7 +31,7 @@ class Tunnel : private net::Deadline {
         told             // by end()
     };
 
-    Tunnel(Context& context, Downstream& downstream, net::Socket& upstream, Duration idle);
+    Tunnel(Context& context, Downstream& downstream, net::Stream& upstream, Duration idle);
     ~Tunnel();
 
     // The two ways, each to be run once. early: what came before the switch was complete, and stays
@@ -53,8 +52,8 @@ class Tunnel : private net::Deadline {
 
   private:
     struct Way {
-        net::Socket& from;
-        net::Socket& to;
+        net::Stream& from;
+        net::Stream& to;
         End from_failed;
         End to_failed;
         std::uint64_t bytes = 0;

@@ -87,6 +87,8 @@ void Listener::serve(net::Socket socket, const net::Endpoint& peer) {
 
 void Listener::turn_away(net::Socket socket) {
     ++context_.counters.connections_rejected;
+    if (options_.tls)
+        return; // nothing could be said without a handshake
     http::HeadBuffer& answer = context_.head_out;
     answer.clear();
     http::write_turned_away(

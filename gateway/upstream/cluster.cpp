@@ -17,23 +17,31 @@ std::vector<Cluster> Pools::adopt(const routing::Snapshot& snapshot) {
     for (const routing::UpstreamSpec& upstream : snapshot.upstreams) {
         std::vector<std::shared_ptr<Pool>> pools;
         for (const routing::EndpointSpec& spec : upstream.endpoints) {
-            Entry& entry = kept[spec.text];
+            // With TLS the same endpoint can be another one for another upstream.
+            const std::string name = spec.tls ? spec.text + ' ' + upstream.name : spec.text;
+            Entry& entry = kept[name];
             if (!entry.pool) {
-                const auto known = pools_.find(spec.text);
-                entry = {
-                    known != pools_.end() ? known->second.pool
-                                          : std::make_shared<Pool>(spec.text, addresses_of(spec)),
-                    spec};
+                const auto known = pools_.find(name);
+                const bool same = known != pools_.end() && known->second.spec.tls == spec.tls &&
+                                  known->second.spec.server_name == spec.server_name;
+                entry = {same ? known->second.pool : make_pool(spec), spec};
             }
             pools.push_back(entry.pool);
         }
         clusters.emplace_back(std::move(pools));
     }
-    for (auto& [text, entry] : pools_)
-        if (!kept.contains(text))
+    for (auto& [name, entry] : pools_)
+        if (const auto still = kept.find(name);
+            still == kept.end() || still->second.pool != entry.pool)
             entry.pool->retire();
     pools_ = std::move(kept);
     return clusters;
+}
+
+std::shared_ptr<Pool> Pools::make_pool(const routing::EndpointSpec& spec) const {
+    auto pool = std::make_shared<Pool>(spec.text, addresses_of(spec));
+    pool->set_tls(spec.tls, spec.server_name);
+    return pool;
 }
 
 void Pools::apply(std::shared_ptr<const AddressBook> book) {

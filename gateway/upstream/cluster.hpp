@@ -53,6 +53,7 @@ class Pools {
         std::shared_ptr<Pool> pool;
         routing::EndpointSpec spec;
     };
+    [[nodiscard]] std::shared_ptr<Pool> make_pool(const routing::EndpointSpec& spec) const;
     [[nodiscard]] std::vector<net::Endpoint> addresses_of(const routing::EndpointSpec& spec) const;
 
     std::map<std::string, Entry> pools_;

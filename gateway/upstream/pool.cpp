@@ -2,6 +2,8 @@
 
 #include "net/address.hpp"
 #include "net/io.hpp"
+#include "tls/client.hpp"
+#include "upstream/race.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 
@@ -13,27 +15,49 @@ const std::string& Lease::endpoint() const noexcept {
     return pool_->endpoint();
 }
 
-net::Task<ErrorCode> Lease::connect() {
+net::Task<Lease::Connected> Lease::connect() {
+    const ErrorCode error = co_await connect_to_any();
+    if (error)
+        co_return Connected{error, false, {}};
+    ErrorCode ignored;
+    if (!net::is_unix(stream().socket().remote_endpoint(ignored)))
+        stream().socket().set_option(net::asio::ip::tcp::no_delay{true}, ignored);
+    if (!pool_->tls())
+        co_return Connected{};
+    Connected connected = co_await shake_hands();
+    co_return connected;
+}
+
+net::Task<ErrorCode> Lease::connect_to_any() {
     // A copy: a new answer from the resolver may replace the pool's list meanwhile.
     const std::vector<net::Endpoint> addresses(pool_->addresses());
-    ErrorCode error = net::asio::error::host_not_found;
-    for (const net::Endpoint& address : addresses) {
-        net::close(socket());
-        socket().open(address.protocol(), error);
+    if (addresses.empty())
+        co_return net::asio::error::host_not_found;
+    if (addresses.size() == 1) {
+        ErrorCode error;
+        stream().socket().open(addresses.front().protocol(), error);
         if (error)
             co_return error;
-        auto [failed] = co_await socket().async_connect(address, net::as_result);
-        error = failed;
-        if (!error) {
-            ErrorCode ignored;
-            if (!net::is_unix(address))
-                socket().set_option(net::asio::ip::tcp::no_delay{true}, ignored);
-            co_return error;
-        }
-        if (error == net::asio::error::operation_aborted || !socket().is_open())
-            co_return error; // aborted by our owner: no further address
+        auto [failed] = co_await stream().socket().async_connect(addresses.front(), net::as_result);
+        co_return failed;
     }
+    Race race{stream().socket().get_executor(), addresses};
+    connection_->race = &race;
+    const ErrorCode error = co_await race.run();
+    connection_->race = nullptr;
+    if (!error)
+        stream().socket() = race.take_winner();
     co_return error;
+}
+
+net::Task<Lease::Connected> Lease::shake_hands() {
+    stream().begin_tls(pool_->tls()->connect(pool_->server_name()));
+    const ErrorCode error = co_await net::handshake(stream());
+    Connected connected{error, true, {}};
+    // No suspension in between: the error queue is the thread's.
+    if (error)
+        connected.reason = tls::reason_of_failure(stream().tls()->ssl(), pool_->server_name());
+    co_return connected;
 }
 
 void Lease::keep(SteadyTime now) noexcept {
@@ -41,15 +65,18 @@ void Lease::keep(SteadyTime now) noexcept {
 }
 
 void Lease::abort() noexcept {
-    if (connection_)
-        net::close(connection_->socket);
+    if (!connection_)
+        return;
+    if (connection_->race != nullptr)
+        connection_->race->give_up();
+    net::close(connection_->stream);
 }
 
 Lease Pool::take_idle() noexcept {
     while (!idle_.empty()) {
         std::unique_ptr<Connection> connection = std::move(idle_.back());
         idle_.pop_back();
-        if (net::probe(connection->socket) == net::Silence::silent)
+        if (net::probe(connection->stream) == net::Silence::silent)
             return {*this, std::move(connection), true};
     }
     return {};
@@ -62,7 +89,7 @@ Lease Pool::make_new(const net::Executor& executor) {
 void Pool::sweep(SteadyTime now, Duration idle) noexcept {
     std::erase_if(idle_, [&](const std::unique_ptr<Connection>& connection) {
         return now - connection->idle_since >= idle ||
-               net::probe(connection->socket) != net::Silence::silent;
+               net::probe(connection->stream) != net::Silence::silent;
     });
 }
 

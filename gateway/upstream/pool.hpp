@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/time.hpp"
+#include "net/stream.hpp"
 #include "net/types.hpp"
 
 #include <cstddef>
@@ -11,16 +12,22 @@
 #include <utility>
 #include <vector>
 
+namespace stint::tls {
+class Client;
+} // namespace stint::tls
+
 namespace stint::upstream {
 
-struct Connection {
-    explicit Connection(const net::Executor& executor) : socket{executor} {}
-
-    net::Socket socket;
-    SteadyTime idle_since{};
-};
-
+class Race;
 class Pool;
+
+struct Connection {
+    explicit Connection(const net::Executor& executor) : stream{executor} {}
+
+    net::Stream stream;
+    SteadyTime idle_since{};
+    Race* race = nullptr; // while it connects to one of several addresses
+};
 
 // A connection of its own for one exchange. Destroying it closes the connection; only keep()
 // returns it. Move-only; must not outlive its pool.
@@ -31,13 +38,19 @@ class Lease {
         : pool_{&pool}, connection_{std::move(connection)}, reused_{reused} {}
 
     explicit operator bool() const noexcept { return connection_ != nullptr; }
-    [[nodiscard]] net::Socket& socket() const noexcept { return connection_->socket; }
+    [[nodiscard]] net::Stream& stream() const noexcept { return connection_->stream; }
     [[nodiscard]] bool reused() const noexcept { return reused_; }
     [[nodiscard]] const std::string& endpoint() const noexcept;
 
-    // Connects to the endpoint's addresses in turn until one answers; the error is the last one's,
-    // host_not_found when the name has no address (yet). Whoever wants to stop it closes socket().
-    [[nodiscard]] net::Task<ErrorCode> connect();
+    // Connects to whichever of the endpoint's addresses answers first, and speaks TLS with it where
+    // the endpoint does. The error is the last address's, host_not_found when the name has none
+    // (yet). Whoever wants to stop it calls abort().
+    struct Connected {
+        ErrorCode error;
+        bool in_handshake = false; // how far it got
+        std::string reason;        // for a person, of a handshake that failed
+    };
+    [[nodiscard]] net::Task<Connected> connect();
 
     // Returns the connection to its pool. Call only when the response was read to its end, the peer
     // keeps the connection, and no surplus byte is buffered (RFC 9112 section 9.3).
@@ -47,6 +60,9 @@ class Lease {
     void abort() noexcept;
 
   private:
+    [[nodiscard]] net::Task<ErrorCode> connect_to_any();
+    [[nodiscard]] net::Task<Connected> shake_hands();
+
     Pool* pool_ = nullptr;
     std::unique_ptr<Connection> connection_;
     bool reused_ = false;
@@ -63,6 +79,14 @@ class Pool {
         return addresses_;
     }
     void set_addresses(std::vector<net::Endpoint> addresses) { addresses_ = std::move(addresses); }
+
+    // New connections speak TLS; null: they do not. server_name: whom the certificate must be for.
+    void set_tls(std::shared_ptr<const tls::Client> tls, std::string server_name) {
+        tls_ = std::move(tls);
+        server_name_ = std::move(server_name);
+    }
+    [[nodiscard]] const std::shared_ptr<const tls::Client>& tls() const noexcept { return tls_; }
+    [[nodiscard]] const std::string& server_name() const noexcept { return server_name_; }
 
     // The idle connection used last, if its peer has neither closed it nor spoken out of turn
     // (what it said would be taken for the next answer); an empty lease when there is none.
@@ -90,6 +114,8 @@ class Pool {
 
     std::string endpoint_;
     std::vector<net::Endpoint> addresses_;
+    std::shared_ptr<const tls::Client> tls_;
+    std::string server_name_;
     std::vector<std::unique_ptr<Connection>> idle_; // the one used last at the back
     bool retired_ = false;
 };

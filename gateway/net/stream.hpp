@@ -1,0 +1,203 @@
+// One end of a connection: a socket, and TLS on it where there is any. The functions of io.hpp once
+// more, with one branch each.
+#pragma once
+
+#include "net/io.hpp"
+#include "net/tls_session.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace stint::net {
+
+// Not thread-safe. Closes without a word; close() says good-bye.
+class Stream {
+  public:
+    explicit Stream(const Executor& executor) : socket_{executor} {}
+    explicit Stream(Socket socket) : socket_{std::move(socket)} {}
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+
+    [[nodiscard]] Socket& socket() noexcept { return socket_; }
+    [[nodiscard]] TlsSession* tls() noexcept { return tls_.get(); }
+
+    // From now on all bytes are TLS's, and those in `early`, which have come already. handshake()
+    // must have succeeded before anything else is done.
+    void begin_tls(tls::SslPtr ssl, std::span<const char> early = {}) {
+        tls_ = std::make_unique<TlsSession>(socket_, std::move(ssl), early);
+    }
+    // Nothing is TLS's any more: of a peer that does not speak it, or for a new connection.
+    void forget_tls() noexcept { tls_.reset(); }
+
+  private:
+    Socket socket_;
+    std::unique_ptr<TlsSession> tls_; // refers to socket_
+};
+
+// Waits as long as it takes. After an error the thread's OpenSSL error queue says more, until the
+// next suspension, and has to be emptied.
+[[nodiscard]] Task<ErrorCode> handshake(Stream& stream);
+
+inline ErrorCode write_now(Stream& stream, Gather& gather) noexcept {
+    if (TlsSession* tls = stream.tls()) [[unlikely]]
+        return tls->write(gather);
+    return write_now(stream.socket(), gather);
+}
+
+inline Received read_now(Stream& stream, std::span<char> into) noexcept {
+    if (TlsSession* tls = stream.tls()) [[unlikely]]
+        return tls->read(into);
+    return read_now(stream.socket(), into);
+}
+
+// Whether read_now() has something that wait_readable() would not tell of.
+inline bool has_buffered(Stream& stream) noexcept {
+    return stream.tls() != nullptr && stream.tls()->has_buffered();
+}
+
+inline auto wait_readable(Stream& stream) {
+    return wait_readable(stream.socket());
+}
+
+inline auto wait_writable(Stream& stream) {
+    return wait_writable(stream.socket());
+}
+
+// A read of TLS from its first wait to its completion, as often as the socket brings parts of
+// records only. Done: void(const ErrorCode&, std::size_t).
+template <class Done>
+class TlsRead {
+  public:
+    TlsRead(Stream& stream, std::span<char> into, HandlerMemory& memory, Done done)
+        : stream_{&stream}, into_{into}, memory_{&memory}, done_{std::move(done)} {}
+
+    void start() && {
+        TlsSession& tls = *stream_->tls();
+        tls.begin_wait();
+        if (tls.has_buffered()) {
+            const Received got = tls.read(into_);
+            if (got.error != asio::error::would_block)
+                return std::move(*this).post(got);
+        }
+        std::move(*this).wait();
+    }
+
+    void operator()(const ErrorCode& error, std::size_t size) {
+        TlsSession& tls = *stream_->tls();
+        if (error == asio::error::eof)
+            tls.end_intake();
+        else if (error)
+            return done_(error, 0);
+        tls.take_in(size);
+        const Received got = tls.read(into_);
+        if (got.error != asio::error::would_block)
+            return done_(got.error, got.size);
+        if (tls.cancelled())
+            return done_(asio::error::operation_aborted, 0);
+        std::move(*this).wait();
+    }
+
+    void operator()(const ErrorCode& error) { operator()(error, 0); }
+
+  private:
+    void wait() && {
+        Socket& socket = stream_->socket();
+        HandlerMemory& memory = *memory_;
+        if (stream_->tls()->wants_to_write()) {
+            socket.async_wait(Socket::wait_write, in_place(memory, std::move(*this)));
+            return;
+        }
+        const std::span<char> intake = stream_->tls()->intake();
+        socket.async_read_some(
+            asio::buffer(intake.data(), intake.size()), in_place(memory, std::move(*this)));
+    }
+
+    // Never before its caller has returned.
+    void post(const Received& got) && {
+        asio::post(
+            stream_->socket().get_executor(),
+            in_place(
+                *memory_, [done = std::move(done_), got]() mutable { done(got.error, got.size); }));
+    }
+
+    Stream* stream_;
+    std::span<char> into_;
+    HandlerMemory* memory_;
+    Done done_;
+};
+
+// Calls done(error, size) once something has come, the end of the stream included.
+template <class Done>
+void read_some_then(Stream& stream, std::span<char> into, HandlerMemory& memory, Done done) {
+    if (stream.tls() != nullptr) [[unlikely]]
+        return TlsRead<Done>{stream, into, memory, std::move(done)}.start();
+    stream.socket().async_read_some(
+        asio::buffer(into.data(), into.size()), in_place(memory, std::move(done)));
+}
+
+inline auto read_some(Stream& stream, std::span<char> into, HandlerMemory& memory) {
+    const auto start = [&stream, into, &memory](auto&& resume) {
+        read_some_then(
+            stream, into, memory,
+            [resume = std::move(resume)](const ErrorCode& error, std::size_t size) mutable {
+                std::move(resume)(std::tuple{error, size});
+            });
+    };
+    return asio::async_initiate<const asio::deferred_t, void(std::tuple<ErrorCode, std::size_t>)>(
+        start, asio::deferred);
+}
+
+inline Silence probe(Stream& stream) noexcept {
+    if (TlsSession* tls = stream.tls()) [[unlikely]]
+        return tls->probe();
+    return probe(stream.socket());
+}
+
+inline bool has_ended(Stream& stream, bool or_closed) noexcept {
+    return has_ended(stream.socket(), or_closed);
+}
+
+inline bool was_reset(Stream& stream) noexcept {
+    return was_reset(stream.socket());
+}
+
+inline void acknowledge_at_once(Stream& stream) noexcept {
+    acknowledge_at_once(stream.socket());
+}
+
+// Ends whatever waits on it; it stays open.
+inline void cancel(Stream& stream) noexcept {
+    if (TlsSession* tls = stream.tls()) [[unlikely]]
+        tls->cancel();
+    ErrorCode ignored;
+    stream.socket().cancel(ignored);
+}
+
+// Nothing more will be sent; what is received still is.
+inline void shutdown_send(Stream& stream) noexcept {
+    if (TlsSession* tls = stream.tls()) [[unlikely]]
+        tls->say_end();
+    ErrorCode ignored;
+    stream.socket().shutdown(Socket::shutdown_send, ignored);
+}
+
+inline void close(Stream& stream) noexcept {
+    if (TlsSession* tls = stream.tls(); tls != nullptr && stream.socket().is_open()) [[unlikely]]
+        tls->say_end();
+    close(stream.socket());
+}
+
+// From now on closing it resets it: what was sent is not to be taken for the whole.
+inline void cut_short(Stream& stream) noexcept {
+    if (TlsSession* tls = stream.tls()) [[unlikely]]
+        tls->never_say_end();
+    ErrorCode ignored;
+    stream.socket().set_option(asio::socket_base::linger{true, 0}, ignored);
+}
+
+[[nodiscard]] Task<ErrorCode> send_all(Stream& stream, Gather gather);
+
+} // namespace stint::net

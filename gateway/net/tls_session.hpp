@@ -1,0 +1,90 @@
+// TLS on a non-blocking socket. OpenSSL reads from and writes to the socket itself; whoever has to
+// wait, waits for the socket.
+#pragma once
+
+#include "base/error.hpp"
+#include "net/types.hpp"
+#include "tls/ssl.hpp"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace stint::net {
+
+class Gather;
+struct Received;
+enum class Silence;
+
+// Not thread-safe. Must not outlive the socket. After an error other than would_block nothing more
+// can be done with it.
+class TlsSession {
+  public:
+    // early: what was received before TLS began, and is TLS's.
+    TlsSession(Socket& socket, tls::SslPtr ssl, std::span<const char> early);
+    ~TlsSession();
+    TlsSession(const TlsSession&) = delete;
+    TlsSession& operator=(const TlsSession&) = delete;
+
+    // No error: it is complete. would_block: go on when the socket is ready, see wants_to_write().
+    // After another error the thread's OpenSSL error queue says more, and has to be emptied.
+    [[nodiscard]] ErrorCode handshake();
+
+    // It went on from an earlier session. After the handshake.
+    [[nodiscard]] bool resumed() const noexcept;
+
+    // As read_now() and write_now() on a socket. A stream that ends without TLS's own end was cut:
+    // that is connection_reset, never eof (RFC 8446 section 6.1). What write() has not taken must
+    // be offered to it again, first and unchanged: a part may be encrypted already.
+    [[nodiscard]] Received read(std::span<char> into) noexcept;
+    [[nodiscard]] ErrorCode write(Gather& gather) noexcept;
+    [[nodiscard]] Silence probe() noexcept;
+
+    // Whether the last would_block is over when the socket can be written to.
+    [[nodiscard]] bool wants_to_write() const noexcept { return wants_to_write_; }
+
+    // Bytes are here that no wait on the socket would tell of.
+    [[nodiscard]] bool has_buffered() const noexcept;
+
+    // Tells the peer that nothing more comes (close_notify), as far as that goes at once.
+    void say_end() noexcept;
+    // say_end() does nothing from now on.
+    void never_say_end() noexcept { end_said_ = true; }
+
+    // Where the socket's next bytes may be read to by whoever waits for them, and that they came.
+    [[nodiscard]] std::span<char> intake();
+    void take_in(std::size_t size) noexcept;
+    void end_intake() noexcept { ended_ = true; }
+    // Who waits is to wait no more, also where what it waits for is just coming.
+    void cancel() noexcept { cancelled_ = true; }
+    void begin_wait() noexcept { cancelled_ = false; }
+    [[nodiscard]] bool cancelled() const noexcept { return cancelled_; }
+
+    // While nobody waits for bytes.
+    void release_memory() noexcept;
+
+    [[nodiscard]] SSL& ssl() noexcept { return *ssl_; }
+    // Of the certificate that the peer has shown and that was verified; empty without one, and
+    // until the handshake is complete.
+    [[nodiscard]] const std::string& peer_subject() const noexcept { return peer_subject_; }
+
+  private:
+    friend struct SocketBio;
+    [[nodiscard]] ErrorCode error_of(int result) noexcept;
+
+    Socket& socket_;
+    std::vector<char> intake_; // [intake_begin_, intake_end_) of it is OpenSSL's to read
+    std::size_t intake_begin_ = 0;
+    std::size_t intake_end_ = 0;
+    int failure_ = 0;    // errno of the socket
+    bool ended_ = false; // the socket's stream
+    bool wants_to_write_ = false;
+    bool cancelled_ = false;
+    bool end_said_ = false;
+    bool broken_ = false;
+    std::string peer_subject_;
+    tls::SslPtr ssl_; // refers to what is above
+};
+
+} // namespace stint::net

@@ -1,0 +1,1 @@
+#include "tls/ssl.hpp"

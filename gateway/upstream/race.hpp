@@ -1,0 +1,59 @@
+// Several addresses of one endpoint, and the first that answers (Happy Eyeballs, RFC 8305).
+#pragma once
+
+#include "base/error.hpp"
+#include "net/event.hpp"
+#include "net/types.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace stint::upstream {
+
+// The same addresses with their families in turn, beginning with the first one's (section 4).
+[[nodiscard]] std::vector<net::Endpoint> interleave(std::vector<net::Endpoint> addresses);
+
+// Not thread-safe. Lives until run() has ended.
+class Race {
+  public:
+    // How long an address may be silent before the next one is tried beside it (section 5).
+    static constexpr std::chrono::milliseconds head_start{250};
+
+    // At least one address.
+    Race(const net::Executor& executor, std::vector<net::Endpoint> addresses);
+
+    // Until one is connected, all have failed (the error is the last one's), or somebody gives up
+    // (operation_aborted). Nothing is under way any more then.
+    [[nodiscard]] net::Task<ErrorCode> run();
+    [[nodiscard]] net::Socket take_winner() { return std::move(attempts_[*winner_]); }
+
+    void give_up() noexcept;
+
+  private:
+    using Timer = net::asio::basic_waitable_timer<
+        std::chrono::steady_clock,
+        net::asio::wait_traits<std::chrono::steady_clock>,
+        net::Executor>;
+
+    void begin_next();
+    void on_end(std::size_t attempt, const ErrorCode& error);
+    void await_head_start();
+    void finish() noexcept;
+    void one_less();
+
+    const std::vector<net::Endpoint> addresses_;
+    std::deque<net::Socket> attempts_; // of the first addresses; a deque: they stay in place
+    Timer timer_;
+    net::Event ended_;
+    ErrorCode error_;
+    std::optional<std::size_t> winner_;
+    std::size_t pending_ = 0; // handlers that refer to this object
+    bool over_ = false;
+};
+
+} // namespace stint::upstream
