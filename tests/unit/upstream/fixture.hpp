@@ -22,7 +22,8 @@ inline SteadyTime at(Duration since_start) {
 }
 
 inline net::Task<> connect(Lease& lease, std::optional<ErrorCode>& result) {
-    result = co_await lease.connect();
+    const Lease::Connected connected = co_await lease.connect();
+    result = connected.error;
 }
 
 // Connects and returns what came of it.

@@ -19,7 +19,7 @@ net::Endpoint refusing(net::asio::io_context& loop) {
 
 } // namespace
 
-TEST_CASE("the addresses of an endpoint are tried in turn until one answers") {
+TEST_CASE("the addresses of an endpoint are tried until one answers") {
     net::asio::io_context loop;
     ListeningWire listening{loop};
     Pool pool{"origin", {refusing(loop), refusing(loop), listening.address()}};
@@ -30,7 +30,7 @@ TEST_CASE("the addresses of an endpoint are tried in turn until one answers") {
     Wire far = listening.accept();
     net::Gather gather;
     gather.add("hello");
-    REQUIRE_FALSE(net::write_now(lease.socket(), gather));
+    REQUIRE_FALSE(net::write_now(lease.stream(), gather));
     CHECK(far.read(5) == "hello");
 }
 
@@ -68,7 +68,8 @@ TEST_CASE("a connected socket sends small writes at once") {
     int on = 0;
     socklen_t size = sizeof on;
     REQUIRE(
-        ::getsockopt(lease.socket().native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, &size) == 0);
+        ::getsockopt(
+            lease.stream().socket().native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, &size) == 0);
 
     CHECK(on != 0);
 }

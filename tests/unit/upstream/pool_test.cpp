@@ -142,7 +142,7 @@ TEST_CASE("what waits on an aborted lease ends with an error") {
     auto [lease, far] = origin.open();
     stint::ErrorCode seen;
     char byte;
-    lease.socket().async_read_some(
+    lease.stream().socket().async_read_some(
         stint::net::asio::buffer(&byte, 1),
         [&seen](const stint::ErrorCode& error, std::size_t) { seen = error; });
 
