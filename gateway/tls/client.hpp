@@ -2,14 +2,12 @@
 #pragma once
 
 #include "base/error.hpp"
-#include "base/time.hpp"
+#include "tls/context.hpp"
 #include "tls/settings.hpp"
 #include "tls/ssl.hpp"
 
 #include <memory>
 #include <string>
-
-using SSL_CTX = struct ssl_ctx_st;
 
 namespace stint::tls {
 
@@ -21,10 +19,6 @@ class Client {
     [[nodiscard]] static Result<std::shared_ptr<const Client>, std::string>
     make(const ClientSettings& settings);
 
-    ~Client();
-    Client(const Client&) = delete;
-    Client& operator=(const Client&) = delete;
-
     // Begins a handshake with the server of that name or IP address (without brackets): names it
     // (SNI, RFC 6066 section 3: names alone), asks for its certificate to be for it, and offers the
     // last session with it. nullptr when there is no memory. The caller gives it its BIO.
@@ -35,7 +29,7 @@ class Client {
   private:
     Client() = default;
 
-    SSL_CTX* context_ = nullptr; // owns the sessions
+    ContextPtr context_; // owns the sessions
     bool verifies_ = true;
 };
 

@@ -3,14 +3,13 @@
 
 #include "base/error.hpp"
 #include "base/time.hpp"
+#include "tls/context.hpp"
 #include "tls/settings.hpp"
 #include "tls/ssl.hpp"
 
 #include <memory>
 #include <string>
 #include <vector>
-
-using SSL_CTX = struct ssl_ctx_st;
 
 namespace stint::tls {
 
@@ -33,10 +32,6 @@ class Server {
     [[nodiscard]] static Result<std::shared_ptr<const Server>, std::string>
     make(const ServerSettings& settings, std::shared_ptr<TicketKeys> keys);
 
-    ~Server();
-    Server(const Server&) = delete;
-    Server& operator=(const Server&) = delete;
-
     // Waits for a client's hello; nullptr when there is no memory. The caller gives it its BIO.
     // Reads ahead, writes parts, and holds no buffers while idle.
     [[nodiscard]] SslPtr accept() const;
@@ -46,11 +41,9 @@ class Server {
     [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
   private:
-    struct Names;
+    Server() = default;
 
-    Server();
-
-    SSL_CTX* context_ = nullptr; // owns the contexts of the other names
+    ContextPtr context_; // owns those of other names
     std::vector<Expiry> expiries_;
     std::vector<std::string> warnings_;
 };

@@ -23,7 +23,7 @@ struct ServerSettings {
     enum class ClientCertificate : std::uint8_t { none, optional, required };
     std::vector<KeyPair> certificates; // at least one; the first is for unknown names
     Version min_version = Version::tls_1_2;
-    std::string ciphers;   // as OpenSSL spells lists (TLS_… ones are of TLS 1.3); empty = the default
+    std::string ciphers; // as OpenSSL spells lists (TLS_… ones are of TLS 1.3); empty = the default
     std::string client_ca; // PEM, CRLs in it are honoured; not empty unless `none` is asked for
     ClientCertificate client_certificate = ClientCertificate::none;
 
