@@ -69,10 +69,8 @@ Exchange::Next Exchange::decide(std::string_view head) {
         next = admit(facts);
     if (next == Next::forward) [[likely]]
         write_request_head(*request);
-    if (next == Next::reply) {
-        media_ = http::preferred_media_type(request->fields);
-        media_known_ = true;
-    }
+    if (next == Next::reply)
+        reply_.use(http::preferred_media_type(request->fields));
     return next;
 }
 
@@ -160,8 +158,8 @@ bool Exchange::take_route(const RequestHead& head, routing::KeyFacts& facts) {
         return true;
     }
     if (match.path_matched) {
-        allow_ = snapshot().routes.allowed_methods(found->host, found->path);
-        fail(405, {}, observe::Outcome::rejected);
+        reply_.refuse_method(snapshot().routes.allowed_methods(found->host, found->path));
+        end_as(405, observe::Outcome::rejected);
     } else {
         fail(404, "no route takes this host and path", observe::Outcome::no_route);
     }
@@ -187,8 +185,8 @@ bool Exchange::may_go_on(const RequestHead& head, const routing::KeyFacts& facts
         fail(hops.error().status, std::string{hops.error().detail}, observe::Outcome::rejected);
         client_keeps_ = false;
     } else if (head.method == "OPTIONS") {
-        allow_ = snapshot().routes.allowed_methods(facts.host, facts.path);
-        fail(200, {}, observe::Outcome::rejected);
+        reply_.answer_options(snapshot().routes.allowed_methods(facts.host, facts.path));
+        end_as(200, observe::Outcome::rejected);
     } else {
         fail(
             501, "Max-Forwards ends this TRACE here, and Stint answers none itself",
@@ -215,7 +213,7 @@ Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
     if (charges.charges.empty())
         return Next::forward;
     if (route_->settles) [[unlikely]]
-        note_returnable(charges);
+        settlement_.expect(charges);
     if (route_->cooldown.rules.waits) [[unlikely]]
         for (limits::Charge& each : charges.charges)
             each.returnable = true; // a pause may begin before it has been sent
@@ -223,8 +221,8 @@ Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
         return admit_in_turn(charges, facts);
     if (route_->reserves) [[unlikely]]
         return admit_reserving(charges, facts);
-    limits::Decision decision =
-        route_->telling.any ? admit_and_note(charges) : limits::admit(charges.view(), decided_);
+    limits::Decision decision = route_->telling.any ? policies_.admit(charges, decided_)
+                                                    : limits::admit(charges.view(), decided_);
     if (!decision.allowed()) {
         refuse(charges, decision);
         return Next::reply;
@@ -259,9 +257,8 @@ void Exchange::write_request_head(const RequestHead& head) {
 }
 
 void Exchange::fail(int status, std::string detail, observe::Outcome outcome) {
-    status_ = status;
-    detail_ = std::move(detail);
-    outcome_ = outcome;
+    reply_.explain(std::move(detail));
+    end_as(status, outcome);
 }
 
 } // namespace stint::proxy
