@@ -95,14 +95,8 @@ ControlFields find_control_fields(std::span<const Field> fields) noexcept {
         case FieldId::host:
             note(control.host, field);
             break;
-        case FieldId::te:
-            note(control.te, field);
-            break;
         case FieldId::transfer_encoding:
             note(control.transfer_encoding, field);
-            break;
-        case FieldId::upgrade:
-            note(control.upgrade, field);
             break;
         default:
             break;

@@ -28,9 +28,7 @@ struct ControlFields {
     Occurrences content_length;
     Occurrences expect;
     Occurrences host;
-    Occurrences te;
     Occurrences transfer_encoding;
-    Occurrences upgrade;
 };
 
 // The result points into `fields`.

@@ -34,11 +34,13 @@ FieldId field_id(beast::http::field field, std::string_view name) noexcept {
     case beast::http::field::unknown: return unlisted_field(name);
     case beast::http::field::connection: return FieldId::connection;
     case beast::http::field::content_length: return FieldId::content_length;
+    case beast::http::field::date: return FieldId::date;
     case beast::http::field::expect: return FieldId::expect;
     case beast::http::field::forwarded: return FieldId::forwarded;
     case beast::http::field::host: return FieldId::host;
     case beast::http::field::http2_settings: return FieldId::http2_settings;
     case beast::http::field::keep_alive: return FieldId::keep_alive;
+    case beast::http::field::max_forwards: return FieldId::max_forwards;
     case beast::http::field::proxy_authenticate: return FieldId::proxy_authenticate;
     case beast::http::field::proxy_authentication_info: return FieldId::proxy_other;
     case beast::http::field::proxy_authorization: return FieldId::proxy_authorization;
@@ -122,6 +124,7 @@ class HeadSink final : public beast::http::basic_parser<is_request> {
     std::string_view reason;
     int status = 0;
     int minor_version = 1;
+    FieldIds ids;
 
   private:
     using View = beast::string_view;
@@ -144,7 +147,9 @@ class HeadSink final : public beast::http::basic_parser<is_request> {
             return refuse({431, "The head has too many fields."}, error);
         if (is_folded(name, value))
             return refuse({400, "A header field is folded over several lines."}, error);
-        fields_.push_back({field_id(id, std_view(name)), std_view(name), std_view(value)});
+        const FieldId known = field_id(id, std_view(name));
+        ids.add(known);
+        fields_.push_back({known, std_view(name), std_view(value)});
     }
 
     // An unfolded value follows its name within the head after blanks at most; a folded one is
@@ -244,8 +249,7 @@ HeadParser::parse_request(std::string_view head, const RequestLimits& limits) {
     request.framing = *framing;
     request.keep_alive = *keep_alive;
     request.expects_continue = *expects && framing->has_body();
-    request.has_upgrade = control.upgrade.count > 0;
-    request.has_te = control.te.count > 0;
+    request.ids = sink.ids;
     request.fields = fields;
     return request;
 }
@@ -273,6 +277,7 @@ HeadParser::parse_response(std::string_view head, std::string_view method) {
     response.minor_version = sink.minor_version;
     response.framing = *framing;
     response.keep_alive = *keep_alive && framing->kind != BodyFraming::Kind::until_close;
+    response.ids = sink.ids;
     response.fields = fields;
     return response;
 }

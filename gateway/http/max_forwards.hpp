@@ -16,7 +16,4 @@ namespace stint::http {
 [[nodiscard]] Result<std::optional<std::uint64_t>, HeadError>
 max_forwards(const RequestHead& head) noexcept;
 
-// Whether it is the field that max_forwards() reads.
-[[nodiscard]] bool is_max_forwards(const Field& field) noexcept;
-
 } // namespace stint::http

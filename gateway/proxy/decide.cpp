@@ -235,8 +235,9 @@ Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
 
 // Also once more, after a wait or for another attempt: as it was the first time.
 void Exchange::write_request_head(const RequestHead& head) {
-    const std::string_view offer = head.has_upgrade ? offer_of(head) : std::string_view{};
-    takes_trailers_ = head.has_te && http::takes_trailers(head);
+    const std::string_view offer =
+        head.ids.contains(FieldId::upgrade) ? offer_of(head) : std::string_view{};
+    takes_trailers_ = head.ids.contains(FieldId::te) && http::takes_trailers(head);
     std::string_view path;
     if (forward_path_) [[unlikely]]
         path = http::normalise_path(head.path, snapshot().paths, context_.path_scratch)->text;
