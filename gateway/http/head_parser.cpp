@@ -4,6 +4,7 @@
 #include "http/ascii.hpp"
 #include "http/field_names.hpp"
 #include "http/framing.hpp"
+#include "http/max_forwards.hpp"
 #include "http/request_line.hpp"
 
 #include <boost/beast/http/basic_parser.hpp>
@@ -183,6 +184,19 @@ class HeadSink final : public beast::http::basic_parser<is_request> {
     bool refused_ = false;
 };
 
+// What holds for some methods alone.
+Result<void, HeadError> heed_method(RequestHead& request) noexcept {
+    if (request.framing.has_body() && ascii::equals_folded(request.method, "trace"))
+        return HeadError{400, "TRACE has a body."};
+    if (request.ids.contains(FieldId::max_forwards)) [[unlikely]] {
+        const auto hops = read_max_forwards(request.method, request.fields);
+        if (!hops)
+            return hops.error();
+        request.max_forwards = *hops;
+    }
+    return {};
+}
+
 } // namespace
 
 struct HeadParser::Impl {
@@ -225,8 +239,6 @@ HeadParser::parse_request(std::string_view head, const RequestLimits& limits) {
     const auto framing = request_framing(control, sink.minor_version);
     if (!framing)
         return framing.error();
-    if (framing->has_body() && ascii::equals_folded(sink.method, "trace"))
-        return HeadError{400, "TRACE has a body."};
     const auto host = host_field(control, sink.minor_version);
     if (!host)
         return host.error();
@@ -251,6 +263,8 @@ HeadParser::parse_request(std::string_view head, const RequestLimits& limits) {
     request.expects_continue = *expects && framing->has_body();
     request.ids = sink.ids;
     request.fields = fields;
+    if (const auto heeded = heed_method(request); !heeded)
+        return heeded.error();
     return request;
 }
 

@@ -4,13 +4,12 @@
 
 namespace stint::http {
 
-Result<std::optional<std::uint64_t>, HeadError> max_forwards(const RequestHead& head) noexcept {
+Result<std::optional<std::uint64_t>, HeadError>
+read_max_forwards(std::string_view method, std::span<const Field> fields) noexcept {
     std::optional<std::uint64_t> hops;
-    if (!head.ids.contains(FieldId::max_forwards)) [[likely]]
+    if (method != "OPTIONS" && method != "TRACE")
         return hops;
-    if (head.method != "OPTIONS" && head.method != "TRACE")
-        return hops;
-    for (const Field& field : head.fields) {
+    for (const Field& field : fields) {
         if (field.id != FieldId::max_forwards)
             continue;
         if (hops)

@@ -5,7 +5,6 @@
 #include "http/forwarding_fields.hpp"
 #include "http/framing.hpp"
 #include "http/hop_by_hop.hpp"
-#include "http/max_forwards.hpp"
 #include "http/trailers.hpp"
 
 #include <cstdint>
@@ -146,8 +145,7 @@ void write_end_to_end_fields(
         return is_passed_on(field.id) || (field.id == FieldId::underscored &&
                                           !imitates(field.name, forwarding.protected_fields));
     };
-    const auto read = max_forwards(head);
-    const std::optional<std::uint64_t> hops = read ? *read : std::nullopt;
+    const std::optional<std::uint64_t>& hops = head.max_forwards;
     const bool replaces = !forwarding.client_field.empty() && !forwarding.peer_is_trusted;
     if (!replaces && !hops) [[likely]]
         return write_fields(out, head, forwarding.protected_fields, keep);

@@ -1,7 +1,6 @@
 // From a head to a decision: parse, route, admit. No I/O: what is to be sent is only prepared.
 #include "http/framing.hpp"
 #include "http/head_parser.hpp"
-#include "http/max_forwards.hpp"
 #include "http/media_type.hpp"
 #include "http/target.hpp"
 #include "http/trailers.hpp"
@@ -175,16 +174,13 @@ bool Exchange::body_fits(const RequestHead& head) {
     return false;
 }
 
-// OPTIONS and TRACE may say how far they go (RFC 9110 section 7.6.2). What ends here is answered
-// here: OPTIONS with what the path serves. A request is not sent back to whom it may not concern.
+// OPTIONS and TRACE may say that they end here (RFC 9110 section 7.6.2). OPTIONS is answered with
+// the methods that the path serves. The answer to TRACE would be the request itself, with whatever
+// other proxies have put into it, which is not for the client to see: 501.
 bool Exchange::may_go_on(const RequestHead& head, const routing::KeyFacts& facts) {
-    const auto hops = http::max_forwards(head);
-    if (hops && hops->value_or(1) > 0) [[likely]]
+    if (head.max_forwards != 0U) [[likely]] // absent, or more
         return true;
-    if (!hops) {
-        fail(hops.error().status, std::string{hops.error().detail}, observe::Outcome::rejected);
-        client_keeps_ = false;
-    } else if (head.method == "OPTIONS") {
+    if (head.method == "OPTIONS") {
         reply_.answer_options(snapshot().routes.allowed_methods(facts.host, facts.path));
         end_as(200, observe::Outcome::rejected);
     } else {
