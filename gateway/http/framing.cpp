@@ -3,6 +3,7 @@
 #include "http/ascii.hpp"
 #include "http/request_line.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace stint::http {
@@ -137,13 +138,9 @@ Result<BodyFraming, HeadError> response_framing(
 }
 
 bool has_connection_option(std::span<const Field> fields, std::string_view option) noexcept {
-    bool found = false;
-    for (const Field& field : fields)
-        if (field.id == FieldId::connection)
-            ascii::for_each_element(field.value, [&](std::string_view each) {
-                found |= ascii::equals_folded(each, option);
-            });
-    return found;
+    return std::any_of(fields.begin(), fields.end(), [option](const Field& field) {
+        return field.id == FieldId::connection && ascii::list_contains(field.value, option);
+    });
 }
 
 Result<bool, HeadError> keeps_alive(
