@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -14,11 +15,13 @@ enum class FieldId : std::uint8_t {
     other,
     connection,
     content_length,
+    date,
     expect,
     forwarded,
     host,
     http2_settings,
     keep_alive,
+    max_forwards,
     proxy_authenticate,
     proxy_authorization,
     proxy_connection,
@@ -34,6 +37,23 @@ enum class FieldId : std::uint8_t {
     x_forwarded_proto,
     x_request_id,
     x_stint_ticket,
+};
+
+// A set of them: which fields a head has, whatever they say.
+class FieldIds {
+  public:
+    constexpr void add(FieldId id) noexcept { bits_ |= bit(id); }
+    [[nodiscard]] constexpr bool contains(FieldId id) const noexcept {
+        return (bits_ & bit(id)) != 0;
+    }
+
+  private:
+    [[nodiscard]] static constexpr std::uint32_t bit(FieldId id) noexcept {
+        static_assert(static_cast<unsigned>(FieldId::x_stint_ticket) < 32, "the last has a bit");
+        return std::uint32_t{1} << static_cast<unsigned>(id);
+    }
+
+    std::uint32_t bits_ = 0;
 };
 
 struct Field {
@@ -63,8 +83,9 @@ struct RequestHead {
     BodyFraming framing;
     bool keep_alive = true; // the client would keep the connection (RFC 9112 section 9.3)
     bool expects_continue = false;
-    bool has_upgrade = false; // an Upgrade field, whatever it says
-    bool has_te = false;      // a TE field, whatever it says
+    // How many more hops an OPTIONS or TRACE may take, where it says so (RFC 9110 section 7.6.2).
+    std::optional<std::uint64_t> max_forwards;
+    FieldIds ids; // of `fields`
     std::span<const Field> fields;
 };
 
@@ -74,6 +95,7 @@ struct ResponseHead {
     int minor_version = 1;
     BodyFraming framing;    // as the response to the request's method
     bool keep_alive = true; // the upstream would keep the connection
+    FieldIds ids;           // of `fields`
     std::span<const Field> fields;
 };
 

@@ -49,12 +49,9 @@ Parsed<std::size_t> parse_workers(std::string_view text) {
 }
 
 Parsed<std::size_t> parse_connections_per_client(std::string_view text) {
-    if (text == "off")
-        return std::size_t{0};
-    const auto count = parse_count(text, 1, most_connections);
-    if (!count)
-        return Wrong{count.error().why + ", or off"};
-    return std::size_t{*count};
+    return parse_or_off(text, std::size_t{0}, [](std::string_view count) {
+        return parse_count(count, 1, most_connections);
+    });
 }
 
 void read_log(const Value& value, Config& config) {

@@ -13,12 +13,8 @@ constexpr std::string_view a_rate = "off or the bytes of a second such as 64B";
 constexpr std::size_t fastest = std::size_t{1} << 30U;
 
 Parsed<std::size_t> parse_rate(std::string_view text) {
-    if (text == "off")
-        return std::size_t{0};
-    const auto size = parse_size(text, 1, fastest);
-    if (!size)
-        return Wrong{size.error().why + ", or off"};
-    return *size;
+    return parse_or_off(
+        text, std::size_t{0}, [](std::string_view size) { return parse_size(size, 1, fastest); });
 }
 
 Parsed<bool> parse_off(std::string_view text) {

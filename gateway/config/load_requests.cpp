@@ -19,15 +19,17 @@ Parsed<std::size_t> parse_length(std::string_view text) {
     return parse_size(text, smallest_head, largest_head);
 }
 
-Parsed<std::optional<std::uint64_t>> parse_max_body(std::string_view text) {
-    if (text == "off")
-        return std::optional<std::uint64_t>{};
+Parsed<std::size_t> parse_body_size(std::string_view text) {
     if (text == "0")
-        return std::optional<std::uint64_t>{0};
+        return std::size_t{0};
     const auto size = parse_size(text, 1, largest_body);
     if (!size)
-        return Wrong{size.error().why + ", 0 for none, or off"};
-    return std::optional<std::uint64_t>{*size};
+        return Wrong{size.error().why + ", 0 for none"};
+    return *size;
+}
+
+Parsed<std::optional<std::uint64_t>> parse_max_body(std::string_view text) {
+    return parse_or_off(text, std::optional<std::uint64_t>{}, parse_body_size);
 }
 
 } // namespace

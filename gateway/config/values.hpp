@@ -28,6 +28,17 @@ parse_count(std::string_view text, std::uint64_t low, std::uint64_t high);
 [[nodiscard]] Parsed<std::size_t>
 parse_size(std::string_view text, std::size_t low, std::size_t high);
 
+// off, for which `off` stands, or whatever parse(text) takes.
+template <class T, class Parse>
+[[nodiscard]] Parsed<T> parse_or_off(std::string_view text, T off, Parse parse) {
+    if (text == "off")
+        return off;
+    const auto value = parse(text);
+    if (!value)
+        return Wrong{value.error().why + ", or off"};
+    return T{*value};
+}
+
 // true or false.
 [[nodiscard]] Parsed<bool> parse_bool(std::string_view text);
 

@@ -94,4 +94,11 @@ constexpr void for_each_element(std::string_view list, Visit visit) {
     }
 }
 
+// Whether an element of the list is this name, however each is spelt.
+[[nodiscard]] constexpr bool list_contains(std::string_view list, std::string_view name) noexcept {
+    bool found = false;
+    for_each_element(list, [&](std::string_view each) { found |= same_folded(each, name); });
+    return found;
+}
+
 } // namespace stint::http::ascii

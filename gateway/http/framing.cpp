@@ -3,6 +3,7 @@
 #include "http/ascii.hpp"
 #include "http/request_line.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace stint::http {
@@ -95,14 +96,8 @@ ControlFields find_control_fields(std::span<const Field> fields) noexcept {
         case FieldId::host:
             note(control.host, field);
             break;
-        case FieldId::te:
-            note(control.te, field);
-            break;
         case FieldId::transfer_encoding:
             note(control.transfer_encoding, field);
-            break;
-        case FieldId::upgrade:
-            note(control.upgrade, field);
             break;
         default:
             break;
@@ -143,13 +138,9 @@ Result<BodyFraming, HeadError> response_framing(
 }
 
 bool has_connection_option(std::span<const Field> fields, std::string_view option) noexcept {
-    bool found = false;
-    for (const Field& field : fields)
-        if (field.id == FieldId::connection)
-            ascii::for_each_element(field.value, [&](std::string_view each) {
-                found |= ascii::equals_folded(each, option);
-            });
-    return found;
+    return std::any_of(fields.begin(), fields.end(), [option](const Field& field) {
+        return field.id == FieldId::connection && ascii::list_contains(field.value, option);
+    });
 }
 
 Result<bool, HeadError> keeps_alive(

@@ -28,9 +28,7 @@ struct ControlFields {
     Occurrences content_length;
     Occurrences expect;
     Occurrences host;
-    Occurrences te;
     Occurrences transfer_encoding;
-    Occurrences upgrade;
 };
 
 // The result points into `fields`.
@@ -49,7 +47,7 @@ request_framing(const ControlFields& control, int minor_version) noexcept;
 [[nodiscard]] Result<BodyFraming, HeadError> response_framing(
     const ControlFields& control, int minor_version, int status, std::string_view method) noexcept;
 
-// Whether a Connection field names the option, which is spelt in lower case.
+// Whether a Connection field names the option.
 [[nodiscard]] bool
 has_connection_option(std::span<const Field> fields, std::string_view option) noexcept;
 

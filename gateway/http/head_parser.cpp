@@ -4,6 +4,7 @@
 #include "http/ascii.hpp"
 #include "http/field_names.hpp"
 #include "http/framing.hpp"
+#include "http/max_forwards.hpp"
 #include "http/request_line.hpp"
 
 #include <boost/beast/http/basic_parser.hpp>
@@ -34,11 +35,13 @@ FieldId field_id(beast::http::field field, std::string_view name) noexcept {
     case beast::http::field::unknown: return unlisted_field(name);
     case beast::http::field::connection: return FieldId::connection;
     case beast::http::field::content_length: return FieldId::content_length;
+    case beast::http::field::date: return FieldId::date;
     case beast::http::field::expect: return FieldId::expect;
     case beast::http::field::forwarded: return FieldId::forwarded;
     case beast::http::field::host: return FieldId::host;
     case beast::http::field::http2_settings: return FieldId::http2_settings;
     case beast::http::field::keep_alive: return FieldId::keep_alive;
+    case beast::http::field::max_forwards: return FieldId::max_forwards;
     case beast::http::field::proxy_authenticate: return FieldId::proxy_authenticate;
     case beast::http::field::proxy_authentication_info: return FieldId::proxy_other;
     case beast::http::field::proxy_authorization: return FieldId::proxy_authorization;
@@ -122,6 +125,7 @@ class HeadSink final : public beast::http::basic_parser<is_request> {
     std::string_view reason;
     int status = 0;
     int minor_version = 1;
+    FieldIds ids;
 
   private:
     using View = beast::string_view;
@@ -144,7 +148,9 @@ class HeadSink final : public beast::http::basic_parser<is_request> {
             return refuse({431, "The head has too many fields."}, error);
         if (is_folded(name, value))
             return refuse({400, "A header field is folded over several lines."}, error);
-        fields_.push_back({field_id(id, std_view(name)), std_view(name), std_view(value)});
+        const FieldId known = field_id(id, std_view(name));
+        ids.add(known);
+        fields_.push_back({known, std_view(name), std_view(value)});
     }
 
     // An unfolded value follows its name within the head after blanks at most; a folded one is
@@ -177,6 +183,19 @@ class HeadSink final : public beast::http::basic_parser<is_request> {
     HeadError fault_;
     bool refused_ = false;
 };
+
+// What holds for some methods alone.
+Result<void, HeadError> heed_method(RequestHead& request) noexcept {
+    if (request.framing.has_body() && ascii::equals_folded(request.method, "trace"))
+        return HeadError{400, "TRACE has a body."};
+    if (request.ids.contains(FieldId::max_forwards)) [[unlikely]] {
+        const auto hops = read_max_forwards(request.method, request.fields);
+        if (!hops)
+            return hops.error();
+        request.max_forwards = *hops;
+    }
+    return {};
+}
 
 } // namespace
 
@@ -220,8 +239,6 @@ HeadParser::parse_request(std::string_view head, const RequestLimits& limits) {
     const auto framing = request_framing(control, sink.minor_version);
     if (!framing)
         return framing.error();
-    if (framing->has_body() && ascii::equals_folded(sink.method, "trace"))
-        return HeadError{400, "TRACE has a body."};
     const auto host = host_field(control, sink.minor_version);
     if (!host)
         return host.error();
@@ -244,9 +261,10 @@ HeadParser::parse_request(std::string_view head, const RequestLimits& limits) {
     request.framing = *framing;
     request.keep_alive = *keep_alive;
     request.expects_continue = *expects && framing->has_body();
-    request.has_upgrade = control.upgrade.count > 0;
-    request.has_te = control.te.count > 0;
+    request.ids = sink.ids;
     request.fields = fields;
+    if (const auto heeded = heed_method(request); !heeded)
+        return heeded.error();
     return request;
 }
 
@@ -273,6 +291,7 @@ HeadParser::parse_response(std::string_view head, std::string_view method) {
     response.minor_version = sink.minor_version;
     response.framing = *framing;
     response.keep_alive = *keep_alive && framing->kind != BodyFraming::Kind::until_close;
+    response.ids = sink.ids;
     response.fields = fields;
     return response;
 }

@@ -34,6 +34,11 @@ namespace stint::http {
     }
 }
 
+// Fields that go on as they came, unless Connection names them.
+[[nodiscard]] constexpr bool is_passed_on(FieldId id) noexcept {
+    return id == FieldId::other || id == FieldId::date || id == FieldId::max_forwards;
+}
+
 // Whether a Connection field names anything but the usual options (close, keep-alive, TE, Upgrade
 // and the like), so that Nominations are needed at all.
 [[nodiscard]] bool nominates_fields(std::span<const Field> fields) noexcept;

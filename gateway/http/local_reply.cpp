@@ -54,16 +54,13 @@ std::size_t write_reply(
     return length.bytes();
 }
 
+template <class WriteFields>
 std::size_t write_plain_problem(
     HeadBuffer& out,
     const ReplyContext& context,
     int status,
     std::string_view detail,
-    std::string_view allow) {
-    const auto fields = [&](HeadBuffer& head) {
-        if (!allow.empty())
-            head.field("Allow", allow);
-    };
+    WriteFields fields) {
     const auto body = [&](auto& sink) {
         write_problem_body(
             sink, context.media, status, {"about:blank", reason_phrase(status)},
@@ -140,14 +137,24 @@ void write_own_body(
 
 std::size_t
 write_problem(HeadBuffer& out, const ReplyContext& context, int status, std::string_view detail) {
+    return write_plain_problem(out, context, status, detail, [status](HeadBuffer& head) {
+        if (status == 405)
+            head.field("Allow", common_methods);
+    });
+}
+
+std::size_t
+write_turned_away(HeadBuffer& out, std::string_view date, int status, std::string_view detail) {
+    const ReplyContext context{.request_id = {}, .date = date, .keep_alive = false};
     return write_plain_problem(
-        out, context, status, detail, status == 405 ? common_methods : std::string_view{});
+        out, context, status, detail, [](HeadBuffer& head) { head << "Retry-After: 1\r\n"; });
 }
 
 std::size_t
 write_method_not_allowed(HeadBuffer& out, const ReplyContext& context, std::string_view allow) {
     return write_plain_problem(
-        out, context, 405, "This path does not serve the request's method.", allow);
+        out, context, 405, "This path does not serve the request's method.",
+        [allow](HeadBuffer& head) { head.field("Allow", allow); });
 }
 
 std::size_t write_options(HeadBuffer& out, const ReplyContext& context, std::string_view allow) {

@@ -29,6 +29,11 @@ struct ReplyContext {
 std::size_t
 write_problem(HeadBuffer& out, const ReplyContext& context, int status, std::string_view detail);
 
+// To a connection that is not served, before anything of it was read: such a response with
+// Retry-After: 1 that ends the connection.
+std::size_t
+write_turned_away(HeadBuffer& out, std::string_view date, int status, std::string_view detail);
+
 // 405 with Allow ("GET, HEAD").
 std::size_t
 write_method_not_allowed(HeadBuffer& out, const ReplyContext& context, std::string_view allow);

@@ -1,21 +1,16 @@
 #include "http/max_forwards.hpp"
 
-#include "http/ascii.hpp"
 #include "http/framing.hpp"
 
 namespace stint::http {
 
-bool is_max_forwards(const Field& field) noexcept {
-    constexpr std::string_view name = "max-forwards";
-    return field.name.size() == name.size() && ascii::equals_folded(field.name, name);
-}
-
-Result<std::optional<std::uint64_t>, HeadError> max_forwards(const RequestHead& head) noexcept {
+Result<std::optional<std::uint64_t>, HeadError>
+read_max_forwards(std::string_view method, std::span<const Field> fields) noexcept {
     std::optional<std::uint64_t> hops;
-    if (head.method != "OPTIONS" && head.method != "TRACE")
+    if (method != "OPTIONS" && method != "TRACE")
         return hops;
-    for (const Field& field : head.fields) {
-        if (!is_max_forwards(field))
+    for (const Field& field : fields) {
+        if (field.id != FieldId::max_forwards)
             continue;
         if (hops)
             return HeadError{400, "Max-Forwards is given more than once."};

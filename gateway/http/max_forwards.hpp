@@ -7,16 +7,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string_view>
 
 namespace stint::http {
 
-// What Max-Forwards of an OPTIONS or TRACE request says; nothing for other methods, for which the
-// field means nothing, and where it is absent. At 0 the request is not to be forwarded. Refuses
-// (400) what is no number, and more than one field.
+// What Max-Forwards says to OPTIONS and TRACE; nothing for other methods, for which the field means
+// nothing, and where it is absent. Refuses (400) what is no number, and more than one field.
 [[nodiscard]] Result<std::optional<std::uint64_t>, HeadError>
-max_forwards(const RequestHead& head) noexcept;
-
-// Whether it is the field that max_forwards() reads.
-[[nodiscard]] bool is_max_forwards(const Field& field) noexcept;
+read_max_forwards(std::string_view method, std::span<const Field> fields) noexcept;
 
 } // namespace stint::http

@@ -5,7 +5,6 @@
 #include "http/forwarding_fields.hpp"
 #include "http/framing.hpp"
 #include "http/hop_by_hop.hpp"
-#include "http/max_forwards.hpp"
 #include "http/trailers.hpp"
 
 #include <cstdint>
@@ -58,13 +57,13 @@ class FieldLines {
     const char* end_ = nullptr;
 };
 
-// Writes the fields of which keep(field) is true and that no Connection field names.
+// Writes the head's fields of which keep(field) is true and that no Connection field names.
 // kept: those that it cannot name away.
-template <class Keep>
-void write_fields(
-    HeadBuffer& out, std::span<const Field> fields, std::span<const std::string> kept, Keep keep) {
+template <class Head, class Keep>
+void write_fields(HeadBuffer& out, const Head& head, std::span<const std::string> kept, Keep keep) {
     FieldLines lines{out};
-    if (!nominates_fields(fields)) [[likely]] {
+    const std::span<const Field> fields = head.fields;
+    if (!head.ids.contains(FieldId::connection) || !nominates_fields(fields)) [[likely]] {
         for (const Field& field : fields)
             if (keep(field))
                 lines.add(field);
@@ -72,7 +71,7 @@ void write_fields(
     }
     const Nominations nominations{fields, kept};
     for (const Field& field : fields) {
-        const bool may_go = field.id == FieldId::other || field.id == FieldId::underscored;
+        const bool may_go = is_passed_on(field.id) || field.id == FieldId::underscored;
         if (keep(field) && !(may_go && nominations.contains(field.name)))
             lines.add(field);
     }
@@ -102,18 +101,6 @@ void write_framing(HeadBuffer& out, const BodyFraming& framing) {
         out << "Transfer-Encoding: chunked\r\n";
 }
 
-const Field* find_field(std::span<const Field> fields, FieldId id) noexcept {
-    for (const Field& field : fields)
-        if (field.id == id)
-            return &field;
-    return nullptr;
-}
-
-bool is_date(const Field& field) noexcept {
-    constexpr std::string_view name = "date";
-    return field.name.size() == name.size() && ascii::equals_folded(field.name, name);
-}
-
 // The fields of this connection that we let the upstream have, and the options that belong to them
 // (RFC 9110 sections 7.8 and 10.1.4).
 void write_wishes(HeadBuffer& out, const Forwarding& forwarding) {
@@ -128,7 +115,7 @@ void write_wishes(HeadBuffer& out, const Forwarding& forwarding) {
 }
 
 void write_request_id(HeadBuffer& out, const ResponseHead& head, std::string_view request_id) {
-    if (!request_id.empty() && find_field(head.fields, FieldId::x_request_id) == nullptr)
+    if (!request_id.empty() && !head.ids.contains(FieldId::x_request_id))
         out.field("X-Request-Id", request_id);
 }
 
@@ -145,25 +132,25 @@ void write_response_length(HeadBuffer& out, const ResponseHead& head) {
     }
     if (head.framing.kind != Kind::none || head.status == 204)
         return;
-    if (const Field* field = find_field(head.fields, FieldId::content_length))
-        if (const auto length = parse_content_length(field->value))
-            out << "Content-Length: " << *length << "\r\n";
+    for (const Field& field : head.fields) // a head that says it twice was refused
+        if (field.id == FieldId::content_length)
+            if (const auto length = parse_content_length(field.value))
+                out << "Content-Length: " << *length << "\r\n";
 }
 
 // Every field that has an id ends here or is written anew.
 void write_end_to_end_fields(
     HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding) {
     const auto keep = [&](const Field& field) {
-        return field.id == FieldId::other || (field.id == FieldId::underscored &&
-                                              !imitates(field.name, forwarding.protected_fields));
+        return is_passed_on(field.id) || (field.id == FieldId::underscored &&
+                                          !imitates(field.name, forwarding.protected_fields));
     };
-    const auto read = max_forwards(head);
-    const std::optional<std::uint64_t> hops = read ? *read : std::nullopt;
+    const std::optional<std::uint64_t>& hops = head.max_forwards;
     const bool replaces = !forwarding.client_field.empty() && !forwarding.peer_is_trusted;
     if (!replaces && !hops) [[likely]]
-        return write_fields(out, head.fields, forwarding.protected_fields, keep);
-    write_fields(out, head.fields, forwarding.protected_fields, [&](const Field& field) {
-        return keep(field) && !(hops && is_max_forwards(field)) &&
+        return write_fields(out, head, forwarding.protected_fields, keep);
+    write_fields(out, head, forwarding.protected_fields, [&](const Field& field) {
+        return keep(field) && !(hops && field.id == FieldId::max_forwards) &&
                !(replaces && ascii::equals_folded(field.name, forwarding.client_field));
     });
     if (hops && *hops > 0)
@@ -205,11 +192,7 @@ void write_downstream_head(
     std::string_view request_id,
     std::string_view date) {
     write_status_line(out, head);
-    bool dated = false;
-    write_fields(out, head.fields, {}, [&dated](const Field& field) {
-        dated |= is_date(field);
-        return !is_hop_by_hop(field.id);
-    });
+    write_fields(out, head, {}, [](const Field& field) { return !is_hop_by_hop(field.id); });
     if (head.status >= 200) { // an interim response says nothing of the connection
         if (framing.chunked)
             out << "Transfer-Encoding: chunked\r\n";
@@ -222,7 +205,7 @@ void write_downstream_head(
         else if (framing.client_minor == 0)
             out << "Connection: keep-alive\r\n";
         write_request_id(out, head, request_id);
-        if (!dated && !date.empty())
+        if (!date.empty() && !head.ids.contains(FieldId::date))
             out.field("Date", date);
     }
     out << "\r\n";
@@ -234,7 +217,7 @@ void write_switching_head(
     std::string_view protocols,
     std::string_view request_id) {
     write_status_line(out, head);
-    write_fields(out, head.fields, {}, [](const Field& field) { return !is_hop_by_hop(field.id); });
+    write_fields(out, head, {}, [](const Field& field) { return !is_hop_by_hop(field.id); });
     out.field("Connection", "Upgrade");
     out.field("Upgrade", protocols);
     write_request_id(out, head, request_id);

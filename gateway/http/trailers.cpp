@@ -45,20 +45,13 @@ constexpr auto never_trailers = std::to_array<std::string_view>({
 constexpr auto never_families = std::to_array<std::string_view>(
     {"content-", "if-", "proxy-", "ratelimit", "x-forwarded-", "x-ratelimit", "x-stint-"});
 
-bool is_listed(std::string_view list, std::string_view name) noexcept {
-    bool found = false;
-    ascii::for_each_element(
-        list, [&](std::string_view each) { found |= ascii::same_folded(each, name); });
-    return found;
-}
-
 } // namespace
 
 bool takes_trailers(const RequestHead& request) noexcept {
     if (request.minor_version == 0)
         return false;
     return std::any_of(request.fields.begin(), request.fields.end(), [](const Field& field) {
-        return field.id == FieldId::te && is_listed(field.value, "trailers");
+        return field.id == FieldId::te && ascii::list_contains(field.value, "trailers");
     });
 }
 
@@ -81,7 +74,7 @@ void write_trailer_field(HeadBuffer& out, std::span<const Field> fields) {
         if (field.id == FieldId::trailer)
             ascii::for_each_element(field.value, [&](std::string_view name) {
                 if (name.empty() || !ascii::token.contains_all(name) || !may_be_trailer(name) ||
-                    is_listed(nominated, name))
+                    ascii::list_contains(nominated, name))
                     return;
                 names.append(names.empty() ? "" : ", ").append(name);
             });
@@ -105,7 +98,7 @@ void append_trailer_fields(std::string& out, std::string_view trailer, std::stri
         if (colon == std::string_view::npos)
             continue; // the empty line
         const std::string_view name = line.substr(0, colon);
-        if (may_be_trailer(name) && !is_listed(nominated, name))
+        if (may_be_trailer(name) && !ascii::list_contains(nominated, name))
             out.append(name)
                 .append(": ")
                 .append(ascii::trim(line.substr(colon + 1)))

@@ -38,13 +38,6 @@ void append(std::string& list, std::string_view protocol) {
     list += protocol;
 }
 
-bool was_offered(std::string_view protocol, std::string_view offer) noexcept {
-    bool found = false;
-    ascii::for_each_element(
-        offer, [&](std::string_view offered) { found |= ascii::same_folded(offered, protocol); });
-    return found;
-}
-
 } // namespace
 
 std::string offered_protocols(const RequestHead& request, std::span<const std::string> allowed) {
@@ -57,7 +50,7 @@ std::string offered_protocols(const RequestHead& request, std::span<const std::s
         const bool may = std::any_of(allowed.begin(), allowed.end(), [name](const auto& each) {
             return ascii::equals_folded(name, each);
         });
-        if (may && well_formed(protocol) && !was_offered(protocol, offer))
+        if (may && well_formed(protocol) && !ascii::list_contains(offer, protocol))
             append(offer, protocol);
     });
     return offer;
@@ -69,7 +62,7 @@ std::string chosen_protocols(const ResponseHead& answer, std::string_view offer)
         return chosen;
     bool all_offered = true;
     for_each_protocol(answer.fields, [&](std::string_view protocol) {
-        all_offered = all_offered && was_offered(protocol, offer);
+        all_offered = all_offered && ascii::list_contains(offer, protocol);
         append(chosen, protocol);
     });
     return all_offered ? chosen : std::string{};

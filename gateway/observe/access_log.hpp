@@ -16,7 +16,7 @@ namespace stint::observe {
 enum class Outcome : std::uint8_t {
     forwarded,       // the upstream's answer was relayed
     refused,         // by a limit or cap: 429, or 403 where it never admits such a request
-    rejected,        // a bad request: 400, 405, 431, …
+    rejected,        // a bad request: 400, 405, 431, …; or Max-Forwards: 0, also with 200
     no_route,        // 404
     upstream_failed, // 502, 503, 504, or the upstream broke off in the middle
     cooling_down,    // the upstream had asked for a pause: 429 or 503

@@ -37,7 +37,7 @@ Exchange::Next Exchange::look_at_cooldown(const routing::KeyFacts& facts) {
 bool Exchange::may_send(SteadyTime now) {
     if (!cooldown_) [[likely]]
         return true;
-    if (paused_.retry_after > Duration::zero())
+    if (reply_.is_pause())
         return false;
     if (pass_ && pass_.still_good())
         return true;
@@ -77,7 +77,7 @@ void Exchange::give_back_admission(const Now& now) {
     for (std::size_t i = 0; i < limits::max_charges; ++i)
         permit_.refund(i, now);
     permit_ = {};
-    priced_.clear();
+    settlement_.forget();
     policies_.clear();
     lease_ = {};
     disarm();
@@ -116,11 +116,12 @@ Exchange::Next Exchange::admit_after_pause() {
 }
 
 void Exchange::refuse_paused(const limits::Cooldown::Refused& refused) {
-    paused_.upstream = snapshot().upstreams[route_->upstream].name;
-    paused_.status = refused.status;
-    paused_.retry_after = refused.wait;
-    paused_.paced = refused.paced;
-    fail(refused.status, {}, observe::Outcome::cooling_down);
+    reply_.pause(
+        {.upstream = snapshot().upstreams[route_->upstream].name,
+         .status = refused.status,
+         .retry_after = refused.wait,
+         .paced = refused.paced});
+    end_as(refused.status, observe::Outcome::cooling_down);
 }
 
 void Exchange::heed_answer(const ResponseHead& head) {

@@ -1,7 +1,6 @@
 // From a head to a decision: parse, route, admit. No I/O: what is to be sent is only prepared.
 #include "http/framing.hpp"
 #include "http/head_parser.hpp"
-#include "http/max_forwards.hpp"
 #include "http/media_type.hpp"
 #include "http/target.hpp"
 #include "http/trailers.hpp"
@@ -69,10 +68,8 @@ Exchange::Next Exchange::decide(std::string_view head) {
         next = admit(facts);
     if (next == Next::forward) [[likely]]
         write_request_head(*request);
-    if (next == Next::reply) {
-        media_ = http::preferred_media_type(request->fields);
-        media_known_ = true;
-    }
+    if (next == Next::reply)
+        reply_.use(http::preferred_media_type(request->fields));
     return next;
 }
 
@@ -160,8 +157,8 @@ bool Exchange::take_route(const RequestHead& head, routing::KeyFacts& facts) {
         return true;
     }
     if (match.path_matched) {
-        allow_ = snapshot().routes.allowed_methods(found->host, found->path);
-        fail(405, {}, observe::Outcome::rejected);
+        reply_.refuse_method(snapshot().routes.allowed_methods(found->host, found->path));
+        end_as(405, observe::Outcome::rejected);
     } else {
         fail(404, "no route takes this host and path", observe::Outcome::no_route);
     }
@@ -177,18 +174,15 @@ bool Exchange::body_fits(const RequestHead& head) {
     return false;
 }
 
-// OPTIONS and TRACE may say how far they go (RFC 9110 section 7.6.2). What ends here is answered
-// here: OPTIONS with what the path serves. A request is not sent back to whom it may not concern.
+// OPTIONS and TRACE may say that they end here (RFC 9110 section 7.6.2). OPTIONS is answered with
+// the methods that the path serves. The answer to TRACE would be the request itself, with whatever
+// other proxies have put into it, which is not for the client to see: 501.
 bool Exchange::may_go_on(const RequestHead& head, const routing::KeyFacts& facts) {
-    const auto hops = http::max_forwards(head);
-    if (hops && hops->value_or(1) > 0) [[likely]]
+    if (head.max_forwards != 0U) [[likely]] // absent, or more
         return true;
-    if (!hops) {
-        fail(hops.error().status, std::string{hops.error().detail}, observe::Outcome::rejected);
-        client_keeps_ = false;
-    } else if (head.method == "OPTIONS") {
-        allow_ = snapshot().routes.allowed_methods(facts.host, facts.path);
-        fail(200, {}, observe::Outcome::rejected);
+    if (head.method == "OPTIONS") {
+        reply_.answer_options(snapshot().routes.allowed_methods(facts.host, facts.path));
+        end_as(200, observe::Outcome::rejected);
     } else {
         fail(
             501, "Max-Forwards ends this TRACE here, and Stint answers none itself",
@@ -215,7 +209,7 @@ Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
     if (charges.charges.empty())
         return Next::forward;
     if (route_->settles) [[unlikely]]
-        note_returnable(charges);
+        settlement_.expect(charges);
     if (route_->cooldown.rules.waits) [[unlikely]]
         for (limits::Charge& each : charges.charges)
             each.returnable = true; // a pause may begin before it has been sent
@@ -223,8 +217,8 @@ Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
         return admit_in_turn(charges, facts);
     if (route_->reserves) [[unlikely]]
         return admit_reserving(charges, facts);
-    limits::Decision decision =
-        route_->telling.any ? admit_and_note(charges) : limits::admit(charges.view(), decided_);
+    limits::Decision decision = route_->telling.any ? policies_.admit(charges, decided_)
+                                                    : limits::admit(charges.view(), decided_);
     if (!decision.allowed()) {
         refuse(charges, decision);
         return Next::reply;
@@ -237,8 +231,9 @@ Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
 
 // Also once more, after a wait or for another attempt: as it was the first time.
 void Exchange::write_request_head(const RequestHead& head) {
-    const std::string_view offer = head.has_upgrade ? offer_of(head) : std::string_view{};
-    takes_trailers_ = head.has_te && http::takes_trailers(head);
+    const std::string_view offer =
+        head.ids.contains(FieldId::upgrade) ? offer_of(head) : std::string_view{};
+    takes_trailers_ = head.ids.contains(FieldId::te) && http::takes_trailers(head);
     std::string_view path;
     if (forward_path_) [[unlikely]]
         path = http::normalise_path(head.path, snapshot().paths, context_.path_scratch)->text;
@@ -259,9 +254,8 @@ void Exchange::write_request_head(const RequestHead& head) {
 }
 
 void Exchange::fail(int status, std::string detail, observe::Outcome outcome) {
-    status_ = status;
-    detail_ = std::move(detail);
-    outcome_ = outcome;
+    reply_.explain(std::move(detail));
+    end_as(status, outcome);
 }
 
 } // namespace stint::proxy

@@ -1,6 +1,6 @@
 // What a new connection has to pass before its first request.
+#include "http/local_reply.hpp"
 #include "http/proxy_protocol.hpp"
-#include "http/turned_away.hpp"
 #include "net/clock.hpp"
 #include "net/io.hpp"
 #include "proxy/downstream.hpp"

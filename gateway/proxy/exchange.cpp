@@ -79,8 +79,8 @@ Exchange::Result Exchange::finish() {
         lease_.keep(now.steady);
     else
         lease_.abort();
-    if (!priced_.empty()) [[unlikely]]
-        settle_end(now);
+    if (!settlement_.empty()) [[unlikely]]
+        settlement_.settle_end(status_, permit_, now);
     permit_.release(now);
     record(now);
     const bool unread = !request_body_.done() || downstream_.received().size() > consumed_;
@@ -94,9 +94,8 @@ Exchange::Result Exchange::finish() {
 void Exchange::judge_break() noexcept {
     if (broken_ == Broken::no || outcome_ != observe::Outcome::forwarded)
         return;
-    const bool by_upstream =
-        broken_ == Broken::upstream_stalled || broken_ == Broken::upstream_broken;
-    outcome_ = by_upstream ? observe::Outcome::upstream_failed : observe::Outcome::client_gone;
+    outcome_ =
+        by_upstream(broken_) ? observe::Outcome::upstream_failed : observe::Outcome::client_gone;
     net::cut_short(downstream_.stream());
 }
 
@@ -120,9 +119,9 @@ void Exchange::log(const Now& now) {
     record.route = route_ != nullptr ? std::string_view{route_->name} : std::string_view{};
     record.method = method_;
     record.path = target_;
-    record.limit = limited_.limit;
+    record.limit = reply_.limit();
     record.would_refuse = would_refuse_;
-    record.cost_overrun = overrun_;
+    record.cost_overrun = settlement_.overrun();
     record.upstream = pool_ != nullptr ? std::string_view{pool_->endpoint()} : std::string_view{};
     record.status = status_;
     record.outcome = outcome_;
@@ -173,16 +172,7 @@ void Exchange::arm(Waiting what, Duration length) {
 }
 
 void Exchange::on_deadline() noexcept {
-    switch (waiting_) {
-    case Waiting::connect:
-        return break_off(Broken::connect_timeout);
-    case Waiting::response:
-        return break_off(Broken::response_timeout);
-    case Waiting::upstream:
-        return break_off(Broken::upstream_stalled);
-    case Waiting::client:
-        return break_off(Broken::client_stalled);
-    }
+    break_off(missed(waiting_));
 }
 
 observe::UpstreamCounters& Exchange::upstream_counters() const noexcept {

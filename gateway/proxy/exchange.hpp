@@ -4,8 +4,6 @@
 #include "base/message.hpp"
 #include "base/time.hpp"
 #include "http/body_decoder.hpp"
-#include "http/local_reply.hpp"
-#include "http/ratelimit_fields.hpp"
 #include "http/request_id.hpp"
 #include "http/rewrite.hpp"
 #include "limits/cooldown.hpp"
@@ -19,15 +17,18 @@
 #include "observe/access_log.hpp"
 #include "proxy/context.hpp"
 #include "proxy/hold.hpp"
+#include "proxy/interruption.hpp"
+#include "proxy/own_reply.hpp"
+#include "proxy/response_trailers.hpp"
 #include "proxy/sending_rate.hpp"
+#include "proxy/settlement.hpp"
+#include "proxy/told_policies.hpp"
 #include "proxy/turns.hpp"
 #include "routing/charges.hpp"
 #include "upstream/pool.hpp"
 
 #include <boost/container/small_vector.hpp>
-#include <boost/container/static_vector.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -90,20 +91,6 @@ class Exchange : private net::Deadline {
   private:
     // What a wait on the upstream has brought.
     enum class Answer : std::uint8_t { incomplete, retry, failed, ready };
-    // What the deadline is armed for.
-    enum class Waiting : std::uint8_t { connect, response, upstream, client };
-    // What ended the exchange early.
-    enum class Broken : std::uint8_t {
-        no,
-        client_gone,
-        client_stalled, // in the middle of its body, or of reading the answer
-        bad_body,
-        body_too_long,
-        connect_timeout,
-        response_timeout,
-        upstream_stalled, // in the middle of a body
-        upstream_broken,  // closed or reset in the middle of its response
-    };
 
     // What the decision about a request leads to.
     enum class Next : std::uint8_t { forward, reply, wait, pause };
@@ -122,10 +109,15 @@ class Exchange : private net::Deadline {
     void write_request_head(const RequestHead& head);
     static constexpr std::string_view body_too_long = "the request's body is larger than max_body";
     void fail(int status, std::string detail, observe::Outcome outcome);
+    void end_as(int status, observe::Outcome outcome) noexcept {
+        status_ = status;
+        outcome_ = outcome;
+    }
 
-    // refuse.cpp: limits that refuse.
+    // refuse.cpp: limits that refuse, or would.
     void refuse(const routing::Charges& charges, const limits::Decision& decision);
     void deny(const routing::RouteLimit& limit, routing::Denial denial);
+    void note_admission(const limits::Decision& decision, const routing::Charges& charges);
 
     // wait.cpp: before limits that let wait, and pauses that do.
     net::Task<bool> wait_to_send();
@@ -181,6 +173,7 @@ class Exchange : private net::Deadline {
     void note_answer(const ResponseHead& head);
     Answer
     send_head(const ResponseHead& head, std::string_view payload, const http::ChunkHeader& chunk);
+    void tell_policies(const ResponseHead& head);
     void drop_head(std::size_t head_size) noexcept;
     net::Task<> stream_response();
     net::Task<bool> relay_piece(std::size_t size);
@@ -188,10 +181,6 @@ class Exchange : private net::Deadline {
     net::Task<bool> send_unsent();
     void
     gather_response(net::Gather& gather, std::string_view payload, const http::ChunkHeader& chunk);
-
-    // trail.cpp: trailer fields of the response.
-    void expect_trailers(const ResponseHead& head);
-    std::string_view end_of_chunks();
 
     // switch.cpp: to another protocol than HTTP.
     std::string_view offer_of(const RequestHead& head);
@@ -207,30 +196,6 @@ class Exchange : private net::Deadline {
     net::Task<> discard_body();
     void explain_break();
     void write_reply();
-
-    // tell.cpp: what responses say about limits.
-    limits::Decision admit_and_note(const routing::Charges& admitted);
-    using ChargedLimits = std::span<const routing::RouteLimit* const>; // of each charge
-    void note_policies_of_turn(
-        std::span<const limits::Charge> charges,
-        ChargedLimits limits,
-        const limits::Decision& decision,
-        const Now& now);
-    void note_policies(
-        std::span<const limits::Charge> charges,
-        ChargedLimits limits,
-        std::span<const limits::ChargeState> states,
-        const limits::Decision& decision,
-        const Now& now);
-    [[nodiscard]] http::PolicyFields policy_fields(SteadyTime at) const noexcept;
-    void tell_policies(const ResponseHead& head);
-
-    // price.cpp: what the request costs its limits, and what of that is given back.
-    void note_returnable(const routing::Charges& charges);
-    void note_admission(const limits::Decision& decision, const routing::Charges& charges);
-    void settle(const ResponseHead& head);
-    void settle_by_status(const Now& now);
-    void settle_end(const Now& now);
 
     // exchange.cpp: the end, whatever it was.
     void judge_break() noexcept;
@@ -302,12 +267,7 @@ class Exchange : private net::Deadline {
     http::BodyDecoder response_body_{{}};
     http::ResponseFraming framing_;
     std::string unsent_; // what could not be sent at once
-    struct Trailers {
-        std::array<char, http::BodyDecoder::max_trailer_bytes> place;
-        std::string nominated; // by the response's Connection
-        std::string ending;    // the last chunk and they
-    };
-    std::unique_ptr<Trailers> trailers_;   // where those of the response may be passed on
+    ResponseTrailers trailers_;
     std::unique_ptr<Switching> switching_; // where other protocols are offered to the upstream
     bool takes_trailers_ = false;          // the client
     bool upstream_keeps_ = false;
@@ -316,31 +276,15 @@ class Exchange : private net::Deadline {
 
     // A reply of our own, until it is written.
     int status_ = 0;
-    std::string detail_;
-    std::string allow_;
-    http::LimitedReply limited_;
-    boost::container::static_vector<std::string_view, limits::max_charges> also_refusing_;
-    std::string ticket_;       // of its slots, for limited_
-    std::uint64_t recent_ = 0; // its number in Context::recent, where its route has limits
-    bool denied_ = false;      // by that limit, once for all
-    http::PausedReply paused_; // its time is zero as long as there is none
-    http::MediaType media_ = http::MediaType::problem_json;
-    bool media_known_ = false;
+    OwnReply reply_;
 
-    // What the response tells of the route's limits; empty on a route that tells nothing.
-    boost::container::small_vector<http::PolicyState, 4> policies_;
-
-    // Charges that may yet be given back, by their index.
-    struct Priced {
-        const routing::RouteLimit* limit;
-        std::size_t index;
-    };
-    boost::container::small_vector<Priced, 2> priced_;
-    bool settled_ = false; // by the answer's head
+    // Its limits.
+    std::uint64_t recent_ = 0; // its number in Context::recent, where its route has any
+    ToldPolicies policies_;
+    Settlement settlement_;
 
     // For the record.
     std::string_view would_refuse_; // the first limit that would have, were it enforced
-    std::string_view overrun_;      // the first limit that the request cost more than its reserve
     Broken broken_ = Broken::no;
     observe::Outcome outcome_ = observe::Outcome::forwarded;
     std::uint64_t bytes_in_ = 0;

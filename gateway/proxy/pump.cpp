@@ -93,7 +93,7 @@ net::Task<bool> Exchange::read_body(net::Block& block, Duration pause, std::stri
     }
     const auto step = request_body_.decode(block.span().first(got));
     if (!step) {
-        detail_ = step.error().detail;
+        reply_.explain(std::string{step.error().detail});
         break_off(Broken::bad_body);
         co_return false;
     }

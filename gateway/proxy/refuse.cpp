@@ -1,29 +1,10 @@
-// What a limit that refuses makes of a request.
+// What a limit that refuses, or would, makes of a request.
 #include "limits/limit.hpp"
 #include "proxy/exchange.hpp"
 
+#include <spdlog/spdlog.h>
+
 namespace stint::proxy {
-namespace {
-
-http::LimitedReply::Why reason_for(limits::Refusal refusal) noexcept {
-    using Why = http::LimitedReply::Why;
-    switch (refusal) {
-    case limits::Refusal::none:
-    case limits::Refusal::window:
-        break;
-    case limits::Refusal::pace:
-        return Why::pace;
-    case limits::Refusal::cap:
-        return Why::cap;
-    case limits::Refusal::cost:
-        return Why::cost;
-    case limits::Refusal::table_full:
-        return Why::table_full;
-    }
-    return Why::window;
-}
-
-} // namespace
 
 void Exchange::refuse(const routing::Charges& charges, const limits::Decision& decision) {
     const routing::RouteLimit& limit = *charges.limits[decision.refused_by];
@@ -33,29 +14,36 @@ void Exchange::refuse(const routing::Charges& charges, const limits::Decision& d
     ++context_.counters.refusals[limit.refusal_metric];
     context_.recent.end(
         recent_, RecentRequests::Kind::refused, limit.refusal_metric, decision.retry_after);
-    limited_.limit = limit.limit->identity().name;
-    limited_.retry_after = decision.retry_after;
+    Duration retry_after = decision.retry_after;
     if (answer.jitter > Duration::zero())
-        limited_.retry_after =
-            http::with_jitter(decision.retry_after, answer.jitter, context_.request_ids.next());
-    for (std::size_t i = 0; i < charges.limits.size(); ++i)
-        if (i != decision.refused_by && (decision.refusing >> i & 1U) != 0)
-            also_refusing_.push_back(charges.limits[i]->limit->identity().name);
-    limited_.others = {also_refusing_.data(), also_refusing_.size()};
-    limited_.why = reason_for(decision.refusal);
-    limited_.status = answer.status;
-    limited_.content_type = answer.content_type;
-    limited_.body = answer.body;
-    fail(answer.status, {}, observe::Outcome::refused);
+        retry_after = http::with_jitter(retry_after, answer.jitter, context_.request_ids.next());
+    reply_.refuse(charges, decision, retry_after);
+    end_as(answer.status, observe::Outcome::refused);
 }
 
 // Not a matter of how often: to come back later would not help.
 void Exchange::deny(const routing::RouteLimit& limit, routing::Denial denial) {
     ++context_.counters.denied[limit.refusal_metric];
     context_.recent.end(recent_, RecentRequests::Kind::denied, limit.refusal_metric, {});
-    limited_.limit = limit.limit->identity().name;
-    denied_ = true;
-    fail(403, routing::describe(limit, denial), observe::Outcome::refused);
+    reply_.deny(limit, denial);
+    end_as(403, observe::Outcome::refused);
+}
+
+void Exchange::note_admission(const limits::Decision& decision, const routing::Charges& charges) {
+    for (std::size_t i = 0; i < charges.charges.size(); ++i) {
+        const routing::RouteLimit& each = *charges.limits[i];
+        const std::string& name = each.limit->identity().name;
+        if ((decision.overflow_began >> i & 1U) != 0)
+            spdlog::warn(
+                "the table of the limit {} is full: new keys are counted together, and may be "
+                "refused early; consider a larger max_keys",
+                name);
+        if ((decision.would_refuse >> i & 1U) == 0)
+            continue;
+        ++context_.counters.would_refuse[each.refusal_metric];
+        if (would_refuse_.empty())
+            would_refuse_ = name;
+    }
 }
 
 } // namespace stint::proxy

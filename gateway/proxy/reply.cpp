@@ -86,13 +86,14 @@ void Exchange::explain_break() {
         return fail(
             408, "the request's body did not arrive in time", observe::Outcome::client_gone);
     case Broken::bad_body:
-        return fail(400, std::move(detail_), observe::Outcome::rejected);
+        return end_as(400, observe::Outcome::rejected); // the pump has explained
     case Broken::body_too_long:
         return fail(413, std::string{body_too_long}, observe::Outcome::rejected);
     case Broken::connect_timeout:
+        return upstream_failed(504, "connecting to " + pool_->endpoint() + " took too long");
+    case Broken::handshake_timeout:
         return upstream_failed(
-            504, detail_.empty() ? "connecting to " + pool_->endpoint() + " took too long"
-                                 : std::move(detail_));
+            504, "the TLS handshake with " + pool_->endpoint() + " took too long");
     case Broken::response_timeout:
         return upstream_failed(504, pool_->endpoint() + " did not answer in time");
     case Broken::upstream_stalled:
@@ -104,12 +105,14 @@ void Exchange::explain_break() {
 
 void Exchange::write_reply() {
     name_request(); // a head that could not be read has brought no id
-    if (!media_known_ && !method_.empty())
+    if (!reply_.knows_media() && !method_.empty())
         if (const auto request = context_.parser.parse_request(head_))
-            media_ = http::preferred_media_type(request->fields);
-    const http::PolicyFields policies =
-        policies_.empty() ? http::PolicyFields{} : policy_fields(net::read_steady_clock());
-    context_.head_out.clear();
+            reply_.use(http::preferred_media_type(request->fields));
+    http::PolicyFields policies;
+    if (!policies_.empty()) {
+        const SteadyTime now = net::read_steady_clock();
+        policies = policies_.fields(route_->telling, {now, wall_at(now)});
+    }
     const http::ReplyContext context{
         .request_id = request_id_,
         .date = context_.dates.format(begun_.wall),
@@ -118,20 +121,9 @@ void Exchange::write_reply() {
         .head_request = (method_.empty() ? first_word(downstream_.received()) : method_) == "HEAD",
         .keep_alive = keep_,
         .client_minor = minor_,
-        .media = media_,
         .policies = policies_.empty() ? nullptr : &policies};
-    if (paused_.retry_after > Duration::zero())
-        http::write_paused(context_.head_out, context, paused_);
-    else if (denied_)
-        http::write_denied(context_.head_out, context, limited_.limit, detail_);
-    else if (!limited_.limit.empty())
-        http::write_limited(context_.head_out, context, limited_);
-    else if (status_ == 200)
-        http::write_options(context_.head_out, context, allow_);
-    else if (status_ == 405 && !allow_.empty())
-        http::write_method_not_allowed(context_.head_out, context, allow_);
-    else
-        http::write_problem(context_.head_out, context, status_, detail_);
+    context_.head_out.clear();
+    reply_.write(context_.head_out, context, status_);
 }
 
 net::Task<> Exchange::discard_body() {

@@ -135,7 +135,7 @@ net::Task<upstream::Lease::Connected> Exchange::connect() {
 void Exchange::explain_connect(const upstream::Lease::Connected& connected) {
     const std::string& endpoint = pool_->endpoint();
     if (broken_ == Broken::connect_timeout && connected.in_handshake)
-        detail_ = "the TLS handshake with " + endpoint + " took too long";
+        broken_ = Broken::handshake_timeout;
     if (broken_ != Broken::no)
         return;
     const std::string what = connected.in_handshake ? "TLS with " + endpoint + " failed: "
@@ -143,7 +143,7 @@ void Exchange::explain_connect(const upstream::Lease::Connected& connected) {
     const std::string why = connected.reason.empty() ? connected.error.message() : connected.reason;
     fail(is_shortage(connected.error) ? 503 : 502, what + why, observe::Outcome::upstream_failed);
     if (connected.in_handshake && context_.shared.failures_logged.pass(net::read_steady_clock()))
-        spdlog::warn("{}", detail_);
+        spdlog::warn("{}{}", what, why);
 }
 
 void Exchange::watch_client() {

@@ -41,12 +41,11 @@ Exchange::admit_reserving(routing::Charges& charges, const routing::KeyFacts& fa
     limits::Decision decision =
         limits::admit_reserving(charged, {reserving.data(), reserving.size()}, decided_, states);
     if (route_->telling.any)
-        note_policies(charged, {charges.limits.data(), count}, states, decision, decided_);
+        policies_.note(charged, {charges.limits.data(), count}, states, decision, decided_);
     if (!decision.allowed()) {
         for (const limits::Reservation& each : reserving)
             if (each.slot != 0)
-                http::add_ticket(ticket_, slot_of(charged[each.charge], each.slot), seals);
-        limited_.ticket = ticket_;
+                reply_.add_ticket(slot_of(charged[each.charge], each.slot), seals);
         refuse(charges, decision);
         return Next::reply;
     }

@@ -127,7 +127,7 @@ Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_
     const std::span<char> rest{block_.data() + head_size, filled_ - head_size};
     response_body_ = http::BodyDecoder{head.framing};
     if (takes_trailers_ && head.framing.kind == BodyFraming::Kind::chunked) [[unlikely]]
-        expect_trailers(head);
+        trailers_.expect(head, response_body_);
     const auto step = response_body_.decode(rest);
     if (!step) {
         fail(
@@ -137,7 +137,7 @@ Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_
     }
     const bool want_keep = client_keeps_ && !context_.draining && request_body_.done();
     framing_ = http::frame_response(minor_, head.framing, want_keep);
-    framing_.trailers = trailers_ != nullptr;
+    framing_.trailers = trailers_.expected();
     keep_ = framing_.keep_alive;
     upstream_keeps_ = head.keep_alive && head.framing.kind != BodyFraming::Kind::until_close &&
                       step->consumed == rest.size();
@@ -153,8 +153,8 @@ Exchange::Answer Exchange::send_head(
     const ResponseHead& head, std::string_view payload, const http::ChunkHeader& chunk) {
     status_ = head.status;
     head_sent_ = true;
-    if (!priced_.empty()) [[unlikely]]
-        settle(head);
+    if (!settlement_.empty()) [[unlikely]]
+        settlement_.settle(head, permit_, context_.counters, {answered_, begun_.wall});
     if (!policies_.empty())
         tell_policies(head);
     net::Gather gather;
@@ -172,6 +172,15 @@ Exchange::Answer Exchange::send_head(
     return Answer::ready;
 }
 
+// The head is written already, behind what the upstream says of its own limits.
+void Exchange::tell_policies(const ResponseHead& head) {
+    const http::PolicyFields ours =
+        policies_.fields(route_->telling, {answered_, wall_at(answered_)});
+    context_.head_out.reopen();
+    http::write_policy_fields(context_.head_out, ours, head.fields);
+    context_.head_out << "\r\n";
+}
+
 void Exchange::gather_response(
     net::Gather& gather, std::string_view payload, const http::ChunkHeader& chunk) {
     if (!payload.empty()) {
@@ -180,7 +189,7 @@ void Exchange::gather_response(
         gather.add(framing_.chunked ? http::chunk_end : std::string_view{});
     }
     if (framing_.chunked && response_body_.done())
-        gather.add(end_of_chunks());
+        gather.add(trailers_.end_of_chunks(response_body_));
 }
 
 // One block at a time: a slow client makes the upstream wait, not the gateway grow.

@@ -80,7 +80,8 @@ net::Task<> Exchange::carry_up(Exchange& self, std::string_view early) {
     try {
         co_await tunnel.carry_up(early);
     } catch (const std::exception& failure) {
-        spdlog::error("a tunnel could not be relayed: {}", failure.what());
+        if (self.context_.shared.failures_logged.pass(net::read_steady_clock()))
+            spdlog::error("a tunnel could not be relayed: {}", failure.what());
         tunnel.end();
     }
     self.pumping_ = false;

@@ -25,8 +25,9 @@ Exchange::admit_in_turn(const routing::Charges& charges, const routing::KeyFacts
         limits::Decision decision = limits::try_admit(charges.view(), decided_);
         const bool admitted = decision.allowed();
         if (admitted || !limits[decision.refused_by]->wait) {
-            note_policies_of_turn(
-                charges.view(), {limits.data(), limits.size()}, decision, decided_);
+            if (route_->telling.any)
+                policies_.note_turn(
+                    charges.view(), {limits.data(), limits.size()}, decision, decided_);
             permit_ = std::move(decision.permit);
             if ((decision.would_refuse | decision.overflow_began) != 0)
                 note_admission(decision, charges);
@@ -117,8 +118,11 @@ bool Exchange::take_turn() {
 
 bool Exchange::settle_turn(Turn& turn, const Now& now) {
     limits::Decision& decision = turn.decision;
-    const ChargedLimits limits{turn.asked.limits.data(), turn.asked.limits.size()};
-    note_policies_of_turn({turn.charges.data(), turn.charges.size()}, limits, decision, now);
+    const auto& limits = turn.asked.limits;
+    if (route_->telling.any)
+        policies_.note_turn(
+            {turn.charges.data(), turn.charges.size()}, {limits.data(), limits.size()}, decision,
+            now);
     permit_ = std::move(decision.permit);
     if (!decision.allowed())
         refuse(turn.asked, decision);

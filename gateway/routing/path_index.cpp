@@ -1,6 +1,6 @@
 #include "routing/path_index.hpp"
 
-#include <algorithm>
+#include "http/ascii.hpp"
 
 namespace stint::routing {
 
@@ -14,16 +14,6 @@ bool cut_segment(std::string_view& rest, std::string_view& segment) noexcept {
     return slash != std::string_view::npos;
 }
 
-// Methods are case-sensitive (RFC 9110 section 9.1), but servers are known that take "get" for GET.
-// name: in upper case.
-bool same_method(std::string_view method, std::string_view name) noexcept {
-    return method == name ||
-           (method.size() == name.size() &&
-            std::equal(method.begin(), method.end(), name.begin(), [](char c, char upper) {
-                return (c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c) == upper;
-            }));
-}
-
 } // namespace
 
 void MethodChoice::add(const Route& route) {
@@ -33,11 +23,12 @@ void MethodChoice::add(const Route& route) {
         any_ = &route;
 }
 
+// Methods are case-sensitive (RFC 9110 section 9.1), but servers are known that take "get" for GET.
 const Route* MethodChoice::choose(std::string_view method) const noexcept {
     for (const auto& [name, route] : named_)
-        if (same_method(method, name))
+        if (http::ascii::same_folded(method, name))
             return route;
-    return same_method(method, "TRACE") ? nullptr : any_;
+    return http::ascii::equals_folded(method, "trace") ? nullptr : any_;
 }
 
 void PathIndex::add(const Route& route) {

@@ -1,6 +1,6 @@
 #include "runtime/listener.hpp"
 
-#include "http/turned_away.hpp"
+#include "http/local_reply.hpp"
 #include "net/clock.hpp"
 #include "net/io.hpp"
 #include "proxy/downstream.hpp"

@@ -52,13 +52,14 @@ class Served:
 
 
 class Nginx:
-    """locations: nginx configuration inside `server`, which serves the files of folder/site."""
+    """locations: nginx configuration inside `server`, which serves the files of folder/site. port:
+    a free one, where the locations name it themselves."""
 
-    def __init__(self, folder: Path, locations: str, *, root: Path | None = None):
+    def __init__(self, folder: Path, locations: str, *, root: Path | None = None, port: int = 0):
         self.folder = folder
         self.root = root or folder / "site"
         self.root.mkdir(parents=True, exist_ok=True)
-        self.port = free_port()
+        self.port = port or free_port()
         self.address = f"127.0.0.1:{self.port}"
         self.process = None
         (folder / "nginx.conf").write_text(

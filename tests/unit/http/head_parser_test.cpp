@@ -124,11 +124,13 @@ TEST_CASE("the views of a head without Host or query still point into it") {
 
 TEST_CASE("fields that the gateway handles are known by their names in any case") {
     CHECK(id_of("cOnNeCtIoN") == FieldId::connection);
+    CHECK(id_of("DATE") == FieldId::date);
     CHECK(id_of("expect") == FieldId::expect);
     CHECK(id_of("Forwarded") == FieldId::forwarded);
     CHECK(id_of("HOST") == FieldId::host);
     CHECK(id_of("HTTP2-Settings") == FieldId::http2_settings);
     CHECK(id_of("Keep-Alive") == FieldId::keep_alive);
+    CHECK(id_of("max-Forwards") == FieldId::max_forwards);
     CHECK(id_of("Proxy-Authenticate") == FieldId::proxy_authenticate);
     CHECK(id_of("Proxy-Authorization") == FieldId::proxy_authorization);
     CHECK(id_of("Proxy-Connection") == FieldId::proxy_connection);
@@ -149,6 +151,20 @@ TEST_CASE("fields that the gateway handles are known by their names in any case"
     CHECK(id_of("X_Forwarded_For") == FieldId::underscored);
     CHECK(id_of("a_b") == FieldId::underscored);
     CHECK(id_of("User-Agent") == FieldId::other);
+}
+
+TEST_CASE("a head says which fields it has") {
+    HeadParser parser{test::max_head};
+
+    const FieldIds of_request =
+        parser.parse_request(test::get_with("TE: a\r\nX-Stint-Ticket: b\r\n"))->ids;
+    CHECK(of_request.contains(FieldId::te));
+    CHECK(of_request.contains(FieldId::x_stint_ticket));
+    CHECK(!of_request.contains(FieldId::upgrade));
+    const FieldIds of_response =
+        parser.parse_response("HTTP/1.1 204 No Content\r\nDate: a\r\n\r\n", "GET")->ids;
+    CHECK(of_response.contains(FieldId::date));
+    CHECK(!of_response.contains(FieldId::te));
 }
 
 TEST_CASE("a head with more fields than allowed is refused with 431") {

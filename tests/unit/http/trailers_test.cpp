@@ -18,7 +18,7 @@ bool takes(std::string_view fields) {
     HeadParser parser{test::max_head};
     const std::string head = test::get_with(fields);
     const RequestHead request = parser.parse_request(head).value();
-    return request.has_te && takes_trailers(request);
+    return request.ids.contains(FieldId::te) && takes_trailers(request);
 }
 
 // What of a chunked body's trailer goes on, when the body arrives in two pieces or byte by byte.

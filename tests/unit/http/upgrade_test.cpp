@@ -16,7 +16,9 @@ std::string offered(std::string_view fields, const std::vector<std::string>& all
     HeadParser parser{test::max_head};
     const std::string head = test::get_with(fields);
     const RequestHead request = parser.parse_request(head).value();
-    CHECK(request.has_upgrade == (fields.find("Upgrade:") != std::string_view::npos));
+    CHECK(
+        request.ids.contains(FieldId::upgrade) ==
+        (fields.find("Upgrade:") != std::string_view::npos));
     return offered_protocols(request, allowed);
 }
 

@@ -1,40 +1,36 @@
-// What responses say about the limits of their route.
+#include "proxy/told_policies.hpp"
+
 #include "limits/limit.hpp"
-#include "proxy/exchange.hpp"
 
 #include <array>
 #include <cstddef>
 
 namespace stint::proxy {
 
-limits::Decision Exchange::admit_and_note(const routing::Charges& admitted) {
+limits::Decision ToldPolicies::admit(const routing::Charges& admitted, const Now& now) {
     const std::span<const limits::Charge> charges = admitted.view();
     std::array<limits::ChargeState, limits::max_charges> room;
     const auto states = std::span{room}.first(charges.size());
-    limits::Decision decision = limits::admit(charges, decided_, states);
-    note_policies(
-        charges, {admitted.limits.data(), admitted.limits.size()}, states, decision, decided_);
+    limits::Decision decision = limits::admit(charges, now, states);
+    note(charges, {admitted.limits.data(), admitted.limits.size()}, states, decision, now);
     return decision;
 }
 
-// Of a request that may have waited: as the counters are by now.
-void Exchange::note_policies_of_turn(
+void ToldPolicies::note_turn(
     std::span<const limits::Charge> charges,
     ChargedLimits limits,
     const limits::Decision& decision,
     const Now& now) {
-    if (!route_->telling.any)
-        return;
     std::array<limits::ChargeState, limits::max_charges> room;
     const auto states = std::span{room}.first(charges.size());
     for (std::size_t i = 0; i < charges.size(); ++i)
         states[i].counter = charges[i].limit->state_of(charges[i], now);
     if (!decision.allowed())
         states[decision.refused_by].refusal = decision.refusal;
-    note_policies(charges, limits, states, decision, now);
+    note(charges, limits, states, decision, now);
 }
 
-void Exchange::note_policies(
+void ToldPolicies::note(
     std::span<const limits::Charge> charges,
     ChargedLimits limits,
     std::span<const limits::ChargeState> states,
@@ -68,25 +64,16 @@ void Exchange::note_policies(
     }
 }
 
-http::PolicyFields Exchange::policy_fields(SteadyTime at) const noexcept {
+http::PolicyFields
+ToldPolicies::fields(const routing::PolicyTelling& telling, const Now& now) const noexcept {
+    using Style = http::LegacyStyle;
     http::PolicyFields fields;
     fields.policies = {policies_.data(), policies_.size()};
-    if (route_ != nullptr) {
-        using Style = http::LegacyStyle;
-        const routing::PolicyTelling& telling = route_->telling;
-        fields.legacy.prefix =
-            telling.legacy_unprefixed ? Style::Prefix::ratelimit : Style::Prefix::x_ratelimit;
-        fields.legacy.reset = telling.legacy_epoch ? Style::Reset::epoch : Style::Reset::delta;
-    }
-    fields.now = {at, wall_at(at)};
+    fields.legacy.prefix =
+        telling.legacy_unprefixed ? Style::Prefix::ratelimit : Style::Prefix::x_ratelimit;
+    fields.legacy.reset = telling.legacy_epoch ? Style::Reset::epoch : Style::Reset::delta;
+    fields.now = now;
     return fields;
-}
-
-// The head is written already, behind what the upstream says of its own limits.
-void Exchange::tell_policies(const ResponseHead& head) {
-    context_.head_out.reopen();
-    http::write_policy_fields(context_.head_out, policy_fields(answered_), head.fields);
-    context_.head_out << "\r\n";
 }
 
 } // namespace stint::proxy

@@ -1,0 +1,101 @@
+#include "proxy/own_reply.hpp"
+
+#include "limits/limit.hpp"
+
+#include <utility>
+
+namespace stint::proxy {
+namespace {
+
+http::LimitedReply::Why reason_for(limits::Refusal refusal) noexcept {
+    using Why = http::LimitedReply::Why;
+    switch (refusal) {
+    case limits::Refusal::none:
+    case limits::Refusal::window:
+        break;
+    case limits::Refusal::pace:
+        return Why::pace;
+    case limits::Refusal::cap:
+        return Why::cap;
+    case limits::Refusal::cost:
+        return Why::cost;
+    case limits::Refusal::table_full:
+        return Why::table_full;
+    }
+    return Why::window;
+}
+
+} // namespace
+
+void OwnReply::explain(std::string detail) {
+    kind_ = Kind::problem;
+    detail_ = std::move(detail);
+}
+
+void OwnReply::refuse_method(std::string allowed) {
+    kind_ = Kind::method;
+    allowed_ = std::move(allowed);
+}
+
+void OwnReply::answer_options(std::string allowed) {
+    kind_ = Kind::options;
+    allowed_ = std::move(allowed);
+}
+
+void OwnReply::refuse(
+    const routing::Charges& charges, const limits::Decision& decision, Duration retry_after) {
+    const routing::RouteLimit& limit = *charges.limits[decision.refused_by];
+    kind_ = Kind::limit;
+    for (std::size_t i = 0; i < charges.limits.size(); ++i)
+        if (i != decision.refused_by && (decision.refusing >> i & 1U) != 0)
+            also_refusing_.push_back(charges.limits[i]->limit->identity().name);
+    limited_.limit = limit.limit->identity().name;
+    limited_.retry_after = retry_after;
+    limited_.why = reason_for(decision.refusal);
+    limited_.status = limit.answer.status;
+    limited_.content_type = limit.answer.content_type;
+    limited_.body = limit.answer.body;
+    limited_.ticket = ticket_;
+    limited_.others = {also_refusing_.data(), also_refusing_.size()};
+}
+
+void OwnReply::add_ticket(const http::SlotName& slot, const KeyHasher& seals) {
+    http::add_ticket(ticket_, slot, seals);
+}
+
+void OwnReply::deny(const routing::RouteLimit& limit, routing::Denial denial) {
+    kind_ = Kind::denial;
+    limited_.limit = limit.limit->identity().name;
+    detail_ = routing::describe(limit, denial);
+}
+
+void OwnReply::pause(const http::PausedReply& reply) {
+    kind_ = Kind::pause;
+    paused_ = reply;
+}
+
+void OwnReply::write(http::HeadBuffer& out, http::ReplyContext context, int status) const {
+    context.media = media_.value_or(http::MediaType::problem_json);
+    switch (kind_) {
+    case Kind::problem:
+        http::write_problem(out, context, status, detail_);
+        return;
+    case Kind::method:
+        http::write_method_not_allowed(out, context, allowed_);
+        return;
+    case Kind::options:
+        http::write_options(out, context, allowed_);
+        return;
+    case Kind::limit:
+        http::write_limited(out, context, limited_);
+        return;
+    case Kind::denial:
+        http::write_denied(out, context, limited_.limit, detail_);
+        return;
+    case Kind::pause:
+        http::write_paused(out, context, paused_);
+        return;
+    }
+}
+
+} // namespace stint::proxy
