@@ -15,13 +15,14 @@ LAYERS = {
     "routing": "base limits http/ascii.hpp",
     "http": "base",
     "config": "base",
-    "net": "base",
-    "upstream": "routing limits net http base",
+    "tls": "base",
+    "net": "tls base",
+    "upstream": "routing limits net tls http base",
     "observe": "base",
-    "proxy": "upstream routing limits http net observe base",
-    "runtime": "proxy upstream routing limits http net observe config base",
+    "proxy": "upstream routing limits http net tls observe base",
+    "runtime": "proxy upstream routing limits http net tls observe config base",
     "simulate": "runtime routing limits http net observe config base",
-    "admin": "runtime proxy upstream routing limits http net observe config base",
+    "admin": "runtime proxy upstream routing limits http net tls observe config base",
     "main": "admin simulate runtime config base",
 }
 
@@ -35,6 +36,7 @@ LIBRARIES = {
     r"spdlog/": "config net upstream observe proxy runtime admin main",
     r"CLI/": "main",
     r"sodium": "base admin",
+    r"openssl/": "tls net",
     r"date/": "base/time_zone.cpp",
 }
 

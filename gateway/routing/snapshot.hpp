@@ -15,6 +15,10 @@
 #include <string>
 #include <vector>
 
+namespace stint::tls {
+class Client;
+}
+
 namespace stint::routing {
 
 struct EndpointSpec {
@@ -22,6 +26,8 @@ struct EndpointSpec {
     std::uint16_t port = 0;
     bool is_unix = false;
     std::string text; // as configured: names the endpoint in logs, metrics and pools
+    std::shared_ptr<const tls::Client> tls{}; // nullptr: plain. The same one while its settings are
+    std::string server_name{};                // whom the certificate has to be for, with tls
 };
 
 struct UpstreamSpec {
