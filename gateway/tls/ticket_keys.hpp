@@ -36,7 +36,7 @@ class TicketKeys {
     TicketKeys(const TicketKeys&) = delete;
     TicketKeys& operator=(const TicketKeys&) = delete;
 
-    // Makes a new key if the newest one is old enough. To be called now and then.
+    // Makes a new key if the newest one is old enough. To be called now and then, by one thread.
     void rotate(SteadyTime now);
 
     [[nodiscard]] Key newest() const;

@@ -1,0 +1,59 @@
+#include "tls/context.hpp"
+
+#include "tls/openssl.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <openssl/err.h>
+#include <stdexcept>
+#include <system_error>
+
+namespace stint::tls {
+
+void ContextDeleter::operator()(SSL_CTX* context) const noexcept {
+    SSL_CTX_free(context);
+}
+
+ErrorsOf::ErrorsOf() noexcept {
+    ERR_clear_error();
+}
+
+ErrorsOf::~ErrorsOf() {
+    ERR_clear_error();
+}
+
+std::string last_reason() {
+    const char* reason = ERR_reason_error_string(ERR_peek_last_error());
+    return reason != nullptr ? reason : "unknown";
+}
+
+BioPtr open_file(const std::string& file, std::string& fault) {
+    errno = 0;
+    std::FILE* in = std::fopen(file.c_str(), "rb");
+    BioPtr bio;
+    if (in != nullptr)
+        bio.reset(BIO_new_fp(in, BIO_CLOSE));
+    if (!bio)
+        fault = std::string{file}
+                    .append(" cannot be read: ")
+                    .append(std::generic_category().message(errno));
+    if (in != nullptr && !bio)
+        std::fclose(in);
+    return bio;
+}
+
+ContextPtr make_context(Side side) {
+    ContextPtr context{
+        SSL_CTX_new(side == Side::server ? TLS_server_method() : TLS_client_method())};
+    if (!context || SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1)
+        throw std::runtime_error{"OpenSSL has no TLS 1.2: " + last_reason()};
+    SSL_CTX_set_options(context.get(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+    // A write that found no room may be repeated from another block, an idle connection holds none.
+    SSL_CTX_set_mode(
+        context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                           SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_read_ahead(context.get(), 1);
+    return context;
+}
+
+} // namespace stint::tls

@@ -1,0 +1,163 @@
+#include "tls/server_rules.hpp"
+
+#include "tls/openssl.hpp"
+#include "tls/trust.hpp"
+
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <openssl/err.h>
+#include <string_view>
+
+namespace stint::tls {
+
+namespace {
+
+// Forward secrecy and authenticated encryption, the cheapest first.
+constexpr const char* default_ciphers = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"
+                                        "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
+                                        "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
+constexpr const char* default_suites =
+    "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
+
+// Each with its length before it, the one that is liked best first. Here h2 would come.
+constexpr std::string_view protocols = "\x08http/1.1";
+
+int on_protocols(
+    SSL*,
+    const unsigned char** out,
+    unsigned char* size,
+    const unsigned char* offered,
+    unsigned offered_size,
+    void*) noexcept {
+    unsigned char* chosen = nullptr;
+    const int outcome = SSL_select_next_proto(
+        &chosen, size, reinterpret_cast<const unsigned char*>(protocols.data()),
+        static_cast<unsigned>(protocols.size()), offered, offered_size);
+    *out = chosen;
+    return outcome == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+// Says in the handshake that the name was understood.
+int on_server_name(SSL* ssl, int*, void*) noexcept {
+    return SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name) != nullptr ? SSL_TLSEXT_ERR_OK
+                                                                         : SSL_TLSEXT_ERR_NOACK;
+}
+
+// TLS 1.3 has a list of its own.
+struct CipherLists {
+    std::string before_1_3;
+    std::string of_1_3;
+};
+
+CipherLists split(std::string_view ciphers) {
+    CipherLists lists;
+    while (!ciphers.empty()) {
+        const std::size_t end = std::min(ciphers.find(':'), ciphers.size());
+        const std::string_view cipher = ciphers.substr(0, end);
+        std::string& list = cipher.starts_with("TLS_") ? lists.of_1_3 : lists.before_1_3;
+        if (!list.empty())
+            list += ':';
+        list += cipher;
+        ciphers.remove_prefix(std::min(end + 1, ciphers.size()));
+    }
+    return lists;
+}
+
+// OpenSSL skips what it does not know as long as it knows another; a typing error would go unseen.
+Result<void, std::string> check_each(SSL_CTX& scratch, std::string_view ciphers) {
+    while (!ciphers.empty()) {
+        const std::size_t end = std::min(ciphers.find(':'), ciphers.size());
+        const std::string cipher{ciphers.substr(0, end)};
+        ciphers.remove_prefix(std::min(end + 1, ciphers.size()));
+        const bool is_operation = cipher.find_first_of("!-+@") == 0;
+        const int known = cipher.starts_with("TLS_")
+                              ? SSL_CTX_set_ciphersuites(&scratch, cipher.c_str())
+                              : SSL_CTX_set_cipher_list(&scratch, cipher.c_str());
+        if (!is_operation && known != 1)
+            return "OpenSSL has no cipher " + cipher;
+    }
+    return {};
+}
+
+Result<void, std::string> use_ciphers(SSL_CTX& context, const std::string& ciphers) {
+    const CipherLists lists = split(ciphers);
+    if (!lists.before_1_3.empty() &&
+        SSL_CTX_set_cipher_list(&context, lists.before_1_3.c_str()) != 1)
+        return "no cipher is left of " + lists.before_1_3;
+    if (!lists.of_1_3.empty() && SSL_CTX_set_ciphersuites(&context, lists.of_1_3.c_str()) != 1)
+        return "no cipher is left of " + lists.of_1_3;
+    return {};
+}
+
+// What a ticket is bound to: the names, and which clients' certificates were asked for.
+Result<void, std::string> bind_sessions(
+    SSL_CTX& context, const ServerSettings& settings, const std::vector<std::string>& names) {
+    std::string rules{static_cast<char>(settings.client_certificate)};
+    for (const std::string& name : names)
+        rules.append(name).append("\n");
+    if (!settings.client_ca.empty()) {
+        std::ifstream in{settings.client_ca, std::ios::binary};
+        rules.append(std::istreambuf_iterator<char>{in}, {});
+    }
+    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+    unsigned size = 0;
+    if (EVP_Digest(rules.data(), rules.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1 ||
+        SSL_CTX_set_session_id_context(&context, digest.data(), size) != 1)
+        return "OpenSSL failed: " + last_reason();
+    return {};
+}
+
+Result<void, std::string> ask_clients(SSL_CTX& context, const ServerSettings& settings) {
+    using Wanted = ServerSettings::ClientCertificate;
+    if (settings.client_certificate == Wanted::none)
+        return {};
+    const int must =
+        settings.client_certificate == Wanted::required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0;
+    SSL_CTX_set_verify(&context, SSL_VERIFY_PEER | must, &accept_without_revocations);
+    return trust_file(context, settings.client_ca, Names::told);
+}
+
+} // namespace
+
+Result<void, std::string> check_ciphers(const std::string& ciphers) {
+    const ErrorsOf cleared;
+    const ContextPtr scratch = make_context(Side::server);
+    if (auto known = check_each(*scratch, ciphers); !known)
+        return known;
+    if (auto used = use_ciphers(*scratch, ciphers); !used)
+        return used;
+    STACK_OF(SSL_CIPHER)* left = SSL_CTX_get_ciphers(scratch.get());
+    for (int i = 0; i < sk_SSL_CIPHER_num(left); ++i) {
+        const SSL_CIPHER* cipher = sk_SSL_CIPHER_value(left, i);
+        if (SSL_CIPHER_get_cipher_nid(cipher) == NID_undef ||
+            SSL_CIPHER_get_auth_nid(cipher) == NID_auth_null)
+            return std::string{SSL_CIPHER_get_name(cipher)}.append(" protects nothing");
+    }
+    return {};
+}
+
+Result<void, std::string> apply_rules(
+    SSL_CTX& context, const ServerSettings& settings, const std::vector<std::string>& names) {
+    // The client's order only where it prefers ChaCha20, having no AES of its processor's.
+    SSL_CTX_set_options(&context, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
+    if (settings.min_version == Version::tls_1_3)
+        SSL_CTX_set_min_proto_version(&context, TLS1_3_VERSION);
+    if (SSL_CTX_set1_groups_list(&context, "X25519:P-256:P-384") != 1 ||
+        SSL_CTX_set_cipher_list(&context, default_ciphers) != 1 ||
+        SSL_CTX_set_ciphersuites(&context, default_suites) != 1)
+        return "OpenSSL failed: " + last_reason();
+    if (!settings.ciphers.empty()) {
+        if (auto checked = check_ciphers(settings.ciphers); !checked)
+            return checked;
+        if (auto used = use_ciphers(context, settings.ciphers); !used)
+            return used;
+    }
+    SSL_CTX_set_alpn_select_cb(&context, &on_protocols, nullptr);
+    SSL_CTX_set_tlsext_servername_callback(&context, &on_server_name);
+    if (auto bound = bind_sessions(context, settings, names); !bound)
+        return bound;
+    return ask_clients(context, settings);
+}
+
+} // namespace stint::tls

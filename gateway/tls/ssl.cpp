@@ -1,0 +1,43 @@
+#include "tls/ssl.hpp"
+
+#include "tls/openssl.hpp"
+
+#include <openssl/err.h>
+#include <openssl/sslerr.h>
+
+namespace stint::tls {
+
+namespace {
+
+bool is_plain_http(unsigned long error) noexcept {
+    const int reason = ERR_GET_REASON(error);
+    return ERR_GET_LIB(error) == ERR_LIB_SSL &&
+           (reason == SSL_R_HTTP_REQUEST || reason == SSL_R_HTTPS_PROXY_REQUEST);
+}
+
+} // namespace
+
+void SslDeleter::operator()(SSL* ssl) const noexcept {
+    SSL_free(ssl);
+}
+
+bool was_plain_http() noexcept {
+    return is_plain_http(ERR_peek_error()) || is_plain_http(ERR_peek_last_error());
+}
+
+std::string peer_subject(SSL& ssl) {
+    const ErrorsOf cleared;
+    const X509* certificate = SSL_get0_peer_certificate(&ssl);
+    if (certificate == nullptr || SSL_get_verify_result(&ssl) != X509_V_OK)
+        return {};
+    const BioPtr out{BIO_new(BIO_s_mem())};
+    if (!out || X509_NAME_print_ex(
+                    out.get(), X509_get_subject_name(certificate), 0,
+                    XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB) < 0)
+        return {};
+    char* text = nullptr;
+    const long size = BIO_get_mem_data(out.get(), &text);
+    return {text, static_cast<std::size_t>(size)};
+}
+
+} // namespace stint::tls

@@ -1,0 +1,57 @@
+#include "tls/ticket_keys.hpp"
+
+#include <algorithm>
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+#include <stdexcept>
+
+namespace stint::tls {
+
+TicketKeys::TicketKeys(SteadyTime now) : newest_{make_key(), now} {}
+
+TicketKeys::~TicketKeys() {
+    OPENSSL_cleanse(&newest_.key, sizeof newest_.key);
+    if (former_)
+        OPENSSL_cleanse(&former_->key, sizeof former_->key);
+}
+
+TicketKeys::Key TicketKeys::make_key() {
+    Key key;
+    const auto fill = [](auto& bytes) {
+        if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1)
+            throw std::runtime_error{"OpenSSL has no random bytes for session tickets"};
+    };
+    fill(key.name);
+    fill(key.cipher);
+    fill(key.checksum);
+    return key;
+}
+
+void TicketKeys::rotate(SteadyTime now) {
+    // Without the lock: only the thread that rotates writes, and no handshake waits for this.
+    if (now - newest_.made < key_life)
+        return;
+    const Key next = make_key();
+    const std::scoped_lock lock{mutex_};
+    former_ = newest_;
+    newest_ = {next, now};
+}
+
+TicketKeys::Key TicketKeys::newest() const {
+    const std::scoped_lock lock{mutex_};
+    return newest_.key;
+}
+
+std::optional<TicketKeys::Found> TicketKeys::find(const unsigned char* name) const {
+    const std::scoped_lock lock{mutex_};
+    const auto is = [&](const Key& key) {
+        return std::equal(key.name.begin(), key.name.end(), name);
+    };
+    if (is(newest_.key))
+        return Found{newest_.key, true};
+    if (former_ && is(former_->key))
+        return Found{former_->key, false};
+    return std::nullopt;
+}
+
+} // namespace stint::tls
