@@ -68,7 +68,7 @@ TEST_CASE("what is no key says what was meant or what there is") {
     check_limit(
         "{concurrent: 1, key: everything}",
         {"4:27: limits.a.key: \"everything\" is not a key; expected client_ip, header:NAME, "
-         "cookie:NAME, query:NAME, host, path, method, route, jwt:CLAIM or a list of these"});
+         "cookie:NAME, query:NAME, host, path, method, route, jwt:CLAIM, tls:subject or a list of these"});
     check_limit(
         "{concurrent: 1, key: 'header:'}", {"4:27: \"header:\" is not a key; expected the name of "
                                             "a header, such as header:X-Api-Key"});
