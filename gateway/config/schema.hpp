@@ -30,14 +30,14 @@ struct Listener {
     Address address;
     bool half_close_allowed = false; // half_close: allow | gone (default)
     bool proxy_protocol = false;     // each connection begins with a PROXY header
-    std::optional<Tls> tls;
+    std::optional<Tls> tls{};
 };
 
 struct Admin {
     Address address;
     std::string token_file; // absolute or relative to the configuration file; empty = no token
     bool read_only = false;
-    std::optional<Tls> tls;
+    std::optional<Tls> tls{};
 };
 
 // Those that hold for a whole connection, and the defaults of the others.
@@ -122,8 +122,8 @@ struct Cooldown {
 struct Upstream {
     std::string name;
     std::vector<Endpoint> endpoints;
-    std::string host; // replaces Host; empty = the client's is kept
-    UpstreamTls tls;  // of endpoints that have it
+    std::string host;  // replaces Host; empty = the client's is kept
+    UpstreamTls tls{}; // of endpoints that have it
     milliseconds resolve_interval{30'000};
     TimeoutOverrides timeouts;
     std::optional<Cooldown> cooldown;
