@@ -4,6 +4,7 @@
 #include "config/load.hpp"
 #include "runtime/gateway.hpp"
 #include "runtime/process.hpp"
+#include "runtime/tls_objects.hpp"
 #include "simulate/simulate.hpp"
 
 #include <CLI/CLI.hpp>
@@ -26,11 +27,13 @@ enum Exit { ok = 0, failed = 1, bad_configuration = 2 };
 // The configuration, or nothing after every mistake has been printed.
 std::optional<config::Config> load(const std::string& file) {
     auto loaded = config::load_file(file);
-    if (loaded)
-        return std::move(*loaded);
-    for (const config::Mistake& mistake : loaded.error())
+    const config::Mistakes mistakes =
+        loaded ? runtime::tls_mistakes(*loaded, file) : loaded.error();
+    for (const config::Mistake& mistake : mistakes)
         std::cerr << mistake.text() << '\n';
-    return std::nullopt;
+    if (!mistakes.empty())
+        return std::nullopt;
+    return std::move(*loaded);
 }
 
 int check(const std::string& file) {

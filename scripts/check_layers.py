@@ -20,9 +20,9 @@ LAYERS = {
     "upstream": "routing limits net tls http base",
     "observe": "base",
     "proxy": "upstream routing limits http net tls observe base",
-    "runtime": "proxy upstream routing limits http net observe config base",
+    "runtime": "proxy upstream routing limits http net tls observe config base",
     "simulate": "runtime routing limits http net observe config base",
-    "admin": "runtime proxy upstream routing limits http net observe config base",
+    "admin": "runtime proxy upstream routing limits http net tls observe config base",
     "main": "admin simulate runtime config base",
 }
 

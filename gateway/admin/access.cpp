@@ -44,6 +44,8 @@ bool host_allowed(std::string_view authority, int minor_version, const Policy& p
         return true;
     if (authority.empty())
         return minor_version == 0;
+    if (policy.tls)
+        return true;
     std::string scratch;
     std::string_view host = http::normalise_host(authority, scratch);
     if (host.starts_with('[') && host.ends_with(']'))

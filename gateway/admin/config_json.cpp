@@ -1,5 +1,6 @@
 #include "admin/config_json.hpp"
 
+#include "admin/tls_json.hpp"
 #include "config/key_values.hpp"
 
 #include <string>
@@ -48,7 +49,8 @@ Json listeners_json(const config::Config& config) {
         listeners.push_back(
             {{"address", listener.address.text},
              {"half_close", listener.half_close_allowed ? "allow" : "gone"},
-             {"proxy_protocol", listener.proxy_protocol}});
+             {"proxy_protocol", listener.proxy_protocol},
+             {"tls", tls_json(listener.tls)}});
     return listeners;
 }
 
@@ -57,6 +59,7 @@ Json admin_json(const config::Admin& admin) {
     if (!admin.token_file.empty())
         json["token_file"] = admin.token_file;
     json["read_only"] = admin.read_only;
+    json["tls"] = tls_json(admin.tls);
     return json;
 }
 
@@ -130,6 +133,8 @@ Json upstreams_json(const config::Config& config) {
         Json json{{"endpoints", endpoints}};
         if (!upstream.host.empty())
             json["host"] = upstream.host;
+        json["tls"] = upstream_tls_json(upstream);
+        json["resolve_interval_ms"] = upstream.resolve_interval.count();
         json["timeouts"] = timeouts_json(config.timeouts, upstream.timeouts);
         json["cooldown"] = cooldown_json(upstream.cooldown);
         upstreams[upstream.name] = std::move(json);

@@ -16,6 +16,10 @@ namespace {
 // reset the connection and could destroy the answer on its way.
 constexpr std::size_t linger_bytes = 256 * 1024;
 
+// The type of the record that every connection of TLS begins with (RFC 8446 section 5.1).
+constexpr char handshake_record = 0x16;
+constexpr auto server_side = net::asio::ssl::stream_base::server;
+
 constexpr std::string_view too_large = "The request's body is larger than 64 KiB.";
 constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -28,14 +32,15 @@ Response refusal(int status, std::string_view detail) {
 
 } // namespace
 
-Connection::Connection(std::shared_ptr<Shared> shared, net::Socket socket)
-    : shared_{std::move(shared)}, socket_{std::move(socket)} {}
+Connection::Connection(std::shared_ptr<Shared> shared, net::Socket socket, tls::SslPtr ssl)
+    : shared_{std::move(shared)}, socket_{std::move(socket)} {
+    if (ssl)
+        tls_.emplace(socket_, ssl.release());
+}
 
 net::Task<> Connection::serve(std::unique_ptr<Connection> self) {
     try {
-        bool goes_on = true;
-        while (goes_on)
-            goes_on = co_await self->serve_one();
+        co_await self->serve_all();
     } catch (const std::exception& failure) {
         spdlog::error("a connection to the admin listener failed: {}", failure.what());
     }
@@ -48,6 +53,42 @@ void Connection::close() noexcept {
 
 void Connection::begin() {
     shared_->connections.begin(*this, net::read_steady_clock());
+}
+
+net::Task<> Connection::serve_all() {
+    bool goes_on = co_await shake_hands();
+    if (!goes_on)
+        co_return;
+    while (goes_on)
+        goes_on = co_await serve_one();
+    if (!tls_ || !socket_.is_open())
+        co_return;
+    begin();
+    co_await tls_->async_shutdown(net::as_result);
+}
+
+// Whether the connection goes on. What does not begin as a record of TLS is plain HTTP, most
+// likely: it is told so.
+net::Task<bool> Connection::shake_hands() {
+    if (!tls_)
+        co_return true;
+    begin();
+    auto [closed] = co_await net::wait_readable(socket_);
+    if (closed)
+        co_return false;
+    ErrorCode error;
+    char first = 0;
+    socket_.receive(net::asio::buffer(&first, 1), net::Socket::message_peek, error);
+    if (error)
+        co_return false;
+    if (first != handshake_record) {
+        tls_.reset();
+        co_return co_await refuse(400, "This port speaks TLS: ask it with https://.");
+    }
+    auto [failed] = co_await tls_->async_handshake(server_side, net::as_result);
+    if (failed)
+        spdlog::info("a TLS handshake of the admin listener failed: {}", failed.message());
+    co_return !failed;
 }
 
 // Whether the connection goes on.
@@ -119,6 +160,12 @@ Connection::read_body(BodyFraming framing, std::string& body) {
 }
 
 net::Task<bool> Connection::read_more() {
+    if (tls_) {
+        auto [failed, got] =
+            co_await tls_->async_read_some(net::asio::buffer(chunk_), net::as_result);
+        input_.append(chunk_.data(), got);
+        co_return !failed;
+    }
     auto [error, size] = co_await net::read_some(socket_, chunk_);
     if (error)
         co_return false;
@@ -147,9 +194,22 @@ net::Task<bool> Connection::send(Response response, bool head_only, bool keep_al
 }
 
 net::Task<bool> Connection::write(std::string_view head, std::string_view body) {
+    if (tls_)
+        co_return co_await write_sealed(head, body);
     net::Gather gather;
     gather.add(head);
     gather.add(body);
+    co_return co_await write_plain(gather);
+}
+
+net::Task<bool> Connection::write_sealed(std::string_view head, std::string_view body) {
+    const std::array pieces{
+        net::asio::buffer(head.data(), head.size()), net::asio::buffer(body.data(), body.size())};
+    auto [error, size] = co_await net::asio::async_write(*tls_, pieces, net::as_result);
+    co_return !error;
+}
+
+net::Task<bool> Connection::write_plain(net::Gather gather) {
     for (;;) {
         if (net::write_now(socket_, gather))
             co_return false;
@@ -169,7 +229,8 @@ net::Task<bool> Connection::refuse(int status, std::string_view detail) {
     Response response = refusal(status, detail);
     co_await send(std::move(response), false, false);
     ErrorCode ignored;
-    socket_.shutdown(net::Socket::shutdown_send, ignored);
+    if (!tls_) // otherwise the end is told inside of TLS, once the client has gone on to close
+        socket_.shutdown(net::Socket::shutdown_send, ignored);
     std::size_t discarded = 0;
     bool more = true;
     while (more && discarded < linger_bytes) {

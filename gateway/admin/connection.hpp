@@ -7,12 +7,17 @@
 #include "base/error.hpp"
 #include "http/head_parser.hpp"
 #include "http/local_reply.hpp"
+#include "net/io.hpp"
 #include "net/types.hpp"
+#include "tls/ssl.hpp"
+
+#include <boost/asio/ssl/stream.hpp>
 
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,13 +43,16 @@ struct Shared {
 // Lives on the control thread. Closing the socket, from wherever, ends it.
 class Connection final : public Bounded {
   public:
-    Connection(std::shared_ptr<Shared> shared, net::Socket socket);
+    // ssl: nullptr on a plain listener.
+    Connection(std::shared_ptr<Shared> shared, net::Socket socket, tls::SslPtr ssl);
 
     static net::Task<> serve(std::unique_ptr<Connection> self);
 
   private:
     void close() noexcept override;
     void begin();
+    net::Task<bool> shake_hands();
+    net::Task<> serve_all();
     net::Task<bool> serve_one();
     net::Task<std::size_t> read_head();
     net::Task<Result<void, http::HeadError>> read_body(BodyFraming framing, std::string& body);
@@ -52,11 +60,14 @@ class Connection final : public Bounded {
     net::Task<Response> answer_safely(Request request);
     net::Task<bool> send(Response response, bool head_only, bool keep_alive);
     net::Task<bool> write(std::string_view head, std::string_view body);
+    net::Task<bool> write_plain(net::Gather gather);
+    net::Task<bool> write_sealed(std::string_view head, std::string_view body);
     net::Task<bool> refuse(int status, std::string_view detail);
 
     std::shared_ptr<Shared> shared_;
     net::Socket socket_;
-    std::string input_; // received and not yet used
+    std::optional<net::asio::ssl::stream<net::Socket&>> tls_; // over socket_
+    std::string input_;                                       // received and not yet used
     std::array<char, 4096> chunk_{};
 };
 

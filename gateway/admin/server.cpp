@@ -66,6 +66,7 @@ Reach reach_of(const net::Endpoint& address) {
 struct Server::Listening : std::enable_shared_from_this<Listening> {
     Listening(net::ListeningSockets opened, std::shared_ptr<Shared> for_all)
         : address{opened.address}, shared{std::move(for_all)},
+          tls{shared->service.gateway.admin_tls()},
           executor{shared->service.gateway.control().get_executor()}, acceptor{executor},
           pause{executor}, ticker{executor} {
         acceptor.assign(address.protocol(), opened.sockets.front().release());
@@ -80,11 +81,22 @@ struct Server::Listening : std::enable_shared_from_this<Listening> {
         });
     }
 
+    // Whether it speaks TLS stays as it began; its certificate may have changed.
+    tls::SslPtr next_ssl() {
+        if (!tls)
+            return nullptr;
+        if (runtime::TlsServerPtr newest = shared->service.gateway.admin_tls())
+            tls = std::move(newest);
+        tls::SslPtr ssl = tls->accept();
+        if (!ssl)
+            throw std::bad_alloc{};
+        return ssl;
+    }
+
     void serve(net::Socket socket) {
         try {
-            net::spawn(
-                executor,
-                Connection::serve(std::make_unique<Connection>(shared, std::move(socket))));
+            auto connection = std::make_unique<Connection>(shared, std::move(socket), next_ssl());
+            net::spawn(executor, Connection::serve(std::move(connection)));
         } catch (const std::exception& failure) {
             spdlog::error("an admin connection could not be served: {}", failure.what());
         }
@@ -118,6 +130,7 @@ struct Server::Listening : std::enable_shared_from_this<Listening> {
 
     net::Endpoint address;
     std::shared_ptr<Shared> shared;
+    runtime::TlsServerPtr tls; // nullptr: plain
     net::Executor executor;
     net::Acceptor acceptor;
     Timer pause;
@@ -131,7 +144,11 @@ Server::~Server() {
 }
 
 Result<void, std::string> Server::start(const config::Admin& admin) {
-    Policy policy{.host = admin.address.host, .token = {}, .read_only = admin.read_only};
+    Policy policy{
+        .host = admin.address.host,
+        .token = {},
+        .read_only = admin.read_only,
+        .tls = admin.tls.has_value()};
     if (!admin.token_file.empty())
         if (auto read = read_token(admin.token_file, policy.token); !read)
             return read;

@@ -14,10 +14,13 @@ namespace {
 
 constexpr std::string_view unix_prefix = "unix:";
 constexpr std::string_view http_prefix = "http://";
+constexpr std::string_view https_prefix = "https://";
+constexpr std::uint16_t http_port = 80;
+constexpr std::uint16_t https_port = 443;
 constexpr std::string_view address_expected =
     "; expected IPv4:port, \"[IPv6]:port\" or unix:/path, such as 0.0.0.0:8080";
 constexpr std::string_view endpoint_expected =
-    "; expected IPv4:port, \"[IPv6]:port\", name:port or unix:/path";
+    "; expected IPv4:port, \"[IPv6]:port\", name:port, unix:/path or https://name";
 
 // The address in its one canonical spelling.
 std::optional<std::string> canonical_ip(std::string_view text) {
@@ -77,11 +80,12 @@ bool starts_with_scheme(std::string_view text, std::string_view prefix) {
            });
 }
 
-// "HOST[:port]" of an endpoint; text is the whole of it, for the mistake.
+// "HOST[:port]" of an endpoint, `otherwise` is its port where none is named (0: one must be); text
+// is the whole of it, for the mistake.
 Parsed<Endpoint>
-parse_authority(std::string_view text, std::string_view authority, bool port_optional) {
+parse_authority(std::string_view text, std::string_view authority, std::uint16_t otherwise) {
     const HostPort parts = split_host_port(authority);
-    if (!parts.has_port && !port_optional)
+    if (!parts.has_port && otherwise == 0)
         return Wrong{in_quotes(text) + " has no port" + std::string{endpoint_expected}};
     Endpoint endpoint;
     endpoint.text = std::string{text};
@@ -93,7 +97,7 @@ parse_authority(std::string_view text, std::string_view authority, bool port_opt
     else
         return Wrong{in_quotes(text) + " is not an endpoint" + std::string{endpoint_expected}};
     if (!parts.has_port) {
-        endpoint.port = 80;
+        endpoint.port = otherwise;
         return endpoint;
     }
     const auto port = parse_port(text, parts.port, 1);
@@ -172,24 +176,29 @@ Parsed<Address> parse_address(std::string_view text) {
 }
 
 Parsed<Endpoint> parse_endpoint(std::string_view text) {
-    if (starts_with_scheme(text, "https://"))
-        return Wrong{
-            in_quotes(text) +
-            ": TLS to upstreams is not supported yet; expected http:// or no scheme"};
     if (text.starts_with(unix_prefix)) {
         auto path = parse_socket_path(text);
         if (!path)
             return path.error();
         return Endpoint{std::move(*path), 0, true, std::string{text}};
     }
+    const bool https = starts_with_scheme(text, https_prefix);
     const bool http = starts_with_scheme(text, http_prefix);
-    std::string_view authority = http ? text.substr(http_prefix.size()) : text;
-    if (http && authority.ends_with('/'))
+    std::string_view authority = text;
+    if (http || https)
+        authority.remove_prefix(https ? https_prefix.size() : http_prefix.size());
+    if ((http || https) && authority.ends_with('/'))
         authority.remove_suffix(1);
     if (authority.find('/') != std::string_view::npos)
         return Wrong{
             in_quotes(text) + " has a path or an unknown scheme" + std::string{endpoint_expected}};
-    return parse_authority(text, authority, http);
+    std::uint16_t otherwise = 0;
+    if (http || https)
+        otherwise = https ? https_port : http_port;
+    auto endpoint = parse_authority(text, authority, otherwise);
+    if (endpoint)
+        (*endpoint).tls = https;
+    return endpoint;
 }
 
 bool is_local(const Address& address) {

@@ -12,8 +12,8 @@ namespace stint::config {
 // Where to listen: IPv4:port, [IPv6]:port or unix:/path. Port 0 lets the kernel choose.
 [[nodiscard]] Parsed<Address> parse_address(std::string_view text);
 
-// Where to connect to: as above with a port from 1, name:port, or http://HOST with port 80 unless
-// one is named.
+// Where to connect to: as above with a port from 1, name:port, http://HOST with port 80 or
+// https://HOST with port 443 unless one is named.
 [[nodiscard]] Parsed<Endpoint> parse_endpoint(std::string_view text);
 
 // Only this machine's own processes can reach it.

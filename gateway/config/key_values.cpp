@@ -18,7 +18,7 @@ struct Word {
     std::string_view example;
 };
 
-constexpr std::array<Word, 9> words{{
+constexpr std::array<Word, 10> words{{
     {"client_ip", Kind::client_ip, "", ""},
     {"header:", Kind::header, "the name of a header", "header:X-Api-Key"},
     {"cookie:", Kind::cookie, "the name of a cookie", "cookie:session"},
@@ -28,6 +28,7 @@ constexpr std::array<Word, 9> words{{
     {"method", Kind::method, "", ""},
     {"route", Kind::route, "", ""},
     {"jwt:", Kind::jwt, "the name of a claim", "jwt:sub"},
+    {"tls:subject", Kind::tls_subject, "", ""},
 }};
 
 const Word& word_for(Kind kind) {
@@ -48,7 +49,7 @@ Wrong unknown(std::string_view text) {
     if (meant.empty())
         return Wrong{
             why + "; expected client_ip, header:NAME, cookie:NAME, query:NAME, host, path, method, "
-                  "route, jwt:CLAIM or a list of these"};
+                  "route, jwt:CLAIM, tls:subject or a list of these"};
     std::string whole{meant};
     if (meant.ends_with(':'))
         whole += colon == std::string_view::npos ? "NAME" : text.substr(colon + 1);

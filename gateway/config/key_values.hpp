@@ -9,7 +9,8 @@
 
 namespace stint::config {
 
-// client_ip, header:NAME, cookie:NAME, query:NAME, host, path, method, route or jwt:CLAIM.
+// client_ip, header:NAME, cookie:NAME, query:NAME, host, path, method, route, jwt:CLAIM or
+// tls:subject.
 [[nodiscard]] Parsed<KeySource> parse_key_source(std::string_view text);
 
 // The same as text; the name of a header in lower case.

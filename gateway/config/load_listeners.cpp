@@ -1,5 +1,6 @@
 // Where Stint listens, and where it writes who came.
 #include "config/addresses.hpp"
+#include "config/file_values.hpp"
 #include "config/load_parts.hpp"
 #include "config/match_values.hpp"
 #include "config/values.hpp"
@@ -14,9 +15,10 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> listener_keys{"address", "half_close", "proxy_protocol"};
+constexpr std::array<std::string_view, 4> listener_keys{
+    "address", "half_close", "proxy_protocol", "tls"};
 constexpr std::array<std::string_view, 2> half_close_words{"allow", "gone"};
-constexpr std::array<std::string_view, 3> admin_keys{"address", "token_file", "read_only"};
+constexpr std::array<std::string_view, 4> admin_keys{"address", "token_file", "read_only", "tls"};
 constexpr std::array<std::string_view, 2> access_log_keys{"path", "fields"};
 constexpr std::string_view an_address = "an address such as 0.0.0.0:8080";
 
@@ -34,26 +36,11 @@ void check_free(const Value& value, const Address& address, const Draft& draft) 
         value.wrong(in_quotes(address.text) + " is the address of another listener already");
 }
 
-Parsed<std::filesystem::path> parse_file_path(std::string_view text) {
-    const bool printable = std::all_of(text.begin(), text.end(), [](char c) {
-        return static_cast<unsigned char>(c) >= 0x20 && c != 0x7F;
-    });
-    if (text.empty() || !printable || text.ends_with('/'))
-        return Wrong{in_quotes(text) + " is not the path of a file"};
-    return std::filesystem::path{text};
-}
-
 // What keeps the file from holding a token; "" when it does. What it holds is not kept.
 std::string token_fault(const std::filesystem::path& path) {
-    std::error_code error;
-    const auto status = std::filesystem::status(path, error);
-    if (!std::filesystem::exists(status))
-        return " does not exist";
-    if (!std::filesystem::is_regular_file(status))
-        return " is not a regular file";
+    if (std::string fault = file_fault(path); !fault.empty())
+        return fault;
     std::ifstream in{path};
-    if (!in)
-        return " cannot be read";
     std::string token;
     return in >> token ? "" : " is empty; expected a token";
 }
@@ -126,6 +113,8 @@ void read_listeners(const Value& value, Draft& draft) {
                 }))
                 listener.half_close_allowed = *word == "allow";
         read_proxy_protocol(*section, listener, draft);
+        if (const auto tls = section->find("tls"))
+            read_tls(*tls, draft, listener.tls.emplace());
         const auto address = section->require("address", an_address);
         if (!address)
             continue;
@@ -149,6 +138,8 @@ void read_admin(const Value& value, Draft& draft) {
     const auto read_only = section->find("read_only");
     if (read_only)
         read_only->into(admin.read_only, "true or false", parse_bool);
+    if (const auto tls = section->find("tls"))
+        read_tls(*tls, draft, admin.tls.emplace());
     if (const auto address = section->require("address", "an address such as 127.0.0.1:9901")) {
         if (auto parsed = address->as("an address such as 127.0.0.1:9901", parse_address)) {
             check_free(*address, *parsed, draft);

@@ -37,6 +37,10 @@ void read_timeouts(const Value& value, Timeouts& timeouts);
 // Keys that are left out keep what `rate` holds.
 void read_min_rate(const Value& value, MinRate& rate);
 void read_overrides(const Value& value, TimeoutOverrides& timeouts);
+void read_tls(const Value& value, const Draft& draft, Tls& tls);
+void read_upstream_tls(const Value& value, const Draft& draft, UpstreamTls& tls);
+// The Host of an upstream that is known by the name of its https endpoints and says no other.
+void name_https_host(const Value& endpoints, Upstream& upstream);
 void read_upstreams(const Value& value, Draft& draft);
 // What a limit says of its refusals; for its reader.
 void read_refusal(const Section& section, Limit& limit);

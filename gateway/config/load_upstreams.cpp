@@ -12,8 +12,8 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> upstream_keys{
-    "endpoints", "host", "timeouts", "cooldown"};
+constexpr std::array<std::string_view, 6> upstream_keys{"endpoints",        "host",     "tls",
+                                                        "resolve_interval", "timeouts", "cooldown"};
 constexpr std::array<std::string_view, 7> timeout_keys{"head",     "body_idle",   "idle", "connect",
                                                        "response", "tunnel_idle", "drain"};
 constexpr std::array<std::string_view, 4> override_keys{
@@ -47,7 +47,30 @@ void read_endpoints(const Value& value, Upstream& upstream) {
     }
 }
 
-void read_upstream(const Value& value, Upstream& upstream) {
+bool has_name(const Endpoint& endpoint) {
+    return !endpoint.is_unix && is_host_name(endpoint.host);
+}
+
+void read_interval(const Section& section, Upstream& upstream) {
+    read_timeout(section, "resolve_interval", upstream.resolve_interval);
+    const auto& endpoints = upstream.endpoints;
+    if (!endpoints.empty() && std::none_of(endpoints.begin(), endpoints.end(), has_name))
+        section.wrong_at("resolve_interval", "has no use: no endpoint is a name");
+}
+
+void read_https(const Section& section, const Draft& draft, Upstream& upstream) {
+    const auto& endpoints = upstream.endpoints;
+    const bool https = std::any_of(
+        endpoints.begin(), endpoints.end(), [](const Endpoint& each) { return each.tls; });
+    if (const auto tls = section.find("tls"))
+        read_upstream_tls(*tls, draft, upstream.tls);
+    if (!https && !endpoints.empty())
+        section.wrong_at("tls", "has no use: no endpoint begins with https://");
+    if (const auto list = section.find("endpoints"); list && !section.find("host"))
+        name_https_host(*list, upstream);
+}
+
+void read_upstream(const Value& value, const Draft& draft, Upstream& upstream) {
     const auto section =
         Section::open(value, upstream_keys, "a map such as {endpoints: [127.0.0.1:9000]}");
     if (!section)
@@ -56,6 +79,8 @@ void read_upstream(const Value& value, Upstream& upstream) {
         read_endpoints(*endpoints, upstream);
     if (const auto host = section->find("host"))
         host->into(upstream.host, "what to send as Host", parse_host_field);
+    read_interval(*section, upstream);
+    read_https(*section, draft, upstream);
     if (const auto timeouts = section->find("timeouts"))
         read_overrides(*timeouts, upstream.timeouts);
     if (const auto cooldown = section->find("cooldown"))
@@ -94,7 +119,7 @@ void read_upstreams(const Value& value, Draft& draft) {
             entry.key.wrong(name.error().why);
         Upstream upstream;
         upstream.name = std::string{entry.name};
-        read_upstream(entry.value, upstream);
+        read_upstream(entry.value, draft, upstream);
         draft.upstreams.try_emplace(
             upstream.name, Draft::NamedAt{draft.config.upstreams.size(), entry.key.mark().line});
         draft.config.upstreams.push_back(std::move(upstream));

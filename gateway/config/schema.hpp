@@ -5,6 +5,7 @@
 #include "base/ip_address.hpp"
 #include "base/path_rules.hpp"
 #include "base/time_zone.hpp"
+#include "config/schema_tls.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -29,12 +30,14 @@ struct Listener {
     Address address;
     bool half_close_allowed = false; // half_close: allow | gone (default)
     bool proxy_protocol = false;     // each connection begins with a PROXY header
+    std::optional<Tls> tls{};
 };
 
 struct Admin {
     Address address;
     std::string token_file; // absolute or relative to the configuration file; empty = no token
     bool read_only = false;
+    std::optional<Tls> tls{};
 };
 
 // Those that hold for a whole connection, and the defaults of the others.
@@ -75,6 +78,7 @@ struct Endpoint {
     std::uint16_t port = 0;
     bool is_unix = false;
     std::string text; // as configured
+    bool tls = false; // https://
 };
 
 // One part of a limit's key.
@@ -89,7 +93,8 @@ struct KeySource {
         path,
         method,
         route,
-        jwt
+        jwt,
+        tls_subject
     };
     Kind kind = Kind::client_ip;
     std::string name; // of the header (lower case), cookie, parameter or claim
@@ -117,7 +122,9 @@ struct Cooldown {
 struct Upstream {
     std::string name;
     std::vector<Endpoint> endpoints;
-    std::string host; // replaces Host; empty = the client's is kept
+    std::string host;  // replaces Host; empty = the client's is kept
+    UpstreamTls tls{}; // of endpoints that have it
+    milliseconds resolve_interval{30'000};
     TimeoutOverrides timeouts;
     std::optional<Cooldown> cooldown;
 };

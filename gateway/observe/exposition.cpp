@@ -235,19 +235,6 @@ void add_cooldowns(Page& page, const ProcessFigures& figures) {
         &Cooldown::waiting);
 }
 
-void add_configuration(Page& page, const ProcessFigures& figures) {
-    auto lines = page.counter(
-        "stint_access_log_lines_total",
-        "Lines of the access log, written or dropped because the target did not take them.");
-    lines.add({{"result", "written"}}, figures.access_log_written);
-    lines.add({{"result", "dropped"}}, figures.access_log_dropped);
-    page.gauge("stint_config_generation", "Number of the configuration in force; 1 at the start.")
-        .add({}, figures.config_generation);
-    auto reloads = page.counter("stint_config_reloads_total", "Attempts to reload, by result.");
-    reloads.add({{"result", "ok"}}, figures.config_reloads);
-    reloads.add({{"result", "failed"}}, figures.config_reload_failures);
-}
-
 void add_process(Page& page, const ProcessFigures& figures) {
     page.gauge("stint_build_info", "Always 1; the labels say what is running.")
         .add({{"version", figures.version}, {"compiler", "gcc " __VERSION__}}, 1.0);

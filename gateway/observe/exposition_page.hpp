@@ -55,6 +55,8 @@ class Page {
     std::vector<prometheus::MetricFamily> families_;
 };
 
+// exposition_configuration.cpp
+void add_configuration(Page& page, const ProcessFigures& figures);
 void add_connections(Page& page, const WorkerCounters& sum); // exposition_connections.cpp
 
 } // namespace stint::observe

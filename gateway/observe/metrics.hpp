@@ -119,6 +119,13 @@ struct ProcessFigures {
     std::uint64_t config_generation = 0;
     std::uint64_t config_reloads = 0;
     std::uint64_t config_reload_failures = 0;
+    std::uint64_t certificate_reloads = 0; // because their files had changed
+    std::uint64_t certificate_reload_failures = 0;
+    struct CertificateFigures {
+        std::string file;
+        double expires_seconds = 0; // since the epoch
+    };
+    std::vector<CertificateFigures> certificates;
     double start_time_seconds = 0; // since the epoch
     std::size_t workers = 0;
     std::uint64_t access_log_written = 0;

@@ -28,7 +28,7 @@ namespace stint::proxy {
 struct ListenerOptions {
     bool half_close_allowed = false;
     bool proxy_protocol = false; // it begins with a PROXY header, which a trusted peer may send
-    std::shared_ptr<const tls::Server> tls{}; // null: plain
+    std::shared_ptr<const tls::Server> tls{}; // nullptr: plain
 };
 
 // While no request body is being read, one read is always pending: it brings the next request,

@@ -32,6 +32,8 @@ std::string_view word_for(KeySource::Kind kind) noexcept {
         return "route";
     case KeySource::Kind::jwt:
         return "jwt:";
+    case KeySource::Kind::tls_subject:
+        return "tls:subject";
     }
     return {};
 }
@@ -92,6 +94,8 @@ std::string_view value_of(const KeySource& source, const KeyFacts& facts, std::s
         return facts.route;
     case KeySource::Kind::jwt:
         return jwt_claim(facts.fields, source.name, scratch);
+    case KeySource::Kind::tls_subject:
+        return facts.tls_subject;
     }
     return {};
 }

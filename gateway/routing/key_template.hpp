@@ -23,7 +23,8 @@ struct KeyFacts {
     std::string_view host{};  // normalised, as routes are matched with it
     std::string_view path{};  // normalised too
     std::string_view method{};
-    std::string_view route{}; // its name
+    std::string_view route{};       // its name
+    std::string_view tls_subject{}; // of the client's verified certificate; empty = none
 };
 
 // One part of a key.
@@ -38,7 +39,8 @@ struct KeySource {
         path,
         method,
         route,
-        jwt
+        jwt,
+        tls_subject
     };
     Kind kind = Kind::client_ip;
     std::string name; // of the header (lower case), cookie, parameter or claim

@@ -26,8 +26,8 @@ struct EndpointSpec {
     std::uint16_t port = 0;
     bool is_unix = false;
     std::string text; // as configured: names the endpoint in logs, metrics and pools
-    std::shared_ptr<const tls::Client> tls{}; // null: plain
-    std::string server_name{};
+    std::shared_ptr<const tls::Client> tls{}; // nullptr: plain. The same one while its settings are
+    std::string server_name{};                // whom the certificate has to be for, with tls
 };
 
 struct UpstreamSpec {

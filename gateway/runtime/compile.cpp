@@ -118,6 +118,16 @@ routing::Route route_of(
     return route;
 }
 
+routing::EndpointSpec endpoint_of(
+    const config::Upstream& upstream, const config::Endpoint& endpoint, const TlsObjects& tls) {
+    routing::EndpointSpec spec{endpoint.host, endpoint.port, endpoint.is_unix, endpoint.text};
+    if (!endpoint.tls)
+        return spec;
+    spec.tls = tls.upstream(upstream.name);
+    spec.server_name = upstream.tls.server_name.empty() ? endpoint.host : upstream.tls.server_name;
+    return spec;
+}
+
 } // namespace
 
 Compiled compile(
@@ -125,7 +135,8 @@ Compiled compile(
     limits::Registry& registry,
     observe::MetricSlots& slots,
     std::uint64_t generation,
-    const LiveOverrides& overrides) {
+    const LiveOverrides& overrides,
+    const TlsObjects& tls) {
     Compiled compiled;
     for (const config::Limit& limit : config.limits)
         compiled.limits.push_back(configured_limit(limit, registry, overrides));
@@ -136,8 +147,7 @@ Compiled compile(
     for (const config::Upstream& upstream : config.upstreams) {
         routing::UpstreamSpec spec{upstream.name, {}, upstream.host, slots.upstream(upstream.name)};
         for (const config::Endpoint& endpoint : upstream.endpoints) {
-            spec.endpoints.push_back(
-                {endpoint.host, endpoint.port, endpoint.is_unix, endpoint.text});
+            spec.endpoints.push_back(endpoint_of(upstream, endpoint, tls));
             if (!endpoint.is_unix && upstream::Resolver::is_name(endpoint.host))
                 compiled.host_names.insert(endpoint.host);
         }

@@ -1,7 +1,5 @@
 #include "runtime/gateway.hpp"
 
-#include "base/version.hpp"
-#include "limits/reservations.hpp"
 #include "net/address.hpp"
 #include "net/clock.hpp"
 #include "runtime/process.hpp"
@@ -52,21 +50,12 @@ std::size_t worker_count(const config::Config& config) {
                               : std::max<std::size_t>(1, std::thread::hardware_concurrency());
 }
 
-std::optional<observe::ProcessFigures::SlotFigures>
-slots_of(const ConfiguredLimit& limit, const Now& now) {
-    if (!limit.reserves)
-        return std::nullopt;
-    limits::Reservations& reservations = limit.limit->reservations();
-    return observe::ProcessFigures::SlotFigures{
-        reservations.out(now.steady), reservations.given(), reservations.claimed(),
-        reservations.missed()};
-}
-
 } // namespace
 
 Gateway::Gateway(config::Config config, std::filesystem::path file)
     : signals_{control_}, file_{std::move(file)}, config_{std::move(config)},
       access_log_{target_of(config_.access_log)}, shared_{registry_.hasher(), openings_.room()},
+      ticket_keys_{std::make_shared<tls::TicketKeys>(net::read_steady_clock())},
       resolver_{
           control_,
           [this](std::shared_ptr<const upstream::AddressBook> book) {
@@ -77,7 +66,8 @@ Gateway::Gateway(config::Config config, std::filesystem::path file)
           [](const std::string& name, const std::string& reason) {
               spdlog::warn("{} could not be resolved: {}", name, reason);
           }},
-      addresses_{std::make_shared<const upstream::AddressBook>()}, override_timer_{control_} {}
+      addresses_{std::make_shared<const upstream::AddressBook>()}, override_timer_{control_},
+      certificate_timer_{control_} {}
 
 Gateway::~Gateway() {
     workers_.clear();
@@ -92,10 +82,14 @@ Result<void, std::string> Gateway::start() {
     raise_open_files_limit(config_.max_connections);
     for (std::size_t i = 0; i < worker_count(config_); ++i)
         workers_.push_back(std::make_unique<Worker>(shared_, access_log_.open_channel()));
+    auto objects = load_tls(config_, file_, tls_, ticket_keys_);
+    if (!objects)
+        return objects.error().front().text();
     auto opened = open_new_listeners(config_);
     if (!opened)
         return opened.error();
-    Compiled compiled = compile(config_, registry_, slots_, ++generation_);
+    use(std::move(*objects), config_);
+    Compiled compiled = compile(config_, registry_, slots_, ++generation_, overrides_, tls_);
     compiled_.host_names = compiled.host_names;
     resolve_names();
     apply(config_, std::move(compiled), std::move(*opened));
@@ -103,6 +97,7 @@ Result<void, std::string> Gateway::start() {
         worker->start();
     started_at_ = net::read_clocks().wall;
     started_ = true;
+    watch_certificates();
     for (const std::string& address : listening())
         spdlog::info("listening on {}", address);
     return {};
@@ -142,7 +137,9 @@ Gateway::open_new_listeners(const config::Config& config) const {
 void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
     std::map<std::string, proxy::ListenerOptions> wanted;
     for (const config::Listener& listener : config.listeners)
-        wanted[listener.address.text] = {listener.half_close_allowed, listener.proxy_protocol};
+        wanted[listener.address.text] = {
+            listener.half_close_allowed, listener.proxy_protocol,
+            tls_.listener(listener.address.text)};
     for (auto& [name, sockets] : opened)
         bound_[name] = sockets.address;
     std::erase_if(bound_, [&](const auto& listener) {
@@ -223,6 +220,7 @@ void Gateway::worker_drained() {
         return;
     resolver_.stop();
     override_timer_.cancel();
+    certificate_timer_.cancel();
     ErrorCode ignored;
     signals_.cancel(ignored);
     if (stop_others_)
@@ -247,50 +245,6 @@ std::optional<std::size_t> Gateway::limit_named(std::string_view name) const noe
     if (found == config_.limits.end())
         return std::nullopt;
     return static_cast<std::size_t>(found - config_.limits.begin());
-}
-
-observe::ProcessFigures Gateway::figures() const {
-    observe::ProcessFigures figures;
-    figures.version = version;
-    figures.config_generation = generation_;
-    figures.config_reloads = reloads_;
-    figures.config_reload_failures = reload_failures_;
-    figures.start_time_seconds =
-        std::chrono::duration<double>(started_at_.time_since_epoch()).count();
-    figures.workers = workers_.size();
-    figures.access_log_written = access_log_.written();
-    figures.access_log_dropped = access_log_.dropped();
-    const Now now = net::read_clocks();
-    for (const ConfiguredLimit& each : compiled_.limits) {
-        const bool cap = each.limit->identity().algorithm == limits::Algorithm::concurrency;
-        const bool keyed = each.limit->keyed();
-        figures.limits.push_back(
-            {.name = each.limit->identity().name,
-             .cap = cap,
-             .keyed = keyed,
-             .quota = each.numbers.quota,
-             .used = cap ? each.limit->in_flight()
-                     : keyed
-                         ? 0
-                         : each.limit
-                               ->state_of(
-                                   {.quota = each.numbers.quota, .burst = each.numbers.burst}, now)
-                               .used,
-             .live_keys = keyed ? each.limit->live_keys(now) : 0,
-             .overflow = each.limit->overflowed(),
-             .table_full = each.limit->table_full(),
-             .overrides = each.rules != nullptr ? each.rules->overrides->size() : 0,
-             .waits = each.waits,
-             .waiting = each.limit->waiting(),
-             .slots = slots_of(each, now)});
-    }
-    for (const limits::CooldownSetPtr& each : compiled_.cooldowns) {
-        const limits::CooldownSet::Totals totals = each->totals(now.steady);
-        figures.cooldowns.push_back(
-            {each->identity().owner, each->identity().scope, totals.closed, totals.pauses,
-             totals.refused, totals.waiting});
-    }
-    return figures;
 }
 
 } // namespace stint::runtime

@@ -11,8 +11,10 @@
 #include "observe/access_log.hpp"
 #include "observe/metrics.hpp"
 #include "runtime/compile.hpp"
+#include "runtime/file_stamps.hpp"
 #include "runtime/live_overrides.hpp"
 #include "runtime/openings.hpp"
+#include "runtime/tls_objects.hpp"
 #include "runtime/worker.hpp"
 #include "upstream/resolver.hpp"
 
@@ -65,6 +67,8 @@ class Gateway {
     [[nodiscard]] const observe::MetricSlots& slots() const noexcept { return slots_; }
     [[nodiscard]] const KeyHasher& hasher() const noexcept { return registry_.hasher(); }
     [[nodiscard]] const upstream::AddressBook& addresses() const noexcept { return *addresses_; }
+    // For the admin listener's next connection; nullptr: plain.
+    [[nodiscard]] TlsServerPtr admin_tls() const noexcept { return tls_.admin; }
     [[nodiscard]] std::size_t workers() const noexcept { return workers_.size(); }
     [[nodiscard]] WallTime started_at() const noexcept { return started_at_; }
     [[nodiscard]] bool ready() const noexcept { return started_ && !stopping_; }
@@ -106,6 +110,10 @@ class Gateway {
     Result<Opened, std::string> open_new_listeners(const config::Config& config) const;
     void apply(config::Config config, Compiled compiled, Opened opened);
     std::vector<std::string> notes_on(const config::Config& config, const Compiled& next) const;
+    void use(TlsObjects objects, const config::Config& config);
+    void watch_certificates();
+    void reload_certificates();
+    void add_certificates(observe::ProcessFigures& figures) const;
     void publish_overrides();
     void await_end_of_override();
     void forget_overrides(const Compiled& next, std::vector<std::string>& notes);
@@ -124,6 +132,9 @@ class Gateway {
     observe::AccessLog access_log_;
     Openings openings_;
     proxy::Shared shared_;
+    const std::shared_ptr<tls::TicketKeys> ticket_keys_;
+    TlsObjects tls_;
+    ChangedFiles certificate_files_;
     Compiled compiled_;
     upstream::Resolver resolver_;
     std::shared_ptr<const upstream::AddressBook> addresses_;
@@ -131,11 +142,14 @@ class Gateway {
     std::vector<std::unique_ptr<Worker>> workers_;
     LiveOverrides overrides_;
     net::asio::steady_timer override_timer_;
+    net::asio::steady_timer certificate_timer_;
     std::function<void()> stop_others_;
     WallTime started_at_{};
     std::uint64_t generation_ = 0;
     std::uint64_t reloads_ = 0;
     std::uint64_t reload_failures_ = 0;
+    std::uint64_t certificate_reloads_ = 0;
+    std::uint64_t certificate_reload_failures_ = 0;
     std::size_t draining_ = 0; // workers that have not finished
     bool started_ = false;
     bool stopping_ = false;

@@ -16,19 +16,26 @@ ReloadReport Gateway::reload() {
     } else if (!loaded) {
         for (const config::Mistake& mistake : loaded.error())
             report.errors.push_back(mistake.text());
+    } else if (auto tls = load_tls(*loaded, file_, tls_, ticket_keys_); !tls) {
+        for (const config::Mistake& mistake : tls.error())
+            report.errors.push_back(mistake.text());
     } else if (auto opened = open_new_listeners(*loaded); !opened) {
         report.errors.push_back(opened.error());
     } else {
-        Compiled next = compile(*loaded, registry_, slots_, generation_ + 1, overrides_);
+        const auto compiled = [&] {
+            return compile(*loaded, registry_, slots_, generation_ + 1, overrides_, *tls);
+        };
+        Compiled next = compiled();
         report.notes = notes_on(*loaded, next);
         const std::size_t notes = report.notes.size();
         forget_overrides(next, report.notes);
         if (report.notes.size() > notes)
-            next = compile(*loaded, registry_, slots_, generation_ + 1, overrides_);
+            next = compiled();
         report.applied = true;
         resolver_.watch(next.host_names);
         if (loaded->max_connections > config_.max_connections)
             raise_open_files_limit(loaded->max_connections);
+        use(std::move(*tls), *loaded);
         apply(std::move(*loaded), std::move(next), std::move(*opened));
         ++generation_;
     }
@@ -58,7 +65,8 @@ Gateway::notes_on(const config::Config& config, const Compiled& next) const {
         notes.push_back("workers: takes effect with a restart");
     const auto admin_text = [](const config::Config& from) {
         return from.admin ? from.admin->address.text + " " + from.admin->token_file +
-                                (from.admin->read_only ? " read_only" : "")
+                                (from.admin->read_only ? " read_only" : "") +
+                                (from.admin->tls ? " tls" : "")
                           : std::string{};
     };
     if (admin_text(config) != admin_text(config_))

@@ -25,6 +25,8 @@ Replay::Names fields_of(const config::Limit& limit) {
             names.insert("cookie");
         else if (source.kind == config::KeySource::Kind::jwt)
             names.insert("authorization");
+        else if (source.kind == config::KeySource::Kind::tls_subject)
+            names.insert("tls:subject"); // which no log carries
     if (!limit.cost_request_field.empty())
         names.insert(limit.cost_request_field);
     return names;

@@ -49,6 +49,14 @@ TEST_CASE("the names of this machine are allowed as host, with and without a por
         CHECK_MESSAGE(allowed(host, on_loopback()), host);
 }
 
+TEST_CASE("over TLS any name is allowed, since the certificate has to be for it") {
+    Policy policy = on_loopback();
+    policy.tls = true;
+
+    CHECK(allowed("admin.example:9901", policy));
+    CHECK_FALSE(allowed("", policy));
+}
+
 TEST_CASE("a name that may have been made to resolve to this machine is not allowed") {
     for (const auto* host :
          {"evil.example", "evil.example:9901", "127.0.0.1.evil.example", "localhost.evil.example",

@@ -69,8 +69,13 @@ TEST_CASE("defaults are filled in and lengths are in milliseconds") {
     CHECK(shown["routes"][0]["max_body_bytes"] == "off");
     CHECK(shown["access_log"]["path"] == "stdout");
     CHECK(
-        shown["listeners"][0] ==
-        Json{{"address", "127.0.0.1:8080"}, {"half_close", "allow"}, {"proxy_protocol", false}});
+        shown["listeners"][0] == Json{
+                                     {"address", "127.0.0.1:8080"},
+                                     {"half_close", "allow"},
+                                     {"proxy_protocol", false},
+                                     {"tls", "off"}});
+    CHECK(shown["upstreams"]["shop"]["tls"] == "off");
+    CHECK(shown["upstreams"]["shop"]["resolve_interval_ms"] == 30'000);
 }
 
 TEST_CASE("what is taken of requests is shown as it is set") {
@@ -101,8 +106,29 @@ TEST_CASE("the admin listener is shown as it was opened, not as a reload would h
     const Json shown =
         config_json(config, {config::Admin{address("127.0.0.1:2"), "/etc/token", false}, 1});
     CHECK(
-        shown["admin"] ==
-        Json{{"address", "127.0.0.1:2"}, {"token_file", "/etc/token"}, {"read_only", false}});
+        shown["admin"] == Json{
+                              {"address", "127.0.0.1:2"},
+                              {"token_file", "/etc/token"},
+                              {"read_only", false},
+                              {"tls", "off"}});
+}
+
+TEST_CASE("TLS is shown with its files and its defaults") {
+    config::Config config = example();
+    config::Tls& tls = config.listeners[0].tls.emplace();
+    tls.certificates = {{"/a.pem", "/a.key", {}, {}}, {"/b.pem", "/b.key", "/b.ocsp", {}}};
+    config.upstreams[0].endpoints[0].tls = true;
+
+    const Json shown = config_json(config, {});
+
+    const Json& listener = shown["listeners"][0]["tls"];
+    CHECK(listener["certificates"][0] == Json{{"certificate", "/a.pem"}, {"key", "/a.key"}});
+    CHECK(listener["certificates"][1]["ocsp_staple"] == "/b.ocsp");
+    CHECK(listener["min_version"] == "1.2");
+    CHECK(listener["ciphers"] == "default");
+    CHECK(listener["client_certificate"] == "off");
+    CHECK_FALSE(listener.contains("client_ca"));
+    CHECK(shown["upstreams"]["shop"]["tls"] == Json{{"ca", "system"}, {"verify", true}});
 }
 
 TEST_CASE("a route's time-outs are its own, else its upstream's, else the default") {

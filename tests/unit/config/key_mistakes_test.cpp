@@ -51,7 +51,7 @@ TEST_CASE("a key is one source or several, in their order") {
 TEST_CASE("a source's text is how it was written") {
     for (const std::string_view text :
          {"client_ip", "header:x-a", "cookie:A", "query:q", "host", "path", "method", "route",
-          "jwt:sub"}) {
+          "jwt:sub", "tls:subject"}) {
         CAPTURE(text);
         const auto source = parse_key_source(text);
         REQUIRE(bool{source});
@@ -64,11 +64,13 @@ TEST_CASE("what is no key says what was meant or what there is") {
     check_limit("{concurrent: 1, key: hedaer:X-K}", {"4:27: did you mean \"header:X-K\"?"});
     check_limit("{concurrent: 1, key: header}", {"4:27: did you mean \"header:NAME\"?"});
     check_limit("{concurrent: 1, key: jwt}", {"4:27: did you mean \"jwt:NAME\"?"});
+    check_limit("{concurrent: 1, key: tls:subect}", {"4:27: did you mean \"tls:subject\"?"});
     check_limit("{concurrent: 1, key: paht}", {"4:27: did you mean \"path\"?"});
     check_limit(
         "{concurrent: 1, key: everything}",
         {"4:27: limits.a.key: \"everything\" is not a key; expected client_ip, header:NAME, "
-         "cookie:NAME, query:NAME, host, path, method, route, jwt:CLAIM or a list of these"});
+         "cookie:NAME, query:NAME, host, path, method, route, jwt:CLAIM, tls:subject or a list of "
+         "these"});
     check_limit(
         "{concurrent: 1, key: 'header:'}", {"4:27: \"header:\" is not a key; expected the name of "
                                             "a header, such as header:X-Api-Key"});

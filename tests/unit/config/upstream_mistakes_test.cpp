@@ -20,16 +20,16 @@ void check_endpoint(
 TEST_CASE("endpoints are addresses, names, URLs without a path, or sockets") {
     for (const char* endpoint :
          {"1.2.3.4:80", "\"[::1]:80\"", "shop:80", "shop_1.internal:80", "\"http://shop\"",
-          "\"http://shop:81/\"", "\"http://[::1]\"", "\"HTTP://1.2.3.4\"", "unix:/run/shop"})
+          "\"http://shop:81/\"", "\"http://[::1]\"", "\"HTTP://1.2.3.4\"", "unix:/run/shop",
+          "https://shop", "\"https://shop:8443/\"", "\"HTTPS://[::1]\""})
         check_endpoint(endpoint, {});
 }
 
 TEST_CASE("an endpoint that cannot be connected to is a mistake") {
     check_endpoint("", {"3:28: upstreams.a.endpoints: is empty; expected at least one endpoint"});
-    check_endpoint(
-        "https://shop", {"3:29: upstreams.a.endpoints[0]: \"https://shop\": TLS to upstreams is "
-                         "not supported yet"});
-    check_endpoint("HTTPS://shop:443", {"3:29: TLS to upstreams is not supported yet"});
+    check_endpoint("https://shop:0", {"3:29: expected a port from 1 to 65535"});
+    check_endpoint("https://", {"3:29: is not an endpoint"});
+    check_endpoint("https://shop/api", {"3:29: has a path or an unknown scheme"});
     check_endpoint("shop", {"3:29: \"shop\" has no port; expected IPv4:port"});
     check_endpoint("shop:0", {"3:29: expected a port from 1 to 65535"});
     check_endpoint("shop:http", {"3:29: has no valid port"});

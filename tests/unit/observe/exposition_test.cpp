@@ -196,6 +196,22 @@ TEST_CASE("a keyed limit shows its keys and no use, one without a key the revers
     CHECK(page.at(R"(stint_limit_quota{limit="per_key"})") == "20");
 }
 
+TEST_CASE("each certificate shows when it ends") {
+    ProcessFigures figures;
+    figures.certificate_reloads = 2;
+    figures.certificate_reload_failures = 1;
+    figures.certificates = {{"/etc/a.pem", 1'800'000'000.0}, {"/etc/b.pem", 1'900'000'000.0}};
+
+    const Page page{exposition({}, {}, figures)};
+
+    CHECK(page.at("stint_tls_certificate_reloads_total") == "2");
+    CHECK(page.at("stint_tls_certificate_reload_failures_total") == "1");
+    CHECK(
+        page.at("stint_tls_certificate_expires_timestamp_seconds{file=\"/etc/a.pem\"}") ==
+        "1800000000");
+    CHECK(page.has("/etc/b.pem"));
+}
+
 TEST_CASE("the process says what it uses") {
     const Page page = Scrape{}.page();
 

@@ -22,6 +22,7 @@ struct Request {
     std::string path = "/products";
     std::string method = "GET";
     std::string route = "product";
+    std::string tls_subject;
 
     struct Made {
         Hash128 hash;
@@ -31,8 +32,8 @@ struct Request {
     [[nodiscard]] Made operator()(const KeyTemplate& by) const {
         const ClientAddress address{IpAddress::parse(client).value_or(IpAddress{}), hasher};
         std::string scratch;
-        const Key key =
-            by.evaluate({address, hasher, fields, query, host, path, method, route}, scratch);
+        const Key key = by.evaluate(
+            {address, hasher, fields, query, host, path, method, route, tls_subject}, scratch);
         return {key.hash, std::string{key.text}, key.missing};
     }
 
@@ -65,6 +66,7 @@ TEST_CASE("a template's text tells it from every other") {
         "host|header:x-key|jwt:sub");
     CHECK(KeyTemplate{{{Kind::cookie, "c"}}}.text() == "cookie:c");
     CHECK(KeyTemplate{{{Kind::query, "q"}}}.text() == "query:q");
+    CHECK(KeyTemplate{{{Kind::tls_subject, ""}}}.text() == "tls:subject");
     CHECK(
         KeyTemplate{{{Kind::path, ""}, {Kind::method, ""}, {Kind::route, ""}}}.text() ==
         "path|method|route");
@@ -124,6 +126,9 @@ TEST_CASE("each source is its part of the request") {
     CHECK(request(KeyTemplate{{{Kind::query, "q"}}}).text == "3");
     CHECK(request(KeyTemplate{{{Kind::cookie, "c"}}}).text == "4");
     CHECK(request(KeyTemplate{{{Kind::jwt, "sub"}}}).text == "5");
+    CHECK(request(KeyTemplate{{{Kind::tls_subject, ""}}}).missing);
+    request.tls_subject = "CN=robot";
+    CHECK(request(KeyTemplate{{{Kind::tls_subject, ""}}}).text == "CN=robot");
     CHECK(request(KeyTemplate{{{Kind::host, ""}}}).text == "shop.example");
     CHECK(request(KeyTemplate{{{Kind::path, ""}}}).text == "/products");
     CHECK(request(KeyTemplate{{{Kind::method, ""}}}).text == "GET");

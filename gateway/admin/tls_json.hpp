@@ -1,0 +1,17 @@
+// What GET /config says of TLS.
+#pragma once
+
+#include "admin/message.hpp"
+#include "config/schema.hpp"
+
+#include <optional>
+
+namespace stint::admin {
+
+// "off" on a plain listener. Keys are named by their files alone.
+[[nodiscard]] Json tls_json(const std::optional<config::Tls>& tls);
+
+// "off" where no endpoint is https.
+[[nodiscard]] Json upstream_tls_json(const config::Upstream& upstream);
+
+} // namespace stint::admin

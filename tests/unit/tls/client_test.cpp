@@ -1,0 +1,207 @@
+// Whom a client believes, and what it remembers.
+#include "handshake.hpp"
+#include "made_certificates.hpp"
+
+#include <doctest/doctest.h>
+
+namespace stint::tls {
+
+namespace {
+
+struct World {
+    Folder folder;
+    Authority authority;
+    std::string ca = folder.write("ca.pem", authority.pem());
+
+    [[nodiscard]] std::shared_ptr<const Server> serve(const Issued& issued) const {
+        return server(
+            {.certificates = {issued.in(folder, "shop")}, .ciphers = {}, .client_ca = {}});
+    }
+    [[nodiscard]] std::shared_ptr<const Server> shop() const {
+        return serve(authority.issue(wish()));
+    }
+    static Wish wish() { return {.names = {"DNS:shop.example", "IP:192.0.2.1"}}; }
+    [[nodiscard]] ClientSettings settings() const {
+        return {.ca = ca, .crl = {}, .certificate = {}, .key = {}};
+    }
+};
+
+Handshake
+meet(const Client& client, const Server& server, const std::string& name = "shop.example") {
+    return shake(client.connect(name), server.accept(), name);
+}
+
+std::string reason(const Client& client, const Server& server, const std::string& name) {
+    const Handshake both = meet(client, server, name);
+    CHECK_FALSE(both.done);
+    return both.client_reason;
+}
+
+} // namespace
+
+TEST_CASE("a server whose certificate is for the name and signed by the authority is believed") {
+    const World world;
+    const auto server = world.shop();
+    const auto client = tls::client(world.settings());
+
+    const Handshake both = meet(*client, *server);
+    CHECK(both.done);
+    CHECK(both.protocol() == "http/1.1");
+    CHECK(
+        SSL_get_servername(both.server.get(), TLSEXT_NAMETYPE_host_name) ==
+        std::string_view{"shop.example"});
+    CHECK(client->verifies());
+}
+
+TEST_CASE("an address is verified as one, and not told as a name") {
+    const World world;
+    const auto server = world.shop();
+    const auto client = tls::client(world.settings());
+
+    const Handshake both = meet(*client, *server, "192.0.2.1");
+    CHECK(both.done);
+    CHECK(SSL_get_servername(both.server.get(), TLSEXT_NAMETYPE_host_name) == nullptr);
+    CHECK(
+        reason(*client, *server, "192.0.2.2") ==
+        "its certificate is for shop.example, 192.0.2.1, not for 192.0.2.2");
+}
+
+TEST_CASE("why a server is not believed is said") {
+    const World world;
+    const auto client = tls::client(world.settings());
+    Wish wish = World::wish();
+    const std::string name = "shop.example";
+
+    wish.ends = -60;
+    CHECK(
+        reason(*client, *world.serve(world.authority.issue(wish)), name) ==
+        "its certificate has expired");
+    wish = World::wish();
+    wish.begins = 3600;
+    CHECK(
+        reason(*client, *world.serve(world.authority.issue(wish)), name) ==
+        "its certificate is not valid yet");
+    CHECK(
+        reason(*client, *world.serve(self_signed(World::wish())), name) ==
+        "its certificate is self-signed");
+    CHECK(
+        reason(*client, *world.serve(Authority{"Stranger"}.issue(World::wish())), name) ==
+        "it is not signed by a known authority");
+    CHECK(
+        reason(*client, *world.shop(), "other.example") ==
+        "its certificate is for shop.example, 192.0.2.1, not for other.example");
+}
+
+TEST_CASE("a certificate with many names is not listed whole, and one without says so") {
+    const World world;
+    const auto client = tls::client(world.settings());
+    const Wish many{.names = {"DNS:a.example", "DNS:b.example", "DNS:c.example", "DNS:d.example"}};
+    const Wish odd{.common_name = "a shop", .names = {}};
+
+    CHECK(
+        reason(*client, *world.serve(world.authority.issue(many)), "shop.example") ==
+        "its certificate is for a.example, b.example, c.example and others, not for "
+        "shop.example");
+    CHECK(
+        reason(*client, *world.serve(world.authority.issue(odd)), "shop.example") ==
+        "its certificate is for no name, not for shop.example");
+}
+
+TEST_CASE("the system's store does not know a test's authority") {
+    const World world;
+    const auto client = tls::client({.ca = {}, .crl = {}, .certificate = {}, .key = {}});
+
+    CHECK(
+        reason(*client, *world.shop(), "shop.example") == "it is not signed by a known authority");
+}
+
+TEST_CASE("a server's own certificate may be what is believed") {
+    const World world;
+    const Issued issued = self_signed(World::wish());
+    ClientSettings settings = world.settings();
+    settings.ca = world.folder.write("own.pem", issued.pem());
+
+    CHECK(meet(*tls::client(settings), *world.serve(issued)).done);
+}
+
+TEST_CASE("a revoked certificate is not believed, whichever file says so") {
+    const World world;
+    const Issued revoked = world.authority.issue(World::wish());
+    const std::string list = world.authority.revocations({&revoked});
+    ClientSettings settings = world.settings();
+    SUBCASE("in ca") {
+        world.folder.write("ca.pem", world.authority.pem() + list);
+    }
+    SUBCASE("in crl") {
+        settings.crl = world.folder.write("crl.pem", list);
+    }
+    const auto client = tls::client(settings);
+
+    CHECK(reason(*client, *world.serve(revoked), "shop.example") == "its certificate was revoked");
+    CHECK(meet(*client, *world.shop()).done);
+}
+
+TEST_CASE("an authority without a list of revocations is believed beside one that has one") {
+    const World world;
+    const Authority other{"Other"};
+    const Issued revoked = world.authority.issue(World::wish());
+    world.folder.write(
+        "ca.pem", world.authority.pem() + world.authority.revocations({&revoked}) + other.pem());
+
+    CHECK(meet(*tls::client(world.settings()), *world.serve(other.issue(World::wish()))).done);
+}
+
+TEST_CASE("a list of revocations that is too old is not relied on") {
+    const World world;
+    world.folder.write("ca.pem", world.authority.pem() + world.authority.revocations({}, -60));
+
+    CHECK(
+        reason(*tls::client(world.settings()), *world.shop(), "shop.example") ==
+        "the list of revoked certificates (CRL) has expired");
+}
+
+TEST_CASE("without verification everybody is believed") {
+    const World world;
+    ClientSettings settings = world.settings();
+    settings.verify = false;
+    const auto client = tls::client(settings);
+
+    CHECK_FALSE(client->verifies());
+    CHECK(meet(*client, *world.serve(self_signed(World::wish())), "other.example").done);
+}
+
+TEST_CASE("a client shows its certificate") {
+    const World world;
+    const KeyPair robot =
+        world.authority.issue({.common_name = "robot", .names = {}}).in(world.folder, "robot");
+    const KeyPair shop = world.authority.issue(World::wish()).in(world.folder, "shop");
+    const auto server = tls::server(
+        {.certificates = {shop},
+         .ciphers = {},
+         .client_ca = world.ca,
+         .client_certificate = ServerSettings::ClientCertificate::required});
+    ClientSettings settings = world.settings();
+    CHECK(meet(*tls::client(settings), *server).client_reason == "it asks for a certificate");
+    settings.certificate = robot.certificate;
+    settings.key = robot.key;
+
+    const Handshake both = meet(*tls::client(settings), *server);
+
+    REQUIRE(both.done);
+    CHECK(peer_subject(*both.server) == "CN=robot");
+}
+
+TEST_CASE("what a client's settings name and cannot be used is said") {
+    const World world;
+    ClientSettings settings = world.settings();
+    settings.crl = world.ca;
+    CHECK(mistake_in(settings) == world.ca + " holds no list of revocations (CRL) in PEM");
+    settings.crl = world.folder.path("none");
+    CHECK(mistake_in(settings) == settings.crl + " cannot be read: No such file or directory");
+    settings = world.settings();
+    settings.certificate = world.ca;
+    settings.key = world.ca;
+    CHECK(mistake_in(settings) == world.ca + " holds no private key in PEM");
+}
+
+} // namespace stint::tls
