@@ -35,7 +35,16 @@ InProcessGateway::~InProcessGateway() {
     loop_.reset();
 }
 
+Wire InProcessGateway::connect_to(const net::Endpoint& address) {
+    Wire wire = Wire::connect(loop(), address);
+    if (over_tls())
+        wire.begin_tls_as_client();
+    return wire;
+}
+
 net::Endpoint InProcessGateway::listen(proxy::ListenerOptions options) {
+    if (over_tls())
+        options.tls = tls_server();
     auto opened = net::open_listeners(*net::ip_endpoint("127.0.0.1", 0), 1);
     const net::Endpoint address = opened.value().address;
     listeners_.push_back(std::make_shared<runtime::Listener>(
@@ -45,13 +54,19 @@ net::Endpoint InProcessGateway::listen(proxy::ListenerOptions options) {
 }
 
 runtime::Compiled InProcessGateway::compile(std::string_view yaml) {
+    const std::string origin =
+        over_tls() ? "[\"https://" + upstream.text() + "\"], tls: {ca: " + tls_authority() + "}"
+                   : "[" + upstream.text() + "]";
     const std::string whole = "listeners: [{address: 127.0.0.1:1}]\n"
-                              "upstreams: {origin: {endpoints: [" +
-                              upstream.text() + "]}}\n" + std::string{yaml};
+                              "upstreams: {origin: {endpoints: " +
+                              origin + "}}\n" + std::string{yaml};
     const auto config = config::load_text(whole, "test.yaml");
     if (!config)
         throw std::runtime_error{config.error().front().text()};
-    return runtime::compile(*config, registry_, slots_, ++generation_);
+    runtime::TlsObjects tls;
+    if (over_tls())
+        tls.upstreams = {{"origin", tls_client()}};
+    return runtime::compile(*config, registry_, slots_, ++generation_, {}, tls);
 }
 
 void InProcessGateway::reload(std::string_view yaml) {

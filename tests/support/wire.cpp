@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -19,6 +20,11 @@ using namespace std::chrono_literals;
 [[noreturn]] void give_up(const std::string& what, const std::source_location& where) {
     throw std::runtime_error{
         std::string{where.file_name()} + ":" + std::to_string(where.line()) + ": " + what};
+}
+
+// OpenSSL's own socket calls know no MSG_DONTWAIT.
+void never_block(int socket) {
+    ::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) | O_NONBLOCK);
 }
 
 bool readable(int socket) {
@@ -55,8 +61,7 @@ Wire Wire::connect(net::asio::io_context& loop, const net::Endpoint& address) {
 
 void Wire::send(std::string_view bytes, std::source_location where) {
     const auto push = [&] {
-        const ssize_t sent =
-            ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        const std::ptrdiff_t sent = put(bytes);
         if (sent < 0 && errno != EAGAIN)
             give_up("the peer has closed while it was sent to", where);
         bytes.remove_prefix(sent > 0 ? static_cast<std::size_t>(sent) : 0);
@@ -66,15 +71,44 @@ void Wire::send(std::string_view bytes, std::source_location where) {
 }
 
 std::size_t Wire::send_some(std::string_view bytes) noexcept {
-    const ssize_t sent =
-        ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    return sent > 0 ? static_cast<std::size_t>(sent) : 0;
+    std::size_t all = 0;
+    for (std::ptrdiff_t sent = 1; sent > 0 && !bytes.empty();) {
+        sent = put(bytes);
+        all += sent > 0 ? static_cast<std::size_t>(sent) : 0;
+        bytes.remove_prefix(sent > 0 ? static_cast<std::size_t>(sent) : 0);
+    }
+    return all;
+}
+
+std::ptrdiff_t Wire::put(std::string_view bytes) noexcept {
+    if (tls_)
+        return tls_->write(bytes);
+    return ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void Wire::begin_tls_as_client(std::source_location where) {
+    tls_ = std::make_unique<TlsEnd>(tls_client()->connect("127.0.0.1"), socket_.get());
+    never_block(socket_.get());
+    run_until(
+        *loop_, [this] { return tls_->shake_hands(); }, where);
+}
+
+void Wire::begin_tls_as_server() {
+    tls_ = std::make_unique<TlsEnd>(tls_server()->accept(), socket_.get());
+    never_block(socket_.get());
+}
+
+void Wire::close() noexcept {
+    if (tls_ && socket_.get() >= 0)
+        tls_->say_end();
+    socket_.reset();
 }
 
 void Wire::take() {
     char bytes[16 * 1024];
     while (!ended_) {
-        const ssize_t got = ::recv(socket_.get(), bytes, sizeof bytes, MSG_DONTWAIT);
+        const std::ptrdiff_t got = tls_ ? tls_->read(bytes, sizeof bytes)
+                                        : ::recv(socket_.get(), bytes, sizeof bytes, MSG_DONTWAIT);
         if (got > 0)
             buffer_.append(bytes, static_cast<std::size_t>(got));
         else if (got == 0 || errno != EAGAIN)
@@ -131,6 +165,8 @@ std::string Wire::read_to_end(std::source_location where) {
 }
 
 void Wire::shutdown_send() noexcept {
+    if (tls_)
+        tls_->say_end();
     ::shutdown(socket_.get(), SHUT_WR);
 }
 
@@ -154,7 +190,10 @@ std::string ListeningWire::text() const {
 Wire ListeningWire::accept(std::source_location where) {
     run_until(
         loop_, [this] { return called(); }, where);
-    return {loop_, net::Descriptor{::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC)}};
+    Wire wire{loop_, net::Descriptor{::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC)}};
+    if (over_tls())
+        wire.begin_tls_as_server();
+    return wire;
 }
 
 bool ListeningWire::called() const {

@@ -4,9 +4,11 @@
 
 #include "net/acceptor.hpp"
 #include "net/types.hpp"
+#include "tls_end.hpp"
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -19,13 +21,18 @@ void run_until(
     const std::function<bool()>& done,
     std::source_location where = std::source_location::current());
 
-// One end of a connection. Destroying it closes it.
+// One end of a connection. Destroying it closes it, without TLS's good-bye.
 class Wire {
   public:
     Wire(net::asio::io_context& loop, net::Descriptor socket);
 
     // Connects; refused is an error of the test.
     static Wire connect(net::asio::io_context& loop, const net::Endpoint& address);
+
+    // From now on over TLS. A client's handshake is complete then; a server's takes place while it
+    // reads.
+    void begin_tls_as_client(std::source_location where = std::source_location::current());
+    void begin_tls_as_server();
 
     void send(std::string_view bytes, std::source_location where = std::source_location::current());
 
@@ -52,13 +59,15 @@ class Wire {
 
     void shutdown_send() noexcept;
     void reset() noexcept; // closes so that the peer sees a reset
-    void close() noexcept { socket_.reset(); }
+    void close() noexcept;
 
   private:
     void take();
+    [[nodiscard]] std::ptrdiff_t put(std::string_view bytes) noexcept;
 
     net::asio::io_context* loop_;
     net::Descriptor socket_;
+    std::unique_ptr<TlsEnd> tls_;
     std::string buffer_;
     bool ended_ = false;
 };

@@ -1,0 +1,42 @@
+// TLS for a test's raw end of a connection, on its descriptor.
+#pragma once
+
+#include "tls/ssl.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace stint::tls {
+class Client;
+class Server;
+} // namespace stint::tls
+
+namespace stint::test {
+
+// What all tests of this process use: a certificate for 127.0.0.1, and who believes it.
+[[nodiscard]] std::shared_ptr<const tls::Server> tls_server();
+[[nodiscard]] std::shared_ptr<const tls::Client> tls_client();
+[[nodiscard]] const std::string& tls_authority(); // its PEM file
+
+// Whether tests that play plain connections play them over TLS this time (STINT_TEST_TLS=1).
+[[nodiscard]] bool over_tls() noexcept;
+
+// As the calls on a socket that they stand for; the handshake is a part of the first of them.
+class TlsEnd {
+  public:
+    TlsEnd(tls::SslPtr ssl, int descriptor);
+
+    [[nodiscard]] bool shake_hands();                           // whether it is complete
+    [[nodiscard]] std::ptrdiff_t read(char* into, std::size_t); // -1 and EAGAIN, or another errno
+    [[nodiscard]] std::ptrdiff_t write(std::string_view bytes);
+    void say_end();
+
+  private:
+    [[nodiscard]] std::ptrdiff_t failed(int result);
+
+    tls::SslPtr ssl_;
+};
+
+} // namespace stint::test
