@@ -7,6 +7,7 @@ import unittest
 from pathlib import Path
 
 from .nginx import Nginx
+from .over_tls import listener_settings
 from .ports import free_port
 from .stint import Stint
 from .upstream import RawServer
@@ -28,7 +29,8 @@ def config(*endpoints, limits=None, route_limits=(), timeouts=None, upstream=Non
     made = {
         "workers": 2,
         "max_connections": 1000,  # within the limit on open files of any machine
-        "listeners": [{"address": f"127.0.0.1:{free_port()}", **(listener or {})}],
+        "listeners": [{"address": f"127.0.0.1:{free_port()}", **listener_settings(),
+                       **(listener or {})}],
         "upstreams": {"up": {"endpoints": list(endpoints), **(upstream or {})}},
         "routes": [route],
     }

@@ -3,6 +3,7 @@
 import socket
 
 from .messages import request_bytes
+from .over_tls import wrap
 from .stream import Stream
 
 
@@ -25,6 +26,7 @@ class RawClient(Stream):
                 sock.bind((source, 0))
             sock.settimeout(10)
             sock.connect(address)
+            sock = wrap(sock)
         except OSError:
             sock.close()
             raise

@@ -33,7 +33,8 @@ http {{
     client_max_body_size 0;
     keepalive_requests 1000000;
     server {{
-        listen 127.0.0.1:{port} backlog=1024;
+        listen 127.0.0.1:{port} backlog=1024{tls};
+        {certificate}
         root {root};
         {locations}
     }}
@@ -53,9 +54,11 @@ class Served:
 
 class Nginx:
     """locations: nginx configuration inside `server`, which serves the files of folder/site. port:
-    a free one, where the locations name it themselves."""
+    a free one, where the locations name it themselves. tls: a
+    certificate (support.certificates.Pair), to serve https."""
 
-    def __init__(self, folder: Path, locations: str, *, root: Path | None = None, port: int = 0):
+    def __init__(self, folder: Path, locations: str, *, root: Path | None = None, port: int = 0,
+                 tls=None):
         self.folder = folder
         self.root = root or folder / "site"
         self.root.mkdir(parents=True, exist_ok=True)
@@ -69,6 +72,9 @@ class Nginx:
                 folder=folder,
                 port=self.port,
                 root=self.root,
+                tls=" ssl" if tls else "",
+                certificate=f"ssl_certificate {tls.certificate}; ssl_certificate_key {tls.key};"
+                if tls else "",
                 locations=locations,
             ),
             encoding="utf-8",
