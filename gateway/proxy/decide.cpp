@@ -136,7 +136,8 @@ routing::KeyFacts Exchange::facts_of(const RequestHead& head) const {
         .hasher = context_.shared.hasher,
         .fields = head.fields,
         .query = head.query,
-        .method = head.method};
+        .method = head.method,
+        .tls_subject = downstream_.tls_subject()};
 }
 
 bool Exchange::take_route(const RequestHead& head, routing::KeyFacts& facts) {
