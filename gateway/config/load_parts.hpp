@@ -38,6 +38,10 @@ void read_timeouts(const Value& value, Timeouts& timeouts);
 void read_min_rate(const Value& value, MinRate& rate);
 void read_overrides(const Value& value, TimeoutOverrides& timeouts);
 void read_upstreams(const Value& value, Draft& draft);
+// An endpoint's text, or a map with it and what it takes.
+[[nodiscard]] std::optional<Endpoint> read_endpoint(const Value& value);
+// Which of its endpoints an upstream asks, and how it looks after them; after its endpoints.
+void read_balance(const Section& section, Upstream& upstream);
 // What a limit says of its refusals; for its reader.
 void read_refusal(const Section& section, Limit& limit);
 // Whether those it refuses get a slot; after everything else of the limit.

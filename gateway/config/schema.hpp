@@ -5,6 +5,7 @@
 #include "base/ip_address.hpp"
 #include "base/path_rules.hpp"
 #include "base/time_zone.hpp"
+#include "config/schema_upstreams.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -75,6 +76,8 @@ struct Endpoint {
     std::uint16_t port = 0;
     bool is_unix = false;
     std::string text; // as configured
+    std::uint32_t weight = 1;
+    std::uint32_t max_requests = 0; // at a time; 0 = any number
 };
 
 // One part of a limit's key.
@@ -120,6 +123,8 @@ struct Upstream {
     std::string host; // replaces Host; empty = the client's is kept
     TimeoutOverrides timeouts;
     std::optional<Cooldown> cooldown;
+    LoadBalance load;
+    std::vector<KeySource> hash_key{KeySource{}}; // of balance: hash; client_ip
 };
 
 // What responses say about limits.

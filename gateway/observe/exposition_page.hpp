@@ -56,5 +56,7 @@ class Page {
 };
 
 void add_connections(Page& page, const WorkerCounters& sum); // exposition_connections.cpp
+// exposition_endpoints.cpp
+void add_endpoints(Page& page, const WorkerCounters& sum, const ProcessFigures& figures);
 
 } // namespace stint::observe

@@ -67,6 +67,8 @@ Exchange::Next Exchange::decide(std::string_view head) {
         next = route_->cooldown.set ? look_at_cooldown(facts) : Next::forward;
     if (next == Next::forward) [[likely]]
         next = admit(facts);
+    if (next != Next::reply && cluster().by_hash()) [[unlikely]]
+        note_endpoint_key(facts);
     if (next == Next::forward) [[likely]]
         write_request_head(*request);
     if (next == Next::reply) {
@@ -262,6 +264,8 @@ void Exchange::fail(int status, std::string detail, observe::Outcome outcome) {
     status_ = status;
     detail_ = std::move(detail);
     outcome_ = outcome;
+    if (outcome == observe::Outcome::upstream_failed)
+        endpoint_failed(detail_);
 }
 
 } // namespace stint::proxy

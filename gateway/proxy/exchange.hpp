@@ -19,9 +19,11 @@
 #include "observe/access_log.hpp"
 #include "proxy/context.hpp"
 #include "proxy/hold.hpp"
+#include "proxy/place.hpp"
 #include "proxy/sending_rate.hpp"
 #include "proxy/turns.hpp"
 #include "routing/charges.hpp"
+#include "upstream/cluster.hpp"
 #include "upstream/pool.hpp"
 
 #include <boost/container/small_vector.hpp>
@@ -106,7 +108,7 @@ class Exchange : private net::Deadline {
     };
 
     // What the decision about a request leads to.
-    enum class Next : std::uint8_t { forward, reply, wait, pause };
+    enum class Next : std::uint8_t { forward, reply, wait, pause, place };
 
     // decide.cpp: no I/O; heads are written to the worker's scratch.
     Next decide(std::string_view head);
@@ -147,6 +149,21 @@ class Exchange : private net::Deadline {
     void watch_client();
     void request_was_sent(SteadyTime at);
     [[nodiscard]] bool may_retry() const noexcept;
+
+    // endpoint.cpp: which endpoint it goes to, and what becomes known of that one.
+    [[nodiscard]] upstream::Cluster& cluster() const noexcept;
+    void note_endpoint_key(const routing::KeyFacts& facts);
+    enum class Taken : std::uint8_t { yes, full, none };
+    Taken take_endpoint(SteadyTime now);
+    bool take_other_endpoint();
+    void leave_endpoint() noexcept;
+    void endpoint_answered(int status);
+    void endpoint_failed(std::string_view why);
+    bool take_first_endpoint();
+    Next stand_in_line(SteadyTime now);
+    Next ask_for_place(SteadyTime now);
+    net::Task<Next> wait_for_place();
+    Next refuse_unavailable(Taken why, SteadyTime now);
 
     // pump.cpp: a body that is still coming.
     void begin_pump();
@@ -257,6 +274,8 @@ class Exchange : private net::Deadline {
     limits::CooldownPtr cooldown_; // null: the route has none
     limits::Cooldown::Pass pass_;  // from right before the request is sent, or while it was held
     std::unique_ptr<Hold> hold_;   // once it has had to wait for the scope
+    std::unique_ptr<Place> place_; // while every endpoint is full
+    upstream::Charge charge_;      // of endpoint_, until the end
     upstream::Lease lease_;
     Now begun_;
     Now decided_;           // the instant of the decision: begun_, until it has waited
@@ -281,8 +300,11 @@ class Exchange : private net::Deadline {
     bool expects_continue_ = false;
 
     // Towards the upstream.
-    upstream::Pool* pool_ = nullptr; // of the endpoint whose turn it is
-    std::string spill_;              // what could not be sent at once
+    upstream::Pool* pool_ = nullptr; // of the endpoint
+    upstream::Cluster::Member* endpoint_ = nullptr;
+    upstream::EndpointMask tried_ = 0; // endpoints that did not take it
+    std::uint64_t endpoint_key_ = 0;   // what balance: hash goes by
+    std::string spill_;                // what could not be sent at once
     net::Event pump_stopped_;
     Waiting waiting_ = Waiting::connect;
     bool pumping_ = false;
@@ -291,6 +313,8 @@ class Exchange : private net::Deadline {
     bool reading_body_ = false;
     bool stopping_ = false;
     bool retried_ = false;
+    bool judged_ = false;  // it is known what this attempt says of the endpoint
+    bool counted_ = false; // among its upstream's requests in flight
 
     // Towards the client.
     net::HandlerMemory read_memory_; // of the read that waits for the upstream's answer
@@ -319,10 +343,11 @@ class Exchange : private net::Deadline {
     std::string allow_;
     http::LimitedReply limited_;
     boost::container::static_vector<std::string_view, limits::max_charges> also_refusing_;
-    std::string ticket_;       // of its slots, for limited_
-    std::uint64_t recent_ = 0; // its number in Context::recent, where its route has limits
-    bool denied_ = false;      // by that limit, once for all
-    http::PausedReply paused_; // its time is zero as long as there is none
+    std::string ticket_;         // of its slots, for limited_
+    std::uint64_t recent_ = 0;   // its number in Context::recent, where its route has limits
+    bool denied_ = false;        // by that limit, once for all
+    Duration unavailable_for_{}; // above zero: no endpoint is up
+    http::PausedReply paused_;   // its time is zero as long as there is none
     http::MediaType media_ = http::MediaType::problem_json;
     bool media_known_ = false;
 

@@ -49,6 +49,7 @@ net::Task<Exchange::Result> Exchange::reply() {
         co_await pump_stopped_.wait();
     // What is still to be said and read concerns the client alone: neither the upstream nor a cap.
     lease_ = {};
+    charge_.release();
     pass_ = {};
     permit_.release({net::read_steady_clock(), begun_.wall});
     upstream_keeps_ = false;
@@ -128,6 +129,8 @@ void Exchange::write_reply() {
         http::write_options(context_.head_out, context, allow_);
     else if (status_ == 405 && !allow_.empty())
         http::write_method_not_allowed(context_.head_out, context, allow_);
+    else if (unavailable_for_ > Duration::zero())
+        http::write_unavailable(context_.head_out, context, detail_, unavailable_for_);
     else
         http::write_problem(context_.head_out, context, status_, detail_);
 }

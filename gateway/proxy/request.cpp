@@ -38,7 +38,8 @@ net::Gather Exchange::gather_request(std::string_view head, const http::ChunkHea
 bool Exchange::send_at_once() {
     if (!may_send(decided_.steady))
         return false;
-    pool_ = &config_->clusters[route_->upstream].next();
+    if (endpoint_ == nullptr && !take_first_endpoint()) [[unlikely]]
+        return false;
     lease_ = pool_->take_idle();
     const http::ChunkHeader chunk{buffered_body_.size()};
     net::Gather gather = gather_request(context_.head_out.view(), chunk);
@@ -75,6 +76,7 @@ net::Task<bool> Exchange::send_slowly() {
         const ErrorCode error = co_await connect();
         if (error) {
             if (broken_ == Broken::no) {
+                judged_ = judged_ || is_shortage(error); // which is our own
                 fail(
                     is_shortage(error) ? 503 : 502,
                     "could not connect to " + pool_->endpoint() + ": " + error.message(),
@@ -106,12 +108,11 @@ net::Task<bool> Exchange::send_slowly() {
     co_return broken_ == Broken::no;
 }
 
-// A refused connection tries the next endpoint, once; one for which there was no descriptor tries
+// A refused connection tries another endpoint, once; one for which there was no descriptor tries
 // again, once, if others could be closed.
 net::Task<ErrorCode> Exchange::connect() {
-    upstream::Cluster& cluster = config_->clusters[route_->upstream];
     bool made_room = false;
-    for (bool last = cluster.size() == 1;; last = true) {
+    for (bool last = cluster().size() == 1;; last = true) {
         lease_ = pool_->make_new(context_.executor);
         ++upstream_counters().connects;
         arm(Waiting::connect, route_->timeouts.connect);
@@ -127,7 +128,9 @@ net::Task<ErrorCode> Exchange::connect() {
         }
         if (last || broken_ != Broken::no || error != net::asio::error::connection_refused)
             co_return error ? error : ErrorCode{net::asio::error::operation_aborted};
-        pool_ = &cluster.next();
+        endpoint_failed("could not connect: " + error.message());
+        if (!take_other_endpoint())
+            co_return error;
     }
 }
 

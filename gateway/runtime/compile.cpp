@@ -1,5 +1,6 @@
 #include "runtime/compile.hpp"
 
+#include "runtime/compile_balance.hpp"
 #include "runtime/compile_limit.hpp"
 #include "runtime/protected_fields.hpp"
 #include "upstream/resolver.hpp"
@@ -125,7 +126,8 @@ Compiled compile(
     limits::Registry& registry,
     observe::MetricSlots& slots,
     std::uint64_t generation,
-    const LiveOverrides& overrides) {
+    const LiveOverrides& overrides,
+    upstream::EndpointRegistry* endpoints) {
     Compiled compiled;
     for (const config::Limit& limit : config.limits)
         compiled.limits.push_back(configured_limit(limit, registry, overrides));
@@ -135,9 +137,11 @@ Compiled compile(
         snapshot->limits.push_back(each.limit);
     for (const config::Upstream& upstream : config.upstreams) {
         routing::UpstreamSpec spec{upstream.name, {}, upstream.host, slots.upstream(upstream.name)};
+        spec.balance = balance_of(upstream, config.prefixes, endpoints);
         for (const config::Endpoint& endpoint : upstream.endpoints) {
             spec.endpoints.push_back(
-                {endpoint.host, endpoint.port, endpoint.is_unix, endpoint.text});
+                {endpoint.host, endpoint.port, endpoint.is_unix, endpoint.text, endpoint.weight,
+                 endpoint.max_requests, spec.balance.group->endpoint(endpoint.text)});
             if (!endpoint.is_unix && upstream::Resolver::is_name(endpoint.host))
                 compiled.host_names.insert(endpoint.host);
         }

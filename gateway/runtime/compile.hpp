@@ -7,6 +7,7 @@
 #include "observe/metrics.hpp"
 #include "routing/snapshot.hpp"
 #include "runtime/live_overrides.hpp"
+#include "upstream/endpoint_group.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -40,12 +41,14 @@ struct Compiled {
     std::set<std::string> host_names; // endpoints that must be resolved
 };
 
+// endpoints: whose state goes on; nullptr: each begins anew.
 // Limits that are alive keep their counts; slots are given to names that have none yet.
 [[nodiscard]] Compiled compile(
     const config::Config& config,
     limits::Registry& registry,
     observe::MetricSlots& slots,
     std::uint64_t generation,
-    const LiveOverrides& overrides = {});
+    const LiveOverrides& overrides = {},
+    upstream::EndpointRegistry* endpoints = nullptr);
 
 } // namespace stint::runtime

@@ -71,13 +71,15 @@ Gateway::Gateway(config::Config config, std::filesystem::path file)
           control_,
           [this](std::shared_ptr<const upstream::AddressBook> book) {
               addresses_ = book;
+              health_.apply(*book);
               for (const auto& worker : workers_)
                   worker->post([book](proxy::Context& context) { context.pools.apply(book); });
           },
           [](const std::string& name, const std::string& reason) {
               spdlog::warn("{} could not be resolved: {}", name, reason);
           }},
-      addresses_{std::make_shared<const upstream::AddressBook>()}, override_timer_{control_} {}
+      addresses_{std::make_shared<const upstream::AddressBook>()}, health_{control_.get_executor()},
+      override_timer_{control_} {}
 
 Gateway::~Gateway() {
     workers_.clear();
@@ -95,7 +97,7 @@ Result<void, std::string> Gateway::start() {
     auto opened = open_new_listeners(config_);
     if (!opened)
         return opened.error();
-    Compiled compiled = compile(config_, registry_, slots_, ++generation_);
+    Compiled compiled = compile(config_, registry_, slots_, ++generation_, {}, &endpoints_);
     compiled_.host_names = compiled.host_names;
     resolve_names();
     apply(config_, std::move(compiled), std::move(*opened));
@@ -181,6 +183,7 @@ void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
     registry_.keep(std::move(kept));
     config_ = std::move(config);
     compiled_ = std::move(compiled);
+    health_.apply(config_, *compiled_.snapshot, *addresses_);
 }
 
 void Gateway::run() {
@@ -210,6 +213,7 @@ void Gateway::on_signal(int number) {
 
 void Gateway::begin_stop() {
     const bool again = std::exchange(stopping_, true);
+    health_.stop();
     spdlog::info(again ? "stopping at once" : "stopping: finishing the requests in flight");
     const Duration most = again ? Duration{} : compiled_.snapshot->timeouts.drain;
     if (!again)
@@ -290,6 +294,7 @@ observe::ProcessFigures Gateway::figures() const {
             {each->identity().owner, each->identity().scope, totals.closed, totals.pauses,
              totals.refused, totals.waiting});
     }
+    figures.endpoints = endpoint_figures();
     return figures;
 }
 

@@ -11,6 +11,7 @@
 #include "observe/access_log.hpp"
 #include "observe/metrics.hpp"
 #include "runtime/compile.hpp"
+#include "runtime/health_checks.hpp"
 #include "runtime/live_overrides.hpp"
 #include "runtime/openings.hpp"
 #include "runtime/worker.hpp"
@@ -74,6 +75,12 @@ class Gateway {
     [[nodiscard]] observe::ProcessFigures figures() const;
     // Its index in config().limits and compiled().limits.
     [[nodiscard]] std::optional<std::size_t> limit_named(std::string_view name) const noexcept;
+    // nullptr: there is none of that name.
+    [[nodiscard]] const routing::UpstreamSpec* upstream_named(std::string_view name) const noexcept;
+    // From now on the endpoint gets no new requests, or does again; its state, nullptr where the
+    // upstream, one of upstream_named(), has no such endpoint.
+    upstream::EndpointStatePtr
+    set_drained(const routing::UpstreamSpec& upstream, std::string_view endpoint, bool drained);
     // Other quotas for some keys, set at run time; they outlive a reload while their limit does.
     [[nodiscard]] const LiveOverrides& overrides() const noexcept { return overrides_; }
     // Both publish what changed to the workers. put: false, there are too many; erase: there is
@@ -106,6 +113,7 @@ class Gateway {
     Result<Opened, std::string> open_new_listeners(const config::Config& config) const;
     void apply(config::Config config, Compiled compiled, Opened opened);
     std::vector<std::string> notes_on(const config::Config& config, const Compiled& next) const;
+    [[nodiscard]] std::vector<observe::ProcessFigures::EndpointFigures> endpoint_figures() const;
     void publish_overrides();
     void await_end_of_override();
     void forget_overrides(const Compiled& next, std::vector<std::string>& notes);
@@ -120,6 +128,7 @@ class Gateway {
     const std::filesystem::path file_;
     config::Config config_;
     limits::Registry registry_;
+    upstream::EndpointRegistry endpoints_;
     observe::MetricSlots slots_;
     observe::AccessLog access_log_;
     Openings openings_;
@@ -127,6 +136,7 @@ class Gateway {
     Compiled compiled_;
     upstream::Resolver resolver_;
     std::shared_ptr<const upstream::AddressBook> addresses_;
+    HealthChecks health_;
     std::map<std::string, net::Endpoint> bound_; // listeners by the address as configured
     std::vector<std::unique_ptr<Worker>> workers_;
     LiveOverrides overrides_;

@@ -19,12 +19,13 @@ ReloadReport Gateway::reload() {
     } else if (auto opened = open_new_listeners(*loaded); !opened) {
         report.errors.push_back(opened.error());
     } else {
-        Compiled next = compile(*loaded, registry_, slots_, generation_ + 1, overrides_);
+        Compiled next =
+            compile(*loaded, registry_, slots_, generation_ + 1, overrides_, &endpoints_);
         report.notes = notes_on(*loaded, next);
         const std::size_t notes = report.notes.size();
         forget_overrides(next, report.notes);
         if (report.notes.size() > notes)
-            next = compile(*loaded, registry_, slots_, generation_ + 1, overrides_);
+            next = compile(*loaded, registry_, slots_, generation_ + 1, overrides_, &endpoints_);
         report.applied = true;
         resolver_.watch(next.host_names);
         if (loaded->max_connections > config_.max_connections)
