@@ -1,5 +1,6 @@
 #include "admin/config_json.hpp"
 
+#include "admin/endpoints.hpp"
 #include "admin/tls_json.hpp"
 #include "config/key_values.hpp"
 
@@ -129,7 +130,7 @@ Json upstreams_json(const config::Config& config) {
     for (const config::Upstream& upstream : config.upstreams) {
         Json endpoints = Json::array();
         for (const config::Endpoint& endpoint : upstream.endpoints)
-            endpoints.push_back(endpoint.text);
+            endpoints.push_back(endpoint_settings_json(endpoint));
         Json json{{"endpoints", endpoints}};
         if (!upstream.host.empty())
             json["host"] = upstream.host;
@@ -137,6 +138,7 @@ Json upstreams_json(const config::Config& config) {
         json["resolve_interval_ms"] = upstream.resolve_interval.count();
         json["timeouts"] = timeouts_json(config.timeouts, upstream.timeouts);
         json["cooldown"] = cooldown_json(upstream.cooldown);
+        add_balance_json(upstream, json);
         upstreams[upstream.name] = std::move(json);
     }
     return upstreams;

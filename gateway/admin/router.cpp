@@ -27,6 +27,7 @@ constexpr std::array<std::pair<std::string_view, Endpoint>, 11> paths{{
 }};
 
 constexpr std::string_view limits_prefix = "/limits/";
+constexpr std::string_view upstreams_prefix = "/upstreams/";
 
 // What stands behind /limits/, split at every "/" and decoded; nothing for a malformed escape.
 std::optional<std::vector<std::string>> decoded_segments(std::string_view path) {
@@ -48,7 +49,8 @@ Response nothing_here() {
         404, "There is nothing here. There are /metrics, /healthz, /readyz, /config, /cooldowns, "
              "/limits, "
              "/limits/NAME, /limits/NAME/top, /routes, /upstreams, /version, and by POST "
-             "/explain and /config/reload, by PUT and DELETE /limits/NAME/overrides/KEY.");
+             "/explain, /config/reload, /upstreams/NAME/endpoints/ENDPOINT/drain and /enable, "
+             "by PUT and DELETE /limits/NAME/overrides/KEY.");
 }
 
 Result<Target, Response> target_of_limit(std::string_view path) {
@@ -65,6 +67,17 @@ Result<Target, Response> target_of_limit(std::string_view path) {
     return nothing_here();
 }
 
+Result<Target, Response> target_of_upstream(std::string_view path) {
+    auto segments = decoded_segments(path);
+    if (!segments)
+        return problem(400, "The path has a malformed percent-escape.");
+    if (segments->size() != 4 || (*segments)[1] != "endpoints" ||
+        (segments->back() != "drain" && segments->back() != "enable"))
+        return nothing_here();
+    const Endpoint change = segments->back() == "drain" ? Endpoint::drain : Endpoint::enable;
+    return Target{change, std::move(segments->front()), std::move((*segments)[2])};
+}
+
 Result<Target, Response> target_at(std::string_view path) {
     const auto found = std::find_if(
         paths.begin(), paths.end(), [&](const auto& each) { return each.first == path; });
@@ -72,6 +85,8 @@ Result<Target, Response> target_at(std::string_view path) {
         return Target{found->second};
     if (path.starts_with(limits_prefix))
         return target_of_limit(path.substr(limits_prefix.size()));
+    if (path.starts_with(upstreams_prefix))
+        return target_of_upstream(path.substr(upstreams_prefix.size()));
     return nothing_here();
 }
 
@@ -84,6 +99,8 @@ const Methods& methods_of(Endpoint endpoint) {
     switch (endpoint) {
     case Endpoint::reload:
     case Endpoint::explain:
+    case Endpoint::drain:
+    case Endpoint::enable:
         return posting;
     case Endpoint::override_of_key:
         return setting;

@@ -22,6 +22,8 @@ enum class Endpoint : std::uint8_t {
     override_of_key, // other numbers for one key of one
     routes,
     upstreams,
+    drain,  // an endpoint of an upstream
+    enable, // the same
     version,
     explain, // a read, by POST because it takes a body
     reload,
@@ -29,8 +31,8 @@ enum class Endpoint : std::uint8_t {
 
 struct Target {
     Endpoint endpoint{};
-    std::string name{}; // of the limit, decoded
-    std::string key{};  // of Endpoint::override_of_key, decoded
+    std::string name{}; // of the limit or the upstream, decoded
+    std::string key{};  // of Endpoint::override_of_key; the endpoint's text; decoded
 };
 
 // The target, or the answer to a request that has none: 404, 405, or 400 for a malformed escape.

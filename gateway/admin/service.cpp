@@ -1,5 +1,6 @@
 #include "admin/service.hpp"
 
+#include "admin/endpoints.hpp"
 #include "admin/explain.hpp"
 #include "admin/overrides.hpp"
 #include "admin/query.hpp"
@@ -100,9 +101,10 @@ with_counters(const Service& service, Endpoint endpoint, const observe::WorkerCo
     if (endpoint == Endpoint::routes)
         return json_response(
             {{"routes", routes_status_json(gateway.config(), sum, gateway.slots())}});
-    return json_response(
-        {{"upstreams",
-          upstreams_status_json(gateway.config(), gateway.addresses(), sum, gateway.slots())}});
+    Json upstreams =
+        upstreams_status_json(gateway.config(), gateway.addresses(), sum, gateway.slots());
+    add_endpoint_states(upstreams, *gateway.compiled().snapshot, sum, gateway.now().steady);
+    return json_response({{"upstreams", upstreams}});
 }
 
 Response change_override(Service& service, const Target& target, const Request& request) {
@@ -141,6 +143,13 @@ Response at_once(Service& service, const Target& target, const Request& request)
     case Endpoint::reload: {
         auto refusal = refuse_change(request, service.policy);
         return refusal ? std::move(*refusal) : reload(gateway);
+    }
+    case Endpoint::drain:
+    case Endpoint::enable: {
+        auto refusal = refuse_change(request, service.policy);
+        return refusal ? std::move(*refusal)
+                       : set_drained(
+                             gateway, target.name, target.key, target.endpoint == Endpoint::drain);
     }
     case Endpoint::metrics:
     case Endpoint::routes:

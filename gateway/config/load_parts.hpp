@@ -42,6 +42,10 @@ void read_upstream_tls(const Value& value, const Draft& draft, UpstreamTls& tls)
 // The Host of an upstream that is known by the name of its https endpoints and says no other.
 void name_https_host(const Value& endpoints, Upstream& upstream);
 void read_upstreams(const Value& value, Draft& draft);
+// An endpoint's text, or a map with it and what it takes.
+[[nodiscard]] std::optional<Endpoint> read_endpoint(const Value& value);
+// Which of its endpoints an upstream asks, and how it looks after them; after its endpoints.
+void read_balance(const Section& section, Upstream& upstream);
 // What a limit says of its refusals; for its reader.
 void read_refusal(const Section& section, Limit& limit);
 // Whether those it refuses get a slot; after everything else of the limit.

@@ -1,5 +1,4 @@
 // Upstreams, and the time-outs that they, the routes and the whole configuration set.
-#include "config/addresses.hpp"
 #include "config/load_parts.hpp"
 #include "config/match_values.hpp"
 #include "config/values.hpp"
@@ -12,8 +11,9 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> upstream_keys{"endpoints",        "host",     "tls",
-                                                        "resolve_interval", "timeouts", "cooldown"};
+constexpr std::array upstream_keys = std::to_array<std::string_view>(
+    {"endpoints", "host", "tls", "resolve_interval", "timeouts", "cooldown", "balance", "hash_key",
+     "slow_start", "ejection", "health", "when_all_down", "queue"});
 constexpr std::array<std::string_view, 7> timeout_keys{"head",     "body_idle",   "idle", "connect",
                                                        "response", "tunnel_idle", "drain"};
 constexpr std::array<std::string_view, 4> override_keys{
@@ -35,7 +35,7 @@ void read_endpoints(const Value& value, Upstream& upstream) {
     if (items && items->empty())
         value.wrong("is empty; expected at least one endpoint");
     for (const Value& item : items.value_or(std::vector<Value>{})) {
-        auto endpoint = item.as("an endpoint such as 127.0.0.1:9000", parse_endpoint);
+        auto endpoint = read_endpoint(item);
         if (!endpoint)
             continue;
         const bool repeated = std::any_of(
@@ -45,6 +45,8 @@ void read_endpoints(const Value& value, Upstream& upstream) {
             item.wrong(in_quotes(endpoint->text) + " is listed already");
         upstream.endpoints.push_back(std::move(*endpoint));
     }
+    if (upstream.endpoints.size() > most_endpoints)
+        value.wrong("has more than " + std::to_string(most_endpoints) + " endpoints");
 }
 
 bool has_name(const Endpoint& endpoint) {
@@ -85,6 +87,7 @@ void read_upstream(const Value& value, const Draft& draft, Upstream& upstream) {
         read_overrides(*timeouts, upstream.timeouts);
     if (const auto cooldown = section->find("cooldown"))
         read_cooldown(*cooldown, upstream.cooldown.emplace());
+    read_balance(*section, upstream);
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "base/path_rules.hpp"
 #include "base/time_zone.hpp"
 #include "config/schema_tls.hpp"
+#include "config/schema_upstreams.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -79,6 +80,8 @@ struct Endpoint {
     bool is_unix = false;
     std::string text; // as configured
     bool tls = false; // https://
+    std::uint32_t weight = 1;
+    std::uint32_t max_requests = 0; // at a time; 0 = any number
 };
 
 // One part of a limit's key.
@@ -127,6 +130,8 @@ struct Upstream {
     milliseconds resolve_interval{30'000};
     TimeoutOverrides timeouts;
     std::optional<Cooldown> cooldown;
+    LoadBalance load;
+    std::vector<KeySource> hash_key{KeySource{}}; // of balance: hash; client_ip
 };
 
 // What responses say about limits.

@@ -240,6 +240,22 @@ std::size_t write_paused(HeadBuffer& out, const ReplyContext& context, const Pau
     return write_reply(out, context, reply.status, content_type(context.media), fields, body);
 }
 
+std::size_t write_unavailable(
+    HeadBuffer& out, const ReplyContext& context, std::string_view detail, Duration retry_after) {
+    const RetryAfter after{retry_after};
+    const auto sentence = [&](auto& text) {
+        text << "Stint cannot serve this request now: " << detail << "; retry in " << after.seconds
+             << " s.";
+    };
+    const auto members = [&](auto& sink) { sink << R"(,"retry_after_ms":)" << after.ms; };
+    const auto body = [&](auto& sink) {
+        write_problem_body(sink, context.media, 503, reduced_capacity, sentence, members);
+    };
+    return write_reply(
+        out, context, 503, content_type(context.media),
+        [&](HeadBuffer& head) { write_retry_after(head, after); }, body);
+}
+
 Duration with_jitter(Duration retry_after, Duration most, std::uint64_t random) noexcept {
     const Duration room = std::min(most, Duration::max() - retry_after);
     const auto whole = std::chrono::floor<std::chrono::milliseconds>(room).count();

@@ -77,6 +77,10 @@ struct PausedReply {
 };
 std::size_t write_paused(HeadBuffer& out, const ReplyContext& context, const PausedReply& reply);
 
+// 503 with Retry-After (as above) and this detail: nobody serves the request for now.
+std::size_t write_unavailable(
+    HeadBuffer& out, const ReplyContext& context, std::string_view detail, Duration retry_after);
+
 // The wait and from 0 to `most` on top, in whole milliseconds, each as likely: clients that were
 // refused together do not come back together, and none earlier than it may. random: 64 uniform
 // bits.

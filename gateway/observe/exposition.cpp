@@ -261,6 +261,7 @@ exposition(const WorkerCounters& sum, const MetricSlots& slots, const ProcessFig
     Page page;
     add_routes(page, sum, slots);
     add_upstreams(page, sum, slots);
+    add_endpoints(page, sum, figures);
     add_connections(page, sum);
     add_limits(page, figures);
     add_cooldowns(page, figures);

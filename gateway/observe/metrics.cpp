@@ -29,6 +29,7 @@ void add(UpstreamCounters& sum, const UpstreamCounters& more) {
     sum.reused += more.reused;
     sum.retries += more.retries;
     sum.idle += more.idle;
+    sum.in_flight += more.in_flight;
 }
 
 void add(std::vector<std::uint64_t>& sum, const std::vector<std::uint64_t>& more) {

@@ -40,6 +40,8 @@ struct UpstreamCounters {
     std::uint64_t reused = 0;
     std::uint64_t retries = 0;
     std::uint64_t idle = 0; // pooled connections now
+    // Requests now, where the upstream has but one endpoint and nothing else counts them.
+    std::uint64_t in_flight = 0;
 };
 
 // Of a limit that lets requests wait.
@@ -160,6 +162,18 @@ struct ProcessFigures {
         std::uint64_t waiting = 0; // now
     };
     std::vector<CooldownFigures> cooldowns;
+    struct EndpointFigures {
+        std::string upstream;
+        std::string endpoint;
+        std::uint32_t metric = 0; // the upstream's, for what its workers count themselves
+        bool up = false;
+        std::uint64_t in_flight = 0;
+        std::uint64_t ejections = 0; // ever, as the next ones
+        std::uint64_t failures = 0;
+        std::uint64_t checks_passed = 0;
+        std::uint64_t checks_failed = 0;
+    };
+    std::vector<EndpointFigures> endpoints;
 };
 
 // The Prometheus text exposition (format 0.0.4) through prometheus-cpp's serializer. Names begin

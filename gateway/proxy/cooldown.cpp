@@ -81,7 +81,7 @@ void Exchange::give_back_admission(const Now& now) {
     policies_.clear();
     lease_ = {};
     disarm();
-    pool_ = nullptr;
+    leave_endpoint();
     spill_.clear();
     answer_ = Answer::incomplete;
     retried_ = false; // pooled connections may have died in the meantime

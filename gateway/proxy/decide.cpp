@@ -66,6 +66,8 @@ Exchange::Next Exchange::decide(std::string_view head) {
         next = route_->cooldown.set ? look_at_cooldown(facts) : Next::forward;
     if (next == Next::forward) [[likely]]
         next = admit(facts);
+    if (next != Next::reply && cluster().by_hash()) [[unlikely]]
+        note_endpoint_key(facts);
     if (next == Next::forward) [[likely]]
         write_request_head(*request);
     if (next == Next::reply)
@@ -257,6 +259,8 @@ void Exchange::write_request_head(const RequestHead& head) {
 void Exchange::fail(int status, std::string detail, observe::Outcome outcome) {
     reply_.explain(std::move(detail));
     end_as(status, outcome);
+    if (outcome == observe::Outcome::upstream_failed)
+        endpoint_failed(reply_.detail());
 }
 
 } // namespace stint::proxy

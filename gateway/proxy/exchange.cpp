@@ -13,6 +13,8 @@ Exchange::Exchange(Context& context, Downstream& downstream)
 Exchange::~Exchange() {
     if (route_ != nullptr)
         --context_.counters.routes[route_->metric].in_flight;
+    if (counted_)
+        --upstream_counters().in_flight;
 }
 
 Exchange::Step Exchange::begin(std::string_view head) {
@@ -35,7 +37,7 @@ Exchange::Step Exchange::take_answer(const ErrorCode& error, std::size_t size) {
 net::Task<Exchange::Result> Exchange::rest() {
     bool sent = sent_at_once_;
     while (answer_ == Answer::incomplete || answer_ == Answer::retry) {
-        if (next_ == Next::wait || next_ == Next::pause) [[unlikely]]
+        if (next_ != Next::forward && next_ != Next::reply) [[unlikely]]
             sent = co_await wait_to_send();
         if (next_ == Next::reply)
             co_return co_await reply();
@@ -79,6 +81,7 @@ Exchange::Result Exchange::finish() {
         lease_.keep(now.steady);
     else
         lease_.abort();
+    charge_.release();
     if (!settlement_.empty()) [[unlikely]]
         settlement_.settle_end(status_, permit_, now);
     permit_.release(now);
@@ -160,6 +163,8 @@ void Exchange::break_off(Broken why) noexcept {
         context_.turns.give_up(*turn_);
     if (hold_)
         hold_->give_up();
+    if (place_)
+        place_->give_up();
     if (tunnels())
         switching_->tunnel->end();
     if (waiting_ == Waiting::client || reading_body_)

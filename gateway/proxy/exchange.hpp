@@ -19,12 +19,14 @@
 #include "proxy/hold.hpp"
 #include "proxy/interruption.hpp"
 #include "proxy/own_reply.hpp"
+#include "proxy/place.hpp"
 #include "proxy/response_trailers.hpp"
 #include "proxy/sending_rate.hpp"
 #include "proxy/settlement.hpp"
 #include "proxy/told_policies.hpp"
 #include "proxy/turns.hpp"
 #include "routing/charges.hpp"
+#include "upstream/cluster.hpp"
 #include "upstream/pool.hpp"
 
 #include <boost/container/small_vector.hpp>
@@ -93,7 +95,7 @@ class Exchange : private net::Deadline {
     enum class Answer : std::uint8_t { incomplete, retry, failed, ready };
 
     // What the decision about a request leads to.
-    enum class Next : std::uint8_t { forward, reply, wait, pause };
+    enum class Next : std::uint8_t { forward, reply, wait, pause, place };
 
     // decide.cpp: no I/O; heads are written to the worker's scratch.
     Next decide(std::string_view head);
@@ -140,6 +142,21 @@ class Exchange : private net::Deadline {
     void watch_client();
     void request_was_sent(SteadyTime at);
     [[nodiscard]] bool may_retry() const noexcept;
+
+    // endpoint.cpp: which endpoint it goes to, and what becomes known of that one.
+    [[nodiscard]] upstream::Cluster& cluster() const noexcept;
+    void note_endpoint_key(const routing::KeyFacts& facts);
+    enum class Taken : std::uint8_t { yes, full, none };
+    Taken take_endpoint(SteadyTime now);
+    bool take_other_endpoint();
+    void leave_endpoint() noexcept;
+    void endpoint_answered(int status);
+    void endpoint_failed(std::string_view why);
+    bool take_first_endpoint();
+    Next stand_in_line(SteadyTime now);
+    Next ask_for_place(SteadyTime now);
+    net::Task<Next> wait_for_place();
+    Next refuse_unavailable(Taken why, SteadyTime now);
 
     // pump.cpp: a body that is still coming.
     void begin_pump();
@@ -223,6 +240,8 @@ class Exchange : private net::Deadline {
     limits::CooldownPtr cooldown_; // null: the route has none
     limits::Cooldown::Pass pass_;  // from right before the request is sent, or while it was held
     std::unique_ptr<Hold> hold_;   // once it has had to wait for the scope
+    std::unique_ptr<Place> place_; // while every endpoint is full
+    upstream::Charge charge_;      // of endpoint_, until the end
     upstream::Lease lease_;
     Now begun_;
     Now decided_;           // the instant of the decision: begun_, until it has waited
@@ -247,8 +266,11 @@ class Exchange : private net::Deadline {
     bool expects_continue_ = false;
 
     // Towards the upstream.
-    upstream::Pool* pool_ = nullptr; // of the endpoint whose turn it is
-    std::string spill_;              // what could not be sent at once
+    upstream::Pool* pool_ = nullptr; // of the endpoint
+    upstream::Cluster::Member* endpoint_ = nullptr;
+    upstream::EndpointMask tried_ = 0; // endpoints that did not take it
+    std::uint64_t endpoint_key_ = 0;   // what balance: hash goes by
+    std::string spill_;                // what could not be sent at once
     net::Event pump_stopped_;
     Waiting waiting_ = Waiting::connect;
     bool pumping_ = false;
@@ -257,6 +279,8 @@ class Exchange : private net::Deadline {
     bool reading_body_ = false;
     bool stopping_ = false;
     bool retried_ = false;
+    bool judged_ = false;  // it is known what this attempt says of the endpoint
+    bool counted_ = false; // among its upstream's requests in flight
 
     // Towards the client.
     net::HandlerMemory read_memory_; // of the read that waits for the upstream's answer

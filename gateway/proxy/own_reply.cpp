@@ -74,11 +74,19 @@ void OwnReply::pause(const http::PausedReply& reply) {
     paused_ = reply;
 }
 
+void OwnReply::promise(Duration retry_after) {
+    kind_ = Kind::unavailable;
+    retry_after_ = retry_after;
+}
+
 void OwnReply::write(http::HeadBuffer& out, http::ReplyContext context, int status) const {
     context.media = media_.value_or(http::MediaType::problem_json);
     switch (kind_) {
     case Kind::problem:
         http::write_problem(out, context, status, detail_);
+        return;
+    case Kind::unavailable:
+        http::write_unavailable(out, context, detail_, retry_after_);
         return;
     case Kind::method:
         http::write_method_not_allowed(out, context, allowed_);

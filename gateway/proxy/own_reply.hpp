@@ -28,6 +28,8 @@ class OwnReply {
     // A problem document about nothing but the status.
     void explain(std::string detail);
     [[nodiscard]] const std::string& detail() const noexcept { return detail_; }
+    // Behind explain(), of a 503: when it is worth another try.
+    void promise(Duration retry_after);
     // 405 with the methods that the path serves.
     void refuse_method(std::string allowed);
     // 200 to an OPTIONS that ends here, with the same.
@@ -54,7 +56,7 @@ class OwnReply {
     void write(http::HeadBuffer& out, http::ReplyContext context, int status) const;
 
   private:
-    enum class Kind : std::uint8_t { problem, method, options, limit, denial, pause };
+    enum class Kind : std::uint8_t { problem, unavailable, method, options, limit, denial, pause };
 
     Kind kind_ = Kind::problem;
     std::optional<http::MediaType> media_;
@@ -64,6 +66,7 @@ class OwnReply {
     boost::container::static_vector<std::string_view, limits::max_charges> also_refusing_;
     std::string ticket_; // of its slots, for limited_
     http::PausedReply paused_;
+    Duration retry_after_{}; // of an unavailable
 };
 
 } // namespace stint::proxy

@@ -49,6 +49,7 @@ net::Task<Exchange::Result> Exchange::reply() {
         co_await pump_stopped_.wait();
     // What is still to be said and read concerns the client alone: neither the upstream nor a cap.
     lease_ = {};
+    charge_.release();
     pass_ = {};
     permit_.release({net::read_steady_clock(), begun_.wall});
     upstream_keeps_ = false;

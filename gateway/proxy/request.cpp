@@ -40,7 +40,8 @@ net::Gather Exchange::gather_request(std::string_view head, const http::ChunkHea
 bool Exchange::send_at_once() {
     if (!may_send(decided_.steady))
         return false;
-    pool_ = &config_->clusters[route_->upstream].next();
+    if (endpoint_ == nullptr && !take_first_endpoint()) [[unlikely]]
+        return false;
     lease_ = pool_->take_idle();
     const http::ChunkHeader chunk{buffered_body_.size()};
     net::Gather gather = gather_request(context_.head_out.view(), chunk);
@@ -103,12 +104,11 @@ net::Task<bool> Exchange::send_slowly() {
     co_return broken_ == Broken::no;
 }
 
-// A refused connection tries the next endpoint, once; one for which there was no descriptor tries
+// A refused connection tries another endpoint, once; one for which there was no descriptor tries
 // again, once, if others could be closed.
 net::Task<upstream::Lease::Connected> Exchange::connect() {
-    upstream::Cluster& cluster = config_->clusters[route_->upstream];
     bool made_room = false;
-    for (bool last = cluster.size() == 1;; last = true) {
+    for (bool last = cluster().size() == 1;; last = true) {
         lease_ = pool_->make_new(context_.executor);
         ++upstream_counters().connects;
         arm(Waiting::connect, route_->timeouts.connect);
@@ -128,7 +128,9 @@ net::Task<upstream::Lease::Connected> Exchange::connect() {
                 connected.error = net::asio::error::operation_aborted;
             co_return connected;
         }
-        pool_ = &cluster.next();
+        endpoint_failed("could not connect: " + error.message());
+        if (!take_other_endpoint())
+            co_return connected;
     }
 }
 
@@ -138,6 +140,7 @@ void Exchange::explain_connect(const upstream::Lease::Connected& connected) {
         broken_ = Broken::handshake_timeout;
     if (broken_ != Broken::no)
         return;
+    judged_ = judged_ || is_shortage(connected.error); // which is our own
     const std::string what = connected.in_handshake ? "TLS with " + endpoint + " failed: "
                                                     : "could not connect to " + endpoint + ": ";
     const std::string why = connected.reason.empty() ? connected.error.message() : connected.reason;

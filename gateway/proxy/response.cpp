@@ -57,7 +57,9 @@ Exchange::Answer Exchange::on_answer(const ErrorCode& error, std::size_t size) {
 Exchange::Answer Exchange::on_upstream_failure(const ErrorCode& error) {
     if (broken_ != Broken::no)
         return Answer::failed;
+    judged_ = judged_ || lease_.reused(); // which is closed when it has been idle: no failure
     if (may_retry()) {
+        judged_ = false;
         retried_ = true;
         ++upstream_counters().retries;
         lease_ = {};
@@ -120,6 +122,7 @@ void Exchange::note_answer(const ResponseHead& head) {
         heed_answer(head);
     upstream_time_ = answered_ - sent_;
     upstream_counters().latency.observe(upstream_time_);
+    endpoint_answered(head.status);
 }
 
 Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_t head_size) {

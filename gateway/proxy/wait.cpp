@@ -1,5 +1,5 @@
-// A request that waits, for its turn before its limits or for a pause to end, without touching the
-// upstream.
+// A request that waits, for its turn before its limits, for a pause to end or for a place on an
+// endpoint, without touching the upstream.
 #include "http/head_parser.hpp"
 #include "limits/limit.hpp"
 #include "limits/waiting_room.hpp"
@@ -68,8 +68,11 @@ void Exchange::line_up(const routing::Charges& charges, const routing::KeyFacts&
 // or next_ says that it is refused.
 net::Task<bool> Exchange::wait_to_send() {
     bool sent = false;
-    while (next_ == Next::wait || next_ == Next::pause) {
-        if (next_ == Next::pause) {
+    while (next_ != Next::forward && next_ != Next::reply) {
+        if (next_ == Next::place) {
+            const Next next = co_await wait_for_place();
+            next_ = next;
+        } else if (next_ == Next::pause) {
             const Next next = co_await wait_out_pause();
             next_ = next;
         } else {

@@ -5,6 +5,7 @@
 #include "base/path_rules.hpp"
 #include "base/time.hpp"
 #include "limits/limit.hpp"
+#include "routing/balance_spec.hpp"
 #include "routing/client_address.hpp"
 #include "routing/route_table.hpp"
 #include "routing/trusted_proxies.hpp"
@@ -28,13 +29,17 @@ struct EndpointSpec {
     std::string text; // as configured: names the endpoint in logs, metrics and pools
     std::shared_ptr<const tls::Client> tls{}; // nullptr: plain. The same one while its settings are
     std::string server_name{};                // whom the certificate has to be for, with tls
+    std::uint32_t weight = 1;
+    std::uint32_t max_requests = 0;                   // at a time, over all workers; 0 = any number
+    std::shared_ptr<upstream::EndpointState> state{}; // the workers'; nullptr: a worker's own
 };
 
 struct UpstreamSpec {
     std::string name;
-    std::vector<EndpointSpec> endpoints; // at least one
+    std::vector<EndpointSpec> endpoints; // from one to 64
     std::string host;                    // what Host is set to; empty = the client's is kept
     std::uint32_t metric = 0;            // slot in the workers' counters
+    BalanceSpec balance{};
 };
 
 // Time-outs that hold before a route is known.

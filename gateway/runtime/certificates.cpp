@@ -51,7 +51,9 @@ void Gateway::reload_certificates() {
     }
     ++certificate_reloads_;
     use(std::move(*objects), config_);
-    apply(config_, compile(config_, registry_, slots_, generation_, overrides_, tls_), {});
+    apply(
+        config_, compile(config_, registry_, slots_, generation_, overrides_, tls_, &endpoints_),
+        {});
     spdlog::info("certificates have changed and were read again");
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/compile.hpp"
 
+#include "runtime/compile_balance.hpp"
 #include "runtime/compile_limit.hpp"
 #include "runtime/protected_fields.hpp"
 #include "upstream/resolver.hpp"
@@ -136,7 +137,8 @@ Compiled compile(
     observe::MetricSlots& slots,
     std::uint64_t generation,
     const LiveOverrides& overrides,
-    const TlsObjects& tls) {
+    const TlsObjects& tls,
+    upstream::EndpointRegistry* endpoints) {
     Compiled compiled;
     for (const config::Limit& limit : config.limits)
         compiled.limits.push_back(configured_limit(limit, registry, overrides));
@@ -146,8 +148,13 @@ Compiled compile(
         snapshot->limits.push_back(each.limit);
     for (const config::Upstream& upstream : config.upstreams) {
         routing::UpstreamSpec spec{upstream.name, {}, upstream.host, slots.upstream(upstream.name)};
+        spec.balance = balance_of(upstream, config.prefixes, endpoints);
         for (const config::Endpoint& endpoint : upstream.endpoints) {
             spec.endpoints.push_back(endpoint_of(upstream, endpoint, tls));
+            routing::EndpointSpec& made = spec.endpoints.back();
+            made.weight = endpoint.weight;
+            made.max_requests = endpoint.max_requests;
+            made.state = spec.balance.group->endpoint(endpoint.text);
             if (!endpoint.is_unix && upstream::Resolver::is_name(endpoint.host))
                 compiled.host_names.insert(endpoint.host);
         }

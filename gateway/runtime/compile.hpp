@@ -8,6 +8,7 @@
 #include "routing/snapshot.hpp"
 #include "runtime/live_overrides.hpp"
 #include "runtime/tls_objects.hpp"
+#include "upstream/endpoint_group.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -42,13 +43,15 @@ struct Compiled {
 };
 
 // Limits that are alive keep their counts; slots are given to names that have none yet. `tls` is of
-// the same configuration; who sends no request needs none.
+// the same configuration; who sends no request needs none. endpoints: whose state goes on; nullptr:
+// each begins anew.
 [[nodiscard]] Compiled compile(
     const config::Config& config,
     limits::Registry& registry,
     observe::MetricSlots& slots,
     std::uint64_t generation,
     const LiveOverrides& overrides = {},
-    const TlsObjects& tls = {});
+    const TlsObjects& tls = {},
+    upstream::EndpointRegistry* endpoints = nullptr);
 
 } // namespace stint::runtime

@@ -64,6 +64,7 @@ observe::ProcessFigures Gateway::figures() const {
             {each->identity().owner, each->identity().scope, totals.closed, totals.pauses,
              totals.refused, totals.waiting});
     }
+    figures.endpoints = endpoint_figures();
     return figures;
 }
 

@@ -60,14 +60,15 @@ Gateway::Gateway(config::Config config, std::filesystem::path file)
           control_,
           [this](std::shared_ptr<const upstream::AddressBook> book) {
               addresses_ = book;
+              health_.apply(*book);
               for (const auto& worker : workers_)
                   worker->post([book](proxy::Context& context) { context.pools.apply(book); });
           },
           [](const std::string& name, const std::string& reason) {
               spdlog::warn("{} could not be resolved: {}", name, reason);
           }},
-      addresses_{std::make_shared<const upstream::AddressBook>()}, override_timer_{control_},
-      certificate_timer_{control_} {}
+      addresses_{std::make_shared<const upstream::AddressBook>()}, health_{control_.get_executor()},
+      override_timer_{control_}, certificate_timer_{control_} {}
 
 Gateway::~Gateway() {
     workers_.clear();
@@ -89,7 +90,8 @@ Result<void, std::string> Gateway::start() {
     if (!opened)
         return opened.error();
     use(std::move(*objects), config_);
-    Compiled compiled = compile(config_, registry_, slots_, ++generation_, overrides_, tls_);
+    Compiled compiled =
+        compile(config_, registry_, slots_, ++generation_, overrides_, tls_, &endpoints_);
     compiled_.host_names = compiled.host_names;
     resolve_names();
     apply(config_, std::move(compiled), std::move(*opened));
@@ -178,6 +180,7 @@ void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
     registry_.keep(std::move(kept));
     config_ = std::move(config);
     compiled_ = std::move(compiled);
+    health_.apply(config_, *compiled_.snapshot, *addresses_);
 }
 
 void Gateway::run() {
@@ -207,6 +210,7 @@ void Gateway::on_signal(int number) {
 
 void Gateway::begin_stop() {
     const bool again = std::exchange(stopping_, true);
+    health_.stop();
     spdlog::info(again ? "stopping at once" : "stopping: finishing the requests in flight");
     const Duration most = again ? Duration{} : compiled_.snapshot->timeouts.drain;
     if (!again)

@@ -12,6 +12,7 @@
 #include "observe/metrics.hpp"
 #include "runtime/compile.hpp"
 #include "runtime/file_stamps.hpp"
+#include "runtime/health_checks.hpp"
 #include "runtime/live_overrides.hpp"
 #include "runtime/openings.hpp"
 #include "runtime/tls_objects.hpp"
@@ -78,6 +79,12 @@ class Gateway {
     [[nodiscard]] observe::ProcessFigures figures() const;
     // Its index in config().limits and compiled().limits.
     [[nodiscard]] std::optional<std::size_t> limit_named(std::string_view name) const noexcept;
+    // nullptr: there is none of that name.
+    [[nodiscard]] const routing::UpstreamSpec* upstream_named(std::string_view name) const noexcept;
+    // From now on the endpoint gets no new requests, or does again; its state, nullptr where the
+    // upstream, one of upstream_named(), has no such endpoint.
+    upstream::EndpointStatePtr
+    set_drained(const routing::UpstreamSpec& upstream, std::string_view endpoint, bool drained);
     // Other quotas for some keys, set at run time; they outlive a reload while their limit does.
     [[nodiscard]] const LiveOverrides& overrides() const noexcept { return overrides_; }
     // Both publish what changed to the workers. put: false, there are too many; erase: there is
@@ -114,6 +121,7 @@ class Gateway {
     void watch_certificates();
     void reload_certificates();
     void add_certificates(observe::ProcessFigures& figures) const;
+    [[nodiscard]] std::vector<observe::ProcessFigures::EndpointFigures> endpoint_figures() const;
     void publish_overrides();
     void await_end_of_override();
     void forget_overrides(const Compiled& next, std::vector<std::string>& notes);
@@ -128,6 +136,7 @@ class Gateway {
     const std::filesystem::path file_;
     config::Config config_;
     limits::Registry registry_;
+    upstream::EndpointRegistry endpoints_;
     observe::MetricSlots slots_;
     observe::AccessLog access_log_;
     Openings openings_;
@@ -138,6 +147,7 @@ class Gateway {
     Compiled compiled_;
     upstream::Resolver resolver_;
     std::shared_ptr<const upstream::AddressBook> addresses_;
+    HealthChecks health_;
     std::map<std::string, net::Endpoint> bound_; // listeners by the address as configured
     std::vector<std::unique_ptr<Worker>> workers_;
     LiveOverrides overrides_;

@@ -26,7 +26,9 @@ bool Gateway::erase_override(const std::string& limit, std::string_view pattern)
 }
 
 void Gateway::publish_overrides() {
-    apply(config_, compile(config_, registry_, slots_, generation_, overrides_, tls_), {});
+    apply(
+        config_, compile(config_, registry_, slots_, generation_, overrides_, tls_, &endpoints_),
+        {});
     await_end_of_override();
 }
 

@@ -23,7 +23,8 @@ ReloadReport Gateway::reload() {
         report.errors.push_back(opened.error());
     } else {
         const auto compiled = [&] {
-            return compile(*loaded, registry_, slots_, generation_ + 1, overrides_, *tls);
+            return compile(
+                *loaded, registry_, slots_, generation_ + 1, overrides_, *tls, &endpoints_);
         };
         Compiled next = compiled();
         report.notes = notes_on(*loaded, next);

@@ -4,13 +4,6 @@
 
 namespace stint::upstream {
 
-std::size_t Cluster::idle() const noexcept {
-    std::size_t total = 0;
-    for (const auto& pool : pools_)
-        total += pool->idle();
-    return total;
-}
-
 std::vector<Cluster> Pools::adopt(const routing::Snapshot& snapshot) {
     std::map<std::string, Entry> kept;
     std::vector<Cluster> clusters;
@@ -28,7 +21,7 @@ std::vector<Cluster> Pools::adopt(const routing::Snapshot& snapshot) {
             }
             pools.push_back(entry.pool);
         }
-        clusters.emplace_back(std::move(pools));
+        clusters.emplace_back(upstream, std::move(pools));
     }
     for (auto& [name, entry] : pools_)
         if (const auto still = kept.find(name);
@@ -39,7 +32,7 @@ std::vector<Cluster> Pools::adopt(const routing::Snapshot& snapshot) {
 }
 
 std::shared_ptr<Pool> Pools::make_pool(const routing::EndpointSpec& spec) const {
-    auto pool = std::make_shared<Pool>(spec.text, addresses_of(spec));
+    auto pool = std::make_shared<Pool>(spec.text, addresses_of(spec, book_.get()));
     pool->set_tls(spec.tls, spec.server_name);
     return pool;
 }
@@ -47,7 +40,7 @@ std::shared_ptr<Pool> Pools::make_pool(const routing::EndpointSpec& spec) const 
 void Pools::apply(std::shared_ptr<const AddressBook> book) {
     book_ = std::move(book);
     for (auto& [text, entry] : pools_)
-        entry.pool->set_addresses(addresses_of(entry.spec));
+        entry.pool->set_addresses(addresses_of(entry.spec, book_.get()));
 }
 
 void Pools::sweep(SteadyTime now, Duration idle) noexcept {
@@ -73,7 +66,8 @@ std::size_t Pools::close_oldest(std::size_t most) noexcept {
     return closed;
 }
 
-std::vector<net::Endpoint> Pools::addresses_of(const routing::EndpointSpec& spec) const {
+std::vector<net::Endpoint>
+addresses_of(const routing::EndpointSpec& spec, const AddressBook* book) {
     std::vector<net::Endpoint> addresses;
     const Result<net::Endpoint> literal =
         spec.is_unix ? net::unix_endpoint(spec.host) : net::ip_endpoint(spec.host, spec.port);
@@ -81,8 +75,8 @@ std::vector<net::Endpoint> Pools::addresses_of(const routing::EndpointSpec& spec
         addresses.push_back(*literal);
     if (literal || spec.is_unix)
         return addresses;
-    if (book_) {
-        if (const auto found = book_->find(spec.host); found != book_->end())
+    if (book != nullptr) {
+        if (const auto found = book->find(spec.host); found != book->end())
             for (const std::string& address : found->second)
                 if (const Result<net::Endpoint> endpoint = net::ip_endpoint(address, spec.port))
                     addresses.push_back(*endpoint);

@@ -1,14 +1,20 @@
-// One upstream as a worker sees it: its endpoints' pools, taken in turn.
+// One upstream as a worker sees it: its endpoints, and which of them takes a request.
 #pragma once
 
+#include "base/time.hpp"
 #include "routing/snapshot.hpp"
+#include "upstream/balance.hpp"
+#include "upstream/charge.hpp"
+#include "upstream/endpoint_group.hpp"
 #include "upstream/pool.hpp"
 #include "upstream/resolver.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stint::upstream {
@@ -16,21 +22,71 @@ namespace stint::upstream {
 // Not thread-safe; belongs to one worker and one snapshot.
 class Cluster {
   public:
-    explicit Cluster(std::vector<std::shared_ptr<Pool>> pools) : pools_{std::move(pools)} {}
+    // One endpoint of it. Lives as long as the cluster.
+    struct Member {
+        std::shared_ptr<Pool> pool;
+        EndpointStatePtr state;
+        std::size_t index = 0;
+        std::uint64_t seed = 0;
+        std::uint32_t weight = 1;
+        std::uint32_t max_requests = 0; // 0: any number
 
-    // The endpoint whose turn it is: one turn a request.
-    [[nodiscard]] Pool& next() noexcept {
-        Pool& pool = *pools_[turn_];
-        turn_ = turn_ + 1 == pools_.size() ? 0 : turn_ + 1;
-        return pool;
+        [[nodiscard]] EndpointMask bit() const noexcept { return EndpointMask{1} << index; }
+    };
+
+    // pools: of each endpoint.
+    Cluster(const routing::UpstreamSpec& spec, std::vector<std::shared_ptr<Pool>> pools);
+
+    struct Choice {
+        Member* member = nullptr; // nullptr: none takes the request
+        Charge charge{};          // holds a place on it; empty where places are not counted
+        bool full = false;        // no member, though some would take it had they a place
+    };
+    // key: what Balance::hash goes by. not_these: those that have had the request already.
+    [[nodiscard]] Choice
+    choose(SteadyTime now, std::uint64_t key = 0, EndpointMask not_these = 0) noexcept {
+        if (members_.size() == 1 && !counts_ && not_these == 0) [[likely]]
+            if (Member& only = members_.front(); only.state->up(now)) [[likely]]
+                return {&only};
+        return choose_among(now, key, not_these);
     }
-    [[nodiscard]] std::size_t size() const noexcept { return pools_.size(); }
+
+    // The member has answered, or has not done what it should. why: for people. May take it out.
+    void succeeded(Member& member) noexcept { member.state->note_success(); }
+    void failed(Member& member, std::string_view why, SteadyTime now) noexcept;
+
+    // When one that is out may take requests again, as far as that is known; zero if that is not.
+    [[nodiscard]] Duration back_in(SteadyTime now) const noexcept;
+
+    [[nodiscard]] bool by_hash() const noexcept {
+        return balance_.how == routing::Balance::hash && members_.size() > 1;
+    }
+    // Whether Choice::charge counts requests in flight: not where nothing but a status page would
+    // look at them.
+    [[nodiscard]] bool counts() const noexcept { return counts_; }
+    // Where requests wait while it is full; nullptr: it never is.
+    [[nodiscard]] PlaceQueue* queue() const noexcept { return queue_; }
+    [[nodiscard]] const routing::BalanceSpec& balance() const noexcept { return balance_; }
+    [[nodiscard]] std::size_t size() const noexcept { return members_.size(); }
     [[nodiscard]] std::size_t idle() const noexcept;
 
   private:
-    std::vector<std::shared_ptr<Pool>> pools_;
-    std::size_t turn_ = 0;
+    Choice choose_among(SteadyTime now, std::uint64_t key, EndpointMask not_these) noexcept;
+    [[nodiscard]] EndpointMask willing(SteadyTime now) const noexcept;
+    [[nodiscard]] std::uint64_t weight_of(const Member& member, SteadyTime now) const noexcept;
+
+    routing::BalanceSpec balance_;
+    std::vector<Member> members_;
+    std::vector<EndpointStatePtr> states_; // the members', for their group
+    std::vector<Candidate> candidates_;    // of the choice that is being made
+    Balancer balancer_;
+    PlaceQueue* queue_ = nullptr; // the group's
+    bool counts_;
 };
+
+// Where an endpoint is: its own address, or those that the book has of its name.
+[[nodiscard]] std::vector<net::Endpoint>
+addresses_of(const routing::EndpointSpec& spec, const AddressBook* book);
 
 // Every pool of one worker, kept over reloads by the endpoint's text.
 class Pools {
@@ -54,7 +110,6 @@ class Pools {
         routing::EndpointSpec spec;
     };
     [[nodiscard]] std::shared_ptr<Pool> make_pool(const routing::EndpointSpec& spec) const;
-    [[nodiscard]] std::vector<net::Endpoint> addresses_of(const routing::EndpointSpec& spec) const;
 
     std::map<std::string, Entry> pools_;
     std::shared_ptr<const AddressBook> book_;

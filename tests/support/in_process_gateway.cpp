@@ -12,7 +12,15 @@
 namespace stint::test {
 
 InProcessGateway::InProcessGateway(std::string_view yaml, proxy::ListenerOptions options)
-    : loop_{std::make_unique<net::asio::io_context>(1)}, upstream{*loop_} {
+    : InProcessGateway{yaml, options, std::nullopt} {}
+
+InProcessGateway::InProcessGateway(std::string_view yaml, TwoEndpoints two)
+    : InProcessGateway{yaml, {}, std::optional{std::move(two)}} {}
+
+InProcessGateway::InProcessGateway(
+    std::string_view yaml, proxy::ListenerOptions options, std::optional<TwoEndpoints> two)
+    : two_{std::move(two)}, loop_{std::make_unique<net::asio::io_context>(1)}, upstream{*loop_},
+      second{*loop_} {
     context_ = std::make_unique<proxy::Context>(
         loop_->get_executor(), shared_, access_log_.open_channel());
     reload(yaml);
@@ -54,19 +62,29 @@ net::Endpoint InProcessGateway::listen(proxy::ListenerOptions options) {
 }
 
 runtime::Compiled InProcessGateway::compile(std::string_view yaml) {
-    const std::string origin =
-        over_tls() ? "[\"https://" + upstream.text() + "\"], tls: {ca: " + tls_authority() + "}"
-                   : "[" + upstream.text() + "]";
-    const std::string whole = "listeners: [{address: 127.0.0.1:1}]\n"
-                              "upstreams: {origin: {endpoints: " +
-                              origin + "}}\n" + std::string{yaml};
+    const auto endpoint = [this](const ListeningWire& at) {
+        const std::string address = over_tls() ? "\"https://" + at.text() + "\"" : at.text();
+        if (!two_ || two_->room == 0)
+            return address;
+        return "{address: " + address + ", max_requests: " + std::to_string(two_->room) + "}";
+    };
+    std::string whole = "listeners: [{address: 127.0.0.1:1}]\nupstreams: {origin: {endpoints: [";
+    whole += endpoint(upstream);
+    if (two_)
+        whole.append(", ").append(endpoint(second));
+    whole += "]";
+    if (two_ && !two_->settings.empty())
+        whole.append(", ").append(two_->settings);
+    if (over_tls())
+        whole.append(", tls: {ca: ").append(tls_authority()).append("}");
+    whole.append("}}\n").append(yaml);
     const auto config = config::load_text(whole, "test.yaml");
     if (!config)
         throw std::runtime_error{config.error().front().text()};
     runtime::TlsObjects tls;
     if (over_tls())
         tls.upstreams = {{"origin", tls_client()}};
-    return runtime::compile(*config, registry_, slots_, ++generation_, {}, tls);
+    return runtime::compile(*config, registry_, slots_, ++generation_, {}, tls, &endpoints_);
 }
 
 void InProcessGateway::reload(std::string_view yaml) {
@@ -116,6 +134,10 @@ limits::Limit& InProcessGateway::limit(std::string_view name) {
     if (found == compiled_.limits.end())
         throw std::runtime_error{"no such limit"};
     return *found->limit;
+}
+
+upstream::EndpointState& InProcessGateway::endpoint(std::size_t index) {
+    return *compiled_.snapshot->upstreams.at(0).endpoints.at(index).state;
 }
 
 std::uint64_t InProcessGateway::ended(observe::Outcome outcome, std::size_t status_class) const {

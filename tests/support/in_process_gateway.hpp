@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,12 @@ class InProcessGateway {
     // whose only endpoint is `upstream`.
     // options: what connect()'s listener says of its connections.
     explicit InProcessGateway(std::string_view yaml, proxy::ListenerOptions options = {});
+    // The same with a second endpoint, `second`, and what else `origin` says ("balance: hash").
+    struct TwoEndpoints {
+        std::string settings{};
+        unsigned room = 0; // max_requests of each; 0: none
+    };
+    InProcessGateway(std::string_view yaml, TwoEndpoints two);
     ~InProcessGateway();
 
     // With STINT_TEST_TLS both sides of the gateway speak TLS, and no test sees it.
@@ -45,6 +52,8 @@ class InProcessGateway {
 
     [[nodiscard]] net::asio::io_context& loop() noexcept { return *loop_; }
     [[nodiscard]] proxy::Context& context() noexcept { return *context_; }
+    // 0: upstream, 1: second.
+    [[nodiscard]] upstream::EndpointState& endpoint(std::size_t index);
     [[nodiscard]] limits::Limit& limit(std::string_view name);
     // Idle connections to the upstream.
     [[nodiscard]] std::size_t pooled() const { return context_->active->clusters.at(0).idle(); }
@@ -55,11 +64,15 @@ class InProcessGateway {
     }
 
   private:
+    InProcessGateway(
+        std::string_view yaml, proxy::ListenerOptions options, std::optional<TwoEndpoints> two);
     [[nodiscard]] runtime::Compiled compile(std::string_view yaml);
     net::Endpoint listen(proxy::ListenerOptions options);
     Wire connect_to(const net::Endpoint& address);
 
+    const std::optional<TwoEndpoints> two_;
     limits::Registry registry_;
+    upstream::EndpointRegistry endpoints_;
     observe::MetricSlots slots_;
     observe::AccessLog access_log_{{observe::AccessLog::Target::Kind::off, {}}};
     SilentRoom room_;
@@ -76,6 +89,7 @@ class InProcessGateway {
 
   public:
     ListeningWire upstream;
+    ListeningWire second;
 };
 
 } // namespace stint::test

@@ -149,6 +149,30 @@ TEST_CASE("a route's time-outs are its own, else its upstream's, else the defaul
     CHECK(shown["timeouts"]["tunnel_idle_ms"] == 600'000);
 }
 
+TEST_CASE("how an upstream looks after its endpoints is shown with its defaults") {
+    config::Config config = example();
+    Json shown = config_json(config, {})["upstreams"]["shop"];
+    CHECK(shown["endpoints"] == Json{"127.0.0.1:9000"});
+    CHECK(shown["balance"] == "round_robin");
+    CHECK(shown["ejection"] == Json{{"failures", 5}, {"for_ms", 10'000}, {"most_ms", 300'000}});
+    CHECK(shown["health"] == "off");
+    CHECK(shown["when_all_down"] == "503");
+    CHECK(shown["queue"] == Json{{"max_waiting", 100}, {"max_wait_ms", 1000}});
+    CHECK(shown["slow_start_ms"] == 0);
+
+    config::Upstream& upstream = config.upstreams[0];
+    upstream.endpoints[0].weight = 3;
+    upstream.load.how = config::LoadBalance::How::hash;
+    upstream.load.ejection.reset();
+    upstream.load.health.emplace().path = "/up";
+    shown = config_json(config, {})["upstreams"]["shop"];
+    CHECK(shown["endpoints"][0] == Json{{"address", "127.0.0.1:9000"}, {"weight", 3}});
+    CHECK(shown["hash_key"] == Json{"client_ip"});
+    CHECK(shown["ejection"] == "off");
+    CHECK(shown["health"]["path"] == "/up");
+    CHECK(shown["health"]["expect"] == Json{"200-299"});
+}
+
 TEST_CASE("a route shows which protocols its clients may switch to") {
     config::Config config = example();
     CHECK(config_json(config, {})["routes"][0]["upgrade"] == Json{"websocket"});

@@ -74,6 +74,20 @@ TEST_CASE("an explanation is asked for by POST alone") {
     CHECK(allow("PUT", "/explain") == "POST");
 }
 
+TEST_CASE("an endpoint is drained and enabled by POST, its upstream and its text are decoded") {
+    const auto target = find_target("POST", "/upstreams/shop/endpoints/unix:%2Frun%2Fa/drain");
+    REQUIRE(target.has_value());
+    CHECK(target->endpoint == Endpoint::drain);
+    CHECK(target->name == "shop");
+    CHECK(target->key == "unix:/run/a");
+    CHECK(find_target("POST", "/upstreams/s/endpoints/a:1/enable")->endpoint == Endpoint::enable);
+    CHECK(allow("GET", "/upstreams/s/endpoints/a:1/enable") == "POST");
+    CHECK(refused("POST", "/upstreams/s/endpoints/a:1/stop") == 404);
+    CHECK(refused("POST", "/upstreams/s/endpoint/a:1/drain") == 404);
+    CHECK(refused("POST", "/upstreams/s/endpoints/a:1") == 404);
+    CHECK(refused("POST", "/upstreams/s/endpoints/%/drain") == 400);
+}
+
 TEST_CASE("an override is set by PUT and ended by DELETE, its key is decoded") {
     const auto target = find_target("PUT", "/limits/a/overrides/k%2Fe%20y");
     REQUIRE(target.has_value());

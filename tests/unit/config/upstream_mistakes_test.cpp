@@ -42,7 +42,7 @@ TEST_CASE("an endpoint that cannot be connected to is a mistake") {
     check_endpoint("http://shop/api", {"3:29: has a path or an unknown scheme"});
     check_endpoint("ftp://shop", {"3:29: has a path or an unknown scheme"});
     check_endpoint("\"unix:\"", {"3:29: has no absolute path"});
-    check_endpoint("{a: 1}", {"3:29: found a map; expected an endpoint such as 127.0.0.1:9000"});
+    check_endpoint("[a]", {"3:29: found a list; expected an endpoint such as 127.0.0.1:9000"});
 }
 
 TEST_CASE("an endpoint stands in a list once, however it is spelt") {

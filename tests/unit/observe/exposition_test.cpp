@@ -185,6 +185,37 @@ TEST_CASE("a route and a refusal show zeros before any worker has counted") {
     CHECK_FALSE(page.has("stint_requests_total"));
 }
 
+TEST_CASE("an endpoint shows how it is, and the requests that its workers count themselves") {
+    Scrape scrape;
+    const auto upstream = scrape.slots.upstream("shop");
+    scrape.sum.fit(1, 0, upstream + 1);
+    scrape.sum.upstreams[upstream].in_flight = 2;
+    ProcessFigures::EndpointFigures endpoint;
+    endpoint.upstream = "shop";
+    endpoint.endpoint = "a:1";
+    endpoint.metric = upstream;
+    endpoint.up = true;
+    endpoint.in_flight = 1;
+    endpoint.ejections = 4;
+    endpoint.failures = 5;
+    endpoint.checks_failed = 6;
+    scrape.figures.endpoints.push_back(endpoint);
+
+    const Page page = scrape.page();
+
+    const std::string labels = R"({upstream="shop",endpoint="a:1"})";
+    CHECK(page.at("stint_endpoint_up" + labels) == "1");
+    CHECK(page.at("stint_endpoint_requests_in_flight" + labels) == "3");
+    CHECK(page.at("stint_endpoint_ejections_total" + labels) == "4");
+    CHECK(page.at("stint_endpoint_failures_total" + labels) == "5");
+    const auto checks = [](const std::string& result) {
+        return R"(stint_endpoint_health_checks_total{upstream="shop",endpoint="a:1",result=")" +
+               result + "\"}";
+    };
+    CHECK(page.at(checks("failed")) == "6");
+    CHECK(page.at(checks("passed")) == "0");
+}
+
 TEST_CASE("a keyed limit shows its keys and no use, one without a key the reverse") {
     const Page page = full_scrape().page();
 

@@ -51,10 +51,10 @@ const runtime::ConfiguredLimit& limit(const runtime::Compiled& compiled, std::st
     throw std::runtime_error{"no such limit"};
 }
 
-constexpr std::string_view upstream = "upstreams: {u: {endpoints: [127.0.0.1:9000]}}\n";
+constexpr std::string_view one_upstream = "upstreams: {u: {endpoints: [127.0.0.1:9000]}}\n";
 
 std::string with_limit(std::string_view text) {
-    return std::string{upstream} + "limits: {l: " + std::string{text} +
+    return std::string{one_upstream} + "limits: {l: " + std::string{text} +
            "}\nroutes: [{name: r, match: {path: /}, upstream: u, limits: [l]}]\n";
 }
 
@@ -63,11 +63,11 @@ std::string with_limit(std::string_view text) {
 TEST_CASE("a route's limits are in the order that admit() needs, whatever order was written") {
     Process process;
     const runtime::Compiled compiled = process.compile(
-        std::string{upstream} + "limits: {a: {requests: 1, per: 1s}, b: {concurrent: 2}, "
-                                "c: {requests: 3, per: 1m, key: client_ip}}\n"
-                                "routes:\n"
-                                "  - {name: r, match: {path: /}, upstream: u, "
-                                "limits: [c, {requests: 4, per: 1h}, a, b]}\n");
+        std::string{one_upstream} + "limits: {a: {requests: 1, per: 1s}, b: {concurrent: 2}, "
+                                    "c: {requests: 3, per: 1m, key: client_ip}}\n"
+                                    "routes:\n"
+                                    "  - {name: r, match: {path: /}, upstream: u, "
+                                    "limits: [c, {requests: 4, per: 1h}, a, b]}\n");
 
     const auto& limits = route(compiled, "r").limits;
 
@@ -87,7 +87,7 @@ TEST_CASE("a route's limits are in the order that admit() needs, whatever order 
 TEST_CASE("a named limit is one for all routes that name it") {
     Process process;
     const runtime::Compiled compiled = process.compile(
-        std::string{upstream} +
+        std::string{one_upstream} +
         "limits: {shared: {requests: 1, per: 1s}}\n"
         "routes:\n"
         "  - {name: a, match: {path: /a}, upstream: u, limits: [shared, {concurrent: 1}]}\n"
@@ -168,7 +168,7 @@ TEST_CASE("a route's time-outs win over its upstream's, which win over the defau
 TEST_CASE("what a route says of tunnels becomes what its requests need") {
     Process process;
     const auto compiled = process.compile(
-        std::string{upstream} +
+        std::string{one_upstream} +
         "limits: {l: {concurrent: 1, ws_holds_slot: false}, m: {concurrent: 1}}\n"
         "routes:\n"
         "  - {name: r, match: {path: /r}, upstream: u, limits: [l, m], upgrade: [Foo],\n"
@@ -188,7 +188,7 @@ TEST_CASE("hosts, paths and methods become what routes match by") {
     using Kind = routing::HostPattern::Kind;
     Process process;
     const auto compiled = process.compile(
-        std::string{upstream} +
+        std::string{one_upstream} +
         "routes:\n"
         "  - {name: any, match: {path: /}, upstream: u}\n"
         "  - {name: star, match: {host: '*', path: /star}, upstream: u}\n"
@@ -232,7 +232,7 @@ TEST_CASE("a name keeps its slot in the counters over configurations that lack i
             return "  - {name: " + std::string{name} + ", match: {path: /" + std::string{name} +
                    "}, upstream: u, limits: [l]}\n";
         };
-        return std::string{upstream} + "limits: {l: {concurrent: 1}}\nroutes:\n" + line(first) +
+        return std::string{one_upstream} + "limits: {l: {concurrent: 1}}\nroutes:\n" + line(first) +
                line(second);
     };
     const auto first = process.compile(yaml("a", "b"));
@@ -249,7 +249,7 @@ TEST_CASE("a name keeps its slot in the counters over configurations that lack i
 
 TEST_CASE("the snapshot says which configuration it is") {
     Process process;
-    const auto text = std::string{upstream} +
+    const auto text = std::string{one_upstream} +
                       "max_connections: 7\nmax_head: 2KiB\n"
                       "access_log: {path: 'off', fields: ['header:X-Api-Key']}\n"
                       "routes: [{name: r, match: {path: /}, upstream: u}]\n";
@@ -266,7 +266,7 @@ TEST_CASE("the snapshot says which configuration it is") {
 TEST_CASE("the snapshot knows how requests are read and what of them is protected") {
     Process process;
     const auto compiled = process.compile(
-        std::string{upstream} +
+        std::string{one_upstream} +
         "max_target: 2KiB\nmax_fields: 9\nmax_body: 7\nmerge_slashes: false\n"
         "encoded_slashes: refuse\nforwarded: true\ntrusted_proxies: [unix]\n"
         "client_ip_header: X-Real-IP\n"

@@ -1,0 +1,140 @@
+#include "admin/endpoints.hpp"
+
+#include "config/key_values.hpp"
+#include "upstream/endpoint_group.hpp"
+
+#include <cstddef>
+#include <string_view>
+
+namespace stint::admin {
+namespace {
+
+std::string_view text_of(config::LoadBalance::How how) {
+    switch (how) {
+    case config::LoadBalance::How::round_robin:
+        return "round_robin";
+    case config::LoadBalance::How::least_requests:
+        return "least_requests";
+    case config::LoadBalance::How::hash:
+        break;
+    }
+    return "hash";
+}
+
+Json ejection_json(const config::LoadBalance& load) {
+    if (!load.ejection)
+        return "off";
+    return {
+        {"failures", load.ejection->failures},
+        {"for_ms", load.ejection->first.count()},
+        {"most_ms", load.ejection->most.count()}};
+}
+
+Json health_json(const config::LoadBalance& load) {
+    if (!load.health)
+        return "off";
+    Json expect = Json::array();
+    for (const auto& [first, last] : load.health->expect)
+        expect.push_back(
+            first == last ? std::to_string(first)
+                          : std::to_string(first).append("-").append(std::to_string(last)));
+    return {
+        {"path", load.health->path},
+        {"interval_ms", load.health->interval.count()},
+        {"timeout_ms", load.health->timeout.count()},
+        {"healthy_after", load.health->healthy_after},
+        {"unhealthy_after", load.health->unhealthy_after},
+        {"expect", expect}};
+}
+
+std::string_view state_text(const upstream::EndpointState& state, SteadyTime now) {
+    return state.drained()    ? "drained"
+           : !state.healthy() ? "unhealthy"
+           : state.up(now)    ? "up"
+                              : "ejected";
+}
+
+Json state_json(
+    const routing::EndpointSpec& endpoint, std::uint64_t counted_elsewhere, SteadyTime now) {
+    const upstream::EndpointState& state = *endpoint.state;
+    Json json{
+        {"weight", endpoint.weight},
+        {"state", state_text(state, now)},
+        {"requests_in_flight", state.in_flight() + counted_elsewhere},
+        {"failures_in_a_row", state.failures_in_a_row()},
+        {"failures", state.failures()},
+        {"ejections", state.ejections()}};
+    if (endpoint.max_requests > 0)
+        json["max_requests"] = endpoint.max_requests;
+    if (state.ejected_until() > now)
+        json["ejected_for_ms"] = ceil_ms(state.ejected_until() - now);
+    if (const std::string why = state.last_failure(); !why.empty())
+        json["last_failure"] = why;
+    if (const auto check = state.last_check(); check.at != SteadyTime{})
+        json["last_check"] = {
+            {"passed", check.passed}, {"found", check.found}, {"ago_ms", ceil_ms(now - check.at)}};
+    return json;
+}
+
+} // namespace
+
+Json endpoint_settings_json(const config::Endpoint& endpoint) {
+    if (endpoint.weight == 1 && endpoint.max_requests == 0)
+        return endpoint.text;
+    Json json{{"address", endpoint.text}, {"weight", endpoint.weight}};
+    if (endpoint.max_requests > 0)
+        json["max_requests"] = endpoint.max_requests;
+    return json;
+}
+
+void add_balance_json(const config::Upstream& upstream, Json& json) {
+    const config::LoadBalance& load = upstream.load;
+    json["balance"] = text_of(load.how);
+    if (load.how == config::LoadBalance::How::hash)
+        for (const config::KeySource& source : upstream.hash_key)
+            json["hash_key"].push_back(config::to_text(source));
+    json["slow_start_ms"] = load.slow_start.count();
+    json["ejection"] = ejection_json(load);
+    json["health"] = health_json(load);
+    json["when_all_down"] = load.fail_open ? "fail_open" : "503";
+    json["queue"] = {
+        {"max_waiting", load.queue.max_waiting}, {"max_wait_ms", load.queue.max_wait.count()}};
+}
+
+void add_endpoint_states(
+    Json& upstreams,
+    const routing::Snapshot& snapshot,
+    const observe::WorkerCounters& counters,
+    SteadyTime now) {
+    for (std::size_t i = 0; i < snapshot.upstreams.size(); ++i) {
+        const routing::UpstreamSpec& spec = snapshot.upstreams[i];
+        const bool known = spec.metric < counters.upstreams.size();
+        upstreams[i]["waiting"] = spec.balance.group->queue().waiting();
+        for (std::size_t j = 0; j < spec.endpoints.size(); ++j)
+            upstreams[i]["endpoints"][j].update(state_json(
+                spec.endpoints[j], known ? counters.upstreams[spec.metric].in_flight : 0, now));
+    }
+}
+
+Response set_drained(
+    runtime::Gateway& gateway,
+    const std::string& upstream,
+    const std::string& endpoint,
+    bool drained) {
+    if (!gateway.ready())
+        return problem(503, "The gateway is stopping; nothing is changed any more.");
+    const routing::UpstreamSpec* const spec = gateway.upstream_named(upstream);
+    if (spec == nullptr)
+        return problem(404, "There is no upstream named \"" + upstream + "\".");
+    const auto state = gateway.set_drained(*spec, endpoint, drained);
+    if (!state)
+        return problem(
+            404, "The upstream " + upstream + " has no endpoint \"" + endpoint +
+                     "\"; it is written as in the configuration, percent-encoded.");
+    return json_response(
+        {{"upstream", upstream},
+         {"endpoint", endpoint},
+         {"state", state_text(*state, gateway.now().steady)}});
+}
+
+} // namespace stint::admin

@@ -1,0 +1,38 @@
+// Endpoints of upstreams: their settings, their live state, and an operator's hand on them.
+#pragma once
+
+#include "admin/message.hpp"
+#include "base/time.hpp"
+#include "config/schema.hpp"
+#include "observe/metrics.hpp"
+#include "routing/snapshot.hpp"
+#include "runtime/gateway.hpp"
+
+#include <string>
+
+namespace stint::admin {
+
+// What an upstream's configuration says of its endpoints: a text where that is all there is.
+[[nodiscard]] Json endpoint_settings_json(const config::Endpoint& endpoint);
+// balance, hash_key, slow_start_ms, ejection, health, when_all_down and queue, into the upstream's.
+void add_balance_json(const config::Upstream& upstream, Json& json);
+
+// Adds to each of `upstreams`, as of upstreams_status_json(), how many requests wait for a place
+// (waiting), and what is known of its endpoints:
+// weight, max_requests, state (up, unhealthy, ejected, drained), requests_in_flight,
+// failures_in_a_row, failures, ejections, and, as far as there are any, ejected_for_ms,
+// last_failure and last_check. snapshot: of the same configuration.
+void add_endpoint_states(
+    Json& upstreams,
+    const routing::Snapshot& snapshot,
+    const observe::WorkerCounters& counters,
+    SteadyTime now);
+
+// POST /upstreams/NAME/endpoints/ENDPOINT/drain and …/enable.
+[[nodiscard]] Response set_drained(
+    runtime::Gateway& gateway,
+    const std::string& upstream,
+    const std::string& endpoint,
+    bool drained);
+
+} // namespace stint::admin

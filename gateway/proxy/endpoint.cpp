@@ -1,0 +1,143 @@
+// Which endpoint of its upstream the request goes to, and what becomes known of it.
+#include "http/head_parser.hpp"
+#include "net/clock.hpp"
+#include "proxy/exchange.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace stint::proxy {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Places come with a call; endpoints that come back do not.
+constexpr Duration ask_again_after = 100ms;
+
+// Answers of an endpoint that does not do its work. Others, 429 above all, are good answers to a
+// client that has no right to a better one.
+bool is_failure(int status) noexcept {
+    return status == 500 || (status >= 502 && status <= 504);
+}
+
+} // namespace
+
+upstream::Cluster& Exchange::cluster() const noexcept {
+    return config_->clusters[route_->upstream];
+}
+
+// Those without the key are told apart by their address.
+void Exchange::note_endpoint_key(const routing::KeyFacts& facts) {
+    const routing::Key key = cluster().balance().hash_key.evaluate(facts, context_.key_scratch);
+    endpoint_key_ = upstream::stable_hash(key.missing ? client_->text() : key.text);
+}
+
+// Of those that have not had the request. Unless `yes`, all is as it was.
+Exchange::Taken Exchange::take_endpoint(SteadyTime now) {
+    upstream::Cluster& cluster = this->cluster();
+    // Nobody overtakes those who wait.
+    if (cluster.queue() != nullptr && !place_ && cluster.queue()->awaited()) [[unlikely]]
+        return Taken::full;
+    upstream::Cluster::Choice choice = cluster.choose(now, endpoint_key_, tried_);
+    if (choice.member == nullptr) [[unlikely]]
+        return choice.full ? Taken::full : Taken::none;
+    endpoint_ = choice.member;
+    pool_ = endpoint_->pool.get();
+    charge_ = std::move(choice.charge);
+    judged_ = false;
+    if (!cluster.counts() && !std::exchange(counted_, true))
+        ++upstream_counters().in_flight;
+    return Taken::yes;
+}
+
+// False: next_ says whether it waits or is refused.
+bool Exchange::take_first_endpoint() {
+    const SteadyTime now = decided_.steady;
+    const Taken taken = take_endpoint(now);
+    if (taken == Taken::yes) [[likely]]
+        return true;
+    next_ = taken == Taken::full ? stand_in_line(now) : refuse_unavailable(taken, now);
+    return false;
+}
+
+bool Exchange::take_other_endpoint() {
+    tried_ |= endpoint_->bit();
+    return take_endpoint(net::read_steady_clock()) == Taken::yes;
+}
+
+void Exchange::leave_endpoint() noexcept {
+    charge_.release();
+    endpoint_ = nullptr;
+    pool_ = nullptr;
+    tried_ = 0;
+}
+
+void Exchange::endpoint_answered(int status) {
+    if (std::exchange(judged_, true))
+        return;
+    if (is_failure(status)) [[unlikely]]
+        cluster().failed(*endpoint_, "answered " + std::to_string(status), answered_);
+    else
+        cluster().succeeded(*endpoint_);
+}
+
+void Exchange::endpoint_failed(std::string_view why) {
+    if (endpoint_ != nullptr && !std::exchange(judged_, true))
+        cluster().failed(*endpoint_, why, net::read_steady_clock());
+}
+
+// As long as none comes, or as it may.
+Exchange::Next Exchange::stand_in_line(SteadyTime now) {
+    const routing::BalanceSpec& balance = cluster().balance();
+    place_ = std::make_unique<Place>(*cluster().queue(), context_.executor, now + balance.max_wait);
+    if (place_->join(balance.max_waiting))
+        return Next::place;
+    place_.reset();
+    return refuse_unavailable(Taken::full, now);
+}
+
+Exchange::Next Exchange::ask_for_place(SteadyTime now) {
+    if (place_->is_first()) {
+        const Taken taken = take_endpoint(now);
+        if (taken == Taken::yes)
+            return Next::forward;
+        if (taken == Taken::none)
+            return refuse_unavailable(taken, now);
+    }
+    return now < place_->until() ? Next::place : refuse_unavailable(Taken::full, now);
+}
+
+// The client is watched meanwhile, its body is not read. Always ends: with a place, with a refusal,
+// or when the exchange is broken off.
+net::Task<Exchange::Next> Exchange::wait_for_place() {
+    watch_client();
+    Next next = ask_for_place(net::read_steady_clock());
+    while (next == Next::place) {
+        const SteadyTime again = net::read_steady_clock() + ask_again_after;
+        co_await place_->sleep_until(std::min(again, place_->until()));
+        next = broken_ == Broken::no ? ask_for_place(net::read_steady_clock()) : Next::reply;
+    }
+    place_.reset();
+    note_wait();
+    if (next == Next::forward)
+        write_request_head(*context_.parser.parse_request(head_)); // it was good the first time
+    co_return next;
+}
+
+// Retry-After is what is known: when an endpoint may come back. When one has a place is not.
+Exchange::Next Exchange::refuse_unavailable(Taken why, SteadyTime now) {
+    const std::string& name = snapshot().upstreams[route_->upstream].name;
+    const Duration known = why == Taken::none ? cluster().back_in(now) : Duration::zero();
+    fail(
+        503,
+        why == Taken::none ? "no endpoint of the upstream " + name + " is up"
+                           : "all endpoints of the upstream " + name + " have too many requests",
+        observe::Outcome::upstream_failed);
+    reply_.promise(std::max<Duration>(known, 1s));
+    return Next::reply;
+}
+
+} // namespace stint::proxy

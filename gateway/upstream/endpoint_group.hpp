@@ -1,0 +1,51 @@
+// What the endpoints of one upstream share beyond a worker, and where all of them are found.
+#pragma once
+
+#include "base/time.hpp"
+#include "routing/balance_spec.hpp"
+#include "upstream/endpoint_state.hpp"
+#include "upstream/place_queue.hpp"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+namespace stint::upstream {
+
+// One for each upstream, by name, over reloads. Threads: any.
+class EndpointGroup {
+  public:
+    // The state of this endpoint, the one that is alive or a new one.
+    [[nodiscard]] EndpointStatePtr endpoint(const std::string& text);
+
+    // Takes `failing`, one of `all`, out for a while, if not too many are out already. False: it
+    // stays, or is out already.
+    bool eject(
+        EndpointState& failing,
+        std::span<const EndpointStatePtr> all,
+        const routing::EjectionRules& rules,
+        SteadyTime now);
+
+    // Who waits for a place on one of them.
+    [[nodiscard]] PlaceQueue& queue() noexcept { return queue_; }
+
+  private:
+    PlaceQueue queue_;
+    std::mutex mutex_;
+    std::map<std::string, std::weak_ptr<EndpointState>> known_;
+};
+
+using EndpointGroupPtr = std::shared_ptr<EndpointGroup>;
+
+// Every upstream's group. A group lives as long as a snapshot has it. Control thread.
+class EndpointRegistry {
+  public:
+    [[nodiscard]] EndpointGroupPtr group(const std::string& upstream);
+
+  private:
+    std::map<std::string, std::weak_ptr<EndpointGroup>> known_;
+};
+
+} // namespace stint::upstream

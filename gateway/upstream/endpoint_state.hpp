@@ -1,0 +1,124 @@
+// What is known of an endpoint while the gateway runs: shared by all workers, kept over reloads.
+#pragma once
+
+#include "base/time.hpp"
+#include "upstream/ejection.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace stint::upstream {
+
+// One for each (upstream, endpoint). Threads: any. What every request reads are relaxed atomics
+// that change when an endpoint goes or comes back, so the line they are on stays in every cache;
+// the requests in flight, which do change, have a line of their own.
+class EndpointState {
+  public:
+    explicit EndpointState(std::string text) : text_{std::move(text)} {}
+    EndpointState(const EndpointState&) = delete;
+    EndpointState& operator=(const EndpointState&) = delete;
+
+    [[nodiscard]] const std::string& text() const noexcept { return text_; }
+
+    // --- whether it takes requests ---
+    [[nodiscard]] bool up(SteadyTime now) const noexcept {
+        return out_.load(relaxed) == 0 && ejected_until() <= now;
+    }
+    [[nodiscard]] bool drained() const noexcept { return (out_.load(relaxed) & drained_bit) != 0; }
+    [[nodiscard]] bool healthy() const noexcept {
+        return (out_.load(relaxed) & unhealthy_bit) == 0;
+    }
+    [[nodiscard]] SteadyTime ejected_until() const noexcept { return instant(ejected_until_); }
+    // Since when it is back after an absence, which may be an instant to come; SteadyTime{}: it has
+    // never been away.
+    [[nodiscard]] SteadyTime back_since() const noexcept { return instant(back_since_); }
+    // When it is known to be looked at again: SteadyTime{} unless it has active checks.
+    [[nodiscard]] SteadyTime next_check() const noexcept { return instant(next_check_); }
+
+    // --- who changes that: an operator, the active checks, EndpointGroup ---
+    void drain() noexcept { out_.fetch_or(drained_bit, relaxed); }
+    void enable(SteadyTime now) noexcept { come_back(drained_bit, now); }
+    void set_unhealthy() noexcept { out_.fetch_or(unhealthy_bit, relaxed); }
+    void set_healthy(SteadyTime now) noexcept { come_back(unhealthy_bit, now); }
+    // Both under the group's lock.
+    void eject(const Ejection& ejection) noexcept;
+    [[nodiscard]] const Ejection& last_ejection() const noexcept { return last_ejection_; }
+
+    // --- what became of requests ---
+    // It has answered: it failed, if at all, not in a row.
+    void note_success() noexcept {
+        if (failures_in_a_row_.load(relaxed) != 0) [[unlikely]]
+            failures_in_a_row_.store(0, relaxed);
+    }
+    // How many failures there have been in a row, this one included. why: for people.
+    std::uint32_t note_failure(std::string_view why) noexcept;
+    [[nodiscard]] std::uint32_t failures_in_a_row() const noexcept {
+        return failures_in_a_row_.load(relaxed);
+    }
+    [[nodiscard]] std::uint64_t failures() const noexcept { return failures_.load(relaxed); }
+    [[nodiscard]] std::uint64_t ejections() const noexcept { return ejections_.load(relaxed); }
+    [[nodiscard]] std::string last_failure() const;
+
+    // --- active checks ---
+    struct Check {
+        SteadyTime at{}; // SteadyTime{}: there has been none
+        bool passed = false;
+        std::string found; // "200", or why it failed
+    };
+    void note_check(Check check) noexcept;
+    void set_next_check(SteadyTime at) noexcept { next_check_.store(ticks(at), relaxed); }
+    [[nodiscard]] Check last_check() const;
+    [[nodiscard]] std::uint64_t checks_passed() const noexcept {
+        return checks_passed_.load(relaxed);
+    }
+    [[nodiscard]] std::uint64_t checks_failed() const noexcept {
+        return checks_failed_.load(relaxed);
+    }
+
+    // --- requests in flight, where they are counted (see Cluster) ---
+    [[nodiscard]] std::uint32_t in_flight() const noexcept { return in_flight_.load(relaxed); }
+    // One more, unless there are `most` already (0: any number).
+    [[nodiscard]] bool charge(std::uint32_t most) noexcept;
+    // One less. What comes before it is seen by who finds the place free.
+    void discharge() noexcept { in_flight_.fetch_sub(1, std::memory_order_seq_cst); }
+
+  private:
+    using Instant = std::atomic<std::int64_t>; // since the clock's beginning
+
+    static constexpr auto relaxed = std::memory_order_relaxed;
+    static constexpr std::uint32_t drained_bit = 1;
+    static constexpr std::uint32_t unhealthy_bit = 2;
+
+    static std::int64_t ticks(SteadyTime at) noexcept { return at.time_since_epoch().count(); }
+    static SteadyTime instant(const Instant& at) noexcept {
+        return SteadyTime{Duration{at.load(relaxed)}};
+    }
+    void come_back(std::uint32_t bit, SteadyTime now) noexcept;
+    void set_back_since(SteadyTime at) noexcept;
+
+    const std::string text_;
+    std::atomic<std::uint32_t> out_{0};
+    std::atomic<std::uint32_t> failures_in_a_row_{0};
+    Instant ejected_until_{0};
+    Instant back_since_{0};
+    Instant next_check_{0};
+    std::atomic<std::uint64_t> failures_{0};
+    std::atomic<std::uint64_t> ejections_{0};
+    std::atomic<std::uint64_t> checks_passed_{0};
+    std::atomic<std::uint64_t> checks_failed_{0};
+    Ejection last_ejection_;
+    mutable std::mutex texts_; // of what stands below it
+    std::string last_failure_;
+    Check last_check_;
+    alignas(64) std::atomic<std::uint32_t> in_flight_{0};
+};
+
+using EndpointStatePtr = std::shared_ptr<EndpointState>;
+
+} // namespace stint::upstream

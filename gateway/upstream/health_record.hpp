@@ -1,0 +1,50 @@
+// What a row of active checks says of an endpoint. Pure.
+#pragma once
+
+#include "base/time.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace stint::upstream {
+
+// How many results in a row it takes to believe them.
+struct HealthRules {
+    std::uint32_t healthy_after = 1;
+    std::uint32_t unhealthy_after = 1;
+
+    friend bool operator==(const HealthRules&, const HealthRules&) = default;
+};
+
+class HealthRecord {
+  public:
+    explicit HealthRecord(bool healthy = true) noexcept : healthy_{healthy} {}
+
+    [[nodiscard]] bool healthy() const noexcept { return healthy_; }
+
+    // One more result. True: healthy() has changed with it.
+    bool note(bool passed, const HealthRules& rules) noexcept {
+        if (passed == healthy_) {
+            against_ = 0;
+            return false;
+        }
+        if (++against_ < (healthy_ ? rules.unhealthy_after : rules.healthy_after))
+            return false;
+        healthy_ = passed;
+        against_ = 0;
+        return true;
+    }
+
+  private:
+    bool healthy_;
+    std::uint32_t against_ = 0; // results in a row that say the contrary
+};
+
+// When the check after one of this beginning and end is due: they begin an interval apart, and
+// never overlap.
+[[nodiscard]] constexpr SteadyTime
+next_check_at(SteadyTime began, SteadyTime ended, Duration interval) noexcept {
+    return std::max(began + interval, ended);
+}
+
+} // namespace stint::upstream
