@@ -63,7 +63,9 @@ net::Endpoint InProcessGateway::listen(proxy::ListenerOptions options) {
 
 runtime::Compiled InProcessGateway::compile(std::string_view yaml) {
     const auto endpoint = [this](const ListeningWire& at) {
-        const std::string address = over_tls() ? "\"https://" + at.text() + "\"" : at.text();
+        std::string address = at.text();
+        if (over_tls())
+            address.insert(0, "\"https://").append("\"");
         if (!two_ || two_->room == 0)
             return address;
         return "{address: " + address + ", max_requests: " + std::to_string(two_->room) + "}";
