@@ -54,9 +54,12 @@ net::Endpoint InProcessGateway::listen(proxy::ListenerOptions options) {
 }
 
 runtime::Compiled InProcessGateway::compile(std::string_view yaml) {
-    const std::string origin =
-        over_tls() ? "[\"https://" + upstream.text() + "\"], tls: {ca: " + tls_authority() + "}"
-                   : "[" + upstream.text() + "]";
+    std::string origin{over_tls() ? "[\"https://" : "["};
+    origin += upstream.text();
+    if (over_tls())
+        origin.append("\"], tls: {ca: ").append(tls_authority()).append("}");
+    else
+        origin += "]";
     const std::string whole = "listeners: [{address: 127.0.0.1:1}]\n"
                               "upstreams: {origin: {endpoints: " +
                               origin + "}}\n" + std::string{yaml};
