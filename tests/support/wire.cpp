@@ -1,6 +1,8 @@
 #include "wire.hpp"
 
 #include "net/address.hpp"
+#include "tls/client.hpp"
+#include "tls/server.hpp"
 
 #include <cerrno>
 #include <chrono>
