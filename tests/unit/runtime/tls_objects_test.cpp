@@ -110,7 +110,7 @@ TEST_CASE("a file that cannot be used is a mistake where its certificate is name
     REQUIRE(objects.error().size() == 1);
     CHECK(
         objects.error().front().text() ==
-        shop.file() + ":4:46: " + shop.folder.path("b.pem") + " holds no certificate in PEM");
+        shop.file() + ":4:47: " + shop.folder.path("b.pem") + " holds no certificate in PEM");
 }
 
 TEST_CASE("each mistake is reported, and ciphers at the block they stand in") {
@@ -128,7 +128,7 @@ TEST_CASE("each mistake is reported, and ciphers at the block they stand in") {
     CHECK(objects.error()[0].text() == shop.file() + ":3:33: OpenSSL has no cipher AES512");
     CHECK(
         objects.error()[1].text() ==
-        shop.file() + ":4:81: " + shop.folder.path("b.key") + " holds no private key in PEM");
+        shop.file() + ":4:82: " + shop.folder.path("b.key") + " holds no private key in PEM");
 }
 
 TEST_CASE("a warning is given when the certificate is read, and not again") {
