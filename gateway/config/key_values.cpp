@@ -44,7 +44,9 @@ Wrong unknown(std::string_view text) {
     std::array<std::string_view, words.size()> known;
     std::transform(
         words.begin(), words.end(), known.begin(), [](const Word& word) { return word.text; });
-    const std::string_view meant = nearest(kind, known);
+    std::string_view meant = nearest(kind, known);
+    if (meant.empty())
+        meant = nearest(text, known); // one with a colon of its own
     std::string why = in_quotes(text) + " is not a key";
     if (meant.empty())
         return Wrong{

@@ -23,6 +23,14 @@ constexpr std::string_view one_route = "routes: [{name: all, match: {path: /}, u
 // Of long texts so many positions are tried, evenly spread.
 constexpr std::size_t most_splits = 300;
 
+// All that an upstream may learn of the client's TLS.
+std::string as_without_tls(std::string seen) {
+    for (const std::string_view told : {"\r\nX-Forwarded-Proto: https", ";proto=https"})
+        for (std::size_t at = 0; test::over_tls() && (at = seen.find(told, at)) < seen.size();)
+            seen.erase(at + told.size() - 1, 1);
+    return seen;
+}
+
 void end(Wire& wire, Row::End how) {
     switch (how) {
     case Row::End::none:
@@ -65,7 +73,7 @@ class Upstream {
     [[nodiscard]] std::string seen() const {
         std::string text;
         for (const Connection& each : connections_)
-            text += read_requests(each.seen, {row_.whole_hops, row_.tunnel}).text;
+            text += read_requests(as_without_tls(each.seen), {row_.whole_hops, row_.tunnel}).text;
         return text;
     }
 

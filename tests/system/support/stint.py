@@ -37,17 +37,24 @@ class AdminResponse:
 
 
 class Admin:
-    """The admin listener, through an ordinary HTTP client: one connection a request."""
+    """The admin listener, through an ordinary HTTP client: one connection a request. context: an
+    ssl.SSLContext where it speaks TLS."""
 
-    def __init__(self, port: int, token: str | None = None):
+    def __init__(self, port: int, token: str | None = None, context=None):
         self.port = port
         self.token = token
+        self.context = context
+
+    def _connect(self) -> http.client.HTTPConnection:
+        if self.context:
+            return http.client.HTTPSConnection("localhost", self.port, timeout=10, context=self.context)
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
 
     def request(self, method: str, path: str, headers=None, body=None) -> AdminResponse:
         headers = dict(headers or {})
         if self.token:
             headers.setdefault("Authorization", f"Bearer {self.token}")
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = self._connect()
         try:
             connection.request(method, path, body=body, headers=headers)
             return AdminResponse(connection.getresponse())
@@ -107,13 +114,15 @@ class Stint:
     """`stint run` over a configuration: a dictionary (an admin listener is added when there is
     none) or text. Flow style JSON is YAML. Its output is kept in folder/stdout and folder/stderr."""
 
-    def __init__(self, folder: Path, config, *, token: str | None = None, preexec=None, stdout=None):
+    def __init__(self, folder: Path, config, *, token: str | None = None, preexec=None, stdout=None,
+                 admin_context=None):
         self.folder = folder
         self.file = folder / "stint.yaml"
         self.config = None
         self.admin_port = None
         self.process = None
         self._token = token
+        self._admin_context = admin_context
         self._preexec = preexec
         self._stdout = stdout
         self._log_lock = threading.Lock()
@@ -134,7 +143,7 @@ class Stint:
                 self.admin_port = int(self.config["admin"]["address"].rpartition(":")[2])
             text = json.dumps(self.config, indent=1)
         self.file.write_text(text, encoding="utf-8")
-        self.admin = Admin(self.admin_port, self._token)
+        self.admin = Admin(self.admin_port, self._token, self._admin_context)
 
     @property
     def port(self) -> int:

@@ -91,7 +91,7 @@ TEST_CASE("a certificate and its key are enough, and lie beside the configuratio
     CHECK(tls.certificates[0].key == files.path("a.key"));
     CHECK(tls.certificates[0].ocsp_staple.empty());
     CHECK(tls.certificates[0].place.line == 2);
-    CHECK(tls.certificates[0].place.column == 57);
+    CHECK(tls.certificates[0].place.column == 53);
     CHECK_FALSE(tls.only_1_3);
     CHECK(tls.ciphers.empty());
     CHECK(tls.client_ca.empty());
@@ -141,7 +141,7 @@ TEST_CASE("a listener's tls that is wrong says what is expected") {
     const Files files;
     const auto wrong = [&](const std::string& value) { return files.wrong_tls(value); };
     const std::string pair = "certificate: a.pem, key: a.key";
-    const std::string at = "2:45: listeners[0].tls: ";
+    const std::string at = "2:39: listeners[0].tls: ";
 
     CHECK(wrong("on").starts_with(at + "found a value; expected a map such as {certificate:"));
     CHECK(wrong("[]").starts_with(at + "is empty; expected at least one certificate"));
@@ -149,7 +149,7 @@ TEST_CASE("a listener's tls that is wrong says what is expected") {
     CHECK(wrong("{key: a.key}").starts_with(at + "certificate is missing"));
     CHECK(
         wrong("{certificate: c.pem, key: a.key}") ==
-        "2:59: listeners[0].tls.certificate: \"" + files.path("c.pem") + "\" does not exist\n");
+        "2:53: listeners[0].tls.certificate: \"" + files.path("c.pem") + "\" does not exist\n");
     CHECK(wrong("{certificate: ., key: a.key}").find("is not a regular file") != std::string::npos);
     CHECK(
         wrong("{" + pair + ", certificates: [{" + pair + "}]}")
