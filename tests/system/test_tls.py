@@ -29,15 +29,15 @@ class TlsTest(SystemTest):
     def setUp(self):
         super().setUp()
         self.authority = Authority(self.new_folder())
-        self.pair = self.authority.issue("localhost")
+        self.pair = self.authority.issue("localhost", "IP:127.0.0.1")
 
     def listening(self, tls=None, script=None, **more):
         self.upstream = self.start_upstream(script or answer(b"hello"))
-        listener = {"tls": {**self.pair.yaml(), **(tls or {})}, **more.pop("listener", {})}
+        listener = {"tls": {**self.pair.tls(), **(tls or {})}, **more.pop("listener", {})}
         return self.start_stint(config(self.upstream.address, listener=listener, **more))
 
     def context(self, **more) -> ssl.SSLContext:
-        context = ssl.create_default_context(cafile=str(self.authority.file))
+        context = self.authority.context()
         for name, value in more.items():
             setattr(context, name, value)
         return context
@@ -59,21 +59,21 @@ class Clients(TlsTest):
     def test_curl(self):
         stint = self.listening()
         for version in ("--tlsv1.2", "--tlsv1.3"):
-            done = run("curl", "-sS", "--cacert", self.authority.file, version, "--tls-max",
+            done = run("curl", "-sS", "--cacert", self.authority.certificate, version, "--tls-max",
                        version[-3:], f"https://localhost:{stint.port}/")
             self.assertEqual((done.stdout, done.stderr), ("hello", ""))
 
     @unittest.skipUnless(shutil.which("wget"), "no wget")
     def test_wget(self):
         stint = self.listening()
-        done = run("wget", "-q", "-O", "-", f"--ca-certificate={self.authority.file}",
+        done = run("wget", "-q", "-O", "-", f"--ca-certificate={self.authority.certificate}",
                    f"https://localhost:{stint.port}/")
         self.assertEqual(done.stdout, "hello")
 
     def test_openssl_s_client(self):
         stint = self.listening()
         done = run("openssl", "s_client", "-connect", f"127.0.0.1:{stint.port}", "-servername",
-                   "localhost", "-CAfile", self.authority.file, "-verify_return_error", "-quiet",
+                   "localhost", "-CAfile", self.authority.certificate, "-verify_return_error", "-quiet",
                    "-ign_eof",
                    text="GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         self.assertIn("hello", done.stdout)
@@ -97,13 +97,11 @@ class Clients(TlsTest):
 
     def test_a_client_certificate_is_asked_for_and_counted_by(self):
         stint = self.listening(
-            {"client_ca": str(self.authority.file)},
+            {"client_ca": str(self.authority.certificate)},
             limits={"each": {"requests": 1, "per": "1h", "key": "tls:subject"}},
             route_limits=["each"])
         for name in ("robot", "human"):
-            pair = self.authority.issue(name)
-            context = self.context()
-            context.load_cert_chain(pair.certificate, pair.key)
+            context = self.authority.context(self.authority.issue(name))
             statuses = [self.get(self.connect(stint, context)).status for _ in range(2)]
             self.assertEqual(statuses, [200, 429])
         with self.assertRaises((ssl.SSLError, ConnectionError, EOFError)):
@@ -114,7 +112,7 @@ class Clients(TlsTest):
 
     def test_an_optional_certificate_is_missed_by_nobody(self):
         stint = self.listening(
-            {"client_ca": str(self.authority.file), "client_certificate": "optional"})
+            {"client_ca": str(self.authority.certificate), "client_certificate": "optional"})
         self.assertEqual(self.get(self.connect(stint)).status, 200)
 
     def test_behind_a_balancer_that_sends_a_proxy_header(self):
@@ -134,7 +132,7 @@ class Choices(TlsTest):
         shop = self.authority.issue("shop.example", rsa=True)
         any_shop = self.authority.issue("*.shop.example")
         stint = self.listening_with(
-            [self.pair.yaml(), shop.yaml(), any_shop.yaml()])
+            [self.pair.tls(), shop.tls(), any_shop.tls()])
         for name, expected in (
                 ("localhost", "localhost"), ("shop.example", "shop.example"),
                 ("de.shop.example", "*.shop.example")):
@@ -171,8 +169,9 @@ class Choices(TlsTest):
             self.assertTrue(self.connect(stint, context, session=session).sock.session_reused)
         self.assertEqual(stint.admin.reload().status, 200)
         self.assertTrue(self.connect(stint, context, session=session).sock.session_reused)
-        resumed = stint.admin.metrics().sum("stint_tls_handshakes_total", resumed="yes")
-        self.assertEqual(resumed, 9)
+        wait_until(
+            lambda: stint.admin.metrics().sum("stint_tls_handshakes_total", resumed="yes") == 9,
+            "all are counted")
 
 
 class Mistakes(TlsTest):
@@ -258,11 +257,8 @@ class Certificates(TlsTest):
         with_it.sock.close()
         return serial
 
-    def put(self, pair) -> None:
-        """In the place of the first pair, as certbot does: a rename for each file."""
-        for new, old in ((pair.certificate, self.pair.certificate), (pair.key, self.pair.key)):
-            shutil.copy(new, f"{old}.new")
-            os.rename(f"{old}.new", old)
+    def renew(self) -> None:
+        self.pair.take_over(self.authority.issue("localhost", "IP:127.0.0.1", file="renewed"))
 
     def test_a_certificate_is_swapped_under_load_without_a_failed_request(self):
         stint = self.listening()
@@ -289,7 +285,7 @@ class Certificates(TlsTest):
         swaps = scaled(3, 20)
         for _ in range(swaps):
             before = self.serial(stint)
-            self.put(self.authority.issue("localhost"))
+            self.renew()
             wait_until(lambda: self.serial(stint) != before, "the new certificate is shown", 20)
         stop.set()
         for thread in threads:
@@ -310,7 +306,7 @@ class Certificates(TlsTest):
         self.assertIn(str(self.pair.certificate), stint.log())
         self.assertNotEqual(stint.admin.reload().status, 200)
         self.assertEqual(self.serial(stint), before)
-        self.put(self.authority.issue("localhost"))
+        self.renew()
         wait_until(lambda: self.serial(stint) != before, "the next good one is shown", 20)
 
 
@@ -319,7 +315,7 @@ class AdminListener(TlsTest):
         upstream = self.start_upstream()
         port = free_port()
         made = config(upstream.address,
-                      admin={"address": f"127.0.0.1:{port}", "tls": self.pair.yaml()})
+                      admin={"address": f"127.0.0.1:{port}", "tls": self.pair.tls()})
         folder = self.new_folder()
         (folder / "stint.yaml").write_text(json.dumps(made), encoding="utf-8")
         process = subprocess.Popen([binary(), "run", "-c", "stint.yaml"], cwd=folder,
@@ -327,9 +323,9 @@ class AdminListener(TlsTest):
         self.addCleanup(process.wait)
         self.addCleanup(process.terminate)
         wait_until(lambda: run(
-            "curl", "-sS", "--cacert", self.authority.file,
+            "curl", "-sS", "--cacert", self.authority.certificate,
             f"https://localhost:{port}/readyz").returncode == 0, "the admin listener answers")
-        done = run("curl", "-sS", "--cacert", self.authority.file,
+        done = run("curl", "-sS", "--cacert", self.authority.certificate,
                    f"https://localhost:{port}/metrics")
         self.assertIn("stint_tls_handshakes_total", done.stdout)
 

@@ -6,7 +6,7 @@ import threading
 import unittest
 
 from support.case import SystemTest, config
-from support.certificates import Authority, Pair
+from support.certificates import Authority, self_signed
 from support.client import RawClient, fetch
 from support.ports import free_port
 from support.stream import Stream
@@ -21,7 +21,7 @@ class HttpsTest(SystemTest):
         return self.start_nginx(locations, tls=pair)
 
     def before(self, port, name="localhost", tls=None, **more):
-        upstream = {"tls": {"ca": str(self.authority.file), **(tls or {})},
+        upstream = {"tls": {"ca": str(self.authority.certificate), **(tls or {})},
                     **more.pop("upstream", {})}
         return self.start_stint(config(f"https://{name}:{port}", upstream=upstream, **more))
 
@@ -29,7 +29,7 @@ class HttpsTest(SystemTest):
 class RealServers(HttpsTest):
     def test_nginx_over_https_on_pooled_connections(self):
         nginx = self.served_by(
-            self.authority.issue("localhost"),
+            self.authority.issue("localhost", "IP:127.0.0.1"),
             "location / { return 200 \"$ssl_server_name $http_host $connection_requests\"; }")
         stint = self.before(nginx.port, workers=1)
         with RawClient(stint.port) as client:
@@ -40,17 +40,17 @@ class RealServers(HttpsTest):
     def test_a_client_certificate_is_shown(self):
         robot = self.authority.issue("robot")
         nginx = self.served_by(
-            self.authority.issue("localhost"),
-            f"""ssl_client_certificate {self.authority.file}; ssl_verify_client on;
+            self.authority.issue("localhost", "IP:127.0.0.1"),
+            f"""ssl_client_certificate {self.authority.certificate}; ssl_verify_client on;
             location / {{ return 200 "$ssl_client_s_dn"; }}""")
-        stint = self.before(nginx.port, tls=robot.yaml())
+        stint = self.before(nginx.port, tls=robot.tls())
         self.assertEqual(fetch(stint.port).body, b"CN=robot")
         stint = self.before(nginx.port)
         self.assertEqual(fetch(stint.port).status, 400)  # nginx's own: it wants one
 
     def test_sessions_are_resumed(self):
         nginx = self.served_by(
-            self.authority.issue("localhost"),
+            self.authority.issue("localhost", "IP:127.0.0.1"),
             """keepalive_timeout 0; ssl_session_cache shared:some:1m;
             location / { return 200 "$ssl_session_reused"; }""")
         stint = self.before(nginx.port, workers=1)
@@ -67,7 +67,7 @@ class RealServers(HttpsTest):
         self.assertEqual(fetch(stint.port).body, b"shop.example shop.example")
 
     def test_large_bodies(self):
-        nginx = self.served_by(self.authority.issue("localhost"), "location / { }")
+        nginx = self.served_by(self.authority.issue("localhost", "IP:127.0.0.1"), "location / { }")
         body = bytes(range(256)) * 20_000
         (nginx.root / "large").write_bytes(body)
         stint = self.before(nginx.port)
@@ -87,7 +87,7 @@ class Untrusted(HttpsTest):
 
     def test_an_expired_certificate(self):
         nginx = self.served_by(self.authority.issue(
-            "localhost", start="20250101000000Z", end="20250601000000Z"))
+            "localhost", begins=-60, ends=-30))
         stint = self.before(nginx.port)
         detail = self.refused(stint, "expired")
         self.assertIn(detail, stint.log())
@@ -97,30 +97,32 @@ class Untrusted(HttpsTest):
         self.refused(self.before(nginx.port), "other.example", "localhost")
 
     def test_a_certificate_for_another_address(self):
-        nginx = self.served_by(self.authority.issue("localhost", names=["DNS:localhost"]))
+        nginx = self.served_by(self.authority.issue("localhost"))
         self.refused(self.before(nginx.port, "127.0.0.1"), "127.0.0.1")
 
     def test_a_self_signed_certificate(self):
-        alone = Authority(self.new_folder(), "localhost")
-        nginx = self.served_by(Pair(alone.file, alone.folder / "ca.key"))
+        nginx = self.served_by(self_signed(self.new_folder(), "localhost"))
         self.refused(self.before(nginx.port), "self-signed")
 
     def test_an_authority_that_nobody_knows(self):
-        nginx = self.served_by(self.authority.issue("localhost"))
+        nginx = self.served_by(self.authority.issue("localhost", "IP:127.0.0.1"))
         stint = self.start_stint(config(f"https://localhost:{nginx.port}"))
         self.refused(stint, "TLS with")
 
     def test_a_certificate_that_was_revoked(self):
-        pair = self.authority.issue("localhost")
+        pair = self.authority.issue("localhost", "IP:127.0.0.1")
         nginx = self.served_by(pair)
-        good = self.before(nginx.port, tls={"crl": str(self.authority.revocations())})
+        file = self.new_folder() / "revoked.pem"
+        file.write_text(self.authority.revoke(), encoding="ascii")
+        good = self.before(nginx.port, tls={"crl": str(file)})
         self.assertEqual(fetch(good.port).status, 200)
-        self.authority.revoke(pair)
-        stint = self.before(nginx.port, tls={"crl": str(self.authority.revocations())})
+        file = self.new_folder() / "revoked.pem"
+        file.write_text(self.authority.revoke(pair), encoding="ascii")
+        stint = self.before(nginx.port, tls={"crl": str(file)})
         self.refused(stint, "revoked")
 
     def test_verification_can_be_turned_off_and_that_is_said_loudly(self):
-        nginx = self.served_by(self.authority.issue("other.example", end="20260201000000Z"))
+        nginx = self.served_by(self.authority.issue("other.example", begins=-60, ends=-30))
         upstream = {"tls": {"verify": False}}
         stint = self.start_stint(config(f"https://localhost:{nginx.port}", upstream=upstream))
         self.assertEqual(fetch(stint.port).status, 200)
@@ -150,7 +152,7 @@ class Untrusted(HttpsTest):
         self.refused(stint, "handshake", status=504)
 
     def test_a_body_that_ends_without_tls_s_end_is_not_passed_off_as_whole(self):
-        pair = self.authority.issue("localhost")
+        pair = self.authority.issue("localhost", "IP:127.0.0.1")
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(pair.certificate, pair.key)
 
@@ -176,7 +178,7 @@ class Untrusted(HttpsTest):
 class Crawl(HttpsTest):
     def test_an_answer_in_several_records_and_a_429(self):
         """What a crawler's target does: it limits, and Stint heeds it."""
-        pair = self.authority.issue("localhost")
+        pair = self.authority.issue("localhost", "IP:127.0.0.1")
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(pair.certificate, pair.key)
 
@@ -188,7 +190,7 @@ class Crawl(HttpsTest):
             stream.read_to_end()
 
         upstream = self.start_upstream(script)
-        stint = self.before(upstream.port, "127.0.0.1")
+        stint = self.before(upstream.port, "127.0.0.1", upstream={"cooldown": "on"})
         self.assertEqual(fetch(stint.port).body, b"no")
         second = fetch(stint.port)
         self.assertEqual(second.status, 429)

@@ -4,7 +4,6 @@ makes speak it, and so does RawClient."""
 import atexit
 import os
 import shutil
-import ssl
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -19,13 +18,12 @@ def _made():
     folder = Path(tempfile.mkdtemp(prefix="stint-tls-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     authority = Authority(folder)
-    context = ssl.create_default_context(cafile=authority.file)
-    return authority.issue("localhost"), context
+    return authority.issue("localhost", "IP:127.0.0.1"), authority.context()
 
 
 def listener_settings() -> dict:
     """What a listener has beside its address."""
-    return {"tls": _made()[0].yaml()} if OVER_TLS else {}
+    return {"tls": _made()[0].tls()} if OVER_TLS else {}
 
 
 def wrap(sock):
