@@ -1,4 +1,5 @@
 // Upstreams, and the time-outs that they, the routes and the whole configuration set.
+#include "config/addresses.hpp"
 #include "config/load_parts.hpp"
 #include "config/match_values.hpp"
 #include "config/values.hpp"
