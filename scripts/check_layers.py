@@ -36,6 +36,7 @@ LIBRARIES = {
     r"CLI/": "main",
     r"sodium": "base admin",
     r"date/": "base/time_zone.cpp",
+    r"re2/": "base/regex.cpp",
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
