@@ -12,8 +12,9 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> upstream_keys{
-    "endpoints", "host", "timeouts", "cooldown"};
+constexpr std::array<std::string_view, 7> upstream_keys{
+    "endpoints", "host", "timeouts", "cooldown", "request", "response", "proxy_protocol"};
+constexpr std::array<std::string_view, 3> proxy_protocols{"off", "v1", "v2"};
 constexpr std::array<std::string_view, 7> timeout_keys{"head",     "body_idle",   "idle", "connect",
                                                        "response", "tunnel_idle", "drain"};
 constexpr std::array<std::string_view, 4> override_keys{
@@ -47,7 +48,15 @@ void read_endpoints(const Value& value, Upstream& upstream) {
     }
 }
 
-void read_upstream(const Value& value, Upstream& upstream) {
+Parsed<Upstream::ProxyProtocol> parse_proxy_protocol(std::string_view text) {
+    const auto word = parse_word(text, proxy_protocols);
+    if (!word)
+        return word.error();
+    const auto at = std::find(proxy_protocols.begin(), proxy_protocols.end(), *word);
+    return static_cast<Upstream::ProxyProtocol>(at - proxy_protocols.begin());
+}
+
+void read_upstream(const Value& value, Upstream& upstream, const Draft& draft) {
     const auto section =
         Section::open(value, upstream_keys, "a map such as {endpoints: [127.0.0.1:9000]}");
     if (!section)
@@ -60,6 +69,9 @@ void read_upstream(const Value& value, Upstream& upstream) {
         read_overrides(*timeouts, upstream.timeouts);
     if (const auto cooldown = section->find("cooldown"))
         read_cooldown(*cooldown, upstream.cooldown.emplace());
+    read_shaping(*section, upstream.shaping, draft);
+    if (const auto protocol = section->find("proxy_protocol"))
+        protocol->into(upstream.proxy_protocol, "v1, v2 or off", parse_proxy_protocol);
 }
 
 } // namespace
@@ -94,7 +106,7 @@ void read_upstreams(const Value& value, Draft& draft) {
             entry.key.wrong(name.error().why);
         Upstream upstream;
         upstream.name = std::string{entry.name};
-        read_upstream(entry.value, upstream);
+        read_upstream(entry.value, upstream, draft);
         draft.upstreams.try_emplace(
             upstream.name, Draft::NamedAt{draft.config.upstreams.size(), entry.key.mark().line});
         draft.config.upstreams.push_back(std::move(upstream));

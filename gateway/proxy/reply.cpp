@@ -118,7 +118,9 @@ void Exchange::write_reply() {
         .client_minor = minor_,
         .media = media_,
         .policies = policies_.empty() ? nullptr : &policies};
-    if (paused_.retry_after > Duration::zero())
+    if (outcome_ == observe::Outcome::responded) [[unlikely]]
+        write_answer(context);
+    else if (paused_.retry_after > Duration::zero())
         http::write_paused(context_.head_out, context, paused_);
     else if (denied_)
         http::write_denied(context_.head_out, context, limited_.limit, detail_);

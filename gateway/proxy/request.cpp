@@ -39,7 +39,8 @@ bool Exchange::send_at_once() {
     if (!may_send(decided_.steady))
         return false;
     pool_ = &config_->clusters[route_->upstream].next();
-    lease_ = pool_->take_idle();
+    if (!route_->introduces) [[likely]]
+        lease_ = pool_->take_idle();
     const http::ChunkHeader chunk{buffered_body_.size()};
     net::Gather gather = gather_request(context_.head_out.view(), chunk);
     if (lease_) {
@@ -92,6 +93,8 @@ net::Task<bool> Exchange::send_slowly() {
             observe::Outcome::upstream_failed);
         co_return false;
     }
+    if (route_->introduces) [[unlikely]]
+        introduce_client();
     net::Gather gather;
     gather.add(spill_);
     arm(Waiting::upstream, route_->timeouts.body_idle);

@@ -142,7 +142,8 @@ Gateway::open_new_listeners(const config::Config& config) const {
 void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
     std::map<std::string, proxy::ListenerOptions> wanted;
     for (const config::Listener& listener : config.listeners)
-        wanted[listener.address.text] = {listener.half_close_allowed, listener.proxy_protocol};
+        wanted[listener.address.text] = {
+            listener.half_close_allowed, listener.proxy_protocol, listener.https_port};
     for (auto& [name, sockets] : opened)
         bound_[name] = sockets.address;
     std::erase_if(bound_, [&](const auto& listener) {
