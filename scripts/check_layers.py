@@ -38,6 +38,7 @@ LIBRARIES = {
     r"openssl/": "tls net/tls_session.cpp",
     r"sodium": "base admin",
     r"date/": "base/time_zone.cpp",
+    r"re2/": "base/regex.cpp",
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')

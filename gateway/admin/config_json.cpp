@@ -1,6 +1,7 @@
 #include "admin/config_json.hpp"
 
 #include "admin/endpoints.hpp"
+#include "admin/shaping_json.hpp"
 #include "admin/tls_json.hpp"
 #include "config/key_values.hpp"
 
@@ -51,7 +52,10 @@ Json listeners_json(const config::Config& config) {
             {{"address", listener.address.text},
              {"half_close", listener.half_close_allowed ? "allow" : "gone"},
              {"proxy_protocol", listener.proxy_protocol},
-             {"tls", tls_json(listener.tls)}});
+             {"tls", tls_json(listener.tls)},
+             {"redirect_http", listener.https_port == 0     ? Json(false)
+                               : listener.https_port == 443 ? Json(true)
+                                                            : Json(listener.https_port)}});
     return listeners;
 }
 
@@ -125,6 +129,11 @@ Json cooldown_json(const std::optional<config::Cooldown>& cooldown) {
     return json;
 }
 
+std::string_view proxy_protocol_text(config::Upstream::ProxyProtocol protocol) {
+    using Protocol = config::Upstream::ProxyProtocol;
+    return protocol == Protocol::v2 ? "v2" : protocol == Protocol::v1 ? "v1" : "off";
+}
+
 Json upstreams_json(const config::Config& config) {
     Json upstreams = Json::object();
     for (const config::Upstream& upstream : config.upstreams) {
@@ -139,6 +148,8 @@ Json upstreams_json(const config::Config& config) {
         json["timeouts"] = timeouts_json(config.timeouts, upstream.timeouts);
         json["cooldown"] = cooldown_json(upstream.cooldown);
         add_balance_json(upstream, json);
+        add_shaping_json(upstream.shaping, json);
+        json["proxy_protocol"] = proxy_protocol_text(upstream.proxy_protocol);
         upstreams[upstream.name] = std::move(json);
     }
     return upstreams;
@@ -158,17 +169,20 @@ Json max_body_json(const std::optional<std::uint64_t>& most) {
 Json routes_json(const config::Config& config) {
     Json routes = Json::array();
     for (const config::Route& route : config.routes) {
-        const config::Upstream& upstream = config.upstreams[route.upstream];
-        routes.push_back(
-            {{"name", route.name},
-             {"match", match_json(route.match)},
-             {"upstream", upstream.name},
-             {"limits", limit_names_json(config, route)},
-             {"upgrade", route.upgrade.empty() ? Json("off") : Json(route.upgrade)},
-             {"max_body_bytes", max_body_json(route.max_body)},
-             {"headers", headers_json(route.headers)},
-             {"cooldown", cooldown_json(route.cooldown ? route.cooldown : upstream.cooldown)},
-             {"timeouts", timeouts_json(config.timeouts, upstream.timeouts, route.timeouts)}});
+        const config::Upstream& upstream = upstream_of(config, route);
+        Json json{
+            {"name", route.name},
+            {"match", match_json(route.match)},
+            {"limits", limit_names_json(config, route)},
+            {"max_body_bytes", max_body_json(route.max_body)},
+            {"headers", headers_json(route.headers)},
+            {"timeouts", timeouts_json(config.timeouts, upstream.timeouts, route.timeouts)}};
+        add_action_json(config, route, json);
+        if (!route.answer) {
+            json["upgrade"] = route.upgrade.empty() ? Json("off") : Json(route.upgrade);
+            json["cooldown"] = cooldown_json(route.cooldown ? route.cooldown : upstream.cooldown);
+        }
+        routes.push_back(std::move(json));
     }
     return routes;
 }
@@ -219,7 +233,11 @@ Json timeouts_json(
 }
 
 Json match_json(const config::Match& match) {
-    Json json{{"host", match.host}, {match.path_exact ? "path_exact" : "path", match.path}};
+    using Path = config::Match::Path;
+    const char* const paths = match.kind == Path::exact   ? "path_exact"
+                              : match.kind == Path::regex ? "path_regex"
+                                                          : "path";
+    Json json{{"host", match.host}, {paths, match.path}};
     if (!match.methods.empty())
         json["methods"] = match.methods;
     return json;

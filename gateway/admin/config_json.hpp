@@ -31,7 +31,8 @@ struct InForce {
     const config::TimeoutOverrides& upstream,
     const config::TimeoutOverrides& route = {});
 
-// As in the YAML: host, path or path_exact, methods (left out where any will do).
+// As in the YAML: host, one of path, path_exact and path_regex, methods (left out where any will
+// do).
 [[nodiscard]] Json match_json(const config::Match& match);
 
 // The names of the limits of a route, inline ones included.

@@ -207,7 +207,11 @@ Response explain_described(const runtime::Gateway& gateway, std::string_view bod
                 ? rejected(405, "routes take this host and path, but none this method")
                 : rejected(404, "no route takes this host and path"));
     Json json = explanation(*seen->match.route, seen->facts, gateway.now());
-    json["upstream"] = snapshot->upstreams[seen->match.route->upstream].name;
+    const routing::Route& route = *seen->match.route;
+    if (route.answer != nullptr)
+        json["responds_with"] = route.answer->status;
+    else
+        json["upstream"] = snapshot->upstreams[route.upstream].name;
     return json_response(json);
 }
 

@@ -1,6 +1,7 @@
 #include "admin/status.hpp"
 
 #include "admin/config_json.hpp"
+#include "admin/shaping_json.hpp"
 #include "limits/reservations.hpp"
 #include "observe/access_log.hpp"
 
@@ -123,11 +124,12 @@ Json routes_status_json(
     const observe::MetricSlots& slots) {
     Json routes = Json::array();
     for (const config::Route& route : config.routes) {
-        const config::Upstream& upstream = config.upstreams[route.upstream];
+        const config::Upstream& upstream = upstream_of(config, route);
         const auto counted = counters_of(route.name, slots.routes(), counters.routes);
         Json json{{"name", route.name}};
         json.update(match_json(route.match));
-        json["upstream"] = upstream.name;
+        if (!route.answer)
+            json["upstream"] = upstream.name;
         json["limits"] = limit_names_json(config, route);
         json["timeouts"] = timeouts_json(config.timeouts, upstream.timeouts, route.timeouts);
         json["requests_in_flight"] = counted.in_flight;

@@ -15,8 +15,8 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> listener_keys{
-    "address", "half_close", "proxy_protocol", "tls"};
+constexpr std::array<std::string_view, 5> listener_keys{
+    "address", "half_close", "proxy_protocol", "tls", "redirect_http"};
 constexpr std::array<std::string_view, 2> half_close_words{"allow", "gone"};
 constexpr std::array<std::string_view, 4> admin_keys{"address", "token_file", "read_only", "tls"};
 constexpr std::array<std::string_view, 2> access_log_keys{"path", "fields"};
@@ -95,6 +95,16 @@ void read_proxy_protocol(const Section& section, Listener& listener, const Draft
         value->wrong("needs trusted_proxies: from others no connection is taken");
 }
 
+// The port of https: 443 for true.
+Parsed<std::uint16_t> parse_redirect_http(std::string_view text) {
+    if (text == "true" || text == "false")
+        return static_cast<std::uint16_t>(text == "true" ? 443 : 0);
+    const auto port = parse_count(text, 1, 65'535);
+    if (!port)
+        return Wrong{port.error().why + ", or true or false"};
+    return static_cast<std::uint16_t>(*port);
+}
+
 } // namespace
 
 void read_listeners(const Value& value, Draft& draft) {
@@ -115,6 +125,8 @@ void read_listeners(const Value& value, Draft& draft) {
         read_proxy_protocol(*section, listener, draft);
         if (const auto tls = section->find("tls"))
             read_tls(*tls, draft, listener.tls.emplace());
+        if (const auto redirect = section->find("redirect_http"))
+            redirect->into(listener.https_port, "true, false or a port", parse_redirect_http);
         const auto address = section->require("address", an_address);
         if (!address)
             continue;

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -73,6 +74,14 @@ void read_pricing(const Section& section, Limit& limit); // after the algorithm
 void read_key_sources(const Value& value, std::vector<KeySource>& key); // one, or a list
 void read_requests(const Section& top, Config& config);                 // what is taken of requests
 void read_max_body(const Section& section, std::optional<std::uint64_t>& most);
+// What of heads cannot be set or removed depends on whose they are.
+enum class EditedHead : std::uint8_t { request, response, answer };
+void read_set_headers(const Value& value, EditedHead head, FieldEdits& edits, const Draft& draft);
+void read_shaping(const Section& section, Shaping& shaping, const Draft& draft); // both heads
+[[nodiscard]] Parsed<Regex> parse_path_regex(std::string_view text);
+void read_path_changes(const Section& section, Route& route); // after its match
+// The upstream of a route, or what is answered in its place.
+void read_action(const Section& section, Route& route, Draft& draft);
 void read_routes(const Value& value, Draft& draft); // after upstreams and named limits
 
 // The limit that a route defines in its own list, as an index into Config::limits. position counts

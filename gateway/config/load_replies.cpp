@@ -1,10 +1,12 @@
 // What responses say about limits, and what a limit answers when it refuses.
 #include "base/placeholders.hpp"
 #include "config/load_parts.hpp"
+#include "config/placeholders.hpp"
 #include "config/values.hpp"
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace stint::config {
 
@@ -45,48 +47,12 @@ Parsed<Headers::Reset> parse_reset(std::string_view text) {
     return *word == "epoch" ? Headers::Reset::epoch : Headers::Reset::delta;
 }
 
-// A field's value: printable ASCII with a slash, no more is asked of it.
-Parsed<std::string> parse_content_type(std::string_view text) {
-    const bool printable =
-        std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
-    const std::size_t slash = text.find('/');
-    if (printable && text.size() <= longest_name * 2 && slash != std::string_view::npos &&
-        slash > 0 && slash + 1 < text.size())
-        return std::string{text};
-    return Wrong{in_quotes(text) + " is not a content type; expected one such as text/html"};
-}
-
-bool is_word(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || c == '_';
-    });
-}
-
-// The first {word} that is none of the placeholders: a misspelt one would be sent to clients.
-std::string unknown_placeholder(std::string_view text) {
-    for (std::size_t open = 0; (open = text.find('{', open)) != std::string_view::npos; ++open) {
-        const std::size_t close = text.find('}', open);
-        if (close == std::string_view::npos)
-            break;
-        const std::string_view whole = text.substr(open, close + 1 - open);
-        const bool known = std::find(reply_placeholders.begin(), reply_placeholders.end(), whole) !=
-                           reply_placeholders.end();
-        if (!known && is_word(whole.substr(1, whole.size() - 2)))
-            return std::string{whole};
-    }
-    return {};
-}
-
 Parsed<std::string> parse_body(std::string_view text) {
     if (text.size() > longest_body)
         return Wrong{"the body is longer than 16 KiB"};
-    const std::string unknown = unknown_placeholder(text);
-    if (unknown.empty())
-        return std::string{text};
-    const std::string hint = did_you_mean(unknown, reply_placeholders);
-    return Wrong{
-        unknown + " is no placeholder" +
-        (hint.empty() ? "; expected " + listed(reply_placeholders, "or") : hint)};
+    if (std::string fault = placeholder_fault(text, reply_placeholders); !fault.empty())
+        return Wrong{std::move(fault)};
+    return std::string{text};
 }
 
 void read_body(const Value& value, Limit& limit) {

@@ -14,17 +14,19 @@ namespace stint::config {
 namespace {
 
 constexpr std::size_t most_limits = 16;
-constexpr std::array<std::string_view, 9> route_keys{"name",    "match",    "upstream",
-                                                     "limits",  "timeouts", "upgrade",
-                                                     "headers", "cooldown", "max_body"};
-constexpr std::array<std::string_view, 4> match_keys{"host", "path", "path_exact", "methods"};
+constexpr std::array<std::string_view, 16> route_keys{
+    "name",     "match",    "upstream",     "respond",  "redirect", "limits",
+    "timeouts", "upgrade",  "headers",      "cooldown", "max_body", "host",
+    "request",  "response", "strip_prefix", "rewrite"};
+constexpr std::array<std::string_view, 5> match_keys{
+    "host", "path", "path_exact", "path_regex", "methods"};
 
 // Finds routes that would match the same requests with the same right: the same host, the same kind
 // of path with the same text, and a method in common (or both any).
 class Overlaps {
   public:
     void add(const Value& route, const Match& match) {
-        auto& others = seen_[std::tuple{match.host, match.path_exact, match.path}];
+        auto& others = seen_[std::tuple{match.host, match.kind, match.path}];
         for (const Seen& other : others) {
             const auto shared = shared_method(match.methods, other.methods);
             if (!shared)
@@ -56,7 +58,7 @@ class Overlaps {
         return std::string{" ("}.append(*at).append(")");
     }
 
-    std::map<std::tuple<std::string, bool, std::string>, std::vector<Seen>> seen_;
+    std::map<std::tuple<std::string, Match::Path, std::string>, std::vector<Seen>> seen_;
 };
 
 bool read_methods(const Value& value, Match& match) {
@@ -90,21 +92,35 @@ bool read_text(const std::optional<Value>& value, std::string& place, Parse pars
     return true;
 }
 
+// At most one of the three ways to say which paths.
+bool read_path(const Section& section, Match& match) {
+    const auto prefix = section.find("path");
+    const auto exact = section.find("path_exact");
+    const auto regex = section.find("path_regex");
+    const bool several = (prefix && exact) || (regex && (prefix || exact));
+    if (prefix && exact)
+        section.wrong_at("path_exact", "excludes path; keep one of them");
+    if (regex && (prefix || exact))
+        section.wrong_at("path_regex", "excludes path and path_exact; keep one of them");
+    bool whole = !several;
+    whole = read_text(prefix, match.path, parse_path) && whole;
+    whole = read_text(exact, match.path, parse_path) && whole;
+    match.kind = regex ? Match::Path::regex : exact ? Match::Path::exact : Match::Path::prefix;
+    if (!regex)
+        return whole;
+    match.regex = regex->as("a regular expression", parse_path_regex);
+    if (match.regex)
+        match.path = match.regex->pattern();
+    return whole && match.regex;
+}
+
 // True when all of it is right, so that it may be compared with other routes.
 bool read_match(const Value& value, Match& match) {
     const auto section = Section::open(value, match_keys, "a map such as {path: /products}");
     if (!section)
         return false;
     bool whole = read_text(section->find("host"), match.host, parse_host_pattern);
-    const auto prefix = section->find("path");
-    const auto exact = section->find("path_exact");
-    if (prefix && exact) {
-        section->wrong_at("path_exact", "excludes path; keep one of them");
-        whole = false;
-    }
-    whole = read_text(prefix, match.path, parse_path) && whole;
-    whole = read_text(exact, match.path, parse_path) && whole;
-    match.path_exact = exact.has_value();
+    whole = read_path(*section, match) && whole;
     if (const auto methods = section->find("methods"))
         whole = read_methods(*methods, match) && whole;
     return whole;
@@ -148,6 +164,10 @@ void read_route_limits(const Value& value, Route& route, Draft& draft) {
     }
 }
 
+Parsed<std::string> parse_route_host(std::string_view text) {
+    return text == "keep" ? Parsed<std::string>{std::string{}} : parse_host_field(text);
+}
+
 void read_route(const Value& value, Route& route, Overlaps& overlaps, Draft& draft) {
     const auto section =
         Section::open(value, route_keys, "a map such as {name: shop, upstream: shop}");
@@ -156,12 +176,15 @@ void read_route(const Value& value, Route& route, Overlaps& overlaps, Draft& dra
     if (const auto name = section->require("name", "a name for logs and metrics"))
         name->into(route.name, "a name", parse_name);
     const auto match = section->find("match");
-    if (!match || read_match(*match, route.match))
+    const bool match_is_right = !match || read_match(*match, route.match);
+    if (match_is_right)
         overlaps.add(value, route.match);
-    if (const auto upstream = section->require("upstream", "the name of an upstream"))
-        if (const auto name = upstream->scalar("the name of an upstream"))
-            route.upstream =
-                find_name(*upstream, *name, draft.upstreams, "an upstream").value_or(0);
+    read_action(*section, route, draft);
+    if (match_is_right)
+        read_path_changes(*section, route);
+    read_shaping(*section, route.shaping, draft);
+    if (const auto host = section->find("host"))
+        route.host = host->as("what to send as Host, or keep", parse_route_host);
     if (const auto limits = section->find("limits"))
         read_route_limits(*limits, route, draft);
     if (const auto timeouts = section->find("timeouts"))

@@ -14,7 +14,9 @@ namespace {
 
 constexpr std::array upstream_keys = std::to_array<std::string_view>(
     {"endpoints", "host", "tls", "resolve_interval", "timeouts", "cooldown", "balance", "hash_key",
-     "slow_start", "ejection", "health", "when_all_down", "queue"});
+     "slow_start", "ejection", "health", "when_all_down", "queue", "request", "response",
+     "proxy_protocol"});
+constexpr std::array<std::string_view, 3> proxy_protocols{"off", "v1", "v2"};
 constexpr std::array<std::string_view, 7> timeout_keys{"head",     "body_idle",   "idle", "connect",
                                                        "response", "tunnel_idle", "drain"};
 constexpr std::array<std::string_view, 4> override_keys{
@@ -73,6 +75,14 @@ void read_https(const Section& section, const Draft& draft, Upstream& upstream) 
         name_https_host(*list, upstream);
 }
 
+Parsed<Upstream::ProxyProtocol> parse_proxy_protocol(std::string_view text) {
+    const auto word = parse_word(text, proxy_protocols);
+    if (!word)
+        return word.error();
+    const auto at = std::find(proxy_protocols.begin(), proxy_protocols.end(), *word);
+    return static_cast<Upstream::ProxyProtocol>(at - proxy_protocols.begin());
+}
+
 void read_upstream(const Value& value, const Draft& draft, Upstream& upstream) {
     const auto section =
         Section::open(value, upstream_keys, "a map such as {endpoints: [127.0.0.1:9000]}");
@@ -89,6 +99,9 @@ void read_upstream(const Value& value, const Draft& draft, Upstream& upstream) {
     if (const auto cooldown = section->find("cooldown"))
         read_cooldown(*cooldown, upstream.cooldown.emplace());
     read_balance(*section, upstream);
+    read_shaping(*section, upstream.shaping, draft);
+    if (const auto protocol = section->find("proxy_protocol"))
+        protocol->into(upstream.proxy_protocol, "v1, v2 or off", parse_proxy_protocol);
 }
 
 } // namespace

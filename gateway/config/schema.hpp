@@ -4,7 +4,9 @@
 
 #include "base/ip_address.hpp"
 #include "base/path_rules.hpp"
+#include "base/regex.hpp"
 #include "base/time_zone.hpp"
+#include "config/schema_shaping.hpp"
 #include "config/schema_tls.hpp"
 #include "config/schema_upstreams.hpp"
 
@@ -32,6 +34,7 @@ struct Listener {
     bool half_close_allowed = false; // half_close: allow | gone (default)
     bool proxy_protocol = false;     // each connection begins with a PROXY header
     std::optional<Tls> tls{};
+    std::uint16_t https_port = 0; // redirect_http: where requests are sent to; 0 = nowhere
 };
 
 struct Admin {
@@ -123,11 +126,14 @@ struct Cooldown {
 };
 
 struct Upstream {
+    enum class ProxyProtocol : std::uint8_t { off, v1, v2 };
     std::string name;
     std::vector<Endpoint> endpoints;
     std::string host;  // replaces Host; empty = the client's is kept
     UpstreamTls tls{}; // of endpoints that have it
     milliseconds resolve_interval{30'000};
+    Shaping shaping;
+    ProxyProtocol proxy_protocol = ProxyProtocol::off;
     TimeoutOverrides timeouts;
     std::optional<Cooldown> cooldown;
     LoadBalance load;
@@ -235,15 +241,21 @@ struct Limit {
 
 struct Match {
     std::string host = "*"; // lower case; "*" = any, "*.suffix", or exact
-    std::string path = "/"; // prefix, or the whole path when path_exact
-    bool path_exact = false;
+    enum class Path : std::uint8_t { prefix, regex, exact };
+    std::string path = "/"; // a prefix, the whole path, or a regular expression of it
+    Path kind = Path::prefix;
+    std::optional<Regex> regex;       // the expression
     std::vector<std::string> methods; // empty = any
 };
 
 struct Route {
     std::string name;
     Match match;
-    std::size_t upstream = 0;        // index into Config::upstreams
+    std::size_t upstream = 0; // index into Config::upstreams, unless there is an `answer`
+    std::optional<Answer> answer;
+    std::optional<std::string> host; // instead of the upstream's; "" = the client's is kept
+    Shaping shaping;                 // its own, beside the upstream's
+    std::optional<PathRewrite> rewrite;
     std::vector<std::size_t> limits; // indices into Config::limits, at most 16, no repeats
     TimeoutOverrides timeouts;
     std::vector<std::string> upgrade{"websocket"}; // protocols, lower case; empty = off

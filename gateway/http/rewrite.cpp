@@ -147,14 +147,30 @@ void write_end_to_end_fields(
     };
     const std::optional<std::uint64_t>& hops = head.max_forwards;
     const bool replaces = !forwarding.client_field.empty() && !forwarding.peer_is_trusted;
-    if (!replaces && !hops) [[likely]]
+    const Shaping* const shaping = forwarding.shaping;
+    if (!replaces && !hops && shaping == nullptr) [[likely]]
         return write_fields(out, head, forwarding.protected_fields, keep);
     write_fields(out, head, forwarding.protected_fields, [&](const Field& field) {
         return keep(field) && !(hops && field.id == FieldId::max_forwards) &&
-               !(replaces && ascii::equals_folded(field.name, forwarding.client_field));
+               !(replaces && ascii::equals_folded(field.name, forwarding.client_field)) &&
+               !(shaping != nullptr && drops(shaping->edits, field.name));
     });
     if (hops && *hops > 0)
         out << "Max-Forwards: " << *hops - 1 << "\r\n";
+    if (shaping != nullptr)
+        write_set_fields(out, shaping->edits.set, shaping->values);
+}
+
+// What a response says beside its framing.
+void write_response_fields(HeadBuffer& out, const ResponseHead& head, const Shaping* shaping) {
+    if (shaping == nullptr) [[likely]]
+        return write_fields(
+            out, head, {}, [](const Field& field) { return !is_hop_by_hop(field.id); });
+    write_fields(out, head, {}, [&](const Field& field) {
+        return !is_hop_by_hop(field.id) && !drops(shaping->edits, field.name);
+    });
+    if (head.status >= 200 || head.status == 101)
+        write_set_fields(out, shaping->edits.set, shaping->values);
 }
 
 } // namespace
@@ -190,9 +206,10 @@ void write_downstream_head(
     const ResponseHead& head,
     const ResponseFraming& framing,
     std::string_view request_id,
-    std::string_view date) {
+    std::string_view date,
+    const Shaping* shaping) {
     write_status_line(out, head);
-    write_fields(out, head, {}, [](const Field& field) { return !is_hop_by_hop(field.id); });
+    write_response_fields(out, head, shaping);
     if (head.status >= 200) { // an interim response says nothing of the connection
         if (framing.chunked)
             out << "Transfer-Encoding: chunked\r\n";
@@ -215,9 +232,10 @@ void write_switching_head(
     HeadBuffer& out,
     const ResponseHead& head,
     std::string_view protocols,
-    std::string_view request_id) {
+    std::string_view request_id,
+    const Shaping* shaping) {
     write_status_line(out, head);
-    write_fields(out, head, {}, [](const Field& field) { return !is_hop_by_hop(field.id); });
+    write_response_fields(out, head, shaping);
     out.field("Connection", "Upgrade");
     out.field("Upgrade", protocols);
     write_request_id(out, head, request_id);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/message.hpp"
+#include "http/field_edits.hpp"
 #include "http/head_buffer.hpp"
 
 #include <span>
@@ -28,6 +29,7 @@ struct Forwarding {
     bool forwarded = false;  // Forwarded (RFC 7239) is written also where no peer has begun it
     // Names in lower case that Connection cannot name away and that nobody may imitate.
     std::span<const std::string> protected_fields{};
+    const Shaping* shaping = nullptr; // what the configuration sets and removes; may be null
 };
 
 // Writes the head to send upstream: origin-form target, HTTP/1.1, Host, end-to-end fields, our own
@@ -35,7 +37,8 @@ struct Forwarding {
 // trusted peer appended to or kept, Forwarded too), Via (appended to the client's), X-Request-Id.
 // Removed: hop-by-hop fields and whatever Connection names (but nobody can name away Host, framing,
 // forwarding or protected fields), Expect, X-Stint-Ticket, Proxy and Proxy-*, and names that
-// imitate one of these with "_" (http/field_names.hpp). The connection is kept alive (1.1's
+// imitate one of these with "_" (http/field_names.hpp). What shaping sets is the configuration's
+// alone: no Connection names it away. The connection is kept alive (1.1's
 // default), so a Connection field is written only beside our own Upgrade and TE.
 void write_upstream_head(HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding);
 
@@ -60,19 +63,22 @@ frame_response(int client_minor, const BodyFraming& body, bool want_keep_alive);
 // fields (Content-Length as a number we print, or Transfer-Encoding: chunked, or neither; a HEAD or
 // 304 response keeps the upstream's Content-Length), X-Request-Id unless the upstream sent one, and
 // `date`, when the response came, unless the upstream dated it itself (RFC 9110 section 6.6.1).
+// shaping: may be null; into interim responses it sets nothing.
 void write_downstream_head(
     HeadBuffer& out,
     const ResponseHead& head,
     const ResponseFraming& framing,
     std::string_view request_id,
-    std::string_view date);
+    std::string_view date,
+    const Shaping* shaping = nullptr);
 
 // The same for a 101: all that follows it belongs to `protocols`, from chosen_protocols().
 void write_switching_head(
     HeadBuffer& out,
     const ResponseHead& head,
     std::string_view protocols,
-    std::string_view request_id);
+    std::string_view request_id,
+    const Shaping* shaping = nullptr);
 
 // The line before a chunk's payload, "1f\r\n"; size > 0. After the payload goes "\r\n".
 struct ChunkHeader {

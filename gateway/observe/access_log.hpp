@@ -21,8 +21,9 @@ enum class Outcome : std::uint8_t {
     upstream_failed, // 502, 503, 504, or the upstream broke off in the middle
     cooling_down,    // the upstream had asked for a pause: 429 or 503
     client_gone,     // the client left or stalled before the end: 499 or 408
+    responded,       // with what the configuration says: respond, redirect, redirect_http
 };
-inline constexpr std::size_t outcome_count = 7;
+inline constexpr std::size_t outcome_count = 8;
 [[nodiscard]] std::string_view to_text(Outcome outcome) noexcept; // "forwarded", …
 
 struct LoggedField {

@@ -230,6 +230,8 @@ std::string_view to_text(Outcome outcome) noexcept {
         return "cooling_down";
     case Outcome::client_gone:
         return "client_gone";
+    case Outcome::responded:
+        return "responded";
     }
     return "unknown";
 }

@@ -111,6 +111,7 @@ struct Context {
     http::HeadBuffer head_out;
     std::string host_scratch;
     std::string path_scratch;
+    std::string rewrite_scratch;
     std::string key_scratch;
 
     http::RequestIdSource request_ids;

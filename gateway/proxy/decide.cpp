@@ -2,7 +2,6 @@
 #include "http/framing.hpp"
 #include "http/head_parser.hpp"
 #include "http/media_type.hpp"
-#include "http/target.hpp"
 #include "http/trailers.hpp"
 #include "limits/limit.hpp"
 #include "proxy/downstream.hpp"
@@ -12,6 +11,7 @@
 #include <boost/algorithm/string/predicate.hpp>
 
 #include <bit>
+#include <optional>
 #include <utility>
 
 namespace stint::proxy {
@@ -61,12 +61,19 @@ Exchange::Next Exchange::decide(std::string_view head) {
         find_client(*request);
     routing::KeyFacts facts = facts_of(*request);
     Next next = Next::reply;
+    if (downstream_.https_port() != 0) [[unlikely]] {
+        if (take_buffered_body())
+            send_to_https();
+        return Next::reply;
+    }
     if (take_buffered_body() && take_route(*request, facts) && body_fits(*request) &&
         may_go_on(*request, facts)) [[likely]]
         next = route_->cooldown.set ? look_at_cooldown(facts) : Next::forward;
     if (next == Next::forward) [[likely]]
         next = admit(facts);
-    if (next != Next::reply && cluster().by_hash()) [[unlikely]]
+    if (next == Next::forward && route_->answer != nullptr) [[unlikely]]
+        next = respond();
+    if (next != Next::reply && route_->answer == nullptr && cluster().by_hash()) [[unlikely]]
         note_endpoint_key(facts);
     if (next == Next::forward) [[likely]]
         write_request_head(*request);
@@ -238,14 +245,15 @@ void Exchange::write_request_head(const RequestHead& head) {
         head.ids.contains(FieldId::upgrade) ? offer_of(head) : std::string_view{};
     takes_trailers_ = head.ids.contains(FieldId::te) && http::takes_trailers(head);
     std::string_view path;
-    if (forward_path_) [[unlikely]]
-        path = http::normalise_path(head.path, snapshot().paths, context_.path_scratch)->text;
+    if (forward_path_ || route_->shape != nullptr) [[unlikely]]
+        path = path_to_send(head.path);
+    const std::optional<http::Shaping> shape = shaping(&routing::RouteShape::request);
     context_.head_out.clear();
     http::write_upstream_head(
         context_.head_out, head,
         {.peer_address = downstream_.peer().text(),
          .scheme = downstream_.secure() ? "https" : "http",
-         .host = snapshot().upstreams[route_->upstream].host,
+         .host = host_to_send(),
          .request_id = request_id_,
          .peer_is_trusted = peer_is_trusted_,
          .client_field = own_client_field(snapshot().trusted),
@@ -253,7 +261,8 @@ void Exchange::write_request_head(const RequestHead& head) {
          .trailers = takes_trailers_ && http::has_connection_option(head.fields, "te"),
          .path = path,
          .forwarded = snapshot().forwarded,
-         .protected_fields = snapshot().protected_fields});
+         .protected_fields = snapshot().protected_fields,
+         .shaping = shape ? &*shape : nullptr});
 }
 
 void Exchange::fail(int status, std::string detail, observe::Outcome outcome) {

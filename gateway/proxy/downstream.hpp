@@ -27,7 +27,8 @@ namespace stint::proxy {
 // What its listener says of a connection.
 struct ListenerOptions {
     bool half_close_allowed = false;
-    bool proxy_protocol = false; // it begins with a PROXY header, which a trusted peer may send
+    bool proxy_protocol = false;  // it begins with a PROXY header, which a trusted peer may send
+    std::uint16_t https_port = 0; // redirect_http: where all its requests are sent to; 0 = nowhere
     std::shared_ptr<const tls::Server> tls{}; // nullptr: plain
 };
 
@@ -69,6 +70,8 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     // Nothing more comes in. A socket whose end has been read says so only once: Asio would wait
     // for news of it that never come.
     [[nodiscard]] bool input_ended() const noexcept { return input_error_.failed(); }
+    // Where its listener sends every request to, under https; 0: it serves them.
+    [[nodiscard]] std::uint16_t https_port() const noexcept { return options_.https_port; }
     // What was received, from the head's first byte on. Stays in place until the exchange ends.
     [[nodiscard]] std::span<char> received() const noexcept {
         return {block_.data() + begin_, end_ - begin_};

@@ -77,7 +77,7 @@ Exchange::Result Exchange::finish() {
     const SteadyTime ended = answered_ > SteadyTime{} ? answered_ : net::read_steady_clock();
     const Now now{ended, begun_.wall + (ended - begun_.steady)};
     const bool clean = broken_ == Broken::no && request_body_.done() && !pumping_;
-    if (clean && upstream_keeps_ && lease_)
+    if (clean && upstream_keeps_ && lease_ && !route_->introduces)
         lease_.keep(now.steady);
     else
         lease_.abort();

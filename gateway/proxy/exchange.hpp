@@ -133,6 +133,22 @@ class Exchange : private net::Deadline {
     // reserve.cpp: before limits that give slots to those they refuse.
     Next admit_reserving(routing::Charges& charges, const routing::KeyFacts& facts);
 
+    // shaping.cpp: what the route changes of heads.
+    [[nodiscard]] PlaceholderValues placeholder_values() const;
+    [[nodiscard]] std::optional<http::Shaping>
+    shaping(const FieldEdits routing::RouteShape::*edits) const;
+    [[nodiscard]] std::string_view path_to_send(std::string_view path) const;
+    [[nodiscard]] const std::string& host_to_send() const;
+
+    // introduce.cpp: PROXY headers before requests.
+    std::string introduction();
+
+    // respond.cpp: answers that stand in the configuration.
+    Next respond();
+    void send_to_https();
+    void write_answer(const http::ReplyContext& context);
+    void add_target(PlaceholderValues& values);
+
     // request.cpp: towards the upstream.
     bool send_at_once();
     net::Task<bool> send_slowly();

@@ -1,6 +1,7 @@
 #include "proxy/find_route.hpp"
 
 #include "http/target.hpp"
+#include "proxy/rewritten_path.hpp"
 
 #include <utility>
 
@@ -8,22 +9,29 @@ namespace stint::proxy {
 namespace {
 
 // Looks whether whoever reads the path in another way would route it alike; also one who resolves
-// dot segments before it merges slashes. The path is known by its last reading then, so that it has
-// one key however it is spelt.
+// dot segments before it merges slashes; and whether the path that is sent means to them what
+// theirs would. The path is known by its last reading then, so that it has one key however it is
+// spelt.
 Result<void, http::HeadError> agree_on(
     FoundRoute& found,
     const routing::Snapshot& snapshot,
     const RequestHead& head,
     std::string& path_scratch) {
+    const routing::Route* const route = found.match.route;
+    const bool rewrites = route != nullptr && route->shape != nullptr && route->shape->path;
     std::string path;
     for (const bool merge : {false, snapshot.paths.merge_slashes}) {
         for (const http::PathReading reading : http::path_readings) {
-            auto read = http::read_path(head.path, {.merge_slashes = merge}, reading);
+            const PathRules rules{.merge_slashes = merge};
+            auto read = http::read_path(head.path, rules, reading);
             if (!read)
                 return read.error();
             path = *std::move(read);
             const routing::MatchResult other = snapshot.routes.match(found.host, path, head.method);
-            if (other.route != found.match.route || other.path_matched != found.match.path_matched)
+            const bool alike =
+                other.route == route && other.path_matched == found.match.path_matched;
+            if (!alike || (rewrites &&
+                           !means_the_same(*route->shape->path, found.path, path, rules, reading)))
                 return http::HeadError{
                     400, "The path has %2F or \";\" where servers may take it for another path."};
         }

@@ -124,7 +124,10 @@ void Exchange::write_reply() {
         .client_minor = minor_,
         .policies = policies_.empty() ? nullptr : &policies};
     context_.head_out.clear();
-    reply_.write(context_.head_out, context, status_);
+    if (outcome_ == observe::Outcome::responded) [[unlikely]]
+        write_answer(context);
+    else
+        reply_.write(context_.head_out, context, status_);
 }
 
 net::Task<> Exchange::discard_body() {

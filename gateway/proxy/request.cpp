@@ -42,7 +42,8 @@ bool Exchange::send_at_once() {
         return false;
     if (endpoint_ == nullptr && !take_first_endpoint()) [[unlikely]]
         return false;
-    lease_ = pool_->take_idle();
+    if (!route_->introduces) [[likely]]
+        lease_ = pool_->take_idle();
     const http::ChunkHeader chunk{buffered_body_.size()};
     net::Gather gather = gather_request(context_.head_out.view(), chunk);
     if (lease_) {
@@ -108,11 +109,12 @@ net::Task<bool> Exchange::send_slowly() {
 // again, once, if others could be closed.
 net::Task<upstream::Lease::Connected> Exchange::connect() {
     bool made_room = false;
+    const std::string first = route_->introduces ? introduction() : std::string{};
     for (bool last = cluster().size() == 1;; last = true) {
         lease_ = pool_->make_new(context_.executor);
         ++upstream_counters().connects;
         arm(Waiting::connect, route_->timeouts.connect);
-        upstream::Lease::Connected connected = co_await lease_.connect();
+        upstream::Lease::Connected connected = co_await lease_.connect(first);
         const ErrorCode error = connected.error;
         disarm();
         if (!error && broken_ == Broken::no)

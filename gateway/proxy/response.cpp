@@ -92,9 +92,11 @@ Exchange::Answer Exchange::on_interim(const ResponseHead& head, std::size_t head
         return Answer::failed;
     }
     if (head.status != 100 && minor_ > 0 && unsent_.empty()) {
+        const std::optional<http::Shaping> shape = shaping(&routing::RouteShape::response);
         context_.head_out.clear();
         http::write_downstream_head(
-            context_.head_out, head, {.chunked = false, .keep_alive = true}, request_id_, {});
+            context_.head_out, head, {.chunked = false, .keep_alive = true}, request_id_, {},
+            shape ? &*shape : nullptr);
         net::Gather gather;
         gather.add(context_.head_out.view());
         bytes_out_ += gather.bytes();
@@ -144,9 +146,11 @@ Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_
     keep_ = framing_.keep_alive;
     upstream_keeps_ = head.keep_alive && head.framing.kind != BodyFraming::Kind::until_close &&
                       step->consumed == rest.size();
+    const std::optional<http::Shaping> shape = shaping(&routing::RouteShape::response);
     context_.head_out.clear();
     http::write_downstream_head(
-        context_.head_out, head, framing_, request_id_, context_.dates.format(wall_at(answered_)));
+        context_.head_out, head, framing_, request_id_, context_.dates.format(wall_at(answered_)),
+        shape ? &*shape : nullptr);
     const http::ChunkHeader chunk{step->payload};
     return send_head(head, {rest.data(), step->payload}, chunk);
 }

@@ -37,8 +37,10 @@ Exchange::Answer Exchange::on_switch(const ResponseHead& head, std::size_t head_
         return Answer::failed;
     }
     note_answer(head);
+    const std::optional<http::Shaping> shape = shaping(&routing::RouteShape::response);
     context_.head_out.clear();
-    http::write_switching_head(context_.head_out, head, protocols, request_id_);
+    http::write_switching_head(
+        context_.head_out, head, protocols, request_id_, shape ? &*shape : nullptr);
     const Answer answer = send_head(head, {}, http::ChunkHeader{0});
     if (answer != Answer::ready)
         return answer;

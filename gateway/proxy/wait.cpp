@@ -110,12 +110,16 @@ bool Exchange::take_turn() {
     const routing::RouteLimit& limit = *turn->asked.limits[turn->waited_for];
     observe::WaitCounters& counters = context_.counters.waits[limit.wait->metric];
     const bool admitted = settle_turn(*turn, decided_);
-    if (admitted) {
+    if (admitted)
         counters.time.observe(waited);
-        write_request_head(*context_.parser.parse_request(head_)); // it was good the first time
-    } else {
+    else
         ++counters.refused;
+    if (admitted && route_->answer != nullptr) {
+        respond();
+        return false;
     }
+    if (admitted)
+        write_request_head(*context_.parser.parse_request(head_)); // it was good the first time
     return admitted;
 }
 

@@ -33,6 +33,8 @@ const Route* MethodChoice::choose(std::string_view method) const noexcept {
 
 void PathIndex::add(const Route& route) {
     const PathPattern& pattern = route.match.path;
+    if (pattern.kind == PathPattern::Kind::regex)
+        return add_expression(route);
     std::string_view rest = pattern.text;
     rest.remove_prefix(rest.starts_with('/') ? 1 : 0);
     Node* node = &root_;
@@ -50,6 +52,16 @@ void PathIndex::add(const Route& route) {
         (slash ? node->exact_slash : node->exact).add(route);
     else
         (slash ? node->prefix_slash : node->prefix).add(route);
+}
+
+void PathIndex::add_expression(const Route& route) {
+    const Regex& regex = *route.match.path.regex;
+    auto known = std::ranges::find_if(expressions_, [&](const Expression& each) {
+        return each.regex.pattern() == regex.pattern();
+    });
+    if (known == expressions_.end())
+        known = expressions_.insert(known, {regex, {}});
+    known->choice.add(route);
 }
 
 PathIndex::Walk PathIndex::walk(std::string_view path) const noexcept {

@@ -1,5 +1,6 @@
 // The routes of one host pattern by path: a trie of segments, walked down once and climbed back up
-// from the most to the least specific pattern. Internal to routing/.
+// from the most to the least specific pattern; regular expressions stand beside it, in a list.
+// Internal to routing/.
 #pragma once
 
 #include "routing/route.hpp"
@@ -58,9 +59,19 @@ class PathIndex {
         bool slash = false; // the node is followed by "/" in the path
     };
 
+    struct Expression {
+        Regex regex;
+        MethodChoice choice;
+    };
+
+    void add_expression(const Route& route);
     [[nodiscard]] Walk walk(std::string_view path) const noexcept;
+    // The same for the regular expressions alone.
+    template <class Visit>
+    bool visit_expressions(std::string_view path, Visit& visit) const;
 
     Node root_;
+    std::vector<Expression> expressions_; // in the order of their first routes
 };
 
 template <class Visit>
@@ -71,12 +82,23 @@ bool PathIndex::visit_matching(std::string_view path, Visit visit) const {
     const Walk end = walk(path);
     if (end.whole && matches(end.slash ? end.node->exact_slash : end.node->exact))
         return true;
+    if (!expressions_.empty() && visit_expressions(path, visit))
+        return true;
     if (end.slash && matches(end.node->prefix_slash))
         return true;
     if (matches(end.node->prefix))
         return true;
     for (const Node* node = end.node->parent; node != nullptr; node = node->parent)
         if (matches(node->prefix_slash) || matches(node->prefix))
+            return true;
+    return false;
+}
+
+// "*" is no path.
+template <class Visit>
+bool PathIndex::visit_expressions(std::string_view path, Visit& visit) const {
+    for (const Expression& each : expressions_)
+        if (path.starts_with('/') && each.regex.matches(path) && visit(each.choice))
             return true;
     return false;
 }

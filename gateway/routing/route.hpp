@@ -1,15 +1,19 @@
 // One route as a worker sees it: what it matches, what it charges, where it leads.
 #pragma once
 
+#include "base/fixed_answer.hpp"
+#include "base/regex.hpp"
 #include "base/time.hpp"
 #include "limits/cooldown_set.hpp"
 #include "limits/limit.hpp"
 #include "routing/key_rules.hpp"
 #include "routing/key_template.hpp"
 #include "routing/pricing.hpp"
+#include "routing/route_shape.hpp"
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,10 +27,11 @@ struct HostPattern {
 };
 
 struct PathPattern {
-    enum class Kind : std::uint8_t { prefix, exact };
+    enum class Kind : std::uint8_t { prefix, regex, exact }; // from the least to the most specific
     Kind kind = Kind::prefix;
     std::string text =
         "/"; // a prefix matches on segment boundaries: /a matches /a and /a/b, not /ab
+    std::optional<Regex> regex{}; // of the whole path, for Kind::regex
 };
 
 struct RouteMatch {
@@ -118,13 +123,16 @@ struct RouteTimeouts {
 struct Route {
     std::string name;
     RouteMatch match;
-    std::uint32_t upstream = 0;     // index into Snapshot::upstreams
+    std::uint32_t upstream = 0;     // index into Snapshot::upstreams, unless there is an `answer`
     std::vector<RouteLimit> limits; // in rising order of limit->ordinal(), as admit() needs them
     bool settles = false;           // what a limit of it was charged may be given back
     bool waits = false;             // one of them, at least
     bool reserves = false;          // one of them, at least
+    bool introduces = false;        // connections to its upstream begin with a PROXY header
     RouteTimeouts timeouts;
-    std::vector<std::string> upgrades; // protocols that clients may switch to, lower case
+    RouteShapePtr shape;
+    std::shared_ptr<const FixedAnswer> answer; // null: the upstream's
+    std::vector<std::string> upgrades;         // protocols that clients may switch to, lower case
     PolicyTelling telling;
     RouteCooldown cooldown;
     std::uint64_t max_body = std::numeric_limits<std::uint64_t>::max(); // bytes of a request's

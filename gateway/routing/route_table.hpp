@@ -27,12 +27,14 @@ class RouteTable {
     RouteTable& operator=(RouteTable&&) noexcept;
 
     // The most specific of all routes that match host, path and method: an exact host before the
-    // longest suffix before any; then an exact path before the longest prefix; then a route that
-    // names its methods before one that takes any. The case of a method does not matter; HEAD is
+    // longest suffix before any; then an exact path before the first regular expression that
+    // matches (in the routes' order) before the longest prefix; then a route that names its methods
+    // before one that takes any. The case of a method does not matter; HEAD is
     // not GET, and TRACE is taken by routes that name it alone. A request that no route of the more
     // specific host takes may still be another's. host: lower case, no port, no trailing dot. path:
     // normalised, begins with "/"; "*" (OPTIONS for the server as a whole) is taken by routes with
-    // the prefix "/" alone. Never allocates. O(labels of host * length of path).
+    // the prefix "/" alone. Allocates only where Regex::matches() does. O(labels of host * length
+    // of path), and once the path for each regular expression of a host that matches.
     [[nodiscard]] MatchResult
     match(std::string_view host, std::string_view path, std::string_view method) const noexcept;
 

@@ -35,11 +35,14 @@ struct EndpointSpec {
 };
 
 struct UpstreamSpec {
+    enum class ProxyProtocol : std::uint8_t { off, v1, v2 };
     std::string name;
     std::vector<EndpointSpec> endpoints; // from one to 64
     std::string host;                    // what Host is set to; empty = the client's is kept
     std::uint32_t metric = 0;            // slot in the workers' counters
     BalanceSpec balance{};
+    // Each connection begins with a PROXY header: it is one client's, and carries one request.
+    ProxyProtocol proxy_protocol = ProxyProtocol::off;
 };
 
 // Time-outs that hold before a route is known.

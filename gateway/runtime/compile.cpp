@@ -2,6 +2,7 @@
 
 #include "runtime/compile_balance.hpp"
 #include "runtime/compile_limit.hpp"
+#include "runtime/compile_shape.hpp"
 #include "runtime/protected_fields.hpp"
 #include "upstream/resolver.hpp"
 
@@ -51,7 +52,10 @@ void tell_policies(
 // keys belong to where they are written.
 routing::RouteCooldown cooldown_of(
     const config::Config& config, const config::Route& route, limits::CooldownRegistry& registry) {
+    if (route.answer)
+        return {};
     const config::Upstream& upstream = config.upstreams[route.upstream];
+    const std::string& host = route.host ? *route.host : upstream.host;
     const std::optional<config::Cooldown>& from =
         route.cooldown ? route.cooldown : upstream.cooldown;
     if (!from || !from->on)
@@ -78,8 +82,8 @@ routing::RouteCooldown cooldown_of(
         cooldown.rules.max_wait = from->wait->max_wait;
         cooldown.rules.max_waiting = from->wait->max_waiting;
     }
-    cooldown.by_host = by_host && upstream.host.empty();
-    cooldown.otherwise = by_host ? upstream.host : route.name;
+    cooldown.by_host = by_host && host.empty();
+    cooldown.otherwise = by_host ? host : route.name;
     return cooldown;
 }
 
@@ -90,15 +94,16 @@ routing::Route route_of(
     observe::MetricSlots& slots) {
     routing::Route route;
     route.name = from.name;
-    route.match = {
-        host_of(from.match),
-        {from.match.path_exact ? routing::PathPattern::Kind::exact
-                               : routing::PathPattern::Kind::prefix,
-         from.match.path},
-        from.match.methods};
+    route.match = {host_of(from.match), path_of(from.match), from.match.methods};
     route.upstream = static_cast<std::uint32_t>(from.upstream);
-    route.timeouts =
-        timeouts_of(config.timeouts, config.upstreams[from.upstream].timeouts, from.timeouts);
+    route.timeouts = timeouts_of(
+        config.timeouts,
+        from.answer ? config::TimeoutOverrides{} : config.upstreams[from.upstream].timeouts,
+        from.timeouts);
+    route.shape = shape_of(config, from);
+    route.answer = answer_of(from);
+    route.introduces = !from.answer && config.upstreams[from.upstream].proxy_protocol !=
+                                           config::Upstream::ProxyProtocol::off;
     route.upgrades = from.upgrade;
     route.metric = slots.route(from.name);
     route.max_body = from.max_body.value_or(route.max_body);
@@ -149,6 +154,7 @@ Compiled compile(
     for (const config::Upstream& upstream : config.upstreams) {
         routing::UpstreamSpec spec{upstream.name, {}, upstream.host, slots.upstream(upstream.name)};
         spec.balance = balance_of(upstream, config.prefixes, endpoints);
+        spec.proxy_protocol = proxy_protocol_of(upstream);
         for (const config::Endpoint& endpoint : upstream.endpoints) {
             spec.endpoints.push_back(endpoint_of(upstream, endpoint, tls));
             routing::EndpointSpec& made = spec.endpoints.back();

@@ -140,7 +140,7 @@ void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
     std::map<std::string, proxy::ListenerOptions> wanted;
     for (const config::Listener& listener : config.listeners)
         wanted[listener.address.text] = {
-            listener.half_close_allowed, listener.proxy_protocol,
+            listener.half_close_allowed, listener.proxy_protocol, listener.https_port,
             tls_.listener(listener.address.text)};
     for (auto& [name, sockets] : opened)
         bound_[name] = sockets.address;

@@ -15,13 +15,20 @@ const std::string& Lease::endpoint() const noexcept {
     return pool_->endpoint();
 }
 
-net::Task<Lease::Connected> Lease::connect() {
+net::Task<Lease::Connected> Lease::connect(std::string_view first) {
     const ErrorCode error = co_await connect_to_any();
     if (error)
         co_return Connected{error, false, {}};
     ErrorCode ignored;
     if (!net::is_unix(stream().socket().remote_endpoint(ignored)))
         stream().socket().set_option(net::asio::ip::tcp::no_delay{true}, ignored);
+    if (!first.empty()) {
+        net::Gather gather;
+        gather.add(first);
+        const ErrorCode unsaid = co_await net::send_all(stream(), gather);
+        if (unsaid)
+            co_return Connected{unsaid, false, {}};
+    }
     if (!pool_->tls())
         co_return Connected{};
     Connected connected = co_await shake_hands();

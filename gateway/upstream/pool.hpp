@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -50,7 +51,8 @@ class Lease {
         bool in_handshake = false; // how far it got
         std::string reason;        // for a person, of a handshake that failed
     };
-    [[nodiscard]] net::Task<Connected> connect();
+    // first: what is said on it before everything else, TLS included; stays until this has ended.
+    [[nodiscard]] net::Task<Connected> connect(std::string_view first = {});
 
     // Returns the connection to its pool. Call only when the response was read to its end, the peer
     // keeps the connection, and no surplus byte is buffered (RFC 9112 section 9.3).

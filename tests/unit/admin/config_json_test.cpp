@@ -323,7 +323,7 @@ TEST_CASE("a route names its upstream and its limits") {
 TEST_CASE("an exact path is shown as such") {
     config::Match match;
     match.path = "/a";
-    match.path_exact = true;
+    match.kind = config::Match::Path::exact;
 
     CHECK(match_json(match) == Json{{"host", "*"}, {"path_exact", "/a"}});
 }

@@ -65,7 +65,7 @@ TEST_CASE("a route without a match takes everything") {
 
     CHECK(config.routes[0].match.host == "*");
     CHECK(config.routes[0].match.path == "/");
-    CHECK_FALSE(config.routes[0].match.path_exact);
+    CHECK(config.routes[0].match.kind == Match::Path::prefix);
     CHECK(config.routes[0].match.methods.empty());
 }
 
@@ -130,7 +130,7 @@ routes:
     CHECK(config.limits[0].anchor == Limit::Anchor::clock);
     CHECK(config.limits[0].max_keys == 10);
     CHECK(config.routes[0].match.host == "*.example");
-    CHECK(config.routes[0].match.path_exact);
+    CHECK(config.routes[0].match.kind == Match::Path::exact);
     CHECK(config.routes[0].timeouts.response == 3s);
     CHECK(config.routes[0].timeouts.body_idle == 4s);
     CHECK(config.routes[0].timeouts.tunnel_idle == 5s);

@@ -38,7 +38,7 @@ TEST_CASE("the documented route has its match, its upstream and its limits in or
     CHECK(route.name == "product");
     CHECK(route.match.host == "shop.example");
     CHECK(route.match.path == "/products");
-    CHECK_FALSE(route.match.path_exact);
+    CHECK(route.match.kind == Match::Path::prefix);
     CHECK(route.match.methods == std::vector<std::string>{"GET", "HEAD"});
     CHECK(config.upstreams.at(route.upstream).name == "shop");
     CHECK(route.limits == std::vector<std::size_t>{0, 1, 2, 3});

@@ -98,3 +98,48 @@ TEST_CASE("a warm 429 allocates nothing") {
 
     CHECK(warm == 0);
 }
+
+TEST_CASE("a warm answer that stands in the configuration allocates nothing") {
+    InProcessGateway gateway{
+        "limits: {many: {requests: 1000000, per: 1h, key: client_ip}}\n"
+        "routes: [{name: all, limits: [many], respond: {body: 'hello {client_ip} of {host}',"
+        " headers: {X-A: '{request_id}'}}},"
+        " {name: old, match: {path: /old}, redirect: 'https://{host}{path}{?query}'}]"};
+    Wire client = gateway.connect();
+    std::size_t warm = 0;
+    for (int round = 0; round < 20; ++round) {
+        client.send("GET / HTTP/1.1\r\nHost: A.example:80\r\n\r\n");
+        warm += settle(gateway, round);
+        read_response(client, 28);
+        client.send("GET /old/a/../b?c HTTP/1.1\r\nHost: a\r\n\r\n");
+        warm += settle(gateway, round);
+        read_response(client, 0);
+    }
+
+    CHECK(warm == 0);
+    CHECK(gateway.ended(Outcome::responded, 2) == 20);
+}
+
+TEST_CASE("a warm GET that is shaped allocates nothing either") {
+    InProcessGateway gateway{
+        "routes: [{name: all, match: {path: /api}, upstream: origin, strip_prefix: /api,"
+        " request: {set_headers: {X-A: '{client_ip}'}, remove_headers: [Cookie]},"
+        " response: {set_headers: {X-B: '{host}'}, remove_headers: [Server]}}]"};
+    constexpr std::string_view request =
+        "GET /api/a HTTP/1.1\r\nHost: a\r\nCookie: b\r\nAccept: */*\r\n\r\n";
+    Wire client = gateway.connect();
+    client.send(request);
+    Wire upstream = gateway.upstream.accept();
+    std::size_t warm = 0;
+    for (int round = 0; round < 20; ++round) {
+        if (round > 0)
+            client.send(request);
+        warm += settle(gateway, round);
+        upstream.read_head();
+        upstream.send("HTTP/1.1 200 OK\r\nServer: x\r\nContent-Length: 2\r\n\r\nhi");
+        warm += settle(gateway, round);
+        read_response(client);
+    }
+
+    CHECK(warm == 0);
+}

@@ -1,4 +1,5 @@
-// Routes in few words: "*.example.org", "/a" (a prefix) or "=/a" (exact), methods.
+// Routes in few words: "*.example.org", "/a" (a prefix), "=/a" (exact) or "~/a+" (a regular
+// expression), methods.
 #pragma once
 
 #include "routing/route_table.hpp"
@@ -22,6 +23,9 @@ route(std::string name, std::string host, std::string path, std::vector<std::str
         made.match.host = {HostPattern::Kind::exact, host};
     if (path.starts_with("="))
         made.match.path = {PathPattern::Kind::exact, path.substr(1)};
+    else if (path.starts_with("~"))
+        made.match.path = {
+            PathPattern::Kind::regex, path.substr(1), *Regex::compile(path.substr(1))};
     else
         made.match.path = {PathPattern::Kind::prefix, path};
     made.match.methods = std::move(methods);

@@ -28,6 +28,8 @@ bool matches(const HostPattern& pattern, std::string_view host) {
 bool matches(const PathPattern& pattern, std::string_view path) {
     if (pattern.kind == PathPattern::Kind::exact)
         return path == pattern.text;
+    if (pattern.kind == PathPattern::Kind::regex)
+        return path != "*" && pattern.regex->matches(path);
     if (pattern.text == "/" && path == "*")
         return true;
     if (pattern.text.ends_with('/'))
@@ -35,12 +37,18 @@ bool matches(const PathPattern& pattern, std::string_view path) {
     return path == pattern.text || path.starts_with(pattern.text + "/");
 }
 
-// Host first, then path, then methods: the greater the more specific.
-auto rank(const Route& route) {
+// Host first, then path, then methods: the greater the more specific. Of regular expressions the
+// one that stands first.
+auto rank(const std::vector<Route>& routes, const Route& route) {
     const RouteMatch& match = route.match;
+    const auto first = std::ranges::find_if(routes, [&](const Route& each) {
+        return each.match.path.text == match.path.text && each.match.host.text == match.host.text &&
+               each.match.host.kind == match.host.kind && each.match.path.regex;
+    });
+    const std::size_t of_path =
+        match.path.regex ? static_cast<std::size_t>(routes.end() - first) : match.path.text.size();
     return std::tuple{
-        match.host.kind, match.host.text.size(), match.path.kind, match.path.text.size(),
-        !match.methods.empty()};
+        match.host.kind, match.host.text.size(), match.path.kind, of_path, !match.methods.empty()};
 }
 
 std::string naive(
@@ -57,7 +65,7 @@ std::string naive(
         const auto& methods = each.match.methods;
         if (!methods.empty() && std::ranges::find(methods, method) == methods.end())
             continue;
-        if (best == nullptr || rank(each) > rank(*best))
+        if (best == nullptr || rank(routes, each) > rank(routes, *best))
             best = &each;
     }
     return best != nullptr ? best->name : path_matched ? "405" : "404";
@@ -93,6 +101,9 @@ class Source {
             text = pick({"a", "b", "www"}).append(".").append(text);
         return text;
     }
+    std::string expression() {
+        return pick({"~/a.*", "~/[ab]/.+", "~/(a|b)?", "~^/ab$", "~.*/c/?", "~/[^/]+/[^/]+"});
+    }
     std::string method() { return pick({"GET", "HEAD", "POST", "PUT"}); }
 
     std::vector<Route> routes() {
@@ -103,6 +114,8 @@ class Source {
                 of.append(host());
             std::string text = below(3) == 0 ? "=" : "";
             text.append(path());
+            if (below(5) == 0)
+                text = expression();
             std::vector<std::string> methods;
             for (std::uint64_t more = below(3); more > 0; --more)
                 methods.push_back(method());

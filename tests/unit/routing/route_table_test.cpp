@@ -180,3 +180,35 @@ TEST_CASE("routes stay where they are when the table moves") {
     CHECK(moved.match("h", "/a", "GET").route == before);
     CHECK(moved.routes().data() == before);
 }
+
+TEST_CASE("regular expressions go behind an exact path and before every prefix") {
+    const RouteTable table{
+        {route("prefix", "*", "/items/special"), route("regex", "*", "~/items/[a-z0-9]+(/.*)?"),
+         route("exact", "*", "=/items/1")}};
+
+    CHECK(found(table, "h", "/items/1") == "exact");
+    CHECK(found(table, "h", "/items/2") == "regex");
+    CHECK(found(table, "h", "/items/special/x") == "regex");
+    CHECK(found(table, "h", "/items/special/x/..") == "regex");
+    CHECK(found(table, "h", "/items/SPECIAL") == "404");
+}
+
+TEST_CASE("the first regular expression that matches, and takes the method, wins") {
+    const RouteTable table{
+        {route("get", "*", "~/a/.*", {"GET"}), route("wide", "*", "~/.*"),
+         route("post", "*", "~/a/.*", {"POST"}), route("narrow", "*", "~/b/c")}};
+
+    CHECK(found(table, "h", "/a/x", "GET") == "get");
+    CHECK(found(table, "h", "/a/x", "POST") == "post");
+    CHECK(found(table, "h", "/a/x", "PUT") == "wide");
+    CHECK(found(table, "h", "/b/c") == "wide");
+    CHECK(table.allowed_methods("h", "/a/x") == "GET, POST");
+}
+
+TEST_CASE("a regular expression of a host concerns that host, and never the server as a whole") {
+    const RouteTable table{{route("a", "a.example", "~.*"), route("any", "*", "/")}};
+
+    CHECK(found(table, "a.example", "/x") == "a");
+    CHECK(found(table, "b.example", "/x") == "any");
+    CHECK(found(table, "a.example", "*", "OPTIONS") == "any");
+}

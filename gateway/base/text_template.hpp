@@ -1,0 +1,71 @@
+// A text of the configuration with what is known of a request in braces, such as "{client_ip}".
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stint {
+
+// What may stand in braces. What clients choose of it is text that a field can hold: their host is
+// one, a method is a token, a path holds what request targets do.
+enum class Placeholder : std::uint8_t { client_ip, host, method, path, query, request_id, route };
+
+// In the order of Placeholder. "{?query}" is the query with its "?", or nothing.
+inline constexpr std::array<std::string_view, 7> placeholder_texts{
+    "{client_ip}", "{host}", "{method}", "{path}", "{?query}", "{request_id}", "{route}"};
+// Those that fields and bodies may have, and those of a redirect's target.
+inline constexpr std::array<std::string_view, 5> field_placeholders{
+    "{client_ip}", "{host}", "{method}", "{request_id}", "{route}"};
+inline constexpr std::array<std::string_view, 3> target_placeholders{
+    "{host}", "{path}", "{?query}"};
+
+// A request's, as views of whatever outlives the write.
+class PlaceholderValues {
+  public:
+    std::string_view& operator[](Placeholder which) noexcept {
+        return values_[static_cast<std::size_t>(which)];
+    }
+    std::string_view operator[](Placeholder which) const noexcept {
+        return values_[static_cast<std::size_t>(which)];
+    }
+
+  private:
+    std::array<std::string_view, placeholder_texts.size()> values_{};
+};
+
+// Immutable: split once, written for each request without allocating.
+class TextTemplate {
+  public:
+    TextTemplate() = default;
+    // Braces around anything else stay as they are.
+    explicit TextTemplate(std::string_view text);
+
+    [[nodiscard]] bool empty() const noexcept { return pieces_.empty() && rest_.empty(); }
+    [[nodiscard]] bool has(Placeholder which) const noexcept;
+    // What stands before the first placeholder.
+    [[nodiscard]] std::string_view beginning() const noexcept {
+        return pieces_.empty() ? rest_ : pieces_.front().before;
+    }
+
+    // sink: anything with << for text.
+    template <class Sink>
+    void write(Sink& sink, const PlaceholderValues& values) const {
+        for (const Piece& piece : pieces_)
+            sink << std::string_view{piece.before} << values[piece.placeholder];
+        sink << std::string_view{rest_};
+    }
+
+  private:
+    struct Piece {
+        std::string before;
+        Placeholder placeholder;
+    };
+    std::vector<Piece> pieces_;
+    std::string rest_; // behind the last placeholder
+};
+
+} // namespace stint

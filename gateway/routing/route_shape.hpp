@@ -1,0 +1,26 @@
+// How a route changes requests and responses on their way.
+#pragma once
+
+#include "base/field_edits.hpp"
+#include "routing/path_rewrite.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace stint::routing {
+
+struct RouteShape {
+    FieldEdits request;
+    FieldEdits response;
+    std::optional<PathRewrite> path;
+    std::optional<std::string> host; // instead of the upstream's; "" = the client's is kept
+
+    [[nodiscard]] bool empty() const noexcept {
+        return request.empty() && response.empty() && !path && !host;
+    }
+};
+
+using RouteShapePtr = std::shared_ptr<const RouteShape>; // null: nothing is changed
+
+} // namespace stint::routing
