@@ -29,7 +29,8 @@ TEST_CASE("fields can be set and removed both ways") {
 TEST_CASE("what frames messages, or Stint says itself, is not set or removed") {
     check_route(
         "upstream: shop, request: {set_headers: {Host: a}}",
-        {"3:60: routes[0].request.set_headers: \"Host\" is left to Stint: it frames messages, or "
+        {"3:60: routes[0].request.set_headers.Host: \"Host\" is left to Stint: it frames messages, "
+         "or "
          "is written or removed anyway; use host"});
     check_route(
         "upstream: shop, request: {remove_headers: [Content-Length, te, X_Forwarded_For, Via]}",

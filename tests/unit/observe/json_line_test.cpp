@@ -206,8 +206,8 @@ TEST_CASE("each outcome has a text of its own") {
     for (std::size_t i = 0; i < outcome_count; ++i)
         texts.push_back(to_text(static_cast<Outcome>(i)));
 
-    const std::vector<std::string_view> expected = {"forwarded",  "refused",         "rejected",
-                                                    "no_route",   "upstream_failed", "cooling_down",
-                                                    "client_gone"};
+    const std::vector<std::string_view> expected = {
+        "forwarded",       "refused",      "rejected",    "no_route",
+        "upstream_failed", "cooling_down", "client_gone", "responded"};
     CHECK(texts == expected);
 }

@@ -91,13 +91,13 @@ TEST_CASE("no spelling of a path reaches above what is stripped") {
 
 TEST_CASE("a path is rewritten by a regular expression") {
     InProcessGateway gateway{
-        R"(routes: [{name: items, match: {path_regex: "/items/[0-9]+"}, upstream: origin,)"
-        R"( rewrite: {regex: "/items/(.*)", to: "/v2/\\1/show"}}])"};
+        "routes: [{name: items, match: {path_regex: '/items/[0-9]+'}, upstream: origin,"
+        " rewrite: {regex: '/items/(.*)', to: '/v2/\\1/show'}}]"};
 
     CHECK(forwarded(gateway, "/items/17?a") == "GET /v2/17/show?a HTTP/1.1");
-CHECK(answer(gateway, request("/items/x")).starts_with("HTTP/1.1 404 "));
-CHECK(answer(gateway, request("/items/1;x")).starts_with("HTTP/1.1 404 "));
-CHECK(answer(gateway, request("/items/1%2f2")).starts_with("HTTP/1.1 404 "));
+    CHECK(answer(gateway, request("/items/x")).starts_with("HTTP/1.1 404 "));
+    CHECK(answer(gateway, request("/items/1;x")).starts_with("HTTP/1.1 404 "));
+    CHECK(answer(gateway, request("/items/1%2f2")).starts_with("HTTP/1.1 404 "));
 }
 
 TEST_CASE("a path that servers may take for one of a regular expression's is refused") {
