@@ -84,9 +84,15 @@ std::string_view find(const std::array<Meaning, Size>& meanings, int code) noexc
     return found != meanings.end() ? found->text : std::string_view{};
 }
 
+// While it is not accepted it is not yet the peer's, for OpenSSL.
+X509* certificate_refused(SSL& ssl) noexcept {
+    STACK_OF(X509)* chain = SSL_get0_verified_chain(&ssl);
+    return sk_X509_num(chain) > 0 ? sk_X509_value(chain, 0) : SSL_get0_peer_certificate(&ssl);
+}
+
 std::string wrong_name(SSL& ssl, std::string_view expected) {
     constexpr std::size_t most_listed = 3;
-    X509* certificate = SSL_get0_peer_certificate(&ssl);
+    X509* certificate = certificate_refused(ssl);
     std::vector<std::string> names;
     if (certificate != nullptr)
         names = all_names(*certificate);

@@ -18,6 +18,10 @@ bool is_plain_http(unsigned long error) noexcept {
 } // namespace
 
 void SslDeleter::operator()(SSL* ssl) const noexcept {
+    // OpenSSL takes a session for spoilt whose connection goes without having said so. TLS has not
+    // asked for that since 1.1 (RFC 4346 section 7.2.1), and pooled connections just go. What a
+    // fatal alert has spoilt is forgotten when the alert comes.
+    SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     SSL_free(ssl);
 }
 
