@@ -11,6 +11,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 
 #include <cerrno>
@@ -119,6 +120,11 @@ inline Received read_now(Socket& socket, std::span<char> into) noexcept {
 // Waits until there is something to read, the end of the stream included.
 inline auto wait_readable(Socket& socket) {
     return socket.async_wait(Socket::wait_read, as_result);
+}
+
+// Lets others have their turn.
+inline auto yield_to_others(Socket& socket) {
+    return asio::post(socket.get_executor(), asio::deferred);
 }
 
 // Waits until the socket takes more.

@@ -139,7 +139,6 @@ TlsSession::TlsSession(Socket& socket, tls::SslPtr ssl, std::span<const char> ea
 
 TlsSession::~TlsSession() = default;
 
-// Only here is the thread's error queue emptied: where all went well it is empty.
 ErrorCode TlsSession::error_of(int result) noexcept {
     const int what = SSL_get_error(ssl_.get(), result);
     wants_to_write_ = what == SSL_ERROR_WANT_WRITE;
@@ -169,6 +168,7 @@ bool TlsSession::resumed() const noexcept {
 Received TlsSession::read(std::span<char> into) noexcept {
     if (broken_)
         return {asio::error::connection_reset};
+    ERR_clear_error(); // others on this thread may have left something
     Received got;
     do {
         std::size_t size = 0;
@@ -187,6 +187,7 @@ Received TlsSession::read(std::span<char> into) noexcept {
 ErrorCode TlsSession::write(Gather& gather) noexcept {
     if (broken_)
         return asio::error::connection_reset;
+    ERR_clear_error();
     while (!gather.empty()) {
         const std::string_view record = next_record(gather);
         std::size_t sent = 0;
@@ -205,6 +206,7 @@ ErrorCode TlsSession::write(Gather& gather) noexcept {
 Silence TlsSession::probe() noexcept {
     if (broken_)
         return Silence::closed;
+    ERR_clear_error();
     char byte;
     std::size_t size = 0;
     const int result = SSL_peek_ex(ssl_.get(), &byte, 1, &size);
@@ -212,13 +214,12 @@ Silence TlsSession::probe() noexcept {
         return Silence::bytes_waiting;
     const ErrorCode error = error_of(result);
     ERR_clear_error();
-    if (error != asio::error::would_block)
-        return Silence::closed;
-    return has_buffered() ? Silence::bytes_waiting : Silence::silent;
+    return error == asio::error::would_block ? Silence::silent : Silence::closed;
 }
 
 bool TlsSession::has_buffered() const noexcept {
-    return intake_begin_ < intake_end_ || SSL_has_pending(ssl_.get()) == 1;
+    const bool ended = broken_ || (SSL_get_shutdown(ssl_.get()) & SSL_RECEIVED_SHUTDOWN) != 0;
+    return intake_begin_ < intake_end_ || SSL_has_pending(ssl_.get()) == 1 || ended;
 }
 
 void TlsSession::say_end() noexcept {

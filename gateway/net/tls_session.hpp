@@ -39,12 +39,14 @@ class TlsSession {
     // be offered to it again, first and unchanged: a part may be encrypted already.
     [[nodiscard]] Received read(std::span<char> into) noexcept;
     [[nodiscard]] ErrorCode write(Gather& gather) noexcept;
+    // Only what the peer says in so many words: tickets, and parts of records, are none.
     [[nodiscard]] Silence probe() noexcept;
 
     // Whether the last would_block is over when the socket can be written to.
     [[nodiscard]] bool wants_to_write() const noexcept { return wants_to_write_; }
 
-    // Bytes are here that no wait on the socket would tell of.
+    // Something is here that no wait on the socket would tell of: bytes, or the end. They may be a
+    // part of a record only: after a would_block, wait all the same.
     [[nodiscard]] bool has_buffered() const noexcept;
 
     // Tells the peer that nothing more comes (close_notify), as far as that goes at once.

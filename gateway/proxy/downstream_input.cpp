@@ -95,7 +95,8 @@ void Downstream::on_read(const ErrorCode& error, std::size_t size) {
     const bool parking = std::exchange(parking_, false);
     if (std::exchange(draining_, false) && nothing_came(error))
         net::close(stream_);
-    if (parking && error == net::asio::error::operation_aborted && stream_.socket().is_open()) {
+    if (parking && error == net::asio::error::operation_aborted && stream_.socket().is_open() &&
+        !net::has_buffered(stream_)) {
         block_.release();
         if (net::TlsSession* tls = stream_.tls())
             tls->release_memory();
@@ -194,7 +195,7 @@ void Downstream::on_parked_readable(const ErrorCode& error) {
 // arrived since.
 bool Downstream::nothing_came(const ErrorCode& error) noexcept {
     return error == net::asio::error::operation_aborted && stream_.socket().is_open() &&
-           net::probe(stream_) == net::Silence::silent;
+           net::probe(stream_) == net::Silence::silent && !net::has_buffered(stream_);
 }
 
 void Downstream::keep_surplus(std::span<const char> bytes) noexcept {

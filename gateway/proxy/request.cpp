@@ -110,7 +110,8 @@ net::Task<bool> Exchange::send_slowly() {
 net::Task<upstream::Lease::Connected> Exchange::connect() {
     bool made_room = false;
     const std::string first = route_->introduces ? introduction() : std::string{};
-    for (bool last = cluster().size() == 1;; last = true) {
+    bool last = cluster().size() == 1;
+    for (;;) {
         lease_ = pool_->make_new(context_.executor);
         ++upstream_counters().connects;
         arm(Waiting::connect, route_->timeouts.connect);
@@ -133,6 +134,7 @@ net::Task<upstream::Lease::Connected> Exchange::connect() {
         endpoint_failed("could not connect: " + error.message());
         if (!take_other_endpoint())
             co_return connected;
+        last = true;
     }
 }
 

@@ -41,7 +41,9 @@ net::Task<> Tunnel::carry(Way& way) {
 // A wait for each piece: a sender that never pauses leaves room for other connections.
 net::Task<bool> Tunnel::carry_piece(Way& way) {
     ErrorCode failed;
-    if (!net::has_buffered(way.from)) {
+    if (!way.dry && net::has_buffered(way.from)) {
+        co_await net::yield_to_others(way.from.socket());
+    } else {
         auto [error] = co_await net::wait_readable(way.from);
         failed = error;
     }
@@ -50,7 +52,8 @@ net::Task<bool> Tunnel::carry_piece(Way& way) {
     const net::Block block = context_.body_blocks.borrow();
     const net::Received got =
         failed ? net::Received{failed} : net::read_now(way.from, block.span());
-    if (got.error == net::asio::error::would_block)
+    way.dry = got.error == net::asio::error::would_block;
+    if (way.dry)
         co_return true;
     if (got.error == net::asio::error::eof) {
         finish(way);

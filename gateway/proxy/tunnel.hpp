@@ -57,6 +57,7 @@ class Tunnel : private net::Deadline {
         End from_failed;
         End to_failed;
         std::uint64_t bytes = 0;
+        bool dry = true;   // it has nothing to read until the socket says so
         bool reads = true; // false: blocked by its receiver, or at the end of its stream
     };
 

@@ -1,5 +1,6 @@
 #include "runtime/health_checks.hpp"
 
+#include "http/proxy_header.hpp"
 #include "net/clock.hpp"
 #include "upstream/cluster.hpp"
 
@@ -29,6 +30,11 @@ upstream::HealthSpec spec_of(
     upstream::HealthSpec spec;
     spec.path = health.path;
     spec.host = upstream.host.empty() ? authority_of(endpoint) : upstream.host;
+    using Protocol = routing::UpstreamSpec::ProxyProtocol;
+    if (upstream.proxy_protocol == Protocol::v1)
+        http::append_proxy_header_v1(spec.introduction, {});
+    else if (upstream.proxy_protocol == Protocol::v2)
+        http::append_proxy_header_v2(spec.introduction, {});
     spec.interval = health.interval;
     spec.timeout = health.timeout;
     spec.rules = {health.healthy_after, health.unhealthy_after};

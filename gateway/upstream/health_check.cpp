@@ -82,9 +82,9 @@ net::Task<> HealthCheck::run(std::shared_ptr<HealthCheck> self, SteadyTime first
 net::Task<HealthCheck::Result> HealthCheck::ask() {
     Lease lease = pool_.make_new(executor_);
     asking_ = &lease;
-    arm_timeout();
     Result result;
     try {
+        arm_timeout();
         result = co_await talk(lease);
     } catch (const std::exception& failure) {
         result.found = failure.what();
@@ -97,7 +97,7 @@ net::Task<HealthCheck::Result> HealthCheck::ask() {
 }
 
 net::Task<HealthCheck::Result> HealthCheck::talk(Lease& lease) {
-    const Lease::Connected connected = co_await lease.connect();
+    const Lease::Connected connected = co_await lease.connect(spec_.introduction);
     if (connected.error)
         co_return Result{
             false, std::string{"could not connect: "}.append(

@@ -49,9 +49,8 @@ net::Task<ErrorCode> Lease::connect_to_any() {
         co_return failed;
     }
     Race race{stream().socket().get_executor(), addresses};
-    connection_->race = &race;
+    const Race::Known known{connection_->race, race};
     const ErrorCode error = co_await race.run();
-    connection_->race = nullptr;
     if (!error)
         stream().socket() = race.take_winner();
     co_return error;

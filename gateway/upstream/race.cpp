@@ -37,10 +37,12 @@ net::Task<ErrorCode> Race::run() {
 }
 
 void Race::give_up() noexcept {
-    if (over_)
-        return;
     error_ = net::asio::error::operation_aborted;
-    finish();
+    if (winner_)
+        net::close(attempts_[*winner_]);
+    winner_.reset();
+    if (!over_)
+        finish();
 }
 
 // Addresses that fail at once are passed by.
@@ -57,6 +59,7 @@ void Race::begin_next() {
         });
         return await_head_start();
     }
+    timer_.cancel(); // there is nobody left to let go
 }
 
 void Race::await_head_start() {

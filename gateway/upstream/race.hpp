@@ -34,6 +34,18 @@ class Race {
 
     void give_up() noexcept;
 
+    // Where somebody finds it to give up, as long as this lives.
+    class Known {
+      public:
+        Known(Race*& place, Race& race) : place_{place} { place_ = &race; }
+        ~Known() { place_ = nullptr; }
+        Known(const Known&) = delete;
+        Known& operator=(const Known&) = delete;
+
+      private:
+        Race*& place_;
+    };
+
   private:
     using Timer = net::asio::basic_waitable_timer<
         std::chrono::steady_clock,
