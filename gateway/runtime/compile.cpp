@@ -4,7 +4,6 @@
 #include "runtime/compile_limit.hpp"
 #include "runtime/compile_shape.hpp"
 #include "runtime/protected_fields.hpp"
-#include "upstream/resolver.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -124,6 +123,14 @@ routing::Route route_of(
     return route;
 }
 
+// Of several upstreams with the same name the one that wants it most often.
+void look_up(
+    upstream::Resolver::Names& names, const std::string& host, std::chrono::milliseconds interval) {
+    const auto [known, added] = names.try_emplace(host, interval);
+    if (!added)
+        known->second = std::min<Duration>(known->second, interval);
+}
+
 routing::EndpointSpec endpoint_of(
     const config::Upstream& upstream, const config::Endpoint& endpoint, const TlsObjects& tls) {
     routing::EndpointSpec spec{endpoint.host, endpoint.port, endpoint.is_unix, endpoint.text};
@@ -162,7 +169,7 @@ Compiled compile(
             made.max_requests = endpoint.max_requests;
             made.state = spec.balance.group->endpoint(endpoint.text);
             if (!endpoint.is_unix && upstream::Resolver::is_name(endpoint.host))
-                compiled.host_names.insert(endpoint.host);
+                look_up(compiled.host_names, endpoint.host, upstream.resolve_interval);
         }
         snapshot->upstreams.push_back(std::move(spec));
     }

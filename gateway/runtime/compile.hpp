@@ -9,10 +9,10 @@
 #include "runtime/live_overrides.hpp"
 #include "runtime/tls_objects.hpp"
 #include "upstream/endpoint_group.hpp"
+#include "upstream/resolver.hpp"
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,7 +39,7 @@ struct Compiled {
     routing::SnapshotPtr snapshot;
     std::vector<ConfiguredLimit> limits; // as in config::Config::limits
     std::vector<limits::CooldownSetPtr> cooldowns;
-    std::set<std::string> host_names; // endpoints that must be resolved
+    upstream::Resolver::Names host_names; // of endpoints, to be resolved so often
 };
 
 // Limits that are alive keep their counts; slots are given to names that have none yet. `tls` is of

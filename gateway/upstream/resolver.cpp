@@ -1,10 +1,12 @@
 #include "upstream/resolver.hpp"
 
 #include "net/address.hpp"
+#include "net/clock.hpp"
 
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/post.hpp>
 
+#include <algorithm>
 #include <mutex>
 #include <netdb.h>
 #include <signal.h>
@@ -36,8 +38,15 @@ bool Resolver::is_name(const std::string& host) {
     return static_cast<bool>(error);
 }
 
-void Resolver::watch(std::set<std::string> names, std::function<void()> on_ready) {
-    names_ = std::move(names);
+void Resolver::watch(const Names& names, std::function<void()> on_ready) {
+    const SteadyTime now = net::read_steady_clock();
+    std::map<std::string, Watched> watched;
+    for (const auto& [name, interval] : names) {
+        const auto known = names_.find(name);
+        const bool same = known != names_.end() && known->second.interval == interval;
+        watched[name] = {interval, same ? known->second.due : now + interval};
+    }
+    names_ = std::move(watched);
     std::erase_if(book_, [this](const auto& entry) { return !names_.contains(entry.first); });
     // Destroyed with the last look-up of the round that holds it.
     const std::shared_ptr<void> round{
@@ -45,7 +54,7 @@ void Resolver::watch(std::set<std::string> names, std::function<void()> on_ready
             if (ready)
                 ready();
         }};
-    for (const std::string& name : names_)
+    for (const auto& [name, watched_name] : names_)
         if (!book_.contains(name))
             begin(name, round);
     wait_for_next_round();
@@ -107,12 +116,23 @@ void Resolver::take(const Answer& answer) {
 }
 
 void Resolver::wait_for_next_round() {
-    timer_.expires_after(interval);
+    timer_.cancel();
+    if (names_.empty())
+        return;
+    SteadyTime next = SteadyTime::max();
+    for (const auto& [name, watched] : names_)
+        next = std::min(next, watched.due);
+    timer_.expires_at(next);
     timer_.async_wait([this](const ErrorCode& error) {
         if (error)
             return;
-        for (const std::string& name : names_)
+        const SteadyTime now = net::read_steady_clock();
+        for (auto& [name, watched] : names_) {
+            if (watched.due > now)
+                continue;
+            watched.due = now + watched.interval;
             begin(name, nullptr);
+        }
         wait_for_next_round();
     });
 }

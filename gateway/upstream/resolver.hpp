@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.hpp"
+#include "base/time.hpp"
 #include "net/types.hpp"
 
 #include <boost/asio/steady_timer.hpp>
@@ -35,9 +36,12 @@ class Resolver {
     Resolver(const Resolver&) = delete;
     Resolver& operator=(const Resolver&) = delete;
 
+    // Host name to how often it is looked up.
+    using Names = std::map<std::string, Duration>;
+
     // Replaces the names to look after and looks the new ones up at once.
     // on_ready, if given, is called when every new name has been tried once.
-    void watch(std::set<std::string> names, std::function<void()> on_ready = {});
+    void watch(const Names& names, std::function<void()> on_ready = {});
 
     void stop();
 
@@ -61,13 +65,16 @@ class Resolver {
     void take(const Answer& answer);
     void wait_for_next_round();
 
-    static constexpr std::chrono::seconds interval{30};
+    struct Watched {
+        Duration interval{};
+        SteadyTime due{};
+    };
 
     Timer timer_;
     OnBook on_book_;
     OnFailure on_failure_;
     std::shared_ptr<Mailbox> mailbox_;
-    std::set<std::string> names_;
+    std::map<std::string, Watched> names_;
     std::set<std::string> under_way_;
     AddressBook book_;
 };

@@ -222,7 +222,9 @@ TEST_CASE("endpoints keep their text, and names among them are to be resolved") 
     CHECK(spec.endpoints[2].host == "::1");
     CHECK(spec.endpoints[3].is_unix);
     CHECK(spec.host == "shop.example");
-    CHECK(compiled.host_names == std::set<std::string>{"shop.internal"});
+    CHECK(
+        compiled.host_names ==
+        stint::upstream::Resolver::Names{{"shop.internal", std::chrono::seconds{30}}});
 }
 
 TEST_CASE("a name keeps its slot in the counters over configurations that lack it") {

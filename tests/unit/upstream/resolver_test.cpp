@@ -43,7 +43,7 @@ TEST_CASE("addresses are not names, everything else is one") {
 TEST_CASE("a name of the hosts file is looked up") {
     Looked looked;
 
-    looked.resolver.watch({"localhost"}, [&] { looked.ready = true; });
+    looked.resolver.watch({{"localhost", 30s}}, [&] { looked.ready = true; });
 
     stint::test::run_until(looked.loop, [&] { return looked.ready; });
     REQUIRE(looked.book);
@@ -57,7 +57,7 @@ TEST_CASE("a name that cannot be resolved is reported, and the round still ends"
     Looked looked;
     const std::string impossible(64, 'x'); // longer than a label may be: fails without a network
 
-    looked.resolver.watch({impossible}, [&] { looked.ready = true; });
+    looked.resolver.watch({{impossible, 30s}}, [&] { looked.ready = true; });
 
     stint::test::run_until(looked.loop, [&] { return looked.ready; });
     CHECK(looked.failed == impossible);
@@ -76,10 +76,21 @@ TEST_CASE("with no names to look after the round ends at once") {
 
 TEST_CASE("a stopped resolver leaves nothing to wait for") {
     Looked looked;
-    looked.resolver.watch({"localhost"});
+    looked.resolver.watch({{"localhost", 30s}});
 
     looked.resolver.stop();
 
     looked.loop.run(); // would never return with a timer or a look-up pending
     CHECK(looked.books == 0);
+}
+
+TEST_CASE("a name is looked up again as often as it is asked for") {
+    Looked looked;
+    const std::string impossible(64, 'x');
+    looked.resolver.watch({{impossible, 1ms}});
+    for (int times = 0; times < 3; ++times) {
+        looked.failed.clear();
+        stint::test::run_until(looked.loop, [&] { return !looked.failed.empty(); });
+    }
+    looked.resolver.stop();
 }
