@@ -125,6 +125,23 @@ Json cooldown_json(const std::optional<config::Cooldown>& cooldown) {
     return json;
 }
 
+Json retry_json(const std::optional<config::Retry>& retry) {
+    if (!retry || !retry->on)
+        return "off";
+    Json on = Json::array();
+    if (retry->connect)
+        on.push_back("connect");
+    if (retry->reset)
+        on.push_back("reset");
+    for (const std::uint16_t status : retry->statuses)
+        on.push_back(status);
+    return {
+        {"on", on},
+        {"attempts", retry->attempts},
+        {"budget_percent", retry->budget},
+        {"methods", retry->methods}};
+}
+
 Json upstreams_json(const config::Config& config) {
     Json upstreams = Json::object();
     for (const config::Upstream& upstream : config.upstreams) {
@@ -138,6 +155,7 @@ Json upstreams_json(const config::Config& config) {
         json["resolve_interval_ms"] = upstream.resolve_interval.count();
         json["timeouts"] = timeouts_json(config.timeouts, upstream.timeouts);
         json["cooldown"] = cooldown_json(upstream.cooldown);
+        json["retry"] = retry_json(upstream.retry);
         add_balance_json(upstream, json);
         upstreams[upstream.name] = std::move(json);
     }
@@ -168,6 +186,7 @@ Json routes_json(const config::Config& config) {
              {"max_body_bytes", max_body_json(route.max_body)},
              {"headers", headers_json(route.headers)},
              {"cooldown", cooldown_json(route.cooldown ? route.cooldown : upstream.cooldown)},
+             {"retry", retry_json(route.retry ? route.retry : upstream.retry)},
              {"timeouts", timeouts_json(config.timeouts, upstream.timeouts, route.timeouts)}});
     }
     return routes;

@@ -14,9 +14,9 @@ namespace stint::config {
 namespace {
 
 constexpr std::size_t most_limits = 16;
-constexpr std::array<std::string_view, 9> route_keys{"name",    "match",    "upstream",
-                                                     "limits",  "timeouts", "upgrade",
-                                                     "headers", "cooldown", "max_body"};
+constexpr std::array<std::string_view, 10> route_keys{"name",     "match",   "upstream", "limits",
+                                                      "timeouts", "upgrade", "headers",  "cooldown",
+                                                      "max_body", "retry"};
 constexpr std::array<std::string_view, 4> match_keys{"host", "path", "path_exact", "methods"};
 
 // Finds routes that would match the same requests with the same right: the same host, the same kind
@@ -177,6 +177,8 @@ void read_route(const Value& value, Route& route, Overlaps& overlaps, Draft& dra
         route.cooldown.emplace().scope = Cooldown::Scope::route;
         read_cooldown(*cooldown, *route.cooldown);
     }
+    if (const auto retry = section->find("retry"))
+        read_retry(*retry, route.retry.emplace());
 }
 
 } // namespace

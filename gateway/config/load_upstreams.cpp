@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array upstream_keys = std::to_array<std::string_view>(
     {"endpoints", "host", "tls", "resolve_interval", "timeouts", "cooldown", "balance", "hash_key",
-     "slow_start", "ejection", "health", "when_all_down", "queue"});
+     "slow_start", "ejection", "health", "when_all_down", "queue", "retry"});
 constexpr std::array<std::string_view, 7> timeout_keys{"head",     "body_idle",   "idle", "connect",
                                                        "response", "tunnel_idle", "drain"};
 constexpr std::array<std::string_view, 4> override_keys{
@@ -88,6 +88,8 @@ void read_upstream(const Value& value, const Draft& draft, Upstream& upstream) {
         read_overrides(*timeouts, upstream.timeouts);
     if (const auto cooldown = section->find("cooldown"))
         read_cooldown(*cooldown, upstream.cooldown.emplace());
+    if (const auto retry = section->find("retry"))
+        read_retry(*retry, upstream.retry.emplace());
     read_balance(*section, upstream);
 }
 

@@ -130,6 +130,7 @@ struct Upstream {
     milliseconds resolve_interval{30'000};
     TimeoutOverrides timeouts;
     std::optional<Cooldown> cooldown;
+    std::optional<Retry> retry;
     LoadBalance load;
     std::vector<KeySource> hash_key{KeySource{}}; // of balance: hash; client_ip
 };
@@ -250,6 +251,7 @@ struct Route {
     Headers headers;                               // its own or those of the whole configuration
     std::optional<std::uint64_t> max_body;         // bytes, the same; none: any length
     std::optional<Cooldown> cooldown;              // instead of its upstream's
+    std::optional<Retry> retry;                    // the same
 };
 
 struct Config {

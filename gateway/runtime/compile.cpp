@@ -100,6 +100,7 @@ routing::Route route_of(
     route.timeouts =
         timeouts_of(config.timeouts, config.upstreams[from.upstream].timeouts, from.timeouts);
     route.upgrades = from.upgrade;
+    route.retry = retry_of(config.upstreams[from.upstream], from);
     route.metric = slots.route(from.name);
     route.max_body = from.max_body.value_or(route.max_body);
     route.telling.legacy_unprefixed = from.headers.prefix == config::Headers::Prefix::ratelimit;

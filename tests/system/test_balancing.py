@@ -102,6 +102,34 @@ class Balancing(SystemTest):
         self.assertEqual(load.total - load.statuses[200], failed, "none failed afterwards")
         self.assertEqual(endpoints_of(stint)[upstreams[1].address]["ejections"], 0)
 
+    def test_with_retries_an_endpoint_killed_under_load_fails_nothing(self):
+        upstreams = [self.start_nginx(NAMED % name) for name in "ab"]
+        stint = self.start_stint(
+            config(
+                *(each.address for each in upstreams),
+                upstream={
+                    "ejection": {"failures": 3, "for": "500ms", "most": "2s"},
+                    "retry": {"on": ["connect", "reset", 502, 503, 504], "attempts": 2, "budget": "20%"},
+                },
+            )
+        )
+        victim = upstreams[0]
+        with Load(stint.port, connections=64) as load:
+            wait_until(lambda: load.total >= scaled(2_000, 20_000), "load")
+            kill(victim)
+            wait_until(lambda: endpoints_of(stint)[victim.address]["ejections"], "an ejection")
+            total = load.total
+            wait_until(lambda: load.total >= total + scaled(2_000, 20_000), "load goes on")
+            victim.start()
+            lines = len(victim.served())
+            wait_until(lambda: len(victim.served()) > lines + 100, "it serves again")
+
+        metrics = stint.admin.metrics()
+        report("requests failed by a killed endpoint, with retries", 0, load.total - load.statuses[200])
+        self.assertEqual((load.failures, set(load.statuses)), ([], {200}))
+        self.assertGreater(metrics.sum("stint_upstream_retries_total"), 0)
+        self.assertEqual(metrics.sum("stint_upstream_retries_over_budget_total"), 0)
+
     def test_429_and_404_do_not_eject(self):
         for status in ("429 Too Many Requests", "404 Not Found"):
             with self.subTest(status):
