@@ -84,9 +84,8 @@ bool Exchange::connects_again(const upstream::Lease::Connected& connected) {
     if (is_shortage(connected.error))
         return false; // which is our own
     const routing::RetryRules& rules = route_->retry;
-    const std::string why =
-        "could not connect: " +
-        (connected.reason.empty() ? connected.error.message() : connected.reason);
+    std::string why = "could not connect: ";
+    why += connected.reason.empty() ? connected.error.message() : connected.reason;
     const bool refused =
         broken_ == Broken::no && connected.error == net::asio::error::connection_refused;
     if (refused && cluster().size() > 1 && !std::exchange(attempts_.moved, true) &&

@@ -87,9 +87,9 @@ class Cluster {
     std::vector<EndpointStatePtr> states_; // the members', for their group
     std::vector<Candidate> candidates_;    // of the choice that is being made
     Balancer balancer_;
-    RetryBudget retry_budget_;
     PlaceQueue* queue_ = nullptr; // the group's
     bool counts_;
+    RetryBudget retry_budget_;
 };
 
 // Where an endpoint is: its own address, or those that the book has of its name.

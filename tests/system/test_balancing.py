@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import unittest
 from pathlib import Path
 from urllib.parse import quote
@@ -129,6 +130,30 @@ class Balancing(SystemTest):
         self.assertEqual((load.failures, set(load.statuses)), ([], {200}))
         self.assertGreater(metrics.sum("stint_upstream_retries_total"), 0)
         self.assertEqual(metrics.sum("stint_upstream_retries_over_budget_total"), 0)
+
+    def test_a_handshake_that_fails_or_stalls_is_retried_elsewhere(self):
+        good = self.start_upstream(answer(b"good"))
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            for name, port, said in (
+                ("it speaks plain text", self.start_upstream().port, "could not connect: "),
+                ("it says nothing", silent.getsockname()[1], "connecting took too long"),
+            ):
+                with self.subTest(name):
+                    bad = f"https://127.0.0.1:{port}"
+                    stint = self.start_stint(
+                        config(
+                            bad,
+                            good.address,
+                            workers=1,
+                            timeouts={"connect": "300ms"},
+                            upstream={"retry": {"on": ["connect"]}, "tls": {"verify": False}, "host": "h"},
+                        )
+                    )
+                    self.assertEqual(self.ask(stint, 2), [b"good"] * 2)
+                    shown = endpoints_of(stint)[bad]
+                    self.assertGreater(shown["failures"], 0)
+                    self.assertTrue(shown["last_failure"].startswith(said), shown)
+                    self.assertGreater(stint.admin.metrics().sum("stint_upstream_retries_total"), 0)
 
     def test_429_and_404_do_not_eject(self):
         for status in ("429 Too Many Requests", "404 Not Found"):

@@ -33,12 +33,12 @@ struct Story {
         return wire;
     }
     // What the client gets when nobody is asked once more.
-    void check_passed_on(std::string_view status, int others = 0) {
+    void check_passed_on(std::string_view status, int retries = 0) {
         CHECK(client.read_head().starts_with(std::string{"HTTP/1.1 "}.append(status).append(" ")));
         gateway.settle();
         CHECK_FALSE(gateway.second.called());
         CHECK_FALSE(gateway.upstream.called());
-        CHECK(gateway.to_upstream().retries == static_cast<std::uint64_t>(others));
+        CHECK(gateway.to_upstream().retries == static_cast<std::uint64_t>(retries));
     }
     // The second endpoint gets the same request, and answers it.
     void check_retried() {
@@ -72,7 +72,7 @@ struct Story {
     std::string first_head;
 };
 
-// As long as connections come, they are refused.
+// A request while one endpoint, or both, refuse connections.
 struct Refusing {
     explicit Refusing(std::string_view retry, bool both) {
         story.emplace(std::string{retry});
