@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace stint::config {
 
@@ -75,11 +77,9 @@ Parsed<std::uint32_t> parse_percent(std::string_view text) {
 }
 
 Parsed<std::uint32_t> parse_attempts(std::string_view text) {
-    const auto number = parse_count(text, 1, most_attempts);
+    const auto number = parse_count(text, 2, most_attempts); // one is no retry
     if (!number)
         return number.error();
-    if (*number == 1)
-        return Wrong{"\"1\" is no retry; expected a number from 2 to 10, or retry: off"};
     return static_cast<std::uint32_t>(*number);
 }
 

@@ -83,7 +83,8 @@ TEST_CASE("mistakes in retry say where and what") {
     check_wrong("always", {"4:33: \"always\" is unknown"});
     check_wrong("[503]", {"4:33: routes[0].retry: "});
     check_wrong("{attempt: 3}", {"4:34: "});
-    check_wrong("{attempts: 1}", {"4:44: \"1\" is no retry; expected a number from 2 to 10"});
+    check_wrong(
+        "{attempts: 1}", {"4:44: \"1\" is too small; expected a whole number from 2 to 10"});
     check_wrong("{attempts: 11}", {"4:44: is too large"});
     check_wrong("{attempts: two}", {"4:44: routes[0].retry.attempts: \"two\""});
     check_wrong("{budget: 20}", {"4:42: \"20\" is no share; expected one from 1% to 100%"});
