@@ -134,6 +134,23 @@ std::string_view proxy_protocol_text(config::Upstream::ProxyProtocol protocol) {
     return protocol == Protocol::v2 ? "v2" : protocol == Protocol::v1 ? "v1" : "off";
 }
 
+Json retry_json(const std::optional<config::Retry>& retry) {
+    if (!retry || !retry->on)
+        return "off";
+    Json on = Json::array();
+    if (retry->connect)
+        on.push_back("connect");
+    if (retry->reset)
+        on.push_back("reset");
+    for (const std::uint16_t status : retry->statuses)
+        on.push_back(status);
+    return {
+        {"on", on},
+        {"attempts", retry->attempts},
+        {"budget_percent", retry->budget},
+        {"methods", retry->methods}};
+}
+
 Json upstreams_json(const config::Config& config) {
     Json upstreams = Json::object();
     for (const config::Upstream& upstream : config.upstreams) {
@@ -147,6 +164,7 @@ Json upstreams_json(const config::Config& config) {
         json["resolve_interval_ms"] = upstream.resolve_interval.count();
         json["timeouts"] = timeouts_json(config.timeouts, upstream.timeouts);
         json["cooldown"] = cooldown_json(upstream.cooldown);
+        json["retry"] = retry_json(upstream.retry);
         add_balance_json(upstream, json);
         add_shaping_json(upstream.shaping, json);
         json["proxy_protocol"] = proxy_protocol_text(upstream.proxy_protocol);
@@ -181,6 +199,7 @@ Json routes_json(const config::Config& config) {
         if (!route.answer) {
             json["upgrade"] = route.upgrade.empty() ? Json("off") : Json(route.upgrade);
             json["cooldown"] = cooldown_json(route.cooldown ? route.cooldown : upstream.cooldown);
+            json["retry"] = retry_json(route.retry ? route.retry : upstream.retry);
         }
         routes.push_back(std::move(json));
     }

@@ -161,6 +161,7 @@ Json upstreams_status_json(
         json["connect_failures"] = counted.connect_failures;
         json["reused"] = counted.reused;
         json["retries"] = counted.retries;
+        json["retries_over_budget"] = counted.retries_over_budget;
         upstreams.push_back(std::move(json));
     }
     return upstreams;

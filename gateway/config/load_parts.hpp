@@ -55,6 +55,8 @@ void read_reserving(const Section& section, Limit& limit);
 void read_headers(const Value& value, Headers& headers);
 // Keys that are left out keep what `cooldown` holds.
 void read_cooldown(const Value& value, Cooldown& cooldown);
+// Keys that are left out keep what `retry` holds.
+void read_retry(const Value& value, Retry& retry);
 void read_upgrade(const Value& value, std::vector<std::string>& protocols); // a list, or off
 void read_named_limits(const Value& value, Draft& draft);
 void read_trusted_proxies(const Section& top, TrustedProxies& trusted); // and their header

@@ -14,10 +14,10 @@ namespace stint::config {
 namespace {
 
 constexpr std::size_t most_limits = 16;
-constexpr std::array<std::string_view, 16> route_keys{
+constexpr std::array<std::string_view, 17> route_keys{
     "name",     "match",    "upstream",     "respond",  "redirect", "limits",
     "timeouts", "upgrade",  "headers",      "cooldown", "max_body", "host",
-    "request",  "response", "strip_prefix", "rewrite"};
+    "request",  "response", "strip_prefix", "rewrite",  "retry"};
 constexpr std::array<std::string_view, 5> match_keys{
     "host", "path", "path_exact", "path_regex", "methods"};
 
@@ -200,6 +200,8 @@ void read_route(const Value& value, Route& route, Overlaps& overlaps, Draft& dra
         route.cooldown.emplace().scope = Cooldown::Scope::route;
         read_cooldown(*cooldown, *route.cooldown);
     }
+    if (const auto retry = section->find("retry"))
+        read_retry(*retry, route.retry.emplace());
 }
 
 } // namespace

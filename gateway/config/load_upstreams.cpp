@@ -15,7 +15,7 @@ namespace {
 constexpr std::array upstream_keys = std::to_array<std::string_view>(
     {"endpoints", "host", "tls", "resolve_interval", "timeouts", "cooldown", "balance", "hash_key",
      "slow_start", "ejection", "health", "when_all_down", "queue", "request", "response",
-     "proxy_protocol"});
+     "proxy_protocol", "retry"});
 constexpr std::array<std::string_view, 3> proxy_protocols{"off", "v1", "v2"};
 constexpr std::array<std::string_view, 7> timeout_keys{"head",     "body_idle",   "idle", "connect",
                                                        "response", "tunnel_idle", "drain"};
@@ -98,6 +98,8 @@ void read_upstream(const Value& value, const Draft& draft, Upstream& upstream) {
         read_overrides(*timeouts, upstream.timeouts);
     if (const auto cooldown = section->find("cooldown"))
         read_cooldown(*cooldown, upstream.cooldown.emplace());
+    if (const auto retry = section->find("retry"))
+        read_retry(*retry, upstream.retry.emplace());
     read_balance(*section, upstream);
     read_shaping(*section, upstream.shaping, draft);
     if (const auto protocol = section->find("proxy_protocol"))

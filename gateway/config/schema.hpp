@@ -136,6 +136,7 @@ struct Upstream {
     ProxyProtocol proxy_protocol = ProxyProtocol::off;
     TimeoutOverrides timeouts;
     std::optional<Cooldown> cooldown;
+    std::optional<Retry> retry;
     LoadBalance load;
     std::vector<KeySource> hash_key{KeySource{}}; // of balance: hash; client_ip
 };
@@ -262,6 +263,7 @@ struct Route {
     Headers headers;                               // its own or those of the whole configuration
     std::optional<std::uint64_t> max_body;         // bytes, the same; none: any length
     std::optional<Cooldown> cooldown;              // instead of its upstream's
+    std::optional<Retry> retry;                    // the same
 };
 
 struct Config {

@@ -44,6 +44,18 @@ struct EndpointQueue {
     std::chrono::milliseconds max_wait{1'000};
 };
 
+// Which requests that have failed are sent once more.
+struct Retry {
+    bool on = true; // false: a route's `retry: off`
+    // What has to have happened.
+    bool connect = true; // no connection, TLS included
+    bool reset = true;   // it ended before the answer's head
+    std::vector<std::uint16_t> statuses{502, 503, 504};
+    std::uint32_t attempts = 2; // how often a request is sent at most; 2 to 10
+    std::uint32_t budget = 20;  // percent of the requests that retries may add; 1 to 100
+    std::vector<std::string> methods{"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"};
+};
+
 struct LoadBalance {
     enum class How : std::uint8_t { round_robin, least_requests, hash };
     How how = How::round_robin;

@@ -117,8 +117,13 @@ void add_upstreams(Page& page, const WorkerCounters& sum, const MetricSlots& slo
     each(
         page.counter(
             "stint_upstream_retries_total",
-            "Requests sent once more because a pooled connection had died."),
+            "Requests sent once more: a pooled connection had died, or retry says so."),
         &UpstreamCounters::retries);
+    each(
+        page.counter(
+            "stint_upstream_retries_over_budget_total",
+            "Requests that were not sent once more because of retry.budget."),
+        &UpstreamCounters::retries_over_budget);
     each(
         page.gauge("stint_upstream_idle_connections", "Pooled connections waiting for a request."),
         &UpstreamCounters::idle);

@@ -257,6 +257,8 @@ void format(std::string& out, const AccessRecord& record) {
     append_ms(out, ",\"duration_ms\":", record.duration);
     if (record.waited > Duration::zero())
         append_ms(out, ",\"waited_ms\":", record.waited);
+    if (record.attempts > 1)
+        append_count(out, ",\"attempts\":", record.attempts);
     append_text(out, ",\"upstream\":", record.upstream);
     if (record.upstream_time > Duration::zero())
         append_ms(out, ",\"upstream_ms\":", record.upstream_time);

@@ -28,6 +28,7 @@ void add(UpstreamCounters& sum, const UpstreamCounters& more) {
     sum.connect_failures += more.connect_failures;
     sum.reused += more.reused;
     sum.retries += more.retries;
+    sum.retries_over_budget += more.retries_over_budget;
     sum.idle += more.idle;
     sum.in_flight += more.in_flight;
 }

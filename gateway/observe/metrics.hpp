@@ -39,6 +39,7 @@ struct UpstreamCounters {
     std::uint64_t connect_failures = 0;
     std::uint64_t reused = 0;
     std::uint64_t retries = 0;
+    std::uint64_t retries_over_budget = 0;
     std::uint64_t idle = 0; // pooled connections now
     // Requests now, where the upstream has but one endpoint and nothing else counts them.
     std::uint64_t in_flight = 0;

@@ -84,7 +84,7 @@ void Exchange::give_back_admission(const Now& now) {
     leave_endpoint();
     spill_.clear();
     answer_ = Answer::incomplete;
-    retried_ = false; // pooled connections may have died in the meantime
+    attempts_.renewed = attempts_.moved = false; // pooled connections may have died in the meantime
 }
 
 // The client is watched meanwhile, its body is not read. Always ends: with leave to be sent, with a

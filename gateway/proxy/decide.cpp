@@ -265,6 +265,11 @@ void Exchange::write_request_head(const RequestHead& head) {
          .shaping = shape ? &*shape : nullptr});
 }
 
+void Exchange::end_as(int status, observe::Outcome outcome) noexcept {
+    status_ = status;
+    outcome_ = outcome;
+}
+
 void Exchange::fail(int status, std::string detail, observe::Outcome outcome) {
     reply_.explain(std::move(detail));
     end_as(status, outcome);

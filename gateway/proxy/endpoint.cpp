@@ -36,19 +36,19 @@ void Exchange::note_endpoint_key(const routing::KeyFacts& facts) {
 }
 
 // Of those that have not had the request. Unless `yes`, all is as it was.
-Exchange::Taken Exchange::take_endpoint(SteadyTime now) {
+Taken Exchange::take_endpoint(SteadyTime now) {
     upstream::Cluster& cluster = this->cluster();
     // Nobody overtakes those who wait.
     if (cluster.queue() != nullptr && !place_ && cluster.queue()->awaited()) [[unlikely]]
         return Taken::full;
-    upstream::Cluster::Choice choice = cluster.choose(now, endpoint_key_, tried_);
+    upstream::Cluster::Choice choice = cluster.choose(now, endpoint_key_, attempts_.tried);
     if (choice.member == nullptr) [[unlikely]]
         return choice.full ? Taken::full : Taken::none;
     endpoint_ = choice.member;
     pool_ = endpoint_->pool.get();
     charge_ = std::move(choice.charge);
-    judged_ = false;
-    if (!cluster.counts() && !std::exchange(counted_, true))
+    attempts_.judged = false;
+    if (!cluster.counts() && !std::exchange(attempts_.counted, true))
         ++upstream_counters().in_flight;
     return Taken::yes;
 }
@@ -56,6 +56,8 @@ Exchange::Taken Exchange::take_endpoint(SteadyTime now) {
 // False: next_ says whether it waits or is refused.
 bool Exchange::take_first_endpoint() {
     const SteadyTime now = decided_.steady;
+    if (route_->retry.any()) [[unlikely]]
+        cluster().retry_budget().note_request(now);
     const Taken taken = take_endpoint(now);
     if (taken == Taken::yes) [[likely]]
         return true;
@@ -64,7 +66,7 @@ bool Exchange::take_first_endpoint() {
 }
 
 bool Exchange::take_other_endpoint() {
-    tried_ |= endpoint_->bit();
+    attempts_.tried |= endpoint_->bit();
     return take_endpoint(net::read_steady_clock()) == Taken::yes;
 }
 
@@ -72,11 +74,11 @@ void Exchange::leave_endpoint() noexcept {
     charge_.release();
     endpoint_ = nullptr;
     pool_ = nullptr;
-    tried_ = 0;
+    attempts_.tried = 0;
 }
 
 void Exchange::endpoint_answered(int status) {
-    if (std::exchange(judged_, true))
+    if (std::exchange(attempts_.judged, true))
         return;
     if (is_failure(status)) [[unlikely]]
         cluster().failed(*endpoint_, "answered " + std::to_string(status), answered_);
@@ -85,7 +87,7 @@ void Exchange::endpoint_answered(int status) {
 }
 
 void Exchange::endpoint_failed(std::string_view why) {
-    if (endpoint_ != nullptr && !std::exchange(judged_, true))
+    if (endpoint_ != nullptr && !std::exchange(attempts_.judged, true))
         cluster().failed(*endpoint_, why, net::read_steady_clock());
 }
 

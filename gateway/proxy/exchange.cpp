@@ -13,7 +13,7 @@ Exchange::Exchange(Context& context, Downstream& downstream)
 Exchange::~Exchange() {
     if (route_ != nullptr)
         --context_.counters.routes[route_->metric].in_flight;
-    if (counted_)
+    if (attempts_.counted)
         --upstream_counters().in_flight;
 }
 
@@ -31,7 +31,7 @@ Exchange::Step Exchange::take_answer(const ErrorCode& error, std::size_t size) {
         return Step::answer;
     const bool all = answer_ == Answer::ready && response_body_.done() && unsent_.empty() &&
                      switching_ == nullptr;
-    return all && !pumping_ ? Step::over : Step::rest;
+    return all && !body_pump_.running ? Step::over : Step::rest;
 }
 
 net::Task<Exchange::Result> Exchange::rest() {
@@ -57,8 +57,8 @@ net::Task<Exchange::Result> Exchange::rest() {
     if (tunnels())
         co_await run_tunnel();
     stop_pump();
-    while (pumping_)
-        co_await pump_stopped_.wait();
+    while (body_pump_.running)
+        co_await body_pump_.stopped.wait();
     co_return finish();
 }
 
@@ -76,7 +76,7 @@ Exchange::Result Exchange::finish() {
     // again: what happened in between is measured, not stamped.
     const SteadyTime ended = answered_ > SteadyTime{} ? answered_ : net::read_steady_clock();
     const Now now{ended, begun_.wall + (ended - begun_.steady)};
-    const bool clean = broken_ == Broken::no && request_body_.done() && !pumping_;
+    const bool clean = broken_ == Broken::no && request_body_.done() && !body_pump_.running;
     if (clean && upstream_keeps_ && lease_ && !route_->introduces)
         lease_.keep(now.steady);
     else
@@ -126,6 +126,7 @@ void Exchange::log(const Now& now) {
     record.would_refuse = would_refuse_;
     record.cost_overrun = settlement_.overrun();
     record.upstream = pool_ != nullptr ? std::string_view{pool_->endpoint()} : std::string_view{};
+    record.attempts = attempts_.made;
     record.status = status_;
     record.outcome = outcome_;
     record.bytes_in = bytes_in_;
@@ -148,14 +149,16 @@ void Exchange::look_at_tunnel() noexcept {
 
 void Exchange::on_client_stalled() noexcept {
     // An answer that came before the body's end goes its way; the pump ends with it.
-    if (head_sent_ && pumping_)
+    if (head_sent_ && body_pump_.running)
         return downstream_.arm_body_deadline(route_->timeouts.body_idle);
-    break_off(pump_writes_ ? Broken::upstream_stalled : Broken::client_stalled);
+    break_off(body_pump_.writes ? Broken::upstream_stalled : Broken::client_stalled);
 }
 
 // Whatever is being waited for ends with an error, and the coroutine that waits looks at broken_.
 void Exchange::break_off(Broken why) noexcept {
-    if (broken_ != Broken::no)
+    // A connect time-out may yet be retried, for a client that is still there.
+    const bool worse = broken_ == Broken::connect_timeout && why == Broken::client_gone;
+    if (broken_ != Broken::no && !worse)
         return;
     broken_ = why;
     lease_.abort();
@@ -167,7 +170,7 @@ void Exchange::break_off(Broken why) noexcept {
         place_->give_up();
     if (tunnels())
         switching_->tunnel->end();
-    if (waiting_ == Waiting::client || reading_body_)
+    if (waiting_ == Waiting::client || body_pump_.reads)
         net::cancel(downstream_.stream());
 }
 

@@ -11,15 +11,17 @@
 #include "limits/permit.hpp"
 #include "net/buffer_pool.hpp"
 #include "net/deadlines.hpp"
-#include "net/event.hpp"
 #include "net/handler_memory.hpp"
 #include "net/io.hpp"
 #include "observe/access_log.hpp"
+#include "proxy/attempts.hpp"
+#include "proxy/body_pump.hpp"
 #include "proxy/context.hpp"
 #include "proxy/hold.hpp"
 #include "proxy/interruption.hpp"
 #include "proxy/own_reply.hpp"
 #include "proxy/place.hpp"
+#include "proxy/progress.hpp"
 #include "proxy/response_trailers.hpp"
 #include "proxy/sending_rate.hpp"
 #include "proxy/settlement.hpp"
@@ -48,23 +50,12 @@ struct Switching;
 // last the configuration that both point into.
 class Exchange : private net::Deadline {
   public:
-    // What the connection is to do next.
-    struct Result {
-        bool keep = false;        // may carry another request
-        bool linger = false;      // the client may still be sending: close gently
-        std::size_t consumed = 0; // bytes of Downstream::received() that this request was
-    };
+    using Result = ExchangeResult;
+    using Step = ExchangeStep;
 
     Exchange(Context& context, Downstream& downstream);
     ~Exchange();
 
-    // What a request needs next. Most are over after begin() or take_answer(): they take no
-    // coroutine, and so no memory, of their own.
-    enum class Step : std::uint8_t {
-        over,   // finish()
-        answer, // take_answer() what read_answer() brings
-        rest    // co_await rest()
-    };
     // Decides, and sends what can be sent at once: the request to the upstream, or a reply of the
     // gateway's own. head: the request's complete head, in the connection's buffer.
     [[nodiscard]] Step begin(std::string_view head);
@@ -87,15 +78,12 @@ class Exchange : private net::Deadline {
     void on_client_stalled() noexcept;
 
     // The coroutine that sends the rest of the body upstream refers to this object.
-    [[nodiscard]] bool pumping() const noexcept { return pumping_; }
-    [[nodiscard]] auto pump_stopped() { return pump_stopped_.wait(); }
+    [[nodiscard]] bool pumping() const noexcept { return body_pump_.running; }
+    [[nodiscard]] auto pump_stopped() { return body_pump_.stopped.wait(); }
 
   private:
-    // What a wait on the upstream has brought.
-    enum class Answer : std::uint8_t { incomplete, retry, failed, ready };
-
-    // What the decision about a request leads to.
-    enum class Next : std::uint8_t { forward, reply, wait, pause, place };
+    using Answer = UpstreamAnswer;
+    using Next = NextOfRequest;
 
     // decide.cpp: no I/O; heads are written to the worker's scratch.
     Next decide(std::string_view head);
@@ -109,12 +97,8 @@ class Exchange : private net::Deadline {
     bool may_go_on(const RequestHead& head, const routing::KeyFacts& facts);
     Next admit(const routing::KeyFacts& facts);
     void write_request_head(const RequestHead& head);
-    static constexpr std::string_view body_too_long = "the request's body is larger than max_body";
     void fail(int status, std::string detail, observe::Outcome outcome);
-    void end_as(int status, observe::Outcome outcome) noexcept {
-        status_ = status;
-        outcome_ = outcome;
-    }
+    void end_as(int status, observe::Outcome outcome) noexcept;
 
     // refuse.cpp: limits that refuse, or would.
     void refuse(const routing::Charges& charges, const limits::Decision& decision);
@@ -157,12 +141,10 @@ class Exchange : private net::Deadline {
     net::Gather gather_request(std::string_view head, const http::ChunkHeader& chunk) const;
     void watch_client();
     void request_was_sent(SteadyTime at);
-    [[nodiscard]] bool may_retry() const noexcept;
 
     // endpoint.cpp: which endpoint it goes to, and what becomes known of that one.
     [[nodiscard]] upstream::Cluster& cluster() const noexcept;
     void note_endpoint_key(const routing::KeyFacts& facts);
-    enum class Taken : std::uint8_t { yes, full, none };
     Taken take_endpoint(SteadyTime now);
     bool take_other_endpoint();
     void leave_endpoint() noexcept;
@@ -173,6 +155,14 @@ class Exchange : private net::Deadline {
     Next ask_for_place(SteadyTime now);
     net::Task<Next> wait_for_place();
     Next refuse_unavailable(Taken why, SteadyTime now);
+
+    // retry.cpp: sending it once more.
+    [[nodiscard]] bool renews() noexcept;
+    [[nodiscard]] bool retries(std::string_view why);
+    [[nodiscard]] bool retries_answer(int status);
+    [[nodiscard]] bool connects_again(const upstream::Lease::Connected& connected);
+    [[nodiscard]] bool may_retry() noexcept;
+    Answer send_again();
 
     // pump.cpp: a body that is still coming.
     void begin_pump();
@@ -193,9 +183,7 @@ class Exchange : private net::Deadline {
     void give_back_admission(const Now& now);
     void refuse_paused(const limits::Cooldown::Refused& refused);
     void heed_answer(const ResponseHead& head);
-    [[nodiscard]] WallTime wall_at(SteadyTime at) const noexcept {
-        return begun_.wall + (at - begun_.steady);
-    }
+    WallTime wall_at(SteadyTime at) const noexcept { return begun_.wall + (at - begun_.steady); }
 
     // response.cpp: towards the client.
     std::span<char> answer_room();
@@ -284,19 +272,11 @@ class Exchange : private net::Deadline {
     // Towards the upstream.
     upstream::Pool* pool_ = nullptr; // of the endpoint
     upstream::Cluster::Member* endpoint_ = nullptr;
-    upstream::EndpointMask tried_ = 0; // endpoints that did not take it
-    std::uint64_t endpoint_key_ = 0;   // what balance: hash goes by
-    std::string spill_;                // what could not be sent at once
-    net::Event pump_stopped_;
+    std::uint64_t endpoint_key_ = 0; // what balance: hash goes by
+    Attempts attempts_;
+    std::string spill_; // what could not be sent at once
     Waiting waiting_ = Waiting::connect;
-    bool pumping_ = false;
-    bool pumped_ = false; // at least begun: the body cannot be sent again
-    bool pump_writes_ = false;
-    bool reading_body_ = false;
-    bool stopping_ = false;
-    bool retried_ = false;
-    bool judged_ = false;  // it is known what this attempt says of the endpoint
-    bool counted_ = false; // among its upstream's requests in flight
+    BodyPump body_pump_;
 
     // Towards the client.
     net::HandlerMemory read_memory_; // of the read that waits for the upstream's answer

@@ -21,11 +21,11 @@ void Exchange::begin_pump() {
         gather.append_to(unsent_);
     }
     forget_buffered_body();
-    pumping_ = pumped_ = true;
+    body_pump_.running = body_pump_.begun = true;
     try {
         net::spawn(context_.executor, pump(*this));
     } catch (...) {
-        pumping_ = false; // nobody would say that it has ended
+        body_pump_.running = false; // nobody would say that it has ended
         throw;
     }
 }
@@ -82,12 +82,12 @@ net::Task<bool> Exchange::read_body(net::Block& block, Duration pause, std::stri
                                    : std::uint64_t{downstream_.room()} + 1;
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(most, block.size()));
     downstream_.arm_body_deadline(pause);
-    reading_body_ = true;
+    body_pump_.reads = true;
     auto [error, got] = co_await downstream_.read_some(block.span().first(size));
-    reading_body_ = false;
+    body_pump_.reads = false;
     downstream_.disarm_body_deadline();
     if (error) {
-        if (!stopping_)
+        if (!body_pump_.stopping)
             break_off(Broken::client_gone);
         co_return false;
     }
@@ -101,7 +101,7 @@ net::Task<bool> Exchange::read_body(net::Block& block, Duration pause, std::stri
     downstream_.keep_surplus(block.span().first(got).subspan(step->consumed));
     bytes_in_ += step->payload;
     body_left_ -= std::min<std::uint64_t>(body_left_, step->payload);
-    if (!stopping_ && bytes_in_ > route_->max_body) [[unlikely]] {
+    if (!body_pump_.stopping && bytes_in_ > route_->max_body) [[unlikely]] {
         break_off(Broken::body_too_long); // a part of the body that the upstream never sees
         co_return false;
     }
@@ -121,31 +121,31 @@ net::Task<bool> Exchange::forward_body(std::string_view payload) {
         gather.add(http::last_chunk);
     ErrorCode error = net::write_now(lease_.stream(), gather);
     if (!error && !gather.empty()) {
-        pump_writes_ = true;
+        body_pump_.writes = true;
         downstream_.watch_from_afar();
         downstream_.arm_body_deadline(route_->timeouts.body_idle);
         error = co_await net::send_all(lease_.stream(), gather);
         downstream_.disarm_body_deadline();
-        pump_writes_ = false;
+        body_pump_.writes = false;
     }
     // An upstream that closes early may have answered before: whoever waits for that decides.
-    co_return !error && !stopping_ && broken_ == Broken::no;
+    co_return !error && !body_pump_.stopping && broken_ == Broken::no;
 }
 
 void Exchange::end_pump() {
-    pumping_ = false;
+    body_pump_.running = false;
     if (request_body_.done() && broken_ == Broken::no) {
         if (!head_sent_)
             arm(Waiting::response, route_->timeouts.response);
         downstream_.watch();
     }
-    pump_stopped_.signal();
+    body_pump_.stopped.signal();
 }
 
 void Exchange::stop_pump() noexcept {
-    if (!pumping_)
+    if (!body_pump_.running)
         return;
-    stopping_ = true;
+    body_pump_.stopping = true;
     lease_.abort();
     net::cancel(downstream_.stream());
 }

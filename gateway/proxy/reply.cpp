@@ -28,7 +28,7 @@ bool Exchange::reply_at_once() {
     const bool readable =
         request_framing_ == BodyFraming::Kind::chunked || body_left_ <= most_discarded;
     keep_ = client_keeps_ && !context_.draining &&
-            (request_body_.done() || (readable && !expects_continue_ && !pumped_)) &&
+            (request_body_.done() || (readable && !expects_continue_ && !body_pump_.begun)) &&
             broken_ == Broken::no;
     write_reply();
     net::Gather gather;
@@ -45,8 +45,8 @@ bool Exchange::reply_at_once() {
 
 net::Task<Exchange::Result> Exchange::reply() {
     stop_pump();
-    while (pumping_)
-        co_await pump_stopped_.wait();
+    while (body_pump_.running)
+        co_await body_pump_.stopped.wait();
     // What is still to be said and read concerns the client alone: neither the upstream nor a cap.
     lease_ = {};
     charge_.release();
@@ -134,7 +134,7 @@ net::Task<> Exchange::discard_body() {
     net::Block block = context_.body_blocks.borrow();
     std::string_view payload;
     std::uint64_t discarded = 0;
-    stopping_ = true; // a client that stops here is not a failure of anything
+    body_pump_.stopping = true; // a client that stops here is not a failure of anything
     forget_buffered_body();
     const SteadyTime end = net::read_steady_clock() + discard_time;
     bool more = true;

@@ -7,19 +7,9 @@
 
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace stint::proxy {
-namespace {
-
-// Methods whose request may be sent a second time (RFC 9110 section 9.2.2).
-bool idempotent(std::string_view method) {
-    constexpr std::string_view methods[] = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"};
-    return std::find(std::begin(methods), std::end(methods), method) != std::end(methods);
-}
-
-} // namespace
 
 net::Gather Exchange::gather_request(std::string_view head, const http::ChunkHeader& chunk) const {
     net::Gather gather;
@@ -63,7 +53,7 @@ bool Exchange::send_at_once() {
         if (error) {
             // Closed between the probe and the write: it has taken nothing.
             lease_ = {};
-            retried_ = true;
+            attempts_.renewed = true;
             ++upstream_counters().retries;
         }
     }
@@ -105,12 +95,10 @@ net::Task<bool> Exchange::send_slowly() {
     co_return broken_ == Broken::no;
 }
 
-// A refused connection tries another endpoint, once; one for which there was no descriptor tries
-// again, once, if others could be closed.
+// One for which there was no descriptor tries again, once, if others could be closed.
 net::Task<upstream::Lease::Connected> Exchange::connect() {
     bool made_room = false;
     const std::string first = route_->introduces ? introduction() : std::string{};
-    bool last = cluster().size() == 1;
     for (;;) {
         lease_ = pool_->make_new(context_.executor);
         ++upstream_counters().connects;
@@ -126,15 +114,10 @@ net::Task<upstream::Lease::Connected> Exchange::connect() {
             if (!std::exchange(made_room, true) && context_.make_room() > 0)
                 continue;
         }
-        if (last || broken_ != Broken::no || error != net::asio::error::connection_refused) {
-            if (!error)
-                connected.error = net::asio::error::operation_aborted;
+        if (!error)
+            connected.error = net::asio::error::operation_aborted;
+        if (!connects_again(connected))
             co_return connected;
-        }
-        endpoint_failed("could not connect: " + error.message());
-        if (!take_other_endpoint())
-            co_return connected;
-        last = true;
     }
 }
 
@@ -144,7 +127,7 @@ void Exchange::explain_connect(const upstream::Lease::Connected& connected) {
         broken_ = Broken::handshake_timeout;
     if (broken_ != Broken::no)
         return;
-    judged_ = judged_ || is_shortage(connected.error); // which is our own
+    attempts_.judged = attempts_.judged || is_shortage(connected.error); // which is our own
     const std::string what = connected.in_handshake ? "TLS with " + endpoint + " failed: "
                                                     : "could not connect to " + endpoint + ": ";
     const std::string why = connected.reason.empty() ? connected.error.message() : connected.reason;
@@ -166,11 +149,6 @@ void Exchange::request_was_sent(SteadyTime at) {
         return begin_pump();
     arm(Waiting::response, route_->timeouts.response);
     downstream_.watch();
-}
-
-bool Exchange::may_retry() const noexcept {
-    return lease_.reused() && !retried_ && !pumped_ && filled_ == 0 && interims_ == 0 &&
-           idempotent(method_);
 }
 
 } // namespace stint::proxy

@@ -57,25 +57,18 @@ Exchange::Answer Exchange::on_answer(const ErrorCode& error, std::size_t size) {
 Exchange::Answer Exchange::on_upstream_failure(const ErrorCode& error) {
     if (broken_ != Broken::no)
         return Answer::failed;
-    judged_ = judged_ || lease_.reused(); // which is closed when it has been idle: no failure
-    if (may_retry()) {
-        judged_ = false;
-        retried_ = true;
-        ++upstream_counters().retries;
-        lease_ = {};
-        disarm();
-        write_request_head(*context_.parser.parse_request(head_)); // it was good the first time
-        const http::ChunkHeader chunk{buffered_body_.size()};
-        const net::Gather again = gather_request(context_.head_out.view(), chunk);
-        again.append_to(spill_);
-        return Answer::retry;
-    }
-    fail(
-        502,
-        pool_->endpoint() + (error == net::asio::error::eof
-                                 ? std::string{" closed the connection before it answered"}
-                                 : " broke off before it answered: " + error.message()),
-        observe::Outcome::upstream_failed);
+    // A pooled one is closed when it has been idle: no failure.
+    attempts_.judged = attempts_.judged || lease_.reused();
+    if (renews())
+        return send_again();
+    std::string why = pool_->endpoint();
+    if (error == net::asio::error::eof)
+        why += " closed the connection before it answered";
+    else
+        why.append(" broke off before it answered: ").append(error.message());
+    if (route_->retry.on_reset && retries(why)) [[unlikely]]
+        return send_again();
+    fail(502, std::move(why), observe::Outcome::upstream_failed);
     return Answer::failed;
 }
 
@@ -129,6 +122,8 @@ void Exchange::note_answer(const ResponseHead& head) {
 
 Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_t head_size) {
     note_answer(head);
+    if (head.status >= 500 && retries_answer(head.status)) [[unlikely]]
+        return send_again();
     const std::span<char> rest{block_.data() + head_size, filled_ - head_size};
     response_body_ = http::BodyDecoder{head.framing};
     if (takes_trailers_ && head.framing.kind == BodyFraming::Kind::chunked) [[unlikely]]

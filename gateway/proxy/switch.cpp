@@ -62,16 +62,16 @@ net::Task<> Exchange::run_tunnel() {
     Tunnel& tunnel = *switching_->tunnel;
     const std::span<char> early = downstream_.received().subspan(consumed_);
     consumed_ += early.size();
-    pumping_ = true;
+    body_pump_.running = true;
     try {
         net::spawn(context_.executor, carry_up(*this, {early.data(), early.size()}));
     } catch (...) {
-        pumping_ = false; // nobody would say that it has ended
+        body_pump_.running = false; // nobody would say that it has ended
         throw;
     }
     co_await tunnel.carry_down(block_, filled_);
-    while (pumping_)
-        co_await pump_stopped_.wait();
+    while (body_pump_.running)
+        co_await body_pump_.stopped.wait();
     judge_tunnel();
 }
 
@@ -86,8 +86,8 @@ net::Task<> Exchange::carry_up(Exchange& self, std::string_view early) {
             spdlog::error("a tunnel could not be relayed: {}", failure.what());
         tunnel.end();
     }
-    self.pumping_ = false;
-    self.pump_stopped_.signal();
+    self.body_pump_.running = false;
+    self.body_pump_.stopped.signal();
 }
 
 void Exchange::judge_tunnel() noexcept {

@@ -9,6 +9,7 @@
 #include "routing/key_rules.hpp"
 #include "routing/key_template.hpp"
 #include "routing/pricing.hpp"
+#include "routing/retry_rules.hpp"
 #include "routing/route_shape.hpp"
 
 #include <cstdint>
@@ -135,6 +136,7 @@ struct Route {
     std::vector<std::string> upgrades;         // protocols that clients may switch to, lower case
     PolicyTelling telling;
     RouteCooldown cooldown;
+    RetryRules retry;
     std::uint64_t max_body = std::numeric_limits<std::uint64_t>::max(); // bytes of a request's
     std::uint32_t metric = 0; // slot in the workers' counters
 };

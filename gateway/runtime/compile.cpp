@@ -104,6 +104,8 @@ routing::Route route_of(
     route.introduces = !from.answer && config.upstreams[from.upstream].proxy_protocol !=
                                            config::Upstream::ProxyProtocol::off;
     route.upgrades = from.upgrade;
+    if (!from.answer)
+        route.retry = retry_of(config.upstreams[from.upstream], from);
     route.metric = slots.route(from.name);
     route.max_body = from.max_body.value_or(route.max_body);
     route.telling.legacy_unprefixed = from.headers.prefix == config::Headers::Prefix::ratelimit;

@@ -41,4 +41,19 @@ routing::BalanceSpec balance_of(
     return spec;
 }
 
+routing::RetryRules retry_of(const config::Upstream& upstream, const config::Route& route) {
+    const std::optional<config::Retry>& from = route.retry ? route.retry : upstream.retry;
+    if (!from || !from->on)
+        return {};
+    routing::RetryRules rules;
+    rules.attempts = from->attempts;
+    rules.on_connect = from->connect;
+    rules.on_reset = from->reset;
+    for (const std::uint16_t status : from->statuses)
+        rules.add_status(status);
+    rules.methods = from->methods;
+    rules.budget = from->budget;
+    return rules;
+}
+
 } // namespace stint::runtime

@@ -1,8 +1,10 @@
-// How an upstream's requests are spread, as its workers need it. Internal to compile.cpp.
+// How an upstream's requests are spread, and sent once more, as its workers need it. Internal to
+// compile.cpp.
 #pragma once
 
 #include "config/schema.hpp"
 #include "routing/balance_spec.hpp"
+#include "routing/retry_rules.hpp"
 #include "upstream/endpoint_group.hpp"
 
 namespace stint::runtime {
@@ -12,5 +14,9 @@ namespace stint::runtime {
     const config::Upstream& upstream,
     const config::AddressPrefixes& prefixes,
     upstream::EndpointRegistry* endpoints);
+
+// The route's own rules, or those of its upstream.
+[[nodiscard]] routing::RetryRules
+retry_of(const config::Upstream& upstream, const config::Route& route);
 
 } // namespace stint::runtime

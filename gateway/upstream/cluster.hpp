@@ -8,6 +8,7 @@
 #include "upstream/endpoint_group.hpp"
 #include "upstream/pool.hpp"
 #include "upstream/resolver.hpp"
+#include "upstream/retry_budget.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -55,6 +56,12 @@ class Cluster {
     void succeeded(Member& member) noexcept { member.state->note_success(); }
     void failed(Member& member, std::string_view why, SteadyTime now) noexcept;
 
+    // Whether requests may go to it now, places aside.
+    [[nodiscard]] bool takes(const Member& member, SteadyTime now) const noexcept {
+        return (willing(now) & member.bit()) != 0;
+    }
+    [[nodiscard]] RetryBudget& retry_budget() noexcept { return retry_budget_; }
+
     // When one that is out may take requests again, as far as that is known; zero if that is not.
     [[nodiscard]] Duration back_in(SteadyTime now) const noexcept;
 
@@ -82,6 +89,7 @@ class Cluster {
     Balancer balancer_;
     PlaceQueue* queue_ = nullptr; // the group's
     bool counts_;
+    RetryBudget retry_budget_;
 };
 
 // Where an endpoint is: its own address, or those that the book has of its name.

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import unittest
 from pathlib import Path
 from urllib.parse import quote
@@ -101,6 +102,58 @@ class Balancing(SystemTest):
         self.assertLessEqual(failed, 64)  # what 64 connections can have in flight
         self.assertEqual(load.total - load.statuses[200], failed, "none failed afterwards")
         self.assertEqual(endpoints_of(stint)[upstreams[1].address]["ejections"], 0)
+
+    def test_with_retries_an_endpoint_killed_under_load_fails_nothing(self):
+        upstreams = [self.start_nginx(NAMED % name) for name in "ab"]
+        stint = self.start_stint(
+            config(
+                *(each.address for each in upstreams),
+                upstream={
+                    "ejection": {"failures": 3, "for": "500ms", "most": "2s"},
+                    "retry": {"on": ["connect", "reset", 502, 503, 504], "attempts": 2, "budget": "20%"},
+                },
+            )
+        )
+        victim = upstreams[0]
+        with Load(stint.port, connections=64) as load:
+            wait_until(lambda: load.total >= scaled(2_000, 20_000), "load")
+            kill(victim)
+            wait_until(lambda: endpoints_of(stint)[victim.address]["ejections"], "an ejection")
+            total = load.total
+            wait_until(lambda: load.total >= total + scaled(2_000, 20_000), "load goes on")
+            victim.start()
+            lines = len(victim.served())
+            wait_until(lambda: len(victim.served()) > lines + 100, "it serves again")
+
+        metrics = stint.admin.metrics()
+        report("requests failed by a killed endpoint, with retries", 0, load.total - load.statuses[200])
+        self.assertEqual((load.failures, set(load.statuses)), ([], {200}))
+        self.assertGreater(metrics.sum("stint_upstream_retries_total"), 0)
+        self.assertEqual(metrics.sum("stint_upstream_retries_over_budget_total"), 0)
+
+    def test_a_handshake_that_fails_or_stalls_is_retried_elsewhere(self):
+        good = self.start_upstream(answer(b"good"))
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            for name, port, said in (
+                ("it speaks plain text", self.start_upstream().port, "could not connect: "),
+                ("it says nothing", silent.getsockname()[1], "connecting took too long"),
+            ):
+                with self.subTest(name):
+                    bad = f"https://127.0.0.1:{port}"
+                    stint = self.start_stint(
+                        config(
+                            bad,
+                            good.address,
+                            workers=1,
+                            timeouts={"connect": "300ms"},
+                            upstream={"retry": {"on": ["connect"]}, "tls": {"verify": False}, "host": "h"},
+                        )
+                    )
+                    self.assertEqual(self.ask(stint, 2), [b"good"] * 2)
+                    shown = endpoints_of(stint)[bad]
+                    self.assertGreater(shown["failures"], 0)
+                    self.assertTrue(shown["last_failure"].startswith(said), shown)
+                    self.assertGreater(stint.admin.metrics().sum("stint_upstream_retries_total"), 0)
 
     def test_429_and_404_do_not_eject(self):
         for status in ("429 Too Many Requests", "404 Not Found"):

@@ -145,6 +145,7 @@ TEST_CASE("a full record becomes a line with every member") {
     record.bytes_in = 18'446'744'073'709'551'615U;
     record.bytes_out = 321;
     record.duration = 1'500'999ns;
+    record.attempts = 2;
     record.upstream_time = 42us;
     record.fields = fields;
 
@@ -162,6 +163,7 @@ TEST_CASE("a full record becomes a line with every member") {
         {"bytes_in", 18'446'744'073'709'551'615U},
         {"bytes_out", 321},
         {"duration_ms", 1.5},
+        {"attempts", 2},
         {"upstream", "10.0.0.1:9000"},
         {"upstream_ms", 0.042},
         {"fields", {{"X-Api-Key", "k\"1"}}},

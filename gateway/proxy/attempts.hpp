@@ -1,0 +1,17 @@
+// How often a request has been sent, and what is known of the last time.
+#pragma once
+
+#include "upstream/balance.hpp"
+
+namespace stint::proxy {
+
+struct Attempts {
+    upstream::EndpointMask tried = 0; // endpoints that have failed it
+    unsigned made = 1;                // with the one under way; not counting a renewed one
+    bool renewed = false;             // once more because its pooled connection had died
+    bool moved = false;               // away from an endpoint that refused its connection
+    bool judged = false;              // it is known what this attempt says of the endpoint
+    bool counted = false;             // among its upstream's requests in flight
+};
+
+} // namespace stint::proxy

@@ -1,0 +1,126 @@
+// Sending a request once more: because its pooled connection had died, because nothing of it had
+// been sent, or because its route's rules say so.
+#include "http/head_parser.hpp"
+#include "net/clock.hpp"
+#include "proxy/downstream.hpp"
+#include "proxy/exchange.hpp"
+#include "proxy/shortage.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+namespace stint::proxy {
+namespace {
+
+// Methods whose request may be sent a second time (RFC 9110 section 9.2.2).
+bool idempotent(std::string_view method) {
+    constexpr std::string_view methods[] = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"};
+    return std::find(std::begin(methods), std::end(methods), method) != std::end(methods);
+}
+
+} // namespace
+
+// Whatever the rules: servers close connections that are idle, and cannot know that a request is on
+// its way. True once a request at most; it goes to the same endpoint.
+bool Exchange::renews() noexcept {
+    const bool again = lease_.reused() && !attempts_.renewed && !body_pump_.begun && filled_ == 0 &&
+                       interims_ == 0 && idempotent(method_);
+    if (again) {
+        attempts_.renewed = true;
+        attempts_.judged = false;
+        ++upstream_counters().retries;
+    }
+    return again;
+}
+
+// What the rules ask of every request, whatever has failed. The budget comes last: it is used up by
+// being asked.
+bool Exchange::may_retry() noexcept {
+    const routing::RetryRules& rules = route_->retry;
+    const bool untold = bytes_out_ == 0 && !head_sent_; // the client has nothing of an answer
+    const bool whole = request_body_.done() && !body_pump_.begun; // and the body is at hand
+    if (attempts_.made >= rules.attempts || broken_ != Broken::no || !untold || !whole ||
+        !rules.on_method(method_))
+        return false;
+    if (cluster().retry_budget().take(net::read_steady_clock(), rules.budget))
+        return true;
+    ++upstream_counters().retries_over_budget;
+    return false;
+}
+
+// Whether it goes once more: to an endpoint that has not had it, else to another one, else to the
+// same, as far as they take requests. why: what this one has failed by, for people.
+bool Exchange::retries(std::string_view why) {
+    if (!may_retry())
+        return false;
+    endpoint_failed(why);
+    if (!take_other_endpoint()) {
+        attempts_.tried = 0;
+        if (!take_other_endpoint() && !cluster().takes(*endpoint_, net::read_steady_clock()))
+            return false;
+        attempts_.judged = false;
+    }
+    ++attempts_.made;
+    ++upstream_counters().retries;
+    return true;
+}
+
+// A pause that the answer asks for is heeded by now: then the client is to see who asks for it.
+bool Exchange::retries_answer(int status) {
+    if (!route_->retry.on_status(status) ||
+        (cooldown_ && cooldown_->look(answered_, route_->cooldown.rules)))
+        return false;
+    if (!retries({}))
+        return false;
+    pass_ = {}; // it was for the request that has been answered
+    return true;
+}
+
+// After a connection that has not come about. Whatever the rules, one that was refused tries
+// another endpoint, once: nothing of the request was sent.
+bool Exchange::connects_again(const upstream::Lease::Connected& connected) {
+    if (is_shortage(connected.error))
+        return false; // which is our own
+    const routing::RetryRules& rules = route_->retry;
+    std::string why = "could not connect: ";
+    why += connected.reason.empty() ? connected.error.message() : connected.reason;
+    const bool refused =
+        broken_ == Broken::no && connected.error == net::asio::error::connection_refused;
+    if (refused && cluster().size() > 1 && !std::exchange(attempts_.moved, true) &&
+        (!rules.any() || attempts_.made < rules.attempts)) {
+        endpoint_failed(why);
+        if (take_other_endpoint()) {
+            ++attempts_.made;
+            return true;
+        }
+    }
+    if (!rules.on_connect)
+        return false;
+    const bool timed_out = broken_ == Broken::connect_timeout;
+    if (timed_out)
+        broken_ = Broken::no; // unless it stays the last attempt
+    const bool again = retries(timed_out ? "connecting took too long" : why);
+    if (timed_out && !again)
+        broken_ = Broken::connect_timeout;
+    return again;
+}
+
+// What has come of an answer is forgotten, and so is the connection.
+Exchange::Answer Exchange::send_again() {
+    disarm();
+    lease_ = {};
+    filled_ = 0;
+    scanned_ = 0;
+    interims_ = 0;
+    answered_ = {};
+    upstream_time_ = {};
+    write_request_head(*context_.parser.parse_request(head_)); // it was good the first time
+    const http::ChunkHeader chunk{buffered_body_.size()};
+    spill_.clear();
+    gather_request(context_.head_out.view(), chunk).append_to(spill_);
+    return Answer::retry;
+}
+
+} // namespace stint::proxy

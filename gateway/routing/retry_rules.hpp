@@ -1,0 +1,32 @@
+// Which of a route's requests that have failed are sent once more.
+#pragma once
+
+#include <algorithm>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stint::routing {
+
+struct RetryRules {
+    std::uint32_t attempts = 0; // how often a request is sent at most; 0: no rules
+    bool on_connect = false;    // no connection came about, TLS included
+    bool on_reset = false;      // it ended before the answer's head had come
+    std::bitset<100> statuses;  // the answer's, from 500 on
+    std::vector<std::string> methods;
+    std::uint32_t budget = 0; // percent of the requests that retries may add
+
+    [[nodiscard]] bool any() const noexcept { return attempts > 0; }
+    void add_status(int status) { statuses.set(static_cast<std::size_t>(status - 500)); }
+    [[nodiscard]] bool on_status(int status) const noexcept {
+        return status >= 500 && status <= 599 && statuses[static_cast<std::size_t>(status - 500)];
+    }
+    [[nodiscard]] bool on_method(std::string_view method) const noexcept {
+        return std::ranges::find(methods, method) != methods.end();
+    }
+};
+
+} // namespace stint::routing
