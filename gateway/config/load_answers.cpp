@@ -17,8 +17,8 @@ constexpr std::size_t longest_target = 2048;
 constexpr std::array<std::string_view, 4> respond_keys{"status", "body", "headers", "content_type"};
 constexpr std::array<std::string_view, 2> redirect_keys{"to", "status"};
 constexpr std::array<std::string_view, 5> redirect_statuses{"301", "302", "303", "307", "308"};
-constexpr std::array<std::string_view, 5> upstream_only{
-    "cooldown", "host", "request", "response", "upgrade"};
+constexpr std::array<std::string_view, 6> upstream_only{"cooldown", "host",  "request",
+                                                        "response", "retry", "upgrade"};
 constexpr std::string_view a_target = "where to, such as https://shop.example{path}{?query}";
 
 bool is_uri_character(char c) {
