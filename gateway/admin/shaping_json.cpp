@@ -6,6 +6,14 @@
 namespace stint::admin {
 namespace {
 
+// Not what they are set to: that may be a secret between Stint and the upstream.
+Json names_json(const std::vector<config::FieldEdits::Set>& fields) {
+    Json json = Json::object();
+    for (const config::FieldEdits::Set& each : fields)
+        json[each.name] = "(hidden)";
+    return json;
+}
+
 Json set_json(const std::vector<config::FieldEdits::Set>& fields) {
     Json json = Json::object();
     for (const config::FieldEdits::Set& each : fields)
@@ -15,7 +23,7 @@ Json set_json(const std::vector<config::FieldEdits::Set>& fields) {
 
 void add_edits_json(const char* key, const config::FieldEdits& edits, Json& json) {
     if (!edits.set.empty())
-        json[key]["set_headers"] = set_json(edits.set);
+        json[key]["set_headers"] = names_json(edits.set);
     if (!edits.remove.empty())
         json[key]["remove_headers"] = edits.remove;
 }

@@ -41,7 +41,7 @@ const std::string& Regex::pattern() const noexcept {
     return compiled_->pattern();
 }
 
-bool Regex::matches(std::string_view text) const noexcept {
+bool Regex::matches(std::string_view text) const {
     Groups none;
     return match_whole(*compiled_, text, none, 0);
 }

@@ -29,7 +29,7 @@ class Regex {
     // Whether it is the text as a whole that matches, as if written between "^(?:" and ")$". The
     // automaton that RE2 makes on the way allocates, up to max_memory in all; what it has made it
     // keeps.
-    [[nodiscard]] bool matches(std::string_view text) const noexcept;
+    [[nodiscard]] bool matches(std::string_view text) const;
     // The same, and puts `to` into `out` then, with \0 for the text and \1 to \9 for its groups.
     // to: without a rewrite_fault().
     bool rewrite(std::string_view text, std::string_view to, std::string& out) const;

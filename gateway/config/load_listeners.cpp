@@ -127,6 +127,8 @@ void read_listeners(const Value& value, Draft& draft) {
             read_tls(*tls, draft, listener.tls.emplace());
         if (const auto redirect = section->find("redirect_http"))
             redirect->into(listener.https_port, "true, false or a port", parse_redirect_http);
+        if (listener.tls && listener.https_port != 0)
+            section->wrong_at("redirect_http", "is for a listener without tls");
         const auto address = section->require("address", an_address);
         if (!address)
             continue;

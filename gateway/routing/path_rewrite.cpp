@@ -32,9 +32,9 @@ void remove_dot_segments(std::string& path) {
 void make_path(std::string& text) {
     if (!text.starts_with('/'))
         text.insert(0, 1, '/');
-    text.erase(0, std::min(text.find_first_not_of('/'), text.size()) - 1);
     if (text.find("/.") != std::string::npos)
-        remove_dot_segments(text);
+        remove_dot_segments(text); // which may uncover slashes
+    text.erase(0, std::min(text.find_first_not_of('/'), text.size()) - 1);
 }
 
 } // namespace

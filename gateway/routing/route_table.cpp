@@ -66,8 +66,8 @@ RouteTable::~RouteTable() = default;
 RouteTable::RouteTable(RouteTable&&) noexcept = default;
 RouteTable& RouteTable::operator=(RouteTable&&) noexcept = default;
 
-MatchResult RouteTable::match(
-    std::string_view host, std::string_view path, std::string_view method) const noexcept {
+MatchResult
+RouteTable::match(std::string_view host, std::string_view path, std::string_view method) const {
     MatchResult result;
     index_->visit_matching(host, path, [&](const MethodChoice& choice) {
         result.path_matched = true;

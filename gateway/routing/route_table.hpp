@@ -36,7 +36,7 @@ class RouteTable {
     // the prefix "/" alone. Allocates only where Regex::matches() does. O(labels of host * length
     // of path), and once the path for each regular expression of a host that matches.
     [[nodiscard]] MatchResult
-    match(std::string_view host, std::string_view path, std::string_view method) const noexcept;
+    match(std::string_view host, std::string_view path, std::string_view method) const;
 
     // The methods that routes name for this host and path, for the Allow field: sorted, "GET,
     // HEAD".

@@ -96,7 +96,7 @@ TEST_CASE("a path is rewritten by a regular expression") {
 
     CHECK(forwarded(gateway, "/items/17?a") == "GET /v2/17/show?a HTTP/1.1");
     CHECK(answer(gateway, request("/items/x")).starts_with("HTTP/1.1 404 "));
-    CHECK(answer(gateway, request("/items/1;x")).starts_with("HTTP/1.1 404 "));
+    CHECK(answer(gateway, request("/items/1;x")).starts_with("HTTP/1.1 400 "));
     CHECK(answer(gateway, request("/items/1%2f2")).starts_with("HTTP/1.1 404 "));
 }
 
