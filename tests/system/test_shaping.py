@@ -286,7 +286,7 @@ class Answers(ShapingTest):
                                                "headers": {"A": "b"}})
         self.assertEqual(shown[1]["redirect"], {"to": "/new", "status": 308})
         self.assertEqual((shown[2]["host"], shown[2]["strip_prefix"]), ("keep", "/up"))
-        self.assertEqual(shown[2]["request"], {"set_headers": {"X-A": "b"}, "remove_headers": ["C"]})
+        self.assertEqual(shown[2]["request"], {"set_headers": {"X-A": "(hidden)"}, "remove_headers": ["C"]})
         self.assertNotIn("upstream", shown[0])
         self.assertEqual([route["name"] for route in stint.admin.get("/routes")["routes"]], ["r0", "r1", "r2"])
         explained = stint.admin.request("POST", "/explain", body=json.dumps({"path": "/aa"})).json()
