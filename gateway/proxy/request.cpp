@@ -46,6 +46,7 @@ bool Exchange::send_at_once() {
         }
         if (error && gather.bytes() < whole) {
             // Closed after it had taken a part: what it says, or does not say, decides.
+            sent_ = decided_.steady;
             arm(Waiting::response, route_->timeouts.response);
             watch_client();
             return true;
@@ -88,10 +89,12 @@ net::Task<bool> Exchange::send_slowly() {
     disarm();
     spill_.clear();
     // An upstream that does not take the whole request may have answered all the same.
-    if (error)
+    if (error) {
+        sent_ = net::read_steady_clock();
         arm(Waiting::response, route_->timeouts.response);
-    else
+    } else {
         request_was_sent(net::read_steady_clock());
+    }
     co_return broken_ == Broken::no;
 }
 

@@ -132,10 +132,14 @@ class Balancing(SystemTest):
         self.assertEqual(metrics.sum("stint_upstream_retries_over_budget_total"), 0)
 
     def test_a_handshake_that_fails_or_stalls_is_retried_elsewhere(self):
+        def plain(connection):
+            connection.send(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            connection.read_to_end()
+
         good = self.start_upstream(answer(b"good"))
         with socket.create_server(("127.0.0.1", 0)) as silent:
             for name, port, said in (
-                ("it speaks plain text", self.start_upstream().port, "could not connect: "),
+                ("it speaks plain text", self.start_upstream(plain).port, "could not connect: "),
                 ("it says nothing", silent.getsockname()[1], "connecting took too long"),
             ):
                 with self.subTest(name):
