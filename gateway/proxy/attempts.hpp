@@ -12,6 +12,7 @@ struct Attempts {
     bool moved = false;               // away from an endpoint that refused its connection
     bool judged = false;              // it is known what this attempt says of the endpoint
     bool counted = false;             // among its upstream's requests in flight
+    bool noted = false;               // in its upstream's retry budget
 };
 
 } // namespace stint::proxy

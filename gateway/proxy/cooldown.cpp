@@ -47,7 +47,8 @@ bool Exchange::may_send(SteadyTime now) {
         pass_ = std::move(entry.pass);
         return true;
     }
-    if (!route_->cooldown.rules.waits) {
+    // What the upstream has had once is not given back, and does not wait to be sent again.
+    if (!route_->cooldown.rules.waits || sent_ != SteadyTime{}) {
         refuse_paused(entry.refused);
         return false;
     }
@@ -85,6 +86,7 @@ void Exchange::give_back_admission(const Now& now) {
     spill_.clear();
     answer_ = Answer::incomplete;
     attempts_.renewed = attempts_.moved = false; // pooled connections may have died in the meantime
+    attempts_.made = 1;
 }
 
 // The client is watched meanwhile, its body is not read. Always ends: with leave to be sent, with a

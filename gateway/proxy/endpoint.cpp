@@ -56,7 +56,7 @@ Taken Exchange::take_endpoint(SteadyTime now) {
 // False: next_ says whether it waits or is refused.
 bool Exchange::take_first_endpoint() {
     const SteadyTime now = decided_.steady;
-    if (route_->retry.any()) [[unlikely]]
+    if (route_->retry.any() && !std::exchange(attempts_.noted, true)) [[unlikely]]
         cluster().retry_budget().note_request(now);
     const Taken taken = take_endpoint(now);
     if (taken == Taken::yes) [[likely]]

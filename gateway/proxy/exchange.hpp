@@ -136,6 +136,7 @@ class Exchange : private net::Deadline {
     // request.cpp: towards the upstream.
     bool send_at_once();
     net::Task<bool> send_slowly();
+    bool take_idle_again();
     net::Task<upstream::Lease::Connected> connect();
     void explain_connect(const upstream::Lease::Connected& connected);
     net::Gather gather_request(std::string_view head, const http::ChunkHeader& chunk) const;
@@ -161,7 +162,7 @@ class Exchange : private net::Deadline {
     [[nodiscard]] bool retries(std::string_view why);
     [[nodiscard]] bool retries_answer(int status);
     [[nodiscard]] bool connects_again(const upstream::Lease::Connected& connected);
-    [[nodiscard]] bool may_retry() noexcept;
+    [[nodiscard]] bool may_retry(SteadyTime now) noexcept;
     Answer send_again();
 
     // pump.cpp: a body that is still coming.

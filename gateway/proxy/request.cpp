@@ -98,11 +98,23 @@ net::Task<bool> Exchange::send_slowly() {
     co_return broken_ == Broken::no;
 }
 
+// Of another endpoint, that may have an idle one. Where one has died, a new one it is.
+bool Exchange::take_idle_again() {
+    if (attempts_.made == 1 || attempts_.renewed || route_->introduces)
+        return false;
+    lease_ = pool_->take_idle();
+    if (lease_)
+        ++upstream_counters().reused;
+    return static_cast<bool>(lease_);
+}
+
 // One for which there was no descriptor tries again, once, if others could be closed.
 net::Task<upstream::Lease::Connected> Exchange::connect() {
     bool made_room = false;
     const std::string first = route_->introduces ? introduction() : std::string{};
     for (;;) {
+        if (take_idle_again()) [[unlikely]]
+            co_return upstream::Lease::Connected{};
         lease_ = pool_->make_new(context_.executor);
         ++upstream_counters().connects;
         arm(Waiting::connect, route_->timeouts.connect);

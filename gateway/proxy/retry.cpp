@@ -35,16 +35,16 @@ bool Exchange::renews() noexcept {
     return again;
 }
 
-// What the rules ask of every request, whatever has failed. The budget comes last: it is used up by
-// being asked.
-bool Exchange::may_retry() noexcept {
+// What is asked of every request, whatever has failed. The last of it: no pause has begun since it
+// was sent.
+bool Exchange::may_retry(SteadyTime now) noexcept {
     const routing::RetryRules& rules = route_->retry;
     const bool untold = bytes_out_ == 0 && !head_sent_; // the client has nothing of an answer
     const bool whole = request_body_.done() && !body_pump_.begun; // and the body is at hand
     if (attempts_.made >= rules.attempts || broken_ != Broken::no || !untold || !whole ||
-        !rules.on_method(method_))
+        !rules.on_method(method_) || (pass_ && !pass_.still_good()))
         return false;
-    if (cluster().retry_budget().take(net::read_steady_clock(), rules.budget))
+    if (cluster().retry_budget().allows(now, rules.budget))
         return true;
     ++upstream_counters().retries_over_budget;
     return false;
@@ -53,28 +53,33 @@ bool Exchange::may_retry() noexcept {
 // Whether it goes once more: to an endpoint that has not had it, else to another one, else to the
 // same, as far as they take requests. why: what this one has failed by, for people.
 bool Exchange::retries(std::string_view why) {
-    if (!may_retry())
+    const SteadyTime now = net::read_steady_clock();
+    if (!may_retry(now))
         return false;
     endpoint_failed(why);
     if (!take_other_endpoint()) {
         attempts_.tried = 0;
-        if (!take_other_endpoint() && !cluster().takes(*endpoint_, net::read_steady_clock()))
+        if (!take_other_endpoint() && !cluster().takes(*endpoint_, now))
             return false;
         attempts_.judged = false;
     }
+    cluster().retry_budget().note_retry(now);
     ++attempts_.made;
     ++upstream_counters().retries;
     return true;
 }
 
-// A pause that the answer asks for is heeded by now: then the client is to see who asks for it.
+// The client is to see an answer that asks for a pause, and any other where nothing may be sent
+// now. A retry is one more request to the scope, and needs its leave.
 bool Exchange::retries_answer(int status) {
-    if (!route_->retry.on_status(status) ||
-        (cooldown_ && cooldown_->look(answered_, route_->cooldown.rules)))
+    if (!route_->retry.on_status(status))
         return false;
-    if (!retries({}))
+    limits::Cooldown::Pass pass;
+    if (cooldown_ && pass_.still_good())
+        pass = limits::Cooldown::enter(cooldown_, answered_, route_->cooldown.rules).pass;
+    if ((cooldown_ && !pass) || !retries({}))
         return false;
-    pass_ = {}; // it was for the request that has been answered
+    pass_ = std::move(pass);
     return true;
 }
 

@@ -10,22 +10,19 @@ RetryBudget::Second& RetryBudget::second_of(SteadyTime now) noexcept {
     return second;
 }
 
-bool RetryBudget::take(SteadyTime now, unsigned percent) noexcept {
-    Second& this_second = second_of(now);
-    const std::int64_t oldest = this_second.number - static_cast<std::int64_t>(length);
+bool RetryBudget::allows(SteadyTime now, unsigned percent) const noexcept {
+    const std::int64_t this_second = number_of(now);
     std::uint64_t requests = 0;
     std::uint64_t retries = 0;
+    std::uint64_t just_now = 0;
     for (const Second& each : seconds_) {
-        if (each.number <= oldest)
+        if (each.number <= this_second - static_cast<std::int64_t>(length))
             continue;
         requests += each.requests;
         retries += each.retries;
+        just_now += each.number == this_second ? each.retries : 0;
     }
-    const bool within = (retries + 1) * 100 <= requests * percent;
-    if (!within && this_second.retries >= always)
-        return false;
-    ++this_second.retries;
-    return true;
+    return (retries + 1) * 100 <= requests * percent || just_now < always;
 }
 
 } // namespace stint::upstream

@@ -19,8 +19,10 @@ class RetryBudget {
 
     void note_request(SteadyTime now) noexcept { ++second_of(now).requests; }
 
-    // Whether another retry keeps them within `percent` of the requests; it is counted then.
-    [[nodiscard]] bool take(SteadyTime now, unsigned percent) noexcept;
+    void note_retry(SteadyTime now) noexcept { ++second_of(now).retries; }
+
+    // Whether another retry keeps them within `percent` of the requests.
+    [[nodiscard]] bool allows(SteadyTime now, unsigned percent) const noexcept;
 
   private:
     struct Second {

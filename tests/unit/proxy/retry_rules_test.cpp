@@ -64,8 +64,9 @@ struct Story {
     }
     void use_up_budget() {
         for (auto at = 0s; at < 9s; at += 1s)
-            (void)budget().take(stint::net::read_steady_clock() + at, 1);
+            budget().note_retry(stint::net::read_steady_clock() + at);
     }
+    bool within_budget() { return budget().allows(stint::net::read_steady_clock(), 1); }
 
     InProcessGateway gateway;
     Wire client = gateway.connect();
@@ -313,6 +314,37 @@ TEST_CASE("with nobody up the failure is passed on") {
     first.send(unavailable);
 
     story.check_passed_on("503");
+    CHECK(story.within_budget());
+}
+
+TEST_CASE("a retry goes out on an idle connection of the other endpoint") {
+    Story story;
+    story.gateway.endpoint(0).drain();
+    story.client.send(get);
+    Wire second = story.gateway.second.accept();
+    second.read_head();
+    second.send(ok);
+    read_response(story.client);
+    story.gateway.endpoint(0).enable(stint::net::read_steady_clock());
+    story.gateway.endpoint(1).drain();
+    Wire first = story.ask();
+    story.gateway.endpoint(1).enable(stint::net::read_steady_clock());
+    SUBCASE("and is answered there") {
+        first.send(unavailable);
+        CHECK(second.read_head() == story.first_head);
+        second.send(ok);
+        CHECK(read_response(story.client).starts_with("HTTP/1.1 200 "));
+        CHECK(story.gateway.to_upstream().connects == 2);
+    }
+    SUBCASE("that dies: then on a new one") {
+        first.send(unavailable);
+        CHECK(second.read_head() == story.first_head);
+        second.close();
+        Wire anew = story.gateway.second.accept();
+        CHECK(anew.read_head() == story.first_head);
+        anew.send(ok);
+        CHECK(read_response(story.client).starts_with("HTTP/1.1 200 "));
+    }
 }
 
 TEST_CASE("a place on the endpoint that has failed is given back, one elsewhere is needed") {
@@ -429,6 +461,33 @@ TEST_CASE("a pause that the answer asks for is heeded and passed on") {
         first.send(unavailable);
         story.check_retried();
     }
+    SUBCASE("without, while another answer's pause holds") {
+        Wire other = story.gateway.connect();
+        other.send(get);
+        Wire second = story.gateway.second.accept();
+        second.read_head();
+        second.send("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\n"
+                    "Content-Length: 0\r\n\r\n");
+        CHECK(other.read_head().starts_with("HTTP/1.1 429 "));
+        first.send(unavailable);
+        story.check_passed_on("503");
+        CHECK(story.within_budget());
+    }
+}
+
+TEST_CASE("what was sent does not wait for another answer's pause to end, to be sent again") {
+    Story story{"{}, cooldown: {scope: route, when_paused: wait, max_wait: 1m}"};
+    Wire first = story.ask();
+    Wire other = story.gateway.connect();
+    other.send(get);
+    Wire second = story.gateway.second.accept();
+    second.read_head();
+    second.send("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n");
+    CHECK(other.read_head().starts_with("HTTP/1.1 429 "));
+    first.close();
+
+    story.check_passed_on("502");
+    CHECK(story.within_budget());
 }
 
 TEST_CASE("a client that has gone gets no second attempt") {

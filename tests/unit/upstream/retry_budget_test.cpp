@@ -14,8 +14,8 @@ constexpr SteadyTime start{1'000'000s};
 
 unsigned taken(RetryBudget& budget, SteadyTime now, unsigned percent, unsigned wanted = 1000) {
     unsigned taken = 0;
-    while (taken < wanted && budget.take(now, percent))
-        ++taken;
+    for (; taken < wanted && budget.allows(now, percent); ++taken)
+        budget.note_retry(now);
     return taken;
 }
 
