@@ -192,7 +192,7 @@ class Stage {
         require(final_ones <= methods.size() + 1, "a request has one final response", client.sent);
     }
 
-    // Every request that it got is one that a client has made: the same method and target, and its
+    // Every request that it got is one that a client has made: its method, its target, and its
     // body, or the beginning of it where the request was cut off. Returns how many there were.
     std::size_t judge_upstream(Peer& upstream, const std::vector<Message>& possible) {
         const auto requests = read_requests(upstream.wire.received());
@@ -200,7 +200,7 @@ class Stage {
             const bool asked =
                 std::any_of(possible.begin(), possible.end(), [&seen](const Message& request) {
                     return request.first == seen.first &&
-                           origin_form(request.first, request.second) == seen.second &&
+                           may_arrive_as(request.first, request.second, seen.second) &&
                            request.body.starts_with(seen.body) &&
                            (!seen.whole || (request.whole && request.body == seen.body));
                 });

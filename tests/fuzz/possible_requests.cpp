@@ -46,6 +46,30 @@ bool read_client_head(std::string_view head, Message& message) {
     return read_client_framing(message);
 }
 
+std::string_view path_of(std::string_view target) {
+    return target.substr(0, target.find('?'));
+}
+
+bool is_dot_segment(std::string_view segment) {
+    int dots = 0;
+    for (; !segment.empty(); ++dots) {
+        if (!segment.starts_with('.') && lower(segment.substr(0, 3)) != "%2e")
+            return false;
+        segment.remove_prefix(segment.starts_with('.') ? 1 : 3);
+    }
+    return dots == 1 || dots == 2;
+}
+
+// Whether servers read this path in more than one way.
+bool is_ambiguous(std::string_view path) {
+    if (path.starts_with("//"))
+        return true;
+    while (const auto segment = cut(path, "/"))
+        if (is_dot_segment(*segment))
+            return true;
+    return is_dot_segment(path);
+}
+
 bool is_last(const Message& request) {
     return request.lists("connection", "close") ||
            (request.third == "HTTP/1.0" && !request.lists("connection", "keep-alive"));
@@ -82,6 +106,14 @@ std::string origin_form(std::string_view method, std::string_view target) {
     if (path == std::string_view::npos)
         return method == "OPTIONS" ? "*" : "/";
     return std::string{rest[path] == '?' ? "/" : ""}.append(rest.substr(path));
+}
+
+bool may_arrive_as(std::string_view method, std::string_view target, std::string_view seen) {
+    const std::string own = origin_form(method, target);
+    if (own == seen)
+        return true;
+    return is_ambiguous(path_of(own)) && !is_ambiguous(path_of(seen)) &&
+           own.substr(path_of(own).size()) == seen.substr(path_of(seen).size());
 }
 
 } // namespace stint::fuzz

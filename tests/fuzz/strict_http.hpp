@@ -54,4 +54,9 @@ read_responses(std::string_view bytes, const std::vector<std::string>& methods);
 // The target that such a request is forwarded with (RFC 9112 section 3.2.1, 3.2.4).
 [[nodiscard]] std::string origin_form(std::string_view method, std::string_view target);
 
+// Whether a request for `target` may reach the upstream as `seen`: in the client's own spelling,
+// or, where its path has dot segments or begins like an authority, with a path that has neither.
+[[nodiscard]] bool
+may_arrive_as(std::string_view method, std::string_view target, std::string_view seen);
+
 } // namespace stint::fuzz

@@ -122,6 +122,19 @@ TEST_CASE("a configured host replaces Host but not X-Forwarded-Host") {
     CHECK(has(head, "X-Forwarded-Host: a.example"));
 }
 
+TEST_CASE("Date, and Max-Forwards that means nothing here, go on unless Connection names them") {
+    const std::string fields = "Date: yesterday\r\nMax-Forwards: 3\r\n";
+
+    const std::string kept = upstream(test::get_with(fields));
+    CHECK(has(kept, "Date: yesterday"));
+    CHECK(has(kept, "Max-Forwards: 3"));
+
+    const std::string named =
+        upstream(test::get_with(fields + "Connection: date, Max-Forwards\r\n"));
+    CHECK(count(named, "Date") == 0);
+    CHECK(count(named, "Max-Forwards") == 0);
+}
+
 TEST_CASE("what a client says of its own forwarding is replaced") {
     const std::string head = upstream(test::get_with(
         "X-Forwarded-For: 1.2.3.4\r\nx-forwarded-for: 5.6.7.8\r\nX-Forwarded-Proto: https\r\n"
