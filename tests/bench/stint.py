@@ -11,7 +11,7 @@ _BINARY = os.environ.get("STINT_BINARY") or Path(__file__).resolve().parents[2] 
 _CONFIG = """
 workers: 1
 listeners:
-  - address: 127.0.0.1:@PORT@
+  - address: 127.0.0.1:@PORT@@TLS@
 timeouts: {head: 600s, body_idle: 600s, idle: 600s, connect: 5s, response: 600s}
 max_connections: 15000
 access_log: {path: off}
@@ -22,20 +22,24 @@ routes:
   - {name: all, match: {path: /}, upstream: up@USES@}
 """
 
+# Never reached: a counter for each client address and a cap for all.
+_IN_FORCE = {
+    "LIMITS": "limits:\n"
+    "  per_client: {requests: 2000000000, per: 1h, key: client_ip}\n"
+    "  in_flight: {concurrent: 15000}",
+    "USES": ", limits: [per_client, in_flight]",
+}
+
 MORE = {
     "stint": {
         "files": {"stint.yaml": _CONFIG},
         "command": [str(Path(_BINARY).resolve()), "run", "-c", "@DIR@/stint.yaml"],
         "variants": {
-            "plain": {"LIMITS": "", "USES": ""},
-            # In force and never reached: a counter for each client address and a cap for all.
-            "limit": {
-                "LIMITS": "limits:\n"
-                "  per_client: {requests: 2000000000, per: 1h, key: client_ip}\n"
-                "  in_flight: {concurrent: 15000}",
-                "USES": ", limits: [per_client, in_flight]",
-            },
+            "plain": {"TLS": "", "LIMITS": "", "USES": ""},
+            "limit": {"TLS": "", **_IN_FORCE},
+            "tls": {"TLS": "\n    tls: {certificate: @CERT@, key: @KEY@}", **_IN_FORCE},
             "reject": {
+                "TLS": "",
                 "LIMITS": "limits:\n  per_client: {requests: 1, per: 1h, key: client_ip}",
                 "USES": ", limits: [per_client]",
             },
