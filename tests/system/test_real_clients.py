@@ -6,6 +6,7 @@ import subprocess
 import unittest
 
 from support.case import SystemTest, config, report, scaled
+from support.certificates import Authority
 from support.nginx import budget_use, most_at_once
 from support.ports import free_port
 from support.stint import ROOT
@@ -43,10 +44,19 @@ class Crawling(SystemTest):
         # A product takes a while to be made, so that several can be in flight.
         self.nginx = self.start_nginx(
             "location /product/ { echo_sleep 0.25; echo_exec /made$uri; }"
-            "location /made/ { internal; rewrite ^/made(.*)$ $1 break; }"
+            "location /made/ { internal; rewrite ^/made(.*)$ $1 break; }",
+            tls=self.certificate(),
         )
         self.paths = write_site(self.nginx.root, self.PAGES)
         self.stint = self.start_stint(self.crawler_config())
+
+    def certificate(self):
+        """The site's; without one it speaks plain text."""
+        return None
+
+    def target(self):
+        """The site, as crawler.yaml's `endpoints` has it, and what the upstream needs beside it."""
+        return f"[{self.nginx.address}]"
 
     def crawler_config(self):
         """config/crawler.yaml with our addresses in place of its own."""
@@ -55,7 +65,7 @@ class Crawling(SystemTest):
         for pattern, to in (
             (r"(listeners:\s*\n(?:\s*#.*\n)*\s*-\s*address:\s*)\S+", rf"\g<1>127.0.0.1:{port}"),
             (r"(admin:\s*\n?(?:\s*#.*\n)*\s*\{?\s*address:\s*)[^\s}]+", rf"\g<1>127.0.0.1:{admin}"),
-            (r"(endpoints:\s*)\[[^\]]*\]", rf"\g<1>[{self.nginx.address}]"),
+            (r"(endpoints:\s*)\[[^\]]*\]", rf"\g<1>{self.target()}"),
         ):
             text, count = re.subn(pattern, to, text)
             self.assertEqual(count, 1, f"crawler.yaml is not as this test expects: {pattern}")
@@ -102,6 +112,17 @@ class Crawling(SystemTest):
         self.assertEqual(sorted(one.uri for one in served), sorted(products))
         self.judge("xargs -P 8", served)
         self.assertEqual(most_at_once(served), PRODUCT_SLOTS)  # the cap was reached
+
+
+class CrawlingOverHttps(Crawling):
+    """As Crawling, but the site speaks nothing but https."""
+
+    def certificate(self):
+        self.authority = Authority(self.new_folder())
+        return self.authority.issue("localhost")
+
+    def target(self):
+        return f"[https://localhost:{self.nginx.port}]\n    tls: {{ca: {self.authority.certificate}}}"
 
 
 class Curl(SystemTest):

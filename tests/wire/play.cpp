@@ -179,7 +179,7 @@ class Stage {
         if (row_.may_begin && seen.ends_with("<cut>"))
             CHECK(row_.upstream_saw.empty());
         else
-            CHECK(seen == row_.upstream_saw);
+            CHECK(seen == as_without_tls(row_.upstream_saw));
     }
 
     const Row& row_;

@@ -1,6 +1,7 @@
 """A socket under full control: exact bytes out, whole messages in, every way to go away."""
 
 import socket
+import ssl
 import struct
 
 from .messages import Request, Response, parse_fields, parse_head
@@ -21,15 +22,21 @@ class Stream:
     def send(self, data: bytes) -> None:
         self.sock.sendall(data)
 
+    def _receive(self, most: int) -> bytes:
+        try:
+            return self.sock.recv(most)
+        except ssl.SSLZeroReturnError:  # the peer's end, where ours was said before
+            return b""
+
     def read_some(self, most: int = 65536) -> bytes:
         """What is there, at least one byte; b"" at the end. Not kept in `received`."""
         if self.buffer:
             data, self.buffer = self.buffer[:most], self.buffer[most:]
             return data
-        return self.sock.recv(most)
+        return self._receive(most)
 
     def _fill(self) -> None:
-        data = self.sock.recv(65536)
+        data = self._receive(65536)
         if not data:
             raise EndOfStream(f"closed; not yet used: {self.buffer[:200]!r}")
         self.buffer += data
@@ -67,7 +74,7 @@ class Stream:
     def ends(self) -> bool:
         """Whether the peer closes (or resets) without sending anything more."""
         try:
-            return not self.buffer and self.sock.recv(1) == b""
+            return not self.buffer and self._receive(1) == b""
         except ConnectionError:
             return True
 
@@ -77,7 +84,7 @@ class Stream:
             return False
         self.sock.settimeout(seconds)
         try:
-            self.buffer += self.sock.recv(65536)
+            self.buffer += self._receive(65536)
             return False
         except TimeoutError:
             return True
@@ -124,7 +131,16 @@ class Stream:
         return response
 
     def half_close(self) -> None:
-        self.sock.shutdown(socket.SHUT_WR)
+        if not isinstance(self.sock, ssl.SSLSocket):
+            return self.sock.shutdown(socket.SHUT_WR)
+        # Its own shutdown() would forget TLS, its unwrap() wait for the peer.
+        self.sock.settimeout(0)
+        try:
+            self.sock._sslobj.shutdown()
+        except ssl.SSLWantReadError:
+            pass
+        finally:
+            self.sock.settimeout(PATIENCE)
 
     def reset(self) -> None:
         """Closes with RST."""
