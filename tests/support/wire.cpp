@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <stdexcept>
 #include <sys/socket.h>
+#include <system_error>
 #include <utility>
 
 namespace stint::test {
@@ -34,6 +35,21 @@ bool readable(int socket) {
     return ::poll(&descriptor, 1, 0) > 0;
 }
 
+// A signal (the fuzzer's timer sends some) does not undo what was begun.
+int connect_whole(int socket, const net::Endpoint& address) {
+    if (::connect(socket, address.data(), static_cast<socklen_t>(address.size())) == 0)
+        return 0;
+    if (errno != EINTR)
+        return errno;
+    pollfd descriptor{socket, POLLOUT, 0};
+    while (::poll(&descriptor, 1, -1) < 0 && errno == EINTR) {
+    }
+    int error = 0;
+    socklen_t size = sizeof error;
+    ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size);
+    return error;
+}
+
 } // namespace
 
 void run_until(
@@ -54,8 +70,8 @@ Wire::Wire(net::asio::io_context& loop, net::Descriptor socket)
 
 Wire Wire::connect(net::asio::io_context& loop, const net::Endpoint& address) {
     net::Descriptor socket{::socket(address.data()->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    if (::connect(socket.get(), address.data(), static_cast<socklen_t>(address.size())) != 0)
-        throw std::runtime_error{"a test's client could not connect"};
+    if (const int error = connect_whole(socket.get(), address); error != 0)
+        throw std::system_error{error, std::system_category(), "a test's client could not connect"};
     const int on = 1; // what a test sends in pieces goes out in pieces, at once
     ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     return {loop, std::move(socket)};
