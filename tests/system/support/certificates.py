@@ -70,17 +70,19 @@ class Authority:
         openssl("req", "-x509", "-config", self._config, "-extensions", "authority", *_key_options(self._key),
                 "-subj", f"/CN={name}", "-days", 30, "-out", self.certificate)
 
-    def issue(self, *names: str, file: str | None = None, begins=-1, ends=30, rsa=False) -> Pair:
-        """For these names, or addresses written IP:…; begins and ends are in days from now."""
+    def issue(self, *names: str, file: str | None = None, begins=-1, ends=30, rsa=False,
+              extensions="") -> Pair:
+        """For these names, or addresses written IP:…; begins and ends are in days from now. extensions: more
+        lines of them."""
         file = file or names[0].removeprefix("IP:").replace("*", "any")
         pair = Pair(self.folder / f"{file}.pem", self.folder / f"{file}.key")
         request = self.folder / f"{file}.csr"
-        extensions = self.folder / f"{file}.ext"
+        all_of_them = self.folder / f"{file}.ext"
         listed = ",".join(name if name.startswith("IP:") else f"DNS:{name}" for name in names)
-        extensions.write_text(f"subjectAltName = {listed}\nbasicConstraints = CA:FALSE\n")
+        all_of_them.write_text(f"subjectAltName = {listed}\nbasicConstraints = CA:FALSE\n{extensions}")
         openssl("req", "-new", "-config", self._config, *_key_options(pair.key, rsa), "-subj", f"/CN={names[0]}",
                 "-out", request)
-        openssl("ca", "-batch", "-notext", *self._self(), "-extfile", extensions, "-startdate", _date(begins),
+        openssl("ca", "-batch", "-notext", *self._self(), "-extfile", all_of_them, "-startdate", _date(begins),
                 "-enddate", _date(ends), "-in", request, "-out", pair.certificate)
         return pair
 
