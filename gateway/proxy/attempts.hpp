@@ -11,7 +11,6 @@ struct Attempts {
     bool renewed = false;             // once more because its pooled connection had died
     bool moved = false;               // away from an endpoint that refused its connection
     bool judged = false;              // it is known what this attempt says of the endpoint
-    bool counted = false;             // among its upstream's requests in flight
     bool noted = false;               // in its upstream's retry budget
 };
 

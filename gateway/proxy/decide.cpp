@@ -73,7 +73,7 @@ Exchange::Next Exchange::decide(std::string_view head) {
         next = admit(facts);
     if (next == Next::forward && route_->answer != nullptr) [[unlikely]]
         next = respond();
-    if (next != Next::reply && route_->answer == nullptr && cluster().by_hash()) [[unlikely]]
+    if (next != Next::reply && cluster_ != nullptr && cluster_->by_hash()) [[unlikely]]
         note_endpoint_key(facts);
     if (next == Next::forward) [[likely]]
         write_request_head(*request);
@@ -159,6 +159,8 @@ bool Exchange::take_route(const RequestHead& head, routing::KeyFacts& facts) {
     const routing::MatchResult& match = found->match;
     if (match.route != nullptr) {
         route_ = match.route;
+        if (route_->answer == nullptr) [[likely]]
+            cluster_ = &config_->clusters[route_->upstream];
         facts.host = found->host;
         facts.path = found->path;
         facts.route = route_->name;
@@ -245,15 +247,19 @@ void Exchange::write_request_head(const RequestHead& head) {
         head.ids.contains(FieldId::upgrade) ? offer_of(head) : std::string_view{};
     takes_trailers_ = head.ids.contains(FieldId::te) && http::takes_trailers(head);
     std::string_view path;
-    if (forward_path_ || route_->shape != nullptr) [[unlikely]]
+    std::string_view host = snapshot().upstreams[route_->upstream].host;
+    std::optional<http::Shaping> shape;
+    if (forward_path_ || route_->shape != nullptr) [[unlikely]] {
         path = path_to_send(head.path);
-    const std::optional<http::Shaping> shape = shaping(&routing::RouteShape::request);
+        host = host_to_send();
+        shape = shaping(&routing::RouteShape::request);
+    }
     context_.head_out.clear();
     http::write_upstream_head(
         context_.head_out, head,
         {.peer_address = downstream_.peer().text(),
-         .scheme = downstream_.secure() ? "https" : "http",
-         .host = host_to_send(),
+         .scheme = downstream_.secure() ? std::string_view{"https"} : std::string_view{"http"},
+         .host = host,
          .request_id = request_id_,
          .peer_is_trusted = peer_is_trusted_,
          .client_field = own_client_field(snapshot().trusted),

@@ -25,31 +25,24 @@ bool is_failure(int status) noexcept {
 
 } // namespace
 
-upstream::Cluster& Exchange::cluster() const noexcept {
-    return config_->clusters[route_->upstream];
-}
-
 // Those without the key are told apart by their address.
 void Exchange::note_endpoint_key(const routing::KeyFacts& facts) {
-    const routing::Key key = cluster().balance().hash_key.evaluate(facts, context_.key_scratch);
+    const routing::Key key = cluster_->balance().hash_key.evaluate(facts, context_.key_scratch);
     endpoint_key_ = upstream::stable_hash(key.missing ? client_->text() : key.text);
 }
 
 // Of those that have not had the request. Unless `yes`, all is as it was.
 Taken Exchange::take_endpoint(SteadyTime now) {
-    upstream::Cluster& cluster = this->cluster();
     // Nobody overtakes those who wait.
-    if (cluster.queue() != nullptr && !place_ && cluster.queue()->awaited()) [[unlikely]]
+    if (cluster_->queue() != nullptr && !place_ && cluster_->queue()->awaited()) [[unlikely]]
         return Taken::full;
-    upstream::Cluster::Choice choice = cluster.choose(now, endpoint_key_, attempts_.tried);
+    upstream::Cluster::Choice choice = cluster_->choose(now, endpoint_key_, attempts_.tried);
     if (choice.member == nullptr) [[unlikely]]
         return choice.full ? Taken::full : Taken::none;
     endpoint_ = choice.member;
     pool_ = endpoint_->pool.get();
     charge_ = std::move(choice.charge);
     attempts_.judged = false;
-    if (!cluster.counts() && !std::exchange(attempts_.counted, true))
-        ++upstream_counters().in_flight;
     return Taken::yes;
 }
 
@@ -57,7 +50,14 @@ Taken Exchange::take_endpoint(SteadyTime now) {
 bool Exchange::take_first_endpoint() {
     const SteadyTime now = decided_.steady;
     if (route_->retry.any() && !std::exchange(attempts_.noted, true)) [[unlikely]]
-        cluster().retry_budget().note_request(now);
+        cluster_->retry_budget().note_request(now);
+    if (upstream::Cluster::Member* const only = cluster_->the_only(now)) [[likely]] {
+        endpoint_ = only;
+        pool_ = only->pool.get();
+        charge_ = upstream::Charge{*only->own_in_flight};
+        attempts_.judged = false;
+        return true;
+    }
     const Taken taken = take_endpoint(now);
     if (taken == Taken::yes) [[likely]]
         return true;
@@ -80,21 +80,21 @@ void Exchange::leave_endpoint() noexcept {
 void Exchange::endpoint_answered(int status) {
     if (std::exchange(attempts_.judged, true))
         return;
-    if (is_failure(status)) [[unlikely]]
-        cluster().failed(*endpoint_, "answered " + std::to_string(status), answered_);
+    if (status < 500 || !is_failure(status)) [[likely]]
+        upstream::Cluster::succeeded(*endpoint_);
     else
-        cluster().succeeded(*endpoint_);
+        cluster_->failed(*endpoint_, "answered " + std::to_string(status), answered_);
 }
 
 void Exchange::endpoint_failed(std::string_view why) {
     if (endpoint_ != nullptr && !std::exchange(attempts_.judged, true))
-        cluster().failed(*endpoint_, why, net::read_steady_clock());
+        cluster_->failed(*endpoint_, why, net::read_steady_clock());
 }
 
 // As long as none comes, or as it may.
 Exchange::Next Exchange::stand_in_line(SteadyTime now) {
-    const routing::BalanceSpec& balance = cluster().balance();
-    place_ = std::make_unique<Place>(*cluster().queue(), context_.executor, now + balance.max_wait);
+    const routing::BalanceSpec& balance = cluster_->balance();
+    place_ = std::make_unique<Place>(*cluster_->queue(), context_.executor, now + balance.max_wait);
     if (place_->join(balance.max_waiting))
         return Next::place;
     place_.reset();
@@ -132,7 +132,7 @@ net::Task<Exchange::Next> Exchange::wait_for_place() {
 // Retry-After is what is known: when an endpoint may come back. When one has a place is not.
 Exchange::Next Exchange::refuse_unavailable(Taken why, SteadyTime now) {
     const std::string& name = snapshot().upstreams[route_->upstream].name;
-    const Duration known = why == Taken::none ? cluster().back_in(now) : Duration::zero();
+    const Duration known = why == Taken::none ? cluster_->back_in(now) : Duration::zero();
     fail(
         503,
         why == Taken::none ? "no endpoint of the upstream " + name + " is up"

@@ -13,8 +13,6 @@ Exchange::Exchange(Context& context, Downstream& downstream)
 Exchange::~Exchange() {
     if (route_ != nullptr)
         --context_.counters.routes[route_->metric].in_flight;
-    if (attempts_.counted)
-        --upstream_counters().in_flight;
 }
 
 Exchange::Step Exchange::begin(std::string_view head) {

@@ -144,7 +144,6 @@ class Exchange : private net::Deadline {
     void request_was_sent(SteadyTime at);
 
     // endpoint.cpp: which endpoint it goes to, and what becomes known of that one.
-    [[nodiscard]] upstream::Cluster& cluster() const noexcept;
     void note_endpoint_key(const routing::KeyFacts& facts);
     Taken take_endpoint(SteadyTime now);
     bool take_other_endpoint();
@@ -233,6 +232,7 @@ class Exchange : private net::Deadline {
     Downstream& downstream_;
     const std::shared_ptr<ActiveConfig> config_; // as of the head's arrival
     const routing::Route* route_ = nullptr;
+    upstream::Cluster* cluster_ = nullptr; // the route's
     const routing::ClientAddress* client_; // the peer's, or that behind it
     std::optional<routing::ClientAddress> client_behind_;
     bool peer_is_trusted_ = false;

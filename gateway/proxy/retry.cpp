@@ -44,7 +44,7 @@ bool Exchange::may_retry(SteadyTime now) noexcept {
     if (attempts_.made >= rules.attempts || broken_ != Broken::no || !untold || !whole ||
         !rules.on_method(method_) || (pass_ && !pass_.still_good()))
         return false;
-    if (cluster().retry_budget().allows(now, rules.budget))
+    if (cluster_->retry_budget().allows(now, rules.budget))
         return true;
     ++upstream_counters().retries_over_budget;
     return false;
@@ -59,11 +59,11 @@ bool Exchange::retries(std::string_view why) {
     endpoint_failed(why);
     if (!take_other_endpoint()) {
         attempts_.tried = 0;
-        if (!take_other_endpoint() && !cluster().takes(*endpoint_, now))
+        if (!take_other_endpoint() && !cluster_->takes(*endpoint_, now))
             return false;
         attempts_.judged = false;
     }
-    cluster().retry_budget().note_retry(now);
+    cluster_->retry_budget().note_retry(now);
     ++attempts_.made;
     ++upstream_counters().retries;
     return true;
@@ -93,7 +93,7 @@ bool Exchange::connects_again(const upstream::Lease::Connected& connected) {
     why += connected.reason.empty() ? connected.error.message() : connected.reason;
     const bool refused =
         broken_ == Broken::no && connected.error == net::asio::error::connection_refused;
-    if (refused && cluster().size() > 1 && !std::exchange(attempts_.moved, true) &&
+    if (refused && cluster_->size() > 1 && !std::exchange(attempts_.moved, true) &&
         (!rules.any() || attempts_.made < rules.attempts)) {
         endpoint_failed(why);
         if (take_other_endpoint()) {

@@ -31,9 +31,11 @@ void Gateway::collect(std::function<void(const observe::WorkerCounters&)> done) 
     for (const auto& worker : workers_)
         worker->post([this, sum](proxy::Context& context) {
             const auto& upstreams = context.active->snapshot->upstreams;
-            for (std::size_t i = 0; i < upstreams.size(); ++i)
-                context.counters.upstreams[upstreams[i].metric].idle =
-                    context.active->clusters[i].idle();
+            for (std::size_t i = 0; i < upstreams.size(); ++i) {
+                auto& counters = context.counters.upstreams[upstreams[i].metric];
+                counters.idle = context.active->clusters[i].idle();
+                counters.in_flight = context.active->clusters[i].own_in_flight();
+            }
             net::asio::post(control_, [sum, counters = context.counters] {
                 sum->counters += counters;
                 if (--sum->missing == 0)

@@ -9,9 +9,12 @@
 
 namespace stint::upstream {
 
-Cluster::Cluster(const routing::UpstreamSpec& spec, std::vector<std::shared_ptr<Pool>> pools)
-    : balance_{spec.balance}, candidates_(spec.endpoints.size()),
-      balancer_{spec.balance.how, spec.endpoints.size()}, counts_{spec.endpoints.size() > 1} {
+Cluster::Cluster(
+    const routing::UpstreamSpec& spec,
+    std::vector<std::shared_ptr<Pool>> pools,
+    std::shared_ptr<std::uint32_t> own_in_flight)
+    : balance_{spec.balance},
+      candidates_(spec.endpoints.size()), balancer_{spec.balance.how, spec.endpoints.size()} {
     if (!balance_.group) [[unlikely]]
         balance_.group = std::make_shared<EndpointGroup>();
     for (std::size_t i = 0; i < spec.endpoints.size(); ++i) {
@@ -20,11 +23,12 @@ Cluster::Cluster(const routing::UpstreamSpec& spec, std::vector<std::shared_ptr<
             endpoint.state ? endpoint.state : balance_.group->endpoint(endpoint.text));
         members_.push_back(
             {std::move(pools[i]), states_.back(), i, stable_hash(endpoint.text), endpoint.weight,
-             endpoint.max_requests});
+             endpoint.max_requests, own_in_flight});
         if (endpoint.max_requests > 0)
             queue_ = &balance_.group->queue();
     }
-    counts_ = counts_ || queue_ != nullptr;
+    if (members_.size() == 1 && queue_ == nullptr)
+        only_ = &members_.front();
 }
 
 std::size_t Cluster::idle() const noexcept {
@@ -58,7 +62,7 @@ Cluster::choose_among(SteadyTime now, std::uint64_t key, EndpointMask not_these)
     const EndpointMask asked = willing(now) & ~not_these;
     for (EndpointMask left = asked; left != 0;) {
         for (const Member& member : members_) {
-            const std::uint32_t in_flight = counts_ ? member.state->in_flight() : 0;
+            const std::uint32_t in_flight = member.state->in_flight();
             const bool has_room = member.max_requests == 0 || in_flight < member.max_requests;
             const bool takes = (left & member.bit()) != 0 && has_room;
             candidates_[member.index] = {
@@ -68,8 +72,8 @@ Cluster::choose_among(SteadyTime now, std::uint64_t key, EndpointMask not_these)
         if (chosen == no_endpoint)
             break;
         Member& member = members_[chosen];
-        if (!counts_)
-            return {&member};
+        if (only_ != nullptr)
+            return {&member, Charge{*member.own_in_flight}};
         if (member.state->charge(member.max_requests))
             return {&member, Charge{*member.state, queue_}};
         left &= ~member.bit();

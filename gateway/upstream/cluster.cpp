@@ -21,7 +21,10 @@ std::vector<Cluster> Pools::adopt(const routing::Snapshot& snapshot) {
             }
             pools.push_back(entry.pool);
         }
-        clusters.emplace_back(upstream, std::move(pools));
+        auto& in_flight = in_flight_[upstream.name];
+        if (!in_flight)
+            in_flight = std::make_shared<std::uint32_t>();
+        clusters.emplace_back(upstream, std::move(pools), in_flight);
     }
     for (auto& [name, entry] : pools_)
         if (const auto still = kept.find(name);

@@ -31,29 +31,41 @@ class Cluster {
         std::uint64_t seed = 0;
         std::uint32_t weight = 1;
         std::uint32_t max_requests = 0; // 0: any number
+        // Requests of this worker in flight, where nobody else counts them. Outlives the snapshot.
+        std::shared_ptr<std::uint32_t> own_in_flight{};
 
         [[nodiscard]] EndpointMask bit() const noexcept { return EndpointMask{1} << index; }
     };
 
-    // pools: of each endpoint.
-    Cluster(const routing::UpstreamSpec& spec, std::vector<std::shared_ptr<Pool>> pools);
+    // pools: of each endpoint. own_in_flight: of a single one, where nobody else counts it.
+    Cluster(
+        const routing::UpstreamSpec& spec,
+        std::vector<std::shared_ptr<Pool>> pools,
+        std::shared_ptr<std::uint32_t> own_in_flight = std::make_shared<std::uint32_t>());
+    Cluster(Cluster&&) noexcept = default;
+    Cluster& operator=(Cluster&&) = delete;
+    ~Cluster() = default;
 
     struct Choice {
         Member* member = nullptr; // nullptr: none takes the request
-        Charge charge{};          // holds a place on it; empty where places are not counted
+        Charge charge{};          // holds a place on it
         bool full = false;        // no member, though some would take it had they a place
     };
     // key: what Balance::hash goes by. not_these: those that have had the request already.
     [[nodiscard]] Choice
     choose(SteadyTime now, std::uint64_t key = 0, EndpointMask not_these = 0) noexcept {
-        if (members_.size() == 1 && !counts_ && not_these == 0) [[likely]]
-            if (Member& only = members_.front(); only.state->up(now)) [[likely]]
-                return {&only};
+        if (Member* const only = not_these == 0 ? the_only(now) : nullptr) [[likely]]
+            return {only, Charge{*only->own_in_flight}};
         return choose_among(now, key, not_these);
+    }
+    // The one that takes every request, and to which no other worker looks: there is no choice, and
+    // whoever has it charges own_in_flight. nullptr: choose().
+    [[nodiscard]] Member* the_only(SteadyTime now) noexcept {
+        return only_ != nullptr && only_->state->up(now) ? only_ : nullptr;
     }
 
     // The member has answered, or has not done what it should. why: for people. May take it out.
-    void succeeded(Member& member) noexcept { member.state->note_success(); }
+    static void succeeded(Member& member) noexcept { member.state->note_success(); }
     void failed(Member& member, std::string_view why, SteadyTime now) noexcept;
 
     // Whether requests may go to it now, places aside.
@@ -68,9 +80,10 @@ class Cluster {
     [[nodiscard]] bool by_hash() const noexcept {
         return balance_.how == routing::Balance::hash && members_.size() > 1;
     }
-    // Whether Choice::charge counts requests in flight: not where nothing but a status page would
-    // look at them.
-    [[nodiscard]] bool counts() const noexcept { return counts_; }
+    // Requests in flight that only this worker counts.
+    [[nodiscard]] std::uint32_t own_in_flight() const noexcept {
+        return only_ != nullptr ? *only_->own_in_flight : 0;
+    }
     // Where requests wait while it is full; nullptr: it never is.
     [[nodiscard]] PlaceQueue* queue() const noexcept { return queue_; }
     [[nodiscard]] const routing::BalanceSpec& balance() const noexcept { return balance_; }
@@ -88,7 +101,7 @@ class Cluster {
     std::vector<Candidate> candidates_;    // of the choice that is being made
     Balancer balancer_;
     PlaceQueue* queue_ = nullptr; // the group's
-    bool counts_;
+    Member* only_ = nullptr;      // where there is no choice and no bound
     RetryBudget retry_budget_;
 };
 
@@ -120,6 +133,7 @@ class Pools {
     [[nodiscard]] std::shared_ptr<Pool> make_pool(const routing::EndpointSpec& spec) const;
 
     std::map<std::string, Entry> pools_;
+    std::map<std::string, std::shared_ptr<std::uint32_t>> in_flight_; // by the upstream's name
     std::shared_ptr<const AddressBook> book_;
 };
 

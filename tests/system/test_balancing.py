@@ -281,6 +281,14 @@ class Balancing(SystemTest):
         self.assertEqual(endpoints_of(stint)[dead]["state"], "up")
         self.assertEqual(fetch(stint.port).status, 502)
 
+    def test_a_check_that_hangs_does_not_hold_up_the_end(self):
+        silent = self.start_upstream(lambda connection: connection.read_request() and connection.ends())
+        health = {"path": "/", "interval": "20ms", "timeout": "1m"}
+        stint = self.stint_before(silent, upstream={"health": health})
+        silent.wait_for_requests(1)
+
+        stint.stop(seconds=5)
+
     def test_max_requests_hold_over_all_workers_and_the_rest_wait(self):
         slow = self.start_nginx("location / { echo_sleep 0.02; echo -n ok; echo_flush; }")
         endpoint = {"address": slow.address, "max_requests": 4}

@@ -163,3 +163,14 @@ TEST_CASE("two workers' clusters count their requests in flight together") {
     for (int i = 0; i < 3; ++i)
         CHECK(other.choose(at(0s)).member->state != held.member->state);
 }
+
+TEST_CASE("requests to the only endpoint are counted by each worker for itself") {
+    Upstream upstream{1};
+    auto held = upstream.cluster->choose(at(0s));
+    REQUIRE(held.member != nullptr);
+    CHECK(upstream.cluster->own_in_flight() == 1);
+    CHECK(upstream.state(0).in_flight() == 0);
+
+    held.charge.release();
+    CHECK(upstream.cluster->own_in_flight() == 0);
+}
