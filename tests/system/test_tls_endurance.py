@@ -28,7 +28,8 @@ class TlsTest(SystemTest):
             "localhost", "IP:127.0.0.1", ends=300,
             extensions="crlDistributionPoints = URI:http://127.0.0.1/crl\n")
         self.upstream = self.start_upstream(
-            answer(b"hello", fields=[("Strict-Transport-Security", "max-age=31536000")]))
+            answer(b"hello", fields=[("Strict-Transport-Security", "max-age=31536000"),
+                                    ("X-Content-Type-Options", "nosniff")]))
 
     def listening(self):
         return self.start_stint(config(self.upstream.address, listener={"tls": self.pair.tls()}))
