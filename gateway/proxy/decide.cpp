@@ -248,12 +248,12 @@ void Exchange::write_request_head(const RequestHead& head) {
     takes_trailers_ = head.ids.contains(FieldId::te) && http::takes_trailers(head);
     std::string_view path;
     std::string_view host = snapshot().upstreams[route_->upstream].host;
-    std::optional<http::Shaping> shape;
     if (forward_path_ || route_->shape != nullptr) [[unlikely]] {
         path = path_to_send(head.path);
         host = host_to_send();
-        shape = shaping(&routing::RouteShape::request);
     }
+    const std::optional<http::Shaping> shape =
+        route_->shape == nullptr ? std::nullopt : shaping(&routing::RouteShape::request);
     context_.head_out.clear();
     http::write_upstream_head(
         context_.head_out, head,

@@ -141,9 +141,8 @@ Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_
     keep_ = framing_.keep_alive;
     upstream_keeps_ = head.keep_alive && head.framing.kind != BodyFraming::Kind::until_close &&
                       step->consumed == rest.size();
-    std::optional<http::Shaping> shape;
-    if (route_->shape != nullptr) [[unlikely]]
-        shape = shaping(&routing::RouteShape::response);
+    const std::optional<http::Shaping> shape =
+        route_->shape == nullptr ? std::nullopt : shaping(&routing::RouteShape::response);
     context_.head_out.clear();
     http::write_downstream_head(
         context_.head_out, head, framing_, request_id_, context_.dates.format(wall_at(answered_)),
