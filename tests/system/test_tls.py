@@ -104,6 +104,11 @@ class Clients(TlsTest):
             context = self.authority.context(self.authority.issue(name))
             statuses = [self.get(self.connect(stint, context)).status for _ in range(2)]
             self.assertEqual(statuses, [200, 429])
+        for described, decision in (("CN=robot", "refuse"), ("CN=nobody", "admit")):
+            found = stint.admin.request(
+                "POST", "/explain", body=json.dumps({"tls_subject": described})).json()
+            self.assertEqual(
+                (found["decision"], found["limits"][0]["key_value"]), (decision, described))
         with self.assertRaises((ssl.SSLError, ConnectionError, EOFError)):
             stream = self.connect(stint)
             stream.send(request_bytes())
