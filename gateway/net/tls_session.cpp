@@ -163,10 +163,9 @@ ErrorCode TlsSession::error_of(int result) noexcept {
     if (what == SSL_ERROR_ZERO_RETURN)
         return asio::error::eof;
     broken_ = true;
-    if (failure_ != 0)
-        return {failure_, boost::system::system_category()};
-    return ended_ ? ErrorCode{asio::error::connection_reset}
-                  : ErrorCode{EPROTO, boost::system::system_category()};
+    if (ended_) // whatever came of telling the peer that it was cut
+        return asio::error::connection_reset;
+    return {failure_ != 0 ? failure_ : EPROTO, boost::system::system_category()};
 }
 
 ErrorCode TlsSession::handshake() {
