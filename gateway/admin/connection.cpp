@@ -16,8 +16,6 @@ namespace {
 // reset the connection and could destroy the answer on its way.
 constexpr std::size_t linger_bytes = 256 * 1024;
 
-// The type of the record that every connection of TLS begins with (RFC 8446 section 5.1).
-constexpr char handshake_record = 0x16;
 constexpr auto server_side = net::asio::ssl::stream_base::server;
 
 constexpr std::string_view too_large = "The request's body is larger than 64 KiB.";
@@ -67,8 +65,7 @@ net::Task<> Connection::serve_all() {
     co_await tls_->async_shutdown(net::as_result);
 }
 
-// Whether the connection goes on. What does not begin as a record of TLS is plain HTTP, most
-// likely: it is told so.
+// Whether the connection goes on. Who has mistaken the port is told so, once.
 net::Task<bool> Connection::shake_hands() {
     if (!tls_)
         co_return true;
@@ -81,7 +78,7 @@ net::Task<bool> Connection::shake_hands() {
     socket_.receive(net::asio::buffer(&first, 1), net::Socket::message_peek, error);
     if (error)
         co_return false;
-    if (first != handshake_record) {
+    if (tls::begins_plain_http(first)) {
         tls_.reset();
         co_return co_await refuse(400, "This port speaks TLS: ask it with https://.");
     }

@@ -14,7 +14,8 @@ namespace {
 using routing::Charges;
 using routing::RouteLimit;
 
-constexpr std::array<std::string_view, 5> members{"method", "host", "path", "client_ip", "headers"};
+constexpr std::array<std::string_view, 6> members{"method",    "host",        "path",
+                                                  "client_ip", "tls_subject", "headers"};
 
 std::string in_quotes(std::string_view name) {
     return std::string{'"'}.append(name).append("\"");
@@ -28,7 +29,7 @@ class Description {
             if (std::ranges::find(members, name) == members.end())
                 wrong(
                     in_quotes(name) +
-                    " is unknown: there are method, host, path, client_ip, headers");
+                    " is unknown: there are method, host, path, client_ip, tls_subject, headers");
     }
 
     void text(const char* name, std::string& into) {
@@ -173,6 +174,7 @@ Result<runtime::DescribedRequest, Response> described_in(std::string_view body) 
     description.text("host", request.host);
     description.text("path", request.target);
     description.text("client_ip", request.client);
+    description.text("tls_subject", request.tls_subject);
     description.fields(request.fields);
     if (!request.client.empty() && !IpAddress::parse(request.client))
         description.wrong("\"client_ip\" is not an IP address");

@@ -90,6 +90,21 @@ void read_key_sources(const Value& value, std::vector<KeySource>& key) {
         value.wrong("has more than " + std::to_string(most_sources) + " parts");
 }
 
+void check_subjects(const Section& section, std::string_view key, const Draft& draft) {
+    const auto value = section.find(key);
+    if (!value || draft.asks_for_certificates)
+        return;
+    const auto check = [](const Value& source) {
+        if (source.is_scalar() && source.scalar(a_key) == "tls:subject")
+            source.wrong("\"tls:subject\" needs a listener with client_ca in its tls: without one, "
+                         "no client shows a certificate");
+    };
+    check(*value);
+    if (value->is_list())
+        for (const Value& item : value->items(a_key).value_or(std::vector<Value>{}))
+            check(item);
+}
+
 void read_key(const Section& section, Limit& limit) {
     const auto key = section.find("key");
     if (key)

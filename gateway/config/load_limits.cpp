@@ -155,6 +155,8 @@ void read_limit(const Section& section, Limit& limit, const Draft& draft) {
     read_refusal(section, limit);
     read_waiting(section, limit);
     read_reserving(section, limit);
+    for (const std::string_view each : {"key", "fair_by", "reserve_for"})
+        check_subjects(section, each, draft);
 }
 
 // The name of an inline limit: its own, else ROUTE.N.

@@ -125,6 +125,8 @@ void read_listeners(const Value& value, Draft& draft) {
         read_proxy_protocol(*section, listener, draft);
         if (const auto tls = section->find("tls"))
             read_tls(*tls, draft, listener.tls.emplace());
+        if (listener.tls && listener.tls->client_certificate != Tls::ClientCertificate::none)
+            draft.asks_for_certificates = true;
         if (const auto redirect = section->find("redirect_http"))
             redirect->into(listener.https_port, "true, false or a port", parse_redirect_http);
         if (listener.tls && listener.https_port != 0)

@@ -28,7 +28,8 @@ struct Draft {
     Config config;
     std::filesystem::path folder; // relative paths begin here
     Names upstreams;
-    Names limits; // named and inline ones
+    Names limits;                       // named and inline ones
+    bool asks_for_certificates = false; // of clients, at any listener
 };
 
 void read_listeners(const Value& value, Draft& draft);
@@ -54,7 +55,7 @@ void read_reserving(const Section& section, Limit& limit);
 // Keys that are left out keep what `headers` holds.
 void read_headers(const Value& value, Headers& headers);
 // Keys that are left out keep what `cooldown` holds.
-void read_cooldown(const Value& value, Cooldown& cooldown);
+void read_cooldown(const Value& value, Cooldown& cooldown, const Draft& draft);
 // Keys that are left out keep what `retry` holds.
 void read_retry(const Value& value, Retry& retry);
 void read_upgrade(const Value& value, std::vector<std::string>& protocols); // a list, or off
@@ -74,7 +75,9 @@ void read_burst_number(
 void read_pricing(const Section& section, Limit& limit); // after the algorithm
 [[nodiscard]] Parsed<std::uint64_t> parse_quota(std::string_view text, Limit::Kind kind);
 void read_key_sources(const Value& value, std::vector<KeySource>& key); // one, or a list
-void read_requests(const Section& top, Config& config);                 // what is taken of requests
+// Reports tls:subject among these sources, or as the only one, where no client has such a thing.
+void check_subjects(const Section& section, std::string_view key, const Draft& draft);
+void read_requests(const Section& top, Config& config); // what is taken of requests
 void read_max_body(const Section& section, std::optional<std::uint64_t>& most);
 // What of heads cannot be set or removed depends on whose they are.
 enum class EditedHead : std::uint8_t { request, response, answer };

@@ -198,7 +198,7 @@ void read_route(const Value& value, Route& route, Overlaps& overlaps, Draft& dra
         read_headers(*headers, route.headers);
     if (const auto cooldown = section->find("cooldown")) {
         route.cooldown.emplace().scope = Cooldown::Scope::route;
-        read_cooldown(*cooldown, *route.cooldown);
+        read_cooldown(*cooldown, *route.cooldown, draft);
     }
     if (const auto retry = section->find("retry"))
         read_retry(*retry, route.retry.emplace());

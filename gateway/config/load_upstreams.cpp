@@ -97,10 +97,11 @@ void read_upstream(const Value& value, const Draft& draft, Upstream& upstream) {
     if (const auto timeouts = section->find("timeouts"))
         read_overrides(*timeouts, upstream.timeouts);
     if (const auto cooldown = section->find("cooldown"))
-        read_cooldown(*cooldown, upstream.cooldown.emplace());
+        read_cooldown(*cooldown, upstream.cooldown.emplace(), draft);
     if (const auto retry = section->find("retry"))
         read_retry(*retry, upstream.retry.emplace());
     read_balance(*section, upstream);
+    check_subjects(*section, "hash_key", draft);
     read_shaping(*section, upstream.shaping, draft);
     if (const auto protocol = section->find("proxy_protocol"))
         protocol->into(upstream.proxy_protocol, "v1, v2 or off", parse_proxy_protocol);

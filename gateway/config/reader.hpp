@@ -49,6 +49,7 @@ class Value {
     [[nodiscard]] Mark mark() const noexcept { return node_->mark; }
     [[nodiscard]] bool is_scalar() const noexcept { return node_->kind == Node::Kind::scalar; }
     [[nodiscard]] bool is_map() const noexcept { return node_->kind == Node::Kind::map; }
+    [[nodiscard]] bool is_list() const noexcept { return node_->kind == Node::Kind::sequence; }
 
     void wrong(std::string_view what) const;
 

@@ -12,6 +12,7 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/sslerr.h>
 #include <string_view>
 #include <sys/socket.h>
 #include <utility>
@@ -54,6 +55,21 @@ struct SocketBio {
     static int read(BIO* bio, char* into, std::size_t room, std::size_t* got) {
         TlsSession& self = session_of(bio);
         BIO_clear_retry_flags(bio);
+        const int result = fetch(self, bio, into, room, got);
+        return result == 1 && !self.begun_ ? begin(self, *into) : result;
+    }
+
+    // OpenSSL would wait for more than the first byte, and knows a few methods only.
+    static int begin(TlsSession& self, char first) {
+        self.begun_ = true;
+        self.met_plain_http_ = tls::begins_plain_http(first);
+        if (!self.met_plain_http_)
+            return 1;
+        ERR_raise(ERR_LIB_SSL, SSL_R_HTTP_REQUEST);
+        return 0;
+    }
+
+    static int fetch(TlsSession& self, BIO* bio, char* into, std::size_t room, std::size_t* got) {
         if (self.intake_begin_ < self.intake_end_) {
             *got = std::min(room, self.intake_end_ - self.intake_begin_);
             std::memcpy(into, self.intake_.data() + self.intake_begin_, *got);
@@ -147,10 +163,9 @@ ErrorCode TlsSession::error_of(int result) noexcept {
     if (what == SSL_ERROR_ZERO_RETURN)
         return asio::error::eof;
     broken_ = true;
-    if (failure_ != 0)
-        return {failure_, boost::system::system_category()};
-    return ended_ ? ErrorCode{asio::error::connection_reset}
-                  : ErrorCode{EPROTO, boost::system::system_category()};
+    if (ended_) // whatever came of telling the peer that it was cut
+        return asio::error::connection_reset;
+    return {failure_ != 0 ? failure_ : EPROTO, boost::system::system_category()};
 }
 
 ErrorCode TlsSession::handshake() {

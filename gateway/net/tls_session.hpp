@@ -31,6 +31,9 @@ class TlsSession {
     // After another error the thread's OpenSSL error queue says more, and has to be emptied.
     [[nodiscard]] ErrorCode handshake();
 
+    // The peer began with what must be a request in plain HTTP: that is why handshake() has failed.
+    [[nodiscard]] bool met_plain_http() const noexcept { return met_plain_http_; }
+
     // It went on from an earlier session. After the handshake.
     [[nodiscard]] bool resumed() const noexcept;
 
@@ -85,6 +88,8 @@ class TlsSession {
     bool cancelled_ = false;
     bool end_said_ = false;
     bool broken_ = false;
+    bool begun_ = false; // the peer's first byte has come
+    bool met_plain_http_ = false;
     std::string peer_subject_;
     tls::SslPtr ssl_; // refers to what is above
 };

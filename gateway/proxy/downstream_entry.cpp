@@ -78,8 +78,8 @@ net::Task<bool> Downstream::shake_hands() {
         counters.tls_resumed += stream_.tls()->resumed() ? 1 : 0;
         co_return true;
     }
+    const bool plain_http = stream_.tls()->met_plain_http();
     // No suspension since: the error queue is the thread's.
-    const bool plain_http = tls::was_plain_http();
     const std::string reason = tls::reason_of_failure(stream_.tls()->ssl(), "");
     spdlog::debug("a TLS handshake with {} failed: {}", peer_.text(), reason);
     ++counters.tls_failures;

@@ -63,7 +63,8 @@ Result<RequestReader::Seen, http::HeadError> RequestReader::read(
          .host = found->host,
          .path = found->path,
          .method = head->method,
-         .route = route != nullptr ? std::string_view{route->name} : std::string_view{}}};
+         .route = route != nullptr ? std::string_view{route->name} : std::string_view{},
+         .tls_subject = request.tls_subject}};
 }
 
 } // namespace stint::runtime

@@ -20,6 +20,7 @@ struct DescribedRequest {
     std::string target = "/"; // with its query
     std::string host;         // empty: HTTP/1.0 without Host
     std::string client;       // its address; empty: none, as on a Unix socket
+    std::string tls_subject;  // of its certificate, as RFC 2253 writes it; empty: it shows none
     std::vector<std::pair<std::string, std::string>> fields;
 };
 

@@ -2,20 +2,7 @@
 
 #include "tls/openssl.hpp"
 
-#include <openssl/err.h>
-#include <openssl/sslerr.h>
-
 namespace stint::tls {
-
-namespace {
-
-bool is_plain_http(unsigned long error) noexcept {
-    const int reason = ERR_GET_REASON(error);
-    return ERR_GET_LIB(error) == ERR_LIB_SSL &&
-           (reason == SSL_R_HTTP_REQUEST || reason == SSL_R_HTTPS_PROXY_REQUEST);
-}
-
-} // namespace
 
 void SslDeleter::operator()(SSL* ssl) const noexcept {
     // OpenSSL takes a session for spoilt whose connection goes without having said so. TLS has not
@@ -23,10 +10,6 @@ void SslDeleter::operator()(SSL* ssl) const noexcept {
     // fatal alert has spoilt is forgotten when the alert comes.
     SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     SSL_free(ssl);
-}
-
-bool was_plain_http() noexcept {
-    return is_plain_http(ERR_peek_error()) || is_plain_http(ERR_peek_last_error());
 }
 
 std::string peer_subject(SSL& ssl) {

@@ -24,9 +24,12 @@ using SslPtr = std::unique_ptr<SSL, SslDeleter>;
 // expected_name: what a client connected to; "" on a server.
 [[nodiscard]] std::string reason_of_failure(SSL& ssl, std::string_view expected_name);
 
-// The peer began with a request in plain HTTP. Looks at the thread's error queue and leaves it;
-// OpenSSL knows GET, POST, HEAD, PUT and CONNECT by their first letters.
-[[nodiscard]] bool was_plain_http() noexcept;
+// Whether a client whose first byte this is most likely takes the port for one of plain HTTP:
+// methods begin with a letter. A record of TLS begins with its type, 20 to 24 (RFC 8446 section 5.1
+// and appendix B.1).
+[[nodiscard]] constexpr bool begins_plain_http(char first) noexcept {
+    return (first >= 'A' && first <= 'Z') || (first >= 'a' && first <= 'z');
+}
 
 // The subject of the certificate that the peer has shown and that was verified, as RFC 2253 text
 // ("CN=robot,O=Example"); "" without one.

@@ -19,8 +19,8 @@ InProcessGateway::InProcessGateway(std::string_view yaml, TwoEndpoints two)
 
 InProcessGateway::InProcessGateway(
     std::string_view yaml, proxy::ListenerOptions options, std::optional<TwoEndpoints> two)
-    : two_{std::move(two)}, loop_{std::make_unique<net::asio::io_context>(1)}, upstream{*loop_},
-      second{*loop_} {
+    : two_{std::move(two)}, tls_{options.tls != nullptr || over_tls()},
+      loop_{std::make_unique<net::asio::io_context>(1)}, upstream{*loop_}, second{*loop_} {
     context_ = std::make_unique<proxy::Context>(
         loop_->get_executor(), shared_, access_log_.open_channel());
     reload(yaml);
@@ -51,7 +51,7 @@ Wire InProcessGateway::connect_to(const net::Endpoint& address) {
 }
 
 net::Endpoint InProcessGateway::listen(proxy::ListenerOptions options) {
-    if (over_tls())
+    if (tls_)
         options.tls = tls_server();
     auto opened = net::open_listeners(*net::ip_endpoint("127.0.0.1", 0), 1);
     const net::Endpoint address = opened.value().address;
@@ -64,7 +64,7 @@ net::Endpoint InProcessGateway::listen(proxy::ListenerOptions options) {
 runtime::Compiled InProcessGateway::compile(std::string_view yaml) {
     const auto endpoint = [this](const ListeningWire& at) {
         std::string address = at.text();
-        if (over_tls())
+        if (tls_)
             address.insert(0, "\"https://").append("\"");
         if (!two_ || two_->room == 0)
             return address;
@@ -77,14 +77,14 @@ runtime::Compiled InProcessGateway::compile(std::string_view yaml) {
     whole += "]";
     if (two_ && !two_->settings.empty())
         whole.append(", ").append(two_->settings);
-    if (over_tls())
+    if (tls_)
         whole.append(", tls: {ca: ").append(tls_authority()).append("}");
     whole.append("}}\n").append(yaml);
     const auto config = config::load_text(whole, "test.yaml");
     if (!config)
         throw std::runtime_error{config.error().front().text()};
     runtime::TlsObjects tls;
-    if (over_tls())
+    if (tls_)
         tls.upstreams = {{"origin", tls_client()}};
     return runtime::compile(*config, registry_, slots_, ++generation_, {}, tls, &endpoints_);
 }

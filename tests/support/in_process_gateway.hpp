@@ -23,7 +23,8 @@ class InProcessGateway {
   public:
     // yaml: everything but `listeners` and `upstreams`; its routes lead to the upstream `origin`,
     // whose only endpoint is `upstream`.
-    // options: what connect()'s listener says of its connections.
+    // options: what connect()'s listener says of its connections. With its tls both sides of the
+    // gateway speak TLS; connect() and accept() give bare connections all the same.
     explicit InProcessGateway(std::string_view yaml, proxy::ListenerOptions options = {});
     // The same with a second endpoint, `second`, and what else `origin` says ("balance: hash").
     struct TwoEndpoints {
@@ -71,6 +72,7 @@ class InProcessGateway {
     Wire connect_to(const net::Endpoint& address);
 
     const std::optional<TwoEndpoints> two_;
+    const bool tls_; // on both sides
     limits::Registry registry_;
     upstream::EndpointRegistry endpoints_;
     observe::MetricSlots slots_;

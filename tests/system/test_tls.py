@@ -104,6 +104,11 @@ class Clients(TlsTest):
             context = self.authority.context(self.authority.issue(name))
             statuses = [self.get(self.connect(stint, context)).status for _ in range(2)]
             self.assertEqual(statuses, [200, 429])
+        for described, decision in (("CN=robot", "refuse"), ("CN=nobody", "admit")):
+            found = stint.admin.request(
+                "POST", "/explain", body=json.dumps({"tls_subject": described})).json()
+            self.assertEqual(
+                (found["decision"], found["limits"][0]["key_value"]), (decision, described))
         with self.assertRaises((ssl.SSLError, ConnectionError, EOFError)):
             stream = self.connect(stint)
             stream.send(request_bytes())
@@ -177,7 +182,8 @@ class Choices(TlsTest):
 class Mistakes(TlsTest):
     def test_plain_http_is_answered_once(self):
         stint = self.listening()
-        for method in ("GET", "POST", "HEAD", "PUT"):
+        methods = ("GET", "POST", "HEAD", "PUT", "CONNECT", "OPTIONS", "DELETE", "M-SEARCH", "get")
+        for method in methods:
             with socket.create_connection(("127.0.0.1", stint.port), 10) as sock:
                 stream = Stream(sock)
                 stream.send(request_bytes(method))
@@ -185,7 +191,20 @@ class Mistakes(TlsTest):
             self.assertTrue(text.startswith(b"HTTP/1.1 400 "), text)
             self.assertIn(b"https", text)
         self.assertEqual(
-            stint.admin.metrics().sum("stint_tls_handshake_failures_total", reason="plain_http"), 4)
+            stint.admin.metrics().sum("stint_tls_handshake_failures_total", reason="plain_http"),
+            len(methods))
+
+    def test_other_garbage_is_closed_without_an_answer(self):
+        stint = self.listening()
+        for words in (b"\r\n\r\n\r\n", b" GET / HTTP/1.1\r\n", b"220 mail.example\r\n", b"\x80" * 16):
+            with socket.create_connection(("127.0.0.1", stint.port), 10) as sock:
+                stream = Stream(sock)
+                stream.send(words)
+                self.assertFalse(stream.read_what_comes().startswith(b"HTTP"))
+        wait_until(
+            lambda: stint.admin.metrics().sum(
+                "stint_tls_handshake_failures_total", reason="other") == 4,
+            "all are counted")
 
     def test_a_handshake_that_stalls_is_given_up(self):
         stint = self.listening(timeouts={"head": "300ms"})

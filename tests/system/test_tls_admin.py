@@ -11,6 +11,7 @@ from support.certificates import Authority, Pair, openssl, self_signed
 from support.client import RawClient
 from support.ports import free_port
 from support.stint import binary
+from support.stream import Stream
 from support.waiting import wait_until
 
 
@@ -70,10 +71,18 @@ class AdminListener(TlsTest):
     def test_plain_http_is_told_so_once(self):
         stint = self.start()
 
-        for method in ("GET", "OPTIONS"):
+        for method in ("GET", "OPTIONS", "get"):
             with self.subTest(method), RawClient(stint.admin_port) as client:
                 client.send_request(method, "/readyz")
                 self.assertEqual(client.read_response().status, 400)
+
+    def test_other_garbage_is_closed_without_an_answer(self):
+        stint = self.start()
+
+        for words in (b"220 mail.example\r\n", b"\x80" * 16):
+            with socket.create_connection(("127.0.0.1", stint.admin_port), 10) as sock:
+                sock.sendall(words)
+                self.assertFalse(Stream(sock).read_what_comes().startswith(b"HTTP"))
 
     def test_a_client_that_says_nothing_or_goes_in_the_handshake_harms_nobody(self):
         stint = self.start()

@@ -210,40 +210,6 @@ TEST_CASE("a limit shows what applies to its kind") {
                                {"status", 429}});
 }
 
-TEST_CASE("how a limit counts is shown") {
-    config::Config config = example();
-    config::Limit& limit = config.limits[0];
-    limit.algorithm = config::Limit::Algorithm::token_bucket;
-    limit.burst = 20;
-    limit.enforce = false;
-    limit.cost = 10;
-    limit.cost_response_field = "x-cost";
-    limit.count_when = {401};
-    limit.refund = {502, 503};
-    const Json bucket = limit_settings_json(limit);
-
-    CHECK(bucket["algorithm"] == "token_bucket");
-    CHECK(bucket["burst"] == 20);
-    CHECK_FALSE(bucket.contains("anchor"));
-    CHECK(bucket["enforce"] == false);
-    CHECK(bucket["cost"] == "header:x-cost");
-    CHECK(bucket["reserve"] == 10);
-    CHECK(bucket["count_when"] == Json{{"status", {401}}});
-    CHECK(bucket["refund"] == Json{502, 503});
-}
-
-TEST_CASE("a calendar's window shows its unit and its zone") {
-    config::Config config = example();
-    config.limits[0].unit = CalendarUnit::month;
-    config.limits[0].time_zone = "Europe/Berlin";
-    const Json month = limit_settings_json(config.limits[0]);
-
-    CHECK(month["per"] == "month");
-    CHECK(month["time_zone"] == "Europe/Berlin");
-    CHECK_FALSE(month.contains("per_ms"));
-    CHECK_FALSE(month.contains("anchor"));
-}
-
 TEST_CASE("what a limit has of its own for refusals is shown") {
     config::Config config = example();
     config.limits[0].status = 503;
@@ -273,43 +239,6 @@ TEST_CASE("the fields that tell of limits are shown for all and for each route")
     CHECK(
         shown["routes"][0]["headers"] ==
         Json{{"fields", "legacy"}, {"legacy_prefix", "RateLimit"}, {"legacy_reset", "epoch"}});
-}
-
-TEST_CASE("a limit's exceptions are shown where there are any") {
-    config::Limit limit;
-    limit.key = {{config::KeySource::Kind::host, ""}};
-    limit.overrides = {{"a.example", 7}, {"*.example", 8}};
-    limit.exempt = {{Cidr::parse("10.0.0.0/8").value()}, {"b.example"}};
-
-    const Json shown = limit_settings_json(limit);
-
-    CHECK(shown["overrides"] == Json{{"a.example", {{"limit", 7}}}, {"*.example", {{"limit", 8}}}});
-    CHECK(shown["exempt"] == Json::array({"10.0.0.0/8", "b.example"}));
-    CHECK_FALSE(shown.contains("deny"));
-}
-
-TEST_CASE("whether a limit reserves, and for whom, is shown where it does") {
-    config::Limit limit;
-    CHECK_FALSE(limit_settings_json(limit).contains("retry_after"));
-    limit.reserve_for = {config::KeySource{}, {config::KeySource::Kind::host, ""}};
-
-    const Json shown = limit_settings_json(limit);
-
-    CHECK(shown["retry_after"] == "reserve");
-    CHECK(shown["reserve_for"] == Json::array({"client_ip", "host"}));
-}
-
-TEST_CASE("a key of several parts is shown as a list, prefixes only with an address") {
-    config::Limit limit;
-    limit.key = {
-        {config::KeySource::Kind::host, ""}, {config::KeySource::Kind::header, "x-api-key"}};
-    limit.missing_key = config::Limit::MissingKey::refuse;
-
-    const Json shown = limit_settings_json(limit);
-
-    CHECK(shown["key"] == Json::array({"host", "header:x-api-key"}));
-    CHECK(shown["missing_key"] == "refuse");
-    CHECK_FALSE(shown.contains("ipv6_prefix"));
 }
 
 TEST_CASE("a route names its upstream and its limits") {

@@ -127,6 +127,55 @@ TEST_CASE("with client_ca a certificate is required, unless it is optional") {
         files.tls(pair + ", client_certificate: optional}").client_certificate == Wanted::optional);
 }
 
+TEST_CASE("tls:subject needs a listener that asks for certificates") {
+    const Files files;
+    const std::string pair = "certificate: a.pem, key: a.key";
+    const std::string plain = "listeners: [{address: 1.1.1.1:1}]\n";
+    const std::string no_ca = "listeners: [{address: 1.1.1.1:1, tls: {" + pair + "}}]\n";
+    const std::string one_of_two = "listeners: [{address: 1.1.1.1:1}, {address: 1.1.1.1:2, tls: {" +
+                                   pair + ", client_ca: ca.pem, client_certificate: optional}}]\n";
+    const std::string admin_alone =
+        plain + "admin: {address: 127.0.0.1:1, tls: {" + pair + ", client_ca: ca.pem}}\n";
+    const std::string keyed = "routes: []\nlimits:\n  a: {concurrent: 1, key: tls:subject}\n";
+    const std::string listed =
+        "routes: []\nlimits:\n  a: {concurrent: 1, key: [host, tls:subject]}\n";
+    const std::string why = "\"tls:subject\" needs a listener with client_ca in its tls: without "
+                            "one, no client shows a certificate\n";
+
+    CHECK(files.mistakes(keyed + plain) == "3:27: limits.a.key: " + why);
+    CHECK(files.mistakes(keyed + no_ca) == "3:27: limits.a.key: " + why);
+    CHECK(files.mistakes(keyed + admin_alone) == "3:27: limits.a.key: " + why);
+    CHECK(files.mistakes(listed + plain) == "3:34: limits.a.key[1]: " + why);
+    CHECK(files.mistakes(keyed + one_of_two).empty());
+    CHECK(files.mistakes(listed + one_of_two).empty());
+}
+
+TEST_CASE("so does tls:subject wherever else keys stand") {
+    const Files files;
+    const auto wrong = [&](const std::string& yaml) {
+        return files.mistakes("listeners: [{address: 1.1.1.1:1}]\n" + yaml);
+    };
+    const auto limit = [&](const std::string& text) {
+        return wrong("routes: []\nlimits:\n  a: {" + text + "}\n");
+    };
+    const auto upstream = [&](const std::string& text) {
+        return wrong("routes: []\nupstreams:\n  a: {endpoints: [1.1.1.1:1], " + text + "}\n");
+    };
+    const std::string why = "\"tls:subject\" needs a listener with client_ca";
+
+    CHECK(limit("concurrent: 1, when_exceeded: wait, fair_by: tls:subject")
+              .starts_with("4:52: limits.a.fair_by: " + why));
+    CHECK(limit("requests: 1, per: 1m, retry_after: reserve, reserve_for: [host, tls:subject]")
+              .starts_with("4:71: limits.a.reserve_for[1]: " + why));
+    CHECK(upstream("balance: hash, hash_key: tls:subject")
+              .starts_with("4:56: upstreams.a.hash_key: " + why));
+    CHECK(upstream("cooldown: {scope: key, key: tls:subject}")
+              .starts_with("4:59: upstreams.a.cooldown.key: " + why));
+    CHECK(wrong("routes:\n  - {name: a, respond: {status: 204}, limits: [{concurrent: 1, key: "
+                "tls:subject}]}\n")
+              .starts_with("3:69: routes[0].limits[0].key: " + why));
+}
+
 TEST_CASE("the admin listener takes the same block") {
     const Files files;
     const Config config = files.loaded(
