@@ -8,7 +8,7 @@ namespace stint {
 
 namespace {
 
-using Groups = std::array<re2::StringPiece, Regex::most_groups + 1>;
+using Pieces = std::array<re2::StringPiece, Regex::most_groups + 1>;
 
 re2::StringPiece piece_of(std::string_view text) noexcept {
     return {text.data(), text.size()};
@@ -23,9 +23,9 @@ std::shared_ptr<const re2::RE2> compiled(std::string_view pattern) {
     return std::make_shared<const re2::RE2>(piece_of(pattern), options);
 }
 
-bool match_whole(const re2::RE2& regex, std::string_view text, Groups& groups, int wanted) {
+bool match_whole(const re2::RE2& regex, std::string_view text, Pieces& pieces, int wanted) {
     return regex.Match(
-        piece_of(text), 0, text.size(), re2::RE2::ANCHOR_BOTH, groups.data(), wanted);
+        piece_of(text), 0, text.size(), re2::RE2::ANCHOR_BOTH, pieces.data(), wanted);
 }
 
 } // namespace
@@ -42,17 +42,18 @@ const std::string& Regex::pattern() const noexcept {
 }
 
 bool Regex::matches(std::string_view text) const {
-    Groups none;
+    Pieces none;
     return match_whole(*compiled_, text, none, 0);
 }
 
-bool Regex::rewrite(std::string_view text, std::string_view to, std::string& out) const {
-    Groups groups;
-    const int wanted = 1 + re2::RE2::MaxSubmatch(piece_of(to));
-    if (!match_whole(*compiled_, text, groups, wanted))
+bool Regex::match_groups(std::string_view text, std::string_view to, Groups& groups) const {
+    Pieces pieces;
+    if (!match_whole(*compiled_, text, pieces, 1 + re2::RE2::MaxSubmatch(piece_of(to))))
         return false;
-    out.clear();
-    return compiled_->Rewrite(&out, piece_of(to), groups.data(), wanted);
+    std::transform(pieces.begin(), pieces.end(), groups.begin(), [](const re2::StringPiece& piece) {
+        return std::string_view{piece.data(), piece.size()};
+    });
+    return true;
 }
 
 std::string Regex::rewrite_fault(std::string_view to) const {

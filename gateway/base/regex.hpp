@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -19,6 +20,9 @@ namespace stint {
 // Immutable; copies share the compiled pattern. Any thread may match.
 class Regex {
   public:
+    static constexpr std::size_t max_memory = 1 << 20; // bytes: of the pattern and its automaton
+    static constexpr std::size_t most_groups = 9;
+
     struct Fault {
         std::string why; // in RE2's words
     };
@@ -30,17 +34,19 @@ class Regex {
     // automaton that RE2 makes on the way allocates, up to max_memory in all; what it has made it
     // keeps.
     [[nodiscard]] bool matches(std::string_view text) const;
-    // The same, and puts `to` into `out` then, with \0 for the text and \1 to \9 for its groups.
-    // to: without a rewrite_fault().
-    bool rewrite(std::string_view text, std::string_view to, std::string& out) const;
 
-    // Why `to` cannot be filled in, in RE2's words; "" when it can.
+    using Groups = std::array<std::string_view, most_groups + 1>; // of the text; [0] is all of it
+    // The same, and puts those groups into `groups` that `to` names as \0 to \9; the others, and
+    // what took no part in the match, are empty. RE2 may allocate for them at every call.
+    // to: without a rewrite_fault().
+    [[nodiscard]] bool
+    match_groups(std::string_view text, std::string_view to, Groups& groups) const;
+
+    // Why groups cannot be filled into `to`, in RE2's words; "" when they can: each "\" in it is
+    // followed by another, or by the number of a group.
     [[nodiscard]] std::string rewrite_fault(std::string_view to) const;
     // False: no text that begins with this character matches.
     [[nodiscard]] bool may_begin_with(char first) const;
-
-    static constexpr std::size_t max_memory = 1 << 20; // bytes: of the pattern and its automaton
-    static constexpr std::size_t most_groups = 9;
 
   private:
     explicit Regex(std::shared_ptr<const re2::RE2> compiled) : compiled_{std::move(compiled)} {}

@@ -29,10 +29,21 @@ bool is_uri_character(char c) {
 // The target with something harmless for its placeholders.
 std::string filled_in(std::string_view text) {
     std::string filled{text};
-    for (const std::string_view placeholder : target_placeholders)
+    for (const std::string_view placeholder : target_placeholders) {
+        const std::string_view sample = placeholder == "{path}"     ? "/x"
+                                        : placeholder == "{?query}" ? "?x"
+                                                                    : "x";
         for (std::size_t at = 0; (at = filled.find(placeholder)) != std::string::npos;)
-            filled.replace(at, placeholder.size(), placeholder == "{path}" ? "/x" : "x");
+            filled.replace(at, placeholder.size(), sample);
+    }
     return filled;
+}
+
+// Whether a host stands behind the scheme: "", ":80" and "user@" have none.
+bool leads_to_host(std::string_view behind_scheme) {
+    std::string_view host = behind_scheme.substr(0, behind_scheme.find_first_of("/?#"));
+    host.remove_prefix(host.rfind('@') + 1); // npos + 1 is 0
+    return !host.empty() && !host.starts_with(':');
 }
 
 Parsed<std::string> parse_target(std::string_view text) {
@@ -47,8 +58,7 @@ Parsed<std::string> parse_target(std::string_view text) {
     const std::size_t scheme = target.starts_with("https://")  ? 8
                                : target.starts_with("http://") ? 7
                                                                : 0;
-    const bool whole = scheme > 0 && target.size() > scheme &&
-                       std::string_view{"/?#:"}.find(target[scheme]) == std::string_view::npos;
+    const bool whole = scheme > 0 && leads_to_host(std::string_view{target}.substr(scheme));
     if (path || whole)
         return std::string{text};
     return Wrong{

@@ -41,6 +41,18 @@ Result<void, http::HeadError> agree_on(
     return {};
 }
 
+// Whether the route makes a path of it. path: normalised.
+bool can_be_rewritten(const routing::Route* route, std::string_view path) {
+    if (route == nullptr || route->shape == nullptr || !route->shape->path) [[likely]]
+        return true;
+    const routing::PathRewrite& rewrite = *route->shape->path;
+    if (rewrite.kind != routing::PathRewrite::Kind::regex ||
+        path.find('%') == std::string_view::npos)
+        return true;
+    std::string sent;
+    return rewrite.apply(path, sent);
+}
+
 } // namespace
 
 Result<FoundRoute, http::HeadError> find_route(
@@ -56,6 +68,8 @@ Result<FoundRoute, http::HeadError> find_route(
     found.path = path->text;
     found.forward_path = path->forward;
     found.match = snapshot.routes.match(found.host, found.path, head.method);
+    if (!can_be_rewritten(found.match.route, found.path))
+        return http::HeadError{400, "The path cannot be rewritten: it would be cut in an escape."};
     if (path->ambiguous) [[unlikely]]
         if (const auto agreed = agree_on(found, snapshot, head, path_scratch); !agreed)
             return agreed.error();

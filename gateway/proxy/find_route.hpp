@@ -19,8 +19,9 @@ struct FoundRoute {
     bool forward_path = false; // its normal form is to be sent, not the request's own spelling
 };
 
-// Refuses (400) a path that cannot be normalised, and one with "%2F" or ";" that a server may read
-// so that another route, or another outcome, would be its. Allocates for those alone.
+// Refuses (400) a path that cannot be normalised or rewritten (routing/path_rewrite.hpp), and one
+// with "%2F" or ";" that a server may read so that another route, or another outcome, would be its.
+// Allocates for those alone, and for escapes where the route rewrites.
 [[nodiscard]] Result<FoundRoute, http::HeadError> find_route(
     const routing::Snapshot& snapshot,
     const RequestHead& head,

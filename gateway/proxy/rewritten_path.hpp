@@ -11,7 +11,8 @@
 namespace stint::proxy {
 
 // path: normalised. as_read: the same as somebody reads it who reads it so. True: whoever reads the
-// rewritten path so sees what `as_read` would have been rewritten to; no spelling leads elsewhere.
+// rewritten path so sees what they would have seen had `as_read` been rewritten; no spelling leads
+// elsewhere.
 [[nodiscard]] inline bool means_the_same(
     const routing::PathRewrite& rewrite,
     std::string_view path,
@@ -19,11 +20,12 @@ namespace stint::proxy {
     const PathRules& rules,
     http::PathReading reading) {
     std::string sent;
-    rewrite.apply(path, sent);
     std::string expected;
-    rewrite.apply(as_read, expected);
+    if (!rewrite.apply(path, sent) || !rewrite.apply(as_read, expected))
+        return false;
     const auto seen = http::read_path(sent, rules, reading);
-    return seen && *seen == expected;
+    const auto wanted = http::read_path(expected, rules, reading);
+    return seen && wanted && *seen == *wanted;
 }
 
 } // namespace stint::proxy

@@ -3,6 +3,8 @@
 #include "proxy/downstream.hpp"
 #include "proxy/exchange.hpp"
 
+#include <cassert>
+
 namespace stint::proxy {
 
 PlaceholderValues Exchange::placeholder_values() const {
@@ -33,8 +35,10 @@ std::string_view Exchange::path_to_send(std::string_view path) const {
         http::normalise_path(path, snapshot().paths, context_.path_scratch)->text;
     if (!rewrites)
         return normal;
-    route_->shape->path->apply(normal, context_.rewrite_scratch);
-    return context_.rewrite_scratch;
+    std::string& rewritten = context_.rewrite_scratch;
+    [[maybe_unused]] const bool whole = route_->shape->path->apply(normal, rewritten);
+    assert(whole); // find_route() has refused the others
+    return rewritten;
 }
 
 const std::string& Exchange::host_to_send() const {

@@ -11,22 +11,24 @@ bool begins_with_segments(std::string_view path, std::string_view prefix) noexce
     return path.starts_with(prefix) && (path.size() == prefix.size() || path[prefix.size()] == '/');
 }
 
-// As RFC 3986 section 5.2.4 does it: what climbs above the root stays there.
+// As RFC 3986 section 5.2.4 does it, in place: what climbs above the root stays there.
 void remove_dot_segments(std::string& path) {
-    std::string resolved;
+    std::size_t out = 0; // what is before it is resolved: "/segment" any number of times
     for (std::size_t at = 0; at < path.size();) {
         const std::size_t end = std::min(path.find('/', at + 1), path.size());
         const std::string_view segment = std::string_view{path}.substr(at, end - at);
-        const bool last = end == path.size();
-        if (segment == "/..")
-            resolved.resize(std::min(resolved.rfind('/'), resolved.size()));
-        if (segment != "/." && segment != "/..")
-            resolved += segment;
-        else if (last)
-            resolved += '/';
+        const bool climbs = segment == "/..";
+        if (climbs && out > 0)
+            out = path.rfind('/', out - 1);
+        if (!climbs && segment != "/.") {
+            std::char_traits<char>::move(path.data() + out, segment.data(), segment.size());
+            out += segment.size();
+        } else if (end == path.size()) {
+            path[out++] = '/';
+        }
         at = end;
     }
-    path = std::move(resolved);
+    path.resize(out);
 }
 
 void make_path(std::string& text) {
@@ -37,25 +39,49 @@ void make_path(std::string& text) {
     text.erase(0, std::min(text.find_first_not_of('/'), text.size()) - 1);
 }
 
+// Whether it lies inside of an escape. path: normalised, so that each "%" begins one.
+bool cuts_escape(std::string_view path, std::size_t at) noexcept {
+    return (at >= 1 && path[at - 1] == '%') || (at >= 2 && path[at - 2] == '%');
+}
+
+// False where a group has a part of an escape. The groups are views of `path`.
+bool fill_in(
+    std::string_view to, std::string_view path, const Regex::Groups& groups, std::string& out) {
+    out.clear();
+    for (std::size_t at = 0; at < to.size(); ++at) {
+        if (to[at] != '\\' || to[++at] == '\\') {
+            out += to[at];
+            continue;
+        }
+        const std::string_view group = groups[static_cast<std::size_t>(to[at] - '0')];
+        if (group.empty())
+            continue;
+        const auto begin = static_cast<std::size_t>(group.data() - path.data());
+        if (cuts_escape(path, begin) || cuts_escape(path, begin + group.size()))
+            return false;
+        out += group;
+    }
+    return true;
+}
+
 } // namespace
 
-void PathRewrite::apply(std::string_view path, std::string& out) const {
-    switch (kind) {
-    case Kind::prefix:
-        if (begins_with_segments(path, from)) {
-            out.assign(to).append(path.substr(from.size()));
-            return make_path(out);
-        }
-        break;
-    case Kind::whole:
-        out = to;
-        return;
-    case Kind::regex:
-        if (regex->rewrite(path, to, out))
-            return make_path(out);
-        break;
+bool PathRewrite::apply(std::string_view path, std::string& out) const {
+    if (kind == Kind::prefix && begins_with_segments(path, from)) {
+        out.assign(to).append(path.substr(from.size()));
+        make_path(out);
+        return true;
     }
-    out = path;
+    Regex::Groups groups;
+    if (kind == Kind::regex && regex->match_groups(path, to, groups)) {
+        const bool whole = fill_in(to, path, groups, out);
+        if (!whole)
+            out.clear();
+        make_path(out);
+        return whole;
+    }
+    out = kind == Kind::whole ? std::string_view{to} : path;
+    return true;
 }
 
 } // namespace stint::routing

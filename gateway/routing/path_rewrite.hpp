@@ -22,8 +22,10 @@ struct PathRewrite {
     std::optional<Regex> regex{};
 
     // path: normalised. Puts the path to send into `out`: it begins with one "/" and has no dot
-    // segments, whatever was put together. A path that does not match stays as it is.
-    void apply(std::string_view path, std::string& out) const;
+    // segments, whatever was put together. A path that does not match stays as it is. False, and
+    // "/" in `out`, where a group begins or ends inside of an escape: what is put together of such
+    // parts may be malformed, or say what nobody has looked at ("%2" and "F").
+    [[nodiscard]] bool apply(std::string_view path, std::string& out) const;
 };
 
 } // namespace stint::routing

@@ -203,6 +203,11 @@ TEST_CASE("a redirect leads to a path or a site") {
     check_route("redirect: //evil.example", {"3:30: is no target; expected a path"});
     check_route("redirect: \"https:///a\"", {"3:30: is no target"});
     check_route("redirect: \"https://{path}\"", {"3:30: is no target"});
+    check_route("redirect: \"https://{?query}\"", {"3:30: is no target"});
+    check_route("redirect: \"http://:80/\"", {"3:30: is no target"});
+    check_route("redirect: \"http://a@/\"", {"3:30: is no target"});
+    check_route("redirect: \"https://{host}{?query}\"", {});
+    check_route("redirect: \"{?query}\"", {"3:30: is no target"});
     check_route("redirect: new", {"3:30: is no target"});
     check_route("redirect: \"javascript:alert(1)\"", {"3:30: is no target"});
     check_route(

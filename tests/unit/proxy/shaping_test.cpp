@@ -100,6 +100,16 @@ TEST_CASE("a path is rewritten by a regular expression") {
     CHECK(answer(gateway, request("/items/1%2f2")).starts_with("HTTP/1.1 404 "));
 }
 
+TEST_CASE("a path that a regular expression would cut in an escape is refused") {
+    InProcessGateway gateway{"routes: [{name: go, match: {path: /go}, upstream: origin,"
+                             " rewrite: {regex: '/go/(%)25(.*)|/go/(.*)', to: '/v2/\\1\\2\\3'}}]"};
+
+    CHECK(forwarded(gateway, "/go/%C3%A9") == "GET /v2/%C3%A9 HTTP/1.1");
+    CHECK(forwarded(gateway, "/go/a%252F") == "GET /v2/a%252F HTTP/1.1");
+    CHECK(answer(gateway, request("/go/%252E%252E")).starts_with("HTTP/1.1 400 "));
+    CHECK(answer(gateway, request("/go/%254")).starts_with("HTTP/1.1 400 "));
+}
+
 TEST_CASE("a path that servers may take for one of a regular expression's is refused") {
     InProcessGateway gateway{
         "limits: {none: {requests: 1, per: 1h, key: client_ip, deny: [127.0.0.1]}}\n"

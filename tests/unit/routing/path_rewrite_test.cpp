@@ -9,8 +9,9 @@ namespace {
 
 std::string applied(const PathRewrite& rewrite, std::string_view path) {
     std::string out = "what was there before";
-    rewrite.apply(path, out);
-    return out;
+    const bool whole = rewrite.apply(path, out);
+    CHECK((whole || out == "/"));
+    return whole ? out : "cut";
 }
 
 PathRewrite prefix(std::string from, std::string to) {
@@ -69,4 +70,29 @@ TEST_CASE("dot segments that a rewrite makes are resolved, and end at the root")
     CHECK(applied(dots, "/a") == "/x/");
     CHECK(applied(regex("/a/(.*)/(.*)", "/.\\1/.\\2"), "/a/./.") == "/");
     CHECK(applied(regex("/a/(.*)", "/.\\1/..c"), "/a/b") == "/.b/..c");
+}
+
+TEST_CASE("a group that would cut an escape makes no path") {
+    const PathRewrite swap = regex("/(.)(.*)", "/\\2\\1");
+    CHECK(applied(swap, "/abc") == "/bca");
+    CHECK(applied(swap, "/a%C3%A9") == "/%C3%A9a");
+    CHECK(applied(swap, "/%C3%A9") == "cut");
+    CHECK(applied(regex("/(%)25(.*)", "/\\1\\2"), "/%252E%252E") == "cut");  // "/%2E%252E"
+    CHECK(applied(regex("/(.*)25(2F.*)", "/\\1\\2"), "/..%252Fa") == "cut"); // "/..%2Fa"
+    CHECK(applied(regex("/(%2)5(.*)", "/\\1"), "/%25") == "cut");
+    CHECK(applied(regex("/(.{4}).*", "/\\1"), "/abc%C3") == "cut");
+    CHECK(applied(regex("/(.{4}).*", "/\\1"), "/a%C3%A9") == "/a%C3");
+    CHECK(applied(regex("/(%)(.*)", "/x"), "/%C3") == "/x"); // named by nobody
+    CHECK(applied(regex("/(%(x?)C3)", "/\\1\\2"), "/%C3") == "/%C3");
+}
+
+TEST_CASE("other names with dots are no dot segments") {
+    CHECK(applied(prefix("/api", ""), "/api/.well-known/a") == "/.well-known/a");
+    CHECK(applied(regex("/a(.*)", "/b\\1"), "/a/...") == "/b/...");
+    CHECK(applied(regex("/a(.*)", "/b\\1"), "/a/.b/..c/d..") == "/b/.b/..c/d..");
+    CHECK(applied(regex("/a(.*)", "/b/.\\1"), "/a./.b/..c/.d") == "/.b/..c/.d");
+}
+
+TEST_CASE("a literal backslash is one") {
+    CHECK(applied(regex("/(a)", "/\\\\1\\1"), "/a") == "/\\1a");
 }
