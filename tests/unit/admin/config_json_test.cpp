@@ -73,7 +73,8 @@ TEST_CASE("defaults are filled in and lengths are in milliseconds") {
                                      {"address", "127.0.0.1:8080"},
                                      {"half_close", "allow"},
                                      {"proxy_protocol", false},
-                                     {"tls", "off"}});
+                                     {"tls", "off"},
+                                     {"redirect_http", false}});
     CHECK(shown["upstreams"]["shop"]["tls"] == "off");
     CHECK(shown["upstreams"]["shop"]["resolve_interval_ms"] == 30'000);
 }
