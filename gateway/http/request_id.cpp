@@ -2,6 +2,8 @@
 
 #include "http/ascii.hpp"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <chrono>
 #include <cstddef>
@@ -16,11 +18,17 @@ constexpr std::uint64_t max_counter = 0xfff;
 constexpr std::uint64_t counter_start_mask = 0x7ff; // leaves half of the range to count in
 constexpr std::uint64_t followed_step_back_ms = 1000;
 
-// Unrolled by the number of digits: an id is made for every request.
-template <int digits>
-void write_hex(char* out, std::uint64_t value) noexcept {
-    for (int i = digits - 1; i >= 0; --i, value >>= 4)
-        out[i] = "0123456789abcdef"[value & 0xf];
+// Eight digits at once, since an id is made for every request: each half byte gets a byte of its
+// own, the highest the lowest place, and from 10 on what lies between '9' and 'a' is added.
+void write_hex(char* out, std::uint64_t value) noexcept { // its lower half
+    std::uint64_t digits = value & 0xffff'ffff;
+    digits = (digits | (digits << 16)) & 0x0000'ffff'0000'ffff;
+    digits = (digits | (digits << 8)) & 0x00ff'00ff'00ff'00ff;
+    digits = (digits | (digits << 4)) & 0x0f0f'0f0f'0f0f'0f0f;
+    const std::uint64_t letters = ((digits + 0x0606'0606'0606'0606) >> 4) & 0x0101'0101'0101'0101;
+    digits += 0x3030'3030'3030'3030 + letters * ('a' - '9' - 1);
+    for (int i = 7; i >= 0; --i, digits >>= 8)
+        out[i] = static_cast<char>(digits & 0xff);
 }
 
 } // namespace
@@ -55,16 +63,20 @@ RequestIdSource::Text RequestIdSource::make(WallTime now) noexcept {
         ++millisecond_;
         counter_ = next() & counter_start_mask;
     }
-    const std::uint64_t random = next();
-    constexpr std::uint64_t version = 7;
-    constexpr std::uint64_t variant = 0x8000; // its two upper bits
-
+    // RFC 9562 section 5.7: the time, the version, the counter; the variant and what is random.
+    const std::uint64_t named = (millisecond_ << 16) | 0x7000 | counter_;
+    const std::uint64_t random = (std::uint64_t{1} << 63) | (next() >> 2);
     Text text;
-    write_hex<8>(text.data(), millisecond_ >> 16);
-    write_hex<4>(text.data() + 9, millisecond_ & 0xffff);
-    write_hex<4>(text.data() + 14, (version << 12) | counter_);
-    write_hex<4>(text.data() + 19, variant | ((random >> 50) & 0x3fff));
-    write_hex<12>(text.data() + 24, random & 0xffff'ffff'ffff);
+    std::array<char, 8> split;
+    const auto write_split = [&](std::size_t first, std::size_t second, std::uint64_t value) {
+        write_hex(split.data(), value);
+        std::copy_n(split.data(), 4, text.data() + first);
+        std::copy_n(split.data() + 4, 4, text.data() + second);
+    };
+    write_hex(text.data(), named >> 32);
+    write_split(9, 14, named);
+    write_split(19, 24, random >> 32);
+    write_hex(text.data() + 28, random);
     text[8] = text[13] = text[18] = text[23] = '-';
     return text;
 }

@@ -72,10 +72,10 @@ PathIndex::Walk PathIndex::walk(std::string_view path) const noexcept {
     while (!rest.empty()) {
         std::string_view segment;
         const bool slash = cut_segment(rest, segment);
-        const auto child = at.node->children.find(segment);
-        if (child == at.node->children.end())
+        const std::unique_ptr<Node>* const child = find_text(at.node->children, segment);
+        if (child == nullptr)
             return at;
-        at = {.node = child->second.get(), .whole = false, .slash = slash};
+        at = {.node = child->get(), .whole = false, .slash = slash};
     }
     at.whole = true;
     return at;

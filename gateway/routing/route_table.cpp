@@ -18,9 +18,9 @@ struct RouteTable::Index {
     // returns true.
     template <class Visit>
     void visit_matching(std::string_view host, std::string_view path, Visit visit) const {
-        if (const auto found = exact.find(host); found != exact.end())
-            if (found->second.visit_matching(path, visit))
-                return;
+        const PathIndex* const paths = find_text(exact, host);
+        if (paths != nullptr && paths->visit_matching(path, visit))
+            return;
         if (visit_suffixes(host, path, visit))
             return;
         any.visit_matching(path, visit);
@@ -51,8 +51,8 @@ struct RouteTable::Index {
             return false;
         for (std::size_t dot = host.find('.', 1); dot != std::string_view::npos;
              dot = host.find('.', dot + 1)) {
-            const auto found = suffixes.find(host.substr(dot));
-            if (found != suffixes.end() && found->second.visit_matching(path, visit))
+            const PathIndex* const paths = find_text(suffixes, host.substr(dot));
+            if (paths != nullptr && paths->visit_matching(path, visit))
                 return true;
         }
         return false;

@@ -19,4 +19,13 @@ struct TextHash {
 template <class T>
 using TextMap = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
 
+// nullptr: it is not there. Where there is nothing, the text is not even hashed.
+template <class T>
+[[nodiscard]] const T* find_text(const TextMap<T>& map, std::string_view text) {
+    if (map.empty())
+        return nullptr;
+    const auto found = map.find(text);
+    return found != map.end() ? &found->second : nullptr;
+}
+
 } // namespace stint::routing

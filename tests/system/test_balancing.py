@@ -16,6 +16,7 @@ from support.upstream import answer
 from support.waiting import wait_until
 
 NAMED = "location / { return 200 '%s'; }"
+SLOW = "location / { echo_sleep 0.01; echo_exec @answer; } location @answer { return 200 ok; }"
 
 
 def kill(nginx) -> None:
@@ -104,7 +105,8 @@ class Balancing(SystemTest):
         self.assertEqual(endpoints_of(stint)[upstreams[1].address]["ejections"], 0)
 
     def test_with_retries_an_endpoint_killed_under_load_fails_nothing(self):
-        upstreams = [self.start_nginx(NAMED % name) for name in "ab"]
+        # Each request takes a while, so that some are in flight when it dies.
+        upstreams = [self.start_nginx(SLOW) for _ in "ab"]
         stint = self.start_stint(
             config(
                 *(each.address for each in upstreams),
