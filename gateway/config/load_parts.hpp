@@ -83,8 +83,8 @@ void read_max_body(const Section& section, std::optional<std::uint64_t>& most);
 enum class EditedHead : std::uint8_t { request, response, answer };
 void read_set_headers(const Value& value, EditedHead head, FieldEdits& edits, const Draft& draft);
 void read_shaping(const Section& section, Shaping& shaping, const Draft& draft); // both heads
-[[nodiscard]] Parsed<Regex> parse_path_regex(std::string_view text);
-void read_path_changes(const Section& section, Route& route); // after its match
+// After its match.
+void read_path_changes(const Section& section, const PathRules& rules, Route& route);
 // The upstream of a route, or what is answered in its place.
 void read_action(const Section& section, Route& route, Draft& draft);
 void read_routes(const Value& value, Draft& draft); // after upstreams and named limits

@@ -1,16 +1,15 @@
-// Regular expressions of paths, and what becomes of a path on its way.
+// What becomes of a path on its way.
 #include "config/load_parts.hpp"
 #include "config/match_values.hpp"
+#include "config/path_regex.hpp"
 #include "config/values.hpp"
 
-#include <algorithm>
 #include <array>
 
 namespace stint::config {
 
 namespace {
 
-constexpr std::size_t longest_regex = 1024;
 constexpr std::array<std::string_view, 2> rewrite_keys{"regex", "to"};
 
 std::string without_last_slash(std::string path) {
@@ -31,7 +30,7 @@ Parsed<std::string> parse_replacement(std::string_view text, const Regex& regex)
     for (std::size_t at = 0; (at = path.find('\\', at)) != std::string::npos; ++at)
         if (path[at + 1] != '\\')
             path.replace(at, 2, "x");
-    if (const auto parsed = parse_path(path); !parsed)
+    if (const auto parsed = parse_sent_path(path); !parsed)
         return Wrong{in_quotes(text) + " does not make a path: " + parsed.error().why};
     return std::string{text};
 }
@@ -54,12 +53,14 @@ void read_strip(const Value& value, const Match& match, Route& route) {
     route.rewrite = PathRewrite{PathRewrite::Kind::prefix, from, {}, {}};
 }
 
-void read_regex_rewrite(const Section& section, Route& route) {
+void read_regex_rewrite(const Section& section, const PathRules& rules, Route& route) {
     const auto pattern = section.require("regex", "a regular expression for the whole path");
     const auto to = section.require("to", "a path such as /v2/\\1");
     if (!pattern || !to)
         return;
-    const auto regex = pattern->as("a regular expression", parse_path_regex);
+    const auto regex = pattern->as("a regular expression", [&](std::string_view text) {
+        return parse_path_regex(text, PathUse::other, rules);
+    });
     if (!regex)
         return;
     const auto replacement = to->as("a path such as /v2/\\1", [&](std::string_view text) {
@@ -69,14 +70,15 @@ void read_regex_rewrite(const Section& section, Route& route) {
         route.rewrite = PathRewrite{PathRewrite::Kind::regex, {}, *replacement, *regex};
 }
 
-void read_rewrite(const Value& value, const Match& match, Route& route) {
+void read_rewrite(const Value& value, const PathRules& rules, Route& route) {
+    const Match& match = route.match;
     if (!value.is_scalar()) {
         if (const auto section =
                 Section::open(value, rewrite_keys, "a path, or a map {regex: ..., to: ...}"))
-            read_regex_rewrite(*section, route);
+            read_regex_rewrite(*section, rules, route);
         return;
     }
-    const auto to = value.as("a path such as /v2", parse_path);
+    const auto to = value.as("a path such as /v2", parse_sent_path);
     if (!to)
         return;
     if (match.kind == Match::Path::prefix)
@@ -88,25 +90,7 @@ void read_rewrite(const Value& value, const Match& match, Route& route) {
 
 } // namespace
 
-Parsed<Regex> parse_path_regex(std::string_view text) {
-    const bool printable =
-        std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
-    if (text.size() > longest_regex)
-        return Wrong{"the regular expression is longer than 1 KiB"};
-    if (!printable)
-        return Wrong{
-            in_quotes(text) + " has a character that paths do not have; write it as a "
-                              "percent-escape"};
-    const auto regex = Regex::compile(text);
-    if (!regex)
-        return Wrong{in_quotes(text) + " is not a regular expression: " + regex.error().why};
-    if (!regex->may_begin_with('/'))
-        return Wrong{
-            in_quotes(text) + " matches no path: all of it is matched, and paths begin with \"/\""};
-    return *regex;
-}
-
-void read_path_changes(const Section& section, Route& route) {
+void read_path_changes(const Section& section, const PathRules& rules, Route& route) {
     const auto strip = section.find("strip_prefix");
     const auto rewrite = section.find("rewrite");
     if (strip && rewrite)
@@ -114,7 +98,7 @@ void read_path_changes(const Section& section, Route& route) {
     if (strip)
         read_strip(*strip, route.match, route);
     if (rewrite)
-        read_rewrite(*rewrite, route.match, route);
+        read_rewrite(*rewrite, rules, route);
 }
 
 } // namespace stint::config

@@ -1,6 +1,7 @@
 // Routes: what they match, where they lead and what they charge.
 #include "config/load_parts.hpp"
 #include "config/match_values.hpp"
+#include "config/path_regex.hpp"
 #include "config/values.hpp"
 
 #include <algorithm>
@@ -93,7 +94,7 @@ bool read_text(const std::optional<Value>& value, std::string& place, Parse pars
 }
 
 // At most one of the three ways to say which paths.
-bool read_path(const Section& section, Match& match) {
+bool read_path(const Section& section, const PathRules& rules, Match& match) {
     const auto prefix = section.find("path");
     const auto exact = section.find("path_exact");
     const auto regex = section.find("path_regex");
@@ -108,19 +109,21 @@ bool read_path(const Section& section, Match& match) {
     match.kind = regex ? Match::Path::regex : exact ? Match::Path::exact : Match::Path::prefix;
     if (!regex)
         return whole;
-    match.regex = regex->as("a regular expression", parse_path_regex);
+    match.regex = regex->as("a regular expression", [&](std::string_view text) {
+        return parse_path_regex(text, PathUse::pattern, rules);
+    });
     if (match.regex)
         match.path = match.regex->pattern();
     return whole && match.regex;
 }
 
 // True when all of it is right, so that it may be compared with other routes.
-bool read_match(const Value& value, Match& match) {
+bool read_match(const Value& value, const PathRules& rules, Match& match) {
     const auto section = Section::open(value, match_keys, "a map such as {path: /products}");
     if (!section)
         return false;
     bool whole = read_text(section->find("host"), match.host, parse_host_pattern);
-    whole = read_path(*section, match) && whole;
+    whole = read_path(*section, rules, match) && whole;
     if (const auto methods = section->find("methods"))
         whole = read_methods(*methods, match) && whole;
     return whole;
@@ -176,12 +179,12 @@ void read_route(const Value& value, Route& route, Overlaps& overlaps, Draft& dra
     if (const auto name = section->require("name", "a name for logs and metrics"))
         name->into(route.name, "a name", parse_name);
     const auto match = section->find("match");
-    const bool match_is_right = !match || read_match(*match, route.match);
+    const bool match_is_right = !match || read_match(*match, draft.config.paths, route.match);
     if (match_is_right)
         overlaps.add(value, route.match);
     read_action(*section, route, draft);
     if (match_is_right)
-        read_path_changes(*section, route);
+        read_path_changes(*section, draft.config.paths, route);
     read_shaping(*section, route.shaping, draft);
     if (const auto host = section->find("host"))
         route.host = host->as("what to send as Host, or keep", parse_route_host);

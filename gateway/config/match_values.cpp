@@ -1,6 +1,7 @@
 #include "config/match_values.hpp"
 
 #include "base/ip_address.hpp"
+#include "base/path_rules.hpp"
 #include "config/addresses.hpp"
 #include "config/values.hpp"
 
@@ -40,36 +41,15 @@ int hex_digit(char c) noexcept {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// What is wrong with the escape at the beginning of the text; "" when nothing is.
-std::string escape_fault(std::string_view text) {
-    const int high = text.size() > 2 ? hex_digit(text[1]) : -1;
-    const int low = text.size() > 2 ? hex_digit(text[2]) : -1;
-    if (high < 0 || low < 0)
-        return "has a \"%\" without two hexadecimal digits";
-    const std::string_view escape = text.substr(0, 3);
-    const auto decoded = static_cast<char>(high * 16 + low);
-    if (decoded == '\0')
-        return "has %00, which is refused in requests";
-    if (decoded == '\\')
-        return "has %5C, which is refused in requests";
-    if (decoded == '/')
-        return "has %2F; requests that would match it are refused, as a server may read \"/\"";
-    if (is_unreserved(decoded))
-        return "has " + in_quotes(escape) + "; write " + in_quotes({&decoded, 1});
-    if (escape != upper(escape))
-        return "has " + in_quotes(escape) + "; write " + in_quotes(upper(escape));
-    return {};
-}
-
-std::string character_fault(std::string_view path) {
+std::string character_fault(std::string_view path, PathUse use) {
     for (std::size_t i = 0; i < path.size(); ++i) {
         if (path[i] == '%') {
-            if (std::string fault = escape_fault(path.substr(i)); !fault.empty())
+            if (std::string fault = escape_fault(path.substr(i), use); !fault.empty())
                 return fault;
             i += 2;
         } else if (path[i] == '?' || path[i] == '#') {
             return "has a query or a fragment; a route matches the path alone";
-        } else if (path[i] == ';') {
+        } else if (path[i] == ';' && use == PathUse::pattern) {
             return "has \";\"; requests that would match it are refused, as a server may cut it "
                    "off";
         } else if (!is_path_character(path[i])) {
@@ -88,6 +68,19 @@ bool has_dot_segment(std::string_view path) {
         start = end + 1;
     }
     return false;
+}
+
+Parsed<std::string> parse_path_for(PathUse use, std::string_view text) {
+    if (!text.starts_with('/'))
+        return Wrong{in_quotes(text) + " does not begin with \"/\""};
+    if (const std::string fault = character_fault(text, use); !fault.empty())
+        return Wrong{in_quotes(text) + ' ' + fault};
+    if (text.find("//") != std::string_view::npos)
+        return Wrong{in_quotes(text) + " has \"//\"; requests are matched with single slashes"};
+    if (has_dot_segment(text))
+        return Wrong{
+            in_quotes(text) + " has a \".\" or \"..\" segment; requests are matched without them"};
+    return std::string{text};
 }
 
 // The host of a pattern or a Host field without its port.
@@ -137,17 +130,33 @@ Parsed<std::string> parse_host_pattern(std::string_view text) {
     return Wrong{in_quotes(text) + " is not a host" + std::string{expected}};
 }
 
+std::string escape_fault(std::string_view text, PathUse use) {
+    const int high = text.size() > 2 ? hex_digit(text[1]) : -1;
+    const int low = text.size() > 2 ? hex_digit(text[2]) : -1;
+    if (high < 0 || low < 0)
+        return "has a \"%\" without two hexadecimal digits";
+    const std::string escape{text.substr(0, 3)};
+    const auto decoded = static_cast<char>(high * 16 + low);
+    const bool pattern = use == PathUse::pattern;
+    if (decoded == '\0')
+        return "has %00, which is refused in requests";
+    if (decoded == '\\')
+        return "has %5C, which is refused in requests";
+    if (decoded == '/' && pattern)
+        return "has %2F; requests that would match it are refused, as a server may read \"/\"";
+    if (is_unreserved(decoded) || (pattern && path_marks.find(decoded) != std::string_view::npos))
+        return "has " + in_quotes(escape) + "; write " + in_quotes({&decoded, 1});
+    if (escape != upper(escape))
+        return "has " + in_quotes(escape) + "; write " + in_quotes(upper(escape));
+    return {};
+}
+
 Parsed<std::string> parse_path(std::string_view text) {
-    if (!text.starts_with('/'))
-        return Wrong{in_quotes(text) + " does not begin with \"/\""};
-    if (const std::string fault = character_fault(text); !fault.empty())
-        return Wrong{in_quotes(text) + ' ' + fault};
-    if (text.find("//") != std::string_view::npos)
-        return Wrong{in_quotes(text) + " has \"//\"; requests are matched with single slashes"};
-    if (has_dot_segment(text))
-        return Wrong{
-            in_quotes(text) + " has a \".\" or \"..\" segment; requests are matched without them"};
-    return std::string{text};
+    return parse_path_for(PathUse::pattern, text);
+}
+
+Parsed<std::string> parse_sent_path(std::string_view text) {
+    return parse_path_for(PathUse::other, text);
 }
 
 Parsed<std::string> parse_method(std::string_view text) {

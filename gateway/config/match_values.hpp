@@ -4,6 +4,7 @@
 
 #include "config/reader.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -18,8 +19,16 @@ namespace stint::config {
 // "*", "*.suffix" or an exact host; lower case, no port.
 [[nodiscard]] Parsed<std::string> parse_host_pattern(std::string_view text);
 
-// A path in normal form (RFC 3986 section 6.2.2).
+// A pattern must be able to take requests: it has none of the spellings that servers read in
+// several ways (http/target.hpp). Other paths, such as those that are sent, may have them.
+enum class PathUse : std::uint8_t { pattern, other };
+
+// A path in normal form (RFC 3986 section 6.2.2): a pattern; one that is sent.
 [[nodiscard]] Parsed<std::string> parse_path(std::string_view text);
+[[nodiscard]] Parsed<std::string> parse_sent_path(std::string_view text);
+
+// What is wrong with the escape at the beginning of the text; "" when nothing is.
+[[nodiscard]] std::string escape_fault(std::string_view text, PathUse use);
 
 // A method's name (RFC 9110 section 9.1), without lower-case letters.
 [[nodiscard]] Parsed<std::string> parse_method(std::string_view text);

@@ -89,9 +89,42 @@ Resolved resolve_segments(std::string& path, bool merge) {
     return result;
 }
 
-void decode_slashes(std::string& path) {
-    for (std::size_t at = 0; (at = path.find("%2F", at)) != std::string::npos; ++at)
-        path.replace(at, 3, 1, '/');
+constexpr ascii::CharSet marks{path_marks};
+
+// What the escape here stands for.
+char escaped_at(std::string_view path, std::size_t at) noexcept {
+    return static_cast<char>(ascii::hex_value(path[at + 1]) * 16 + ascii::hex_value(path[at + 2]));
+}
+
+// In place. path: its escapes are well-formed.
+void decode(std::string& path, bool slashes, bool with_marks) {
+    std::size_t out = 0;
+    for (std::size_t at = 0; at < path.size(); ++at) {
+        char c = path[at];
+        if (c == '%') {
+            const char escaped = escaped_at(path, at);
+            if ((slashes && escaped == '/') || (with_marks && marks.contains(escaped))) {
+                c = escaped;
+                at += 2;
+            }
+        }
+        path[out++] = c;
+    }
+    path.resize(out);
+}
+
+// path: its escapes are well-formed.
+PathReading ambiguity_of(std::string_view path) noexcept {
+    PathReading found =
+        path.find(';') == std::string_view::npos ? PathReading::plain : PathReading::cut_parameters;
+    for (std::size_t at = 0; (at = path.find('%', at)) != std::string_view::npos; ++at) {
+        const char escaped = escaped_at(path, at);
+        if (escaped == '/')
+            found = found | PathReading::decoded_slashes;
+        else if (marks.contains(escaped))
+            found = found | PathReading::decoded_marks;
+    }
+    return found;
 }
 
 void cut_parameters(std::string& path) {
@@ -137,10 +170,9 @@ normalise_path(std::string_view path, const PathRules& rules, std::string& scrat
     scratch.clear();
     if (const auto decoded = decode_unreserved(path, scratch); !decoded)
         return decoded.error();
-    const bool has_slash = scratch.find("%2F") != std::string::npos;
-    if (has_slash && rules.refuse_encoded_slashes)
+    const PathReading ambiguous = ambiguity_of(scratch);
+    if (rules.refuse_encoded_slashes && has(ambiguous, PathReading::decoded_slashes))
         return HeadError{400, "The request target has an escaped slash."};
-    const bool ambiguous = has_slash || scratch.find(';') != std::string::npos;
     const Resolved resolved = resolve_segments(scratch, rules.merge_slashes);
     if (resolved == Resolved::above_root)
         return climbs;
@@ -155,9 +187,9 @@ read_path(std::string_view path, const PathRules& rules, PathReading reading) {
     std::string out;
     if (const auto decoded = decode_unreserved(path, out); !decoded)
         return decoded.error();
-    if (reading != PathReading::cut_parameters)
-        decode_slashes(out);
-    if (reading != PathReading::decoded_slashes)
+    decode(
+        out, has(reading, PathReading::decoded_slashes), has(reading, PathReading::decoded_marks));
+    if (has(reading, PathReading::cut_parameters))
         cut_parameters(out);
     if (resolve_segments(out, rules.merge_slashes) == Resolved::above_root)
         return climbs;

@@ -17,29 +17,43 @@ namespace stint::http {
 // Returns a view of `authority` when it is already so spelt, or no authority, else of `scratch`.
 [[nodiscard]] std::string_view normalise_host(std::string_view authority, std::string& scratch);
 
+// What servers may do to a path before they look at its segments, beside what normalising does. A
+// set: one server may do several.
+enum class PathReading : std::uint8_t {
+    plain = 0,
+    decoded_slashes = 1, // "%2F" is "/"
+    cut_parameters = 2,  // each segment ends at its first ";", as in servlet containers
+    decoded_marks = 4    // escapes of path_marks (base/path_rules.hpp) are what they stand for
+};
+[[nodiscard]] constexpr PathReading operator|(PathReading a, PathReading b) noexcept {
+    return static_cast<PathReading>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+// Whether all of `part` is in `set`.
+[[nodiscard]] constexpr bool has(PathReading set, PathReading part) noexcept {
+    return (set | part) == set;
+}
+// All but the plain one, each behind its parts.
+inline constexpr std::array path_readings{PathReading{1}, PathReading{2}, PathReading{3},
+                                          PathReading{4}, PathReading{5}, PathReading{6},
+                                          PathReading{7}};
+
 struct NormalPath {
     std::string_view text; // of the given path when it is already so spelt, else of the scratch
     // A server may read the given spelling as another resource (dot segments, an authority behind a
     // leading "//"): `text` is to be forwarded in its place.
     bool forward = false;
-    // It has "%2F" or ";", which servers read in several ways: ask read_path() as well.
-    bool ambiguous = false;
+    // What makes a difference to it: ask read_path() for every part of this as well.
+    PathReading ambiguous = PathReading::plain;
 };
 
 // Path for routing: percent-encoded unreserved characters decoded, remaining escapes in upper case,
-// dot segments removed (RFC 3986 section 5.2.4), runs of "/" merged if the rules say so. "%2F"
-// stays as it is: data. Refuses "%00", "%5C", malformed escapes and a path that climbs above its
-// root. The usual path costs one scan and no copy.
+// dot segments removed (RFC 3986 section 5.2.4), runs of "/" merged if the rules say so. Escapes of
+// reserved characters stay as they are: data. Refuses "%00", "%5C", malformed escapes and a path
+// that climbs above its root. The usual path costs one scan and no copy.
 [[nodiscard]] Result<NormalPath, HeadError>
 normalise_path(std::string_view path, const PathRules& rules, std::string& scratch);
 
-// How a server may read a path beside the way in which it is normalised: with "%2F" decoded; with
-// each segment cut at its first ";", as servlet containers do; with both.
-enum class PathReading : std::uint8_t { decoded_slashes, cut_parameters, both };
-inline constexpr std::array path_readings{
-    PathReading::decoded_slashes, PathReading::cut_parameters, PathReading::both};
-
-// What such a server would take the path for, normalised after that. path: one that
+// What a server that reads it so would take the path for, normalised after that. path: one that
 // normalise_path() took. Refuses what climbs above the root then.
 [[nodiscard]] Result<std::string, HeadError>
 read_path(std::string_view path, const PathRules& rules, PathReading reading);

@@ -8,32 +8,48 @@
 namespace stint::proxy {
 namespace {
 
-// Looks whether whoever reads the path in another way would route it alike; also one who resolves
-// dot segments before it merges slashes; and whether the path that is sent means to them what
-// theirs would. The path is known by its last reading then, so that it has one key however it is
-// spelt.
+// Whether somebody who reads the path so, as `read`, would route it alike; and whether the path
+// that is sent means to them what theirs would.
+bool agrees(
+    const FoundRoute& found,
+    const routing::Snapshot& snapshot,
+    std::string_view method,
+    std::string_view read,
+    const PathRules& rules,
+    http::PathReading reading) {
+    const routing::Route* const route = found.match.route;
+    const routing::MatchResult other = snapshot.routes.match(found.host, read, method);
+    if (other.route != route || other.path_matched != found.match.path_matched)
+        return false;
+    return route == nullptr || route->shape == nullptr || !route->shape->path ||
+           means_the_same(*route->shape->path, found.path, read, rules, reading);
+}
+
+// Asks whoever reads the path in another way; where that uncovers dot segments, also one who
+// resolves them before it merges slashes. The path is known by its last reading then, so that it
+// has one key however it is spelt.
 Result<void, http::HeadError> agree_on(
     FoundRoute& found,
     const routing::Snapshot& snapshot,
     const RequestHead& head,
+    http::PathReading ambiguous,
     std::string& path_scratch) {
-    const routing::Route* const route = found.match.route;
-    const bool rewrites = route != nullptr && route->shape != nullptr && route->shape->path;
+    const bool merges = snapshot.paths.merge_slashes;
     std::string path;
-    for (const bool merge : {false, snapshot.paths.merge_slashes}) {
-        for (const http::PathReading reading : http::path_readings) {
+    for (const http::PathReading reading : http::path_readings) {
+        for (const bool merge : {false, true}) {
+            const bool asked =
+                merge == merges || (merges && reading != http::PathReading::decoded_marks);
+            if (!asked || !has(ambiguous, reading))
+                continue;
             const PathRules rules{.merge_slashes = merge};
             auto read = http::read_path(head.path, rules, reading);
             if (!read)
                 return read.error();
             path = *std::move(read);
-            const routing::MatchResult other = snapshot.routes.match(found.host, path, head.method);
-            const bool alike =
-                other.route == route && other.path_matched == found.match.path_matched;
-            if (!alike || (rewrites &&
-                           !means_the_same(*route->shape->path, found.path, path, rules, reading)))
+            if (!agrees(found, snapshot, head.method, path, rules, reading))
                 return http::HeadError{
-                    400, "The path has %2F or \";\" where servers may take it for another path."};
+                    400, "Servers may take an escape or \";\" in the path for another path."};
         }
     }
     path_scratch = std::move(path);
@@ -70,9 +86,11 @@ Result<FoundRoute, http::HeadError> find_route(
     found.match = snapshot.routes.match(found.host, found.path, head.method);
     if (!can_be_rewritten(found.match.route, found.path))
         return http::HeadError{400, "The path cannot be rewritten: it would be cut in an escape."};
-    if (path->ambiguous) [[unlikely]]
-        if (const auto agreed = agree_on(found, snapshot, head, path_scratch); !agreed)
+    if (path->ambiguous != http::PathReading::plain) [[unlikely]] {
+        const auto agreed = agree_on(found, snapshot, head, path->ambiguous, path_scratch);
+        if (!agreed)
             return agreed.error();
+    }
     return found;
 }
 

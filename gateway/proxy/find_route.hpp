@@ -14,14 +14,14 @@ namespace stint::proxy {
 struct FoundRoute {
     routing::MatchResult match;
     std::string_view host; // normalised; of the request or the scratch, as is `path`
-    // As routes and keys know it: with "%2F" decoded and parameters cut off where it has any.
+    // As routes and keys know it: with all of http::PathReading done where it makes a difference.
     std::string_view path;
     bool forward_path = false; // its normal form is to be sent, not the request's own spelling
 };
 
 // Refuses (400) a path that cannot be normalised or rewritten (routing/path_rewrite.hpp), and one
-// with "%2F" or ";" that a server may read so that another route, or another outcome, would be its.
-// Allocates for those alone, and for escapes where the route rewrites.
+// that a server may read (http::PathReading) so that another route, or another outcome, would be
+// its. Allocates for those alone that can be read so, and for escapes where the route rewrites.
 [[nodiscard]] Result<FoundRoute, http::HeadError> find_route(
     const routing::Snapshot& snapshot,
     const RequestHead& head,

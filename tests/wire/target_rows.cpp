@@ -117,6 +117,11 @@ Row open(std::string name, std::string source, std::string_view target, std::str
     row.client_got = ok;
     return row;
 }
+Row ambiguous_mark(std::string name, std::string_view target) {
+    Row row = ambiguous(std::move(name), "RFC 3986 2.2, 3.3; many servers decode it", target);
+    row.config = closed_route("path: \"/a:b\"");
+    return row;
+}
 
 const Rows paths{
     closed("a limited path is limited", "routing", "/closed/x?q"),
@@ -162,6 +167,10 @@ const Rows paths{
         "RFC 3986 3.3; servlet containers cut it",
         "/x/..;/closed"),
     open("a path parameter that changes nothing is data", "RFC 3986 3.3", "/x;a=1/y", "/x;a=1/y"),
+    ambiguous_mark("an escaped mark that would hide a route is refused", "/a%3Ab"),
+    ambiguous_mark("so is one in front of a limited prefix", "/a%3ab/c"),
+    ambiguous_mark("so is one behind an escaped slash", "/x%2F..%2Fa%3Ab"),
+    open("an escaped mark that changes nothing is data", "RFC 3986 2.2", "/x%3a%28", "/x%3a%28"),
     ambiguous("a path that climbs above its root is refused", "RFC 3986 5.2.4", "/../closed"),
     ambiguous("so is one that does so with escapes", "RFC 3986 5.2.4", "/x/%2e%2e/%2e%2e/closed"),
 };

@@ -104,6 +104,8 @@ TEST_CASE("a path is written as requests are matched") {
     check_match("{path: /a b}", {"3:50: write it as a percent-escape"});
     check_match("{path: /%7E}", {"3:50: has \"%7E\"; write \"~\""});
     check_match("{path: /%c3}", {"3:50: has \"%c3\"; write \"%C3\""});
+    check_match("{path: /a%3Ab}", {"3:50: has \"%3A\"; write \":\""});
+    check_match("{path_exact: /%28}", {"3:56: has \"%28\"; write \"(\""});
     check_match("{path: /%4}", {"3:50: has a \"%\" without two hexadecimal digits"});
     check_match("{path: /%00}", {"3:50: has %00"});
     check_match("{path: /%5C}", {"3:50: has %5C, which is refused in requests"});

@@ -138,27 +138,57 @@ TEST_CASE("a path is sent as it is routed where dots, or its beginning, may be r
     CHECK(normal("//a/.", unmerged).forward);
 }
 
-TEST_CASE("escaped slashes and parameters make a path ambiguous") {
-    CHECK(normal("/a%2fb").ambiguous);
-    CHECK(normal("/a%2Fb/..").ambiguous);
-    CHECK(normal("/a;b").ambiguous);
-    CHECK_FALSE(normal("/a%3Bb%252F").ambiguous);
-    CHECK_FALSE(normal("/a/../b").ambiguous);
+TEST_CASE("escaped slashes and marks, and parameters, make a path ambiguous") {
+    using enum PathReading;
+    CHECK(normal("/a%2fb").ambiguous == decoded_slashes);
+    CHECK(normal("/a%2Fb/..").ambiguous == decoded_slashes);
+    CHECK(normal("/a;b").ambiguous == cut_parameters);
+    CHECK(normal("/a%3ab").ambiguous == decoded_marks);
+    CHECK(normal("/a%2Fb;c%28").ambiguous == (decoded_slashes | cut_parameters | decoded_marks));
+    for (const std::string_view mark :
+         {"%3A", "%40", "%21", "%24", "%26", "%27", "%28", "%29", "%2A", "%2B", "%2C", "%3D"}) {
+        CAPTURE(mark);
+        CHECK(normal(std::string{"/a"}.append(mark)).ambiguous == decoded_marks);
+    }
+    for (const std::string_view plainly :
+         {"/a%3Bb%252F%253A", "/a/../b", "/a:b", "/%41%7e", "/%20%C3%A9%3F%23%5B%5D%25%7C",
+          "/!$&'()*+,=:@"}) {
+        CAPTURE(plainly);
+        CHECK(normal(plainly).ambiguous == plain);
+    }
 }
 
 TEST_CASE("other servers decode slashes, cut parameters, or do both") {
     using enum PathReading;
     CHECK(read("/a%2Fb;c/d", decoded_slashes) == "/a/b;c/d");
     CHECK(read("/a%2Fb;c/d", cut_parameters) == "/a%2Fb/d");
-    CHECK(read("/a%2Fb;c/d", both) == "/a/b/d");
+    CHECK(read("/a%2Fb;c/d", decoded_slashes | cut_parameters) == "/a/b/d");
     CHECK(read("/x/..;v=1/a", cut_parameters) == "/a");
     CHECK(read("/x/..;v=1/a", decoded_slashes) == "/x/..;v=1/a");
     CHECK(read("/x/..%2f/a", decoded_slashes) == "/a");
-    CHECK(read("/x;%2F..%2Fa", both) == "/a");
+    CHECK(read("/x;%2F..%2Fa", decoded_slashes | cut_parameters) == "/a");
     CHECK(read("/x;%2F..%2Fa", cut_parameters) == "/x");
     CHECK(read("/x/%2e%2e;/%61", cut_parameters) == "/a");
     CHECK(read("/;a/;b", cut_parameters) == "/");
     CHECK(read("/..%2F", decoded_slashes) == "400");
     CHECK(read("/..;/a", cut_parameters) == "400");
-    CHECK(read("/a/..;%2F..;", both) == "400");
+    CHECK(read("/a/..;%2F..;", decoded_slashes | cut_parameters) == "400");
+}
+
+TEST_CASE("other servers decode marks, too") {
+    using enum PathReading;
+    CHECK(read("/a%3ab%28%29", decoded_marks) == "/a:b()");
+    CHECK(read("/a%253Ab%2F%3B%20", decoded_marks) == "/a%253Ab%2F%3B%20");
+    CHECK(read("/a%3A%2Fb;c", decoded_marks) == "/a:%2Fb;c");
+    CHECK(read("/a%3A%2Fb;c", decoded_slashes) == "/a%3A/b;c");
+    CHECK(read("/a%3A%2Fb;c", cut_parameters | decoded_marks) == "/a:%2Fb");
+    CHECK(read("/a%3A%2F../b;c", decoded_slashes | cut_parameters | decoded_marks) == "/b");
+}
+
+TEST_CASE("every set of readings comes behind its parts") {
+    for (std::size_t i = 0; i < path_readings.size(); ++i)
+        for (std::size_t j = i + 1; j < path_readings.size(); ++j)
+            CHECK_FALSE(has(path_readings[i], path_readings[j]));
+    CHECK(has(path_readings[6], path_readings[0] | path_readings[1] | path_readings[3]));
+    CHECK_FALSE(has(path_readings[2], path_readings[3]));
 }

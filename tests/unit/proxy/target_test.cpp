@@ -85,6 +85,32 @@ TEST_CASE("a path that a server may take for another route's is refused") {
     CHECK(shop.get("/api").status == 200); // none of them was counted
 }
 
+TEST_CASE("an escaped mark leads around no limit") {
+    Shop shop{
+        "limits: {once: {requests: 1, per: 1h}}\n"
+        "routes:\n"
+        "  - {name: all, upstream: origin}\n"
+        "  - {name: exact, match: {path_exact: \"/a:b\"}, upstream: origin, limits: [once]}\n"
+        "  - {name: prefix, match: {path: \"/c(d)\"}, upstream: origin, limits: [once]}\n"
+        "  - {name: regex, match: {path_regex: \"/e[=]f\"}, upstream: origin, limits: [once]}"};
+    for (const std::string_view target :
+         {"/a%3Ab", "/%61%3ab", "/x/../a%3Ab", "/c%28d)", "/c%28d%29/x", "/e%3Df", "/a%3Ab;x",
+          "/x%2F..%2Fa%3Ab"}) {
+        CAPTURE(target);
+        const Story story = shop.get(target);
+        CHECK(story.status == 400);
+        CHECK(story.seen.empty());
+    }
+    CHECK(shop.get("/a:b").status == 200); // none of them was counted
+    for (const std::string_view target :
+         {"/x%3Ab", "/a:b%3A", "/a%253Ab", "//x%28y%29", "/a%3Bb"}) {
+        CAPTURE(target);
+        const Story story = shop.get(target);
+        CHECK(story.status == 200);
+    }
+    CHECK(shop.get("/x%3a%28").seen == "GET /x%3a%28 HTTP/1.1");
+}
+
 TEST_CASE("a path that no reading leads elsewhere goes on as it came") {
     Shop shop{limited_api};
     for (const std::string_view target :
@@ -201,6 +227,8 @@ TEST_CASE("a path and a method have one key however they are spelt") {
         CHECK(shop.get(target).status == 429);
     }
     CHECK(shop.tell("gEt /a/b HTTP/1.1\r\nHost: a\r\n\r\n").status == 429);
+    REQUIRE(shop.get("/a(b):c").status == 200);
+    CHECK(shop.get("/a%28b%29%3ac").status == 429);
 }
 
 TEST_CASE("TRACE goes where a route names it, CONNECT nowhere") {
