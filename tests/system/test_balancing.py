@@ -78,7 +78,8 @@ class Balancing(SystemTest):
         self.assertEqual(seen, {b"a", b"b", b"c"})
 
     def test_an_endpoint_killed_under_load_fails_only_what_it_had_and_comes_back(self):
-        upstreams = [self.start_nginx(NAMED % name) for name in "ab"]
+        # Each request takes a while, so that some are in flight when it dies.
+        upstreams = [self.start_nginx(SLOW) for _ in "ab"]
         stint = self.start_stint(
             config(
                 *(each.address for each in upstreams),
@@ -105,7 +106,6 @@ class Balancing(SystemTest):
         self.assertEqual(endpoints_of(stint)[upstreams[1].address]["ejections"], 0)
 
     def test_with_retries_an_endpoint_killed_under_load_fails_nothing(self):
-        # Each request takes a while, so that some are in flight when it dies.
         upstreams = [self.start_nginx(SLOW) for _ in "ab"]
         stint = self.start_stint(
             config(

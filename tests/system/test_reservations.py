@@ -3,14 +3,14 @@
 import asyncio
 import collections
 import json
-import socket
 import threading
 import time
 import unittest
 
 from support.case import SystemTest, report, scaled
-from support.client import fetch
+from support.client import RawClient, fetch
 from support.messages import parse_head, request_bytes, response_bytes, Response
+from support.over_tls import asyncio_settings
 
 TICKET = "X-Stint-Ticket"
 
@@ -43,7 +43,8 @@ def told(response) -> float:
 
 async def ask(port, source, target, ticket=None):
     """One request on a connection of its own; its response's head."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(source, 0))
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", port, local_addr=(source, 0), **asyncio_settings())
     try:
         writer.write(request_bytes(target=target, fields=[(TICKET, ticket)] if ticket else []))
         return parse_head(Response, (await reader.readuntil(b"\r\n\r\n"))[:-4])
@@ -217,12 +218,9 @@ class Tickets(SystemTest):
         stint = self.stint_before(
             self.start_upstream(),
             route_limits=[{"requests": 1, "per": "1h", "retry_after": "reserve"}])
-        with socket.create_connection(("127.0.0.1", stint.port), 10) as sock:
-            sock.sendall(request_bytes() * 3)
-            received = b""
-            while received.count(b"HTTP/1.1 ") < 3:
-                received += sock.recv(65536)
-        self.assertEqual(received.count(b"HTTP/1.1 429 "), 2)
+        with RawClient(stint.port) as client:
+            client.send(request_bytes() * 3)
+            self.assertEqual([client.read_response().status for _ in range(3)], [200, 429, 429])
 
 
 if __name__ == "__main__":

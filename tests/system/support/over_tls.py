@@ -29,3 +29,8 @@ def listener_settings() -> dict:
 def wrap(sock):
     """A connection to Stint, with TLS where tests are run so."""
     return _made()[1].wrap_socket(sock, server_hostname="localhost") if OVER_TLS else sock
+
+
+def asyncio_settings() -> dict:
+    """The same, as asyncio.open_connection has it."""
+    return {"ssl": _made()[1], "server_hostname": "localhost"} if OVER_TLS else {}
