@@ -28,11 +28,6 @@ bool is_unreserved(char c) noexcept {
     return is_alphanumeric(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
 
-// RFC 3986 section 3.3, without "%"
-bool is_path_character(char c) {
-    return is_unreserved(c) || std::string_view{"/!$&'()*+,;=:@"}.find(c) != std::string_view::npos;
-}
-
 int hex_digit(char c) noexcept {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -130,6 +125,10 @@ Parsed<std::string> parse_host_pattern(std::string_view text) {
     return Wrong{in_quotes(text) + " is not a host" + std::string{expected}};
 }
 
+bool is_path_character(char c) noexcept {
+    return is_unreserved(c) || std::string_view{"/!$&'()*+,;=:@"}.find(c) != std::string_view::npos;
+}
+
 std::string escape_fault(std::string_view text, PathUse use) {
     const int high = text.size() > 2 ? hex_digit(text[1]) : -1;
     const int low = text.size() > 2 ? hex_digit(text[2]) : -1;
@@ -144,6 +143,8 @@ std::string escape_fault(std::string_view text, PathUse use) {
         return "has %5C, which is refused in requests";
     if (decoded == '/' && pattern)
         return "has %2F; requests that would match it are refused, as a server may read \"/\"";
+    if (decoded == ';' && pattern)
+        return "has %3B; requests that would match it are refused, as a server may cut it off";
     if (is_unreserved(decoded) || (pattern && path_marks.find(decoded) != std::string_view::npos))
         return "has " + in_quotes(escape) + "; write " + in_quotes({&decoded, 1});
     if (escape != upper(escape))

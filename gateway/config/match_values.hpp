@@ -27,6 +27,8 @@ enum class PathUse : std::uint8_t { pattern, other };
 [[nodiscard]] Parsed<std::string> parse_path(std::string_view text);
 [[nodiscard]] Parsed<std::string> parse_sent_path(std::string_view text);
 
+[[nodiscard]] bool is_path_character(char c) noexcept; // but "%" (RFC 3986 section 3.3)
+
 // What is wrong with the escape at the beginning of the text; "" when nothing is.
 [[nodiscard]] std::string escape_fault(std::string_view text, PathUse use);
 

@@ -100,6 +100,8 @@ std::string absence_fault(std::string_view text, PathUse use, const PathRules& r
         if (rest.front() == ';' && use == PathUse::pattern)
             return "has \";\"; requests that would match it are refused, as a server may cut it "
                    "off";
+        if (rest.front() != '%' && !is_path_character(rest.front()))
+            return "has a character that paths do not have; write it as a percent-escape";
         if (rest.starts_with("//") && rules.merge_slashes)
             return "has \"//\"; paths are matched with single slashes";
     }

@@ -16,24 +16,38 @@ constexpr bool is_upper(char c) noexcept {
     return c >= 'A' && c <= 'Z';
 }
 
-// Whether a path may need work: an escape, parameters, a run of slashes, or a segment that begins
-// with a dot.
+// What no path has (RFC 3986 section 3.3), though clients send it: the same as its escape.
+constexpr ascii::CharSet unescaped{"[]^`{|}"};
+constexpr ascii::CharSet unusual{"%;[]^`{|}"};
+
+// Whether a path may need work: an escape or what lacks one, parameters, a run of slashes, or a
+// segment that begins with a dot.
 bool looks_unusual(std::string_view path) noexcept {
     char previous = 'a';
     for (const char c : path) {
-        if (c == '%' || c == ';' || (previous == '/' && (c == '/' || c == '.')))
+        if (unusual.contains(c) || (previous == '/' && (c == '/' || c == '.')))
             return true;
         previous = c;
     }
     return false;
 }
 
-// Decodes what needs no escape and spells the remaining escapes in one way.
-Result<void, HeadError> decode_unreserved(std::string_view path, std::string& out) {
+void append_escape(std::string& out, char c) {
     constexpr std::string_view upper_hex = "0123456789ABCDEF";
+    const auto byte = static_cast<unsigned char>(c);
+    out += '%';
+    out += upper_hex[byte >> 4];
+    out += upper_hex[byte & 0xf];
+}
+
+// Decodes what needs no escape, escapes what does, and spells escapes in one way.
+Result<void, HeadError> decode_unreserved(std::string_view path, std::string& out) {
     for (std::size_t i = 0; i < path.size(); ++i) {
         if (path[i] != '%') {
-            out += path[i];
+            if (unescaped.contains(path[i]))
+                append_escape(out, path[i]);
+            else
+                out += path[i];
             continue;
         }
         const int high = i + 2 < path.size() ? ascii::hex_value(path[i + 1]) : -1;
@@ -45,13 +59,10 @@ Result<void, HeadError> decode_unreserved(std::string_view path, std::string& ou
             return HeadError{400, "The request target has an escaped NUL."};
         if (decoded == '\\')
             return HeadError{400, "The request target has an escaped backslash."};
-        if (ascii::unreserved.contains(decoded)) {
+        if (ascii::unreserved.contains(decoded))
             out += decoded;
-        } else {
-            out += '%';
-            out += upper_hex[static_cast<std::size_t>(high)];
-            out += upper_hex[static_cast<std::size_t>(low)];
-        }
+        else
+            append_escape(out, decoded);
         i += 2;
     }
     return {};
@@ -97,13 +108,17 @@ char escaped_at(std::string_view path, std::size_t at) noexcept {
 }
 
 // In place. path: its escapes are well-formed.
-void decode(std::string& path, bool slashes, bool with_marks) {
+void decode(std::string& path, PathReading reading) {
+    const bool slashes = has(reading, PathReading::decoded_slashes);
+    const bool with_marks = has(reading, PathReading::decoded_marks);
+    const bool cuts = has(reading, PathReading::cut_parameters);
     std::size_t out = 0;
     for (std::size_t at = 0; at < path.size(); ++at) {
         char c = path[at];
         if (c == '%') {
             const char escaped = escaped_at(path, at);
-            if ((slashes && escaped == '/') || (with_marks && marks.contains(escaped))) {
+            if ((slashes && escaped == '/') || (with_marks && marks.contains(escaped)) ||
+                (cuts && escaped == ';')) {
                 c = escaped;
                 at += 2;
             }
@@ -115,12 +130,17 @@ void decode(std::string& path, bool slashes, bool with_marks) {
 
 // path: its escapes are well-formed.
 PathReading ambiguity_of(std::string_view path) noexcept {
-    PathReading found =
-        path.find(';') == std::string_view::npos ? PathReading::plain : PathReading::cut_parameters;
-    for (std::size_t at = 0; (at = path.find('%', at)) != std::string_view::npos; ++at) {
-        const char escaped = escaped_at(path, at);
+    PathReading found = PathReading::plain;
+    bool in_parameters = false;
+    for (std::size_t at = 0; at < path.size(); ++at) {
+        const char escaped = path[at] == '%' ? escaped_at(path, at) : '\0';
+        if (path[at] == ';' || escaped == ';')
+            found = found | PathReading::cut_parameters;
+        if (path[at] == ';' || path[at] == '/')
+            in_parameters = path[at] == ';';
         if (escaped == '/')
-            found = found | PathReading::decoded_slashes;
+            found = found | PathReading::decoded_slashes |
+                    (in_parameters ? PathReading::cut_first : PathReading::plain);
         else if (marks.contains(escaped))
             found = found | PathReading::decoded_marks;
     }
@@ -187,8 +207,9 @@ read_path(std::string_view path, const PathRules& rules, PathReading reading) {
     std::string out;
     if (const auto decoded = decode_unreserved(path, out); !decoded)
         return decoded.error();
-    decode(
-        out, has(reading, PathReading::decoded_slashes), has(reading, PathReading::decoded_marks));
+    if (has(reading, PathReading::cut_first))
+        cut_parameters(out);
+    decode(out, reading);
     if (has(reading, PathReading::cut_parameters))
         cut_parameters(out);
     if (resolve_segments(out, rules.merge_slashes) == Resolved::above_root)

@@ -22,8 +22,9 @@ namespace stint::http {
 enum class PathReading : std::uint8_t {
     plain = 0,
     decoded_slashes = 1, // "%2F" is "/"
-    cut_parameters = 2,  // each segment ends at its first ";", as in servlet containers
-    decoded_marks = 4    // escapes of path_marks (base/path_rules.hpp) are what they stand for
+    cut_parameters = 2,  // each segment ends at its first ";", or "%3B", after all decoding
+    decoded_marks = 4,   // escapes of path_marks (base/path_rules.hpp) are what they stand for
+    cut_first = 8        // each segment ends at its first ";" before anything is decoded
 };
 [[nodiscard]] constexpr PathReading operator|(PathReading a, PathReading b) noexcept {
     return static_cast<PathReading>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
@@ -33,9 +34,12 @@ enum class PathReading : std::uint8_t {
     return (set | part) == set;
 }
 // All but the plain one, each behind its parts.
-inline constexpr std::array path_readings{PathReading{1}, PathReading{2}, PathReading{3},
-                                          PathReading{4}, PathReading{5}, PathReading{6},
-                                          PathReading{7}};
+inline constexpr std::array path_readings = [] {
+    std::array<PathReading, 15> all{};
+    for (unsigned i = 0; i < all.size(); ++i)
+        all[i] = static_cast<PathReading>(i + 1);
+    return all;
+}();
 
 struct NormalPath {
     std::string_view text; // of the given path when it is already so spelt, else of the scratch
@@ -46,7 +50,8 @@ struct NormalPath {
     PathReading ambiguous = PathReading::plain;
 };
 
-// Path for routing: percent-encoded unreserved characters decoded, remaining escapes in upper case,
+// Path for routing: percent-encoded unreserved characters decoded, what may not stand in a path
+// (such as "|") escaped, escapes in upper case,
 // dot segments removed (RFC 3986 section 5.2.4), runs of "/" merged if the rules say so. Escapes of
 // reserved characters stay as they are: data. Refuses "%00", "%5C", malformed escapes and a path
 // that climbs above its root. The usual path costs one scan and no copy.

@@ -158,8 +158,7 @@ class Exchange : private net::Deadline {
 
     // retry.cpp: sending it once more.
     [[nodiscard]] bool renews() noexcept;
-    [[nodiscard]] bool retries(std::string_view why);
-    [[nodiscard]] bool retries_answer(int status);
+    [[nodiscard]] bool retries(std::string_view why, bool was_sent);
     [[nodiscard]] bool connects_again(const upstream::Lease::Connected& connected);
     [[nodiscard]] bool may_retry(SteadyTime now) noexcept;
     Answer send_again();

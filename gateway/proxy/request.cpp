@@ -87,6 +87,14 @@ net::Task<bool> Exchange::send_slowly() {
     arm(Waiting::upstream, route_->timeouts.body_idle);
     const ErrorCode error = co_await net::send_all(lease_.stream(), gather);
     disarm();
+    if (error && lease_.reused() && gather.bytes() == spill_.size() && broken_ == Broken::no) {
+        // Closed between the probe and the write, see send_at_once().
+        lease_ = {};
+        attempts_.renewed = true;
+        ++upstream_counters().retries;
+        const bool sent = co_await send_slowly();
+        co_return sent;
+    }
     spill_.clear();
     // An upstream that does not take the whole request may have answered all the same.
     if (error) {

@@ -66,7 +66,7 @@ Exchange::Answer Exchange::on_upstream_failure(const ErrorCode& error) {
         why += " closed the connection before it answered";
     else
         why.append(" broke off before it answered: ").append(error.message());
-    if (route_->retry.on_reset && retries(why)) [[unlikely]]
+    if (route_->retry.on_reset && retries(why, true)) [[unlikely]]
         return send_again();
     fail(502, std::move(why), observe::Outcome::upstream_failed);
     return Answer::failed;
@@ -122,7 +122,8 @@ void Exchange::note_answer(const ResponseHead& head) {
 
 Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_t head_size) {
     note_answer(head);
-    if (head.status >= 500 && retries_answer(head.status)) [[unlikely]]
+    if (head.status >= 500 && route_->retry.on_status(head.status) && retries({}, true))
+        [[unlikely]]
         return send_again();
     const std::span<char> rest{block_.data() + head_size, filled_ - head_size};
     response_body_ = http::BodyDecoder{head.framing};

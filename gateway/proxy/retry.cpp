@@ -51,11 +51,19 @@ bool Exchange::may_retry(SteadyTime now) noexcept {
 }
 
 // Whether it goes once more: to an endpoint that has not had it, else to another one, else to the
-// same, as far as they take requests. why: what this one has failed by, for people.
-bool Exchange::retries(std::string_view why) {
+// same, as far as they take requests. Where it was sent it is one request more to the scope of its
+// cool-down, and needs leave; without it the client is to see what there is. why: what this one has
+// failed by, for people.
+bool Exchange::retries(std::string_view why, bool was_sent) {
     const SteadyTime now = net::read_steady_clock();
     if (!may_retry(now))
         return false;
+    limits::Cooldown::Pass pass;
+    if (cooldown_ && was_sent) {
+        pass = limits::Cooldown::enter(cooldown_, now, route_->cooldown.rules).pass;
+        if (!pass)
+            return false;
+    }
     endpoint_failed(why);
     if (!take_other_endpoint()) {
         attempts_.tried = 0;
@@ -63,23 +71,11 @@ bool Exchange::retries(std::string_view why) {
             return false;
         attempts_.judged = false;
     }
+    if (pass)
+        pass_ = std::move(pass);
     cluster_->retry_budget().note_retry(now);
     ++attempts_.made;
     ++upstream_counters().retries;
-    return true;
-}
-
-// The client is to see an answer that asks for a pause, and any other where nothing may be sent
-// now. A retry is one more request to the scope, and needs its leave.
-bool Exchange::retries_answer(int status) {
-    if (!route_->retry.on_status(status))
-        return false;
-    limits::Cooldown::Pass pass;
-    if (cooldown_ && pass_.still_good())
-        pass = limits::Cooldown::enter(cooldown_, answered_, route_->cooldown.rules).pass;
-    if ((cooldown_ && !pass) || !retries({}))
-        return false;
-    pass_ = std::move(pass);
     return true;
 }
 
@@ -106,7 +102,7 @@ bool Exchange::connects_again(const upstream::Lease::Connected& connected) {
     const bool timed_out = broken_ == Broken::connect_timeout;
     if (timed_out)
         broken_ = Broken::no; // unless it stays the last attempt
-    const bool again = retries(timed_out ? "connecting took too long" : why);
+    const bool again = retries(timed_out ? "connecting took too long" : why, false);
     if (timed_out && !again)
         broken_ = Broken::connect_timeout;
     return again;

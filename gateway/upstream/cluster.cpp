@@ -7,6 +7,7 @@ namespace stint::upstream {
 std::vector<Cluster> Pools::adopt(const routing::Snapshot& snapshot) {
     std::map<std::string, Entry> kept;
     std::vector<Cluster> clusters;
+    std::erase_if(in_flight_, [](const auto& each) { return each.second.use_count() == 1; });
     for (const routing::UpstreamSpec& upstream : snapshot.upstreams) {
         std::vector<std::shared_ptr<Pool>> pools;
         for (const routing::EndpointSpec& spec : upstream.endpoints) {
@@ -21,7 +22,7 @@ std::vector<Cluster> Pools::adopt(const routing::Snapshot& snapshot) {
             }
             pools.push_back(entry.pool);
         }
-        auto& in_flight = in_flight_[upstream.name];
+        std::shared_ptr<std::uint32_t>& in_flight = in_flight_[upstream.name];
         if (!in_flight)
             in_flight = std::make_shared<std::uint32_t>();
         clusters.emplace_back(upstream, std::move(pools), in_flight);

@@ -1,5 +1,7 @@
 #include "http_text.hpp"
 
+#include <algorithm>
+
 namespace stint::fuzz {
 
 namespace {
@@ -70,6 +72,31 @@ bool is_ambiguous(std::string_view path) {
     return is_dot_segment(path);
 }
 
+// The segments that are left of a path, with "." and ".." gone their way; none is empty but the
+// last.
+std::vector<std::string_view> segments_of(std::string_view path) {
+    std::vector<std::string_view> left;
+    for (bool more = true; more;) {
+        const auto segment = cut(path, "/");
+        more = segment.has_value();
+        const std::string_view text = segment.value_or(path);
+        const bool dots = is_dot_segment(text);
+        const bool up = dots && lower(text) != "." && lower(text) != "%2e";
+        if (up && !left.empty())
+            left.pop_back();
+        if (!dots && !text.empty())
+            left.push_back(text);
+        if (!more && (dots || text.empty()))
+            left.emplace_back();
+    }
+    return left;
+}
+
+// What becomes of escapes, and of what ought to be one, is the head parser's fuzzer's to judge.
+bool same_but_for_escapes(std::string_view one, std::string_view other) {
+    return one == other || one.find_first_of("%[]^`{|}") != std::string_view::npos;
+}
+
 bool is_last(const Message& request) {
     return request.lists("connection", "close") ||
            (request.third == "HTTP/1.0" && !request.lists("connection", "keep-alive"));
@@ -112,8 +139,13 @@ bool may_arrive_as(std::string_view method, std::string_view target, std::string
     const std::string own = origin_form(method, target);
     if (own == seen)
         return true;
-    return is_ambiguous(path_of(own)) && !is_ambiguous(path_of(seen)) &&
-           own.substr(path_of(own).size()) == seen.substr(path_of(seen).size());
+    const std::string_view path = path_of(own);
+    if (!is_ambiguous(path) || is_ambiguous(path_of(seen)) ||
+        own.substr(path.size()) != seen.substr(path_of(seen).size()))
+        return false;
+    const auto asked = segments_of(path);
+    const auto read = segments_of(path_of(seen));
+    return std::equal(asked.begin(), asked.end(), read.begin(), read.end(), same_but_for_escapes);
 }
 
 } // namespace stint::fuzz

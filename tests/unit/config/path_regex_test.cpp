@@ -59,6 +59,8 @@ TEST_CASE("a pattern with text that no normalised path has is a mistake that say
     CHECK(has(fault(R"(/a\?b=.*)"), "it has a query or a fragment; the path alone is matched"));
     CHECK(has(fault("/a#b"), "it has a query or a fragment"));
     CHECK(has(fault("/a%2Fb"), "it has %2F; requests that would match it are refused"));
+    CHECK(has(fault(R"(/items\[[0-9]+\])"), "it has a character that paths do not have"));
+    CHECK(has(fault("/a%3Bb"), "it has %3B; requests that would match it are refused"));
     CHECK(has(fault("/a;b"), "it has \";\"; requests that would match it are refused"));
 }
 
