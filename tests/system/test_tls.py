@@ -238,7 +238,7 @@ class Mistakes(TlsTest):
 
 
 class Bodies(TlsTest):
-    SIZE = scaled(3_000_000, 50_000_000)
+    SIZE = scaled(3_000_000, 10_000_000)
 
     def test_large_bodies_go_both_ways_unchanged(self):
         def echo(connection):
