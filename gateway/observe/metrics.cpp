@@ -102,6 +102,9 @@ WorkerCounters& WorkerCounters::operator+=(const WorkerCounters& other) {
     accept_errors += other.accept_errors;
     proxy_untrusted += other.proxy_untrusted;
     proxy_malformed += other.proxy_malformed;
+    tickets_issued += other.tickets_issued;
+    tickets_used += other.tickets_used;
+    tickets_unknown += other.tickets_unknown;
     return *this;
 }
 
