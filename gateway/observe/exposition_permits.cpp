@@ -33,6 +33,13 @@ void add_permits(
         .add({}, sum.permit_connections);
     page.gauge("stint_permit_dynamic_limits", "Limits that callers have brought.")
         .add({}, figures.dynamic_limits);
+    auto tickets = page.counter(
+        "stint_permit_tickets_total",
+        "Permits for requests in X-Stint-Permit: issued, used by a request, or shown in vain "
+        "(unknown, used, expired, or of other limits).");
+    tickets.add({{"event", "issued"}}, sum.tickets_issued);
+    tickets.add({{"event", "used"}}, sum.tickets_used);
+    tickets.add({{"event", "unknown"}}, sum.tickets_unknown);
 }
 
 } // namespace stint::observe

@@ -107,6 +107,9 @@ WorkerCounters& WorkerCounters::operator+=(const WorkerCounters& other) {
     proxy_malformed += other.proxy_malformed;
     permit_connections += other.permit_connections;
     add(permit_waits, other.permit_waits);
+    tickets_issued += other.tickets_issued;
+    tickets_used += other.tickets_used;
+    tickets_unknown += other.tickets_unknown;
     return *this;
 }
 

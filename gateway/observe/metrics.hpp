@@ -82,6 +82,9 @@ struct WorkerCounters {
     std::uint64_t proxy_malformed = 0;    // without a PROXY header that can be read
     std::uint64_t permit_connections = 0; // open ones of who asks for permits
     WaitCounters permit_waits;            // takes that have waited
+    std::uint64_t tickets_issued = 0;     // permits that requests may show
+    std::uint64_t tickets_used = 0;       // that paid for a request
+    std::uint64_t tickets_unknown = 0;    // shown, and good for nothing
 
     // Grows the vectors to the slots in use, once a new snapshot is taken.
     void

@@ -152,8 +152,19 @@ void Taking::grant() {
         if (part.cost > 0)
             ++context_.counters.granted[part.limit->refusal_metric];
     }
+    if (ticket_)
+        issue_ticket();
     if (once_)
         once_.record(grant_, end_of_grant());
+}
+
+// While too many are out the grant goes without one: the request will be charged.
+void Taking::issue_ticket() {
+    const auto ticket = context_.shared.prepaid.issue(charges_.view(), end_of_grant(), now_.steady);
+    if (!ticket)
+        return;
+    grant_.permit = *ticket;
+    ++context_.counters.tickets_issued;
 }
 
 Grant::Limit Taking::state_of(const Part& part) const {

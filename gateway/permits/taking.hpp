@@ -75,6 +75,7 @@ class Taking {
     void line_up(const TakeAsk& ask);
     void settle(limits::Decision& decision);
     void grant();
+    void issue_ticket();
     void refuse(limits::Decision& decision);
     void fail(int status, std::initializer_list<std::string_view> detail);
     template <class Out>

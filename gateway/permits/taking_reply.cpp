@@ -1,5 +1,6 @@
 // What an ask is answered.
 #include "base/hash.hpp"
+#include "http/permit_text.hpp"
 #include "http/reply_writer.hpp"
 #include "permits/taking.hpp"
 
@@ -43,6 +44,8 @@ void Taking::write_grant(Out& out) const {
         }
         out << "]";
     }
+    if (grant_.permit != Hash128{})
+        out << R"(,"permit":")" << http::permit_text(grant_.permit) << R"(")";
     if (replayed_)
         out << R"(,"replayed":true)";
     out << "}\n";

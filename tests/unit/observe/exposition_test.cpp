@@ -92,6 +92,7 @@ Scrape full_scrape() {
     counters.in_flight = 4;
     scrape.sum.refusals[refusal] = 5;
     scrape.sum.denied[refusal] = 6;
+    scrape.sum.tickets_used = 16;
     scrape.sum.exempted[refusal] = 7;
     for (const Duration latency : std::array<Duration, 4>{300us, 5ms, 7ms, 90s})
         scrape.sum.upstreams[upstream].latency.observe(latency);
@@ -122,6 +123,8 @@ TEST_CASE("the page follows the text format and shows what was counted") {
     CHECK(page.at(R"(stint_limit_denied_total{route="product",limit="per_client"})") == "6");
     CHECK(page.at(R"(stint_limit_exempted_total{route="product",limit="per_client"})") == "7");
     CHECK(page.at(R"(stint_access_log_lines_total{result="dropped"})") == "6");
+    CHECK(page.at(R"(stint_permit_tickets_total{event="used"})") == "16");
+    CHECK(page.at(R"(stint_permit_tickets_total{event="unknown"})") == "0");
     CHECK(page.at(R"(stint_limit_waiting{limit="window"})") == "11");
     CHECK(page.at(R"(stint_limit_wait_seconds_count{limit="window"})") == "1");
     CHECK(page.at(R"(stint_limit_refused_after_waiting_total{limit="window"})") == "2");
