@@ -27,7 +27,7 @@ InProcessGateway::InProcessGateway(
     reload(yaml);
     address_ = listen({.proxied = options});
     half_close_address_ = listen({.proxied = {.half_close_allowed = true}});
-    permits_address_ = listen({.permits = true});
+    permits_address_ = listen({.proxied = {}, .permits = true});
 }
 
 InProcessGateway::~InProcessGateway() {

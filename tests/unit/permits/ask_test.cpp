@@ -29,7 +29,7 @@ TEST_CASE("an empty body takes one") {
     AskReader reader;
     for (const std::string_view body : {"", "{}", " {} "}) {
         const auto ask = reader.read_take(body, "shop");
-        REQUIRE(ask);
+        REQUIRE(ask.has_value());
         REQUIRE(ask->limits.size() == 1);
         CHECK(ask->limits[0].name == "shop");
         CHECK(!ask->limits[0].key);
@@ -48,7 +48,7 @@ TEST_CASE("all that may be said of one take") {
         R"({"key":"kü\u0000\n","cost":0,"wait_ms":250,"owner":"o","idempotency_key":"i","ticket":true,)"
         R"("requests":4,"per_ms":1500})",
         "shop");
-    REQUIRE(ask);
+    REQUIRE(ask.has_value());
     CHECK(ask->limits[0].key == std::string_view{"kü\0\n", 5});
     CHECK(ask->limits[0].cost == 0);
     CHECK(ask->limits[0].brought == Brought{4, 1500ms});
@@ -56,7 +56,7 @@ TEST_CASE("all that may be said of one take") {
     CHECK(ask->owner == "o");
     CHECK(ask->idempotency_key == "i");
     CHECK(ask->ticket);
-    REQUIRE(reader.read_take(R"({"batch":1000})", "shop"));
+    REQUIRE(reader.read_take(R"({"batch":1000})", "shop").has_value());
     CHECK(reader.read_take(R"({"batch":1000})", "shop")->batch == 1000);
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("a list of limits") {
     const auto ask = reader.read_take(
         R"({"limits":[{"name":"a","key":"x","cost":2},{"name":"b","requests":4,"per_ms":1000}],"wait_ms":1})",
         std::nullopt);
-    REQUIRE(ask);
+    REQUIRE(ask.has_value());
     CHECK(ask->listed);
     REQUIRE(ask->limits.size() == 2);
     CHECK(ask->limits[0].name == "a");
@@ -125,7 +125,7 @@ TEST_CASE("a long ask is read as a short one, and the next one after it") {
     for (int i = 0; i < 16; ++i)
         body += (i > 0 ? R"(,{"name":")" : R"({"name":")") + std::string(1000, 'n') + "\"}";
     body += "]}";
-    REQUIRE(reader.read_take(body, std::nullopt));
+    REQUIRE(reader.read_take(body, std::nullopt).has_value());
     CHECK(reader.read_take(body, std::nullopt)->limits[15].name.size() == 1000);
     CHECK(reader.read_take("", "shop")->limits.size() == 1);
 }
@@ -133,12 +133,12 @@ TEST_CASE("a long ask is read as a short one, and the next one after it") {
 TEST_CASE("feedback") {
     AskReader reader;
     const auto ask = reader.read_feedback(R"({"route":"r","status":429,"retry_after":"120"})");
-    REQUIRE(ask);
+    REQUIRE(ask.has_value());
     CHECK(ask->route == "r");
     CHECK(ask->status == 429);
     CHECK(ask->retry_after == "120");
-    CHECK(!reader.read_feedback(R"({"status":429})"));
-    CHECK(!reader.read_feedback(R"({"route":"r","limit":"l","status":429})"));
-    CHECK(!reader.read_feedback(R"({"route":"r"})"));
-    CHECK(!reader.read_feedback(R"({"route":"r","status":99})"));
+    CHECK(!reader.read_feedback(R"({"status":429})").has_value());
+    CHECK(!reader.read_feedback(R"({"route":"r","limit":"l","status":429})").has_value());
+    CHECK(!reader.read_feedback(R"({"route":"r"})").has_value());
+    CHECK(!reader.read_feedback(R"({"route":"r","status":99})").has_value());
 }
