@@ -34,6 +34,7 @@ struct Draft {
 
 void read_listeners(const Value& value, Draft& draft);
 void read_admin(const Value& value, Draft& draft);
+void read_permits(const Value& value, Draft& draft); // after the other addresses
 void read_access_log(const Value& value, Draft& draft);
 void read_timeouts(const Value& value, Timeouts& timeouts);
 // Keys that are left out keep what `rate` holds.

@@ -271,7 +271,8 @@ exposition(const WorkerCounters& sum, const MetricSlots& slots, const ProcessFig
     add_limits(page, figures);
     add_cooldowns(page, figures);
     add_waits(page, sum, slots);
-    add_permits(page, sum);
+    if (figures.permits)
+        add_permits(page, sum, slots, figures);
     add_configuration(page, figures);
     add_process(page, figures);
     return page.text();

@@ -32,6 +32,8 @@ observe::ProcessFigures Gateway::figures() const {
         std::chrono::duration<double>(started_at_.time_since_epoch()).count();
     figures.workers = workers_.size();
     add_certificates(figures);
+    figures.permits = config_.permits.has_value();
+    figures.dynamic_limits = permits_.dynamic.size();
     figures.access_log_written = access_log_.written();
     figures.access_log_dropped = access_log_.dropped();
     const Now now = net::read_clocks();

@@ -10,6 +10,7 @@
 #include "limits/registry.hpp"
 #include "observe/access_log.hpp"
 #include "observe/metrics.hpp"
+#include "permits/shared.hpp"
 #include "runtime/compile.hpp"
 #include "runtime/file_stamps.hpp"
 #include "runtime/health_checks.hpp"
@@ -141,6 +142,7 @@ class Gateway {
     observe::AccessLog access_log_;
     Openings openings_;
     proxy::Shared shared_;
+    permits::Shared permits_;
     const std::shared_ptr<tls::TicketKeys> ticket_keys_;
     TlsObjects tls_;
     ChangedFiles certificate_files_;
