@@ -19,8 +19,9 @@ LAYERS = {
     "net": "tls base",
     "upstream": "routing limits net tls http base",
     "observe": "base",
+    "state": "base",
     "proxy": "upstream routing limits http net tls observe base",
-    "runtime": "proxy upstream routing limits http net tls observe config base",
+    "runtime": "state proxy upstream routing limits http net tls observe config base",
     "simulate": "runtime routing limits http net observe config base",
     "admin": "runtime proxy upstream routing limits http net tls observe config base",
     "main": "admin simulate runtime config base",
@@ -39,6 +40,7 @@ LIBRARIES = {
     r"sodium": "base admin",
     r"date/": "base/time_zone.cpp",
     r"re2/": "base/regex.cpp",
+    r"sqlite3\.h": "state",
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')

@@ -213,7 +213,7 @@ Slot load(ByteReader& from, Duration shift, Duration per, SteadyTime now) {
     const std::int64_t latest = std::min(moved(from.take<std::int64_t>()), nanoseconds(now));
     const auto paced_until = from.take<std::int64_t>();
     const auto size = from.take<std::uint32_t>();
-    if (size == 0 || size > from.rest().size() / sizeof(Entry))
+    if ((size == 0 && paced_until <= 0) || size > from.rest().size() / sizeof(Entry))
         return {};
     Ring* const ring = resized(nullptr, std::max(size, smallest));
     if (ring == nullptr)
@@ -226,8 +226,9 @@ Slot load(ByteReader& from, Duration shift, Duration per, SteadyTime now) {
         ring->at(i) = {instant, from.take<std::uint64_t>()};
         ring->sum += ring->at(i).count;
     }
+    const std::int64_t left = size > 0 ? ring->newest().instant + per.count() : 0;
     return {
-        std::max(ring->newest().instant + per.count(), ring->paced_until),
+        std::max(left, ring->paced_until), // which may be later, after something was given back
         reinterpret_cast<std::uintptr_t>(ring)};
 }
 
