@@ -44,6 +44,12 @@ struct Admin {
     std::optional<Tls> tls{};
 };
 
+// Counts that outlive the process.
+struct State {
+    std::string file; // absolute or relative to the configuration file; empty: nothing is kept
+    bool closed_on_start = false; // on_start: open (default) | closed
+};
+
 // Those that hold for a whole connection, and the defaults of the others.
 struct Timeouts {
     milliseconds head{10'000};
@@ -270,6 +276,7 @@ struct Config {
     std::size_t workers = 0; // 0 = auto: one per core
     std::vector<Listener> listeners;
     std::optional<Admin> admin;
+    std::optional<State> state;
     Timeouts timeouts;
     std::size_t max_connections = 10'000;
     std::size_t max_connections_per_client = 0; // 0 = off
