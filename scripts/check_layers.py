@@ -19,9 +19,10 @@ LAYERS = {
     "net": "tls base",
     "upstream": "routing limits net tls http base",
     "observe": "base",
+    "state": "base",
     "proxy": "upstream routing limits http net tls observe base",
     "permits": "proxy routing limits http net observe base",
-    "runtime": "permits proxy upstream routing limits http net tls observe config base",
+    "runtime": "state permits proxy upstream routing limits http net tls observe config base",
     "simulate": "runtime routing limits http net observe config base",
     "admin": "runtime proxy upstream routing limits http net tls observe config base",
     "main": "admin simulate runtime config base",
@@ -35,12 +36,13 @@ LIBRARIES = {
     r"boost/json": "permits",
     r"nlohmann/": "admin observe simulate",
     r"prometheus/": "observe",
-    r"spdlog/": "config net upstream observe proxy runtime admin main",
+    r"spdlog/": "config net upstream observe state proxy permits runtime admin main",
     r"CLI/": "main",
     r"openssl/": "tls net/tls_session.cpp",
     r"sodium": "base admin",
     r"date/": "base/time_zone.cpp",
     r"re2/": "base/regex.cpp",
+    r"sqlite3\.h": "state",
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')

@@ -76,6 +76,14 @@ Json permits_json(const config::Permits& permits) {
     return json;
 }
 
+Json state_json(const std::optional<config::State>& state) {
+    if (!state)
+        return "off";
+    return {
+        {"file", state->file.empty() ? Json("off") : Json(state->file)},
+        {"on_start", state->closed_on_start ? "closed" : "open"}};
+}
+
 Json default_timeouts_json(const config::Timeouts& timeouts) {
     return {{"head_ms", timeouts.head.count()},
             {"body_idle_ms", timeouts.body_idle.count()},
@@ -283,6 +291,7 @@ Json config_json(const config::Config& config, const InForce& in_force) {
         json["admin"] = admin_json(*in_force.admin);
     if (config.permits)
         json["permits"] = permits_json(*config.permits);
+    json["state"] = state_json(in_force.state);
     json["timeouts"] = default_timeouts_json(config.timeouts);
     json["max_connections"] = config.max_connections;
     if (config.max_connections_per_client > 0)

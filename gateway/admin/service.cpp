@@ -3,12 +3,12 @@
 #include "admin/endpoints.hpp"
 #include "admin/explain.hpp"
 #include "admin/overrides.hpp"
-#include "http/query.hpp"
 #include "admin/reload.hpp"
 #include "admin/router.hpp"
 #include "admin/status.hpp"
 #include "admin/top.hpp"
 #include "admin/version.hpp"
+#include "http/query.hpp"
 #include "net/event.hpp"
 
 #include <cstddef>

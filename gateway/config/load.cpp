@@ -20,7 +20,7 @@ constexpr std::size_t largest_file = 1U << 20U;
 constexpr std::uint64_t most_workers = 1024;
 constexpr std::uint64_t most_connections = 1'000'000;
 
-constexpr std::array<std::string_view, 25> top_keys{"workers",         "listeners",
+constexpr std::array<std::string_view, 26> top_keys{"workers",         "listeners",
                                                     "admin",           "timeouts",
                                                     "max_connections", "max_connections_per_client",
                                                     "max_head",        "max_target",
@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, 25> top_keys{"workers",         "listener
                                                     "limits",          "routes",
                                                     "ipv4_prefix",     "ipv6_prefix",
                                                     "trusted_proxies", "client_ip_header",
-                                                    "permits"};
+                                                    "state",           "permits"};
 constexpr std::array<std::string_view, 1> log_keys{"level"};
 constexpr std::array<std::string_view, 5> log_levels{"trace", "debug", "info", "warn", "error"};
 
@@ -96,6 +96,8 @@ void read_top(const Section& top, Draft& draft) {
         read_admin(*admin, draft);
     if (const auto permits = top.find("permits"))
         read_permits(*permits, draft);
+    if (const auto state = top.find("state"))
+        read_state(*state, draft);
     if (const auto timeouts = top.find("timeouts"))
         read_timeouts(*timeouts, draft.config.timeouts);
     if (const auto min_rate = top.find("min_rate"))
@@ -136,6 +138,7 @@ Result<Config, Mistakes> load_text(std::string_view yaml, const std::filesystem:
     Report report{file.string()};
     const std::string text = checked_text(yaml, report);
     Draft draft;
+    draft.file = file;
     draft.folder = file.parent_path();
     if (const auto root = parse_yaml(text, report)) {
         const auto top =

@@ -51,6 +51,12 @@ struct Permits {
     std::uint64_t dynamic_limits = 0; // that callers may bring, at most
 };
 
+// Counts that outlive the process.
+struct State {
+    std::string file; // absolute or relative to the configuration file; empty: nothing is kept
+    bool closed_on_start = false; // on_start: open (default) | closed
+};
+
 // Those that hold for a whole connection, and the defaults of the others.
 struct Timeouts {
     milliseconds head{10'000};
@@ -279,6 +285,7 @@ struct Config {
     std::vector<Listener> listeners; // none, only where permits are
     std::optional<Admin> admin;
     std::optional<Permits> permits;
+    std::optional<State> state;
     Timeouts timeouts;
     std::size_t max_connections = 10'000;
     std::size_t max_connections_per_client = 0; // 0 = off

@@ -190,6 +190,12 @@ struct ProcessFigures {
         std::uint64_t checks_failed = 0;
     };
     std::vector<EndpointFigures> endpoints;
+    struct StateFigures {
+        std::uint64_t writes = 0; // ever, as the next ones
+        std::uint64_t write_failures = 0;
+        double last_write_seconds = 0; // since the epoch
+    };
+    std::optional<StateFigures> state{}; // of a state file
 };
 
 // The Prometheus text exposition (format 0.0.4) through prometheus-cpp's serializer. Names begin

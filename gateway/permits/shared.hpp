@@ -1,6 +1,7 @@
 // What the workers share of giving permits.
 #pragma once
 
+#include "limits/fair_shares.hpp"
 #include "limits/registry.hpp"
 #include "permits/dynamic_limits.hpp"
 #include "permits/pauses.hpp"
@@ -15,6 +16,7 @@ struct Shared {
     DynamicLimits dynamic;
     Replays replays;
     Pauses pauses;
+    limits::FairShares shares;
 };
 
 } // namespace stint::permits

@@ -18,6 +18,10 @@ bool is_fixed_window(const limits::Limit& limit) noexcept {
     return limit.identity().algorithm == limits::Algorithm::fixed_window;
 }
 
+limits::FairShares::Counter counter_of(const limits::Charge& charge) noexcept {
+    return {charge.limit->ordinal(), charge.limit->keyed() ? charge.key : Hash128{}};
+}
+
 } // namespace
 
 Taking::Taking(proxy::Context& context, Shared& shared, const routing::ClientAddress& peer)
@@ -25,6 +29,8 @@ Taking::Taking(proxy::Context& context, Shared& shared, const routing::ClientAdd
       now_{net::read_clocks()} {}
 
 Taking::Step Taking::begin(const TakeAsk& ask) {
+    if (!ask.owner.empty())
+        owner_ = context_.shared.hasher(ask.owner);
     listed_ = ask.listed;
     ticket_ = ask.ticket;
     batch_ = ask.batch;
@@ -65,9 +71,31 @@ Taking::Step Taking::admit(const TakeAsk& ask) {
     return Step::answered;
 }
 
+// What those may still come for who have said who they are is not for others.
+void Taking::keep_shares() {
+    if (!owner_)
+        return;
+    for (limits::Charge& charge : charges_.charges)
+        if (is_fixed_window(*charge.limit))
+            charge.held = shared_.shares.ask(
+                counter_of(charge), *owner_, charge.cost, charge.quota,
+                {charge.limit->window_end(charge, now_), charge.limit->identity().per},
+                now_.steady);
+}
+
+void Taking::note_shares() noexcept {
+    if (!owner_)
+        return;
+    for (const limits::Charge& charge : charges_.charges)
+        if (is_fixed_window(*charge.limit))
+            shared_.shares.granted(
+                counter_of(charge), *owner_, charge.cost, charge.limit->window_end(charge, now_));
+}
+
 limits::Decision Taking::admit_now(const TakeAsk& ask) {
     if (reserves()) [[unlikely]]
-        return admit_reserving(ask);
+        return admit_reserving();
+    keep_shares();
     if (ask.batch > 0) [[unlikely]]
         return admit_batch(ask.batch);
     return limits::try_admit(charges_.view(), now_);
@@ -89,10 +117,9 @@ limits::Decision Taking::admit_batch(std::uint64_t batch) {
 }
 
 // A slot is its owner's, who comes back for it.
-limits::Decision Taking::admit_reserving(const TakeAsk& ask) {
+limits::Decision Taking::admit_reserving() {
     boost::container::static_vector<limits::Reservation, limits::max_charges> reserving;
-    const Hash128 client =
-        ask.owner.empty() ? peer_.network_hash() : context_.shared.hasher(ask.owner);
+    const Hash128 client = owner_.value_or(peer_.network_hash());
     for (std::size_t i = 0; i < charges_.limits.size(); ++i)
         if (!charges_.limits[i]->reserve_for.empty())
             reserving.push_back({.charge = i, .client = client});
@@ -107,8 +134,7 @@ void Taking::line_up(const TakeAsk& ask) {
         charges_.charges.front().cost = 1;
     turn_->charges.assign(charges_.view().begin(), charges_.view().end());
     turn_->asked = charges_;
-    const Hash128 flow =
-        ask.owner.empty() ? peer_.network_hash() : context_.shared.hasher(ask.owner);
+    const Hash128 flow = owner_.value_or(peer_.network_hash());
     for (std::size_t i = 0; i < charges_.limits.size(); ++i) {
         const routing::RouteLimit& limit = *charges_.limits[i];
         limits::WaitTerms& terms = turn_->terms.emplace_back();
@@ -137,6 +163,7 @@ void Taking::settle(limits::Decision& decision) {
     const limits::Permit kept = std::move(decision.permit); // what is charged stays so
     if (!decision.allowed())
         return refuse(decision);
+    note_shares();
     if (batch_ > 0) {
         grant_.count = charges_.charges.front().cost;
         if (grant_.waited > Duration::zero() && batch_ > 1)

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -71,7 +72,9 @@ class Taking {
     bool reserves() const noexcept;
     limits::Decision admit_now(const TakeAsk& ask);
     limits::Decision admit_batch(std::uint64_t batch);
-    limits::Decision admit_reserving(const TakeAsk& ask);
+    limits::Decision admit_reserving();
+    void keep_shares();
+    void note_shares() noexcept;
     void line_up(const TakeAsk& ask);
     void settle(limits::Decision& decision);
     void grant();
@@ -96,6 +99,7 @@ class Taking {
     boost::container::static_vector<std::uint8_t, limits::max_charges> part_of_; // of each charge
     Replays::Claim once_;
     std::unique_ptr<proxy::Turn> turn_;
+    std::optional<Hash128> owner_; // who has said so
     std::uint64_t batch_ = 0;
     bool listed_ = false;
     bool ticket_ = false;

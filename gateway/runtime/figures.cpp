@@ -67,6 +67,8 @@ observe::ProcessFigures Gateway::figures() const {
              totals.refused, totals.waiting});
     }
     figures.endpoints = endpoint_figures();
+    if (const auto state = persistence_ ? persistence_->figures() : std::nullopt)
+        figures.state = {state->writes, state->write_failures, state->last_write_seconds};
     return figures;
 }
 

@@ -101,6 +101,8 @@ Result<void, std::string> Gateway::start() {
     if (!opened)
         return opened.error();
     use(std::move(*objects), config_);
+    if (config_.state)
+        persistence_ = std::make_unique<Persistence>(*config_.state, registry_);
     Compiled compiled =
         compile(config_, registry_, slots_, ++generation_, overrides_, tls_, &endpoints_);
     compiled_.host_names = compiled.host_names;
@@ -203,6 +205,8 @@ void Gateway::run() {
     control_.restart();
     control_.run();
     workers_.clear();
+    if (persistence_)
+        persistence_->finish();
 }
 
 void Gateway::await_signal() {

@@ -16,6 +16,7 @@
 #include "runtime/health_checks.hpp"
 #include "runtime/live_overrides.hpp"
 #include "runtime/openings.hpp"
+#include "runtime/persistence.hpp"
 #include "runtime/tls_objects.hpp"
 #include "runtime/worker.hpp"
 #include "upstream/resolver.hpp"
@@ -137,6 +138,7 @@ class Gateway {
     const std::filesystem::path file_;
     config::Config config_;
     limits::Registry registry_;
+    std::unique_ptr<Persistence> persistence_; // state:
     upstream::EndpointRegistry endpoints_;
     observe::MetricSlots slots_;
     observe::AccessLog access_log_;

@@ -254,3 +254,15 @@ TEST_CASE("the process says what it uses") {
     CHECK(std::stod(page.at("process_max_fds")) >= 3);
     CHECK(page.types.at("process_cpu_seconds_total") == "counter");
 }
+
+TEST_CASE("the state file's figures are there when there is one") {
+    ProcessFigures figures;
+    CHECK_FALSE(Page{exposition({}, {}, figures)}.has("stint_state"));
+
+    figures.state = {7, 2, 1'800'000'000.0};
+
+    const Page page{exposition({}, {}, figures)};
+    CHECK(page.at("stint_state_writes_total") == "7");
+    CHECK(page.at("stint_state_write_failures_total") == "2");
+    CHECK(page.at("stint_state_last_write_timestamp_seconds") == "1800000000");
+}
