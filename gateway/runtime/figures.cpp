@@ -3,6 +3,7 @@
 #include "limits/reservations.hpp"
 #include "net/clock.hpp"
 #include "runtime/gateway.hpp"
+#include "runtime/persistence.hpp"
 
 #include <chrono>
 #include <optional>

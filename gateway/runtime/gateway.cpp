@@ -2,6 +2,7 @@
 
 #include "net/address.hpp"
 #include "net/clock.hpp"
+#include "runtime/persistence.hpp"
 #include "runtime/process.hpp"
 
 #include <spdlog/spdlog.h>

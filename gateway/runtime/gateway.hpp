@@ -16,7 +16,6 @@
 #include "runtime/health_checks.hpp"
 #include "runtime/live_overrides.hpp"
 #include "runtime/openings.hpp"
-#include "runtime/persistence.hpp"
 #include "runtime/tls_objects.hpp"
 #include "runtime/worker.hpp"
 #include "upstream/resolver.hpp"
@@ -37,6 +36,8 @@
 #include <vector>
 
 namespace stint::runtime {
+
+class Persistence;
 
 // What came of an attempt to reload.
 struct ReloadReport {

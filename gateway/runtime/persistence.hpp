@@ -43,7 +43,7 @@ class Persistence {
     Persistence& operator=(const Persistence&) = delete;
 
     // The end in order: writes everything, and that it is everything. When nothing is charged or
-    // given back any more. Idempotent.
+    // given back any more, and before the limits end: what is kept of one ends with it. Idempotent.
     void finish();
 
     // Thread: any.

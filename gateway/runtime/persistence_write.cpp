@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <exception>
+#include <iterator>
 #include <utility>
 
 namespace stint::runtime {
@@ -184,14 +185,14 @@ void Persistence::sweep_unclaimed(const SavedClock& now, Batch& batch) {
         return;
     next_sweep_ = now.at.steady + between_sweeps;
     const std::lock_guard lock{mutex_};
-    std::erase_if(unclaimed_, [&](auto& entry) {
-        std::erase_if(entry.second, [&](const KeptPage& page) {
+    for (auto each = unclaimed_.begin(); each != unclaimed_.end();) {
+        auto& [limit, pages] = *each;
+        for (const KeptPage& page : pages)
             if (page.over(now))
-                batch.erase(counters, row_key(entry.first, page.page));
-            return page.over(now);
-        });
-        return entry.second.empty();
-    });
+                batch.erase(counters, row_key(limit, page.page));
+        std::erase_if(pages, [&](const KeptPage& page) { return page.over(now); });
+        each = pages.empty() ? unclaimed_.erase(each) : std::next(each);
+    }
 }
 
 bool Persistence::flush(Batch& batch) {

@@ -62,6 +62,7 @@ TEST_CASE("counts and the keys' hashes go on from run to run") {
         key = run.registry.hasher()("client");
         const LimitPtr limit = run.registry.obtain(spec("a", 1h, "client_ip"));
         CHECK(charge(limit, 1, key));
+        run.persistence->finish();
     }
     Run run{file.path()};
 
@@ -76,6 +77,7 @@ TEST_CASE("limits that nobody asks for wait for it, over several runs") {
         Run run{file.path()};
         const LimitPtr limit = run.registry.obtain(spec("a"));
         CHECK(charge(limit, 100));
+        run.persistence->finish();
     }
     { Run run{file.path()}; }
     { Run run{file.path()}; }

@@ -78,7 +78,7 @@ TEST_CASE("each part of an identity makes another key, wherever one part ends") 
         CHECK(keys.insert(key_of(changed)).second);
     };
     other([](auto& i) { i.name = "a", i.key = "bc"; });
-    other([](auto& i) { i.name = "ab\0c"; });
+    other([](auto& i) { i.name = std::string("ab\0c", 4); });
     other([](auto& i) { i.key = ""; });
     other([](auto& i) { i.algorithm = limits::Algorithm::sliding_window; });
     other([](auto& i) { i.anchor = limits::Anchor::clock; });
