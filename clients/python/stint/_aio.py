@@ -133,7 +133,7 @@ class AioTransport:
                 connection.close()
                 raise
             if connection.open:
-                if len(pool.idle) < _KEPT:
+                if len(pool.idle) < _KEPT or pool.room.locked():
                     pool.idle.append(connection)
                 else:
                     connection.close()

@@ -28,6 +28,9 @@ class _Connection:
         self.used = 0.0
         self.generation = _fork.generation
 
+    def __del__(self) -> None:
+        self._socket.close()  # quietly: its thread has ended, or its limiter is not used any more
+
     def close(self) -> None:
         self._socket.close()
 

@@ -67,8 +67,9 @@ class FakeGateway:
 
     def stop(self):
         """As a process that was killed: nobody listens, every connection is cut."""
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
+        if self._listener.fileno() >= 0:
+            self._listener.shutdown(socket.SHUT_RDWR)
+            self._listener.close()
         self.cut()
 
     def cut(self):
