@@ -73,6 +73,7 @@ class _Pool:
     def __init__(self) -> None:
         self.room = asyncio.Semaphore(_CONNECTIONS)
         self.idle: List[_Connection] = []
+        self.wanted = 0  # requests under way, those that wait for room too
         self._end = self._until_the_loop_ends()
 
     async def start(self) -> None:
@@ -114,30 +115,37 @@ class AioTransport:
 
     async def _exchange(self, request: bytes) -> Answer:
         pool = await self._pool()
-        async with pool.room:
-            while pool.idle:
-                connection = pool.idle.pop()
-                if connection.open:
-                    break
-            else:
-                connection = await self._connect()
-            try:
-                try:
-                    answer = await connection.exchange(request)
-                except ConnectionResetError:
-                    if not (connection.served and connection.nothing_received):
-                        raise
-                    connection = await self._connect()
-                    answer = await connection.exchange(request)
-            except BaseException:
-                connection.close()
-                raise
+        pool.wanted += 1
+        try:
+            async with pool.room:
+                return await self._exchange_in(pool, request)
+        finally:
+            pool.wanted -= 1
+
+    async def _exchange_in(self, pool: _Pool, request: bytes) -> Answer:
+        while pool.idle:
+            connection = pool.idle.pop()
             if connection.open:
-                if len(pool.idle) < _KEPT or pool.room.locked():
-                    pool.idle.append(connection)
-                else:
-                    connection.close()
-            return answer
+                break
+        else:
+            connection = await self._connect()
+        try:
+            try:
+                answer = await connection.exchange(request)
+            except ConnectionResetError:
+                if not (connection.served and connection.nothing_received):
+                    raise
+                connection = await self._connect()
+                answer = await connection.exchange(request)
+        except BaseException:
+            connection.close()
+            raise
+        if connection.open:
+            if len(pool.idle) < max(_KEPT, pool.wanted):
+                pool.idle.append(connection)
+            else:
+                connection.close()
+        return answer
 
     async def _connect(self) -> _Connection:
         loop = asyncio.get_running_loop()
@@ -152,7 +160,7 @@ class AioTransport:
         loop = asyncio.get_running_loop()
         pool = pools.get(loop)
         if pool is None:
-            for other in [other for other in pools if other.is_closed()]:
+            for other in [other for other in list(pools) if other.is_closed()]:
                 pools.pop(other, None)
             pool = pools[loop] = _Pool()
             await pool.start()

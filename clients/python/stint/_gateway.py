@@ -73,7 +73,8 @@ class Gateway:
         while True:
             content, seconds = request()
             try:
-                return (yield Ask(self, content, seconds))
+                answer: Answer = yield Ask(self, content, seconds)
+                return answer
             except StintUnavailable:
                 now = time.monotonic()
                 if patient_until is None:

@@ -46,6 +46,8 @@ class Schedule:
         Raises Full, and has taken nothing, otherwise.
         """
         at = self._record(key, now)
+        start: int
+        used: int
         start, used = _WINDOW.unpack_from(self._memory, at)
         if used == 0 or now >= start + self._period:
             start, used = now, 0

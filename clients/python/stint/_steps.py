@@ -21,7 +21,8 @@ def run(steps: "Steps[T]") -> T:
             else:
                 effect = steps.send(result)
     except StopIteration as done:
-        return done.value
+        returned: T = done.value
+        return returned
 
 
 async def run_async(steps: "Steps[T]") -> T:
@@ -36,4 +37,5 @@ async def run_async(steps: "Steps[T]") -> T:
             else:
                 effect = steps.send(result)
     except StopIteration as done:
-        return done.value
+        returned: T = done.value
+        return returned

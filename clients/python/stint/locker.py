@@ -1,6 +1,6 @@
 """For who had a locker behind a zmq REQ socket: "go" or "sorry"."""
 
-from typing import Optional
+from typing import Any, Dict, Optional
 
 from ._errors import RateLimitException
 from .limiter import RateLimiter
@@ -19,7 +19,7 @@ class Locker:
                  key: Optional[str] = None, token: Optional[str] = None, timeout: float = 1.0) -> None:
         if (max_calls is None) != (period is None):
             raise ValueError("max_calls and period are given together")
-        numbers = {} if max_calls is None or period is None else {"max_calls": max_calls, "period": period}
+        numbers: Dict[str, Any] = {} if max_calls is None else {"max_calls": max_calls, "period": period}
         self.limiter = RateLimiter(**numbers, name=name, key=key, url=url, token=token, timeout=timeout,
                                    on_unavailable="wait")
 

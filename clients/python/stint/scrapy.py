@@ -37,9 +37,18 @@ from . import Client, RateLimiter, RateLimitException, StintError, StintUnavaila
 _LOG = logging.getLogger(__name__)
 
 
+class _Daemon(threading.Thread):
+    """A crawl that is cut short does not wait for those who wait."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.daemon = True
+
+
 def host_of(request: Request) -> Optional[str]:
     """STINT_KEY = "host"."""
-    return urlsplit(request.url).hostname
+    host: Optional[str] = urlsplit(request.url).hostname
+    return host
 
 
 class PermitMiddleware:
@@ -61,8 +70,7 @@ class PermitMiddleware:
         self._stats = crawler.stats
         threads = settings.getint("CONCURRENT_REQUESTS")
         self._pool = ThreadPool(0, threads, "stint")
-        # A crawl that is cut short does not wait for those who wait.
-        self._pool.threadFactory = functools.partial(threading.Thread, daemon=True)
+        self._pool.threadFactory = _Daemon
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> "PermitMiddleware":
@@ -111,4 +119,5 @@ def _key_function(setting: Any) -> Callable[[Request], Optional[str]]:
         return host_of
     if setting is None or setting == "none":
         return lambda request: None
-    return load_object(setting)
+    loaded: Callable[[Request], Optional[str]] = load_object(setting)
+    return loaded
