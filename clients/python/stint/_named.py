@@ -166,7 +166,7 @@ class NamedLimit:
         """Fetches another batch unless somebody else just does. False: the caller must wait for its turn,
         and does that by itself, so that nobody has to wait who does not want to."""
         batch = process.batches.of(key)
-        until = min(end, time.monotonic() + ANSWER_TIME)
+        until = min(end, time.monotonic() + max(ANSWER_TIME, self._patience(False, end)))
         if not (yield from batch.turnstile.acquire(int(until * 1e9))):
             if wait:
                 return False
@@ -196,7 +196,7 @@ class NamedLimit:
                 batch.close(refused.remaining)
             raise
         told = answer.json()
-        batch.fill(int(told["count"]), sent, int(told["reset_ms"]))
+        batch.fill(int(told.get("count", 1)), sent, int(told["reset_ms"]))
 
     def _ask(self, process: _InProcess, key: Optional[str], wait: bool, end: float,
              batch: Optional[int] = None) -> "Steps[Answer]":

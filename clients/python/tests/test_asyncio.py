@@ -154,6 +154,13 @@ class Cancelled(ClientTest):
 
         asyncio.run(main())
 
+    def test_no_more_are_woken_than_move_up(self):
+        limiter = RateLimiter(2, 10, clock=VirtualClock())
+        steps = [limiter._limit.admit(None, True, None) for _ in range(8)]
+        waiting = [next(step, None) for step in steps][2:]
+        steps[2].close()
+        self.assertEqual([not waiter._lock.locked() for waiter in waiting[1:]], [False, True, False, True, False])
+
     def test_who_could_not_have_its_turn_in_time_gets_the_place_that_becomes_free(self):
         clock = VirtualClock()
         limiter = RateLimiter(1, 10, clock=clock)
@@ -165,6 +172,7 @@ class Cancelled(ClientTest):
         self.assertIsNone(waiter.due)
         patient.close()
         self.assertEqual(waiter.due, clock.now() + 10 * 10**9)
+        self.assertFalse(waiter._lock.locked(), "it was not woken")
         clock.pass_by(10)
         with self.assertRaises(StopIteration):
             next(hopeful)

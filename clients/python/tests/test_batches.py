@@ -164,6 +164,19 @@ class Batches(ClientTest):
         self.assertEqual(len(took), 8)
         self.assertLess(max(took), 4)
 
+    def test_all_wait_for_a_gateway_that_is_away_if_that_is_wanted(self):
+        gateway = self.gateway({"shop": (1000, 60_000)})
+        gateway.stop()
+        limiter, ended = self.limiter(gateway, on_unavailable="wait"), []
+        threads = [threading.Thread(target=lambda: ended.append(granted(limiter.limiting, 1))) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        time.sleep(1.2)  # longer than those who do not want to wait stand in line for the next batch
+        gateway.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(ended, [1, 1, 1])
+
     def test_with_a_local_share(self):
         gateway = self.gateway({"shop": (1000, 60_000)})
         gateway.stop()
