@@ -11,6 +11,7 @@ from pathlib import Path
 from support import ClientTest, VirtualClock, wait_until
 
 from stint import RateLimiter, RateLimitException, StintUnavailable
+from stint._clock import Nap
 
 
 class Loops(ClientTest):
@@ -99,6 +100,27 @@ for limiter in (RateLimiter(3, 60), RateLimiter(name="shop", url={gateway.url!r}
                     self.assertLess(time.monotonic() - begun, 3)
 
                 asyncio.run(main())
+
+
+class Naps(ClientTest):
+    def test_one_that_was_ended_before_it_began(self):
+        clock = VirtualClock()
+        nap = Nap(clock)
+        nap.until = clock.now() + 10**9
+        for sleep in (nap.run, lambda: asyncio.run(nap.run_async())):
+            clock.sleeps.clear()
+            nap.wake()
+            nap.wake()
+            sleep()
+            self.assertEqual(clock.sleeps, [])
+            nap.until = clock.now() + 10**9
+            sleep()
+            self.assertEqual(clock.sleeps, [1.0])
+
+    def test_one_in_a_loop_that_was_closed(self):
+        nap = Nap(VirtualClock())
+        asyncio.run(nap.run_async())
+        nap.wake()
 
 
 class Cancelled(ClientTest):

@@ -205,6 +205,7 @@ class Batches(ClientTest):
 
         self.assertEqual(asyncio.run(main()), 350)
         self.assertEqual(len(gateway.asked), 5)
+        self.assertEqual((limiter.attempts, limiter.admitted, limiter.refused), (400, 350, 50))
 
     def test_a_cancelled_task_passes_the_turn_to_fetch_on(self):
         gateway = self.gateway({"shop": (350, 60_000)})
