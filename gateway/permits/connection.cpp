@@ -205,9 +205,11 @@ http::ReplyContext Connection::reply_context(bool head_request, int minor) {
 
 net::Task<> Connection::wait_for_turn() {
     arm(Phase::waiting);
+    ++service_.context.counters.permits_waiting;
     watch();
     while (!taking_->turn().is_over)
         co_await taking_->turn().over.wait();
+    --service_.context.counters.permits_waiting;
     disarm();
     if (watching_) {
         cancel(socket_);
