@@ -57,7 +57,7 @@ class Windows(PermitsTest):
 class Anchor(PermitsTest):
     """5 in a second, of which the patterns of two windows' edge would get more."""
 
-    def times(self, algorithm, pattern, **more):
+    def grants(self, algorithm, pattern, **more):
         stint = self.permits({"turns": {"requests": 5, "per": "1s", "algorithm": algorithm, **more}})
         client = self.client(stint)
         begun, granted = time.monotonic(), []
@@ -72,19 +72,13 @@ class Anchor(PermitsTest):
                 time.sleep(0.002)
         return granted
 
-    def most(self, granted):
-        """The most that were certainly within a second: delays on the way make no two seem closer."""
-        return max(
-            sum(first.sent <= other.sent and other.received - first.sent < 1.0 for other in granted)
-            for first in granted)
-
     def test_a2_a_fixed_window_opens_with_the_first_request_and_not_before(self):
-        granted = self.times("fixed_window", [(0.97, 1.06)])
+        granted = self.grants("fixed_window", [(0.97, 1.06)])
 
         self.count("A2: fixed, idle 0.97 s, polled to 1.06 s", "<= 9", len(granted), len(granted) == 5)
 
     def test_a2_a_fixed_window_admits_two_numbers_less_one_around_its_edge(self):
-        granted = self.times("fixed_window", [(0.0, 0.0), (0.90, 1.10)])
+        granted = self.grants("fixed_window", [(0.0, 0.0), (0.90, 1.10)])
 
         self.count("A2: fixed, 1 at 0 s, polled around its end", "<= 9", len(granted), len(granted) <= 10)
         self.assertEqual(sizes(granted, 1.0), [5, 5])
@@ -94,7 +88,7 @@ class Anchor(PermitsTest):
                               ("1 at 0 s, polled 0.985 to 1.03 s", [(0.0, 0.0), (0.985, 1.03)]),
                               ("polled for 2.2 s", [(0.0, 2.2)])):
             with self.subTest(name):
-                seen = self.most(self.times("sliding_window", pattern))
+                seen = most_in_a_span(self.grants("sliding_window", pattern), 1.0)
                 self.count(f"A2: strict, {name}: most in any second", "<= 5", seen, seen <= 5)
 
 

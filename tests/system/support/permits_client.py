@@ -183,15 +183,13 @@ def windows(answers, per: float) -> list:
     return found
 
 
-def most_in_a_span(times, span: float) -> int:
-    """The most of these instants that any span of this length holds."""
-    times = sorted(times)
-    most = first = 0
-    for last, instant in enumerate(times):
-        while instant - times[first] >= span:
-            first += 1
-        most = max(most, last - first + 1)
-    return most
+def most_in_a_span(answers, span: float) -> int:
+    """The most grants that were certainly within a span of this length: sent after it began and
+    received before it ended, so that delays on the way make no two seem closer than they were."""
+    granted = [answer for answer in answers if answer.granted]
+    return max(
+        sum(first.sent <= other.sent and other.received - first.sent < span for other in granted)
+        for first in granted)
 
 
 def percentile(values, share: float) -> float:
