@@ -1,6 +1,5 @@
 """Rows D1 to D4, D8 and D9 of docs/switching.md: the RateLimiter's users, their counts and exceptions."""
 
-import multiprocessing
 import threading
 import time
 import unittest
@@ -8,10 +7,9 @@ import unittest
 from support.case import scaled
 from support.permits_case import PermitsTest
 from support.permits_client import permits_port
+from support.processes import in_processes
 
 from stint import RateLimiter, RateLimitException
-
-FORK = multiprocessing.get_context("fork")
 
 
 def url(stint) -> str:
@@ -126,30 +124,16 @@ class Remaining(PermitsTest):
 
 
 class Processes(PermitsTest):
-    def in_processes(self, work):
-        """What work() returns in each of four forked children."""
-        here, there = FORK.Pipe(duplex=False)
-        children = [FORK.Process(target=lambda: there.send(work())) for _ in range(4)]
-        for child in children:
-            child.start()
-        results = []
-        for _ in children:
-            self.assertTrue(here.poll(20), "a child is stuck")
-            results.append(here.recv())
-        for child in children:
-            child.join()
-        return results
-
     def test_d3_one_limit_over_processes(self):
         stint = self.permits({"turns": {"requests": 10, "per": "60s"}, "later": {"requests": 10, "per": "60s"}})
         own, named = RateLimiter(max_calls=10, period=60), RateLimiter(name="turns", url=url(stint))
         for name, work in (
-                ("own limit, made before the fork", lambda: granted_of(own, 100)),
-                ("gateway's limit, made before the fork", lambda: granted_of(named, 100)),
+                ("own limit, made before the fork", lambda _: granted_of(own, 100)),
+                ("gateway's limit, made before the fork", lambda _: granted_of(named, 100)),
                 ("gateway's limit, made after the fork",
-                 lambda: granted_of(RateLimiter(name="later", url=url(stint)), 100))):
+                 lambda _: granted_of(RateLimiter(name="later", url=url(stint)), 100))):
             with self.subTest(name):
-                seen = self.in_processes(work)
+                seen = in_processes(4, work)
                 self.count(f"D3: 4 processes x 100 calls, {name}", "10 in all", sum(seen), sum(seen) == 10)
 
     def test_d3_a_fork_while_a_thread_is_inside(self):
@@ -162,7 +146,7 @@ class Processes(PermitsTest):
                 while not stop.is_set():
                     limiter.limiting()
 
-            def child(limiter=limiter):
+            def child(_, limiter=limiter):
                 begun = time.monotonic()
                 limiter.limiting()
                 return time.monotonic() - begun
@@ -171,7 +155,7 @@ class Processes(PermitsTest):
             for thread in threads:
                 thread.start()
             try:
-                longest = max(max(self.in_processes(child)) for _ in range(scaled(2, 10)))
+                longest = max(max(in_processes(4, child)) for _ in range(scaled(2, 10)))
             finally:
                 stop.set()
                 for thread in threads:
