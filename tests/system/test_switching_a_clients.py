@@ -6,17 +6,13 @@ import time
 import unittest
 
 from support.case import scaled
-from support.permits_case import PermitsTest, milliseconds
-from support.permits_client import permits_config, permits_port
+from support.permits_case import PermitsTest, gateway_url as url, milliseconds
+from support.permits_client import permits_config
 from support.stint import Stint
 
 from stint import RateLimiter, RateLimitException, StintUnavailable
 
 WIDE = {"wide": {"requests": 1_000_000, "per": "1h"}}
-
-
-def url(stint) -> str:
-    return f"http://127.0.0.1:{permits_port(stint)}"
 
 
 class Asking(threading.Thread):

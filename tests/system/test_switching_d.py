@@ -5,15 +5,10 @@ import time
 import unittest
 
 from support.case import scaled
-from support.permits_case import PermitsTest
-from support.permits_client import permits_port
+from support.permits_case import PermitsTest, gateway_url as url
 from support.processes import in_processes
 
 from stint import RateLimiter, RateLimitException
-
-
-def url(stint) -> str:
-    return f"http://127.0.0.1:{permits_port(stint)}"
 
 
 def granted_of(limiter, calls: int) -> int:

@@ -33,5 +33,10 @@ class PermitsTest(SystemTest):
         self.assertTrue(good, f"{name}: wanted {wanted}, seen {seen}")
 
 
+def gateway_url(stint) -> str:
+    """As the client library wants it."""
+    return f"http://127.0.0.1:{permits_port(stint)}"
+
+
 def milliseconds(seconds: float) -> str:
     return f"{seconds * 1000:.2f} ms"
