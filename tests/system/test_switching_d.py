@@ -168,12 +168,12 @@ class ManyThreads(PermitsTest):
             goes, ends, stop = [], [], time.monotonic() + seconds
 
             def asks():
-                while time.monotonic() < stop:
+                while (begun := time.monotonic()) < stop:
                     try:
                         limiter.limiting()
                         goes.append(time.monotonic())
                     except RateLimitException as refused:
-                        ends.append(time.monotonic() + refused.remaining)
+                        ends.append(begun + refused.remaining - 0.001)  # no later than it ends
 
             threads = [threading.Thread(target=asks) for _ in range(count)]
             for thread in threads:
@@ -185,9 +185,9 @@ class ManyThreads(PermitsTest):
             self.count(f"D4: {count} threads, each window", f"exactly {requests}", seen, set(seen) == {requests})
 
     def by_window(self, goes, ends, per):
-        """Admissions by window, whose end the refused were told; the last, not yet full one left out."""
-        found = [end for end, next_end in zip(ends, [*ends[1:], float("inf")]) if next_end - end > per / 2]
-        return [sum(end - per - 0.01 <= go < end for go in goes) for end in found]
+        """Admissions in each window of which somebody was refused, and so was told when it ends."""
+        found = [end for end, following in zip(ends, [*ends[1:], float("inf")]) if following - end > per / 2]
+        return [sum(begin <= go < end for go in goes) for begin, end in zip([float("-inf"), *found], found)]
 
 
 class Counters(PermitsTest):
