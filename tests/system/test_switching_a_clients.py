@@ -1,12 +1,13 @@
 """Rows A5, A6 and A18 of docs/switching.md: the client library beside a gateway that comes and goes."""
 
 import signal
+import subprocess
 import threading
 import time
 import unittest
 
-from support.case import scaled
-from support.permits_case import PermitsTest, gateway_url as url, milliseconds
+from support.case import FULL, scaled
+from support.permits_case import CLIENT, PermitsTest, gateway_url as url, milliseconds
 from support.permits_client import permits_config
 from support.stint import Stint
 
@@ -155,6 +156,31 @@ class Threads(PermitsTest):
         go, sorry = outcomes.count("go"), outcomes.count("sorry")
         self.count("A18: one object, 4 threads x 300 calls", "1200 answers, 500 go",
                    f"{go + sorry} answers, {go} go, {1200 - go - sorry} exceptions", (go, sorry) == (500, 700))
+
+
+class Examples(PermitsTest):
+    def run_example(self, name, *arguments):
+        ended = subprocess.run(["/usr/bin/python3", "-B", CLIENT / "examples" / name, *arguments],
+                               capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""), ended.stdout)
+        return ended.stdout
+
+    def test_the_fleet_of_16_processes_stays_at_5_per_800_ms(self):
+        stint = self.permits(permits={"dynamic_limits": 10})
+
+        printed = self.run_example("fleet.py", "--url", url(stint), "--seconds", scaled("2", "8"))
+
+        summary = printed.splitlines()[-1]
+        self.count("example fleet.py", "at most 5 in one", summary, "at most 5 in one" in summary)
+
+    @unittest.skipUnless(FULL, "takes 8 s, and its uses are D1's")
+    def test_the_four_uses(self):
+        printed = self.run_example("four_uses.py").splitlines()
+
+        self.assertRegex(printed[0], r"^limiting: 0 1 2 3 - ")
+        for line, wanted in zip(printed[1:], ("2.0", "4.0", "2.0")):
+            took = line.rpartition("took ")[2]
+            self.figure(f"example four_uses.py, {line.split(':')[0]}", f"{wanted} s", took, took.startswith(wanted))
 
 
 if __name__ == "__main__":
