@@ -62,9 +62,7 @@ class Waiting(PermitsTest):
         waiting = [self.client(stint) for _ in range(1000)]
         for one in waiting:
             one.asks("turns", wait_ms=60_000)
-        stint.admin.metrics()
-        while stint.admin.metrics().sum("stint_permit_waiting") < 1000:
-            time.sleep(0.05)
+        self.wait_for_waiting(stint, 1000)
 
         refused = client.take("turns", wait_ms=60_000)
 

@@ -5,6 +5,7 @@ import sys
 from .case import FULL, SystemTest, report
 from .permits_client import PermitClient, permits_config, permits_port
 from .stint import ROOT, Stint
+from .waiting import wait_until
 
 # The client library, as the repository has it.
 CLIENT = ROOT / "clients" / "python"
@@ -20,6 +21,10 @@ class PermitsTest(SystemTest):
         client = PermitClient(permits_port(stint), **more)
         self.addCleanup(client.close)
         return client
+
+    def wait_for_waiting(self, stint, count: int) -> None:
+        """Until so many takes wait for their turn."""
+        wait_until(lambda: stint.admin.metrics().sum("stint_permit_waiting") == count, f"{count} takes wait")
 
     def figure(self, name: str, wanted: str, seen, good: bool) -> None:
         """A number that needs a quiet machine: shown by scripts/acceptance, and held there alone."""

@@ -1,5 +1,6 @@
 """Clients of the permit listener that need no library: one on a connection, and crowds in one thread."""
 
+import contextlib
 import heapq
 import json
 import selectors
@@ -136,8 +137,10 @@ def crowd(port: int, requests, seconds: float, pause=lambda answer: 0.0) -> list
     answers, resting, busy = [], [], 0  # resting: a heap of (due, number)
     connections = [_Connection(port, 10, number) for number in range(len(requests))]
     end = time.monotonic() + seconds
-    with selectors.DefaultSelector() as selector:
+    with contextlib.ExitStack() as stack:
+        selector = stack.enter_context(selectors.DefaultSelector())
         for connection in connections:
+            stack.callback(connection.sock.close)
             selector.register(connection.sock, selectors.EVENT_READ, connection)
             heapq.heappush(resting, (0.0, connection.number))
         while busy or resting:
@@ -147,9 +150,9 @@ def crowd(port: int, requests, seconds: float, pause=lambda answer: 0.0) -> list
                 if now < end:
                     connections[number].send(requests[number])
                     busy += 1
-            wait = max(0.0, resting[0][0] - time.monotonic()) if resting else 10.0
-            if not busy and resting and resting[0][0] >= end:
+            if not busy and (not resting or resting[0][0] >= end):
                 break
+            wait = max(0.0, resting[0][0] - time.monotonic()) if resting else 10.0
             for key, _ in selector.select(wait):
                 connection = key.data
                 connection.receive()
@@ -160,8 +163,6 @@ def crowd(port: int, requests, seconds: float, pause=lambda answer: 0.0) -> list
                 rest = pause(answer)
                 if rest is not None:
                     heapq.heappush(resting, (time.monotonic() + rest, connection.number))
-    for connection in connections:
-        connection.sock.close()
     return answers
 
 
