@@ -12,7 +12,7 @@ FROM debian:12-slim
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
         ca-certificates libdate-tz3 libfmt9 libprometheus-cpp-core1.0 libre2-9 libsodium23 \
-        libspdlog1.10 libssl3 libyaml-cpp0.7 tzdata \
+        libspdlog1.10 libsqlite3-0 libssl3 libyaml-cpp0.7 tzdata \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin stint
 COPY --from=build /src/build/gateway/stint /usr/local/bin/stint

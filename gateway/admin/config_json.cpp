@@ -68,6 +68,22 @@ Json admin_json(const config::Admin& admin) {
     return json;
 }
 
+Json permits_json(const config::Permits& permits) {
+    Json json{{"address", permits.address.text}};
+    if (!permits.token_file.empty())
+        json["token_file"] = permits.token_file;
+    json["dynamic_limits"] = permits.dynamic_limits;
+    return json;
+}
+
+Json state_json(const std::optional<config::State>& state) {
+    if (!state)
+        return "off";
+    return {
+        {"file", state->file.empty() ? Json("off") : Json(state->file)},
+        {"on_start", state->closed_on_start ? "closed" : "open"}};
+}
+
 Json default_timeouts_json(const config::Timeouts& timeouts) {
     return {{"head_ms", timeouts.head.count()},
             {"body_idle_ms", timeouts.body_idle.count()},
@@ -273,6 +289,9 @@ Json config_json(const config::Config& config, const InForce& in_force) {
     Json json{{"workers", in_force.workers}, {"listeners", listeners_json(config)}};
     if (in_force.admin)
         json["admin"] = admin_json(*in_force.admin);
+    if (config.permits)
+        json["permits"] = permits_json(*config.permits);
+    json["state"] = state_json(in_force.state);
     json["timeouts"] = default_timeouts_json(config.timeouts);
     json["max_connections"] = config.max_connections;
     if (config.max_connections_per_client > 0)

@@ -15,6 +15,7 @@ namespace stint::admin {
 struct InForce {
     std::optional<config::Admin> admin;
     std::size_t workers = 0;
+    std::optional<config::State> state{};
 };
 
 // GET /config: every default filled in, a route's time-outs as they apply to it. Holds the path of

@@ -1,6 +1,6 @@
 #include "admin/router.hpp"
 
-#include "admin/query.hpp"
+#include "http/query.hpp"
 
 #include <algorithm>
 #include <array>
@@ -34,7 +34,7 @@ std::optional<std::vector<std::string>> decoded_segments(std::string_view path) 
     std::vector<std::string> segments;
     for (;;) {
         const std::size_t slash = path.find('/');
-        auto segment = percent_decoded(path.substr(0, slash));
+        auto segment = http::percent_decoded(path.substr(0, slash));
         if (!segment)
             return std::nullopt;
         segments.push_back(std::move(*segment));

@@ -1,21 +1,17 @@
 #include "admin/server.hpp"
 
 #include "admin/connection.hpp"
-#include "http/ascii.hpp"
 #include "net/acceptor.hpp"
 #include "net/address.hpp"
 #include "net/clock.hpp"
 #include "net/io.hpp"
+#include "runtime/token_file.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 #include <spdlog/spdlog.h>
 
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <exception>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 namespace stint::admin {
@@ -31,20 +27,6 @@ using Timer = net::asio::basic_waitable_timer<
 constexpr auto tick_length = 1s;
 // Without descriptors or memory, accepting again at once would only spin.
 constexpr auto pause_after_error = 100ms;
-
-Result<void, std::string> read_token(const std::string& path, std::string& token) {
-    std::ifstream in{path};
-    token.assign(std::istreambuf_iterator<char>{in}, {});
-    if (!in)
-        return "cannot read the token file " + path + ": " + std::strerror(errno);
-    const auto is_space = [](char c) { return c == '\n' || c == '\r' || http::ascii::is_blank(c); };
-    while (!token.empty() && is_space(token.back()))
-        token.pop_back();
-    token.erase(0, token.find_first_not_of(" \t\r\n"));
-    if (token.empty())
-        return "the token file " + path + " is empty";
-    return {};
-}
 
 Result<net::ListeningSockets> open(const config::Address& address) {
     const auto endpoint = address.kind == config::Address::Kind::unix_socket
@@ -149,15 +131,18 @@ Result<void, std::string> Server::start(const config::Admin& admin) {
         .token = {},
         .read_only = admin.read_only,
         .tls = admin.tls.has_value()};
-    if (!admin.token_file.empty())
-        if (auto read = read_token(admin.token_file, policy.token); !read)
-            return read;
+    if (!admin.token_file.empty()) {
+        auto token = runtime::read_token(admin.token_file);
+        if (!token)
+            return token.error();
+        policy.token = std::move(*token);
+    }
     Result<net::ListeningSockets> opened = open(admin.address);
     if (!opened)
         return "cannot listen on " + admin.address.text + ": " + opened.error().message();
     policy.reach = reach_of(opened->address);
-    auto shared =
-        std::make_shared<Shared>(Service{gateway_, std::move(policy), {admin, gateway_.workers()}});
+    auto shared = std::make_shared<Shared>(
+        Service{gateway_, std::move(policy), {admin, gateway_.workers(), gateway_.config().state}});
     listening_ = std::make_shared<Listening>(std::move(*opened), std::move(shared));
     net::spawn(listening_->executor, Listening::accept_all(listening_));
     listening_->tick();

@@ -3,12 +3,12 @@
 #include "admin/endpoints.hpp"
 #include "admin/explain.hpp"
 #include "admin/overrides.hpp"
-#include "admin/query.hpp"
 #include "admin/reload.hpp"
 #include "admin/router.hpp"
 #include "admin/status.hpp"
 #include "admin/top.hpp"
 #include "admin/version.hpp"
+#include "http/query.hpp"
 #include "net/event.hpp"
 
 #include <cstddef>
@@ -59,7 +59,7 @@ Response all_limits(const runtime::Gateway& gateway) {
 // The key whose text is given; nothing if no request could have it.
 std::optional<ChosenKey> chosen_key(
     std::string_view parameter, const runtime::ConfiguredLimit& limit, const KeyHasher& hasher) {
-    const auto text = percent_decoded(parameter);
+    const auto text = http::percent_decoded(parameter);
     const auto canonical = text ? limit.key.canonical(*text) : std::nullopt;
     if (!canonical)
         return std::nullopt;
@@ -76,7 +76,7 @@ one_limit(const runtime::Gateway& gateway, const std::string& name, const std::s
         return problem(404, "There is no limit named \"" + name + "\".");
     const runtime::ConfiguredLimit& limit = gateway.compiled().limits[*index];
     std::optional<ChosenKey> key;
-    if (const auto asked = parameter(query, "key")) {
+    if (const auto asked = http::parameter(query, "key")) {
         if (!limit.limit->keyed())
             return problem(400, "The limit " + name + " has no key: it has one counter for all.");
         key = chosen_key(*asked, limit, gateway.hasher());

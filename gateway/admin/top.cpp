@@ -1,6 +1,6 @@
 #include "admin/top.hpp"
 
-#include "admin/query.hpp"
+#include "http/query.hpp"
 #include "net/event.hpp"
 #include "observe/json_line.hpp"
 
@@ -17,7 +17,7 @@ using limits::HeavyHitters;
 constexpr std::size_t shown_by_default = 50;
 
 std::optional<std::size_t> wanted(std::string_view query) {
-    const auto text = parameter(query, "n");
+    const auto text = http::parameter(query, "n");
     if (!text)
         return shown_by_default;
     std::size_t count = 0;

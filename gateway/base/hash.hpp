@@ -18,15 +18,21 @@ struct Hash128 {
 };
 
 // SipHash-2-4 with 128-bit output (Aumasson and Bernstein 2012; libsodium's shorthash_siphashx24)
-// under a key drawn from the system's random source at construction.
+// under a key drawn from the system's random source at construction, or under one that is given:
+// hashes that are kept beyond the process are worth nothing without their key.
 // Threads: hashing is const and may run on any number of threads.
 class KeyHasher {
   public:
+    using Key = std::array<unsigned char, 16>;
+
     KeyHasher();
+    explicit KeyHasher(const Key& key) : key_{key} {}
+    // Who knows it can make texts collide: it is shown to nobody.
+    [[nodiscard]] const Key& key() const noexcept { return key_; }
     [[nodiscard]] Hash128 operator()(std::string_view text) const noexcept;
 
   private:
-    std::array<unsigned char, 16> key_;
+    Key key_;
 };
 
 // Equal contents, in time that depends only on the lengths (tokens; libsodium's sodium_memcmp).

@@ -18,7 +18,7 @@ struct Word {
     std::string_view example;
 };
 
-constexpr std::array<Word, 10> words{{
+constexpr std::array<Word, 11> words{{
     {"client_ip", Kind::client_ip, "", ""},
     {"header:", Kind::header, "the name of a header", "header:X-Api-Key"},
     {"cookie:", Kind::cookie, "the name of a cookie", "cookie:session"},
@@ -29,6 +29,7 @@ constexpr std::array<Word, 10> words{{
     {"route", Kind::route, "", ""},
     {"jwt:", Kind::jwt, "the name of a claim", "jwt:sub"},
     {"tls:subject", Kind::tls_subject, "", ""},
+    {"permit_key", Kind::permit_key, "", ""},
 }};
 
 const Word& word_for(Kind kind) {
@@ -51,7 +52,7 @@ Wrong unknown(std::string_view text) {
     if (meant.empty())
         return Wrong{
             why + "; expected client_ip, header:NAME, cookie:NAME, query:NAME, host, path, method, "
-                  "route, jwt:CLAIM, tls:subject or a list of these"};
+                  "route, jwt:CLAIM, tls:subject or a list of these (or permit_key, of permits)"};
     std::string whole{meant};
     if (meant.ends_with(':'))
         whole += colon == std::string_view::npos ? "NAME" : text.substr(colon + 1);

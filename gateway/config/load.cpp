@@ -20,7 +20,7 @@ constexpr std::size_t largest_file = 1U << 20U;
 constexpr std::uint64_t most_workers = 1024;
 constexpr std::uint64_t most_connections = 1'000'000;
 
-constexpr std::array<std::string_view, 24> top_keys{"workers",         "listeners",
+constexpr std::array<std::string_view, 26> top_keys{"workers",         "listeners",
                                                     "admin",           "timeouts",
                                                     "max_connections", "max_connections_per_client",
                                                     "max_head",        "max_target",
@@ -31,7 +31,8 @@ constexpr std::array<std::string_view, 24> top_keys{"workers",         "listener
                                                     "headers",         "upstreams",
                                                     "limits",          "routes",
                                                     "ipv4_prefix",     "ipv6_prefix",
-                                                    "trusted_proxies", "client_ip_header"};
+                                                    "trusted_proxies", "client_ip_header",
+                                                    "state",           "permits"};
 constexpr std::array<std::string_view, 1> log_keys{"level"};
 constexpr std::array<std::string_view, 5> log_levels{"trace", "debug", "info", "warn", "error"};
 
@@ -78,14 +79,25 @@ void read_numbers(const Section& top, Config& config) {
     read_prefixes(top, config.prefixes);
 }
 
+// What every gateway has but one that only gives permits.
+std::optional<Value>
+find_unless_permits(const Section& top, std::string_view key, std::string_view expected) {
+    return top.find("permits") ? top.find(key) : top.require(key, expected);
+}
+
 void read_top(const Section& top, Draft& draft) {
     read_numbers(top, draft.config);
     read_requests(top, draft.config);
     read_trusted_proxies(top, draft.config.trusted_proxies);
-    if (const auto listeners = top.require("listeners", "a list of addresses to listen on"))
+    if (const auto listeners =
+            find_unless_permits(top, "listeners", "a list of addresses to listen on"))
         read_listeners(*listeners, draft);
     if (const auto admin = top.find("admin"))
         read_admin(*admin, draft);
+    if (const auto permits = top.find("permits"))
+        read_permits(*permits, draft);
+    if (const auto state = top.find("state"))
+        read_state(*state, draft);
     if (const auto timeouts = top.find("timeouts"))
         read_timeouts(*timeouts, draft.config.timeouts);
     if (const auto min_rate = top.find("min_rate"))
@@ -100,7 +112,7 @@ void read_top(const Section& top, Draft& draft) {
         read_upstreams(*upstreams, draft);
     if (const auto limits = top.find("limits"))
         read_named_limits(*limits, draft);
-    if (const auto routes = top.require("routes", "a list of routes, [] for none"))
+    if (const auto routes = find_unless_permits(top, "routes", "a list of routes, [] for none"))
         read_routes(*routes, draft);
 }
 
@@ -126,6 +138,7 @@ Result<Config, Mistakes> load_text(std::string_view yaml, const std::filesystem:
     Report report{file.string()};
     const std::string text = checked_text(yaml, report);
     Draft draft;
+    draft.file = file;
     draft.folder = file.parent_path();
     if (const auto root = parse_yaml(text, report)) {
         const auto top =

@@ -21,6 +21,9 @@ void add_source(const Value& value, std::vector<KeySource>& key) {
     const auto source = value.as(a_key, parse_key_source);
     if (!source)
         return;
+    if (source->kind == Kind::permit_key)
+        value.wrong("\"permit_key\" is not a part of requests; expected it as the whole key of a "
+                    "named limit that no route has");
     if (std::find(key.begin(), key.end(), *source) != key.end())
         value.wrong(in_quotes(to_text(*source)) + " is listed already");
     key.push_back(*source);
@@ -33,7 +36,8 @@ bool is_of(const Limit& limit, Kind kind) {
 }
 
 bool may_be_missing(const KeySource& source) {
-    return source.kind != Kind::path && source.kind != Kind::method && source.kind != Kind::route;
+    return source.kind != Kind::path && source.kind != Kind::method && source.kind != Kind::route &&
+           source.kind != Kind::permit_key;
 }
 
 Parsed<Limit::MissingKey> parse_missing_key(std::string_view text) {
@@ -107,7 +111,9 @@ void check_subjects(const Section& section, std::string_view key, const Draft& d
 
 void read_key(const Section& section, Limit& limit) {
     const auto key = section.find("key");
-    if (key)
+    if (key && key->is_scalar() && key->scalar(a_key) == "permit_key" && limit.route.empty())
+        limit.key.push_back({Kind::permit_key, {}});
+    else if (key)
         read_key_sources(*key, limit.key);
     read_max_keys(section, limit);
     read_missing_key(section, limit);

@@ -157,6 +157,10 @@ void read_limit(const Section& section, Limit& limit, const Draft& draft) {
     read_reserving(section, limit);
     for (const std::string_view each : {"key", "fair_by", "reserve_for"})
         check_subjects(section, each, draft);
+    if (!limit.key.empty() && limit.key.front().kind == KeySource::Kind::permit_key &&
+        !draft.config.permits)
+        section.find("key")->wrong("\"permit_key\" needs a listener for permits: without one, "
+                                   "nobody names such a key");
 }
 
 // The name of an inline limit: its own, else ROUTE.N.
@@ -186,7 +190,7 @@ Parsed<std::uint64_t> parse_quota(std::string_view text, Limit::Kind kind) {
     if (zero)
         return Wrong{
             "a limit of 0 would refuse every request; expected at least 1 (to close a route, "
-            "remove it)"};
+            "remove it; to shut clients or keys out, list them under deny)"};
     return parse_count(text, 1, kind == Limit::Kind::cap ? most_concurrent : most_requests);
 }
 

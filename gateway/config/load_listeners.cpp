@@ -19,6 +19,8 @@ constexpr std::array<std::string_view, 5> listener_keys{
     "address", "half_close", "proxy_protocol", "tls", "redirect_http"};
 constexpr std::array<std::string_view, 2> half_close_words{"allow", "gone"};
 constexpr std::array<std::string_view, 4> admin_keys{"address", "token_file", "read_only", "tls"};
+constexpr std::array<std::string_view, 3> permits_keys{"address", "token_file", "dynamic_limits"};
+constexpr std::uint64_t most_dynamic_limits = 1'000'000;
 constexpr std::array<std::string_view, 2> access_log_keys{"path", "fields"};
 constexpr std::string_view an_address = "an address such as 0.0.0.0:8080";
 
@@ -29,9 +31,12 @@ bool same_place(const Address& a, const Address& b) {
 }
 
 void check_free(const Value& value, const Address& address, const Draft& draft) {
-    const bool taken = std::any_of(
-        draft.config.listeners.begin(), draft.config.listeners.end(),
-        [&](const Listener& other) { return same_place(address, other.address); });
+    const Config& config = draft.config;
+    const bool taken =
+        std::any_of(
+            config.listeners.begin(), config.listeners.end(),
+            [&](const Listener& other) { return same_place(address, other.address); }) ||
+        (config.admin && same_place(address, config.admin->address));
     if (taken)
         value.wrong(in_quotes(address.text) + " is the address of another listener already");
 }
@@ -45,13 +50,13 @@ std::string token_fault(const std::filesystem::path& path) {
     return in >> token ? "" : " is empty; expected a token";
 }
 
-void read_token_file(const Value& value, Admin& admin, const Draft& draft) {
+void read_token_file(const Value& value, std::string& file, const Draft& draft) {
     const auto path = value.as("the path of a file with a token", parse_file_path);
     if (!path)
         return;
-    admin.token_file = (draft.folder / *path).string();
-    if (const std::string fault = token_fault(admin.token_file); !fault.empty())
-        value.wrong(in_quotes(admin.token_file) + fault);
+    file = (draft.folder / *path).string();
+    if (const std::string fault = token_fault(file); !fault.empty())
+        value.wrong(in_quotes(file) + fault);
 }
 
 void read_target(const Value& value, AccessLog& log, const Draft& draft) {
@@ -150,7 +155,7 @@ void read_admin(const Value& value, Draft& draft) {
     Admin admin;
     const auto token_file = section->find("token_file");
     if (token_file)
-        read_token_file(*token_file, admin, draft);
+        read_token_file(*token_file, admin.token_file, draft);
     const auto read_only = section->find("read_only");
     if (read_only)
         read_only->into(admin.read_only, "true or false", parse_bool);
@@ -168,6 +173,33 @@ void read_admin(const Value& value, Draft& draft) {
         }
     }
     draft.config.admin = std::move(admin);
+}
+
+void read_permits(const Value& value, Draft& draft) {
+    constexpr std::string_view an_example = "an address such as 127.0.0.1:8082";
+    const auto section =
+        Section::open(value, permits_keys, "a map such as {address: 127.0.0.1:8082}");
+    if (!section)
+        return;
+    Permits permits;
+    const auto token_file = section->find("token_file");
+    if (token_file)
+        read_token_file(*token_file, permits.token_file, draft);
+    if (const auto most = section->find("dynamic_limits"))
+        most->into(permits.dynamic_limits, "a number of limits", [](std::string_view text) {
+            return parse_count(text, 0, most_dynamic_limits);
+        });
+    if (const auto address = section->require("address", an_example)) {
+        if (auto parsed = address->as(an_example, parse_address)) {
+            check_free(*address, *parsed, draft);
+            if (!is_local(*parsed) && !token_file)
+                address->wrong(
+                    in_quotes(parsed->text) + " can be reached from other machines; expected a "
+                                              "token_file, or an address such as 127.0.0.1:8082");
+            permits.address = std::move(*parsed);
+        }
+    }
+    draft.config.permits = std::move(permits);
 }
 
 void read_access_log(const Value& value, Draft& draft) {

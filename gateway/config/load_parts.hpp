@@ -26,6 +26,7 @@ struct Draft {
     using Names = std::map<std::string, NamedAt, std::less<>>;
 
     Config config;
+    std::filesystem::path file;   // that is being read
     std::filesystem::path folder; // relative paths begin here
     Names upstreams;
     Names limits;                       // named and inline ones
@@ -34,6 +35,8 @@ struct Draft {
 
 void read_listeners(const Value& value, Draft& draft);
 void read_admin(const Value& value, Draft& draft);
+void read_permits(const Value& value, Draft& draft); // after the other addresses
+void read_state(const Value& value, Draft& draft);
 void read_access_log(const Value& value, Draft& draft);
 void read_timeouts(const Value& value, Timeouts& timeouts);
 // Keys that are left out keep what `rate` holds.

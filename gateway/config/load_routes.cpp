@@ -129,6 +129,10 @@ bool read_match(const Value& value, const PathRules& rules, Match& match) {
     return whole;
 }
 
+bool counts_permits(const Limit& limit) {
+    return !limit.key.empty() && limit.key.front().kind == KeySource::Kind::permit_key;
+}
+
 // Who waits goes as soon as there is room, also where that is held for others. `item`: the limit
 // that was added last.
 void refuse_waiting_beside_reserving(const Value& item, const Route& route, const Config& config) {
@@ -162,6 +166,11 @@ void read_route_limits(const Value& value, Route& route, Draft& draft) {
             continue;
         if (std::find(route.limits.begin(), route.limits.end(), *index) != route.limits.end())
             item.wrong(in_quotes(draft.config.limits[*index].name) + " is listed already");
+        if (counts_permits(draft.config.limits[*index]))
+            item.wrong(
+                in_quotes(draft.config.limits[*index].name) +
+                " counts by permit_key, which only who takes a permit names; expected a "
+                "limit with another key");
         route.limits.push_back(*index);
         refuse_waiting_beside_reserving(item, route, draft.config);
     }

@@ -36,20 +36,40 @@ int hex_digit(char c) noexcept {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-std::string character_fault(std::string_view path, PathUse use) {
+// RFC 3986 section 3.3, without "%"
+bool is_path_character(char c) noexcept {
+    return is_unreserved(c) || std::string_view{"/!$&'()*+,;=:@"}.find(c) != std::string_view::npos;
+}
+
+// Of the one at the beginning of the text.
+std::string escape_fault(std::string_view text, PathUse use) {
+    const int high = text.size() > 2 ? hex_digit(text[1]) : -1;
+    const int low = text.size() > 2 ? hex_digit(text[2]) : -1;
+    if (high < 0 || low < 0)
+        return "has a \"%\" without two hexadecimal digits";
+    const std::string escape{text.substr(0, 3)};
+    const auto decoded = static_cast<char>(high * 16 + low);
+    const bool pattern = use == PathUse::pattern;
+    if (decoded == '\0')
+        return "has %00, which is refused in requests";
+    if (decoded == '\\')
+        return "has %5C, which is refused in requests";
+    if (decoded == '/' && pattern)
+        return "has %2F; requests that would match it are refused, as a server may read \"/\"";
+    if (decoded == ';' && pattern)
+        return "has %3B; requests that would match it are refused, as a server may cut it off";
+    if (is_unreserved(decoded) || (pattern && path_marks.find(decoded) != std::string_view::npos))
+        return "has " + in_quotes(escape) + "; write " + in_quotes({&decoded, 1});
+    if (escape != upper(escape))
+        return "has " + in_quotes(escape) + "; write " + in_quotes(upper(escape));
+    return {};
+}
+
+std::string first_fault(std::string_view path, PathUse use) {
     for (std::size_t i = 0; i < path.size(); ++i) {
-        if (path[i] == '%') {
-            if (std::string fault = escape_fault(path.substr(i), use); !fault.empty())
-                return fault;
-            i += 2;
-        } else if (path[i] == '?' || path[i] == '#') {
-            return "has a query or a fragment; a route matches the path alone";
-        } else if (path[i] == ';' && use == PathUse::pattern) {
-            return "has \";\"; requests that would match it are refused, as a server may cut it "
-                   "off";
-        } else if (!is_path_character(path[i])) {
-            return "has a character that paths do not have; write it as a percent-escape";
-        }
+        if (std::string fault = character_fault(path.substr(i), use); !fault.empty())
+            return fault;
+        i += path[i] == '%' ? 2 : 0;
     }
     return {};
 }
@@ -68,7 +88,7 @@ bool has_dot_segment(std::string_view path) {
 Parsed<std::string> parse_path_for(PathUse use, std::string_view text) {
     if (!text.starts_with('/'))
         return Wrong{in_quotes(text) + " does not begin with \"/\""};
-    if (const std::string fault = character_fault(text, use); !fault.empty())
+    if (const std::string fault = first_fault(text, use); !fault.empty())
         return Wrong{in_quotes(text) + ' ' + fault};
     if (text.find("//") != std::string_view::npos)
         return Wrong{in_quotes(text) + " has \"//\"; requests are matched with single slashes"};
@@ -125,31 +145,17 @@ Parsed<std::string> parse_host_pattern(std::string_view text) {
     return Wrong{in_quotes(text) + " is not a host" + std::string{expected}};
 }
 
-bool is_path_character(char c) noexcept {
-    return is_unreserved(c) || std::string_view{"/!$&'()*+,;=:@"}.find(c) != std::string_view::npos;
-}
-
-std::string escape_fault(std::string_view text, PathUse use) {
-    const int high = text.size() > 2 ? hex_digit(text[1]) : -1;
-    const int low = text.size() > 2 ? hex_digit(text[2]) : -1;
-    if (high < 0 || low < 0)
-        return "has a \"%\" without two hexadecimal digits";
-    const std::string escape{text.substr(0, 3)};
-    const auto decoded = static_cast<char>(high * 16 + low);
-    const bool pattern = use == PathUse::pattern;
-    if (decoded == '\0')
-        return "has %00, which is refused in requests";
-    if (decoded == '\\')
-        return "has %5C, which is refused in requests";
-    if (decoded == '/' && pattern)
-        return "has %2F; requests that would match it are refused, as a server may read \"/\"";
-    if (decoded == ';' && pattern)
-        return "has %3B; requests that would match it are refused, as a server may cut it off";
-    if (is_unreserved(decoded) || (pattern && path_marks.find(decoded) != std::string_view::npos))
-        return "has " + in_quotes(escape) + "; write " + in_quotes({&decoded, 1});
-    if (escape != upper(escape))
-        return "has " + in_quotes(escape) + "; write " + in_quotes(upper(escape));
-    return {};
+std::string character_fault(std::string_view text, PathUse use) {
+    const char c = text.front();
+    if (c == '%')
+        return escape_fault(text, use);
+    if (c == '?' || c == '#')
+        return "has a query or a fragment; the path alone is matched";
+    if (c == ';' && use == PathUse::pattern)
+        return "has \";\"; requests that would match it are refused, as a server may cut it off";
+    return is_path_character(c)
+               ? std::string{}
+               : "has a character that paths do not have; write it as a percent-escape";
 }
 
 Parsed<std::string> parse_path(std::string_view text) {

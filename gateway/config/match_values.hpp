@@ -27,10 +27,9 @@ enum class PathUse : std::uint8_t { pattern, other };
 [[nodiscard]] Parsed<std::string> parse_path(std::string_view text);
 [[nodiscard]] Parsed<std::string> parse_sent_path(std::string_view text);
 
-[[nodiscard]] bool is_path_character(char c) noexcept; // but "%" (RFC 3986 section 3.3)
-
-// What is wrong with the escape at the beginning of the text; "" when nothing is.
-[[nodiscard]] std::string escape_fault(std::string_view text, PathUse use);
+// What is wrong with the character at the beginning of the text, or with the escape there; "" when
+// nothing is.
+[[nodiscard]] std::string character_fault(std::string_view text, PathUse use);
 
 // A method's name (RFC 9110 section 9.1), without lower-case letters.
 [[nodiscard]] Parsed<std::string> parse_method(std::string_view text);

@@ -92,16 +92,9 @@ bool has_flags(std::string_view pattern) {
 std::string absence_fault(std::string_view text, PathUse use, const PathRules& rules) {
     for (std::size_t at = 0; at < text.size(); ++at) {
         const std::string_view rest = text.substr(at);
-        if (rest.front() == '%' && rest.size() > 2)
-            if (std::string fault = escape_fault(rest, use); !fault.empty())
-                return fault;
-        if (rest.front() == '?' || rest.front() == '#')
-            return "has a query or a fragment; the path alone is matched";
-        if (rest.front() == ';' && use == PathUse::pattern)
-            return "has \";\"; requests that would match it are refused, as a server may cut it "
-                   "off";
-        if (rest.front() != '%' && !is_path_character(rest.front()))
-            return "has a character that paths do not have; write it as a percent-escape";
+        const bool cut = rest.front() == '%' && rest.size() < 3; // what follows may be anything
+        if (std::string fault = cut ? "" : character_fault(rest, use); !fault.empty())
+            return fault;
         if (rest.starts_with("//") && rules.merge_slashes)
             return "has \"//\"; paths are matched with single slashes";
     }

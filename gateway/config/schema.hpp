@@ -44,6 +44,19 @@ struct Admin {
     std::optional<Tls> tls{};
 };
 
+// Where permits are asked for, by callers whose traffic does not pass through here.
+struct Permits {
+    Address address;
+    std::string token_file;           // as Admin's
+    std::uint64_t dynamic_limits = 0; // that callers may bring, at most
+};
+
+// Counts that outlive the process.
+struct State {
+    std::string file; // absolute or relative to the configuration file; empty: nothing is kept
+    bool closed_on_start = false; // on_start: open (default) | closed
+};
+
 // Those that hold for a whole connection, and the defaults of the others.
 struct Timeouts {
     milliseconds head{10'000};
@@ -100,7 +113,8 @@ struct KeySource {
         method,
         route,
         jwt,
-        tls_subject
+        tls_subject,
+        permit_key // whatever who takes a permit says; alone, of a named limit
     };
     Kind kind = Kind::client_ip;
     std::string name; // of the header (lower case), cookie, parameter or claim
@@ -267,9 +281,11 @@ struct Route {
 };
 
 struct Config {
-    std::size_t workers = 0; // 0 = auto: one per core
-    std::vector<Listener> listeners;
+    std::size_t workers = 0;         // 0 = auto: one per core
+    std::vector<Listener> listeners; // none, only where permits are
     std::optional<Admin> admin;
+    std::optional<Permits> permits;
+    std::optional<State> state;
     Timeouts timeouts;
     std::size_t max_connections = 10'000;
     std::size_t max_connections_per_client = 0; // 0 = off

@@ -17,6 +17,17 @@ bool reads_as(std::string_view name, std::string_view other) noexcept {
     return std::ranges::equal(name, other, {}, hyphen_for_underscore, hyphen_for_underscore);
 }
 
+constexpr std::string_view own_prefix = "x-stint-";
+
+// rest: of a name that begins with own_prefix.
+FieldId own_field(std::string_view rest) noexcept {
+    if (ascii::equals_folded(rest, "permit"))
+        return FieldId::x_stint_permit;
+    if (ascii::equals_folded(rest, "ticket"))
+        return FieldId::x_stint_ticket;
+    return FieldId::x_stint_other;
+}
+
 bool begins_as(std::string_view name, std::string_view prefix) noexcept {
     return reads_as(name.substr(0, prefix.size()), prefix);
 }
@@ -36,8 +47,10 @@ FieldId unlisted_field(std::string_view name) noexcept {
                    ? FieldId::proxy_other
                    : FieldId::other;
     }
-    if (name.size() < 12 || ascii::lower(name.front()) != 'x')
+    if (ascii::lower(name.front()) != 'x' || name.size() < own_prefix.size())
         return FieldId::other;
+    if (ascii::equals_folded(name.substr(0, own_prefix.size()), own_prefix))
+        return own_field(name.substr(own_prefix.size()));
     if (ascii::equals_folded(name, "x-forwarded-for"))
         return FieldId::x_forwarded_for;
     if (ascii::equals_folded(name, "x-forwarded-host"))
@@ -46,13 +59,11 @@ FieldId unlisted_field(std::string_view name) noexcept {
         return FieldId::x_forwarded_proto;
     if (ascii::equals_folded(name, "x-request-id"))
         return FieldId::x_request_id;
-    if (ascii::equals_folded(name, "x-stint-ticket"))
-        return FieldId::x_stint_ticket;
     return FieldId::other;
 }
 
 bool is_own_field(std::string_view name) noexcept {
-    return begins_as(name, "x-forwarded-") || begins_as(name, "x-stint-");
+    return begins_as(name, "x-forwarded-") || begins_as(name, own_prefix);
 }
 
 bool imitates(std::string_view name, std::span<const std::string> also) noexcept {

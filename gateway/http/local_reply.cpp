@@ -2,6 +2,7 @@
 
 #include "base/placeholders.hpp"
 #include "http/problem_writer.hpp"
+#include "http/reply_writer.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -20,39 +21,6 @@ constexpr ProblemKind quota_exceeded{
 constexpr ProblemKind reduced_capacity{
     "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",
     "Temporarily reduced capacity"};
-
-// write_fields(out) adds fields to the head; write_body(sink) is called twice, for the length too.
-template <class WriteFields, class WriteBody>
-std::size_t write_reply(
-    HeadBuffer& out,
-    const ReplyContext& context,
-    int status,
-    std::string_view content_type,
-    WriteFields write_fields,
-    WriteBody write_body) {
-    Length length;
-    write_body(length);
-
-    out << "HTTP/1.1 " << static_cast<std::uint64_t>(status) << " " << reason_phrase(status)
-        << "\r\nServer: stint\r\n";
-    out.field("Date", context.date);
-    out.field("Content-Type", content_type);
-    out << "Cache-Control: no-store\r\nContent-Length: " << std::uint64_t{length.bytes()} << "\r\n";
-    write_fields(out);
-    if (context.policies != nullptr)
-        write_policy_fields(out, *context.policies);
-    if (!context.request_id.empty())
-        out.field("X-Request-Id", context.request_id);
-    if (!context.keep_alive)
-        out << "Connection: close\r\n";
-    else if (context.client_minor == 0)
-        out << "Connection: keep-alive\r\n";
-    out << "\r\n";
-    if (context.head_request)
-        return 0;
-    write_body(out);
-    return length.bytes();
-}
 
 template <class WriteFields>
 std::size_t write_plain_problem(
@@ -162,6 +130,13 @@ std::size_t write_options(HeadBuffer& out, const ReplyContext& context, std::str
         head.field("Allow", allow.empty() ? common_methods : allow);
     };
     return write_reply(out, context, 200, "text/plain", fields, [](auto&) {});
+}
+
+std::size_t
+write_unauthorized(HeadBuffer& out, const ReplyContext& context, std::string_view detail) {
+    return write_plain_problem(out, context, 401, detail, [](HeadBuffer& head) {
+        head << "WWW-Authenticate: Bearer\r\n";
+    });
 }
 
 std::size_t write_denied(

@@ -34,6 +34,10 @@ write_problem(HeadBuffer& out, const ReplyContext& context, int status, std::str
 std::size_t
 write_turned_away(HeadBuffer& out, std::string_view date, int status, std::string_view detail);
 
+// 401 with WWW-Authenticate: Bearer (RFC 6750 section 3).
+std::size_t
+write_unauthorized(HeadBuffer& out, const ReplyContext& context, std::string_view detail);
+
 // 405 with Allow ("GET, HEAD").
 std::size_t
 write_method_not_allowed(HeadBuffer& out, const ReplyContext& context, std::string_view allow);

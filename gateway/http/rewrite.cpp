@@ -120,10 +120,7 @@ void write_request_id(HeadBuffer& out, const ResponseHead& head, std::string_vie
 }
 
 void write_status_line(HeadBuffer& out, const ResponseHead& head) {
-    const auto digit = [](int number) { return static_cast<char>('0' + number % 10); };
-    const char status[] = {
-        ' ', digit(head.status / 100), digit(head.status / 10), digit(head.status), ' '};
-    out << "HTTP/1.1" << std::string_view{status, sizeof status} << head.reason << "\r\n";
+    out << "HTTP/1.1 " << static_cast<std::uint64_t>(head.status) << " " << head.reason << "\r\n";
 }
 
 // A response without a body may still state the length of the one that it does not carry (RFC 9110

@@ -36,7 +36,7 @@ struct Forwarding {
 // framing (length or chunked as in head.framing), X-Forwarded-For/-Proto/-Host (replaced; of a
 // trusted peer appended to or kept, Forwarded too), Via (appended to the client's), X-Request-Id.
 // Removed: hop-by-hop fields and whatever Connection names (but nobody can name away Host, framing,
-// forwarding or protected fields), Expect, X-Stint-Ticket, Proxy and Proxy-*, and names that
+// forwarding or protected fields), Expect, X-Stint-*, Proxy and Proxy-*, and names that
 // imitate one of these with "_" (http/field_names.hpp). What shaping sets is the configuration's
 // alone: no Connection names it away. The connection is kept alive (1.1's
 // default), so a Connection field is written only beside our own Upgrade and TE.

@@ -1,5 +1,7 @@
 #include "http/slot_ticket.hpp"
 
+#include "http/hex.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -10,17 +12,10 @@ namespace stint::http {
 
 namespace {
 
-constexpr std::size_t number_digits = 16;
 constexpr std::size_t ticket_size = 48;
 constexpr char between = '.';
 
 using Ticket = std::array<char, ticket_size>;
-
-void write_hex(char* out, std::uint64_t value) noexcept {
-    static constexpr std::string_view digits = "0123456789abcdef";
-    for (std::size_t i = number_digits; i-- > 0; value >>= 4)
-        out[i] = digits[value & 15U];
-}
 
 Ticket ticket_for(const SlotName& slot, const KeyHasher& hasher) noexcept {
     const std::array<std::uint64_t, 4> said{
@@ -30,8 +25,8 @@ Ticket ticket_for(const SlotName& slot, const KeyHasher& hasher) noexcept {
     const Hash128 seal = hasher({text.data(), text.size()});
     Ticket ticket;
     write_hex(ticket.data(), slot.number);
-    write_hex(ticket.data() + number_digits, seal.high);
-    write_hex(ticket.data() + 2 * number_digits, seal.low);
+    write_hex(ticket.data() + hex_digits, seal.high);
+    write_hex(ticket.data() + 2 * hex_digits, seal.low);
     return ticket;
 }
 
@@ -39,7 +34,7 @@ Ticket ticket_for(const SlotName& slot, const KeyHasher& hasher) noexcept {
 std::uint64_t number_in(std::string_view text, SlotName slot, const KeyHasher& hasher) noexcept {
     if (text.size() != ticket_size)
         return 0;
-    const char* const end = text.data() + number_digits;
+    const char* const end = text.data() + hex_digits;
     if (std::from_chars(text.data(), end, slot.number, 16).ptr != end)
         return 0;
     const Ticket right = ticket_for(slot, hasher);

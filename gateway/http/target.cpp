@@ -40,8 +40,8 @@ void append_escape(std::string& out, char c) {
     out += upper_hex[byte & 0xf];
 }
 
-// Decodes what needs no escape, escapes what does, and spells escapes in one way.
-Result<void, HeadError> decode_unreserved(std::string_view path, std::string& out) {
+// Decodes what needs no escape, escapes what does, in upper case.
+Result<void, HeadError> spell_in_one_way(std::string_view path, std::string& out) {
     for (std::size_t i = 0; i < path.size(); ++i) {
         if (path[i] != '%') {
             if (unescaped.contains(path[i]))
@@ -188,8 +188,8 @@ normalise_path(std::string_view path, const PathRules& rules, std::string& scrat
     if (!path.starts_with('/') || !looks_unusual(path)) [[likely]]
         return NormalPath{path};
     scratch.clear();
-    if (const auto decoded = decode_unreserved(path, scratch); !decoded)
-        return decoded.error();
+    if (const auto spelt = spell_in_one_way(path, scratch); !spelt)
+        return spelt.error();
     const PathReading ambiguous = ambiguity_of(scratch);
     if (rules.refuse_encoded_slashes && has(ambiguous, PathReading::decoded_slashes))
         return HeadError{400, "The request target has an escaped slash."};
@@ -205,8 +205,8 @@ normalise_path(std::string_view path, const PathRules& rules, std::string& scrat
 Result<std::string, HeadError>
 read_path(std::string_view path, const PathRules& rules, PathReading reading) {
     std::string out;
-    if (const auto decoded = decode_unreserved(path, out); !decoded)
-        return decoded.error();
+    if (const auto spelt = spell_in_one_way(path, out); !spelt)
+        return spelt.error();
     if (has(reading, PathReading::cut_first))
         cut_parameters(out);
     decode(out, reading);

@@ -51,10 +51,10 @@ struct NormalPath {
 };
 
 // Path for routing: percent-encoded unreserved characters decoded, what may not stand in a path
-// (such as "|") escaped, escapes in upper case,
-// dot segments removed (RFC 3986 section 5.2.4), runs of "/" merged if the rules say so. Escapes of
-// reserved characters stay as they are: data. Refuses "%00", "%5C", malformed escapes and a path
-// that climbs above its root. The usual path costs one scan and no copy.
+// (such as "|") escaped, escapes in upper case, dot segments removed (RFC 3986 section 5.2.4), runs
+// of "/" merged if the rules say so. Escapes of reserved characters stay as they are: data. Refuses
+// "%00", "%5C", malformed escapes and a path that climbs above its root. The usual path costs one
+// scan and no copy.
 [[nodiscard]] Result<NormalPath, HeadError>
 normalise_path(std::string_view path, const PathRules& rules, std::string& scratch);
 

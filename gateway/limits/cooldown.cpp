@@ -113,6 +113,14 @@ void Cooldown::Pass::answered(
     probe_ = false;
 }
 
+Duration
+Cooldown::told(const Pass::Asked& asked, SteadyTime now, const CooldownRules& rules) {
+    const std::lock_guard lock{mutex_};
+    ramp_ = rules.ramp;
+    throttled(asked, false, now, rules);
+    return phase_ == Phase::paused ? std::max(until_ - now, Duration::zero()) : Duration::zero();
+}
+
 std::optional<Cooldown::Refused> Cooldown::look(SteadyTime now, const CooldownRules& rules) {
     const std::lock_guard lock{mutex_};
     return closed_to_new(now, rules);

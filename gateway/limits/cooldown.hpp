@@ -138,6 +138,10 @@ class Cooldown {
     // The first call is its arrival in the line; with a pass or a refusal it has left.
     [[nodiscard]] static Attempt
     attempt(const std::shared_ptr<Cooldown>&, ScopeWaiter&, SteadyTime now, const CooldownRules&);
+    // An answer to a request that did not go through here. How long the pause lasts from now; zero
+    // where it asks for none.
+    Duration told(const Pass::Asked& asked, SteadyTime now, const CooldownRules& rules);
+
     // Whoever has stood in line must have left it before it ends. Idempotent.
     void leave(ScopeWaiter& waiter) noexcept;
 

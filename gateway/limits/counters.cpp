@@ -92,6 +92,8 @@ Verdict Counters::check(Claim& claim, const Charge& charge, const Now& now) noex
     Verdict verdict = rules_.check(claim.slot != nullptr ? *claim.slot : unused, terms, now.steady);
     if (verdict.refusal == Refusal::cap)
         verdict.wait = hold_estimate(charge.quota);
+    if (now.steady < closed_until_) [[unlikely]]
+        close(verdict, terms, now.steady);
     if (verdict.refusal != Refusal::none)
         return verdict;
     if (claim.slot == nullptr)
@@ -182,6 +184,7 @@ Receipt Counters::charge(const Claim& claim, const Charge& charge, const Now& no
         shard.table.claim(*claim.counter, charge.key, claim.prepared);
     Slot& slot = claim.fresh ? claim.counter->slot : *claim.slot;
     const Receipt receipt = rules_.charge(slot, terms(shard, charge), now.steady);
+    note_change(shard, charge.key);
     if (claim.fresh)
         expect_spent(shard, spent_at(shard, slot));
     return receipt;
@@ -210,6 +213,7 @@ void Counters::give_back(
     const Charge charge{.key = key, .quota = receipt.quota, .cost = cost};
     Slot& slot = keyed_ ? counter->slot : shard.single;
     rules_.give_back(slot, terms(shard, charge), receipt, now);
+    note_change(shard, key);
     if (!keyed_)
         return;
     if (!cap_)

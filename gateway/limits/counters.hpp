@@ -7,6 +7,7 @@
 #include "limits/limit.hpp"
 #include "limits/overflow.hpp"
 #include "limits/rules.hpp"
+#include "limits/saved.hpp"
 #include "limits/window.hpp"
 
 #include <atomic>
@@ -15,16 +16,21 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <vector>
 
 namespace stint::limits {
 
-// Everything but next_sweep is guarded by `mutex`. A limit without a key needs the first cache line
-// only, but for Anchor::clock.
+// Everything but next_sweep and changed is guarded by `mutex`. A limit without a key needs the
+// first cache line only, but for Anchor::clock.
 struct alignas(64) Shard {
     static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
     std::mutex mutex;
-    Slot single;       // of a limit without a key
+    Slot single; // of a limit without a key
+    // Pages (see SavedPage) with counters that were charged or given back since they were saved: a
+    // bit each. Written with `mutex` locked, in the line that the lock has made this thread's own.
+    std::atomic<std::uint64_t> changed{0};
     ClockWindow clock; // Anchor::clock: shared by all that the shard counts
     CounterTable table;
     // What was given back to token buckets, by a part of the key's hash (see Terms::returned); made
@@ -85,6 +91,15 @@ class Counters {
     [[nodiscard]] CounterState state_of(const Charge& charge, const Now& now) const;
     [[nodiscard]] SteadyTime window_end(const Charge& charge, const Now& now) const;
     [[nodiscard]] std::uint64_t live_keys(const Now& now) const;
+
+    // As Limit says: counters_saved.cpp.
+    void close(const Now& from) noexcept;
+    [[nodiscard]] std::size_t shards() const noexcept { return shard_count_; }
+    [[nodiscard]] std::uint64_t take_changed(std::size_t shard) noexcept;
+    void mark_changed(std::size_t shard, std::uint64_t pages) noexcept;
+    void
+    save(std::size_t shard, std::uint64_t pages, const Now& now, std::vector<SavedPage>& to) const;
+    bool restore(std::span<const RestoredPage> pages, const Now& now);
     [[nodiscard]] std::uint64_t in_flight() const;
     [[nodiscard]] std::uint64_t refused() const noexcept {
         return refused_.load(std::memory_order_relaxed);
@@ -101,6 +116,8 @@ class Counters {
     }
 
   private:
+    static constexpr std::size_t pages_per_shard = 64; // as many as Shard::changed has bits
+
     [[nodiscard]] std::size_t shard_index(Hash128 key) const noexcept {
         return keyed_ ? static_cast<std::size_t>((key.high >> 32) * shard_count_ >> 32) : 0;
     }
@@ -133,6 +150,29 @@ class Counters {
                max_keys_.load(std::memory_order_relaxed);
     }
     void sweep(Shard& shard, const Now& now) noexcept;
+
+    // What outlives the process: counters_saved.cpp.
+    struct Source;
+    // Counted from 0 over all shards.
+    [[nodiscard]] std::size_t page_of(Hash128 key) const noexcept {
+        return keyed_ ? static_cast<std::size_t>(
+                            (key.high >> 32) * shard_count_ * pages_per_shard >> 32)
+                      : 0;
+    }
+    void note_change(Shard& shard, Hash128 key) const noexcept {
+        const std::uint64_t pages = shard.changed.load(std::memory_order_relaxed);
+        shard.changed.store(
+            pages | std::uint64_t{1} << (page_of(key) % pages_per_shard),
+            std::memory_order_relaxed);
+    }
+    [[nodiscard]] SteadyTime closed_until(const Terms& terms) const noexcept;
+    void close(Verdict& verdict, const Terms& terms, SteadyTime now) const noexcept;
+    void close(CounterState& state, const Terms& terms, SteadyTime now) const noexcept;
+    [[nodiscard]] Source source_of(const RestoredPage& page) const;
+    void choose_windows(std::vector<Source>& sources, const Now& now);
+    [[nodiscard]] bool restore(Source& source, const Now& now);
+    [[nodiscard]] bool put_back(Hash128 key, Slot& slot, const Now& now);
+
     [[nodiscard]] Duration
     room_estimate(const Shard& own, std::uint64_t quota, const Now& now) const noexcept;
 
@@ -143,6 +183,8 @@ class Counters {
     const bool clocked_; // Anchor::clock
     const Duration per_;
     const WallRuler ruler_; // clocked_
+    SteadyTime closed_from_{};
+    SteadyTime closed_until_{}; // looked at no more; of a bucket, which says itself, far away
     const std::size_t shard_count_;
     std::unique_ptr<Shard[]> shards_;
 

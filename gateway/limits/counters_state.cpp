@@ -20,7 +20,11 @@ Counters::state(const Claim& claim, const Charge& charge, const Now& now) const 
     if (claim.fresh && !claim.counter->vacant() && claim.counter->key == charge.key)
         slot = &claim.counter->slot;
     const bool live = slot != nullptr && live_stamps(shard, now).contain(*slot);
-    return rules_.state(live ? *slot : Slot{}, terms(shard, charge), now.steady);
+    const Terms terms = this->terms(shard, charge);
+    CounterState state = rules_.state(live ? *slot : Slot{}, terms, now.steady);
+    if (now.steady < closed_until_) [[unlikely]]
+        close(state, terms, now.steady);
+    return state;
 }
 
 CounterState Counters::state_of(const Charge& charge, const Now& now) const {
@@ -33,11 +37,17 @@ CounterState Counters::state_of(const Charge& charge, const Now& now) const {
     }
     const bool live = slot != nullptr && live_in(shard, now).contain(*slot);
     const Terms terms = this->terms(shard, charge);
-    if (live || shard.overflow == nullptr) [[likely]]
-        return rules_.state(live ? *slot : Slot{}, terms, now.steady);
-    if (!clocked_ || shard.clock.open_at(now, ruler_))
-        shard.overflow->advance(now.steady, terms);
-    return shard.overflow->state(charge.key, terms, now.steady);
+    CounterState state;
+    if (live || shard.overflow == nullptr) [[likely]] {
+        state = rules_.state(live ? *slot : Slot{}, terms, now.steady);
+    } else {
+        if (!clocked_ || shard.clock.open_at(now, ruler_))
+            shard.overflow->advance(now.steady, terms);
+        state = shard.overflow->state(charge.key, terms, now.steady);
+    }
+    if (now.steady < closed_until_) [[unlikely]]
+        close(state, terms, now.steady);
+    return state;
 }
 
 SteadyTime Counters::window_end(const Charge& charge, const Now& now) const {
@@ -54,7 +64,8 @@ SteadyTime Counters::window_end(const Charge& charge, const Now& now) const {
         slot = counter != nullptr ? &counter->slot : nullptr;
     }
     const bool open = slot != nullptr && live_stamps(shard, now).contain(*slot);
-    return open ? SteadyTime{Duration{slot->stamp}} : now.steady + per_;
+    const SteadyTime end = open ? SteadyTime{Duration{slot->stamp}} : now.steady + per_;
+    return std::max(end, closed_until_);
 }
 
 std::uint64_t Counters::live_keys(const Now& now) const {

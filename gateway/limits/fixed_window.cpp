@@ -3,6 +3,8 @@
 #include "limits/exact.hpp"
 #include "limits/rules.hpp"
 
+#include <algorithm>
+
 namespace stint::limits {
 
 namespace {
@@ -64,9 +66,24 @@ CounterState state(const Slot& slot, const Terms& terms, SteadyTime now) noexcep
         open ? end_of(slot, terms) - now : Duration{}};
 }
 
+void save(const Slot& slot, std::string& to) {
+    put(to, slot.stamp);
+    put(to, slot.used);
+}
+
+Slot load(ByteReader& from, Duration shift, Duration per, SteadyTime now) {
+    const std::int64_t end = from.take<std::int64_t>() + shift.count();
+    return {std::min(end, (now + per).time_since_epoch().count()), from.take<std::uint64_t>()};
+}
+
 } // namespace
 
 const Rules fixed_window_rules{
-    .check = check, .charge = charge, .give_back = give_back, .state = state};
+    .check = check,
+    .charge = charge,
+    .give_back = give_back,
+    .state = state,
+    .save = save,
+    .load = load};
 
 } // namespace stint::limits

@@ -60,6 +60,31 @@ std::uint64_t Limit::table_full() const noexcept {
     return counters_->table_full();
 }
 
+std::size_t Limit::shards() const noexcept {
+    return counters_->is_cap() ? 0 : counters_->shards();
+}
+
+std::uint64_t Limit::take_changed(std::size_t shard) noexcept {
+    return counters_->take_changed(shard);
+}
+
+void Limit::mark_changed(std::size_t shard, std::uint64_t pages) noexcept {
+    counters_->mark_changed(shard, pages);
+}
+
+void Limit::save(
+    std::size_t shard, std::uint64_t pages, const Now& now, std::vector<SavedPage>& to) const {
+    counters_->save(shard, pages, now, to);
+}
+
+bool Limit::restore(std::span<const RestoredPage> pages, const Now& now) {
+    return counters_->restore(pages, now);
+}
+
+void Limit::close(const Now& from) noexcept {
+    counters_->close(from);
+}
+
 void Limit::wake_waiters(Hash128 key) noexcept {
     room_.load(std::memory_order_relaxed)->freed(*this, key);
 }

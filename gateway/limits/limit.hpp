@@ -4,6 +4,7 @@
 #include "base/hash.hpp"
 #include "base/time.hpp"
 #include "limits/decision.hpp"
+#include "limits/saved.hpp"
 #include "limits/spec.hpp"
 
 #include <atomic>
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace stint::limits {
 
@@ -73,6 +75,29 @@ class Limit {
     [[nodiscard]] bool awaited() const noexcept {
         return awaited_.load(std::memory_order_relaxed) > 0;
     }
+    // --- what outlives the process; of a cap nothing does ---
+    // [0, shards()): each is saved for itself.
+    [[nodiscard]] std::size_t shards() const noexcept;
+    // The shard's pages whose counters were charged or given back since the last call, a bit each;
+    // without a lock where there are none. mark_changed(): the next call gives them, too.
+    [[nodiscard]] std::uint64_t take_changed(std::size_t shard) noexcept;
+    void mark_changed(std::size_t shard, std::uint64_t pages) noexcept;
+    // These pages as they are now, under the shard's lock for about 20 ns a key. Not among them:
+    // keys that are counted in the sketch, slots in coming windows. Throws std::bad_alloc.
+    void
+    save(std::size_t shard, std::uint64_t pages, const Now& now, std::vector<SavedPage>& to) const;
+    // Goes on counting where all of these pages of a limit of this identity left off: exactly, for
+    // whatever max_keys and quotas (where the wall clock is set back over the end of a window in
+    // which nothing was counted, one that it opens anew may begin before it would have). False:
+    // some of it is nonsense and was left out. Throws std::bad_alloc. Requires: nobody else has the
+    // limit yet.
+    bool restore(std::span<const RestoredPage> pages, const Now& now);
+    // For a limit whose counts were lost at `from`: it admits nothing until nobody can have had
+    // more than it allows. For windows of their own and sliding ones that is `per`, for
+    // Anchor::clock the end of the window that `from` lies in, for a token bucket the time in which
+    // an empty one is full again, at least `per`. Without effect on a cap. Requires: as restore().
+    void close(const Now& from) noexcept;
+
     // Something of this key's counter was given back; not with a shard locked.
     void tell_waiters(Hash128 key) noexcept {
         if (awaited()) [[unlikely]]

@@ -13,8 +13,19 @@ LimitPtr Registry::obtain(const LimitSpec& spec) {
         return alive;
     }
     LimitPtr fresh = std::make_shared<Limit>(spec);
+    if (made_)
+        made_(*fresh);
     known = fresh;
     return fresh;
+}
+
+std::vector<LimitPtr> Registry::alive() const {
+    std::vector<LimitPtr> alive;
+    const std::lock_guard lock{mutex_};
+    for (const auto& [identity, known] : known_)
+        if (LimitPtr limit = known.lock())
+            alive.push_back(std::move(limit));
+    return alive;
 }
 
 void Registry::keep(std::vector<LimitPtr> limits) {

@@ -2,6 +2,7 @@
 // no table, no clock of its own.
 #pragma once
 
+#include "base/bytes.hpp"
 #include "base/time.hpp"
 #include "limits/decision.hpp"
 #include "limits/slot.hpp"
@@ -9,6 +10,7 @@
 #include "limits/window.hpp"
 
 #include <cstdint>
+#include <string>
 
 namespace stint::limits {
 
@@ -49,6 +51,13 @@ struct Rules {
     // is given to another key, or vanishes.
     bool (*prepare)(Slot&, const Terms&) noexcept = nullptr;
     void (*discard)(Slot&) noexcept = nullptr;
+
+    // What a live slot without a clock's window says, as bytes whose every instant is an
+    // std::int64_t of steady ns; not of a cap. load() makes such a slot anew, every instant moved
+    // by `shift` and none later than it could be at `now`: Slot{} if the bytes are nonsense or
+    // there is no memory.
+    void (*save)(const Slot&, std::string& to) = nullptr;
+    Slot (*load)(ByteReader& from, Duration shift, Duration per, SteadyTime now) = nullptr;
 };
 
 [[nodiscard]] const Rules& rules_of(Algorithm algorithm) noexcept;

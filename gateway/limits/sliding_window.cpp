@@ -196,6 +196,42 @@ void discard(Slot& slot) noexcept {
     slot.used = 0;
 }
 
+void save(const Slot& slot, std::string& to) {
+    Ring& ring = *ring_of(slot); // a live slot has one
+    put(to, ring.latest);
+    put(to, ring.paced_until);
+    put(to, ring.size);
+    for (std::uint32_t i = 0; i < ring.size; ++i) {
+        put(to, ring.at(i).instant);
+        put(to, ring.at(i).count);
+    }
+}
+
+// What has left the window meanwhile goes with the next expire().
+Slot load(ByteReader& from, Duration shift, Duration per, SteadyTime now) {
+    const auto moved = [shift](std::int64_t instant) { return instant + shift.count(); };
+    const std::int64_t latest = std::min(moved(from.take<std::int64_t>()), nanoseconds(now));
+    const auto paced_until = from.take<std::int64_t>();
+    const auto size = from.take<std::uint32_t>();
+    if ((size == 0 && paced_until <= 0) || size > from.rest().size() / sizeof(Entry))
+        return {};
+    Ring* const ring = resized(nullptr, std::max(size, smallest));
+    if (ring == nullptr)
+        return {};
+    ring->latest = latest;
+    ring->paced_until = paced_until > 0 ? moved(paced_until) : 0;
+    ring->size = size;
+    for (std::uint32_t i = 0; i < size; ++i) {
+        const std::int64_t instant = std::min(moved(from.take<std::int64_t>()), latest);
+        ring->at(i) = {instant, from.take<std::uint64_t>()};
+        ring->sum += ring->at(i).count;
+    }
+    const std::int64_t left = size > 0 ? ring->newest().instant + per.count() : 0;
+    return {
+        std::max(left, ring->paced_until), // which may be later, after something was given back
+        reinterpret_cast<std::uintptr_t>(ring)};
+}
+
 } // namespace
 
 const Rules sliding_window_rules{
@@ -204,6 +240,8 @@ const Rules sliding_window_rules{
     .give_back = give_back,
     .state = state,
     .prepare = prepare,
-    .discard = discard};
+    .discard = discard,
+    .save = save,
+    .load = load};
 
 } // namespace stint::limits

@@ -95,9 +95,24 @@ CounterState state(const Slot& slot, const Terms& terms, SteadyTime now) noexcep
     return {used, terms.burst > used ? terms.burst - used : 0, Duration{resets_in}};
 }
 
+void save(const Slot& slot, std::string& to) {
+    put(to, slot.stamp);
+    put(to, slot.used);
+}
+
+Slot load(ByteReader& from, Duration shift, Duration, SteadyTime) {
+    const std::int64_t paid_off = from.take<std::int64_t>() + shift.count();
+    return {paid_off, from.take<std::uint64_t>()};
+}
+
 } // namespace
 
 const Rules token_bucket_rules{
-    .check = check, .charge = charge, .give_back = give_back, .state = state};
+    .check = check,
+    .charge = charge,
+    .give_back = give_back,
+    .state = state,
+    .save = save,
+    .load = load};
 
 } // namespace stint::limits

@@ -178,6 +178,8 @@ WaitingLine& WaitingRoom::line_of(const Charge& charge) {
 }
 
 void WaitingRoom::stand_in(WaitingLine& line, Waiter& waiter, std::size_t at, const Now& now) {
+    for (Charge& charge : waiter.charges)
+        charge.held = 0; // the line's order is fair by itself, and the next window another
     unfile(line);
     Waiters refused;
     try {

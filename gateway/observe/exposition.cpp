@@ -271,6 +271,8 @@ exposition(const WorkerCounters& sum, const MetricSlots& slots, const ProcessFig
     add_limits(page, figures);
     add_cooldowns(page, figures);
     add_waits(page, sum, slots);
+    if (figures.permits)
+        add_permits(page, sum, slots, figures);
     add_configuration(page, figures);
     add_process(page, figures);
     return page.text();

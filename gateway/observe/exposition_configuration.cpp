@@ -20,6 +20,19 @@ void add_certificates(Page& page, const ProcessFigures& figures) {
         ends.add({{"file", each.file}}, each.expires_seconds);
 }
 
+void add_state(Page& page, const ProcessFigures::StateFigures& state) {
+    page.counter("stint_state_writes_total", "Times changed counts were written to the state file.")
+        .add({}, state.writes);
+    page.counter(
+            "stint_state_write_failures_total",
+            "Times the state file could not be opened or written.")
+        .add({}, state.write_failures);
+    page.gauge(
+            "stint_state_last_write_timestamp_seconds",
+            "When the state file was last written, since the Unix epoch; 0 if never.")
+        .add({}, state.last_write_seconds);
+}
+
 } // namespace
 
 void add_configuration(Page& page, const ProcessFigures& figures) {
@@ -34,6 +47,8 @@ void add_configuration(Page& page, const ProcessFigures& figures) {
     reloads.add({{"result", "ok"}}, figures.config_reloads);
     reloads.add({{"result", "failed"}}, figures.config_reload_failures);
     add_certificates(page, figures);
+    if (figures.state)
+        add_state(page, *figures.state);
 }
 
 } // namespace stint::observe

@@ -58,6 +58,9 @@ class Page {
 // exposition_configuration.cpp
 void add_configuration(Page& page, const ProcessFigures& figures);
 void add_connections(Page& page, const WorkerCounters& sum); // exposition_connections.cpp
+// exposition_permits.cpp
+void add_permits(
+    Page& page, const WorkerCounters& sum, const MetricSlots& slots, const ProcessFigures& figures);
 // exposition_endpoints.cpp
 void add_endpoints(Page& page, const WorkerCounters& sum, const ProcessFigures& figures);
 

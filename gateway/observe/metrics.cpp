@@ -67,7 +67,8 @@ void WorkerCounters::fit(
     std::size_t upstream_slots,
     std::size_t wait_slots) {
     routes.resize(std::max(routes.size(), route_slots));
-    for (auto* const by_limit : {&refusals, &denied, &exempted, &would_refuse, &overruns})
+    for (auto* const by_limit :
+         {&refusals, &denied, &exempted, &would_refuse, &overruns, &granted, &replayed})
         by_limit->resize(std::max(by_limit->size(), refusal_slots));
     upstreams.resize(std::max(upstreams.size(), upstream_slots));
     waits.resize(std::max(waits.size(), wait_slots));
@@ -82,6 +83,8 @@ WorkerCounters& WorkerCounters::operator+=(const WorkerCounters& other) {
     add(exempted, other.exempted);
     add(would_refuse, other.would_refuse);
     add(overruns, other.overruns);
+    add(granted, other.granted);
+    add(replayed, other.replayed);
     for (std::size_t i = 0; i < other.upstreams.size(); ++i)
         add(upstreams[i], other.upstreams[i]);
     for (std::size_t i = 0; i < other.waits.size(); ++i)
@@ -102,6 +105,11 @@ WorkerCounters& WorkerCounters::operator+=(const WorkerCounters& other) {
     accept_errors += other.accept_errors;
     proxy_untrusted += other.proxy_untrusted;
     proxy_malformed += other.proxy_malformed;
+    permit_connections += other.permit_connections;
+    add(permit_waits, other.permit_waits);
+    tickets_issued += other.tickets_issued;
+    tickets_used += other.tickets_used;
+    tickets_unknown += other.tickets_unknown;
     return *this;
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -59,6 +60,8 @@ struct WorkerCounters {
     std::vector<std::uint64_t> exempted;     // by MetricSlots::refusal
     std::vector<std::uint64_t> would_refuse; // by MetricSlots::refusal: not enforced
     std::vector<std::uint64_t> overruns;     // by MetricSlots::refusal: cost more than reserved
+    std::vector<std::uint64_t> granted;      // by MetricSlots::refusal: permits
+    std::vector<std::uint64_t> replayed;     // by MetricSlots::refusal: told once more
     std::vector<UpstreamCounters> upstreams; // by MetricSlots::upstream
     std::vector<WaitCounters> waits;         // by MetricSlots::wait
     std::uint64_t connections_accepted = 0;
@@ -75,8 +78,13 @@ struct WorkerCounters {
     std::uint64_t tls_plain_http = 0; // of these, requests in plain text
     std::uint64_t tunnels_open = 0;   // connections that have switched protocols
     std::uint64_t accept_errors = 0;
-    std::uint64_t proxy_untrusted = 0; // connections to a PROXY listener from other peers
-    std::uint64_t proxy_malformed = 0; // without a PROXY header that can be read
+    std::uint64_t proxy_untrusted = 0;    // connections to a PROXY listener from other peers
+    std::uint64_t proxy_malformed = 0;    // without a PROXY header that can be read
+    std::uint64_t permit_connections = 0; // open ones of who asks for permits
+    WaitCounters permit_waits;            // takes that have waited
+    std::uint64_t tickets_issued = 0;     // permits that requests may show
+    std::uint64_t tickets_used = 0;       // that paid for a request
+    std::uint64_t tickets_unknown = 0;    // shown, and good for nothing
 
     // Grows the vectors to the slots in use, once a new snapshot is taken.
     void
@@ -86,6 +94,11 @@ struct WorkerCounters {
         std::size_t wait_slots = 0);
     WorkerCounters& operator+=(const WorkerCounters& other);
 };
+
+// What stands for a route where permits are asked for, and for a limit where callers bring theirs:
+// no name of a configuration has parentheses.
+inline constexpr std::string_view permits_route = "(permits)";
+inline constexpr std::string_view dynamic_limits = "(dynamic)";
 
 // Names for slots that stay the same for the life of the process, so that counters survive
 // reloads. Used by the control thread alone (reload and scrape).
@@ -131,6 +144,8 @@ struct ProcessFigures {
     std::vector<CertificateFigures> certificates;
     double start_time_seconds = 0; // since the epoch
     std::size_t workers = 0;
+    bool permits = false;             // are given
+    std::uint64_t dynamic_limits = 0; // that callers have brought
     std::uint64_t access_log_written = 0;
     std::uint64_t access_log_dropped = 0;
     struct SlotFigures {            // of slots in coming windows
@@ -175,6 +190,12 @@ struct ProcessFigures {
         std::uint64_t checks_failed = 0;
     };
     std::vector<EndpointFigures> endpoints;
+    struct StateFigures {
+        std::uint64_t writes = 0; // ever, as the next ones
+        std::uint64_t write_failures = 0;
+        double last_write_seconds = 0; // since the epoch
+    };
+    std::optional<StateFigures> state{}; // of a state file
 };
 
 // The Prometheus text exposition (format 0.0.4) through prometheus-cpp's serializer. Names begin

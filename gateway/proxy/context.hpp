@@ -8,6 +8,7 @@
 #include "http/local_reply.hpp"
 #include "http/request_id.hpp"
 #include "limits/heavy_hitters.hpp"
+#include "limits/prepaid.hpp"
 #include "net/buffer_pool.hpp"
 #include "net/deadlines.hpp"
 #include "net/types.hpp"
@@ -52,6 +53,7 @@ struct Shared {
     ClientConnections clients{};             // with max_connections_per_client
     Shortage shortage{};                     // of descriptors and memory
     OnceASecond failures_logged{};           // failures inside the gateway
+    limits::Prepaid prepaid{};               // permits that requests may show
 };
 
 // The lists that a connection may be on.

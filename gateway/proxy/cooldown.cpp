@@ -78,6 +78,7 @@ void Exchange::give_back_admission(const Now& now) {
     for (std::size_t i = 0; i < limits::max_charges; ++i)
         permit_.refund(i, now);
     permit_ = {};
+    prepaid_.take_back();
     settlement_.forget();
     policies_.clear();
     lease_ = {};

@@ -89,6 +89,7 @@ void Exchange::remember(const RequestHead& head) {
     minor_ = head.minor_version;
     client_keeps_ = head.keep_alive;
     expects_continue_ = head.expects_continue && minor_ > 0;
+    shows_permit_ = head.ids.contains(FieldId::x_stint_permit);
     request_framing_ = head.framing.kind;
     request_body_ = http::BodyDecoder{head.framing};
     body_left_ = head.framing.length;
@@ -218,8 +219,12 @@ Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
         deny(*charges.denied_by, charges.denial);
         return Next::reply;
     }
-    if (charges.charges.empty())
+    if (shows_permit_ && !charges.charges.empty()) [[unlikely]]
+        leave_out_prepaid(charges, facts.fields);
+    if (charges.charges.empty()) {
+        spend_prepaid();
         return Next::forward;
+    }
     if (route_->settles) [[unlikely]]
         settlement_.expect(charges);
     if (route_->cooldown.rules.waits) [[unlikely]]
@@ -235,9 +240,7 @@ Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
         refuse(charges, decision);
         return Next::reply;
     }
-    permit_ = std::move(decision.permit);
-    if ((decision.would_refuse | decision.overflow_began) != 0) [[unlikely]]
-        note_admission(decision, charges);
+    take_admission(decision, charges);
     return Next::forward;
 }
 

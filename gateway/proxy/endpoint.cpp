@@ -80,7 +80,7 @@ void Exchange::leave_endpoint() noexcept {
 void Exchange::endpoint_answered(int status) {
     if (std::exchange(attempts_.judged, true))
         return;
-    if (status < 500 || !is_failure(status)) [[likely]]
+    if (!is_failure(status)) [[likely]]
         upstream::Cluster::succeeded(*endpoint_);
     else
         cluster_->failed(*endpoint_, "answered " + std::to_string(status), answered_);

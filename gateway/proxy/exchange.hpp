@@ -9,6 +9,7 @@
 #include "limits/cooldown.hpp"
 #include "limits/decision.hpp"
 #include "limits/permit.hpp"
+#include "limits/prepaid.hpp"
 #include "net/buffer_pool.hpp"
 #include "net/deadlines.hpp"
 #include "net/handler_memory.hpp"
@@ -103,7 +104,12 @@ class Exchange : private net::Deadline {
     // refuse.cpp: limits that refuse, or would.
     void refuse(const routing::Charges& charges, const limits::Decision& decision);
     void deny(const routing::RouteLimit& limit, routing::Denial denial);
+    void take_admission(limits::Decision& decision, const routing::Charges& charges);
     void note_admission(const limits::Decision& decision, const routing::Charges& charges);
+
+    // prepaid.cpp: what a permit that it shows has paid for.
+    void leave_out_prepaid(routing::Charges& charges, std::span<const Field> fields);
+    void spend_prepaid() noexcept;
 
     // wait.cpp: before limits that let wait, and pauses that do.
     net::Task<bool> wait_to_send();
@@ -241,11 +247,12 @@ class Exchange : private net::Deadline {
     Answer answer_ = Answer::incomplete;
     std::unique_ptr<Turn> turn_; // while it waits for its turn
     limits::Permit permit_;
-    limits::CooldownPtr cooldown_; // null: the route has none
-    limits::Cooldown::Pass pass_;  // from right before the request is sent, or while it was held
-    std::unique_ptr<Hold> hold_;   // once it has had to wait for the scope
-    std::unique_ptr<Place> place_; // while every endpoint is full
-    upstream::Charge charge_;      // of endpoint_, until the end
+    limits::Prepaid::Claim prepaid_; // spent once it is admitted
+    limits::CooldownPtr cooldown_;   // null: the route has none
+    limits::Cooldown::Pass pass_;    // from right before the request is sent, or while it was held
+    std::unique_ptr<Hold> hold_;     // once it has had to wait for the scope
+    std::unique_ptr<Place> place_;   // while every endpoint is full
+    upstream::Charge charge_;        // of endpoint_, until the end
     upstream::Lease lease_;
     Now begun_;
     Now decided_;           // the instant of the decision: begun_, until it has waited
@@ -268,6 +275,7 @@ class Exchange : private net::Deadline {
     int minor_ = 1;
     bool client_keeps_ = false;
     bool expects_continue_ = false;
+    bool shows_permit_ = false; // that may yet pay for something
 
     // Towards the upstream.
     upstream::Pool* pool_ = nullptr; // of the endpoint

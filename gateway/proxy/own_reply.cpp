@@ -59,6 +59,11 @@ void OwnReply::refuse(
     limited_.others = {also_refusing_.data(), also_refusing_.size()};
 }
 
+void OwnReply::use_common_words() noexcept {
+    limited_.status = 429;
+    limited_.content_type = {};
+}
+
 void OwnReply::add_ticket(const http::SlotName& slot, const KeyHasher& seals) {
     http::add_ticket(ticket_, slot, seals);
 }

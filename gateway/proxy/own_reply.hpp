@@ -37,6 +37,8 @@ class OwnReply {
     // A limit has refused, with its own status. retry_after: as the client is to be told.
     void
     refuse(const routing::Charges& charges, const limits::Decision& decision, Duration retry_after);
+    // Behind refuse(): 429 and a problem document, whatever the limit says for itself.
+    void use_common_words() noexcept;
     // Before refuse(): a slot that the request has been given to come back with.
     void add_ticket(const http::SlotName& slot, const KeyHasher& seals);
     // 403: not a matter of how often.

@@ -1,8 +1,10 @@
-// What a limit that refuses, or would, makes of a request.
+// What limits that admit, refuse, or would refuse, make of a request.
 #include "limits/limit.hpp"
 #include "proxy/exchange.hpp"
 
 #include <spdlog/spdlog.h>
+
+#include <utility>
 
 namespace stint::proxy {
 
@@ -17,6 +19,7 @@ void Exchange::refuse(const routing::Charges& charges, const limits::Decision& d
     Duration retry_after = decision.retry_after;
     if (answer.jitter > Duration::zero())
         retry_after = http::with_jitter(retry_after, answer.jitter, context_.request_ids.next());
+    prepaid_ = {}; // before the client can show it again
     reply_.refuse(charges, decision, retry_after);
     end_as(answer.status, observe::Outcome::refused);
 }
@@ -27,6 +30,14 @@ void Exchange::deny(const routing::RouteLimit& limit, routing::Denial denial) {
     context_.recent.end(recent_, RecentRequests::Kind::denied, limit.refusal_metric, {});
     reply_.deny(limit, denial);
     end_as(403, observe::Outcome::refused);
+}
+
+void Exchange::take_admission(limits::Decision& decision, const routing::Charges& charges) {
+    permit_ = std::move(decision.permit);
+    if (shows_permit_) [[unlikely]]
+        spend_prepaid();
+    if ((decision.would_refuse | decision.overflow_began) != 0) [[unlikely]]
+        note_admission(decision, charges);
 }
 
 void Exchange::note_admission(const limits::Decision& decision, const routing::Charges& charges) {

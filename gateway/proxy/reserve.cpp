@@ -49,9 +49,7 @@ Exchange::admit_reserving(routing::Charges& charges, const routing::KeyFacts& fa
         refuse(charges, decision);
         return Next::reply;
     }
-    permit_ = std::move(decision.permit);
-    if ((decision.would_refuse | decision.overflow_began) != 0)
-        note_admission(decision, charges);
+    take_admission(decision, charges);
     return Next::forward;
 }
 

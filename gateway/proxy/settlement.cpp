@@ -2,12 +2,19 @@
 
 #include "limits/limit.hpp"
 
+#include <algorithm>
+
 namespace stint::proxy {
 
 void Settlement::expect(const routing::Charges& charges) {
-    for (std::size_t i = 0; i < charges.charges.size(); ++i)
-        if (charges.charges[i].returnable)
-            priced_.push_back({charges.limits[i], i});
+    for (std::size_t i = 0; i < charges.charges.size(); ++i) {
+        if (!charges.charges[i].returnable)
+            continue;
+        const routing::Pricing& pricing = charges.limits[i]->pricing;
+        const bool told = !pricing.response_field.empty();
+        priced_.push_back(
+            {charges.limits[i], i, told ? pricing.cost - charges.charges[i].cost : 0});
+    }
 }
 
 void Settlement::settle(
@@ -22,7 +29,7 @@ void Settlement::settle(
         const auto cost = routing::cost_in(head.fields, pricing.response_field);
         if (!cost)
             continue;
-        permit.settle(each.index, *cost, now);
+        permit.settle(each.index, *cost - std::min(*cost, each.paid), now);
         if (*cost > pricing.cost) {
             ++counters.overruns[each.limit->refusal_metric];
             if (overrun_.empty())

@@ -10,6 +10,7 @@
 #include <boost/container/small_vector.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace stint::proxy {
@@ -41,7 +42,8 @@ class Settlement {
 
     struct Priced {
         const routing::RouteLimit* limit;
-        std::size_t index; // of its charge
+        std::size_t index;  // of its charge
+        std::uint64_t paid; // of the cost that the answer tells, before the request came
     };
     boost::container::small_vector<Priced, 2> priced_;
     bool settled_ = false; // by the answer's head

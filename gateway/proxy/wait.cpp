@@ -28,11 +28,10 @@ Exchange::admit_in_turn(const routing::Charges& charges, const routing::KeyFacts
             if (route_->telling.any)
                 policies_.note_turn(
                     charges.view(), {limits.data(), limits.size()}, decision, decided_);
-            permit_ = std::move(decision.permit);
-            if ((decision.would_refuse | decision.overflow_began) != 0)
-                note_admission(decision, charges);
-            if (admitted)
+            if (admitted) {
+                take_admission(decision, charges);
                 return Next::forward;
+            }
             limits::count_refusal(charges.view(), decision);
             refuse(charges, decision);
             return Next::reply;
@@ -130,12 +129,12 @@ bool Exchange::settle_turn(Turn& turn, const Now& now) {
         policies_.note_turn(
             {turn.charges.data(), turn.charges.size()}, {limits.data(), limits.size()}, decision,
             now);
-    permit_ = std::move(decision.permit);
-    if (!decision.allowed())
+    const bool admitted = decision.allowed();
+    if (admitted)
+        take_admission(decision, turn.asked);
+    else
         refuse(turn.asked, decision);
-    else if ((decision.would_refuse | decision.overflow_began) != 0)
-        note_admission(decision, turn.asked);
-    return decision.allowed();
+    return admitted;
 }
 
 } // namespace stint::proxy

@@ -34,6 +34,8 @@ std::string_view word_for(KeySource::Kind kind) noexcept {
         return "jwt:";
     case KeySource::Kind::tls_subject:
         return "tls:subject";
+    case KeySource::Kind::permit_key:
+        return "permit_key";
     }
     return {};
 }
@@ -96,6 +98,8 @@ std::string_view value_of(const KeySource& source, const KeyFacts& facts, std::s
         return jwt_claim(facts.fields, source.name, scratch);
     case KeySource::Kind::tls_subject:
         return facts.tls_subject;
+    case KeySource::Kind::permit_key:
+        break;
     }
     return {};
 }

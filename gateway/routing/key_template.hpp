@@ -40,7 +40,8 @@ struct KeySource {
         method,
         route,
         jwt,
-        tls_subject
+        tls_subject,
+        permit_key // of who takes a permit; no request has it
     };
     Kind kind = Kind::client_ip;
     std::string name; // of the header (lower case), cookie, parameter or claim

@@ -8,11 +8,13 @@
 #include "routing/balance_spec.hpp"
 #include "routing/client_address.hpp"
 #include "routing/route_table.hpp"
+#include "routing/text_map.hpp"
 #include "routing/trusted_proxies.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +47,16 @@ struct UpstreamSpec {
     ProxyProtocol proxy_protocol = ProxyProtocol::off;
 };
 
+// What callers may ask of the limits themselves.
+struct PermitTerms {
+    std::vector<RouteLimit> limits;   // as Snapshot::limits
+    TextMap<std::uint32_t> by_name;   // into them
+    std::uint64_t dynamic_limits = 0; // that callers may bring, at most
+    std::uint32_t dynamic_metric = 0; // slot in the workers' counters, of all of these
+    bool needs_token = false;
+    std::string token; // empty though one is needed: nobody has it
+};
+
 // Time-outs that hold before a route is known.
 struct ConnectionTimeouts {
     Duration head{};
@@ -73,6 +85,7 @@ struct Snapshot {
     // request, or spell it so that only the upstream reads it. Lower case.
     std::vector<std::string> protected_fields;
     std::vector<std::string> log_fields; // request fields that the access log carries, lower case
+    std::optional<PermitTerms> permits;  // nothing: they are not given
     std::uint64_t generation = 0;
 };
 

@@ -4,6 +4,7 @@
 #include "runtime/compile_limit.hpp"
 #include "runtime/compile_shape.hpp"
 #include "runtime/protected_fields.hpp"
+#include "runtime/token_file.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -125,6 +126,26 @@ routing::Route route_of(
     return route;
 }
 
+// Who asks for permits is counted as one more route.
+routing::PermitTerms permit_terms_of(
+    const config::Config& config,
+    const std::vector<ConfiguredLimit>& limits,
+    observe::MetricSlots& slots) {
+    const std::string route{observe::permits_route};
+    routing::PermitTerms terms;
+    for (std::size_t i = 0; i < limits.size(); ++i) {
+        terms.limits.push_back(route_limit_of(config.limits[i], limits[i], i, route, slots));
+        terms.by_name.emplace(config.limits[i].name, static_cast<std::uint32_t>(i));
+    }
+    terms.dynamic_limits = config.permits->dynamic_limits;
+    terms.dynamic_metric = slots.refusal(route, std::string{observe::dynamic_limits});
+    terms.needs_token = !config.permits->token_file.empty();
+    if (terms.needs_token)
+        if (const auto token = read_token(config.permits->token_file))
+            terms.token = *token;
+    return terms;
+}
+
 // Of several upstreams with the same name the one that wants it most often.
 void look_up(
     upstream::Resolver::Names& names, const std::string& host, std::chrono::milliseconds interval) {
@@ -206,6 +227,8 @@ Compiled compile(
     snapshot->forwarded = config.forwarded;
     snapshot->protected_fields = protected_fields(config);
     snapshot->log_fields = config.access_log.fields;
+    if (config.permits)
+        snapshot->permits = permit_terms_of(config, compiled.limits, slots);
     snapshot->generation = generation;
     compiled.snapshot = std::move(snapshot);
     return compiled;

@@ -8,8 +8,8 @@ namespace stint::runtime {
 namespace {
 
 static_assert(
-    static_cast<int>(routing::KeySource::Kind::tls_subject) ==
-    static_cast<int>(config::KeySource::Kind::tls_subject));
+    static_cast<int>(routing::KeySource::Kind::permit_key) ==
+    static_cast<int>(config::KeySource::Kind::permit_key));
 
 routing::MissingKey missing_key_of(const config::Limit& limit) {
     switch (limit.missing_key) {

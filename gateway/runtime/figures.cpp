@@ -3,6 +3,7 @@
 #include "limits/reservations.hpp"
 #include "net/clock.hpp"
 #include "runtime/gateway.hpp"
+#include "runtime/persistence.hpp"
 
 #include <chrono>
 #include <optional>
@@ -32,6 +33,8 @@ observe::ProcessFigures Gateway::figures() const {
         std::chrono::duration<double>(started_at_.time_since_epoch()).count();
     figures.workers = workers_.size();
     add_certificates(figures);
+    figures.permits = config_.permits.has_value();
+    figures.dynamic_limits = permits_.dynamic.size();
     figures.access_log_written = access_log_.written();
     figures.access_log_dropped = access_log_.dropped();
     const Now now = net::read_clocks();
@@ -65,6 +68,8 @@ observe::ProcessFigures Gateway::figures() const {
              totals.refused, totals.waiting});
     }
     figures.endpoints = endpoint_figures();
+    if (const auto state = persistence_ ? persistence_->figures() : std::nullopt)
+        figures.state = {state->writes, state->write_failures, state->last_write_seconds};
     return figures;
 }
 

@@ -2,6 +2,7 @@
 
 #include "net/address.hpp"
 #include "net/clock.hpp"
+#include "runtime/persistence.hpp"
 #include "runtime/process.hpp"
 
 #include <spdlog/spdlog.h>
@@ -45,6 +46,16 @@ std::vector<ConfiguredLimit> with_other_numbers(const Compiled& former, const Co
     return changed;
 }
 
+// All that the workers listen on.
+std::vector<config::Address> addresses_of(const config::Config& config) {
+    std::vector<config::Address> addresses;
+    for (const config::Listener& listener : config.listeners)
+        addresses.push_back(listener.address);
+    if (config.permits)
+        addresses.push_back(config.permits->address);
+    return addresses;
+}
+
 std::size_t worker_count(const config::Config& config) {
     return config.workers > 0 ? config.workers
                               : std::max<std::size_t>(1, std::thread::hardware_concurrency());
@@ -55,7 +66,8 @@ std::size_t worker_count(const config::Config& config) {
 Gateway::Gateway(config::Config config, std::filesystem::path file)
     : signals_{control_}, file_{std::move(file)}, config_{std::move(config)},
       access_log_{target_of(config_.access_log)}, shared_{registry_.hasher(), openings_.room()},
-      ticket_keys_{std::make_shared<tls::TicketKeys>(net::read_steady_clock())},
+      permits_{registry_}, ticket_keys_{std::make_shared<tls::TicketKeys>(
+                               net::read_steady_clock())},
       resolver_{
           control_,
           [this](std::shared_ptr<const upstream::AddressBook> book) {
@@ -82,7 +94,7 @@ Result<void, std::string> Gateway::start() {
         signals_.add(number); // one that comes during the start is answered after it
     raise_open_files_limit(config_.max_connections);
     for (std::size_t i = 0; i < worker_count(config_); ++i)
-        workers_.push_back(std::make_unique<Worker>(shared_, access_log_.open_channel()));
+        workers_.push_back(std::make_unique<Worker>(shared_, permits_, access_log_.open_channel()));
     auto objects = load_tls(config_, file_, tls_, ticket_keys_);
     if (!objects)
         return objects.error().front().text();
@@ -90,6 +102,8 @@ Result<void, std::string> Gateway::start() {
     if (!opened)
         return opened.error();
     use(std::move(*objects), config_);
+    if (config_.state)
+        persistence_ = std::make_unique<Persistence>(*config_.state, registry_);
     Compiled compiled =
         compile(config_, registry_, slots_, ++generation_, overrides_, tls_, &endpoints_);
     compiled_.host_names = compiled.host_names;
@@ -102,6 +116,9 @@ Result<void, std::string> Gateway::start() {
     watch_certificates();
     for (const std::string& address : listening())
         spdlog::info("listening on {}", address);
+    if (config_.permits)
+        spdlog::info(
+            "permits listening on {}", net::to_text(bound_.at(config_.permits->address.text)));
     return {};
 }
 
@@ -119,8 +136,7 @@ void Gateway::resolve_names() {
 Result<Gateway::Opened, std::string>
 Gateway::open_new_listeners(const config::Config& config) const {
     Opened opened;
-    for (const config::Listener& listener : config.listeners) {
-        const config::Address& address = listener.address;
+    for (const config::Address& address : addresses_of(config)) {
         if (bound_.contains(address.text))
             continue;
         const Result<net::Endpoint> endpoint = address.kind == config::Address::Kind::unix_socket
@@ -137,11 +153,13 @@ Gateway::open_new_listeners(const config::Config& config) const {
 }
 
 void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
-    std::map<std::string, proxy::ListenerOptions> wanted;
+    std::map<std::string, ListenerRole> wanted;
     for (const config::Listener& listener : config.listeners)
-        wanted[listener.address.text] = {
+        wanted[listener.address.text].proxied = {
             listener.half_close_allowed, listener.proxy_protocol, listener.https_port,
             tls_.listener(listener.address.text)};
+    if (config.permits)
+        wanted[config.permits->address.text].permits = true;
     for (auto& [name, sockets] : opened)
         bound_[name] = sockets.address;
     std::erase_if(bound_, [&](const auto& listener) {
@@ -188,6 +206,8 @@ void Gateway::run() {
     control_.restart();
     control_.run();
     workers_.clear();
+    if (persistence_)
+        persistence_->finish();
 }
 
 void Gateway::await_signal() {

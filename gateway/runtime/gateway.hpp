@@ -10,6 +10,7 @@
 #include "limits/registry.hpp"
 #include "observe/access_log.hpp"
 #include "observe/metrics.hpp"
+#include "permits/shared.hpp"
 #include "runtime/compile.hpp"
 #include "runtime/file_stamps.hpp"
 #include "runtime/health_checks.hpp"
@@ -35,6 +36,8 @@
 #include <vector>
 
 namespace stint::runtime {
+
+class Persistence;
 
 // What came of an attempt to reload.
 struct ReloadReport {
@@ -136,11 +139,13 @@ class Gateway {
     const std::filesystem::path file_;
     config::Config config_;
     limits::Registry registry_;
+    std::unique_ptr<Persistence> persistence_; // state:
     upstream::EndpointRegistry endpoints_;
     observe::MetricSlots slots_;
     observe::AccessLog access_log_;
     Openings openings_;
     proxy::Shared shared_;
+    permits::Shared permits_;
     const std::shared_ptr<tls::TicketKeys> ticket_keys_;
     TlsObjects tls_;
     ChangedFiles certificate_files_;

@@ -21,10 +21,12 @@ constexpr std::chrono::milliseconds pause_after_error{100};
 
 Listener::Listener(
     proxy::Context& context,
+    permits::Service& permits,
     const net::Endpoint& address,
     net::Descriptor socket,
-    proxy::ListenerOptions options)
-    : context_{context}, acceptor_{context.executor}, pause_{context.executor}, options_{options} {
+    ListenerRole role)
+    : context_{context}, permits_{permits}, acceptor_{context.executor}, pause_{context.executor},
+      role_{std::move(role)} {
     acceptor_.assign(address.protocol(), socket.release());
 }
 
@@ -75,8 +77,10 @@ void Listener::serve(net::Socket socket, const net::Endpoint& peer) {
         if (context_.shared.connections.load(std::memory_order_relaxed) >=
             context_.active->snapshot->max_connections)
             return turn_away(std::move(socket));
+        if (role_.permits)
+            return permits_.serve(std::move(socket), peer);
         auto downstream =
-            std::make_unique<proxy::Downstream>(context_, std::move(socket), peer, options_);
+            std::make_unique<proxy::Downstream>(context_, std::move(socket), peer, role_.proxied);
         net::spawn(context_.executor, proxy::Downstream::serve(std::move(downstream)));
     } catch (const std::exception& failure) {
         if (context_.shared.failures_logged.pass(net::read_steady_clock()))
@@ -87,7 +91,7 @@ void Listener::serve(net::Socket socket, const net::Endpoint& peer) {
 
 void Listener::turn_away(net::Socket socket) {
     ++context_.counters.connections_rejected;
-    if (options_.tls)
+    if (role_.proxied.tls)
         return; // nothing could be said without a handshake
     http::HeadBuffer& answer = context_.head_out;
     answer.clear();

@@ -3,6 +3,7 @@
 
 #include "net/acceptor.hpp"
 #include "net/types.hpp"
+#include "permits/service.hpp"
 #include "proxy/context.hpp"
 #include "proxy/downstream.hpp"
 
@@ -12,21 +13,28 @@
 
 namespace stint::runtime {
 
+// What is spoken on a listener: requests to be forwarded, or asks for permits.
+struct ListenerRole {
+    proxy::ListenerOptions proxied;
+    bool permits = false;
+};
+
 // Not thread-safe; lives on its worker. close() ends it, the last accept included.
 class Listener : public std::enable_shared_from_this<Listener> {
   public:
     Listener(
         proxy::Context& context,
+        permits::Service& permits,
         const net::Endpoint& address,
         net::Descriptor socket,
-        proxy::ListenerOptions options);
+        ListenerRole role);
 
     void start();
     // Takes all connections that wait to be accepted, at once.
     void take_waiting();
     void close() noexcept;
     // For connections that come from now on.
-    void set_options(const proxy::ListenerOptions& options) noexcept { options_ = options; }
+    void set_role(const ListenerRole& role) noexcept { role_ = role; }
 
   private:
     using Timer = net::asio::basic_waitable_timer<
@@ -39,9 +47,10 @@ class Listener : public std::enable_shared_from_this<Listener> {
     void turn_away(net::Socket socket);
 
     proxy::Context& context_;
+    permits::Service& permits_;
     net::Acceptor acceptor_;
     Timer pause_;
-    proxy::ListenerOptions options_;
+    ListenerRole role_;
 };
 
 } // namespace stint::runtime

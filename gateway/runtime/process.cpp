@@ -20,6 +20,7 @@ void open_standard_streams() noexcept {
 
 void ignore_broken_pipes() noexcept {
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);
 }
 
 void raise_open_files_limit(std::size_t max_connections) {

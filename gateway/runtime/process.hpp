@@ -9,7 +9,8 @@ namespace stint::runtime {
 // socket would become the standard output, and the access log would write into it.
 void open_standard_streams() noexcept;
 
-// Writing to a closed pipe or socket is an error code, not the end.
+// Writing to a closed pipe or socket, or beyond the limit on a file's size (ulimit -f), is an error
+// code, not the end.
 void ignore_broken_pipes() noexcept;
 
 // Raises the soft limit on open files to the hard one (init systems and container engines leave it

@@ -72,6 +72,12 @@ Gateway::notes_on(const config::Config& config, const Compiled& next) const {
     };
     if (admin_text(config) != admin_text(config_))
         notes.push_back("admin: takes effect with a restart");
+    const auto state_text = [](const config::Config& from) {
+        return from.state ? from.state->file + (from.state->closed_on_start ? " closed" : " open")
+                          : std::string{};
+    };
+    if (state_text(config) != state_text(config_))
+        notes.push_back("state: takes effect with a restart");
     return notes;
 }
 

@@ -26,9 +26,10 @@ constexpr unsigned ticks_per_sweep = 20;
 
 } // namespace
 
-Worker::Worker(proxy::Shared& shared, observe::AccessLog::Channel log)
+Worker::Worker(proxy::Shared& shared, permits::Shared& permits, observe::AccessLog::Channel log)
     : loop_{std::make_unique<net::asio::io_context>(one_thread_per_object)} {
     context_ = std::make_unique<proxy::Context>(loop_->get_executor(), shared, std::move(log));
+    permits_ = std::make_unique<permits::Service>(*context_, permits);
     ticker_ = std::make_unique<Timer>(*loop_);
 }
 
@@ -41,6 +42,7 @@ Worker::~Worker() {
         listener->close();
     for (auto next = context_->connections.begin(); next != context_->connections.end();)
         (next++)->abort();
+    permits_->abort();
     loop_->restart();
     loop_->poll(); // a tick that was due may be among what runs
     ticker_.reset();
@@ -82,7 +84,7 @@ void Worker::take(Adoption& adoption) {
     for (OpenedListener& opened : adoption.opened) {
         try {
             auto listener = std::make_shared<Listener>(
-                *context_, opened.address, std::move(opened.socket),
+                *context_, *permits_, opened.address, std::move(opened.socket),
                 adoption.listeners.at(opened.name));
             listener->start();
             listeners_[opened.name] = std::move(listener);
@@ -91,7 +93,7 @@ void Worker::take(Adoption& adoption) {
         }
     }
     for (const auto& [name, listener] : listeners_)
-        listener->set_options(adoption.listeners.at(name));
+        listener->set_role(adoption.listeners.at(name));
 }
 
 void Worker::drain(Duration most, std::function<void()> done) {
@@ -119,7 +121,11 @@ void Worker::look_whether_drained() {
         else
             connection.drain();
     }
-    if (context_->connections.empty())
+    if (over)
+        permits_->abort();
+    else
+        permits_->drain();
+    if (context_->connections.empty() && permits_->is_idle())
         std::exchange(drained_, nullptr)();
 }
 

@@ -4,6 +4,7 @@
 #include "net/acceptor.hpp"
 #include "observe/access_log.hpp"
 #include "observe/metrics.hpp"
+#include "permits/service.hpp"
 #include "proxy/context.hpp"
 #include "routing/snapshot.hpp"
 #include "runtime/listener.hpp"
@@ -42,13 +43,13 @@ struct Adoption {
     routing::SnapshotPtr snapshot;
     SlotCounts slots;
     std::vector<OpenedListener> opened;
-    std::map<std::string, proxy::ListenerOptions> listeners; // all that shall be open
+    std::map<std::string, ListenerRole> listeners; // all that shall be open
 };
 
 // Public functions are called from the control thread.
 class Worker {
   public:
-    Worker(proxy::Shared& shared, observe::AccessLog::Channel log);
+    Worker(proxy::Shared& shared, permits::Shared& permits, observe::AccessLog::Channel log);
     ~Worker(); // stops the loop and joins the thread
 
     void start();
@@ -76,6 +77,7 @@ class Worker {
     // Declared first, destroyed last: suspended coroutines end inside ~io_context and still refer
     // to the context and the listeners.
     std::unique_ptr<proxy::Context> context_;
+    std::unique_ptr<permits::Service> permits_;
     std::map<std::string, std::shared_ptr<Listener>> listeners_;
     std::unique_ptr<net::asio::io_context> loop_;
     std::unique_ptr<Timer> ticker_;

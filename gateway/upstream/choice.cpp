@@ -58,7 +58,7 @@ std::uint64_t Cluster::weight_of(const Member& member, SteadyTime now) const noe
 
 // A place may go to another worker between the look and the charge: then the others are asked.
 Cluster::Choice
-Cluster::choose_among(SteadyTime now, std::uint64_t key, EndpointMask not_these) noexcept {
+Cluster::choose(SteadyTime now, std::uint64_t key, EndpointMask not_these) noexcept {
     const EndpointMask asked = willing(now) & ~not_these;
     for (EndpointMask left = asked; left != 0;) {
         for (const Member& member : members_) {

@@ -53,13 +53,9 @@ class Cluster {
     };
     // key: what Balance::hash goes by. not_these: those that have had the request already.
     [[nodiscard]] Choice
-    choose(SteadyTime now, std::uint64_t key = 0, EndpointMask not_these = 0) noexcept {
-        if (Member* const only = not_these == 0 ? the_only(now) : nullptr) [[likely]]
-            return {only, Charge{*only->own_in_flight}};
-        return choose_among(now, key, not_these);
-    }
-    // The one that takes every request, and to which no other worker looks: there is no choice, and
-    // whoever has it charges own_in_flight. nullptr: choose().
+    choose(SteadyTime now, std::uint64_t key = 0, EndpointMask not_these = 0) noexcept;
+    // The short way: the one that takes every request, and to which no other worker looks. Whoever
+    // has it charges own_in_flight. nullptr: choose().
     [[nodiscard]] Member* the_only(SteadyTime now) noexcept {
         return only_ != nullptr && only_->state->up(now) ? only_ : nullptr;
     }
@@ -91,7 +87,6 @@ class Cluster {
     [[nodiscard]] std::size_t idle() const noexcept;
 
   private:
-    Choice choose_among(SteadyTime now, std::uint64_t key, EndpointMask not_these) noexcept;
     [[nodiscard]] EndpointMask willing(SteadyTime now) const noexcept;
     [[nodiscard]] std::uint64_t weight_of(const Member& member, SteadyTime now) const noexcept;
 

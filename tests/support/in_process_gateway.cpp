@@ -23,9 +23,11 @@ InProcessGateway::InProcessGateway(
       loop_{std::make_unique<net::asio::io_context>(1)}, upstream{*loop_}, second{*loop_} {
     context_ = std::make_unique<proxy::Context>(
         loop_->get_executor(), shared_, access_log_.open_channel());
+    permits_ = std::make_unique<permits::Service>(*context_, shared_permits_);
     reload(yaml);
-    address_ = listen(options);
-    half_close_address_ = listen({.half_close_allowed = true});
+    address_ = listen({.proxied = options});
+    half_close_address_ = listen({.proxied = {.half_close_allowed = true}});
+    permits_address_ = listen({.proxied = {}, .permits = true});
 }
 
 InProcessGateway::~InProcessGateway() {
@@ -33,8 +35,9 @@ InProcessGateway::~InProcessGateway() {
         listener->close();
     for (auto next = context_->connections.begin(); next != context_->connections.end();)
         (next++)->abort();
+    permits_->abort();
     try {
-        run_until([this] { return context_->connections.empty(); });
+        run_until([this] { return context_->connections.empty() && permits_->is_idle(); });
     } catch (const std::exception&) {
         // The test has failed already, or its leak is reported by the sanitizer.
     }
@@ -50,13 +53,13 @@ Wire InProcessGateway::connect_to(const net::Endpoint& address) {
     return wire;
 }
 
-net::Endpoint InProcessGateway::listen(proxy::ListenerOptions options) {
+net::Endpoint InProcessGateway::listen(runtime::ListenerRole role) {
     if (tls_)
-        options.tls = tls_server();
+        role.proxied.tls = tls_server();
     auto opened = net::open_listeners(*net::ip_endpoint("127.0.0.1", 0), 1);
     const net::Endpoint address = opened.value().address;
     listeners_.push_back(std::make_shared<runtime::Listener>(
-        *context_, address, std::move(opened->sockets.front()), options));
+        *context_, *permits_, address, std::move(opened->sockets.front()), std::move(role)));
     listeners_.back()->start();
     return address;
 }

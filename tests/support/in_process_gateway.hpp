@@ -38,6 +38,8 @@ class InProcessGateway {
     Wire connect() { return connect_to(address_); }
     // A client whose half-close is not its end.
     Wire connect_half_closing() { return connect_to(half_close_address_); }
+    // A caller who asks for permits; never over TLS.
+    Wire connect_for_permits() { return Wire::connect(loop(), permits_address_); }
     void reload(std::string_view yaml);
 
     // Lets everything happen that can without a further byte or time-out, a worker's tick included.
@@ -68,7 +70,7 @@ class InProcessGateway {
     InProcessGateway(
         std::string_view yaml, proxy::ListenerOptions options, std::optional<TwoEndpoints> two);
     [[nodiscard]] runtime::Compiled compile(std::string_view yaml);
-    net::Endpoint listen(proxy::ListenerOptions options);
+    net::Endpoint listen(runtime::ListenerRole role);
     Wire connect_to(const net::Endpoint& address);
 
     const std::optional<TwoEndpoints> two_;
@@ -79,15 +81,18 @@ class InProcessGateway {
     observe::AccessLog access_log_{{observe::AccessLog::Target::Kind::off, {}}};
     SilentRoom room_;
     proxy::Shared shared_{registry_.hasher(), room_};
+    permits::Shared shared_permits_{registry_};
     std::uint64_t generation_ = 0;
     runtime::Compiled compiled_;
 
     // In a worker's order: the loop ends before the context that its handlers refer to.
     std::unique_ptr<proxy::Context> context_;
+    std::unique_ptr<permits::Service> permits_;
     std::vector<std::shared_ptr<runtime::Listener>> listeners_;
     std::unique_ptr<net::asio::io_context> loop_;
     net::Endpoint address_;
     net::Endpoint half_close_address_;
+    net::Endpoint permits_address_;
 
   public:
     ListeningWire upstream;

@@ -228,6 +228,8 @@ const Rows forwarding{
         "Content_Length: 5",
         "Transfer_Encoding: chunked"),
     hops("X-Stint-Ticket ends here", "docs/limits.md", "X-Stint-Ticket: x"),
+    hops("so does X-Stint-Permit", "docs/permits.md", "X-Stint-Permit: x"),
+    hops("and whatever else begins so", "docs/operations.md", "X-Stint-Any: x"),
     hops("a malformed X-Request-Id is replaced", "docs/operations.md", "X-Request-Id: a b"),
     {.name = "Via is appended to",
      .source = "RFC 9110 7.6.3",

@@ -262,3 +262,14 @@ TEST_CASE("milliseconds are whole where they can be") {
     CHECK(ms_json(1s).dump() == "1000");
     CHECK(ms_json(1500us).dump() == "1.5");
 }
+
+TEST_CASE("the state that is in force is shown, whatever the file says now") {
+    config::Config config = example();
+    config.state = config::State{"/other", false};
+
+    CHECK(config_json(config, {})["state"] == "off");
+    CHECK(
+        config_json(config, {{}, 1, config::State{"/state.db", true}})["state"] ==
+        Json{{"file", "/state.db"}, {"on_start", "closed"}});
+    CHECK(config_json(config, {{}, 1, config::State{"", true}})["state"]["file"] == "off");
+}

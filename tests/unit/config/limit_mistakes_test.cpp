@@ -45,7 +45,8 @@ TEST_CASE("a limit of 0 says what it would do") {
     check_limit(
         "{requests: 0, per: 1s}", {"4:17: limits.a.requests: a limit of 0 would refuse every "
                                    "request; expected at least 1 (to "
-                                   "close a route, remove it)"});
+                                   "close a route, remove it; to shut clients or keys out, "
+                                   "list them under deny)"});
     check_limit("{concurrent: 0}", {"4:19: limits.a.concurrent: a limit of 0 would refuse"});
 }
 

@@ -143,6 +143,10 @@ TEST_CASE("fields that the gateway handles are known by their names in any case"
     CHECK(id_of("X-Forwarded-Proto") == FieldId::x_forwarded_proto);
     CHECK(id_of("X-Request-ID") == FieldId::x_request_id);
     CHECK(id_of("x-stint-TICKET") == FieldId::x_stint_ticket);
+    CHECK(id_of("X-Stint-Permit") == FieldId::x_stint_permit);
+    CHECK(id_of("X-STINT-Permits") == FieldId::x_stint_other);
+    CHECK(id_of("X-Stint-") == FieldId::x_stint_other);
+    CHECK(id_of("X-Stint") == FieldId::other);
     CHECK(id_of("X-Forwarded-Fox") == FieldId::other);
     CHECK(id_of("pRoXy") == FieldId::proxy_other);
     CHECK(id_of("Proxy-Anything") == FieldId::proxy_other);

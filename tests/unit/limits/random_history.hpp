@@ -94,6 +94,9 @@ inline LimitSpec random_limit(Dice& dice, std::uint64_t keys) {
 
 class Clocks {
   public:
+    // set: whether somebody sets the wall clock now and then.
+    explicit Clocks(bool set = true) : set_{set} {}
+
     const Now& now() const { return now_; }
 
     // Something is said to happen so much later: a good moment to look again.
@@ -127,7 +130,7 @@ class Clocks {
         default:
             break;
         }
-        if (dice.one_in(25)) // often by a round number
+        if (set_ && dice.one_in(25)) // often by a round number
             now_.wall += (dice.one_in(2) ? 50ms : Duration{123'457ns}) *
                          (static_cast<std::int64_t>(dice.below(41)) - 20);
     }
@@ -145,12 +148,13 @@ class Clocks {
             advance(dice.shorter_than(3 * per));
         else if (dice.one_in(30))
             advance(dice.shorter_than(24h * 400));
-        else if (dice.one_in(30))
+        else if (set_ && dice.one_in(30))
             now_.wall += dice.shorter_than(24h * 800) - 24h * 400;
         else
             advance(per / 128 + dice.shorter_than(5ns)); // a part of a large sliding window
     }
 
+    bool set_;
     Now now_ = start;
     std::array<SteadyTime, 4> edges_{};
     std::size_t aimed_ = 0;

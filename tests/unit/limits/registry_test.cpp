@@ -85,3 +85,19 @@ TEST_CASE("ordinals rise with every limit") {
 
     CHECK(first.ordinal() < second.ordinal());
 }
+
+TEST_CASE("each limit is shown once when it is made, before anybody has it") {
+    Registry registry;
+    std::vector<std::string> made;
+    registry.on_made([&](Limit& limit) {
+        made.push_back(limit.identity().name);
+        limit.close(at(0s));
+    });
+
+    const LimitPtr limit = registry.obtain(window(1s));
+
+    CHECK(registry.obtain(window(1s)) == limit);
+    CHECK(made == std::vector<std::string>{"w"});
+    CHECK_FALSE(admit_one(*limit, 1, at(0s)).allowed());
+    CHECK(registry.alive() == std::vector<LimitPtr>{limit});
+}

@@ -1,5 +1,6 @@
 // Gather, write_now and probe: what is done on a socket without waiting.
 #include "net/io.hpp"
+#include "socket_pair.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,6 +13,7 @@
 namespace {
 
 using namespace stint::net;
+using stint::test::SocketPair;
 
 // Not inlined: GCC 12 would warn of the pieces that it sees unused.
 [[gnu::noinline]] Gather gather_of(std::initializer_list<std::string_view> pieces) {
@@ -27,27 +29,6 @@ std::string text_of(const Gather& gather) {
         text.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
     return text;
 }
-
-struct Pair {
-    Pair() {
-        int ends[2];
-        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
-        const Protocol unix_stream{AF_UNIX, 0};
-        near.assign(unix_stream, ends[0]);
-        far.assign(unix_stream, ends[1]);
-    }
-
-    std::string take_from_far() {
-        std::string text(1 << 20, '\0');
-        const ssize_t got = ::recv(far.native_handle(), text.data(), text.size(), MSG_DONTWAIT);
-        text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-        return text;
-    }
-
-    asio::io_context context;
-    Socket near{context.get_executor()};
-    Socket far{context.get_executor()};
-};
 
 } // namespace
 
@@ -86,17 +67,17 @@ TEST_CASE("a gather takes as many pieces as promised") {
 }
 
 TEST_CASE("write_now sends all pieces in order") {
-    Pair pair;
+    SocketPair pair;
     Gather gather = gather_of({"head ", "and ", "body"});
 
     CHECK_FALSE(write_now(pair.near, gather));
 
     CHECK(gather.empty());
-    CHECK(pair.take_from_far() == "head and body");
+    CHECK(pair.take() == "head and body");
 }
 
 TEST_CASE("write_now leaves what the socket does not take, to the byte") {
-    Pair pair;
+    SocketPair pair;
     const std::string large(4 << 20, 'x');
     const std::string end = "the end";
     Gather gather = gather_of({large, end});
@@ -106,18 +87,18 @@ TEST_CASE("write_now leaves what the socket does not take, to the byte") {
     REQUIRE_FALSE(gather.empty());
     std::string seen;
     while (!gather.empty()) {
-        const std::string part = pair.take_from_far();
+        const std::string part = pair.take();
         REQUIRE_FALSE(part.empty());
         seen += part;
         REQUIRE_FALSE(write_now(pair.near, gather));
     }
-    for (std::string part = pair.take_from_far(); !part.empty(); part = pair.take_from_far())
+    for (std::string part = pair.take(); !part.empty(); part = pair.take())
         seen += part;
     CHECK(seen == large + end);
 }
 
 TEST_CASE("write_now returns the error of a peer that is gone, without a signal") {
-    Pair pair;
+    SocketPair pair;
     pair.far.close();
     Gather gather = gather_of({"x"});
 
@@ -126,7 +107,7 @@ TEST_CASE("write_now returns the error of a peer that is gone, without a signal"
 }
 
 TEST_CASE("probe tells a silent peer from one that speaks and one that has closed") {
-    Pair pair;
+    SocketPair pair;
     CHECK(probe(pair.near) == Silence::silent);
 
     SUBCASE("speaks") {

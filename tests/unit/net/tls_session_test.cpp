@@ -3,6 +3,7 @@
 #include "net/io.hpp"
 #include "net/tls_session.hpp"
 #include "sealed_end.hpp"
+#include "socket_pair.hpp"
 #include "tls/client.hpp"
 #include "tls/server.hpp"
 #include "tls_end.hpp"
@@ -11,7 +12,6 @@
 
 #include <string>
 #include <string_view>
-#include <sys/socket.h>
 #include <utility>
 
 namespace {
@@ -19,36 +19,12 @@ namespace {
 using namespace stint;
 using namespace stint::net;
 
-struct Ends {
-    Ends() {
-        int ends[2];
-        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
-        near.assign(Protocol{AF_UNIX, 0}, ends[0]);
-        far.assign(Protocol{AF_UNIX, 0}, ends[1]);
-    }
-
-    void send(std::string_view bytes) {
-        const ssize_t sent = ::send(far.native_handle(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-        REQUIRE(sent == static_cast<ssize_t>(bytes.size()));
-    }
-    std::string take() {
-        std::string text(1 << 16, '\0');
-        const ssize_t got = ::recv(far.native_handle(), text.data(), text.size(), MSG_DONTWAIT);
-        text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-        return text;
-    }
-
-    asio::io_context context;
-    Socket near{context.get_executor()};
-    Socket far{context.get_executor()};
-};
-
 test::SealedEnd new_client() {
     return test::SealedEnd{test::tls_client()->connect("127.0.0.1")};
 }
 
 // A server's end, through with its handshake.
-struct Session : Ends {
+struct Session : test::SocketPair {
     Session() {
         send(client.take());
         REQUIRE(tls.handshake() == asio::error::would_block);
@@ -81,7 +57,7 @@ TEST_CASE("a request in plain HTTP is known by its first byte, wherever it is cu
     }
     for (std::size_t cut = 1; cut <= options.size(); ++cut) {
         CAPTURE(cut);
-        Ends ends;
+        test::SocketPair ends;
         const std::string_view first = options.substr(0, cut);
         TlsSession tls{
             ends.near, test::tls_server()->accept(), before ? first : std::string_view{}};
@@ -111,7 +87,7 @@ TEST_CASE("what is neither TLS nor begins as a request does is no plain HTTP") {
     SUBCASE("bytes") {
         garbage = "\x80\xC1\xFE\x80\xC1\xFE\x80\xC1\xFE";
     }
-    Ends ends;
+    test::SocketPair ends;
     TlsSession tls{ends.near, test::tls_server()->accept(), {}};
     ends.send(garbage);
 
@@ -127,7 +103,7 @@ TEST_CASE("a client's hello is TLS, wherever it is cut") {
     const std::string hello = new_client().take();
     for (std::size_t cut = 1; cut <= hello.size(); ++cut) {
         CAPTURE(cut);
-        Ends ends;
+        test::SocketPair ends;
         TlsSession tls{ends.near, test::tls_server()->accept(), {}};
         ends.send(std::string_view{hello}.substr(0, cut));
         CHECK(tls.handshake() == asio::error::would_block);

@@ -92,6 +92,7 @@ Scrape full_scrape() {
     counters.in_flight = 4;
     scrape.sum.refusals[refusal] = 5;
     scrape.sum.denied[refusal] = 6;
+    scrape.sum.tickets_used = 16;
     scrape.sum.exempted[refusal] = 7;
     for (const Duration latency : std::array<Duration, 4>{300us, 5ms, 7ms, 90s})
         scrape.sum.upstreams[upstream].latency.observe(latency);
@@ -122,6 +123,8 @@ TEST_CASE("the page follows the text format and shows what was counted") {
     CHECK(page.at(R"(stint_limit_denied_total{route="product",limit="per_client"})") == "6");
     CHECK(page.at(R"(stint_limit_exempted_total{route="product",limit="per_client"})") == "7");
     CHECK(page.at(R"(stint_access_log_lines_total{result="dropped"})") == "6");
+    CHECK(page.at(R"(stint_permit_tickets_total{event="used"})") == "16");
+    CHECK(page.at(R"(stint_permit_tickets_total{event="unknown"})") == "0");
     CHECK(page.at(R"(stint_limit_waiting{limit="window"})") == "11");
     CHECK(page.at(R"(stint_limit_wait_seconds_count{limit="window"})") == "1");
     CHECK(page.at(R"(stint_limit_refused_after_waiting_total{limit="window"})") == "2");
@@ -250,4 +253,16 @@ TEST_CASE("the process says what it uses") {
     CHECK(std::stod(page.at("process_open_fds")) >= 3);
     CHECK(std::stod(page.at("process_max_fds")) >= 3);
     CHECK(page.types.at("process_cpu_seconds_total") == "counter");
+}
+
+TEST_CASE("the state file's figures are there when there is one") {
+    ProcessFigures figures;
+    CHECK_FALSE(Page{exposition({}, {}, figures)}.has("stint_state"));
+
+    figures.state = {7, 2, 1'800'000'000.0};
+
+    const Page page{exposition({}, {}, figures)};
+    CHECK(page.at("stint_state_writes_total") == "7");
+    CHECK(page.at("stint_state_write_failures_total") == "2");
+    CHECK(page.at("stint_state_last_write_timestamp_seconds") == "1800000000");
 }

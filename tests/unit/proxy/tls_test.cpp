@@ -35,16 +35,23 @@ void come_to_rest(InProcessGateway& gateway) {
         REQUIRE(turns < 1000);
 }
 
+// From one end of it to the other, once in each direction.
+std::pair<SealedWire*, SealedWire*> either_way(SealedTunnel& tunnel) {
+    bool up = true;
+    SUBCASE("from the client") {}
+    SUBCASE("from the upstream") {
+        up = false;
+    }
+    SealedWire* const client = &tunnel.client;
+    SealedWire* const upstream = &*tunnel.upstream;
+    return up ? std::pair{client, upstream} : std::pair{upstream, client};
+}
+
 } // namespace
 
 TEST_CASE("a part of a record in a tunnel keeps nobody busy, and goes on with the rest") {
     SealedTunnel tunnel;
-    SealedWire* from = &tunnel.client;
-    SealedWire* to = &*tunnel.upstream;
-    SUBCASE("from the client") {}
-    SUBCASE("from the upstream") {
-        std::swap(from, to);
-    }
+    const auto [from, to] = either_way(tunnel);
     SealedWire other = SealedWire::client(tunnel.gateway);
     other.send(get);
     SealedWire others_upstream = SealedWire::upstream(tunnel.gateway);
@@ -69,12 +76,7 @@ TEST_CASE("a part of a record in a tunnel keeps nobody busy, and goes on with th
 
 TEST_CASE("an end that arrives together with the last bytes of a tunnel follows them") {
     SealedTunnel tunnel;
-    SealedWire* from = &tunnel.client;
-    SealedWire* to = &*tunnel.upstream;
-    SUBCASE("from the client") {}
-    SUBCASE("from the upstream") {
-        std::swap(from, to);
-    }
+    const auto [from, to] = either_way(tunnel);
     const std::string last = from->end.seal("last words");
 
     from->wire.send(last + from->end.seal_end()); // the socket stays open

@@ -40,7 +40,7 @@ struct Running {
         return address;
     }
 
-    void adopt(std::string_view more, std::map<std::string, proxy::ListenerOptions> listeners) {
+    void adopt(std::string_view more, std::map<std::string, runtime::ListenerRole> listeners) {
         const auto config = config::load_text(
             "listeners: [{address: 127.0.0.1:1}]\nupstreams: {u: {endpoints: [" + upstream.text() +
                 "]}}\nlimits: {slot: {concurrent: 9}}\n"
@@ -88,11 +88,12 @@ struct Running {
     observe::AccessLog log{{observe::AccessLog::Target::Kind::off, {}}};
     test::SilentRoom room;
     proxy::Shared shared{registry.hasher(), room};
+    permits::Shared permits{registry};
     std::uint64_t generation = 0;
     limits::LimitPtr limit;
     net::Endpoint first;
     std::vector<runtime::OpenedListener> to_open;
-    runtime::Worker worker{shared, log.open_channel()};
+    runtime::Worker worker{shared, permits, log.open_channel()};
 };
 
 bool refuses(net::asio::io_context& loop, const net::Endpoint& address) {
@@ -145,7 +146,7 @@ TEST_CASE("an adoption opens what is new, closes what has gone and keeps connect
 
 TEST_CASE("an adoption changes what a listener allows for the connections after it") {
     Running running;
-    running.adopt("", {{"first", {.half_close_allowed = true}}});
+    running.adopt("", {{"first", {.proxied = {.half_close_allowed = true}}}});
     running.on_worker([](auto&) { return 0; });
     auto [client, upstream] = running.request_under_way();
     client.shutdown_send();
@@ -274,8 +275,9 @@ TEST_CASE("a worker that was never started can be destroyed") {
     observe::AccessLog log{{observe::AccessLog::Target::Kind::off, {}}};
     test::SilentRoom room;
     proxy::Shared shared{registry.hasher(), room};
+    permits::Shared permits{registry};
 
-    const runtime::Worker worker{shared, log.open_channel()};
+    const runtime::Worker worker{shared, permits, log.open_channel()};
 }
 
 TEST_CASE("a worker destroyed with a request under way frees its slot") {

@@ -1,4 +1,4 @@
-#include "admin/query.hpp"
+#include "http/query.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 
 namespace {
 
-using namespace stint::admin;
+using namespace stint::http;
 
 std::string decoded(std::string_view text) {
     return percent_decoded(text).value_or("(malformed)");

@@ -1,10 +1,10 @@
-#include "admin/query.hpp"
+#include "http/query.hpp"
 
 #include "http/ascii.hpp"
 
 #include <algorithm>
 
-namespace stint::admin {
+namespace stint::http {
 
 std::optional<std::string> percent_decoded(std::string_view text) {
     std::string decoded;
@@ -12,8 +12,8 @@ std::optional<std::string> percent_decoded(std::string_view text) {
         char next = text.front();
         std::size_t length = 1;
         if (next == '%') {
-            const int high = text.size() >= 3 ? http::ascii::hex_value(text[1]) : -1;
-            const int low = text.size() >= 3 ? http::ascii::hex_value(text[2]) : -1;
+            const int high = text.size() >= 3 ? ascii::hex_value(text[1]) : -1;
+            const int low = text.size() >= 3 ? ascii::hex_value(text[2]) : -1;
             if (high < 0 || low < 0)
                 return std::nullopt;
             next = static_cast<char>(high * 16 + low);
@@ -39,4 +39,4 @@ std::optional<std::string_view> parameter(std::string_view query, std::string_vi
     }
 }
 
-} // namespace stint::admin
+} // namespace stint::http

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace stint::admin {
+namespace stint::http {
 
 // Nothing where an escape is malformed or stands for NUL, which ends a text elsewhere.
 [[nodiscard]] std::optional<std::string> percent_decoded(std::string_view text);
@@ -15,4 +15,4 @@ namespace stint::admin {
 [[nodiscard]] std::optional<std::string_view>
 parameter(std::string_view query, std::string_view name) noexcept;
 
-} // namespace stint::admin
+} // namespace stint::http

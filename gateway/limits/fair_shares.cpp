@@ -1,0 +1,204 @@
+#include "limits/fair_shares.hpp"
+
+#include "limits/exact.hpp"
+
+#include <boost/container/static_vector.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <new>
+#include <span>
+
+namespace stint::limits {
+
+namespace {
+
+// At the end of a window nothing is kept for anybody.
+constexpr int last_part = 32;
+constexpr Duration between_looks = std::chrono::seconds{1};
+
+// amount * left / length, rounded up.
+std::uint64_t part_of(std::uint64_t amount, Duration left, Duration length) noexcept {
+    if (left >= length)
+        return amount;
+    const std::int64_t part =
+        divide_up(left.count(), amount, static_cast<std::uint64_t>(length.count()));
+    return static_cast<std::uint64_t>(part);
+}
+
+} // namespace
+
+std::uint64_t FairShares::Owner::demand(std::uint64_t quota) const noexcept {
+    return std::min(std::max(former, asked), quota);
+}
+
+// A charge of now would open a window that ends a whole length from now: until it has been
+// made, the window in the book is not the counter's.
+void FairShares::Book::turn_to(const Window& window, SteadyTime now) noexcept {
+    if (now < end_) {
+        if (window.end - now < window.length)
+            end_ = window.end;
+        return;
+    }
+    const bool followed = now < end_ + length_;
+    for (Owner& each : owners_) {
+        each.former = followed ? each.asked : 0;
+        each.asked = each.got = 0;
+    }
+    std::erase_if(owners_, [](const Owner& each) { return each.former == 0; });
+    ++serial_;
+    end_ = window.end;
+    length_ = window.length;
+    stale_ = true;
+}
+
+FairShares::Owner* FairShares::Book::find(Hash128 owner) noexcept {
+    const auto found =
+        std::ranges::find_if(owners_, [&](const Owner& each) { return each.name == owner; });
+    return found != owners_.end() ? &*found : nullptr;
+}
+
+// Water-filling: from the smallest demand up, each gets that or an equal part of what is left.
+void FairShares::Book::share_out(std::uint64_t quota) noexcept {
+    quota_ = quota;
+    stale_ = false;
+    const std::size_t count = owners_.size();
+    if (count > most_exact) {
+        for (Owner& each : owners_)
+            each.share = std::min(each.demand(quota), quota / count);
+        return;
+    }
+    boost::container::static_vector<Owner*, most_exact> rising;
+    for (Owner& each : owners_)
+        rising.push_back(&each);
+    std::ranges::sort(rising, {}, [quota](const Owner* owner) { return owner->demand(quota); });
+    std::uint64_t left = quota;
+    std::size_t unmet = 0; // from here on nobody's demand is met
+    for (; unmet < count; ++unmet) {
+        Owner& owner = *rising[unmet];
+        if (owner.demand(quota) > left / (count - unmet))
+            break;
+        left -= owner.share = owner.demand(quota);
+    }
+    const std::span rest = std::span{rising.data(), count}.subspan(unmet);
+    if (rest.empty())
+        return;
+    level_ = left / rest.size();
+    for (Owner* const each : rest)
+        each->share = level_;
+    // Who has had one of the units that are left already, in this window, keeps it.
+    std::ranges::stable_sort(rest, {}, [this](const Owner* owner) {
+        return owner->extra == serial_ ? 0 : owner->extra;
+    });
+    for (Owner* const each : rest.first(left % rest.size()))
+        ++each->share;
+}
+
+std::uint64_t FairShares::Book::kept_from(
+    const Owner* asking, std::uint64_t quota, Duration left) const noexcept {
+    if (left <= length_ / last_part)
+        return 0;
+    std::uint64_t kept = 0;
+    for (const Owner& each : owners_)
+        if (&each != asking && each.share > each.got)
+            kept += std::min(each.share - each.got, part_of(each.demand(quota), left, length_));
+    return std::min(kept, quota);
+}
+
+std::uint64_t FairShares::Book::ask(
+    Hash128 owner,
+    std::uint64_t cost,
+    std::uint64_t quota,
+    const Window& window,
+    SteadyTime now,
+    bool room) {
+    turn_to(window, now);
+    Owner* asking = find(owner);
+    if (asking == nullptr && room && owners_.size() < most_owners) {
+        asking = &owners_.emplace_back();
+        asking->name = owner;
+        stale_ = true;
+    }
+    if (asking != nullptr) {
+        const std::uint64_t demand = asking->demand(quota);
+        asking->asked += std::min(cost, quota - std::min(quota, asking->asked));
+        stale_ = stale_ || asking->demand(quota) != demand;
+    }
+    if (owners_.size() == (asking != nullptr ? 1 : 0))
+        return 0;
+    if (stale_ || quota_ != quota)
+        share_out(quota);
+    return kept_from(asking, quota, end_ - now);
+}
+
+void FairShares::Book::granted(Hash128 owner, std::uint64_t cost, SteadyTime end) noexcept {
+    if (end > end_)
+        end_ = end;
+    Owner* const found = find(owner);
+    if (found == nullptr)
+        return;
+    found->got += cost;
+    if (found->got > level_)
+        found->extra = serial_;
+}
+
+std::uint64_t FairShares::ask(
+    const Counter& counter,
+    Hash128 owner,
+    std::uint64_t cost,
+    std::uint64_t quota,
+    const Window& window,
+    SteadyTime now) noexcept try {
+    Shard& shard = shard_of(counter);
+    const std::scoped_lock lock{shard.mutex};
+    Book* const book = book_of(shard, counter, now);
+    if (book == nullptr)
+        return 0;
+    const std::size_t before = book->size();
+    const bool room = shard.owners < most_owners_in_all / shard_count;
+    const std::uint64_t kept = book->ask(owner, cost, quota, window, now, room);
+    shard.owners += book->size() - before; // modulo 2^64: it may be fewer
+    return kept;
+} catch (const std::bad_alloc&) {
+    return 0;
+}
+
+void FairShares::granted(
+    const Counter& counter, Hash128 owner, std::uint64_t cost, SteadyTime end) noexcept {
+    Shard& shard = shard_of(counter);
+    const std::scoped_lock lock{shard.mutex};
+    const auto book = shard.books.find(counter);
+    if (book != shard.books.end())
+        book->second.granted(owner, cost, end);
+}
+
+FairShares::Shard& FairShares::shard_of(const Counter& counter) noexcept {
+    return shards_[Spread{}(counter) % shard_count];
+}
+
+FairShares::Book* FairShares::book_of(Shard& shard, const Counter& counter, SteadyTime now) {
+    const auto found = shard.books.find(counter);
+    if (found != shard.books.end())
+        return &found->second;
+    const auto full = [&shard] {
+        return shard.books.size() >= most_counters / shard_count ||
+               shard.owners >= most_owners_in_all / shard_count;
+    };
+    if (full())
+        forget_idle(shard, now);
+    return full() ? nullptr : &shard.books[counter];
+}
+
+void FairShares::forget_idle(Shard& shard, SteadyTime now) noexcept {
+    if (now < shard.next_look)
+        return;
+    shard.next_look = now + between_looks;
+    for (auto book = shard.books.begin(); book != shard.books.end();) {
+        const bool idle = book->second.is_idle(now);
+        shard.owners -= idle ? book->second.size() : 0;
+        book = idle ? shard.books.erase(book) : std::next(book);
+    }
+}
+
+} // namespace stint::limits

@@ -1,0 +1,127 @@
+// Permits that have been taken beforehand and are shown with a request later on: what they were
+// taken for is not charged again.
+#pragma once
+
+#include "base/hash.hpp"
+#include "base/time.hpp"
+#include "limits/decision.hpp"
+
+#include <boost/container/small_vector.hpp>
+#include <boost/intrusive/set.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+
+namespace stint::limits {
+
+// Each is good for one request, until it expires. Bounded: while `most` are out, nobody gets
+// another. Who has an id cannot tell another from it: an id is a keyed hash of a number, under a
+// key that hashes nothing else. Threads: any; one short lock. Outlives its claims.
+class Prepaid {
+    struct Entry;
+
+  public:
+    static constexpr std::size_t most = 65'536;
+
+    // One permit, which nobody else can claim meanwhile. Destroyed without a spend() it goes back,
+    // and can be claimed again until it expires. Move-only; one owner at a time.
+    class Claim {
+      public:
+        Claim() noexcept;
+        Claim(Claim&& other) noexcept;
+        Claim& operator=(Claim&& other) noexcept;
+        Claim(const Claim&) = delete;
+        Claim& operator=(const Claim&) = delete;
+        ~Claim() { let_go(); }
+
+        explicit operator bool() const noexcept { return entry_ != nullptr; }
+        // How much of the charge's cost the permit has paid, at most all of it: 0 of a cap, and of
+        // any counter that it was not taken for.
+        [[nodiscard]] std::uint64_t paid_of(const Charge& charge) const noexcept;
+        // The request that showed it has been admitted. True the first time. Requires: a permit.
+        bool spend() noexcept;
+        // That admission has been given back as a whole, and may be asked for again.
+        void take_back() noexcept;
+
+      private:
+        friend class Prepaid;
+        Claim(Prepaid& owner, std::unique_ptr<Entry> entry) noexcept;
+        void let_go() noexcept;
+
+        Prepaid* owner_ = nullptr;
+        std::unique_ptr<Entry> entry_;
+        bool spent_ = false;
+    };
+
+    Prepaid();
+    Prepaid(const Prepaid&) = delete;
+    Prepaid& operator=(const Prepaid&) = delete;
+    ~Prepaid();
+
+    // A permit for charges that have been made; it remembers their counters and costs, of windows
+    // alone. Nothing while too many are out, if there is no memory, or where no window was charged.
+    // expires: no later than the first of their windows ends.
+    [[nodiscard]] std::optional<Hash128>
+    issue(std::span<const Charge> charges, SteadyTime expires, SteadyTime now) noexcept;
+
+    // Empty where it is unknown, spent, expired or claimed.
+    [[nodiscard]] Claim claim(Hash128 id, SteadyTime now) noexcept;
+
+  private:
+    struct ByIdTag;
+    struct ByExpiryTag;
+    template <class Tag>
+    using Hook = boost::intrusive::
+        set_base_hook<boost::intrusive::tag<Tag>, boost::intrusive::optimize_size<true>>;
+    using ById = Hook<ByIdTag>;
+    using ByExpiry = Hook<ByExpiryTag>;
+
+    struct Paid {
+        std::uint64_t limit; // Limit::ordinal(), which no other limit ever has
+        Hash128 key;         // of a limit without a key nothing
+        std::uint64_t cost;
+    };
+    struct Entry : ById, ByExpiry {
+        Hash128 id;
+        SteadyTime expires{};
+        boost::container::small_vector<Paid, 1> paid;
+        bool ever_spent = false;
+    };
+    struct IdOf {
+        using type = Hash128;
+        const Hash128& operator()(const Entry& entry) const noexcept { return entry.id; }
+    };
+    struct ExpiryOf {
+        using type = SteadyTime;
+        const SteadyTime& operator()(const Entry& entry) const noexcept { return entry.expires; }
+    };
+    template <class Tag>
+    using HookOption = boost::intrusive::base_hook<Hook<Tag>>;
+    using Ids = boost::intrusive::multiset<
+        Entry,
+        HookOption<ByIdTag>,
+        boost::intrusive::key_of_value<IdOf>,
+        boost::intrusive::constant_time_size<false>>;
+    using Expiries = boost::intrusive::multiset<
+        Entry,
+        HookOption<ByExpiryTag>,
+        boost::intrusive::key_of_value<ExpiryOf>,
+        boost::intrusive::constant_time_size<false>>;
+
+    // With mutex_ locked.
+    void keep(std::unique_ptr<Entry> entry) noexcept;
+    void forget_expired(SteadyTime now) noexcept;
+
+    const KeyHasher hasher_;
+    std::mutex mutex_; // guards all below
+    Ids ids_;          // of those that nobody has claimed
+    Expiries expiries_;
+    std::size_t out_ = 0; // these and the claimed ones
+    std::uint64_t last_number_ = 0;
+};
+
+} // namespace stint::limits

@@ -1,0 +1,84 @@
+// What callers ask for, read from their JSON. Pure: no limit, no clock.
+#pragma once
+
+#include "base/error.hpp"
+#include "base/time.hpp"
+#include "limits/limit.hpp"
+
+#include <boost/container/static_vector.hpp>
+#include <boost/json/monotonic_resource.hpp>
+#include <boost/json/parser.hpp>
+#include <boost/json/value.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace stint::permits {
+
+inline constexpr std::chrono::milliseconds longest_wait{60'000};
+inline constexpr std::uint64_t largest_batch = 1'000'000;
+inline constexpr std::size_t longest_name = 1024;           // bytes; of limits, keys and owners
+inline constexpr std::size_t longest_idempotency_key = 256; // bytes
+
+// A fixed window that the caller brings itself.
+struct Brought {
+    std::uint64_t requests = 0; // per window, at least 1
+    Duration per{};             // at least 1 ms
+
+    friend bool operator==(const Brought&, const Brought&) = default;
+};
+
+// One limit that a permit is asked of.
+struct Wanted {
+    std::string_view name;
+    std::optional<std::string_view> key{};
+    std::uint64_t cost = 1; // 0: only to look
+    std::optional<Brought> brought{};
+};
+
+// Views are good until the reader's next call.
+struct TakeAsk {
+    boost::container::static_vector<Wanted, limits::max_charges> limits; // at least one
+    bool listed = false;              // answered as a list, also where there is but one
+    bool ticket = false;              // to be shown with a proxied request
+    Duration wait{};                  // at most, for its turn
+    std::uint64_t batch = 0;          // so many at once, as far as there are any; 0: no batch
+    std::string_view owner;           // whose turns it shares; may be empty
+    std::string_view idempotency_key; // empty: none
+};
+
+// What an upstream has answered to a caller of its own.
+struct FeedbackAsk {
+    std::string_view route; // exactly one of these two is not empty
+    std::string_view limit;
+    std::optional<std::string_view> key{};
+    std::optional<std::string_view> host{};
+    int status = 0;
+    std::optional<std::string_view> retry_after{}; // as the field has it
+};
+
+// Reusable, one per worker; not thread-safe. Allocates nothing for an ask of the usual size.
+class AskReader {
+  public:
+    // The error is a sentence for the caller. name: of the path; nothing where the body lists the
+    // limits. An empty body is an empty object.
+    [[nodiscard]] Result<TakeAsk, std::string>
+    read_take(std::string_view body, std::optional<std::string_view> name);
+    [[nodiscard]] Result<FeedbackAsk, std::string> read_feedback(std::string_view body);
+
+  private:
+    [[nodiscard]] Result<const boost::json::object*, std::string> parse(std::string_view body);
+
+    std::array<unsigned char, 8192> memory_;
+    std::array<unsigned char, 2048> scratch_;
+    boost::json::monotonic_resource resource_{memory_.data(), memory_.size()};
+    boost::json::parser parser_{{}, {}, scratch_.data(), scratch_.size()};
+    std::optional<boost::json::value> value_; // in resource_
+};
+
+} // namespace stint::permits

@@ -1,0 +1,167 @@
+#include "permits/call.hpp"
+
+#include "base/hash.hpp"
+#include "http/ascii.hpp"
+#include "http/json_text.hpp"
+#include "http/query.hpp"
+#include "permits/feedback.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace stint::permits {
+namespace {
+
+enum class What : std::uint8_t { take, take_all, feedback, check };
+
+struct Target {
+    What what{};
+    std::string name{}; // of the limit, decoded
+};
+
+constexpr std::string_view paths =
+    "there is nothing here; there are /v1/limits/NAME/take, /v1/limits/take, /v1/feedback and "
+    "/v1/check";
+
+// Whether all of it is UTF-8 (RFC 3629).
+bool is_utf8(std::string_view text) noexcept {
+    while (!text.empty()) {
+        const std::size_t sequence = http::utf8_sequence(text);
+        if (sequence == 0)
+            return false;
+        text.remove_prefix(sequence);
+    }
+    return true;
+}
+
+using Found = Result<Target, http::HeadError>;
+
+Found limit_target(std::string_view name) {
+    const auto decoded = http::percent_decoded(name);
+    if (!decoded)
+        return http::HeadError{400, "the limit's name has a malformed escape, or a NUL"};
+    if (decoded->empty() || decoded->size() > longest_name || !is_utf8(*decoded))
+        return http::HeadError{400, "the limit's name is not UTF-8 of 1 to 1024 bytes"};
+    return Target{What::take, *decoded};
+}
+
+Found target_of(std::string_view path) {
+    constexpr std::string_view limits = "/v1/limits/";
+    constexpr std::string_view take = "/take";
+    if (path == "/v1/limits/take")
+        return Target{What::take_all};
+    if (path == "/v1/feedback")
+        return Target{What::feedback};
+    if (path == "/v1/check")
+        return Target{What::check};
+    if (path.size() > limits.size() + take.size() && path.starts_with(limits) &&
+        path.ends_with(take)) {
+        const std::string_view name =
+            path.substr(limits.size(), path.size() - limits.size() - take.size());
+        if (name.find('/') == std::string_view::npos)
+            return limit_target(name);
+    }
+    return http::HeadError{404, paths};
+}
+
+bool names(const Field& field, std::string_view name) noexcept {
+    return http::ascii::equals_folded(field.name, name);
+}
+
+// The one Authorization field's token is the right one.
+bool shows_token(const RequestHead& head, const routing::PermitTerms& terms) noexcept {
+    constexpr std::string_view scheme = "Bearer ";
+    const Field* only = nullptr;
+    for (const Field& field : head.fields) {
+        if (!names(field, "authorization"))
+            continue;
+        if (only != nullptr)
+            return false;
+        only = &field;
+    }
+    return only != nullptr && !terms.token.empty() && only->value.size() > scheme.size() &&
+           http::ascii::equals_folded(only->value.substr(0, scheme.size()), "bearer ") &&
+           equal_in_constant_time(
+               http::ascii::trim(only->value.substr(scheme.size())), terms.token);
+}
+
+// Of one request, while it is looked at.
+struct Call {
+    Service& service;
+    const RequestHead& head;
+    std::string_view body;
+    const routing::ClientAddress& peer;
+    http::HeadBuffer& out;
+    const http::ReplyContext& reply;
+
+    TakingPtr fail(int status, std::string_view detail) const {
+        http::write_problem(out, reply, status, detail);
+        return none();
+    }
+    static TakingPtr none() noexcept { return {nullptr, {nullptr}}; }
+
+    TakingPtr take(std::optional<std::string_view> name) const {
+        const auto ask = service.asks.read_take(body, name);
+        if (!ask)
+            return fail(400, ask.error());
+        TakingPtr taking = service.takings.make(service.context, service.shared, peer);
+        if (taking->begin(*ask) == Taking::Step::waits)
+            return taking;
+        taking->write(out, reply);
+        return none();
+    }
+
+    TakingPtr feed_back() const {
+        const auto ask = service.asks.read_feedback(body);
+        if (!ask)
+            return fail(400, ask.error());
+        take_feedback(service.context, service.shared, *ask, out, reply);
+        return none();
+    }
+};
+
+} // namespace
+
+TakingPtr answer(
+    Service& service,
+    const RequestHead& head,
+    std::string_view body,
+    const routing::ClientAddress& peer,
+    http::HeadBuffer& out,
+    http::ReplyContext reply) {
+    const Call call{service, head, body, peer, out, reply};
+    const auto& terms = service.context.active->snapshot->permits;
+    if (!terms)
+        return call.fail(503, "permits are not given any more");
+    const bool has_token = terms->needs_token && shows_token(head, *terms);
+    // A page's script may send such a request to an address that its reader can reach.
+    if (std::ranges::any_of(head.fields, [](const Field& each) { return names(each, "origin"); }))
+        return call.fail(403, "a web page made this request: permits are not for browsers");
+    const auto target = target_of(head.path);
+    if (!target)
+        return call.fail(target.error().status, target.error().detail);
+    if (terms->needs_token && !has_token) {
+        http::write_unauthorized(
+            out, reply, "this listener asks for a token: Authorization: Bearer");
+        return Call::none();
+    }
+    if (head.method != "POST") {
+        http::write_method_not_allowed(out, reply, "POST");
+        return Call::none();
+    }
+    switch (target->what) {
+    case What::take:
+        return call.take(target->name);
+    case What::take_all:
+        return call.take(std::nullopt);
+    case What::feedback:
+    case What::check:
+        break;
+    }
+    return call.feed_back();
+}
+
+} // namespace stint::permits

@@ -1,0 +1,92 @@
+// One caller's connection: its requests, one after the other, also when many are sent at once.
+#pragma once
+
+#include "http/body_decoder.hpp"
+#include "net/deadlines.hpp"
+#include "net/event.hpp"
+#include "net/handler_memory.hpp"
+#include "net/io.hpp"
+#include "net/types.hpp"
+#include "permits/call.hpp"
+#include "permits/service.hpp"
+#include "routing/client_address.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stint::permits {
+
+// Lives on its worker; the coroutine owns it. While an ask waits for its turn the connection is
+// watched: a caller that leaves loses its place.
+class Connection final : public Served, private net::Deadline {
+  public:
+    Connection(Service& service, net::Socket socket, const net::Endpoint& peer);
+    ~Connection();
+    void drain() noexcept override;
+    void abort() noexcept override;
+
+    // Never throws out of the coroutine.
+    static net::Task<> serve(std::unique_ptr<Connection> self);
+
+    static constexpr std::size_t max_head = 16 * 1024;
+    static constexpr std::size_t max_body = 64 * 1024;
+
+  private:
+    // What the deadline is armed for.
+    enum class Phase : std::uint8_t { request, idle, waiting, linger };
+    // What became of what has come in.
+    enum class Step : std::uint8_t {
+        more,  // a request is not complete yet
+        body,  // its body has to be read piece by piece
+        wait,  // taking_ waits for its turn
+        done,  // answered
+        refuse // answered, and what follows cannot be understood
+    };
+
+    net::Task<> serve_all();
+    [[nodiscard]] Step take_request();
+    [[nodiscard]] Step take_head(std::string_view head);
+    [[nodiscard]] Step call(const RequestHead& head, std::string_view body, std::size_t consumed);
+    [[nodiscard]] Step reject(int status, std::string_view detail);
+    net::Task<Step> read_body();
+    net::Task<> wait_for_turn();
+    net::Task<bool> read_more();
+    net::Task<bool> flush();
+    net::Task<> close_gently();
+    void watch();
+    void on_readable(const ErrorCode& error);
+    [[nodiscard]] std::span<char> room();
+    [[nodiscard]] http::ReplyContext reply_context(bool head_request, int minor);
+    void arm(Phase phase);
+    void on_deadline() noexcept override;
+
+    Service& service_;
+    net::Socket socket_;
+    routing::ClientAddress peer_;
+    net::HandlerMemory read_memory_;
+    std::vector<char> buffer_; // [begin_, end_) of it was received and not consumed
+    std::size_t begin_ = 0;
+    std::size_t end_ = 0;
+    std::size_t scanned_ = 0; // how much of it has been searched for the end of a head
+    std::size_t head_size_ = 0;
+    http::BodyDecoder decoder_{{}};
+    std::string body_;   // of a request that did not come in one piece
+    std::string unsent_; // what the socket did not take at once
+    TakingPtr taking_{nullptr, {nullptr}};
+    net::Event watched_; // signalled when the wait for more input ends
+    Phase phase_ = Phase::request;
+    bool keep_ = true;
+    bool head_request_ = false;
+    std::uint8_t minor_ = 1;
+    bool watching_ = false;
+    bool gone_ = false; // the caller
+    bool reading_ = false;
+    bool timed_out_ = false; // before a request was complete
+    bool empty_line_passed_ = false;
+};
+
+} // namespace stint::permits

@@ -1,0 +1,50 @@
+// Pauses of limits that callers have told of: their own requests were answered 429 or 503.
+#pragma once
+
+#include "base/hash.hpp"
+#include "base/time.hpp"
+
+#include <atomic>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+
+namespace stint::permits {
+
+// One for all workers. While nobody has told of any, looking costs one load. Threads: any.
+class Pauses {
+  public:
+    static constexpr std::size_t most = 10'000; // counters at a time; more are not paused
+    static constexpr Duration longest = std::chrono::minutes{10};
+
+    struct CounterId {
+        std::uint64_t limit = 0; // limits::Limit::ordinal()
+        Hash128 key{};
+
+        friend auto operator<=>(const CounterId&, const CounterId&) = default;
+    };
+    struct Pause {
+        int status = 0; // that the upstream answered
+        Duration left{};
+    };
+
+    // From now for `length`, at most `longest`; a longer one that is under way stays. How long it
+    // lasts now; zero where there was no room.
+    Duration begin(const CounterId& counter, int status, Duration length, SteadyTime now);
+    [[nodiscard]] std::optional<Pause> look(const CounterId& counter, SteadyTime now) const;
+
+  private:
+    struct Until {
+        int status = 0;
+        SteadyTime end{};
+    };
+
+    mutable std::mutex mutex_;
+    std::map<CounterId, Until> paused_;
+    std::atomic<bool> any_{false};
+};
+
+} // namespace stint::permits

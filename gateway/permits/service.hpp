@@ -1,0 +1,66 @@
+// Gives permits on one worker: its connections, and what they share.
+#pragma once
+
+#include "net/types.hpp"
+#include "permits/ask.hpp"
+#include "permits/shared.hpp"
+#include "permits/taking.hpp"
+#include "proxy/context.hpp"
+#include "proxy/object_pool.hpp"
+
+#include <boost/intrusive/list.hpp>
+
+namespace stint::permits {
+
+using ServedHook = boost::intrusive::list_base_hook<
+    boost::intrusive::tag<struct ServedTag>,
+    boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
+// A caller's connection as its service sees it.
+class Served : public ServedHook {
+  public:
+    Served() = default;
+    Served(const Served&) = delete;
+    Served& operator=(const Served&) = delete;
+
+    // Ends it if no request is under way, soon; otherwise after the answer.
+    virtual void drain() noexcept = 0;
+    // Ends it now: what waits for its turn loses its place.
+    virtual void abort() noexcept = 0;
+
+  protected:
+    ~Served() = default;
+};
+
+// Not thread-safe; outlives the worker's loop, in which its connections end.
+class Service {
+  public:
+    Service(proxy::Context& worker, Shared& for_all) : context{worker}, shared{for_all} {}
+    Service(const Service&) = delete;
+    Service& operator=(const Service&) = delete;
+
+    // Answers whatever comes on this connection. Throws where there is no memory for it.
+    void serve(net::Socket socket, const net::Endpoint& peer);
+
+    // Ends every connection that has no request under way, soon; the others after their answers. To
+    // be called again and again while Context::draining.
+    void drain() noexcept;
+    // Ends all of them now.
+    void abort() noexcept;
+    [[nodiscard]] bool is_idle() const noexcept { return connections_.empty(); }
+
+    // --- for its connections ---
+    proxy::Context& context;
+    Shared& shared;
+    AskReader asks; // scratch, good until the next suspension
+    proxy::ObjectPool<Taking> takings;
+
+  private:
+    boost::intrusive::list<
+        Served,
+        boost::intrusive::base_hook<ServedHook>,
+        boost::intrusive::constant_time_size<false>>
+        connections_;
+};
+
+} // namespace stint::permits

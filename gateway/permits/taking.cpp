@@ -1,0 +1,238 @@
+#include "permits/taking.hpp"
+
+#include "limits/reservations.hpp"
+#include "net/clock.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace stint::permits {
+namespace {
+
+// In the line before one counter, where the limit itself lets nobody wait.
+constexpr std::uint64_t most_waiting = 1000;
+// Others take from the same window meanwhile: then the rest is counted again.
+constexpr int batch_attempts = 4;
+
+bool is_fixed_window(const limits::Limit& limit) noexcept {
+    return limit.identity().algorithm == limits::Algorithm::fixed_window;
+}
+
+limits::FairShares::Counter counter_of(const limits::Charge& charge) noexcept {
+    return {charge.limit->ordinal(), charge.limit->keyed() ? charge.key : Hash128{}};
+}
+
+} // namespace
+
+Taking::Taking(proxy::Context& context, Shared& shared, const routing::ClientAddress& peer)
+    : context_{context}, shared_{shared}, peer_{peer}, config_{context.active},
+      now_{net::read_clocks()} {}
+
+Taking::Step Taking::begin(const TakeAsk& ask) {
+    if (!ask.owner.empty())
+        owner_ = context_.shared.hasher(ask.owner);
+    listed_ = ask.listed;
+    ticket_ = ask.ticket;
+    batch_ = ask.batch;
+    if (!find_parts(ask) || !fits(ask) || !list_charges() || !claim_once(ask))
+        return Step::answered;
+    if (charges_.charges.empty()) {
+        grant();
+        return Step::answered;
+    }
+    return admit(ask);
+}
+
+bool Taking::reserves() const noexcept {
+    return std::ranges::any_of(
+        charges_.limits, [](const auto* limit) { return !limit->reserve_for.empty(); });
+}
+
+// Who comes while nobody waits may go at once; nobody overtakes who waits.
+Taking::Step Taking::admit(const TakeAsk& ask) {
+    const bool awaited = std::ranges::any_of(
+        charges_.limits, [](const auto* limit) { return limit->limit->awaited(); });
+    if (!awaited || reserves()) [[likely]] {
+        limits::Decision decision = admit_now(ask);
+        const bool waits = !decision.allowed() && ask.wait > Duration::zero() && !reserves() &&
+                           decision.refusal != limits::Refusal::cost;
+        if (!waits) {
+            if (!decision.allowed() && !reserves())
+                limits::count_refusal(charges_.view(), decision);
+            settle(decision);
+            return Step::answered;
+        }
+    }
+    line_up(ask);
+    if (turn_->room().enter(*turn_, now_) == limits::WaitingRoom::Entered::waiting)
+        return Step::waits;
+    const std::unique_ptr<proxy::Turn> turn = std::move(turn_);
+    settle(turn->decision);
+    return Step::answered;
+}
+
+// What those may still come for who have said who they are is not for others.
+void Taking::keep_shares() {
+    if (!owner_)
+        return;
+    for (limits::Charge& charge : charges_.charges)
+        if (is_fixed_window(*charge.limit))
+            charge.held = shared_.shares.ask(
+                counter_of(charge), *owner_, charge.cost, charge.quota,
+                {charge.limit->window_end(charge, now_), charge.limit->identity().per},
+                now_.steady);
+}
+
+void Taking::note_shares() noexcept {
+    if (!owner_)
+        return;
+    for (const limits::Charge& charge : charges_.charges)
+        if (is_fixed_window(*charge.limit))
+            shared_.shares.granted(
+                counter_of(charge), *owner_, charge.cost, charge.limit->window_end(charge, now_));
+}
+
+limits::Decision Taking::admit_now(const TakeAsk& ask) {
+    if (reserves()) [[unlikely]]
+        return admit_reserving();
+    keep_shares();
+    if (ask.batch > 0) [[unlikely]]
+        return admit_batch(ask.batch);
+    return limits::try_admit(charges_.view(), now_);
+}
+
+// As many as there are, at most `batch`. A paced limit has one at a time.
+limits::Decision Taking::admit_batch(std::uint64_t batch) {
+    limits::Charge& charge = charges_.charges.front();
+    limits::Decision decision;
+    for (int i = 0; i < batch_attempts; ++i) {
+        const std::uint64_t left = charge.limit->state_of(charge, now_).remaining;
+        charge.cost = charge.pace ? 1 : std::clamp<std::uint64_t>(left, 1, batch);
+        decision = limits::try_admit(charges_.view(), now_);
+        if (decision.allowed() || charge.cost == 1)
+            return decision;
+    }
+    charge.cost = 1;
+    return limits::try_admit(charges_.view(), now_);
+}
+
+// A slot is its owner's, who comes back for it.
+limits::Decision Taking::admit_reserving() {
+    boost::container::static_vector<limits::Reservation, limits::max_charges> reserving;
+    const Hash128 client = owner_.value_or(peer_.network_hash());
+    for (std::size_t i = 0; i < charges_.limits.size(); ++i)
+        if (!charges_.limits[i]->reserve_for.empty())
+            reserving.push_back({.charge = i, .client = client});
+    return limits::admit_reserving(
+        {charges_.charges.data(), charges_.charges.size()}, {reserving.data(), reserving.size()},
+        now_);
+}
+
+void Taking::line_up(const TakeAsk& ask) {
+    turn_ = std::make_unique<proxy::Turn>(context_.turns);
+    if (batch_ > 0)
+        charges_.charges.front().cost = 1;
+    turn_->charges.assign(charges_.view().begin(), charges_.view().end());
+    turn_->asked = charges_;
+    const Hash128 flow = owner_.value_or(peer_.network_hash());
+    for (std::size_t i = 0; i < charges_.limits.size(); ++i) {
+        const routing::RouteLimit& limit = *charges_.limits[i];
+        limits::WaitTerms& terms = turn_->terms.emplace_back();
+        terms.waits = true;
+        terms.max_wait = ask.wait;
+        terms.max_waiting = limit.wait ? limit.wait->max_waiting : most_waiting;
+        terms.flow = flow;
+        if (const auto& key = ask.limits[part_of_[i]].key)
+            terms.key = limit.key.canonical(*key);
+    }
+}
+
+void Taking::end_wait() {
+    const std::unique_ptr<proxy::Turn> turn = std::move(turn_);
+    const Now before = now_;
+    now_ = net::read_clocks();
+    grant_.waited = now_.steady - before.steady;
+    if (turn->decision.allowed())
+        context_.counters.permit_waits.time.observe(grant_.waited);
+    else
+        ++context_.counters.permit_waits.refused;
+    settle(turn->decision);
+}
+
+void Taking::settle(limits::Decision& decision) {
+    const limits::Permit kept = std::move(decision.permit); // what is charged stays so
+    if (!decision.allowed())
+        return refuse(decision);
+    note_shares();
+    if (batch_ > 0) {
+        grant_.count = charges_.charges.front().cost;
+        if (grant_.waited > Duration::zero() && batch_ > 1)
+            if (const limits::Decision more = admit_batch(batch_ - 1); more.allowed())
+                grant_.count += charges_.charges.front().cost;
+    }
+    grant();
+}
+
+void Taking::grant() {
+    for (const Part& part : parts_) {
+        grant_.limits.push_back(state_of(part));
+        if (part.cost > 0)
+            ++context_.counters.granted[part.limit->refusal_metric];
+    }
+    if (ticket_)
+        issue_ticket();
+    if (once_)
+        once_.record(grant_, end_of_grant());
+}
+
+// While too many are out the grant goes without one: the request will be charged.
+void Taking::issue_ticket() {
+    const auto ticket = context_.shared.prepaid.issue(charges_.view(), end_of_grant(), now_.steady);
+    if (!ticket)
+        return;
+    grant_.permit = *ticket;
+    ++context_.counters.tickets_issued;
+}
+
+Grant::Limit Taking::state_of(const Part& part) const {
+    const limits::CounterState state = part.limit->limit->state_of(
+        {.key = part.key, .quota = part.numbers.quota, .burst = part.numbers.burst}, now_);
+    return {
+        part.numbers.burst > 0 ? part.numbers.burst : part.numbers.quota, state.remaining,
+        state.resets_in > Duration::zero() ? now_.steady + state.resets_in : SteadyTime{}};
+}
+
+// When the first of the windows is over in which it was counted.
+SteadyTime Taking::end_of_grant() const {
+    SteadyTime end = SteadyTime::max();
+    for (const std::uint8_t i : part_of_) {
+        const limits::Limit& limit = *parts_[i].limit->limit;
+        const SteadyTime own = is_fixed_window(limit)
+                                   ? limit.window_end({.key = parts_[i].key}, now_)
+                                   : now_.steady + limit.identity().per;
+        end = std::min(end, own);
+    }
+    return part_of_.empty() ? now_.steady : end;
+}
+
+void Taking::refuse(limits::Decision& decision) {
+    const routing::RouteLimit& limit = *charges_.limits[decision.refused_by];
+    ++context_.counters.refusals[limit.refusal_metric];
+    Duration retry_after = decision.retry_after;
+    if (limit.answer.jitter > Duration::zero())
+        retry_after =
+            http::with_jitter(retry_after, limit.answer.jitter, context_.request_ids.next());
+    reply_.refuse(charges_, decision, retry_after);
+    reply_.use_common_words();
+    status_ = 429;
+}
+
+void Taking::fail(int status, std::initializer_list<std::string_view> detail) {
+    std::string text;
+    for (const std::string_view part : detail)
+        text.append(part);
+    reply_.explain(std::move(text));
+    status_ = status;
+}
+
+} // namespace stint::permits

@@ -1,0 +1,113 @@
+// One ask for permits: from its limits to its answer. Start reading at begin().
+#pragma once
+
+#include "base/time.hpp"
+#include "http/head_buffer.hpp"
+#include "http/local_reply.hpp"
+#include "limits/limit.hpp"
+#include "permits/ask.hpp"
+#include "permits/shared.hpp"
+#include "proxy/context.hpp"
+#include "proxy/own_reply.hpp"
+#include "proxy/turns.hpp"
+#include "routing/charges.hpp"
+#include "routing/client_address.hpp"
+
+#include <boost/container/static_vector.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace stint::permits {
+
+// Lives on one worker, for the time of one request. Destroyed while it waits, it loses its place
+// and costs nothing.
+class Taking {
+  public:
+    // peer: of whose connection it is; outlives this.
+    Taking(proxy::Context& context, Shared& shared, const routing::ClientAddress& peer);
+    Taking(const Taking&) = delete;
+    Taking& operator=(const Taking&) = delete;
+
+    enum class Step : std::uint8_t { answered, waits };
+    // What `ask` refers to is not looked at afterwards.
+    [[nodiscard]] Step begin(const TakeAsk& ask);
+
+    // Of Step::waits: co_await turn().over.wait() until turn().is_over, then end_wait().
+    [[nodiscard]] proxy::Turn& turn() noexcept { return *turn_; }
+    void end_wait();
+
+    // Appends the whole response.
+    void write(http::HeadBuffer& out, const http::ReplyContext& context) const;
+
+  private:
+    // One of those that were asked for, in that order.
+    struct Part {
+        const routing::RouteLimit* limit = nullptr;
+        RouteLimitPtr brought; // the same, of a limit that callers bring
+        Hash128 key{};
+        std::uint64_t cost = 0;
+        limits::Numbers numbers{};
+        bool exempt = false;
+    };
+    using Parts = boost::container::static_vector<Part, limits::max_charges>;
+
+    bool find_parts(const TakeAsk& ask);
+    bool find_limit(const Wanted& wanted, Part& part);
+    bool find_key(const Wanted& wanted, Part& part);
+    bool obey_rules(std::string_view text, Part& part);
+    bool fits(const TakeAsk& ask);
+    bool is_open(const Part& part);
+    bool list_charges();
+    bool claim_once(const TakeAsk& ask);
+    void replay(const Grant& grant);
+
+    Step admit(const TakeAsk& ask);
+    bool reserves() const noexcept;
+    limits::Decision admit_now(const TakeAsk& ask);
+    limits::Decision admit_batch(std::uint64_t batch);
+    limits::Decision admit_reserving();
+    void keep_shares();
+    void note_shares() noexcept;
+    void line_up(const TakeAsk& ask);
+    void settle(limits::Decision& decision);
+    void grant();
+    void issue_ticket();
+    void refuse(limits::Decision& decision);
+    void fail(int status, std::initializer_list<std::string_view> detail);
+    template <class Out>
+    void write_grant(Out& out) const;
+    [[nodiscard]] Grant::Limit state_of(const Part& part) const;
+    [[nodiscard]] SteadyTime end_of_grant() const;
+    [[nodiscard]] const routing::PermitTerms& terms() const noexcept {
+        return *config_->snapshot->permits;
+    }
+
+    proxy::Context& context_;
+    Shared& shared_;
+    const routing::ClientAddress& peer_;
+    const std::shared_ptr<proxy::ActiveConfig> config_;
+    Now now_;
+    Parts parts_;
+    routing::Charges charges_; // of those that cost
+    boost::container::static_vector<std::uint8_t, limits::max_charges> part_of_; // of each charge
+    Replays::Claim once_;
+    std::unique_ptr<proxy::Turn> turn_;
+    std::optional<Hash128> owner_; // who has said so
+    std::uint64_t batch_ = 0;
+    bool listed_ = false;
+    bool ticket_ = false;
+    bool replayed_ = false;
+    int status_ = 200;
+    Grant grant_;           // of an answer of 200
+    proxy::OwnReply reply_; // of any other
+    Duration paused_{};     // in its place, with the status: the limit is paused
+};
+
+} // namespace stint::permits

@@ -1,0 +1,183 @@
+#include "runtime/persistence.hpp"
+
+#include "net/clock.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cstring>
+#include <pthread.h>
+#include <signal.h>
+#include <utility>
+
+namespace stint::runtime {
+namespace {
+
+using state::Failure;
+
+const std::string* value_of(const std::vector<state::Row>& rows, std::string_view key) {
+    const auto found = std::ranges::find(rows, key, &state::Row::key);
+    return found != rows.end() ? &found->value : nullptr;
+}
+
+std::optional<KeyHasher> hasher_of(const std::string* value) {
+    KeyHasher::Key key;
+    if (value == nullptr || value->size() != key.size())
+        return std::nullopt;
+    std::memcpy(key.data(), value->data(), key.size());
+    return KeyHasher{key};
+}
+
+} // namespace
+
+Persistence::Persistence(const config::State& settings, limits::Registry& registry)
+    : file_{settings.file}, registry_{registry}, started_{SavedClock::read()},
+      closed_{settings.closed_on_start} {
+    if (!file_.empty())
+        load();
+    if (closed_)
+        spdlog::warn(
+            "state: the counts of the last run are not known to be complete: each limit is "
+            "closed until one window of it has passed");
+    registry_.on_made([this](limits::Limit& limit) { claim(limit); });
+    if (file_.empty())
+        return;
+    thread_ = std::thread{[this] { run(); }};
+    pthread_setname_np(thread_.native_handle(), "stint-state");
+}
+
+Persistence::~Persistence() {
+    finish();
+    registry_.on_made({});
+}
+
+void Persistence::finish() {
+    if (!thread_.joinable())
+        return;
+    {
+        const std::lock_guard lock{mutex_};
+        stopping_ = true;
+    }
+    woken_.notify_one();
+    thread_.join();
+    write(true);
+    store_.reset();
+}
+
+void Persistence::load() {
+    const std::optional<Contents> contents = open();
+    next_open_ = started_.at.steady + between_openings;
+    if (!contents)
+        return;
+    if (const auto hasher = hasher_of(value_of(contents->own, hash_key))) {
+        registry_.use(*hasher);
+        keep_unclaimed(contents->counters);
+        closed_ = closed_ && value_of(contents->own, ended) == nullptr;
+        spdlog::info("state: {}: counts of {} limits go on", file_.string(), unclaimed_.size());
+    } else if (store_->fresh()) {
+        spdlog::info("state: {} is new: counts begin anew", file_.string());
+    }
+    write(false); // from now on the file does not say any more that its run has ended
+}
+
+// The file and what it holds; nothing where it cannot be had. One that is broken is moved aside.
+std::optional<Persistence::Contents> Persistence::open() {
+    for (bool moved = false;; moved = true) {
+        Contents contents;
+        const std::optional<Failure> failure = try_open(contents);
+        if (!failure)
+            return contents;
+        store_.reset();
+        if (failure->kind == Failure::Kind::broken && !moved) {
+            if (move_aside(*failure))
+                continue;
+        } else {
+            note_failure(failure->why);
+        }
+        return std::nullopt;
+    }
+}
+
+std::optional<Failure> Persistence::try_open(Contents& contents) {
+    auto opened = Store::open(file_);
+    if (!opened)
+        return std::move(opened).error();
+    store_ = std::move(*opened);
+    auto stint = store_->rows(own);
+    if (!stint)
+        return std::move(stint).error();
+    auto limits = store_->rows(counters);
+    if (!limits)
+        return std::move(limits).error();
+    contents = {std::move(*stint), std::move(*limits)};
+    return std::nullopt;
+}
+
+bool Persistence::move_aside(const Failure& failure) {
+    store_.reset();
+    const auto moved = state::move_aside(file_, net::read_clocks().wall);
+    if (!moved) {
+        note_failure(failure.why + ", and it cannot be moved aside: " + moved.error().why);
+        return false;
+    }
+    spdlog::error(
+        "state: {}: {}; it is now {}, and counts begin anew", file_.string(), failure.why,
+        moved->string());
+    return true;
+}
+
+void Persistence::keep_unclaimed(const std::vector<state::Row>& rows) {
+    for (const state::Row& row : rows) {
+        std::optional<LimitRow> read = read_row(row.key, row.value);
+        if (read && !read->page.over(started_))
+            unclaimed_[read->limit].push_back(std::move(read->page));
+        else
+            stale_.push_back(row.key);
+    }
+}
+
+// On whichever thread asks for the limit.
+void Persistence::claim(limits::Limit& limit) {
+    if (closed_)
+        limit.close(started_.at);
+    std::vector<KeptPage> kept;
+    {
+        const std::string key = key_of(limit.identity());
+        const std::lock_guard lock{mutex_};
+        auto found = unclaimed_.extract(key);
+        if (found.empty())
+            return;
+        kept = std::move(found.mapped());
+        for (const KeptPage& page : kept)
+            claimed_[key].insert(page.page);
+    }
+    const SavedClock now = SavedClock::read();
+    std::vector<limits::RestoredPage> pages;
+    for (const KeptPage& page : kept)
+        pages.push_back({page.page, page.bytes, page.written.shift_to(now)});
+    if (!limit.restore(pages, now.at))
+        spdlog::error("state: limit {}: some of its counts cannot be read", limit.identity().name);
+}
+
+std::optional<Persistence::Figures> Persistence::figures() const noexcept {
+    if (file_.empty())
+        return std::nullopt;
+    const WallTime last{Duration{last_write_.load(std::memory_order_relaxed)}};
+    return Figures{
+        writes_.load(std::memory_order_relaxed), write_failures_.load(std::memory_order_relaxed),
+        std::chrono::duration<double>(last.time_since_epoch()).count()};
+}
+
+void Persistence::run() {
+    sigset_t all; // signals belong to the control thread
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    std::unique_lock lock{mutex_};
+    while (!woken_.wait_for(lock, between_writes, [this] { return stopping_; })) {
+        lock.unlock();
+        write(false);
+        lock.lock();
+    }
+}
+
+} // namespace stint::runtime

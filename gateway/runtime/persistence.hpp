@@ -1,0 +1,128 @@
+// Counts that outlive the process: gives each limit what was kept of it, and writes what changes.
+#pragma once
+
+#include "config/schema.hpp"
+#include "limits/registry.hpp"
+#include "runtime/saved_rows.hpp"
+#include "state/store.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace stint::runtime {
+
+// From its construction on every limit that the registry makes begins with what was kept of it, or
+// closed, as the settings say. A thread of its own writes what has changed, twice a second; workers
+// never wait for it, but for the lock of a shard that is being copied. Whatever is wrong with the
+// file, it is said in the log, once, and tried again: nothing here fails.
+//
+// Kept are windows of at least `shortest`, and token buckets, which may have debts for longer than
+// their `per`; at the end, of all of them. Caps have nothing to keep.
+class Persistence {
+  public:
+    static constexpr Duration shortest = std::chrono::seconds{5};
+    static constexpr Duration between_writes = std::chrono::milliseconds{500};
+
+    // Reads the file, blocking. Before the registry makes its first limit; it outlives this.
+    Persistence(const config::State& settings, limits::Registry& registry);
+    // As finish().
+    ~Persistence();
+    Persistence(const Persistence&) = delete;
+    Persistence& operator=(const Persistence&) = delete;
+
+    // The end in order: writes everything, and that it is everything. When nothing is charged or
+    // given back any more, and before the limits end: what is kept of one ends with it. Idempotent.
+    void finish();
+
+    // Thread: any.
+    struct Figures {
+        std::uint64_t writes = 0;         // transactions
+        std::uint64_t write_failures = 0; // also attempts to open a file that cannot be had
+        double last_write_seconds = 0;    // since the epoch; 0: never
+    };
+    // Nothing, if there is no file in the settings.
+    [[nodiscard]] std::optional<Figures> figures() const noexcept;
+
+  private:
+    using Store = state::Store;
+
+    // The tables of the file, and the rows of Stint's own: the key of the keys' hashes, and that
+    // the last run ended in order.
+    static constexpr auto counters = "counters";
+    static constexpr auto own = "stint";
+    static constexpr auto hash_key = "hash_key";
+    static constexpr auto ended = "ended";
+    static constexpr Duration between_openings = std::chrono::seconds{5};
+    static constexpr Duration between_sweeps = std::chrono::minutes{1};
+
+    struct Contents {
+        std::vector<state::Row> own; // Stint's, not of limits
+        std::vector<state::Row> counters;
+    };
+    // What is in the file of one limit, or of those before it that were the same.
+    struct Written {
+        std::weak_ptr<limits::Limit> limit;
+        std::set<std::uint32_t> pages;
+    };
+    struct Batch;
+
+    void load();
+    [[nodiscard]] std::optional<Contents> open();
+    [[nodiscard]] std::optional<state::Failure> try_open(Contents& contents);
+    [[nodiscard]] bool move_aside(const state::Failure& failure);
+    void keep_unclaimed(const std::vector<state::Row>& rows);
+    void claim(limits::Limit& limit);
+
+    void run();
+    void write(bool last);
+    void reopen(bool last);
+    [[nodiscard]] bool write_changes(bool last);
+    void introduce(Batch& batch);
+    void adopt_claims();
+    [[nodiscard]] bool
+    add(const limits::LimitPtr& limit, const std::string& key, const SavedClock& now, Batch& batch);
+    void forget_others(const std::set<std::string>& alive, Batch& batch);
+    void sweep_unclaimed(const SavedClock& now, Batch& batch);
+    [[nodiscard]] bool flush(Batch& batch);
+    void note_failure(const std::string& why);
+
+    const std::filesystem::path file_; // empty: nothing is kept
+    limits::Registry& registry_;
+    const SavedClock started_;
+    bool closed_ = false; // limits begin closed; not changed after construction
+
+    std::mutex mutex_;
+    std::condition_variable woken_;
+    bool stopping_ = false;                                  // with mutex_
+    std::map<std::string, std::vector<KeptPage>> unclaimed_; // by key_of(); with mutex_
+    std::map<std::string, std::set<std::uint32_t>> claimed_; // pages in the file; with mutex_
+
+    // Of who writes: the constructor, then the thread, then finish().
+    std::optional<Store> store_;
+    std::map<std::string, Written> written_; // by key_of()
+    std::vector<std::string> stale_;         // rows to be erased
+    bool introduced_ = false;                // the file has this process's own rows
+    bool anew_ = false;                      // and none of the former one's, until introduced
+    bool failing_ = false;
+    SteadyTime next_open_{};
+    SteadyTime next_sweep_{};
+
+    std::atomic<std::uint64_t> writes_{0};
+    std::atomic<std::uint64_t> write_failures_{0};
+    std::atomic<std::int64_t> last_write_{0}; // wall, ns
+    std::thread thread_;
+};
+
+} // namespace stint::runtime

@@ -1,0 +1,14 @@
+// The secret that a listener asks its callers for.
+#pragma once
+
+#include "base/error.hpp"
+
+#include <string>
+
+namespace stint::runtime {
+
+// The file's content without the white space around it. The error is one line for a person; an
+// empty file is one.
+[[nodiscard]] Result<std::string, std::string> read_token(const std::string& path);
+
+} // namespace stint::runtime

@@ -1,0 +1,132 @@
+#include "fixture.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <string>
+
+using namespace stint;
+using namespace stint::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::string_view many =
+    "permits: {address: 127.0.0.1:2}\nlimits: {many: {requests: 1000000, per: 1h}}\nroutes: []";
+
+} // namespace
+
+TEST_CASE("a hundred pipelined takes are answered in order") {
+    InProcessGateway gateway{many};
+    Wire caller = gateway.connect_for_permits();
+    std::string requests;
+    for (int i = 0; i < 100; ++i)
+        requests += take("many");
+    caller.send(requests);
+    for (int i = 1; i <= 100; ++i)
+        CHECK(has(read_answer(caller), "\"remaining\":" + std::to_string(1'000'000 - i) + ","));
+}
+
+TEST_CASE("a request in pieces, and one in chunks") {
+    InProcessGateway gateway{many};
+    Wire caller = gateway.connect_for_permits();
+    const std::string request = take("many", R"({"cost":7})");
+    for (const char c : request) {
+        caller.send({&c, 1});
+        gateway.settle();
+    }
+    CHECK(has(read_answer(caller), R"("remaining":999993)"));
+    caller.send(
+        "POST /v1/limits/many/take HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "5\r\n{\"cos\r\n");
+    gateway.settle();
+    caller.send("5\r\nt\":3}\r\n0\r\n\r\n" + take("many"));
+    CHECK(has(read_answer(caller), R"("remaining":999990)"));
+    CHECK(has(read_answer(caller), R"("remaining":999989)"));
+}
+
+TEST_CASE("who waits to be told to go on is told") {
+    InProcessGateway gateway{many};
+    Wire caller = gateway.connect_for_permits();
+    caller.send("POST /v1/limits/many/take HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n"
+                "Expect: 100-continue\r\n\r\n");
+    CHECK(has(caller.read_head(), "100 Continue"));
+    caller.send("{}");
+    CHECK(has(read_answer(caller), "200 OK"));
+}
+
+TEST_CASE("what cannot be served is answered and ends the connection") {
+    InProcessGateway gateway{many};
+    const auto ends_with = [&](const std::string& request, std::string_view status) {
+        Wire caller = gateway.connect_for_permits();
+        caller.send(request);
+        const std::string answer = read_answer(caller);
+        CHECK_MESSAGE(has(answer, status), answer);
+        CHECK(has(answer, "Connection: close"));
+        caller.shutdown_send();
+        caller.wait_closed();
+    };
+    ends_with("nonsense\r\n\r\n", "400");
+    ends_with("POST /v1/limits/many/take HTTP/1.1\r\n\r\n", "400");
+    ends_with(
+        "POST /v1/limits/many/take HTTP/1.1\r\nHost: a\r\nContent-Length: 65537\r\n\r\n", "413");
+    ends_with(
+        "POST /v1/limits/many/take HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
+        "400");
+    ends_with("GET /" + std::string(20'000, 'x'), "431");
+    CHECK(gateway.context().counters.permit_connections == 0);
+}
+
+TEST_CASE("what is not asked rightly is answered, and the connection goes on") {
+    InProcessGateway gateway{many};
+    Wire caller = gateway.connect_for_permits();
+    CHECK(has(ask(caller, post("/nothing", "")), "404"));
+    CHECK(has(ask(caller, "GET /v1/limits/many/take HTTP/1.1\r\nHost: a\r\n\r\n"), "405"));
+    CHECK(has(ask(caller, post("/v1/limits/many/take", "", "Origin: http://x\r\n")), "403"));
+    CHECK(has(ask(caller, take("many")), "200 OK"));
+}
+
+TEST_CASE("HTTP/1.0 and Connection: close") {
+    InProcessGateway gateway{many};
+    Wire old = gateway.connect_for_permits();
+    old.send("POST /v1/limits/many/take HTTP/1.0\r\n\r\n");
+    CHECK(has(old.read_to_end(), "200 OK"));
+    Wire closing = gateway.connect_for_permits();
+    closing.send(post("/v1/limits/many/take", "", "Connection: close\r\n"));
+    CHECK(has(closing.read_to_end(), "Connection: close"));
+}
+
+TEST_CASE("a request that does not come in time is given up") {
+    InProcessGateway gateway{many};
+    Wire silent = gateway.connect_for_permits();
+    Wire slow = gateway.connect_for_permits();
+    slow.send("POST /v1");
+    Wire idle = gateway.connect_for_permits();
+    ask(idle, take("many"));
+    gateway.pass(11s);
+    silent.wait_closed();
+    CHECK(has(slow.read_to_end(), "408"));
+    CHECK(has(ask(idle, take("many")), "200 OK"));
+    gateway.pass(601s);
+    idle.wait_closed();
+}
+
+TEST_CASE("with a token only who shows it is served") {
+    // The fixture's configuration has no folder: the path is absolute.
+    const std::string file = "/proc/sys/kernel/ostype"; // "Linux"
+    InProcessGateway gateway{
+        "permits: {address: 127.0.0.1:2, token_file: " + file +
+        "}\nlimits: {many: {requests: 9, per: 1h}}\nroutes: []"};
+    Wire caller = gateway.connect_for_permits();
+    const auto with = [&](std::string_view fields) {
+        return ask(caller, post("/v1/limits/many/take", "", fields));
+    };
+    const std::string refusal = with("");
+    CHECK(has(refusal, "401"));
+    CHECK(has(refusal, "WWW-Authenticate: Bearer"));
+    CHECK(has(with("Authorization: Bearer linux\r\n"), "401"));
+    CHECK(has(with("Authorization: Basic Linux\r\n"), "401"));
+    CHECK(has(with("Authorization: Bearer Linux\r\nAuthorization: Bearer Linux\r\n"), "401"));
+    CHECK(has(with("Authorization: Bearer Linux\r\n"), "200 OK"));
+    CHECK(has(with("authorization: bearer  Linux\r\n"), "200 OK"));
+}

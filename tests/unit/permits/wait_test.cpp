@@ -1,0 +1,95 @@
+#include "fixture.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <thread>
+
+using namespace stint;
+using namespace stint::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::string_view soon =
+    "permits: {address: 127.0.0.1:2}\n"
+    "limits: {soon: {requests: 1, per: 50ms}, late: {requests: 1, per: 1h}}\nroutes: []";
+
+// Until who waits has been let go.
+std::string read_waiting_answer(InProcessGateway& gateway, Wire& wire) {
+    gateway.run_until([&] {
+        gateway.let_go();
+        return !wire.received().empty();
+    });
+    return read_answer(wire);
+}
+
+} // namespace
+
+TEST_CASE("a take waits for its turn") {
+    InProcessGateway gateway{soon};
+    Wire caller = gateway.connect_for_permits();
+    ask(caller, take("soon"));
+    caller.send(take("soon", R"({"wait_ms":1000})"));
+    gateway.settle();
+    const std::string answer = read_waiting_answer(gateway, caller);
+    CHECK(has(answer, R"({"granted":true,"limit":1,"remaining":0)"));
+    CHECK(!has(answer, R"("waited_ms":0})"));
+    CHECK(has(ask(caller, take("late")), "200 OK"));
+}
+
+TEST_CASE("who could not have its turn in time is refused at once") {
+    InProcessGateway gateway{soon};
+    Wire caller = gateway.connect_for_permits();
+    ask(caller, take("late"));
+    const std::string refusal = ask(caller, take("late", R"({"wait_ms":1000})"));
+    CHECK(has(refusal, "429"));
+    CHECK(has(refusal, "Retry-After: 3600"));
+    CHECK(gateway.limit("late").waiting() == 0);
+}
+
+TEST_CASE("answers come in the order of the requests, also behind one that waits") {
+    InProcessGateway gateway{soon};
+    Wire caller = gateway.connect_for_permits();
+    caller.send(take("soon") + take("soon", R"({"wait_ms":1000})") + take("late", R"({"cost":0})"));
+    CHECK(has(read_answer(caller), R"("waited_ms":0)"));
+    CHECK(has(read_waiting_answer(gateway, caller), R"("limit":1,"remaining":0)"));
+    CHECK(has(read_answer(caller), R"("remaining":1)"));
+}
+
+TEST_CASE("a caller who leaves while it waits loses its place and costs nothing") {
+    InProcessGateway gateway{soon};
+    Wire first = gateway.connect_for_permits();
+    ask(first, take("soon"));
+    {
+        Wire leaving = gateway.connect_for_permits();
+        leaving.send(take("soon", R"({"wait_ms":1000})"));
+        gateway.settle();
+        CHECK(gateway.limit("soon").waiting() == 1);
+    }
+    gateway.settle();
+    CHECK(gateway.limit("soon").waiting() == 0);
+    first.send(take("soon", R"({"wait_ms":1000})"));
+    CHECK(has(read_waiting_answer(gateway, first), "200 OK"));
+}
+
+TEST_CASE("nobody overtakes who waits") {
+    InProcessGateway gateway{soon};
+    Wire first = gateway.connect_for_permits();
+    ask(first, take("soon"));
+    first.send(take("soon", R"({"wait_ms":1000})"));
+    gateway.settle();
+    std::this_thread::sleep_for(60ms); // the window is over, and nobody has let the first one go
+    Wire second = gateway.connect_for_permits();
+    CHECK(has(ask(second, take("soon")), "429"));
+    CHECK(has(read_waiting_answer(gateway, first), "200 OK"));
+}
+
+TEST_CASE("a batch that waited is what there is then") {
+    InProcessGateway gateway{
+        "permits: {address: 127.0.0.1:2}\nlimits: {five: {requests: 5, per: 50ms}}\nroutes: []"};
+    Wire caller = gateway.connect_for_permits();
+    CHECK(has(ask(caller, take("five", R"({"batch":9})")), R"("count":5)"));
+    caller.send(take("five", R"({"batch":3,"wait_ms":1000})"));
+    CHECK(has(read_waiting_answer(gateway, caller), R"("count":3)"));
+}

@@ -1,0 +1,174 @@
+// What the system tests cannot see: what is in the file, and when.
+#include "made_certificates.hpp"
+#include "net/clock.hpp"
+#include "runtime/persistence.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <memory>
+
+namespace {
+
+using namespace stint;
+using namespace std::chrono_literals;
+using limits::LimitPtr;
+using limits::LimitSpec;
+using limits::Registry;
+using runtime::Persistence;
+
+LimitSpec spec(std::string name, Duration per = 1h, std::string key = {}) {
+    return {.identity = {.name = std::move(name), .key = std::move(key), .per = per}, .quota = 1};
+}
+
+bool charge(const LimitPtr& limit, std::uint64_t quota, Hash128 key = {}) {
+    const limits::Charge charge{.limit = limit.get(), .key = key, .quota = quota};
+    return limits::admit({&charge, 1}, net::read_clocks()).allowed();
+}
+
+std::uint64_t used(const LimitPtr& limit) {
+    return limit->state_of({.quota = 100}, net::read_clocks()).used;
+}
+
+// A run of a gateway, as far as its counts go.
+struct Run {
+    explicit Run(const std::string& file, bool closed = false)
+        : persistence{std::make_unique<Persistence>(config::State{file, closed}, registry)} {}
+
+    Registry registry;
+    std::unique_ptr<Persistence> persistence;
+};
+
+class File {
+  public:
+    [[nodiscard]] std::string path() const { return folder_.path("state.db"); }
+    [[nodiscard]] std::size_t rows(const char* table = "counters") const {
+        auto store = state::Store::open(path());
+        REQUIRE(store.has_value());
+        return store->rows(table)->size();
+    }
+
+  private:
+    tls::Folder folder_;
+};
+
+} // namespace
+
+TEST_CASE("counts and the keys' hashes go on from run to run") {
+    const File file;
+    Hash128 key;
+    {
+        Run run{file.path()};
+        key = run.registry.hasher()("client");
+        const LimitPtr limit = run.registry.obtain(spec("a", 1h, "client_ip"));
+        CHECK(charge(limit, 1, key));
+        run.persistence->finish();
+    }
+    Run run{file.path()};
+
+    CHECK(run.registry.hasher()("client") == key);
+    CHECK_FALSE(charge(run.registry.obtain(spec("a", 1h, "client_ip")), 1, key));
+    CHECK(charge(run.registry.obtain(spec("b", 1h, "client_ip")), 1, key));
+}
+
+TEST_CASE("limits that nobody asks for wait for it, over several runs") {
+    const File file;
+    {
+        Run run{file.path()};
+        const LimitPtr limit = run.registry.obtain(spec("a"));
+        CHECK(charge(limit, 100));
+        run.persistence->finish();
+    }
+    { Run run{file.path()}; }
+    { Run run{file.path()}; }
+    Run run{file.path()};
+
+    CHECK(used(run.registry.obtain(spec("a"))) == 1);
+}
+
+TEST_CASE("a limit that ends takes its rows along, and one whose window is over") {
+    const File file;
+    {
+        Run run{file.path()};
+        run.registry.keep({run.registry.obtain(spec("stays")), run.registry.obtain(spec("b"))});
+        for (const char* const name : {"stays", "b", "c"})
+            CHECK(charge(run.registry.obtain(spec(name)), 100));
+        const LimitPtr brief = run.registry.obtain(spec("brief", 1ms));
+        CHECK(charge(brief, 100));
+        while (used(brief) > 0) {
+        }
+        run.persistence->finish();
+    }
+    CHECK(file.rows() == 2);
+    {
+        Run run{file.path()};
+        const LimitPtr stays = run.registry.obtain(spec("stays"));
+        {
+            const LimitPtr ends = run.registry.obtain(spec("b"));
+            CHECK(used(ends) == 1);
+        }
+        run.persistence->finish();
+    }
+    CHECK(file.rows() == 1);
+}
+
+TEST_CASE("rows of a table of another size go once its counts are written anew") {
+    const File file;
+    LimitSpec large = spec("a", 1h, "client_ip");
+    large.max_keys = 1'000'000;
+    {
+        Run run{file.path()};
+        const LimitPtr limit = run.registry.obtain(large);
+        for (std::uint64_t i = 0; i < 500; ++i)
+            CHECK(charge(limit, 1, run.registry.hasher()(std::to_string(i))));
+        run.persistence->finish();
+    }
+    CHECK(file.rows() > 400);
+    LimitSpec small = large;
+    small.max_keys = 1000;
+    for (int round = 0; round < 2; ++round) {
+        Run run{file.path()};
+        const LimitPtr limit = run.registry.obtain(small);
+        CHECK(limit->live_keys(net::read_clocks()) == 500);
+        run.persistence->finish();
+        CHECK(file.rows() <= 64);
+    }
+}
+
+TEST_CASE("only an end in order opens the next start") {
+    const File file;
+    {
+        Run first{file.path(), true};
+        const LimitPtr limit = first.registry.obtain(spec("a"));
+        CHECK_FALSE(charge(limit, 100));
+        const auto none = spec("cap");
+        LimitSpec cap = none;
+        cap.identity.algorithm = limits::Algorithm::concurrency;
+        CHECK(charge(first.registry.obtain(cap), 100));
+    }
+    CHECK(file.rows("stint") == 2);
+    {
+        Run second{file.path(), true};
+        CHECK(charge(second.registry.obtain(spec("a")), 100));
+    }
+    std::filesystem::resize_file(file.path(), 5000);
+    Run third{file.path(), true};
+    CHECK_FALSE(charge(third.registry.obtain(spec("a")), 100));
+}
+
+TEST_CASE("without a file nothing is kept, and a start may still be closed") {
+    Run run{"", true};
+
+    CHECK_FALSE(run.persistence->figures());
+    CHECK_FALSE(charge(run.registry.obtain(spec("a")), 100));
+    CHECK_FALSE(Run{"", false}.persistence->figures());
+}
+
+TEST_CASE("a file in no folder is a failure that is counted, and nothing more") {
+    Run run{"/none/such/state.db"};
+
+    REQUIRE(run.persistence->figures());
+    CHECK(run.persistence->figures()->writes == 0);
+    CHECK(run.persistence->figures()->write_failures == 1);
+    CHECK(charge(run.registry.obtain(spec("a")), 1));
+}
