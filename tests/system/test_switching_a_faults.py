@@ -52,8 +52,8 @@ class Restart(PermitsTest):
         stint.start()
         return self.client(stint)
 
-    def used_up(self, **state):
-        stint = self.permits(self.LIMITS, state={"file": str(self.folder / "state.db"), **state})
+    def used_up(self):
+        stint = self.permits(self.LIMITS, state={"file": str(self.folder / "state.db")})
         client = self.client(stint)
         begun = time.monotonic()
         self.assertEqual([client.take("turns").status for _ in range(6)], [200] * 5 + [429])
@@ -74,7 +74,8 @@ class Restart(PermitsTest):
             self.until_it_opens(client, begun, "state kept")
 
     def test_a4_closed_at_the_start_until_a_window_has_passed(self):
-        stint, begun = self.used_up(on_start="closed")
+        stint, begun = self.used_up()
+        stint.write({**stint.config, "state": {**stint.config["state"], "on_start": "closed"}})
 
         client = self.killed_and_started(stint)
 
