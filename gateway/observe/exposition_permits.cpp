@@ -23,6 +23,8 @@ void add_permits(
         asked.add({{"limit", limit}, {"decision", "refused"}}, at(sum.refusals, i));
         asked.add({{"limit", limit}, {"decision", "replayed"}}, at(sum.replayed, i));
     }
+    page.gauge("stint_permit_waiting", "Asks that wait for their turn.")
+        .add({}, sum.permits_waiting);
     page.family(
             "stint_permit_wait_seconds", Type::Histogram,
             "How long those permits waited that were granted after a wait.")

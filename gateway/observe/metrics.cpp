@@ -106,6 +106,7 @@ WorkerCounters& WorkerCounters::operator+=(const WorkerCounters& other) {
     proxy_untrusted += other.proxy_untrusted;
     proxy_malformed += other.proxy_malformed;
     permit_connections += other.permit_connections;
+    permits_waiting += other.permits_waiting;
     add(permit_waits, other.permit_waits);
     tickets_issued += other.tickets_issued;
     tickets_used += other.tickets_used;

@@ -81,6 +81,7 @@ struct WorkerCounters {
     std::uint64_t proxy_untrusted = 0;    // connections to a PROXY listener from other peers
     std::uint64_t proxy_malformed = 0;    // without a PROXY header that can be read
     std::uint64_t permit_connections = 0; // open ones of who asks for permits
+    std::uint64_t permits_waiting = 0;    // takes that wait for their turn
     WaitCounters permit_waits;            // takes that have waited
     std::uint64_t tickets_issued = 0;     // permits that requests may show
     std::uint64_t tickets_used = 0;       // that paid for a request

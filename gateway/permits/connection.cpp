@@ -178,6 +178,7 @@ Connection::call(const RequestHead& head, std::string_view body, std::size_t con
     taking_ = answer(
         service_, head, body, peer_, service_.context.head_out,
         reply_context(head_request_, minor_));
+    served_ = true;
     begin_ += consumed;
     scanned_ = 0;
     empty_line_passed_ = false;
@@ -204,9 +205,11 @@ http::ReplyContext Connection::reply_context(bool head_request, int minor) {
 
 net::Task<> Connection::wait_for_turn() {
     arm(Phase::waiting);
+    ++service_.context.counters.permits_waiting;
     watch();
     while (!taking_->turn().is_over)
         co_await taking_->turn().over.wait();
+    --service_.context.counters.permits_waiting;
     disarm();
     if (watching_) {
         cancel(socket_);
@@ -261,7 +264,7 @@ std::span<char> Connection::room() {
 }
 
 net::Task<bool> Connection::read_more() {
-    arm(begin_ == end_ && phase_ != Phase::request ? Phase::idle : Phase::request);
+    arm(begin_ == end_ && served_ ? Phase::idle : Phase::request);
     const std::span<char> free = room();
     reading_ = true;
     auto [error, size] = co_await net::read_some(socket_, free, read_memory_);

@@ -85,6 +85,7 @@ class Connection final : public Served, private net::Deadline {
     bool watching_ = false;
     bool gone_ = false; // the caller
     bool reading_ = false;
+    bool served_ = false;    // a request, at least
     bool timed_out_ = false; // before a request was complete
     bool empty_line_passed_ = false;
 };

@@ -74,6 +74,7 @@ TEST_CASE("what cannot be served is answered and ends the connection") {
         "POST /v1/limits/many/take HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
         "400");
     ends_with("GET /" + std::string(20'000, 'x'), "431");
+    gateway.settle();
     CHECK(gateway.context().counters.permit_connections == 0);
 }
 
