@@ -102,7 +102,8 @@ class Starting(SystemTest):
 
     def test_the_samples_are_good(self):
         samples = sorted((ROOT / "config").glob("*.yaml"))
-        self.assertLessEqual({"quickstart.yaml", "api.yaml", "crawler.yaml"}, {one.name for one in samples})
+        self.assertLessEqual(
+            {"quickstart.yaml", "api.yaml", "crawler.yaml", "permits.yaml"}, {one.name for one in samples})
         for sample in samples:
             with self.subTest(sample.name):
                 ended = self.run_stint("check", sample)

@@ -77,6 +77,17 @@ TEST_CASE("the sample files are right") {
     }
 }
 
+TEST_CASE("the permits' sample needs neither listeners nor routes") {
+    const auto result = load_file(STINT_SAMPLES "/permits.yaml");
+
+    INFO((result ? "" : text_of(result.error())));
+    REQUIRE(result.has_value());
+    CHECK(result->listeners.empty());
+    CHECK(result->routes.empty());
+    CHECK(result->limits.at(0).quota == 5);
+    CHECK(result->limits.at(0).per == 800ms);
+}
+
 TEST_CASE("all routes of the crawler's sample share its one budget") {
     const auto result = load_file(STINT_SAMPLES "/crawler.yaml");
 
