@@ -4,6 +4,7 @@
 #include "http/ascii.hpp"
 #include "http/json_text.hpp"
 #include "http/query.hpp"
+#include "permits/check.hpp"
 #include "permits/feedback.hpp"
 
 #include <algorithm>
@@ -137,10 +138,14 @@ TakingPtr answer(
     if (!terms)
         return call.fail(503, "permits are not given any more");
     const bool has_token = terms->needs_token && shows_token(head, *terms);
+    const auto target = target_of(head.path);
+    if (target && target->what == What::check) { // as any client's request came to that proxy
+        check(service.context, head, peer, has_token, out, reply);
+        return Call::none();
+    }
     // A page's script may send such a request to an address that its reader can reach.
     if (std::ranges::any_of(head.fields, [](const Field& each) { return names(each, "origin"); }))
         return call.fail(403, "a web page made this request: permits are not for browsers");
-    const auto target = target_of(head.path);
     if (!target)
         return call.fail(target.error().status, target.error().detail);
     if (terms->needs_token && !has_token) {

@@ -7,6 +7,7 @@
 #include "proxy/downstream.hpp"
 #include "proxy/exchange.hpp"
 #include "proxy/find_route.hpp"
+#include "proxy/limit_steps.hpp"
 
 #include <memory>
 #include <utility>
@@ -16,14 +17,7 @@ namespace stint::proxy {
 // Whether the scope is open now. Nothing is entered yet: a limit may still refuse, or make wait.
 Exchange::Next Exchange::look_at_cooldown(const routing::KeyFacts& facts) {
     const routing::RouteCooldown& cooldown = route_->cooldown;
-    if (cooldown.key.empty()) {
-        const std::string_view of =
-            cooldown.by_host ? facts.host : std::string_view{cooldown.otherwise};
-        cooldown_ = cooldown.set->of(context_.shared.hasher(of), of, begun_.steady);
-    } else {
-        const routing::Key key = cooldown.key.evaluate(facts, context_.key_scratch);
-        cooldown_ = cooldown.set->of(key.hash, key.text, begun_.steady);
-    }
+    cooldown_ = cooldown_of(cooldown, facts, context_.key_scratch, begun_.steady);
     const auto closed = cooldown_->look(begun_.steady, cooldown.rules);
     if (!closed) [[likely]]
         return Next::forward;

@@ -7,10 +7,11 @@
 #include "proxy/downstream.hpp"
 #include "proxy/exchange.hpp"
 #include "proxy/find_route.hpp"
+#include "proxy/limit_steps.hpp"
+#include "proxy/noted_keys.hpp"
 
 #include <boost/algorithm/string/predicate.hpp>
 
-#include <bit>
 #include <optional>
 #include <utility>
 
@@ -23,26 +24,6 @@ std::string_view own_client_field(const routing::TrustedProxies& trusted) noexce
         return {};
     return trusted.header;
 }
-
-// Notes the keys for /limits/NAME/top and for /explain.
-class Noted final : public routing::KeyWitness {
-  public:
-    Noted(const ActiveConfig& config, RecentRequests& recent, SteadyTime now) noexcept
-        : config_{config}, recent_{recent}, now_{now} {}
-
-    bool concerns(const routing::RouteLimit&, const routing::Key&) noexcept override {
-        return true;
-    }
-    void counts(const routing::RouteLimit& limit, const routing::Key& key) noexcept override {
-        config_.heavy_hitters[limit.index]->add(key.hash, key.text, now_);
-        recent_.add_key(limit.refusal_metric, key.hash, key.text);
-    }
-
-  private:
-    const ActiveConfig& config_;
-    RecentRequests& recent_;
-    const SteadyTime now_;
-};
 
 } // namespace
 
@@ -208,13 +189,10 @@ Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
     if (route_->limits.empty())
         return Next::forward;
     recent_ = context_.recent.begin(request_id_, begun_.wall, route_->metric);
-    Noted noted{*config_, context_.recent, decided_.steady};
+    NotedKeys noted{*config_, context_.recent, decided_.steady};
     routing::Charges charges = routing::charges_of(*route_, facts, context_.key_scratch, &noted);
-    for (std::uint32_t left = charges.exempt; left != 0; left &= left - 1)
-        [[unlikely]] {
-            const auto first = static_cast<std::size_t>(std::countr_zero(left));
-            ++context_.counters.exempted[route_->limits[first].refusal_metric];
-        }
+    if (charges.exempt != 0) [[unlikely]]
+        count_exempt(context_.counters, *route_, charges);
     if (charges.denied_by != nullptr) [[unlikely]] {
         deny(*charges.denied_by, charges.denial);
         return Next::reply;

@@ -1,28 +1,16 @@
 // A request that shows a permit: what that has paid for is not charged again.
 #include "http/permit_text.hpp"
 #include "proxy/exchange.hpp"
+#include "proxy/limit_steps.hpp"
 
 namespace stint::proxy {
 
-// Leaves the charges as they are where the permit is good for nothing here: then it may be good
-// elsewhere. A request that costs more than was taken is charged for the rest.
+// A permit that is good for nothing here may be good elsewhere.
 void Exchange::leave_out_prepaid(routing::Charges& charges, std::span<const Field> fields) {
     if (!prepaid_) // unless it is admitted once more
         if (const auto shown = http::shown_permit(fields))
             prepaid_ = context_.shared.prepaid.claim(*shown, decided_.steady);
-    bool pays = false;
-    for (std::size_t i = charges.charges.size(); i-- > 0;) {
-        const auto at = static_cast<std::ptrdiff_t>(i);
-        limits::Charge& charge = charges.charges[i];
-        const std::uint64_t paid = prepaid_.paid_of(charge);
-        pays = pays || paid > 0;
-        charge.cost -= paid;
-        if (charge.cost > 0)
-            continue;
-        charges.charges.erase(charges.charges.begin() + at);
-        charges.limits.erase(charges.limits.begin() + at);
-    }
-    if (pays)
+    if (leave_out_paid(charges, prepaid_))
         return;
     prepaid_ = {};
     shows_permit_ = false;

@@ -1,8 +1,6 @@
 // What limits that admit, refuse, or would refuse, make of a request.
-#include "limits/limit.hpp"
 #include "proxy/exchange.hpp"
-
-#include <spdlog/spdlog.h>
+#include "proxy/limit_steps.hpp"
 
 #include <utility>
 
@@ -41,20 +39,9 @@ void Exchange::take_admission(limits::Decision& decision, const routing::Charges
 }
 
 void Exchange::note_admission(const limits::Decision& decision, const routing::Charges& charges) {
-    for (std::size_t i = 0; i < charges.charges.size(); ++i) {
-        const routing::RouteLimit& each = *charges.limits[i];
-        const std::string& name = each.limit->identity().name;
-        if ((decision.overflow_began >> i & 1U) != 0)
-            spdlog::warn(
-                "the table of the limit {} is full: new keys are counted together, and may be "
-                "refused early; consider a larger max_keys",
-                name);
-        if ((decision.would_refuse >> i & 1U) == 0)
-            continue;
-        ++context_.counters.would_refuse[each.refusal_metric];
-        if (would_refuse_.empty())
-            would_refuse_ = name;
-    }
+    const std::string_view first = proxy::note_admission(context_.counters, decision, charges);
+    if (would_refuse_.empty())
+        would_refuse_ = first;
 }
 
 } // namespace stint::proxy

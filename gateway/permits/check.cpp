@@ -1,0 +1,50 @@
+#include "permits/check.hpp"
+
+#include "http/query.hpp"
+#include "limits/limit.hpp"
+#include "permits/checked_request.hpp"
+#include "permits/forwarded_request.hpp"
+
+#include <optional>
+#include <string>
+
+namespace stint::permits {
+
+bool can_check(const routing::RouteLimit& limit) noexcept {
+    return limit.limit->identity().algorithm != limits::Algorithm::concurrency &&
+           !limit.pricing.returnable();
+}
+
+void check(
+    proxy::Context& context,
+    const RequestHead& asking,
+    const routing::ClientAddress& peer,
+    bool has_token,
+    http::HeadBuffer& out,
+    http::ReplyContext reply) {
+    const routing::TrustedProxies& trusted = context.active->snapshot->trusted;
+    if (!has_token && !trusted.contains(peer.address())) {
+        http::write_problem(
+            out, reply, 403, "X-Forwarded-* are believed only of trusted_proxies, or with a token");
+        return;
+    }
+    std::optional<int> deny;
+    if (const auto asked = http::parameter(asking.query, "deny_status")) {
+        if (*asked != "403") {
+            http::write_problem(out, reply, 400, "deny_status can be 403 and nothing else");
+            return;
+        }
+        deny = 403;
+    }
+    std::string& text = context.rewrite_scratch;
+    const auto written = write_forwarded_request(text, asking, trusted.header, has_token);
+    if (!written) {
+        http::write_problem(out, reply, 400, written.error());
+        return;
+    }
+    CheckedRequest described{context};
+    described.decide(text, peer);
+    described.write(out, reply, deny);
+}
+
+} // namespace stint::permits

@@ -1,0 +1,68 @@
+// What a request goes through before its route's limits, one step each: for those that are
+// forwarded, and for those that another proxy asks about.
+#pragma once
+
+#include "base/time.hpp"
+#include "limits/cooldown.hpp"
+#include "limits/prepaid.hpp"
+#include "limits/reservations.hpp"
+#include "observe/metrics.hpp"
+#include "proxy/own_reply.hpp"
+#include "proxy/told_policies.hpp"
+#include "routing/charges.hpp"
+#include "routing/key_template.hpp"
+#include "routing/route.hpp"
+
+#include <boost/container/static_vector.hpp>
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace stint::proxy {
+
+// The scope of the route's cool-down that the request is in. Requires: the route has one.
+[[nodiscard]] limits::CooldownPtr cooldown_of(
+    const routing::RouteCooldown& cooldown,
+    const routing::KeyFacts& facts,
+    std::string& scratch,
+    SteadyTime now);
+
+void count_exempt(
+    observe::WorkerCounters& counters,
+    const routing::Route& route,
+    const routing::Charges& charges);
+
+// Leaves out what the permit has paid for; of a charge that costs more the rest stays. False: it
+// has paid for nothing.
+bool leave_out_paid(routing::Charges& charges, const limits::Prepaid::Claim& permit);
+
+// What is worth noting of an admission beside that it was one. The name of the first limit that
+// would have refused; empty: none.
+std::string_view note_admission(
+    observe::WorkerCounters& counters,
+    const limits::Decision& decision,
+    const routing::Charges& charges);
+
+// A request before limits that give those they refuse a slot in a coming window, and its ticket.
+class Reserving {
+  public:
+    // seals: of tickets. The charges outlive it.
+    Reserving(
+        routing::Charges& charges,
+        const routing::KeyFacts& facts,
+        std::string& scratch,
+        const KeyHasher& seals);
+
+    // told: takes note of the decision; null where nothing is told.
+    [[nodiscard]] limits::Decision admit(const Now& now, ToldPolicies* told);
+    // After a refusal, before OwnReply::refuse().
+    void add_tickets(OwnReply& reply) const;
+
+  private:
+    routing::Charges& charges_;
+    const KeyHasher& seals_;
+    boost::container::static_vector<limits::Reservation, limits::max_charges> reserving_;
+};
+
+} // namespace stint::proxy

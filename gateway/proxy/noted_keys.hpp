@@ -1,0 +1,31 @@
+// Takes note of a request's keys, for /limits/NAME/top and for /explain.
+#pragma once
+
+#include "base/time.hpp"
+#include "proxy/context.hpp"
+#include "proxy/recent_requests.hpp"
+#include "routing/charges.hpp"
+
+namespace stint::proxy {
+
+// Of the request that the recent ones have begun last.
+class NotedKeys final : public routing::KeyWitness {
+  public:
+    NotedKeys(const ActiveConfig& config, RecentRequests& recent, SteadyTime now) noexcept
+        : config_{config}, recent_{recent}, now_{now} {}
+
+    bool concerns(const routing::RouteLimit&, const routing::Key&) noexcept override {
+        return true;
+    }
+    void counts(const routing::RouteLimit& limit, const routing::Key& key) noexcept override {
+        config_.heavy_hitters[limit.index]->add(key.hash, key.text, now_);
+        recent_.add_key(limit.refusal_metric, key.hash, key.text);
+    }
+
+  private:
+    const ActiveConfig& config_;
+    RecentRequests& recent_;
+    const SteadyTime now_;
+};
+
+} // namespace stint::proxy
