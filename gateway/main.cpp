@@ -2,6 +2,7 @@
 #include "admin/server.hpp"
 #include "base/version.hpp"
 #include "config/load.hpp"
+#include "runtime/check_notes.hpp"
 #include "runtime/gateway.hpp"
 #include "runtime/process.hpp"
 #include "runtime/tls_objects.hpp"
@@ -43,6 +44,8 @@ int check(const std::string& file) {
     std::cout << file << ": ok (" << config->routes.size() << " routes, "
               << config->upstreams.size() << " upstreams, " << config->limits.size()
               << " limits)\n";
+    for (const std::string& note : runtime::not_checked_notes(*config))
+        std::cout << file << ": note: " << note << '\n';
     return ok;
 }
 
