@@ -53,6 +53,10 @@ std::uint64_t Prepaid::Claim::paid_of(const Charge& charge) const noexcept {
     return paid != entry_->paid.end() ? std::min(paid->cost, charge.cost) : 0;
 }
 
+bool Prepaid::Claim::expired(SteadyTime now) const noexcept {
+    return entry_ != nullptr && entry_->expires <= now;
+}
+
 bool Prepaid::Claim::spend() noexcept {
     assert(entry_ != nullptr);
     if (!spent_) {

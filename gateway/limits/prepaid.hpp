@@ -42,6 +42,7 @@ class Prepaid {
         // How much of the charge's cost the permit has paid, at most all of it: 0 of a cap, and of
         // any counter that it was not taken for.
         [[nodiscard]] std::uint64_t paid_of(const Charge& charge) const noexcept;
+        [[nodiscard]] bool expired(SteadyTime now) const noexcept;
         // The request that showed it has been admitted. True the first time. Requires: a permit.
         bool spend() noexcept;
         // That admission has been given back as a whole, and may be asked for again.

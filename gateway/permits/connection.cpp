@@ -15,12 +15,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t first_buffer = 4 * 1024;
 // So much is answered before it is sent.
 constexpr std::size_t flush_from = 32 * 1024;
 
-// Callers keep their connections; each costs little while it is idle.
-constexpr Duration idle_time = 10min;
 constexpr Duration linger_time = 1s;
 constexpr std::size_t linger_bytes = 256 * 1024;
 
@@ -68,6 +65,8 @@ net::Task<> Connection::serve_all() {
             const Step later = co_await take_slowly(step);
             step = later;
         }
+        if (step == Step::gone)
+            co_return;
         if (step == Step::done && more_to_answer())
             continue;
         Sent sent = send_now();
@@ -75,14 +74,17 @@ net::Task<> Connection::serve_all() {
             const Sent rest = co_await send_rest();
             sent = rest;
         }
-        if (sent == Sent::failed || step == Step::gone)
+        if (sent == Sent::failed)
             co_return;
         if (step == Step::refuse || (step == Step::done && !keep_))
             co_return co_await close_gently();
         if (step == Step::done && begin_ < end_)
             continue;
-        if (begin_ == end_ && service_.context.draining)
-            co_return;
+        if (begin_ == end_ && service_.context.draining) {
+            if (!take_arrived())
+                co_return;
+            continue;
+        }
         begin_reading();
         auto [error] = co_await net::wait_readable(socket_);
         if (!end_reading(error))
@@ -119,8 +121,8 @@ net::Task<> Connection::give_up() {
 
 net::Task<> Connection::wait_for_turn() {
     arm(Phase::waiting);
-    ++service_.context.counters.permits_waiting;
     watch();
+    ++service_.context.counters.permits_waiting;
     while (!taking_->turn().is_over)
         co_await taking_->turn().over.wait();
     --service_.context.counters.permits_waiting;
@@ -132,6 +134,7 @@ net::Task<> Connection::wait_for_turn() {
     }
     service_.context.head_out.clear();
     if (!gone_) {
+        keep_ = keep_ && !service_.context.draining;
         taking_->end_wait();
         taking_->write(service_.context.head_out, reply_context(head_request_, minor_));
     }
@@ -140,25 +143,38 @@ net::Task<> Connection::wait_for_turn() {
 
 // Until something comes in; what does is kept for later.
 void Connection::watch() {
-    watching_ = true;
     socket_.async_wait(
         net::Socket::wait_read, [this](const ErrorCode& error) { on_readable(error); });
+    watching_ = true;
 }
 
 void Connection::on_readable(const ErrorCode& error) {
     watching_ = false;
-    if (!error && taking_ && !taking_->turn().is_over) {
-        const std::span<char> free = room();
-        if (!free.empty()) { // else it is not watched any more: its answer will find it gone
-            const net::Received got = net::read_now(socket_, free);
-            end_ += got.size;
-            if (!got.error || got.error == net::asio::error::would_block)
-                return watch();
-            gone_ = true;
-            service_.context.turns.give_up(taking_->turn());
-        }
+    try {
+        if (!error && taking_ && !taking_->turn().is_over && listen_on())
+            return;
+    } catch (const std::exception&) { // no memory to watch it with
+        gone_ = true;
+        service_.context.turns.give_up(taking_->turn());
     }
     watched_.signal();
+}
+
+// Whether it is watched further: not once it has gone, nor while it has sent more than there is
+// room for. Then its answer will find it gone.
+bool Connection::listen_on() {
+    const std::span<char> free = room();
+    if (free.empty())
+        return false;
+    const net::Received got = net::read_now(socket_, free);
+    end_ += got.size;
+    if (!got.error || got.error == net::asio::error::would_block) {
+        watch();
+        return true;
+    }
+    gone_ = true;
+    service_.context.turns.give_up(taking_->turn());
+    return false;
 }
 
 // Sends what has been answered, as much as goes at once.
@@ -215,10 +231,10 @@ void Connection::arm(Phase phase) {
     phase_ = phase;
     if (phase == Phase::waiting)
         return disarm(); // its own end comes in time
-    const Duration length = phase == Phase::idle ? idle_time
-                            : phase == Phase::linger
-                                ? linger_time
-                                : service_.context.active->snapshot->timeouts.head;
+    const auto& timeouts = service_.context.active->snapshot->timeouts;
+    const Duration length = phase == Phase::idle     ? timeouts.idle
+                            : phase == Phase::linger ? linger_time
+                                                     : timeouts.head;
     service_.context.deadlines.arm(*this, length, net::read_coarse_clock());
 }
 

@@ -34,6 +34,7 @@ class Connection final : public Served, private net::Deadline {
 
     static constexpr std::size_t max_head = 16 * 1024;
     static constexpr std::size_t max_body = 64 * 1024;
+    static constexpr std::size_t first_buffer = 4 * 1024; // which grows as requests ask for it
 
   private:
     // What the deadline is armed for.
@@ -62,6 +63,8 @@ class Connection final : public Served, private net::Deadline {
     net::Task<> wait_for_turn();
     void begin_reading();
     [[nodiscard]] bool end_reading(const ErrorCode& error);
+    [[nodiscard]] bool take_arrived();
+    void forget_large();
     net::Task<bool> read_more();
     [[nodiscard]] Sent send_now();
     net::Task<Sent> send_rest();
@@ -69,6 +72,7 @@ class Connection final : public Served, private net::Deadline {
     net::Task<> close_gently();
     void watch();
     void on_readable(const ErrorCode& error);
+    [[nodiscard]] bool listen_on();
     [[nodiscard]] std::span<char> room();
     [[nodiscard]] http::ReplyContext reply_context(bool head_request, int minor);
     void arm(Phase phase);

@@ -70,6 +70,8 @@ net::Task<Connection::Step> Connection::read_body() {
         if (decoder_.done())
             break;
         const bool more = co_await read_more();
+        if (!more && timed_out_)
+            co_return reject(408, "the request did not arrive in time");
         if (!more)
             co_return reject(400, "the request's body broke off");
     }
@@ -127,21 +129,44 @@ std::span<char> Connection::room() {
 }
 
 // Waits before it reads: reading at once, right behind an answer, would find nothing and cost a
-// system call.
+// system call. A request has to come whole in its time, however many pieces it comes in.
 void Connection::begin_reading() {
-    arm(begin_ == end_ && served_ ? Phase::idle : Phase::request);
+    timed_out_ = false;
+    if (begin_ == end_ && served_) {
+        arm(Phase::idle);
+        forget_large();
+    } else if (phase_ != Phase::request || !armed()) {
+        arm(Phase::request);
+    }
     reading_ = true;
 }
 
-// False: nothing more comes.
+// False: nothing more comes, or is waited for.
 bool Connection::end_reading(const ErrorCode& error) {
     reading_ = false;
     service_.context.head_out.clear();
-    if (error || !socket_.is_open())
-        return false;
+    if (error || !socket_.is_open()) // what was sent before a drain began is answered
+        return socket_.is_open() && !timed_out_ && take_arrived();
     const net::Received got = net::read_now(socket_, room());
     end_ += got.size;
     return !got.error || got.error == net::asio::error::would_block;
+}
+
+// Whether there was anything that had come.
+bool Connection::take_arrived() {
+    const std::size_t size = net::read_now(socket_, room()).size;
+    end_ += size;
+    return size > 0;
+}
+
+// What a large request or answer has needed is not kept while nobody asks.
+void Connection::forget_large() {
+    if (buffer_.size() > first_buffer)
+        buffer_ = std::vector<char>(first_buffer);
+    if (body_.capacity() > first_buffer)
+        body_ = {};
+    if (unsent_.capacity() > first_buffer)
+        unsent_ = {};
 }
 
 net::Task<bool> Connection::read_more() {

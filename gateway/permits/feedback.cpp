@@ -2,6 +2,7 @@
 
 #include "http/reply_writer.hpp"
 #include "http/retry_after.hpp"
+#include "http/target.hpp"
 #include "net/clock.hpp"
 #include "routing/snapshot.hpp"
 
@@ -38,6 +39,7 @@ Outcome pause_route(const proxy::Context& context, const FeedbackAsk& ask, const
     if (!cooldown.set)
         return "the route " + route->name + " has no cooldown";
     std::string_view of = cooldown.otherwise;
+    std::string scratch;
     std::optional<Hash128> hash;
     if (!cooldown.key.empty()) {
         if (!ask.key)
@@ -50,7 +52,7 @@ Outcome pause_route(const proxy::Context& context, const FeedbackAsk& ask, const
     } else if (cooldown.by_host) {
         if (!ask.host)
             return "the route " + route->name + " pauses by host; expected a \"host\"";
-        of = *ask.host;
+        of = http::normalise_host(*ask.host, scratch);
     }
     const limits::CooldownPtr scope =
         cooldown.set->of(hash.value_or(context.shared.hasher(of)), of, now.steady);

@@ -29,14 +29,14 @@ Taking::Taking(proxy::Context& context, Shared& shared, const routing::ClientAdd
       now_{net::read_clocks()} {}
 
 Taking::Step Taking::begin(const TakeAsk& ask) {
-    if (!ask.owner.empty())
-        owner_ = context_.shared.hasher(ask.owner);
+    owner_ = ask.owner.empty() ? peer_.network_hash() : context_.shared.hasher(ask.owner);
     listed_ = ask.listed;
     ticket_ = ask.ticket;
     batch_ = ask.batch;
     if (!find_parts(ask) || !fits(ask) || !list_charges() || !claim_once(ask))
         return Step::answered;
     if (charges_.charges.empty()) {
+        grant_.count = batch_; // no limit concerns it
         grant();
         return Step::answered;
     }
@@ -50,6 +50,8 @@ bool Taking::reserves() const noexcept {
 
 // Who comes while nobody waits may go at once; nobody overtakes who waits.
 Taking::Step Taking::admit(const TakeAsk& ask) {
+    if (!reserves()) [[likely]]
+        keep_shares(ask);
     const bool awaited = std::ranges::any_of(
         charges_.limits, [](const auto* limit) { return limit->limit->awaited(); });
     if (!awaited || reserves()) [[likely]] {
@@ -71,31 +73,29 @@ Taking::Step Taking::admit(const TakeAsk& ask) {
     return Step::answered;
 }
 
-// What those may still come for who have said who they are is not for others.
-void Taking::keep_shares() {
-    if (!owner_)
-        return;
-    for (limits::Charge& charge : charges_.charges)
-        if (is_fixed_window(*charge.limit))
-            charge.held = shared_.shares.ask(
-                counter_of(charge), *owner_, charge.cost, charge.quota,
-                {charge.limit->window_end(charge, now_), charge.limit->identity().per},
-                now_.steady);
+// What others may still come for is not for who does not wait. Who waits has the line, which is fair
+// by itself.
+void Taking::keep_shares(const TakeAsk& ask) {
+    for (limits::Charge& charge : charges_.charges) {
+        if (!is_fixed_window(*charge.limit))
+            continue;
+        const std::uint64_t kept = shared_.shares.ask(
+            counter_of(charge), owner_, std::max(batch_, charge.cost), charge.quota,
+            {charge.limit->window_end(charge, now_), charge.limit->identity().per}, now_.steady);
+        charge.held = ask.wait > Duration::zero() ? 0 : kept;
+    }
 }
 
 void Taking::note_shares() noexcept {
-    if (!owner_)
-        return;
     for (const limits::Charge& charge : charges_.charges)
         if (is_fixed_window(*charge.limit))
             shared_.shares.granted(
-                counter_of(charge), *owner_, charge.cost, charge.limit->window_end(charge, now_));
+                counter_of(charge), owner_, charge.cost, charge.limit->window_end(charge, now_));
 }
 
 limits::Decision Taking::admit_now(const TakeAsk& ask) {
     if (reserves()) [[unlikely]]
         return admit_reserving();
-    keep_shares();
     if (ask.batch > 0) [[unlikely]]
         return admit_batch(ask.batch);
     return limits::try_admit(charges_.view(), now_);
@@ -119,10 +119,9 @@ limits::Decision Taking::admit_batch(std::uint64_t batch) {
 // A slot is its owner's, who comes back for it.
 limits::Decision Taking::admit_reserving() {
     boost::container::static_vector<limits::Reservation, limits::max_charges> reserving;
-    const Hash128 client = owner_.value_or(peer_.network_hash());
     for (std::size_t i = 0; i < charges_.limits.size(); ++i)
         if (!charges_.limits[i]->reserve_for.empty())
-            reserving.push_back({.charge = i, .client = client});
+            reserving.push_back({.charge = i, .client = owner_});
     return limits::admit_reserving(
         {charges_.charges.data(), charges_.charges.size()}, {reserving.data(), reserving.size()},
         now_);
@@ -130,18 +129,20 @@ limits::Decision Taking::admit_reserving() {
 
 void Taking::line_up(const TakeAsk& ask) {
     turn_ = std::make_unique<proxy::Turn>(context_.turns);
-    if (batch_ > 0)
+    one_first_ = batch_ > 0;
+    if (one_first_)
         charges_.charges.front().cost = 1;
+    for (limits::Charge& charge : charges_.charges)
+        charge.held = 0;
     turn_->charges.assign(charges_.view().begin(), charges_.view().end());
     turn_->asked = charges_;
-    const Hash128 flow = owner_.value_or(peer_.network_hash());
     for (std::size_t i = 0; i < charges_.limits.size(); ++i) {
         const routing::RouteLimit& limit = *charges_.limits[i];
         limits::WaitTerms& terms = turn_->terms.emplace_back();
         terms.waits = true;
         terms.max_wait = ask.wait;
         terms.max_waiting = limit.wait ? limit.wait->max_waiting : most_waiting;
-        terms.flow = flow;
+        terms.flow = owner_;
         if (const auto& key = ask.limits[part_of_[i]].key)
             terms.key = limit.key.canonical(*key);
     }
@@ -152,6 +153,12 @@ void Taking::end_wait() {
     const Now before = now_;
     now_ = net::read_clocks();
     grant_.waited = now_.steady - before.steady;
+    for (std::size_t i = 0; i < part_of_.size(); ++i) { // a reload may have changed them meanwhile
+        const limits::Charge& counted = turn->charges[i];
+        charges_.charges[i].quota = counted.quota;
+        charges_.charges[i].burst = counted.burst;
+        parts_[part_of_[i]].numbers = {counted.quota, counted.burst};
+    }
     if (turn->decision.allowed())
         context_.counters.permit_waits.time.observe(grant_.waited);
     else
@@ -164,11 +171,11 @@ void Taking::settle(limits::Decision& decision) {
     if (!decision.allowed())
         return refuse(decision);
     note_shares();
-    if (batch_ > 0) {
+    if (batch_ > 0)
         grant_.count = charges_.charges.front().cost;
-        if (grant_.waited > Duration::zero() && batch_ > 1)
-            if (const limits::Decision more = admit_batch(batch_ - 1); more.allowed())
-                grant_.count += charges_.charges.front().cost;
+    if (one_first_ && batch_ > 1 && admit_batch(batch_ - 1).allowed()) {
+        note_shares();
+        grant_.count += charges_.charges.front().cost;
     }
     grant();
 }

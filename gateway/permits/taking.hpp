@@ -20,7 +20,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -73,7 +72,7 @@ class Taking {
     limits::Decision admit_now(const TakeAsk& ask);
     limits::Decision admit_batch(std::uint64_t batch);
     limits::Decision admit_reserving();
-    void keep_shares();
+    void keep_shares(const TakeAsk& ask);
     void note_shares() noexcept;
     void line_up(const TakeAsk& ask);
     void settle(limits::Decision& decision);
@@ -99,8 +98,9 @@ class Taking {
     boost::container::static_vector<std::uint8_t, limits::max_charges> part_of_; // of each charge
     Replays::Claim once_;
     std::unique_ptr<proxy::Turn> turn_;
-    std::optional<Hash128> owner_; // who has said so
+    Hash128 owner_{}; // as whom it is told from others: said by itself, or its address
     std::uint64_t batch_ = 0;
+    bool one_first_ = false; // of a batch that goes to the line, the rest behind it
     bool listed_ = false;
     bool ticket_ = false;
     bool replayed_ = false;

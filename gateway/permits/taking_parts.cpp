@@ -1,4 +1,5 @@
 // Which limits an ask is about, and what it charges them.
+#include "base/bytes.hpp"
 #include "permits/taking.hpp"
 
 #include <algorithm>
@@ -161,17 +162,22 @@ bool Taking::claim_once(const TakeAsk& ask) {
     if (ask.idempotency_key.empty()) [[likely]]
         return true;
     std::string& text = context_.key_scratch;
-    text.assign(ask.owner).append(1, '\0').append(ask.idempotency_key);
+    text.clear();
+    put_text(text, ask.owner.empty() ? peer_.network_text() : ask.owner);
+    put(text, ask.owner.empty());
+    put_text(text, ask.idempotency_key);
     const KeyHasher& hash = context_.shared.hasher;
     const Hash128 key = hash(text);
-    text.assign(std::to_string(ask.batch)).append(ask.ticket ? 1 : 0, 't');
-    for (const Wanted& each : ask.limits)
-        text.append(1, '\0')
-            .append(each.name)
-            .append(1, '\0')
-            .append(each.key.value_or(""))
-            .append(1, '\0')
-            .append(std::to_string(each.cost));
+    text.clear();
+    put(text, ask.batch);
+    put(text, ask.ticket);
+    put(text, ask.listed);
+    for (const Wanted& each : ask.limits) {
+        put_text(text, each.name);
+        put_text(text, each.key.value_or(""));
+        put(text, each.key.has_value());
+        put(text, each.cost);
+    }
     auto begun = shared_.replays.begin(key, hash(text), now_.steady);
     if (auto* const claim = std::get_if<Replays::Claim>(&begun)) {
         once_ = std::move(*claim);

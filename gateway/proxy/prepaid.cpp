@@ -7,6 +7,8 @@ namespace stint::proxy {
 
 // A permit that is good for nothing here may be good elsewhere.
 void Exchange::leave_out_prepaid(routing::Charges& charges, std::span<const Field> fields) {
+    if (prepaid_.expired(decided_.steady)) // while a pause lasted
+        prepaid_ = {};
     if (!prepaid_) // unless it is admitted once more
         if (const auto shown = http::shown_permit(fields))
             prepaid_ = context_.shared.prepaid.claim(*shown, decided_.steady);

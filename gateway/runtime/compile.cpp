@@ -6,6 +6,8 @@
 #include "runtime/protected_fields.hpp"
 #include "runtime/token_file.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -143,6 +145,8 @@ routing::PermitTerms permit_terms_of(
     if (terms.needs_token)
         if (const auto token = read_token(config.permits->token_file))
             terms.token = *token;
+        else
+            spdlog::error("nobody gets permits: {}", token.error());
     return terms;
 }
 

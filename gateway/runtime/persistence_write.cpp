@@ -196,8 +196,10 @@ void Persistence::sweep_unclaimed(const SavedClock& now, Batch& batch) {
 }
 
 bool Persistence::flush(Batch& batch) {
-    if (stale_.empty() && batch.changes.empty())
+    if (stale_.empty() && batch.changes.empty()) {
+        batch.taken.clear(); // what was taken is as the file has it: nothing
         return true;
+    }
     std::vector<Change> changes;
     for (const std::string& key : stale_)
         changes.push_back({counters, key, std::nullopt});

@@ -151,6 +151,25 @@ TEST_CASE("a request with an idempotency key is charged once") {
     CHECK(has(ask(caller, take("two", R"({"idempotency_key":"k"})")), "429"));
 }
 
+TEST_CASE("what an idempotency key stands for cannot be spelt in two ways") {
+    InProcessGateway gateway{some_limits};
+    Wire caller = gateway.connect_for_permits();
+    const auto list = [](std::string_view limits) {
+        return post(
+            "/v1/limits/take",
+            R"({"idempotency_key":"x","limits":[)" + std::string{limits} + "]}");
+    };
+    CHECK(has(ask(caller, list(R"({"name":"keyed","key":"k"},{"name":"two"})")), "200 OK"));
+    CHECK(has(ask(caller, list(R"({"name":"keyed","key":"k\u00001\u0000two\u0000"})")), "422"));
+    CHECK(has(ask(caller, take("two", R"({"owner":"a","idempotency_key":"x"})")), "200 OK"));
+}
+
+TEST_CASE("a batch of a key that no limit concerns is whole") {
+    InProcessGateway gateway{some_limits};
+    Wire caller = gateway.connect_for_permits();
+    CHECK(has(ask(caller, take("keyed", R"({"key":"boss","batch":7})")), R"("count":7)"));
+}
+
 TEST_CASE("feedback pauses a limit") {
     InProcessGateway gateway{some_limits};
     Wire caller = gateway.connect_for_permits();
