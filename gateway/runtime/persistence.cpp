@@ -74,7 +74,9 @@ void Persistence::load() {
         keep_unclaimed(contents->counters);
         closed_ = closed_ && value_of(contents->own, ended) == nullptr;
         spdlog::info("state: {}: counts of {} limits go on", file_.string(), unclaimed_.size());
-    } else if (store_->fresh()) {
+    } else { // what is counted under hashes that nobody can make is worth nothing
+        for (const state::Row& row : contents->counters)
+            stale_.push_back(row.key);
         spdlog::info("state: {} is new: counts begin anew", file_.string());
     }
     write(false); // from now on the file does not say any more that its run has ended

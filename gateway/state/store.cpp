@@ -2,6 +2,7 @@
 
 #include "base/hash.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -163,6 +164,7 @@ Result<void, Failure> Store::check() {
     auto found = ask("PRAGMA integrity_check(1)");
     if (!found)
         return std::move(found).error();
+    std::ranges::replace(*found, '\n', ' '); // of a log's line
     return *found == "ok" ? Result<void, Failure>{} : broken("it is damaged: " + *found);
 }
 

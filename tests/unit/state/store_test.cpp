@@ -259,7 +259,9 @@ TEST_CASE("a file that was cut is broken, wherever it was cut") {
         CAPTURE(length);
         replace(folder.file(), whole.substr(0, length));
 
-        CHECK(failure(folder.file()).kind == Failure::Kind::broken);
+        const Failure cut = failure(folder.file());
+        CHECK(cut.kind == Failure::Kind::broken);
+        CHECK(cut.why.find('\n') == std::string::npos);
     }
 }
 
