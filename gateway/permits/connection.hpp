@@ -40,22 +40,32 @@ class Connection final : public Served, private net::Deadline {
     enum class Phase : std::uint8_t { request, idle, waiting, linger };
     // What became of what has come in.
     enum class Step : std::uint8_t {
-        more,  // a request is not complete yet
-        body,  // its body has to be read piece by piece
-        wait,  // taking_ waits for its turn
-        done,  // answered
-        refuse // answered, and what follows cannot be understood
+        more,   // a request is not complete yet
+        body,   // its body has to be read piece by piece
+        wait,   // taking_ waits for its turn
+        done,   // answered
+        refuse, // answered, and what follows cannot be understood
+        gone    // nobody is there to be answered
     };
 
+    enum class Sent : std::uint8_t { all, part, failed };
+
     net::Task<> serve_all();
+    [[nodiscard]] bool more_to_answer() const noexcept;
+    net::Task<Step> take_slowly(Step step);
+    net::Task<> give_up();
     [[nodiscard]] Step take_request();
     [[nodiscard]] Step take_head(std::string_view head);
     [[nodiscard]] Step call(const RequestHead& head, std::string_view body, std::size_t consumed);
     [[nodiscard]] Step reject(int status, std::string_view detail);
     net::Task<Step> read_body();
     net::Task<> wait_for_turn();
+    void begin_reading();
+    [[nodiscard]] bool end_reading(const ErrorCode& error);
     net::Task<bool> read_more();
-    net::Task<bool> flush();
+    [[nodiscard]] Sent send_now();
+    net::Task<Sent> send_rest();
+    net::Task<Sent> flush();
     net::Task<> close_gently();
     void watch();
     void on_readable(const ErrorCode& error);

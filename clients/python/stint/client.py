@@ -89,7 +89,7 @@ class Permit:
                      for state in states)
 
     def __repr__(self) -> str:
-        return f"Permit({self._body.decode('utf-8', 'replace')})"
+        return f"Permit({self._body.decode('utf-8', 'replace').strip()})"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from fake_gateway import FakeGateway  # noqa: E402
 
 FULL = os.environ.get("STINT_SCALE") == "full"
-PATIENCE = 10.0  # only a hang or a broken promise lasts so long
+PATIENCE = 20.0  # only a hang or a broken promise lasts so long
 
 
 def scaled(quick, full):
@@ -77,9 +77,9 @@ def in_children(count, work):
     return [os.WEXITSTATUS(os.waitpid(child, 0)[1]) for child in children]
 
 
-def wait_until(condition, what):
-    deadline = time.monotonic() + PATIENCE
+def wait_until(condition, what, seconds=PATIENCE):
+    deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
-            raise AssertionError(f"not within {PATIENCE:g} s: {what}")
+            raise AssertionError(f"not within {seconds:g} s: {what}")
         time.sleep(0.005)

@@ -245,6 +245,13 @@ class Away(ClientTest):
                 pass
         self.assertTrue(0.29 < time.monotonic() - begun < 5)
 
+    def test_nobody_waits_for_a_gateway_in_whose_place_there_is_a_share(self):
+        gateway = self.gone()
+        limiter = RateLimiter(9, 60, name="shop", url=gateway.url, on_unavailable="local_share", share=2, timeout=20)
+        begun = time.monotonic()
+        limiter.sleep_and_retry()
+        self.assertLess(time.monotonic() - begun, 10)
+
     def test_the_gateway_is_used_again_when_it_is_back(self):
         gateway = self.gone()
         gateway.limits["shop"] = (10**6, 60_000)
@@ -264,6 +271,14 @@ class Away(ClientTest):
         self.assertEqual(granted(limiter.limiting, 10), 2)
         self.assertTrue(0.9 < time.monotonic() - begun < 5)
         self.assertLessEqual(len(gateway.asked), 3)
+        time.sleep(max(0, limiter._limit._process.get().away_until - time.monotonic()))
+        asked = len(gateway.asked)
+        threads = [threading.Thread(target=granted, args=(limiter.limiting, 1)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(gateway.asked), asked + 1)
 
     def test_refusals_and_mistakes_are_the_gateway_s_even_with_a_local_share(self):
         gateway = self.gateway({"shop": (10, 60_000)})

@@ -3,6 +3,7 @@
 import http.server
 import importlib.util
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -10,8 +11,9 @@ import time
 import unittest
 from pathlib import Path
 
-from support import ClientTest
+from support import ClientTest, wait_until
 
+CRAWL = Path(__file__).with_name("crawl.py")
 
 class Target(http.server.BaseHTTPRequestHandler):
     """Answers with the status that its path begins with; notes when."""
@@ -33,8 +35,8 @@ class Target(http.server.BaseHTTPRequestHandler):
 
 def crawl_all(crawls):
     """How each of them ended: [(statuses or exceptions, statistics)]."""
-    ran = subprocess.run([sys.executable, "-B", str(Path(__file__).with_name("crawl.py")), json.dumps(crawls)],
-                         capture_output=True, text=True, timeout=60)
+    ran = subprocess.run([sys.executable, "-B", str(CRAWL), json.dumps(crawls)],
+                         capture_output=True, text=True, timeout=240)
     if ran.returncode != 0 or ran.stderr:
         raise AssertionError(ran.stderr)
     return [tuple(ended) for ended in json.loads(ran.stdout)]
@@ -79,6 +81,22 @@ class Crawls(ClientTest):
         (ended,) = crawl_all([crawl])
 
         self.assert_paced("asyncio", gateway, ended)
+
+    def test_a_crawl_that_is_cut_short_waits_for_no_permit(self):
+        gateway = self.gateway({"crawl": (1, 60_000)})
+        crawl = self.crawl("cut", ["/200", "/200"], gateway)
+        process = subprocess.Popen([sys.executable, "-B", str(CRAWL), json.dumps([crawl])],
+                                   stdout=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        wait_until(lambda: len(gateway.asked) == 2, "one waits", 60)
+
+        begun = time.monotonic()
+        while process.poll() is None and time.monotonic() < begun + 30:
+            process.send_signal(signal.SIGINT)  # the second one forces it
+            time.sleep(0.3)
+
+        self.assertIsNotNone(process.returncode)
 
     def test_what_the_settings_do(self):
         wide, narrow, deaf, away, late = (self.gateway({"crawl": (number, 60_000)}) for number in (99, 1, 99, 9, 9))

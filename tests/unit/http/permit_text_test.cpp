@@ -41,7 +41,7 @@ TEST_CASE("no other spelling is a permit") {
                 CHECK_FALSE(parse_permit(wrong));
             }
         }
-        CHECK_FALSE(parse_permit(std::string{right}.insert(i, "0")));
+        CHECK_FALSE(parse_permit(std::string{right}.insert(i, 1, '0')));
     }
 }
 

@@ -1,0 +1,153 @@
+// From bytes to requests.
+#include "http/head_parser.hpp"
+#include "net/clock.hpp"
+#include "permits/connection.hpp"
+
+#include <algorithm>
+
+namespace stint::permits {
+namespace {
+
+// So much is read ahead: a request's head, and what was sent behind it.
+constexpr std::size_t largest_buffer = 2 * Connection::max_head;
+
+constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+
+} // namespace
+
+// The next request that has come in, if it is complete.
+Connection::Step Connection::take_request() {
+    if (!empty_line_passed_ && end_ - begin_ >= 2 && buffer_[begin_] == '\r' &&
+        buffer_[begin_ + 1] == '\n') { // one before a request line (RFC 9112 section 2.2)
+        begin_ += 2;
+        empty_line_passed_ = true;
+        scanned_ = 0;
+    }
+    const std::string_view received{buffer_.data() + begin_, end_ - begin_};
+    head_size_ = http::find_head_end(received, scanned_);
+    if (head_size_ == 0 && received.size() < max_head)
+        return Step::more;
+    if (head_size_ == 0 || head_size_ > max_head)
+        return reject(431, "the request's head is larger than 16 KiB");
+    return take_head(received.substr(0, head_size_));
+}
+
+Connection::Step Connection::take_head(std::string_view head) {
+    const auto request = service_.context.parser.parse_request(head);
+    if (!request)
+        return reject(request.error().status, request.error().detail);
+    const BodyFraming framing = request->framing;
+    head_request_ = request->method == "HEAD";
+    minor_ = static_cast<std::uint8_t>(request->minor_version);
+    keep_ = request->keep_alive;
+    if (framing.length > max_body)
+        return reject(413, "the request's body is larger than 64 KiB");
+    const std::span<char> rest{buffer_.data() + begin_ + head_size_, end_ - begin_ - head_size_};
+    if (framing.kind != BodyFraming::Kind::chunked && framing.length <= rest.size()) [[likely]]
+        return call(*request, {rest.data(), framing.length}, head_size_ + framing.length);
+    decoder_ = http::BodyDecoder{framing};
+    body_.clear();
+    if (request->expects_continue && rest.empty())
+        service_.context.head_out << go_on;
+    return Step::body;
+}
+
+// The head stays at begin_ until the body is complete: what follows it moves up.
+net::Task<Connection::Step> Connection::read_body() {
+    for (;;) {
+        const std::size_t at = begin_ + head_size_;
+        const auto step = decoder_.decode({buffer_.data() + at, end_ - at});
+        if (!step)
+            co_return reject(step.error().status, step.error().detail);
+        body_.append(buffer_.data() + at, step->payload);
+        const auto from = buffer_.begin() + static_cast<std::ptrdiff_t>(at);
+        std::copy(
+            from + static_cast<std::ptrdiff_t>(step->consumed),
+            buffer_.begin() + static_cast<std::ptrdiff_t>(end_), from);
+        end_ -= step->consumed;
+        if (body_.size() > max_body)
+            co_return reject(413, "the request's body is larger than 64 KiB");
+        if (decoder_.done())
+            break;
+        const bool more = co_await read_more();
+        if (!more)
+            co_return reject(400, "the request's body broke off");
+    }
+    const auto request =
+        service_.context.parser.parse_request({buffer_.data() + begin_, head_size_});
+    co_return call(*request, body_, head_size_);
+}
+
+Connection::Step
+Connection::call(const RequestHead& head, std::string_view body, std::size_t consumed) {
+    disarm();
+    keep_ = keep_ && !service_.context.draining;
+    taking_ = answer(
+        service_, head, body, peer_, service_.context.head_out,
+        reply_context(head_request_, minor_));
+    served_ = true;
+    begin_ += consumed;
+    scanned_ = 0;
+    empty_line_passed_ = false;
+    return taking_ ? Step::wait : Step::done;
+}
+
+// Nothing after it can be understood either.
+Connection::Step Connection::reject(int status, std::string_view detail) {
+    http::ReplyContext context = reply_context(false, 1);
+    context.keep_alive = false;
+    http::write_problem(service_.context.head_out, context, status, detail);
+    return Step::refuse;
+}
+
+http::ReplyContext Connection::reply_context(bool head_request, int minor) {
+    proxy::Context& context = service_.context;
+    return {
+        .request_id = {},
+        .date = context.dates.format(net::read_clocks().wall),
+        .head_request = head_request,
+        .keep_alive = keep_,
+        .client_minor = minor};
+}
+
+// Where more can be received: as much as there may be behind the longest head.
+std::span<char> Connection::room() {
+    if (begin_ == end_)
+        begin_ = end_ = scanned_ = 0;
+    if (end_ == buffer_.size() && begin_ > 0) {
+        std::copy(
+            buffer_.begin() + static_cast<std::ptrdiff_t>(begin_),
+            buffer_.begin() + static_cast<std::ptrdiff_t>(end_), buffer_.begin());
+        end_ -= begin_;
+        begin_ = 0;
+    }
+    if (end_ == buffer_.size() && buffer_.size() < largest_buffer)
+        buffer_.resize(buffer_.size() * 2);
+    return {buffer_.data() + end_, buffer_.size() - end_};
+}
+
+// Waits before it reads: reading at once, right behind an answer, would find nothing and cost a
+// system call.
+void Connection::begin_reading() {
+    arm(begin_ == end_ && served_ ? Phase::idle : Phase::request);
+    reading_ = true;
+}
+
+// False: nothing more comes.
+bool Connection::end_reading(const ErrorCode& error) {
+    reading_ = false;
+    service_.context.head_out.clear();
+    if (error || !socket_.is_open())
+        return false;
+    const net::Received got = net::read_now(socket_, room());
+    end_ += got.size;
+    return !got.error || got.error == net::asio::error::would_block;
+}
+
+net::Task<bool> Connection::read_more() {
+    begin_reading();
+    auto [error] = co_await net::wait_readable(socket_);
+    co_return end_reading(error);
+}
+
+} // namespace stint::permits
