@@ -41,11 +41,15 @@ def config(*endpoints, limits=None, route_limits=(), timeouts=None, upstream=Non
     return {**made, **top}
 
 
-def report(name: str, wanted, seen) -> None:
-    """A figure for scripts/acceptance, which shows it whether or not the test then passes."""
+def report(name: str, wanted, seen, good: bool | None = None) -> None:
+    """A figure for scripts/acceptance, which shows it whether or not the test then passes. good: whether
+    it is what was wanted; None: if the whole file passes."""
     if file := os.environ.get("STINT_REPORT"):
+        line = {"name": name, "wanted": str(wanted), "seen": str(seen)}
+        if good is not None:
+            line["good"] = good
         with open(file, "a", encoding="utf-8") as out:
-            out.write(json.dumps({"name": name, "wanted": str(wanted), "seen": str(seen)}) + "\n")
+            out.write(json.dumps(line) + "\n")
 
 
 class SystemTest(unittest.TestCase):

@@ -28,13 +28,14 @@ class PermitsTest(SystemTest):
 
     def figure(self, name: str, wanted: str, seen, good: bool) -> None:
         """A number that needs a quiet machine: shown by scripts/acceptance, and held there alone."""
-        report(f"switching: {name}", wanted, seen)
+        report(f"switching: {name}", wanted, seen, good)
         if FULL:
-            self.assertTrue(good, f"{name}: wanted {wanted}, seen {seen}")
+            with self.subTest(name):  # the others are looked at, too
+                self.assertTrue(good, f"{name}: wanted {wanted}, seen {seen}")
 
     def count(self, name: str, wanted: str, seen, good: bool) -> None:
         """A number that must be right on any machine."""
-        report(f"switching: {name}", wanted, seen)
+        report(f"switching: {name}", wanted, seen, good)
         self.assertTrue(good, f"{name}: wanted {wanted}, seen {seen}")
 
 
