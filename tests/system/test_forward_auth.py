@@ -113,6 +113,7 @@ class ForwardAuth:
                        {"Origin": "https://a.example"}, {"Authorization": "Bearer x"}):
             with self.subTest(fields=fields):
                 self.assertEqual(self.ask(fields=fields).status, 429)
+        self.assertEqual(self.ask(target="/?deny_status=401").status, 429)
 
     def test_other_refusals_keep_their_status(self):
         self.set_up(
