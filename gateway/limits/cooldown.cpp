@@ -113,8 +113,7 @@ void Cooldown::Pass::answered(
     probe_ = false;
 }
 
-Duration
-Cooldown::told(const Pass::Asked& asked, SteadyTime now, const CooldownRules& rules) {
+Duration Cooldown::told(const Pass::Asked& asked, SteadyTime now, const CooldownRules& rules) {
     const std::lock_guard lock{mutex_};
     ramp_ = rules.ramp;
     throttled(asked, false, now, rules);

@@ -73,8 +73,8 @@ Taking::Step Taking::admit(const TakeAsk& ask) {
     return Step::answered;
 }
 
-// What others may still come for is not for who does not wait. Who waits has the line, which is fair
-// by itself.
+// What others may still come for is not for who does not wait. Who waits has the line, which is
+// fair by itself.
 void Taking::keep_shares(const TakeAsk& ask) {
     for (limits::Charge& charge : charges_.charges) {
         if (!is_fixed_window(*charge.limit))

@@ -156,8 +156,7 @@ TEST_CASE("what an idempotency key stands for cannot be spelt in two ways") {
     Wire caller = gateway.connect_for_permits();
     const auto list = [](std::string_view limits) {
         return post(
-            "/v1/limits/take",
-            R"({"idempotency_key":"x","limits":[)" + std::string{limits} + "]}");
+            "/v1/limits/take", R"({"idempotency_key":"x","limits":[)" + std::string{limits} + "]}");
     };
     CHECK(has(ask(caller, list(R"({"name":"keyed","key":"k"},{"name":"two"})")), "200 OK"));
     CHECK(has(ask(caller, list(R"({"name":"keyed","key":"k\u00001\u0000two\u0000"})")), "422"));
