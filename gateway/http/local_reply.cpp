@@ -199,13 +199,16 @@ std::size_t write_paused(HeadBuffer& out, const ReplyContext& context, const Pau
     const RetryAfter after{reply.retry_after};
     const auto fields = [&](HeadBuffer& head) { write_retry_after(head, after); };
     const auto detail = [&](auto& text) {
-        text << "The upstream " << reply.upstream
-             << (reply.paced ? " takes no more for now" : " asked for a pause") << "; retry in "
-             << after.seconds << " s.";
+        if (reply.upstream.empty())
+            text << "The limit " << reply.limit << " is paused, as its callers were asked to";
+        else
+            text << "The upstream " << reply.upstream
+                 << (reply.paced ? " takes no more for now" : " asked for a pause");
+        text << "; retry in " << after.seconds << " s.";
     };
     const auto members = [&](auto& sink) {
-        sink << R"(,"upstream":")";
-        write_json_text(sink, reply.upstream);
+        sink << (reply.upstream.empty() ? R"(,"limit":")" : R"(,"upstream":")");
+        write_json_text(sink, reply.upstream.empty() ? reply.limit : reply.upstream);
         sink << R"(","retry_after_ms":)" << after.ms;
     };
     const ProblemKind& kind = reply.status == 429 ? quota_exceeded : reduced_capacity;

@@ -74,7 +74,8 @@ std::size_t write_limited(HeadBuffer& out, const ReplyContext& context, const Li
 // An upstream has asked for a pause: its own status (429 or 503) with what remains of it, as a
 // problem of the draft's type quota-exceeded or temporary-reduced-capacity.
 struct PausedReply {
-    std::string_view upstream; // its name
+    std::string_view upstream; // its name; or empty, with
+    std::string_view limit{};  // the name of a limit whose callers told of the pause
     int status = 503;
     Duration retry_after{};
     bool paced = false; // to the limits that the upstream told; it asked for no pause

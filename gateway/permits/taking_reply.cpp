@@ -59,7 +59,8 @@ void Taking::write(http::HeadBuffer& out, const http::ReplyContext& context) con
     else if (paused_ > Duration::zero())
         http::write_paused(
             out, context,
-            {.upstream = parts_.back().limit->limit->identity().name,
+            {.upstream = {},
+             .limit = parts_.back().limit->limit->identity().name,
              .status = status_,
              .retry_after = paused_});
     else
