@@ -142,11 +142,12 @@ routing::PermitTerms permit_terms_of(
     terms.dynamic_limits = config.permits->dynamic_limits;
     terms.dynamic_metric = slots.refusal(route, std::string{observe::dynamic_limits});
     terms.needs_token = !config.permits->token_file.empty();
-    if (terms.needs_token)
-        if (const auto token = read_token(config.permits->token_file))
-            terms.token = *token;
-        else
-            spdlog::error("nobody gets permits: {}", token.error());
+    if (!terms.needs_token)
+        return terms;
+    if (const auto token = read_token(config.permits->token_file))
+        terms.token = *token;
+    else
+        spdlog::error("nobody gets permits: {}", token.error());
     return terms;
 }
 
