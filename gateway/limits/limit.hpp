@@ -82,7 +82,7 @@ class Limit {
     // without a lock where there are none. mark_changed(): the next call gives them, too.
     [[nodiscard]] std::uint64_t take_changed(std::size_t shard) noexcept;
     void mark_changed(std::size_t shard, std::uint64_t pages) noexcept;
-    // These pages as they are now, under the shard's lock for about 20 ns a key. Not among them:
+    // These pages as they are now, under the shard's lock for some 0.1 us a key. Not among them:
     // keys that are counted in the sketch, slots in coming windows. Throws std::bad_alloc.
     void
     save(std::size_t shard, std::uint64_t pages, const Now& now, std::vector<SavedPage>& to) const;
