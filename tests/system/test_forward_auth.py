@@ -77,7 +77,7 @@ class ForwardAuth:
         self.assertEqual(refused.status, 429)
         self.assertIn(int(refused.get("Retry-After")), range(50, 61))
         self.assertIn(int(refused.get("Retry-After-Ms")), range(50_000, 60_001))
-        self.assertRegex(refused.get("RateLimit"), r'^"per_client";r=0;t=\d+$')
+        self.assertRegex(refused.get("RateLimit"), r'^"per_client";r=0;t=\d+;pk=')
         self.assertRegex(refused.get("RateLimit-Policy"), r'^"per_client";q=6;w=60')
         self.assertEqual(refused.get("Content-Type"), "application/problem+json")
         self.assertEqual(json.loads(refused.body)["status"], 429)
@@ -169,7 +169,7 @@ class BehindNginx(ForwardAuth, SystemTest):
 
     def test_successes_tell_what_is_left(self):
         self.set_up()
-        self.assertRegex(self.ask().get("RateLimit"), r'^"per_client";r=5;t=\d+$')
+        self.assertRegex(self.ask().get("RateLimit"), r'^"per_client";r=5;t=\d+;pk=')
 
 
 class BehindCaddy(ForwardAuth, SystemTest):
