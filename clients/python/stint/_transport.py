@@ -1,0 +1,132 @@
+"""One kept-alive connection for each thread: plain sockets, because this is the path of every permit."""
+
+import select
+import socket
+import threading
+import time
+from typing import Optional
+
+from . import _fork
+from ._address import Address
+from ._errors import StintUnavailable
+from ._wire import Answer, parse
+
+# A server that went away while nothing was asked is noticed before the next request is sent. Between
+# two requests that follow each other directly there is no such look; see Transport.exchange.
+_IDLE = 0.005
+
+
+class _Gone(Exception):
+    """The connection ended before a byte of the answer came."""
+
+
+class _Connection:
+    def __init__(self, made: socket.socket) -> None:
+        self._socket = made
+        self._readable = select.poll()
+        self._readable.register(made, select.POLLIN)
+        self.used = 0.0
+        self.generation = _fork.generation
+
+    def __del__(self) -> None:
+        self._socket.close()  # quietly: its thread has ended, or its limiter is not used any more
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def is_stale(self, now: float) -> bool:
+        """Whatever can be read between two answers is the end of the connection, or makes no sense."""
+        return self.generation != _fork.generation or (
+            now - self.used > _IDLE and bool(self._readable.poll(0)))
+
+    def exchange(self, request: bytes, now: float, deadline: float) -> Answer:
+        """_Gone if the connection had ended before; another OSError if it breaks."""
+        received = b""
+        try:
+            sent = self._socket.send(request, socket.MSG_NOSIGNAL)
+            if sent < len(request):
+                self._send_rest(request[sent:], deadline)
+            left = deadline - now
+            while True:
+                if left <= 0 or not self._readable.poll(left * 1000 + 1):
+                    raise TimeoutError
+                part = self._socket.recv(65536)
+                if not part:
+                    raise ConnectionResetError("the connection was closed")
+                received = received + part if received else part
+                answer = parse(received)
+                self.used = time.monotonic()
+                if answer is not None:
+                    return answer
+                left = deadline - self.used
+        except (BrokenPipeError, ConnectionResetError) as error:
+            if not received:
+                raise _Gone(str(error)) from None
+            raise
+
+    def _send_rest(self, rest: bytes, deadline: float) -> None:
+        writable = select.poll()
+        writable.register(self._socket, select.POLLOUT)
+        while rest:
+            left = deadline - time.monotonic()
+            if left <= 0 or not writable.poll(left * 1000 + 1):
+                raise TimeoutError
+            rest = rest[self._socket.send(rest, socket.MSG_NOSIGNAL):]
+
+
+class Transport:
+    """Each thread, and each process after a fork, has its own connection to `address`. It is made when
+    it is needed, and closed when the thread ends."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._of_thread = threading.local()
+
+    def close(self) -> None:
+        """Closes this thread's connection. The next exchange makes another one."""
+        connection: Optional[_Connection] = getattr(self._of_thread, "connection", None)
+        self._of_thread.connection = None
+        if connection is not None:
+            connection.close()
+
+    def exchange(self, request: bytes, seconds: float) -> Answer:
+        """The answer to this request, which takes `seconds` at most. StintUnavailable when there is none.
+
+        A request is sent once more, on a new connection, when a connection that has served before was
+        closed without a byte of an answer: the server was restarted in between. If it had counted the
+        request all the same, one permit is lost.
+        """
+        now = time.monotonic()
+        deadline = now + seconds
+        connection: Optional[_Connection] = getattr(self._of_thread, "connection", None)
+        try:
+            if connection is not None:
+                try:
+                    if not connection.is_stale(now):
+                        answer = connection.exchange(request, now, deadline)
+                        if answer.last:
+                            self.close()
+                        return answer
+                except _Gone:
+                    pass
+                self.close()
+            return self._exchange_anew(request, deadline)
+        except TimeoutError:  # on 3.9 a connect's is another one, but an OSError, too
+            problem = f"no answer within {seconds:.3f} s"
+        except _Gone as error:
+            problem = str(error)
+        except OSError as error:
+            problem = str(error)
+        except BaseException:
+            self.close()  # interrupted: an answer that is still on its way must not be the next one's
+            raise
+        self.close()
+        raise StintUnavailable(f"{self._address}: {problem}")
+
+    def _exchange_anew(self, request: bytes, deadline: float) -> Answer:
+        connection = _Connection(self._address.connect(max(0.001, deadline - time.monotonic())))
+        self._of_thread.connection = connection
+        answer = connection.exchange(request, time.monotonic(), deadline)
+        if answer.last:
+            self.close()
+        return answer

@@ -1,0 +1,142 @@
+"""HTTP/1.1 as the permit listener speaks it: bytes of requests, and answers out of bytes. No input, no
+output, no clock."""
+
+import json
+import math
+import re
+from typing import Any, Dict, NoReturn, Optional, Tuple
+from urllib.parse import quote
+
+from ._errors import RateLimitException, StintError, StintUnavailable
+
+MAX_ANSWER = 1 << 20
+
+_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,9})[ \t]*\r\n", re.IGNORECASE)
+_CLOSE = re.compile(rb"\r\nconnection:[ \t]*close", re.IGNORECASE)
+_RETRY_AFTER_MS = re.compile(rb"\r\nretry-after-ms:[ \t]*([0-9]{1,15})[ \t]*\r\n", re.IGNORECASE)
+_RETRY_AFTER = re.compile(rb"\r\nretry-after:[ \t]*([0-9]{1,12})[ \t]*\r\n", re.IGNORECASE)
+
+
+class Requests:
+    """Makes the requests to one gateway. The head is made once for each path."""
+
+    def __init__(self, authority: str, token: Optional[str]) -> None:
+        self._fields = f" HTTP/1.1\r\nHost: {authority}\r\n"
+        if token is not None:
+            if not token or not all("!" <= character <= "~" for character in token):
+                raise ValueError("a token is visible ASCII without spaces")
+            self._fields += f"Authorization: Bearer {token}\r\n"
+        self._fields += "Content-Type: application/json\r\nContent-Length: "
+        self._heads: Dict[str, bytes] = {}
+
+    def post(self, path: str, body: Dict[str, Any]) -> bytes:
+        """POST of a JSON object, members that are None left out."""
+        head = self._heads.get(path)
+        if head is None:
+            head = f"POST {path}{self._fields}".encode("ascii")
+            if len(self._heads) >= 1000:
+                self._heads.clear()
+            self._heads[path] = head
+        content = json.dumps({name: value for name, value in body.items() if value is not None},
+                             separators=(",", ":")).encode("ascii")
+        return b"%s%d\r\n\r\n%s" % (head, len(content), content)
+
+
+def take_path(name: str) -> str:
+    """The path at which the limit `name`, any text, is taken from."""
+    if not isinstance(name, str) or not name:
+        raise ValueError("a limit is named by a text that is not empty")
+    segment = quote(name, safe="")
+    if segment in (".", ".."):
+        segment = segment.replace(".", "%2E")  # a dot segment would be taken out of the path
+    return f"/v1/limits/{segment}/take"
+
+
+class Answer:
+    """A whole answer. last: the connection is of no use after it."""
+
+    __slots__ = ("status", "head", "body", "last")
+
+    def __init__(self, status: int, head: bytes, body: bytes, last: bool) -> None:
+        self.status = status
+        self.head = head
+        self.body = body
+        self.last = last
+
+    def json(self) -> Dict[str, Any]:
+        """The body, an object."""
+        try:
+            read = json.loads(self.body)
+        except ValueError:
+            read = None
+        if not isinstance(read, dict):
+            raise StintUnavailable(f"the gateway answered {self.status} without a JSON object")
+        return read
+
+    def problem(self) -> Dict[str, Any]:
+        """The body if it is an object, and nothing of it otherwise: a proxy's page, say."""
+        try:
+            return self.json()
+        except StintUnavailable:
+            return {}
+
+    def retry_after(self) -> Optional[float]:
+        """Seconds, or None if the answer names none."""
+        if found := _RETRY_AFTER_MS.search(self.head):
+            return int(found[1]) / 1000
+        if found := _RETRY_AFTER.search(self.head):
+            return float(found[1])
+        return None
+
+
+# The head that was read last, and what it says: most answers on a connection begin with the same one.
+_last_head: Tuple[bytes, int, int, bool] = (b"", 0, 0, False)
+
+
+def parse(received: bytes) -> Optional[Answer]:
+    """The answer that these bytes are; None as long as some are missing. StintUnavailable if they are
+    none, or more than one: whatever is at the other end, it cannot be talked to."""
+    global _last_head
+    end = received.find(b"\r\n\r\n")
+    if end < 0:
+        if len(received) > MAX_ANSWER:
+            raise StintUnavailable("the gateway's answer does not end")
+        return None
+    head = received[:end + 2]
+    known, status, length, last = _last_head
+    if head != known:
+        status, length, last = _read_head(head)
+        _last_head = head, status, length, last
+    missing = end + 4 + length - len(received)
+    if missing < 0 or length > MAX_ANSWER:
+        raise StintUnavailable("the gateway's answer is longer than it says")
+    return None if missing else Answer(status, head, received[end + 4:], last)
+
+
+def _read_head(head: bytes) -> Tuple[int, int, bool]:
+    """Status, length of the body, and whether the connection is of no use after it."""
+    length = _LENGTH.search(head)
+    if length is None or not head.startswith(b"HTTP/1.") or not head[9:12].isdigit():
+        raise StintUnavailable(f"no answer of a gateway: {head[:60]!r}")
+    last = not head.startswith(b"HTTP/1.1") or _CLOSE.search(head) is not None
+    return int(head[9:12]), int(length[1]), last
+
+
+def raise_for(answer: Answer, what: str) -> NoReturn:
+    """The exception that an answer other than 200 means; `what` was asked for."""
+    retry_after = answer.retry_after()
+    if answer.status == 429 or (answer.status == 503 and retry_after is not None):
+        if retry_after is None:
+            raise RateLimitException(f"{what}: never; {_words(answer)}", math.inf, never=True)
+        raise RateLimitException(f"{what}: {retry_after:.3f} s remain; {_words(answer)}", retry_after,
+                                 status=answer.status)
+    if answer.status >= 500:
+        raise StintUnavailable(f"{what}: the gateway answered {answer.status}; {_words(answer)}")
+    problem = answer.problem()
+    raise StintError(f"{what}: {answer.status}; {_words(answer)}", answer.status,
+                     str(problem.get("title", "")), problem.get("detail"))
+
+
+def _words(answer: Answer) -> str:
+    problem = answer.problem()
+    return str(problem.get("detail") or problem.get("title") or "no reason given")
