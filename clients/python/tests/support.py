@@ -1,0 +1,96 @@
+"""What the client's tests share."""
+
+import json
+import os
+import sys
+import time
+import unittest
+from pathlib import Path
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from fake_gateway import FakeGateway  # noqa: E402
+from stint import _named  # noqa: E402
+
+# A machine that is busy with other tests may let a gateway in Python wait for a second. Tests of the
+# time itself set it back.
+_named.ANSWER_TIME = 15.0
+FULL = os.environ.get("STINT_SCALE") == "full"
+PATIENCE = 20.0  # only a hang or a broken promise lasts so long
+
+
+def scaled(quick, full):
+    """A size for every day, and the one for STINT_SCALE=full."""
+    return full if FULL else quick
+
+
+class ClientTest(unittest.TestCase):
+    maxDiff = None
+
+    def gateway(self, limits=None, **more) -> FakeGateway:
+        gateway = FakeGateway(limits, **more)
+        self.addCleanup(gateway.stop)
+        self.addCleanup(gateway.gate.set)
+        return gateway
+
+    def answer_time(self, seconds) -> None:
+        """What ANSWER_TIME is for the rest of this test."""
+        patcher = mock.patch.object(_named, "ANSWER_TIME", seconds)
+        patcher.start()
+        self.addCleanup(patcher.stop)
+
+    def figure(self, name, wanted, seen, good) -> None:
+        """A number that needs a quiet machine: reported, and held only at STINT_SCALE=full."""
+        if file := os.environ.get("STINT_REPORT"):
+            with open(file, "a", encoding="utf-8") as out:
+                out.write(json.dumps({"name": f"client: {name}", "wanted": wanted, "seen": seen}) + "\n")
+        if FULL:
+            self.assertTrue(good, f"{name}: wanted {wanted}, seen {seen}")
+
+
+class VirtualClock:
+    """Time that passes when somebody sleeps, and then at once."""
+
+    def __init__(self):
+        self.nanoseconds = 10**12
+        self.sleeps = []
+
+    def now(self):
+        return self.nanoseconds
+
+    def pass_by(self, seconds):
+        self.nanoseconds += round(seconds * 1e9)
+
+    def wait(self, lock, seconds):
+        if not lock.acquire(blocking=False):
+            self.sleeps.append(seconds)
+            self.pass_by(seconds)
+
+    async def wait_async(self, future, seconds):
+        if not future.done():
+            self.sleeps.append(seconds)
+            self.pass_by(seconds)
+
+
+def in_children(count, work):
+    """What work(number) returned, 0 to 255, in each of so many forked children."""
+    children = []
+    for number in range(count):
+        child = os.fork()
+        if child == 0:
+            code = 255
+            try:
+                code = work(number)
+            finally:
+                os._exit(code)
+        children.append(child)
+    return [os.WEXITSTATUS(os.waitpid(child, 0)[1]) for child in children]
+
+
+def wait_until(condition, what, seconds=PATIENCE):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {seconds:g} s: {what}")
+        time.sleep(0.005)
