@@ -85,7 +85,7 @@ for limiter in (RateLimiter(3, 60), RateLimiter(name="shop", url={gateway.url!r}
     thread.start()
     thread.join()
 """
-        ran = subprocess.run([sys.executable, "-B", "-X", "dev", "-c", program], capture_output=True, text=True,
+        ran = subprocess.run([sys.executable, "-B", "-W", "default", "-c", program], capture_output=True, text=True,
                              cwd=Path(__file__).parent.parent, timeout=200)
         self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, "", ""))
 
