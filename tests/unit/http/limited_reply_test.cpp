@@ -121,7 +121,9 @@ TEST_CASE("a reply tells the limits") {
 TEST_CASE("a pause that the upstream has asked for has the upstream's status") {
     const auto paused = [](int status) {
         HeadBuffer out;
-        write_paused(out, {"id-1", "Sun, 06 Nov 1994 08:49:37 GMT"}, {"target", status, 11'500ms});
+        write_paused(
+            out, {"id-1", "Sun, 06 Nov 1994 08:49:37 GMT"},
+            {.upstream = "target", .status = status, .retry_after = 11'500ms});
         return std::string{out.view()};
     };
     const std::string busy = paused(503);

@@ -24,7 +24,7 @@ std::vector<std::string> notes_on(std::string_view permits) {
             "  - {name: a, match: {path: /a}, respond: {status: 204}, limits: [window, slots]}\n"
             "  - {name: b, respond: {status: 204}, limits: [told, good, back]}\n",
         "test");
-    REQUIRE(config);
+    REQUIRE(config.has_value());
     return runtime::not_checked_notes(*config);
 }
 
