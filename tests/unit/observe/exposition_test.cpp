@@ -99,6 +99,7 @@ Scrape full_scrape() {
     scrape.figures.version = "1.2 \"a\\b\"\n";
     scrape.figures.start_time_seconds = 1714550950.25;
     scrape.figures.access_log_dropped = 6;
+    scrape.figures.permits = true;
     scrape.figures.limits = {
         {.name = "window", .quota = 10, .used = 7, .waits = true, .waiting = 11},
         {.name = "slots", .quota = 30, .slots = {{12, 13, 14, 15}}},

@@ -17,7 +17,7 @@ std::vector<std::string> notes_on(std::string_view permits) {
             "  window: {requests: 1, per: 1s}\n"
             "  slots: {concurrent: 1}\n"
             "  told: {requests: 9, per: 1s, cost: header:X-Cost, reserve: 5}\n"
-            "  good: {requests: 9, per: 1s, count_when: [200]}\n"
+            "  good: {requests: 9, per: 1s, count_when: {status: [200]}}\n"
             "  back: {requests: 9, per: 1s, refund: [503]}\n"
             "  unused: {concurrent: 1}\n"
             "routes:\n"
