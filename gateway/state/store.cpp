@@ -48,8 +48,6 @@ Result<void, Failure> make_file(const std::filesystem::path& file) {
     if (::stat(file.c_str(), &status) == 0) {
         if (!S_ISREG(status.st_mode))
             return Failure{Failure::Kind::unavailable, "it is not a regular file"};
-        if ((status.st_mode & 077U) != 0)
-            ::chmod(file.c_str(), 0600); // the keys' hashes are worth something to an attacker
         return {};
     }
     const int made = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
@@ -113,6 +111,7 @@ Result<Store, Failure> Store::open(const std::filesystem::path& file) {
     if (auto begun = store.begin(); !begun)
         return std::move(begun).error();
     sqlite3_db_config(opened, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+    ::chmod(file.c_str(), 0600); // the keys' hashes are worth something to an attacker
     return store;
 }
 
