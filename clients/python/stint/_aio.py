@@ -1,8 +1,11 @@
-"""The connections of an event loop: one for each request under way, kept for the next ones."""
+"""The connections of an event loop: one for each request under way, kept for the next ones, and one for
+each lease that is held."""
 
 import asyncio
-from typing import AsyncGenerator, Dict, List, Optional
+from typing import Any, AsyncGenerator, Coroutine, Dict, List, Optional, Tuple
+from weakref import WeakSet
 
+from . import _fork
 from ._address import Address
 from ._errors import StintUnavailable
 from ._fork import PerProcess
@@ -11,12 +14,17 @@ from ._wire import Answer, parse
 _CONNECTIONS = 256  # of one loop; further requests wait for one of them
 _KEPT = 16
 
+_Exchanged = Tuple[Answer, "Optional[LoopConnection]"]
 
-class _Connection(asyncio.Protocol):
+
+class LoopConnection(asyncio.Protocol):
     def __init__(self) -> None:
         self._transport: Optional[asyncio.Transport] = None
         self._received = b""
         self._answer: "Optional[asyncio.Future[Answer]]" = None
+        self._generation = _fork.generation
+        self.loop = asyncio.get_running_loop()
+        self._lease: Optional[str] = None
         self.served = False
         self.open = False
 
@@ -24,6 +32,30 @@ class _Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self.open = True
+        _fork.close_in_children(self)
+
+    def fileno(self) -> int:
+        made = self._transport.get_extra_info("socket") if self._transport is not None else None
+        return -1 if made is None else int(made.fileno())
+
+    def tie(self, lease: str) -> None:
+        self._lease = lease
+
+    def give_back(self) -> None:
+        """The lease has ended, and the connection is of use for others."""
+        self._lease = None
+
+    def untie(self, lease: str) -> None:
+        """From any thread: the lease has ended somehow. Its connection is closed unless it was given back."""
+        if self._lease == lease:
+            try:
+                self.loop.call_soon_threadsafe(self.close)
+            except RuntimeError:
+                pass  # the loop has ended, and the connection with it
+
+    @property
+    def has_ended(self) -> bool:
+        return not self.open or self._generation != _fork.generation
 
     def data_received(self, data: bytes) -> None:
         self._received += data
@@ -72,7 +104,8 @@ class _Connection(asyncio.Protocol):
 class _Pool:
     def __init__(self) -> None:
         self.room = asyncio.Semaphore(_CONNECTIONS)
-        self.idle: List[_Connection] = []
+        self.idle: List[LoopConnection] = []
+        self.leased: "WeakSet[LoopConnection]" = WeakSet()
         self.wanted = 0  # requests under way, those that wait for room too
         self._end = self._until_the_loop_ends()
 
@@ -84,7 +117,17 @@ class _Pool:
         try:
             yield
         finally:
+            while self.leased:
+                self.leased.pop().close()
             await self.close()
+
+    def keep(self, connection: LoopConnection) -> None:
+        """For the next request, if it is fit for one and there are not too many."""
+        if connection.open:
+            if len(self.idle) < max(_KEPT, self.wanted):
+                self.idle.append(connection)
+            else:
+                connection.close()
 
     async def close(self) -> None:
         while self.idle:
@@ -105,24 +148,74 @@ class AioTransport:
         await (await self._pool()).close()
 
     async def exchange(self, request: bytes, seconds: float) -> Answer:
-        try:
-            return await asyncio.wait_for(self._exchange(request), seconds)
-        except asyncio.TimeoutError:
-            problem = f"no answer within {seconds:.3f} s"
-        except OSError as error:
-            problem = str(error)
-        raise StintUnavailable(f"{self._address}: {problem}")
+        return (await self._within(seconds, self._exchange(request)))[0]
 
-    async def _exchange(self, request: bytes) -> Answer:
+    async def acquire(self, request: bytes, seconds: float) -> "Tuple[Answer, Optional[LoopConnection]]":
+        """As exchange(). If the answer is 201, with the connection, which is from now on the lease's alone,
+        until it is given to release() or the lease unties it: one that were shared would end with the
+        next task that is cancelled in a wait."""
+        return await self._within(seconds, self._acquire(request))
+
+    async def release(self, connection: LoopConnection, request: bytes, seconds: float) -> Answer:
+        """As exchange(), on the connection that acquire() gave away, if this is its loop."""
+        if connection.has_ended or connection.loop is not asyncio.get_running_loop():
+            return await self.exchange(request, seconds)
+        return (await self._within(seconds, self._release(connection, request)))[0]
+
+    async def _within(self, seconds: float, work: "Coroutine[Any, Any, _Exchanged]") -> "_Exchanged":
+        task = asyncio.ensure_future(work)
+        try:
+            # Not wait_for: before 3.12 it may swallow a cancellation that comes along with the answer.
+            await asyncio.wait({task}, timeout=seconds)
+        except BaseException:
+            _give_up(task)
+            raise
+        if not task.done():
+            _give_up(task)
+            raise StintUnavailable(f"{self._address}: no answer within {seconds:.3f} s")
+        try:
+            return task.result()
+        except OSError as error:
+            raise StintUnavailable(f"{self._address}: {error}") from None
+
+    async def _exchange(self, request: bytes) -> "_Exchanged":
         pool = await self._pool()
         pool.wanted += 1
         try:
             async with pool.room:
-                return await self._exchange_in(pool, request)
+                answer, connection = await self._exchange_in(pool, request)
+                pool.keep(connection)
+                return answer, None
         finally:
             pool.wanted -= 1
 
-    async def _exchange_in(self, pool: _Pool, request: bytes) -> Answer:
+    async def _acquire(self, request: bytes) -> "_Exchanged":
+        pool = await self._pool()
+        pool.wanted += 1
+        try:
+            answer, connection = await self._exchange_in(pool, request)
+        finally:
+            pool.wanted -= 1
+        if answer.status != 201 or not connection.open:
+            pool.keep(connection)
+            return answer, None
+        pool.leased.add(connection)
+        return answer, connection
+
+    async def _release(self, connection: LoopConnection, request: bytes) -> "_Exchanged":
+        pool = await self._pool()
+        try:
+            answer = await connection.exchange(request)
+        except BaseException:
+            connection.close()
+            raise
+        finally:
+            pool.leased.discard(connection)
+        connection.give_back()
+        pool.keep(connection)
+        return answer, None
+
+    async def _exchange_in(self, pool: _Pool, request: bytes) -> "Tuple[Answer, LoopConnection]":
         while pool.idle:
             connection = pool.idle.pop()
             if connection.open:
@@ -131,28 +224,22 @@ class AioTransport:
             connection = await self._connect()
         try:
             try:
-                answer = await connection.exchange(request)
+                return await connection.exchange(request), connection
             except ConnectionResetError:
                 if not (connection.served and connection.nothing_received):
                     raise
                 connection = await self._connect()
-                answer = await connection.exchange(request)
+                return await connection.exchange(request), connection
         except BaseException:
             connection.close()
             raise
-        if connection.open:
-            if len(pool.idle) < max(_KEPT, pool.wanted):
-                pool.idle.append(connection)
-            else:
-                connection.close()
-        return answer
 
-    async def _connect(self) -> _Connection:
+    async def _connect(self) -> LoopConnection:
         loop = asyncio.get_running_loop()
         if self._address.path:
-            _, made = await loop.create_unix_connection(_Connection, self._address.path)
+            _, made = await loop.create_unix_connection(LoopConnection, self._address.path)
         else:
-            _, made = await loop.create_connection(_Connection, self._address.host, self._address.port)
+            _, made = await loop.create_connection(LoopConnection, self._address.host, self._address.port)
         return made
 
     async def _pool(self) -> _Pool:
@@ -165,3 +252,11 @@ class AioTransport:
             pool = pools[loop] = _Pool()
             await pool.start()
         return pool
+
+
+def _give_up(task: "asyncio.Future[_Exchanged]") -> None:
+    """Its connection is closed, be it in the midst of an exchange or a lease's by now."""
+    if not task.cancel() and not task.cancelled() and task.exception() is None:
+        connection = task.result()[1]
+        if connection is not None:
+            connection.close()

@@ -37,3 +37,39 @@ class StintError(Exception):
         self.status = status
         self.title = title
         self.detail = detail
+
+
+class LockFailureException(RateLimitException):
+    """The lock is held by as many as it lets in, and the caller's timeout is over.
+
+    held, max: of the lock, as far as the gateway told them. retry_after: seconds, as `remaining`.
+    status: 409, or 503 where the gateway has no room for another lock.
+    """
+
+    def __init__(self, message: str = "the lock is held", retry_after: float = 0.0, *,
+                 held: Optional[int] = None, max: Optional[int] = None, status: int = 409) -> None:
+        super().__init__(message, retry_after, status=status)
+        self.held = held
+        self.max = max
+
+    @property
+    def retry_after(self) -> float:
+        """Seconds after which asking again makes sense."""
+        return self.remaining
+
+
+class LeaseLost(StintError):
+    """The lease had ended before it was released: by its ttl, with its connection, or by force. Somebody
+    else may have been inside meanwhile; the lease's fencing token tells a storage who is late."""
+
+
+class NotHeld(StintError, RuntimeError):
+    """What was to be released is not held here: never acquired, released before, or of another process."""
+
+
+def attach(failure: Exception, error: BaseException) -> None:
+    """A release that failed goes along with the block's own exception, and does not take its place."""
+    if hasattr(error, "add_note"):
+        error.add_note(f"and the lock was not released: {type(failure).__name__}: {failure}")
+    elif error.__context__ is None:
+        error.__context__ = failure

@@ -5,7 +5,7 @@ import math
 import os
 import socket
 import time
-from typing import Callable, Optional
+from typing import Any, Callable, Optional
 
 from . import _fork
 from ._address import parse
@@ -63,8 +63,9 @@ class Gateway:
         self.loops = AioTransport(self.address)
 
     def ask(self, request: Callable[[], "tuple[bytes, float]"], patience: float,
-            end: float = math.inf) -> "Steps[Answer]":
-        """The answer to request(), which also says how many seconds that may take.
+            end: float = math.inf, way: "Callable[[Gateway, bytes, float], Any]" = Ask) -> "Steps[Any]":
+        """The answer to request(), which also says how many seconds that may take. way: Ask, or another
+        step that brings an answer or raises StintUnavailable.
 
         A gateway that is away is asked again, with request() made anew, for `patience` seconds after
         the first failure, but not after `end` of time.monotonic(). Then StintUnavailable is raised.
@@ -73,8 +74,7 @@ class Gateway:
         while True:
             content, seconds = request()
             try:
-                answer: Answer = yield Ask(self, content, seconds)
-                return answer
+                return (yield way(self, content, seconds))
             except StintUnavailable:
                 now = time.monotonic()
                 if patient_until is None:

@@ -4,7 +4,7 @@ import select
 import socket
 import threading
 import time
-from typing import Optional
+from typing import Optional, Set
 
 from . import _fork
 from ._address import Address
@@ -20,19 +20,55 @@ class _Gone(Exception):
     """The connection ended before a byte of the answer came."""
 
 
-class _Connection:
+_ENDED = select.POLLHUP | select.POLLERR | getattr(select, "POLLRDHUP", 0)
+
+
+class Connection:
+    """One thread's, but for the ties, which any thread may make and undo.
+
+    A lease that is tied to it ends when the connection ends. So with ties it outlives the moment from
+    which on it is of no use for requests (an answer may still be on its way), until they are undone.
+    """
+
     def __init__(self, made: socket.socket) -> None:
         self._socket = made
         self._readable = select.poll()
         self._readable.register(made, select.POLLIN)
+        self._tied: Set[str] = set()
+        self._left = False
         self.used = 0.0
         self.generation = _fork.generation
+        _fork.close_in_children(self)
 
     def __del__(self) -> None:
         self._socket.close()  # quietly: its thread has ended, or its limiter is not used any more
 
-    def close(self) -> None:
-        self._socket.close()
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def leave(self) -> None:
+        """There will be no more requests."""
+        self._left = True
+        if not self._tied:
+            self._socket.close()
+
+    def tie(self, lease: str) -> None:
+        self._tied.add(lease)
+
+    def untie(self, lease: str) -> None:
+        self._tied.discard(lease)
+        if self._left and not self._tied:
+            self._socket.close()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is known that nothing can be tied to it any more."""
+        number = self._socket.fileno()
+        if number < 0 or self.generation != _fork.generation:
+            return True
+        look = select.poll()
+        look.register(number, _ENDED)
+        return bool(look.poll(0))
 
     def is_stale(self, now: float) -> bool:
         """Whatever can be read between two answers is the end of the connection, or makes no sense."""
@@ -83,11 +119,18 @@ class Transport:
         self._of_thread = threading.local()
 
     def close(self) -> None:
-        """Closes this thread's connection. The next exchange makes another one."""
-        connection: Optional[_Connection] = getattr(self._of_thread, "connection", None)
+        """Closes this thread's connection, as soon as no lease is tied to it. The next exchange makes
+        another one."""
+        connection = self.connection
         self._of_thread.connection = None
         if connection is not None:
-            connection.close()
+            connection.leave()
+
+    @property
+    def connection(self) -> Optional[Connection]:
+        """This thread's: the one that brought the last answer, unless that said it was the last one."""
+        connection: Optional[Connection] = getattr(self._of_thread, "connection", None)
+        return connection
 
     def exchange(self, request: bytes, seconds: float) -> Answer:
         """The answer to this request, which takes `seconds` at most. StintUnavailable when there is none.
@@ -98,7 +141,7 @@ class Transport:
         """
         now = time.monotonic()
         deadline = now + seconds
-        connection: Optional[_Connection] = getattr(self._of_thread, "connection", None)
+        connection: Optional[Connection] = getattr(self._of_thread, "connection", None)
         try:
             if connection is not None:
                 try:
@@ -124,7 +167,7 @@ class Transport:
         raise StintUnavailable(f"{self._address}: {problem}")
 
     def _exchange_anew(self, request: bytes, deadline: float) -> Answer:
-        connection = _Connection(self._address.connect(max(0.001, deadline - time.monotonic())))
+        connection = Connection(self._address.connect(max(0.001, deadline - time.monotonic())))
         self._of_thread.connection = connection
         answer = connection.exchange(request, time.monotonic(), deadline)
         if answer.last:

@@ -12,6 +12,7 @@ from ._errors import RateLimitException, StintError, StintUnavailable
 MAX_ANSWER = 1 << 20
 
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,9})[ \t]*\r\n", re.IGNORECASE)
+_NOTHING = _LENGTH.search(b"\r\ncontent-length:0\r\n")  # as a 204 has that does not say so
 _CLOSE = re.compile(rb"\r\nconnection:[ \t]*close", re.IGNORECASE)
 _RETRY_AFTER_MS = re.compile(rb"\r\nretry-after-ms:[ \t]*([0-9]{1,15})[ \t]*\r\n", re.IGNORECASE)
 _RETRY_AFTER = re.compile(rb"\r\nretry-after:[ \t]*([0-9]{1,12})[ \t]*\r\n", re.IGNORECASE)
@@ -26,8 +27,17 @@ class Requests:
             if not token or not all("!" <= character <= "~" for character in token):
                 raise ValueError("a token is visible ASCII without spaces")
             self._fields += f"Authorization: Bearer {token}\r\n"
+        self._bare = f"{self._fields}Content-Length: 0\r\n\r\n"
         self._fields += "Content-Type: application/json\r\nContent-Length: "
         self._heads: Dict[str, bytes] = {}
+
+    def bare(self, method: str, path: str) -> bytes:
+        """A request without a body; `path` may end in anything that the request line can hold."""
+        return f"{method} {path}{self._bare}".encode("ascii")
+
+    def head_and_tail(self, method: str, path: str) -> Tuple[bytes, bytes]:
+        """bare(method, path + segment) is the head, the segment and the tail."""
+        return f"{method} {path}".encode("ascii"), self._bare.encode("ascii")
 
     def post(self, path: str, body: Dict[str, Any]) -> bytes:
         """POST of a JSON object, members that are None left out."""
@@ -44,12 +54,19 @@ class Requests:
 
 def take_path(name: str) -> str:
     """The path at which the limit `name`, any text, is taken from."""
+    return f"/v1/limits/{_segment(name, 'limit')}/take"
+
+
+def lock_path(name: str) -> str:
+    """The path of the lock `name`, any text."""
+    return f"/v1/locks/{_segment(name, 'lock')}"
+
+
+def _segment(name: str, what: str) -> str:
     if not isinstance(name, str) or not name:
-        raise ValueError("a limit is named by a text that is not empty")
+        raise ValueError(f"a {what} is named by a text that is not empty, not by {name!r}")
     segment = quote(name, safe="")
-    if segment in (".", ".."):
-        segment = segment.replace(".", "%2E")  # a dot segment would be taken out of the path
-    return f"/v1/limits/{segment}/take"
+    return segment.replace(".", "%2E") if segment in (".", "..") else segment  # dot segments would be taken out
 
 
 class Answer:
@@ -91,31 +108,47 @@ class Answer:
 
 # The head that was read last, and what it says: most answers on a connection begin with the same one.
 _last_head: Tuple[bytes, int, int, bool] = (b"", 0, 0, False)
+# The same of a 201, up to the field that names what was made, which is the last one of it.
+_last_created: Tuple[bytes, int, int, bool] = (b"-", 0, 0, False)
+_LOCATION = b"\r\nLocation:"
 
 
 def parse(received: bytes) -> Optional[Answer]:
     """The answer that these bytes are; None as long as some are missing. StintUnavailable if they are
     none, or more than one: whatever is at the other end, it cannot be talked to."""
-    global _last_head
     end = received.find(b"\r\n\r\n")
     if end < 0:
         if len(received) > MAX_ANSWER:
             raise StintUnavailable("the gateway's answer does not end")
         return None
     head = received[:end + 2]
-    known, status, length, last = _last_head
-    if head != known:
-        status, length, last = _read_head(head)
-        _last_head = head, status, length, last
+    known, status, length, last = _last_created
+    if not (head.startswith(known) and head.find(b"\r\n", len(known)) == end):
+        known, status, length, last = _last_head
+        if head != known:
+            status, length, last = _learn_head(head)
     missing = end + 4 + length - len(received)
     if missing < 0 or length > MAX_ANSWER:
         raise StintUnavailable("the gateway's answer is longer than it says")
     return None if missing else Answer(status, head, received[end + 4:], last)
 
 
+def _learn_head(head: bytes) -> Tuple[int, int, bool]:
+    """_read_head(), remembered for the next answer."""
+    global _last_head, _last_created
+    status, length, last = read = _read_head(head)
+    if status != 201:
+        _last_head = head, status, length, last
+        return read
+    place = head.find(_LOCATION) + len(_LOCATION)
+    if place >= len(_LOCATION) and head.find(b"\r\n", place) == len(head) - 2 and _LENGTH.search(head, 0, place):
+        _last_created = head[:place], status, length, last
+    return read
+
+
 def _read_head(head: bytes) -> Tuple[int, int, bool]:
     """Status, length of the body, and whether the connection is of no use after it."""
-    length = _LENGTH.search(head)
+    length = _LENGTH.search(head) or (_NOTHING if head.startswith(b"HTTP/1.1 204") else None)
     if length is None or not head.startswith(b"HTTP/1.") or not head[9:12].isdigit():
         raise StintUnavailable(f"no answer of a gateway: {head[:60]!r}")
     last = not head.startswith(b"HTTP/1.1") or _CLOSE.search(head) is not None

@@ -44,6 +44,7 @@ class FakeGateway:
         self._lock = threading.Lock()
         self._connections = set()
         self._port = 0
+        self._placeholder = None  # bound to the port while nobody listens
         self.accepted = 0
         self.start()
 
@@ -60,17 +61,34 @@ class FakeGateway:
         else:
             self._listener = socket.socket()
             self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            self._listener.bind(("127.0.0.1", self._port))
+            self._bind()
             self._port = self._listener.getsockname()[1]
         self._listener.listen(512)
         threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
+
+    def _bind(self):
+        self._let_go_of_port()
+        self._listener.bind(("127.0.0.1", self._port))
 
     def stop(self):
         """As a process that was killed: nobody listens, every connection is cut."""
         if self._listener.fileno() >= 0:
             self._listener.shutdown(socket.SHUT_RDWR)
             self._listener.close()
+            if not self.path:
+                self._hold_port()
         self.cut()
+
+    def _hold_port(self):
+        """Nobody is there, but no other test's server either."""
+        self._placeholder = socket.socket()
+        self._placeholder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._placeholder.bind(("127.0.0.1", self._port))
+
+    def _let_go_of_port(self):
+        if self._placeholder is not None:
+            self._placeholder.close()
+            self._placeholder = None
 
     def cut(self):
         """Cuts every connection, and waits until the clients can see it."""
@@ -115,14 +133,21 @@ class FakeGateway:
                 body = json.loads(content or b"{}")
                 self.asked.append((request, fields, body))
                 self.gate.wait()
-                connection.sendall(self._answer(request, fields, body))
+                connection.sendall(self._reply(connection, request, fields, body))
         except (OSError, ValueError):
             pass
         finally:
             with self._lock:
                 self._connections.discard(connection)
+            self._ended(connection)
             stream.close()
             connection.close()
+
+    def _ended(self, connection):
+        """For what hangs on a connection."""
+
+    def _reply(self, connection, request, fields, body):
+        return self._answer(request, fields, body)
 
     def _answer(self, request, fields, body):
         if self.script is not None:
@@ -210,7 +235,7 @@ class FakeGateway:
 
 def answer(status, body, fields=""):
     content = json.dumps(body).encode()
-    kind = "application/json" if status == 200 else "application/problem+json"
+    kind = "application/json" if status < 300 else "application/problem+json"
     return (f"HTTP/1.1 {status} Whatever\r\nContent-Type: {kind}\r\n{fields}"
             f"Content-Length: {len(content)}\r\n\r\n").encode() + content
 

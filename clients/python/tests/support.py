@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import threading
 import time
 import unittest
 from pathlib import Path
@@ -11,11 +12,16 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from fake_gateway import FakeGateway  # noqa: E402
-from stint import _named  # noqa: E402
+from fake_locks import FakeLocks  # noqa: E402
+from stint import _lease, _lock_terms, _locks, _named, named_lock  # noqa: E402
 
 # A machine that is busy with other tests may let a gateway in Python wait for a second. Tests of the
 # time itself set it back.
 _named.ANSWER_TIME = 15.0
+_ABSENCE = _lock_terms.ABSENCE
+_ABSENT = (_lease, _lock_terms, _locks, named_lock)
+for module in _ABSENT:
+    module.ABSENCE = 15.0
 FULL = os.environ.get("STINT_SCALE") == "full"
 PATIENCE = 20.0  # only a hang or a broken promise lasts so long
 
@@ -39,6 +45,20 @@ class ClientTest(unittest.TestCase):
         patcher = mock.patch.object(_named, "ANSWER_TIME", seconds)
         patcher.start()
         self.addCleanup(patcher.stop)
+
+    def locks(self, declared=None, **more) -> FakeLocks:
+        there = FakeLocks(declared, **more)
+        self.addCleanup(there.stop)
+        self.addCleanup(there.gate.set)
+        return there
+
+    def absence(self, seconds=_ABSENCE) -> float:
+        """What ABSENCE is for the rest of this test: as it is for everybody, if nothing is said."""
+        for module in _ABSENT:
+            patcher = mock.patch.object(module, "ABSENCE", seconds)
+            patcher.start()
+            self.addCleanup(patcher.stop)
+        return seconds
 
     def figure(self, name, wanted, seen, good) -> None:
         """A number that needs a quiet machine: reported, and held only at STINT_SCALE=full."""
@@ -86,6 +106,24 @@ def in_children(count, work):
                 os._exit(code)
         children.append(child)
     return [os.WEXITSTATUS(os.waitpid(child, 0)[1]) for child in children]
+
+
+def in_threads(count, work):
+    """What work(number) returned, or raised, in each of so many threads."""
+    results = [None] * count
+
+    def run(number):
+        try:
+            results[number] = work(number)
+        except Exception as error:
+            results[number] = error
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
 
 
 def wait_until(condition, what, seconds=PATIENCE):

@@ -6,7 +6,7 @@ import sys
 import unittest
 from pathlib import Path
 
-from support import ClientTest
+from support import ClientTest, scaled
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
@@ -41,6 +41,33 @@ class Examples(ClientTest):
         ran = self.run_example("fleet.py", "--url", gateway.url)
         self.assertEqual((ran.returncode, ran.stdout), (1, ""))
         self.assertRegex(ran.stderr, "^fleet-[0-9]+: 404; .* \\(see --help\\)\n$")
+
+    def test_stages(self):
+        there = self.locks()
+        ran = self.run_example("stages.py", "--url", there.url, "--seconds", "1")
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        seen = {stage: (int(pages), int(most)) for stage, pages, most in re.findall(
+            r"^(\w+): (\d+) pages, at most (\d+) at a time", ran.stdout, re.MULTILINE)}
+        self.assertEqual((seen["list"][1], seen["product"][1]), (1, 3))
+        self.assertGreater(seen["comments"][1], 3)
+        self.assertTrue(all(pages > 5 for pages, _ in seen.values()), ran.stdout)
+        self.assertNotIn("comments", "".join(there.requests()))  # without bound is without a call
+        self.assertLessEqual(there.accepted, 9)
+
+    def test_a_table_of_jobs(self):
+        there = self.locks()
+        ran = self.run_example("jobs_table.py", "--url", there.url, "--rows", scaled("600", "2000"))
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        rows = scaled(600, 2000)
+        self.assertIn(f"{rows} rows, {rows} done, 0 twice, 0 lost", ran.stdout)
+        self.assertRegex(ran.stdout, "[1-9][0-9]* consumers killed, 0 failed")
+        self.assertEqual(list(there.most_held.values()), [1])
+
+    def test_locks_without_a_gateway(self):
+        for name in ("stages.py", "jobs_table.py"):
+            ran = self.run_example(name, "--url", "http://127.0.0.1:1")
+            self.assertEqual((ran.returncode, ran.stdout), (1, ""))
+            self.assertRegex(ran.stderr, "refused \\(see --help\\)\n$")
 
 
 if __name__ == "__main__":

@@ -54,6 +54,17 @@ class Answers(ClientTest):
                                      ([], "HTTP/1.0 200 OK", True)):
             self.assertEqual(parse(head("Content-Length: 0", *fields, status=status)).last, last)
 
+    def test_answers_that_name_what_they_made(self):
+        for fields in (("Content-Length: 2", "Location: /a"), ("Content-Length: 2", "Location: /bcd"),
+                       ("Location: /a", "Content-Length: 2"), ("Location: /bcd", "Content-Length: 3"),
+                       ("Content-Length: 2", "Location: /a", "Connection: close"), ("Content-Length: 3", "Location: /a"),
+                       ("Connection: close", "Content-Length: 2", "Location: /a"),
+                       ("Content-Length: 2", "Location: /a", "X: y"), ("Content-Length: 2", "Location: /b")):
+            length, last = 3 if "Content-Length: 3" in fields else 2, "Connection: close" in fields
+            made = parse(head(*fields, status="HTTP/1.1 201 Created") + b"{ }"[:length])
+            self.assertEqual((made.status, made.body, made.last), (201, b"{ }"[:length], last), fields)
+            self.assertEqual(parse(head("Content-Length: 0")).status, 200)
+
     def test_what_is_no_answer(self):
         for bytes_ in (head(), head("Transfer-Encoding: chunked"), head("Content-Length: x"),
                        head("Content-Length: -1"), head("Content-Length: 1000000000"),

@@ -1,0 +1,118 @@
+"""Keeps the leases of a process alive that are held for longer, and tells those that are lost."""
+
+import math
+import threading
+import time
+import weakref
+from typing import Dict, List
+
+from ._clock import SYSTEM_CLOCK, Nap
+from ._errors import StintUnavailable
+from ._gateway import ANSWER_TIME, Gateway
+from ._lease import Lease
+
+_AGAIN = 0.1  # seconds between two tries to renew while the gateway is away
+_TOGETHER = 0.1  # what is due within so many seconds, or a tenth of it, is renewed in one go
+_NEVER = 1 << 62
+
+
+class Keeper:
+    """One thread, with a connection of its own once it has something to renew.
+
+    It begins with the process's first lease, and sleeps as long as leases are younger than their renewal
+    interval: what they cost is a look at one number. leases: those that are held here; whoever takes one
+    out has the say over its end. Leases that their holder has dropped are forgotten, and end by their ttl.
+    """
+
+    def __init__(self, gateway: Gateway) -> None:
+        self.leases: "Dict[str, weakref.ref[Lease]]" = {}
+        self._gateway = gateway
+        self._nap = Nap(SYSTEM_CLOCK)
+        self._wakes_at = math.inf
+        self._woken_for = math.inf
+        self._guard = threading.Lock()
+        self._runs = False
+
+    def add(self, lease: Lease) -> None:
+        self.leases[lease.id] = weakref.ref(lease)
+        if lease.due < self._wakes_at:
+            self._woken_for = lease.due
+            if not self._runs:
+                self._begin()
+            self._nap.wake()
+
+    def _begin(self) -> None:
+        with self._guard:
+            if not self._runs:
+                threading.Thread(target=self._run, name="stint-leases", daemon=True).start()
+                self._runs = True
+
+    def _run(self) -> None:
+        while True:
+            # It comes again when the lease is due that woke it, even if that is over by now: else each of
+            # many short ones would wake it. Who is due before that wakes it, seen or not.
+            if self._woken_for <= time.monotonic():
+                self._woken_for = math.inf
+            self._wakes_at = self._woken_for
+            self._wakes_at = at = min(self._wakes_at, self._renew_what_is_due())
+            self._nap.until = _NEVER if at == math.inf else int(at * 1e9)
+            self._nap.run()
+
+    def _renew_what_is_due(self) -> float:
+        """When to come again."""
+        due: List[Lease] = []
+        next_due = math.inf
+        now = time.monotonic()
+        for name, reference in list(self.leases.items()):
+            lease = reference()
+            if lease is None:
+                self.leases.pop(name, None)
+            elif lease.due - now <= min(_TOGETHER, lease.interval / 10):
+                if self._has_an_end(lease):
+                    due.append(lease)
+            else:
+                next_due = min(next_due, lease.due)
+        due.sort(key=lambda lease: lease.deadline)
+        while due:
+            if not self._renew(due[0], due[0].deadline):
+                self._drop_the_late(due)
+                return min(next_due, time.monotonic() + _AGAIN, *[lease.deadline for lease in due])
+            next_due = min(next_due, due.pop(0).due)
+        return next_due
+
+    def _has_an_end(self, lease: Lease) -> bool:
+        try:
+            return lease.deadline > 0
+        except StintUnavailable as problem:
+            self._lose(lease, str(problem))
+            return False
+
+    def _drop_the_late(self, due: List[Lease]) -> None:
+        now = time.monotonic()
+        for lease in [lease for lease in due if now >= lease.deadline]:
+            due.remove(lease)
+            self._lose(lease, "it could not be renewed before it ended")
+
+    def _renew(self, lease: Lease, until: float) -> bool:
+        """False: no answer that says anything about the lease."""
+        if lease.id not in self.leases:
+            return True  # released meanwhile
+        sent = time.monotonic()
+        if sent >= until:
+            return False
+        tied = lease.needs_tie
+        try:
+            answer = self._gateway.threads.exchange(lease.renewal(tied), min(ANSWER_TIME, until - sent))
+            if answer.status == 200:
+                lease.renewed(answer, sent, self._gateway.threads.connection if tied else None)
+                return True
+        except (StintUnavailable, ValueError, KeyError):
+            return False
+        if answer.status not in (404, 410):
+            return False
+        self._lose(lease, "the gateway has ended it")
+        return True
+
+    def _lose(self, lease: Lease, why: str) -> None:
+        if self.leases.pop(lease.id, None) is not None:
+            lease.lose(f"the lease is lost: {why}")
