@@ -3,6 +3,7 @@
 #include "admin/endpoints.hpp"
 #include "admin/shaping_json.hpp"
 #include "admin/tls_json.hpp"
+#include "base/lock_names.hpp"
 #include "config/key_values.hpp"
 
 #include <string>
@@ -73,6 +74,9 @@ Json permits_json(const config::Permits& permits) {
     if (!permits.token_file.empty())
         json["token_file"] = permits.token_file;
     json["dynamic_limits"] = permits.dynamic_limits;
+    json["dynamic_locks"] = permits.dynamic_locks;
+    json["max_ttl_ms"] = permits.max_ttl.count();
+    json["start_up_grace_ms"] = permits.start_up_grace.value_or(permits.max_ttl).count();
     return json;
 }
 
@@ -192,8 +196,22 @@ Json upstreams_json(const config::Config& config) {
 Json limits_json(const config::Config& config) {
     Json limits = Json::object();
     for (const config::Limit& limit : config.limits)
-        add_refusal_json(limit, limits[limit.name] = limit_settings_json(limit));
+        if (!limit.lock)
+            add_refusal_json(limit, limits[limit.name] = limit_settings_json(limit));
     return limits;
+}
+
+Json locks_json(const config::Config& config) {
+    Json locks = Json::object();
+    for (const config::Limit& limit : config.limits) {
+        if (!limit.lock)
+            continue;
+        Json& json = locks[std::string{lock_name(limit.name)}];
+        json = {{"max", limit.quota}, {"max_waiting", limit.lock->max_waiting}};
+        add_wait_json(limit, json);
+        add_refusal_json(limit, json);
+    }
+    return locks;
 }
 
 Json max_body_json(const std::optional<std::uint64_t>& most) {
@@ -211,6 +229,8 @@ Json routes_json(const config::Config& config) {
             {"max_body_bytes", max_body_json(route.max_body)},
             {"headers", headers_json(route.headers)},
             {"timeouts", timeouts_json(config.timeouts, upstream.timeouts, route.timeouts)}};
+        if (route.require_fence)
+            json["require_fence"] = lock_name(config.limits[*route.require_fence].name);
         add_action_json(config, route, json);
         if (!route.answer) {
             json["upgrade"] = route.upgrade.empty() ? Json("off") : Json(route.upgrade);
@@ -308,6 +328,7 @@ Json config_json(const config::Config& config, const InForce& in_force) {
     json["headers"] = headers_json(config.headers);
     json["upstreams"] = upstreams_json(config);
     json["limits"] = limits_json(config);
+    json["locks"] = locks_json(config);
     json["routes"] = routes_json(config);
     return json;
 }

@@ -46,4 +46,7 @@ struct InForce {
 // applies to its kind.
 [[nodiscard]] Json limit_settings_json(const config::Limit& limit);
 
+// Of those that let requests wait: when_exceeded, max_wait_ms, max_waiting, fair_by.
+void add_wait_json(const config::Limit& limit, Json& json);
+
 } // namespace stint::admin

@@ -2,7 +2,9 @@
 
 #include "admin/explain_recent.hpp"
 #include "base/ip_address.hpp"
+#include "base/lock_names.hpp"
 #include "routing/charges.hpp"
+#include "routing/fence.hpp"
 
 #include <algorithm>
 #include <array>
@@ -121,6 +123,13 @@ Json rejected(int status, std::string_view detail) {
     return {{"decision", "reject"}, {"status", status}, {"because", detail}};
 }
 
+routing::ShownFence::Fault
+fence_fault(const routing::Route& route, const routing::KeyFacts& facts) {
+    if (route.fence == nullptr)
+        return routing::ShownFence::Fault::none;
+    return routing::ShownFence{facts.method, facts.fields}.against(*route.fence);
+}
+
 Json explanation(const routing::Route& route, const routing::KeyFacts& facts, const Now& now) {
     std::string scratch;
     const Charges charges = routing::charges_of(route, facts, scratch);
@@ -142,7 +151,14 @@ Json explanation(const routing::Route& route, const routing::KeyFacts& facts, co
         limits.push_back(std::move(json));
     }
     Json json{{"decision", "admit"}, {"route", route.name}};
-    if (charges.denied_by != nullptr) {
+    if (route.fence != nullptr)
+        json["require_fence"] = lock_name(route.fence->identity().name);
+    if (const auto fault = fence_fault(route, facts); fault != routing::ShownFence::Fault::none) {
+        json["decision"] = "deny";
+        json["status"] = 412;
+        json["decided_by"] = route.fence->identity().name;
+        json["because"] = routing::describe(fault);
+    } else if (charges.denied_by != nullptr) {
         json["decision"] = "deny";
         json["status"] = 403;
         json["decided_by"] = charges.denied_by->limit->identity().name;

@@ -1,5 +1,6 @@
 // A limit's settings as JSON.
 #include "admin/config_json.hpp"
+#include "base/lock_names.hpp"
 #include "config/key_values.hpp"
 
 #include <cstdint>
@@ -123,6 +124,15 @@ Json numbers_json(const config::Limit& limit, limits::Numbers numbers) {
     return json;
 }
 
+void add_wait_json(const config::Limit& limit, Json& json) {
+    if (!limit.wait)
+        return;
+    json["when_exceeded"] = "wait";
+    json["max_wait_ms"] = limit.wait->max_wait.count();
+    json["max_waiting"] = limit.wait->max_waiting;
+    json["fair_by"] = sources_json(limit.wait->fair_by);
+}
+
 Json limit_settings_json(const config::Limit& limit) {
     const bool window = limit.kind == config::Limit::Kind::window;
     Json json{{"kind", window ? "window" : "cap"}};
@@ -135,12 +145,9 @@ Json limit_settings_json(const config::Limit& limit) {
     if (!limit.key.empty())
         add_key_json(limit, json);
     add_rules_json(limit, json);
-    if (limit.wait) {
-        json["when_exceeded"] = "wait";
-        json["max_wait_ms"] = limit.wait->max_wait.count();
-        json["max_waiting"] = limit.wait->max_waiting;
-        json["fair_by"] = sources_json(limit.wait->fair_by);
-    }
+    if (limit.lock)
+        json["lock"] = lock_name(limit.name);
+    add_wait_json(limit, json);
     if (!limit.reserve_for.empty()) {
         json["retry_after"] = "reserve";
         json["reserve_for"] = sources_json(limit.reserve_for);

@@ -51,8 +51,11 @@ std::string head_of(const Response& response, std::string_view date, bool keep_a
     head += http::reason_phrase(response.status);
     head += "\r\nDate: ";
     head += date;
-    head += "\r\nServer: stint\r\nContent-Type: " + response.content_type;
-    head += "\r\nContent-Length: " + std::to_string(response.body.size());
+    head += "\r\nServer: stint";
+    if (response.status != 204) { // that has no content, and no length of it
+        head += "\r\nContent-Type: " + response.content_type;
+        head += "\r\nContent-Length: " + std::to_string(response.body.size());
+    }
     head += "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
     for (const auto& [name, value] : response.fields)
         head += name + ": " + value + "\r\n";

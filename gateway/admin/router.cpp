@@ -12,7 +12,7 @@
 namespace stint::admin {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Endpoint>, 11> paths{{
+constexpr std::array<std::pair<std::string_view, Endpoint>, 12> paths{{
     {"/metrics", Endpoint::metrics},
     {"/healthz", Endpoint::healthz},
     {"/readyz", Endpoint::readyz},
@@ -21,12 +21,14 @@ constexpr std::array<std::pair<std::string_view, Endpoint>, 11> paths{{
     {"/cooldowns", Endpoint::cooldowns},
     {"/explain", Endpoint::explain},
     {"/limits", Endpoint::limits},
+    {"/v1/locks", Endpoint::locks},
     {"/routes", Endpoint::routes},
     {"/upstreams", Endpoint::upstreams},
     {"/version", Endpoint::version},
 }};
 
 constexpr std::string_view limits_prefix = "/limits/";
+constexpr std::string_view locks_prefix = "/v1/locks/"; // as where leases are asked for
 constexpr std::string_view upstreams_prefix = "/upstreams/";
 
 // What stands behind /limits/, split at every "/" and decoded; nothing for a malformed escape.
@@ -48,9 +50,10 @@ Response nothing_here() {
     return problem(
         404, "There is nothing here. There are /metrics, /healthz, /readyz, /config, /cooldowns, "
              "/limits, "
-             "/limits/NAME, /limits/NAME/top, /routes, /upstreams, /version, and by POST "
+             "/limits/NAME, /limits/NAME/top, /v1/locks, /v1/locks/NAME, /routes, /upstreams, "
+             "/version, and by POST "
              "/explain, /config/reload, /upstreams/NAME/endpoints/ENDPOINT/drain and /enable, "
-             "by PUT and DELETE /limits/NAME/overrides/KEY.");
+             "by PUT and DELETE /limits/NAME/overrides/KEY, by DELETE /v1/locks/NAME/leases/ID.");
 }
 
 Result<Target, Response> target_of_limit(std::string_view path) {
@@ -64,6 +67,17 @@ Result<Target, Response> target_of_limit(std::string_view path) {
         return Target{Endpoint::top, std::move(name)};
     if (segments->size() == 3 && (*segments)[1] == "overrides" && !segments->back().empty())
         return Target{Endpoint::override_of_key, std::move(name), std::move(segments->back())};
+    return nothing_here();
+}
+
+Result<Target, Response> target_of_lock(std::string_view path) {
+    auto segments = decoded_segments(path);
+    if (!segments)
+        return problem(400, "The path has a malformed percent-escape.");
+    if (segments->size() == 1 && !segments->front().empty())
+        return Target{Endpoint::lock, std::move(segments->front())};
+    if (segments->size() == 3 && (*segments)[1] == "leases")
+        return Target{Endpoint::lease, std::move(segments->front()), std::move(segments->back())};
     return nothing_here();
 }
 
@@ -85,6 +99,8 @@ Result<Target, Response> target_at(std::string_view path) {
         return Target{found->second};
     if (path.starts_with(limits_prefix))
         return target_of_limit(path.substr(limits_prefix.size()));
+    if (path.starts_with(locks_prefix))
+        return target_of_lock(path.substr(locks_prefix.size()));
     if (path.starts_with(upstreams_prefix))
         return target_of_upstream(path.substr(upstreams_prefix.size()));
     return nothing_here();
@@ -96,6 +112,7 @@ const Methods& methods_of(Endpoint endpoint) {
     static const Methods reading{"GET", "HEAD"};
     static const Methods posting{"POST"};
     static const Methods setting{"PUT", "DELETE"};
+    static const Methods ending{"DELETE"};
     switch (endpoint) {
     case Endpoint::reload:
     case Endpoint::explain:
@@ -104,6 +121,8 @@ const Methods& methods_of(Endpoint endpoint) {
         return posting;
     case Endpoint::override_of_key:
         return setting;
+    case Endpoint::lease:
+        return ending;
     default:
         return reading;
     }

@@ -20,6 +20,9 @@ enum class Endpoint : std::uint8_t {
     limit,           // one, by name
     top,             // the heaviest keys of one
     override_of_key, // other numbers for one key of one
+    locks,
+    lock,  // one, by name
+    lease, // of a lock, to be ended
     routes,
     upstreams,
     drain,  // an endpoint of an upstream
@@ -31,8 +34,8 @@ enum class Endpoint : std::uint8_t {
 
 struct Target {
     Endpoint endpoint{};
-    std::string name{}; // of the limit or the upstream, decoded
-    std::string key{};  // of Endpoint::override_of_key; the endpoint's text; decoded
+    std::string name{}; // of the limit, the lock or the upstream, decoded
+    std::string key{};  // of Endpoint::override_of_key; the endpoint's text; a lease's id; decoded
 };
 
 // The target, or the answer to a request that has none: 404, 405, or 400 for a malformed escape.

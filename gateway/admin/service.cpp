@@ -2,6 +2,7 @@
 
 #include "admin/endpoints.hpp"
 #include "admin/explain.hpp"
+#include "admin/locks.hpp"
 #include "admin/overrides.hpp"
 #include "admin/reload.hpp"
 #include "admin/router.hpp"
@@ -135,6 +136,14 @@ Response at_once(Service& service, const Target& target, const Request& request)
         return all_limits(gateway);
     case Endpoint::limit:
         return one_limit(gateway, target.name, request.query);
+    case Endpoint::locks:
+        return all_locks(gateway, request.query);
+    case Endpoint::lock:
+        return one_lock(gateway, target.name);
+    case Endpoint::lease: {
+        auto refusal = refuse_change(request, service.policy);
+        return refusal ? std::move(*refusal) : end_lease(gateway, target.name, target.key);
+    }
     case Endpoint::cooldowns:
         return json_response(
             {{"cooldowns", cooldowns_json(gateway.compiled().cooldowns, gateway.now().steady)}});

@@ -36,6 +36,7 @@ enum class FieldId : std::uint8_t {
     x_forwarded_host,
     x_forwarded_proto,
     x_request_id,
+    x_stint_fence,
     x_stint_other, // every other name that begins with "X-Stint-"
     x_stint_permit,
     x_stint_ticket,

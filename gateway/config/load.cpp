@@ -20,19 +20,34 @@ constexpr std::size_t largest_file = 1U << 20U;
 constexpr std::uint64_t most_workers = 1024;
 constexpr std::uint64_t most_connections = 1'000'000;
 
-constexpr std::array<std::string_view, 26> top_keys{"workers",         "listeners",
-                                                    "admin",           "timeouts",
-                                                    "max_connections", "max_connections_per_client",
-                                                    "max_head",        "max_target",
-                                                    "max_fields",      "max_body",
-                                                    "min_rate",        "merge_slashes",
-                                                    "encoded_slashes", "forwarded",
-                                                    "access_log",      "log",
-                                                    "headers",         "upstreams",
-                                                    "limits",          "routes",
-                                                    "ipv4_prefix",     "ipv6_prefix",
-                                                    "trusted_proxies", "client_ip_header",
-                                                    "state",           "permits"};
+constexpr std::array<std::string_view, 27> top_keys{
+    "workers",
+    "listeners",
+    "admin",
+    "timeouts",
+    "max_connections",
+    "max_connections_per_client",
+    "max_head",
+    "max_target",
+    "max_fields",
+    "max_body",
+    "min_rate",
+    "merge_slashes",
+    "encoded_slashes",
+    "forwarded",
+    "access_log",
+    "log",
+    "headers",
+    "upstreams",
+    "limits",
+    "routes",
+    "ipv4_prefix",
+    "ipv6_prefix",
+    "trusted_proxies",
+    "client_ip_header",
+    "state",
+    "permits",
+    "locks"};
 constexpr std::array<std::string_view, 1> log_keys{"level"};
 constexpr std::array<std::string_view, 5> log_levels{"trace", "debug", "info", "warn", "error"};
 
@@ -112,6 +127,8 @@ void read_top(const Section& top, Draft& draft) {
         read_upstreams(*upstreams, draft);
     if (const auto limits = top.find("limits"))
         read_named_limits(*limits, draft);
+    if (const auto locks = top.find("locks"))
+        read_locks(top, *locks, draft);
     if (const auto routes = find_unless_permits(top, "routes", "a list of routes, [] for none"))
         read_routes(*routes, draft);
 }

@@ -24,6 +24,7 @@ constexpr std::span<const std::string_view> inline_keys{limit_keys};
 constexpr std::span<const std::string_view> named_keys = inline_keys.subspan(1);
 constexpr std::array<std::string_view, 2> when_exceeded{"refuse", "wait"};
 constexpr std::array<std::string_view, 2> anchors{"first_request", "clock"};
+constexpr std::string_view only_for_waiting = "is only for a limit with when_exceeded: wait";
 constexpr std::string_view a_limit = "a map such as {requests: 100, per: 1m} or {concurrent: 3}";
 
 std::optional<CalendarUnit> unit_of(std::string_view text) {
@@ -110,30 +111,14 @@ void read_cap(const Section& section, const Value& concurrent, Limit& limit) {
 }
 
 void read_waiting(const Section& section, Limit& limit) {
-    std::string chosen = "refuse";
-    if (const auto when = section.find("when_exceeded"))
-        when->into(chosen, "refuse or wait", [](std::string_view text) {
-            return parse_word(text, when_exceeded);
-        });
-    if (chosen == "refuse") {
-        for (const std::string_view key : {"max_wait", "max_waiting", "fair_by"})
-            if (section.find(key))
-                section.wrong_at(key, "is only for a limit with when_exceeded: wait");
-        return;
-    }
+    if (!read_wait_terms(section, limit))
+        return section.wrong_at("max_waiting", only_for_waiting);
     if (!limit.enforce)
         section.wrong_at("when_exceeded", "has no use with enforce: false, which refuses nothing");
-    Limit::Wait& wait = limit.wait.emplace(Limit::Wait{});
-    if (const auto most = section.find("max_wait"))
-        most->into(wait.max_wait, "a duration such as 2s", parse_timeout);
     if (const auto most = section.find("max_waiting"))
-        most->into(wait.max_waiting, "a number of requests", [](std::string_view text) {
+        most->into(limit.wait->max_waiting, "a number of requests", [](std::string_view text) {
             return parse_count(text, 1, most_waiting);
         });
-    if (const auto fair_by = section.find("fair_by")) {
-        wait.fair_by.clear();
-        read_key_sources(*fair_by, wait.fair_by);
-    }
 }
 
 void read_limit(const Section& section, Limit& limit, const Draft& draft) {
@@ -176,10 +161,10 @@ std::string read_limit_name(
     return name;
 }
 
-std::size_t add_limit(Limit limit, std::size_t line, Draft& draft) {
-    const std::size_t index = draft.config.limits.size();
-    draft.limits.try_emplace(limit.name, Draft::NamedAt{index, line});
-    draft.config.limits.push_back(std::move(limit));
+std::size_t add_named(Limit limit, std::size_t line, Draft& draft) {
+    const std::string name = limit.name;
+    const std::size_t index = add_limit(std::move(limit), draft);
+    draft.limits.try_emplace(name, Draft::NamedAt{index, line});
     return index;
 }
 
@@ -194,6 +179,32 @@ Parsed<std::uint64_t> parse_quota(std::string_view text, Limit::Kind kind) {
     return parse_count(text, 1, kind == Limit::Kind::cap ? most_concurrent : most_requests);
 }
 
+std::size_t add_limit(Limit limit, Draft& draft) {
+    draft.config.limits.push_back(std::move(limit));
+    return draft.config.limits.size() - 1;
+}
+
+bool read_wait_terms(const Section& section, Limit& limit) {
+    std::string chosen = "refuse";
+    if (const auto when = section.find("when_exceeded"))
+        when->into(chosen, "refuse or wait", [](std::string_view text) {
+            return parse_word(text, when_exceeded);
+        });
+    if (chosen == "refuse") {
+        for (const std::string_view key : {"max_wait", "fair_by"})
+            section.wrong_at(key, only_for_waiting);
+        return false;
+    }
+    Limit::Wait& wait = limit.wait.emplace(Limit::Wait{});
+    if (const auto most = section.find("max_wait"))
+        most->into(wait.max_wait, "a duration such as 2s", parse_timeout);
+    if (const auto fair_by = section.find("fair_by")) {
+        wait.fair_by.clear();
+        read_key_sources(*fair_by, wait.fair_by);
+    }
+    return true;
+}
+
 void read_named_limits(const Value& value, Draft& draft) {
     const auto entries = value.entries("a map of limits by name");
     for (const Value::Named& entry : entries.value_or(std::vector<Value::Named>{})) {
@@ -203,7 +214,7 @@ void read_named_limits(const Value& value, Draft& draft) {
         limit.name = std::string{entry.name};
         if (const auto section = Section::open(entry.value, named_keys, a_limit))
             read_limit(*section, limit, draft);
-        add_limit(std::move(limit), entry.key.mark().line, draft);
+        add_named(std::move(limit), entry.key.mark().line, draft);
     }
 }
 
@@ -219,7 +230,7 @@ read_inline_limit(const Value& value, const Route& route, std::size_t position, 
                 "the name " + in_quotes(limit.name) + " is taken by the limit on line " +
                 std::to_string(other->second.line) + "; expected another name");
     }
-    return add_limit(std::move(limit), value.mark().line, draft);
+    return add_named(std::move(limit), value.mark().line, draft);
 }
 
 } // namespace stint::config

@@ -19,8 +19,11 @@ constexpr std::array<std::string_view, 5> listener_keys{
     "address", "half_close", "proxy_protocol", "tls", "redirect_http"};
 constexpr std::array<std::string_view, 2> half_close_words{"allow", "gone"};
 constexpr std::array<std::string_view, 4> admin_keys{"address", "token_file", "read_only", "tls"};
-constexpr std::array<std::string_view, 3> permits_keys{"address", "token_file", "dynamic_limits"};
-constexpr std::uint64_t most_dynamic_limits = 1'000'000;
+constexpr std::array<std::string_view, 6> permits_keys{
+    "address", "token_file", "dynamic_limits", "dynamic_locks", "max_ttl", "start_up_grace"};
+constexpr std::uint64_t most_dynamic = 1'000'000; // limits, and locks
+constexpr milliseconds shortest_ttl = std::chrono::seconds{1};
+constexpr milliseconds longest_ttl = std::chrono::hours{24};
 constexpr std::array<std::string_view, 2> access_log_keys{"path", "fields"};
 constexpr std::string_view an_address = "an address such as 0.0.0.0:8080";
 
@@ -110,6 +113,42 @@ Parsed<std::uint16_t> parse_redirect_http(std::string_view text) {
     return static_cast<std::uint16_t>(*port);
 }
 
+Parsed<milliseconds> parse_ttl(std::string_view text) {
+    const auto ttl = parse_timeout(text);
+    if (ttl && (*ttl < shortest_ttl || *ttl > longest_ttl))
+        return Wrong{in_quotes(text) + " is out of range; expected 1s to 24h"};
+    return ttl;
+}
+
+Parsed<milliseconds> parse_grace(std::string_view text) {
+    if (text == "0s")
+        return milliseconds{0};
+    const auto grace = parse_timeout(text);
+    if (!grace)
+        return Wrong{grace.error().why + ", or 0s"};
+    if (*grace > longest_ttl)
+        return Wrong{in_quotes(text) + " is out of range; expected at most 24h"};
+    return grace;
+}
+
+// What callers may make of their own, and for how long.
+void read_dynamic(const Section& section, Permits& permits) {
+    const auto parse = [](std::string_view text) {
+        if (text == "0")
+            return Parsed<std::uint64_t>{std::uint64_t{0}};
+        const auto count = parse_count(text, 1, most_dynamic);
+        return count ? count : Parsed<std::uint64_t>{Wrong{count.error().why + ", or 0"}};
+    };
+    if (const auto most = section.find("dynamic_limits"))
+        most->into(permits.dynamic_limits, "a number of limits", parse);
+    if (const auto most = section.find("dynamic_locks"))
+        most->into(permits.dynamic_locks, "a number of locks", parse);
+    if (const auto ttl = section.find("max_ttl"))
+        ttl->into(permits.max_ttl, "a duration such as 60s", parse_ttl);
+    if (const auto grace = section.find("start_up_grace"))
+        permits.start_up_grace = grace->as("a duration such as 60s, or 0s", parse_grace);
+}
+
 } // namespace
 
 void read_listeners(const Value& value, Draft& draft) {
@@ -185,10 +224,7 @@ void read_permits(const Value& value, Draft& draft) {
     const auto token_file = section->find("token_file");
     if (token_file)
         read_token_file(*token_file, permits.token_file, draft);
-    if (const auto most = section->find("dynamic_limits"))
-        most->into(permits.dynamic_limits, "a number of limits", [](std::string_view text) {
-            return parse_count(text, 0, most_dynamic_limits);
-        });
+    read_dynamic(*section, permits);
     if (const auto address = section->require("address", an_example)) {
         if (auto parsed = address->as(an_example, parse_address)) {
             check_free(*address, *parsed, draft);

@@ -29,7 +29,8 @@ struct Draft {
     std::filesystem::path file;   // that is being read
     std::filesystem::path folder; // relative paths begin here
     Names upstreams;
-    Names limits;                       // named and inline ones
+    Names limits;                       // named and inline ones, but no locks
+    Names locks;                        // in the list of limits, by what they are called as locks
     bool asks_for_certificates = false; // of clients, at any listener
 };
 
@@ -63,7 +64,17 @@ void read_cooldown(const Value& value, Cooldown& cooldown, const Draft& draft);
 void read_retry(const Value& value, Retry& retry);
 void read_upgrade(const Value& value, std::vector<std::string>& protocols); // a list, or off
 void read_named_limits(const Value& value, Draft& draft);
-void read_trusted_proxies(const Section& top, TrustedProxies& trusted); // and their header
+// Its index. What finds it by its name is for the caller to note.
+std::size_t add_limit(Limit limit, Draft& draft);
+// Whether requests wait before the limit, for how long and by whose turns; how many is for the
+// caller to read, where this is true.
+bool read_wait_terms(const Section& section, Limit& limit);
+void read_locks(const Section& top, const Value& value, Draft& draft); // after named limits
+// Whether an item of a route's limits is {lock: NAME}, and the limit that this is.
+[[nodiscard]] bool names_lock(const Value& item);
+[[nodiscard]] std::optional<std::size_t> find_lock(const Value& item, const Draft& draft);
+void read_require_fence(const Value& value, Route& route, const Draft& draft); // after locks
+void read_trusted_proxies(const Section& top, TrustedProxies& trusted);        // and their header
 void read_prefixes(const Section& section, AddressPrefixes& prefixes);
 void read_key(const Section& section, Limit& limit);       // key and what belongs to it
 void read_rules(const Section& section, Limit& limit);     // exceptions; after kind and key

@@ -15,10 +15,10 @@ namespace stint::config {
 namespace {
 
 constexpr std::size_t most_limits = 16;
-constexpr std::array<std::string_view, 17> route_keys{
+constexpr std::array<std::string_view, 18> route_keys{
     "name",     "match",    "upstream",     "respond",  "redirect", "limits",
     "timeouts", "upgrade",  "headers",      "cooldown", "max_body", "host",
-    "request",  "response", "strip_prefix", "rewrite",  "retry"};
+    "request",  "response", "strip_prefix", "rewrite",  "retry",    "require_fence"};
 constexpr std::array<std::string_view, 5> match_keys{
     "host", "path", "path_exact", "path_regex", "methods"};
 
@@ -150,6 +150,15 @@ void refuse_waiting_beside_reserving(const Value& item, const Route& route, cons
     }
 }
 
+std::optional<std::size_t>
+find_limit(const Value& item, std::string_view name, const Draft& draft) {
+    if (!draft.limits.contains(name) && draft.locks.contains(name)) {
+        item.wrong(in_quotes(name) + " is a lock; expected {lock: " + std::string{name} + "}");
+        return std::nullopt;
+    }
+    return find_name(item, name, draft.limits, "a limit");
+}
+
 void read_route_limits(const Value& value, Route& route, Draft& draft) {
     const auto items = value.items("a list of limits such as [per_client, {concurrent: 3}]");
     std::size_t position = 0;
@@ -158,10 +167,12 @@ void read_route_limits(const Value& value, Route& route, Draft& draft) {
         if (position == most_limits + 1)
             item.wrong("too many limits; expected at most " + std::to_string(most_limits));
         std::optional<std::size_t> index;
-        if (item.is_map())
+        if (names_lock(item))
+            index = find_lock(item, draft);
+        else if (item.is_map())
             index = read_inline_limit(item, route, position, draft);
         else if (const auto name = item.scalar("a limit's name or a map such as {concurrent: 3}"))
-            index = find_name(item, *name, draft.limits, "a limit");
+            index = find_limit(item, *name, draft);
         if (!index)
             continue;
         if (std::find(route.limits.begin(), route.limits.end(), *index) != route.limits.end())
@@ -199,6 +210,8 @@ void read_route(const Value& value, Route& route, Overlaps& overlaps, Draft& dra
         route.host = host->as("what to send as Host, or keep", parse_route_host);
     if (const auto limits = section->find("limits"))
         read_route_limits(*limits, route, draft);
+    if (const auto fence = section->find("require_fence"))
+        read_require_fence(*fence, route, draft);
     if (const auto timeouts = section->find("timeouts"))
         read_overrides(*timeouts, route.timeouts);
     if (const auto upgrade = section->find("upgrade"))

@@ -47,6 +47,7 @@ class Value {
 
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
     [[nodiscard]] Mark mark() const noexcept { return node_->mark; }
+    [[nodiscard]] bool is_null() const noexcept { return node_->kind == Node::Kind::null; }
     [[nodiscard]] bool is_scalar() const noexcept { return node_->kind == Node::Kind::scalar; }
     [[nodiscard]] bool is_map() const noexcept { return node_->kind == Node::Kind::map; }
     [[nodiscard]] bool is_list() const noexcept { return node_->kind == Node::Kind::sequence; }

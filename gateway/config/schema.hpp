@@ -47,8 +47,12 @@ struct Admin {
 // Where permits are asked for, by callers whose traffic does not pass through here.
 struct Permits {
     Address address;
-    std::string token_file;           // as Admin's
-    std::uint64_t dynamic_limits = 0; // that callers may bring, at most
+    std::string token_file;               // as Admin's
+    std::uint64_t dynamic_limits = 0;     // that callers may bring, at most
+    std::uint64_t dynamic_locks = 10'000; // that callers may make by naming them, at most
+    milliseconds max_ttl{60'000};         // of a lease
+    // Without `state`: in which nobody gets a lock after the start; none: as long as max_ttl.
+    std::optional<milliseconds> start_up_grace;
 };
 
 // Counts that outlive the process.
@@ -210,6 +214,12 @@ struct KeyList {
     [[nodiscard]] bool empty() const noexcept { return networks.empty() && keys.empty(); }
 };
 
+// What makes a limit a lock: a cap with a name of base/lock_names.hpp, whose slots are held by
+// leases, too.
+struct LockTerms {
+    std::uint64_t max_waiting = 10'000; // who ask for a lease, at a time
+};
+
 struct Limit {
     enum class Kind : std::uint8_t { window, cap };
     enum class Anchor : std::uint8_t { first_request, clock };
@@ -252,6 +262,7 @@ struct Limit {
         std::vector<KeySource> fair_by{KeySource{}}; // client_ip
     };
     std::optional<Wait> wait; // when_exceeded: wait
+    std::optional<LockTerms> lock;
 };
 
 struct Match {
@@ -271,7 +282,8 @@ struct Route {
     std::optional<std::string> host; // instead of the upstream's; "" = the client's is kept
     Shaping shaping;                 // its own, beside the upstream's
     std::optional<PathRewrite> rewrite;
-    std::vector<std::size_t> limits; // indices into Config::limits, at most 16, no repeats
+    std::vector<std::size_t> limits;          // indices into Config::limits, at most 16, no repeats
+    std::optional<std::size_t> require_fence; // a lock, as an index into Config::limits
     TimeoutOverrides timeouts;
     std::vector<std::string> upgrade{"websocket"}; // protocols, lower case; empty = off
     Headers headers;                               // its own or those of the whole configuration
@@ -302,7 +314,7 @@ struct Config {
     std::string log_level = "info"; // trace debug info warn error
     Headers headers;
     std::vector<Upstream> upstreams;
-    std::vector<Limit> limits; // named ones first, then the inline ones of each route
+    std::vector<Limit> limits; // named ones, locks, then the inline ones of each route
     std::vector<Route> routes;
 };
 

@@ -21,6 +21,8 @@ constexpr std::string_view own_prefix = "x-stint-";
 
 // rest: of a name that begins with own_prefix.
 FieldId own_field(std::string_view rest) noexcept {
+    if (ascii::equals_folded(rest, "fence"))
+        return FieldId::x_stint_fence;
     if (ascii::equals_folded(rest, "permit"))
         return FieldId::x_stint_permit;
     if (ascii::equals_folded(rest, "ticket"))

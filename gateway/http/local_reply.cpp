@@ -69,6 +69,35 @@ void write_retry_after(HeadBuffer& head, const RetryAfter& after) {
     head << "Retry-After: " << after.seconds << "\r\nRetry-After-Ms: " << after.ms << "\r\n";
 }
 
+// By whom: "limit" or "lock", and its name.
+struct Decider {
+    std::string_view kind;
+    std::string_view name;
+};
+
+// Not a matter of how often.
+std::size_t write_turned_down(
+    HeadBuffer& out,
+    const ReplyContext& context,
+    int status,
+    const Decider& by,
+    std::string_view detail) {
+    const auto sentence = [&](auto& text) {
+        text << "The " << by.kind << " " << by.name << ": " << detail << ".";
+    };
+    const auto members = [&](auto& sink) {
+        sink << ",\"" << by.kind << "\":\"";
+        write_json_text(sink, by.name);
+        sink << "\"";
+    };
+    const auto body = [&](auto& sink) {
+        write_problem_body(
+            sink, context.media, status, {"about:blank", reason_phrase(status)}, sentence, members);
+    };
+    return write_reply(
+        out, context, status, content_type(context.media), [](HeadBuffer&) {}, body);
+}
+
 // A limit's own text with its placeholders filled in.
 template <class Out>
 void write_own_body(
@@ -132,6 +161,17 @@ std::size_t write_options(HeadBuffer& out, const ReplyContext& context, std::str
     return write_reply(out, context, 200, "text/plain", fields, [](auto&) {});
 }
 
+// Without the fields of a content, not even its length (RFC 9110 section 8.6).
+void write_no_content(HeadBuffer& out, const ReplyContext& context) {
+    out << "HTTP/1.1 204 No Content\r\nServer: stint\r\n";
+    out.field("Date", context.date);
+    if (!context.keep_alive)
+        out << "Connection: close\r\n";
+    else if (context.client_minor == 0)
+        out << "Connection: keep-alive\r\n";
+    out << "\r\n";
+}
+
 std::size_t
 write_unauthorized(HeadBuffer& out, const ReplyContext& context, std::string_view detail) {
     return write_plain_problem(out, context, 401, detail, [](HeadBuffer& head) {
@@ -141,20 +181,12 @@ write_unauthorized(HeadBuffer& out, const ReplyContext& context, std::string_vie
 
 std::size_t write_denied(
     HeadBuffer& out, const ReplyContext& context, std::string_view limit, std::string_view detail) {
-    const auto sentence = [&](auto& text) {
-        text << "The limit " << limit << ": " << detail << ".";
-    };
-    const auto members = [&](auto& sink) {
-        sink << R"(,"limit":")";
-        write_json_text(sink, limit);
-        sink << "\"";
-    };
-    const auto body = [&](auto& sink) {
-        write_problem_body(
-            sink, context.media, 403, {"about:blank", reason_phrase(403)}, sentence, members);
-    };
-    return write_reply(
-        out, context, 403, content_type(context.media), [](HeadBuffer&) {}, body);
+    return write_turned_down(out, context, 403, {"limit", limit}, detail);
+}
+
+std::size_t write_fenced_off(
+    HeadBuffer& out, const ReplyContext& context, std::string_view lock, std::string_view detail) {
+    return write_turned_down(out, context, 412, {"lock", lock}, detail);
 }
 
 std::size_t write_limited(HeadBuffer& out, const ReplyContext& context, const LimitedReply& reply) {

@@ -45,11 +45,19 @@ write_method_not_allowed(HeadBuffer& out, const ReplyContext& context, std::stri
 // 200 with Allow and no content: what OPTIONS asks of this gateway itself (RFC 9110 section 9.3.7).
 std::size_t write_options(HeadBuffer& out, const ReplyContext& context, std::string_view allow);
 
+// 204.
+void write_no_content(HeadBuffer& out, const ReplyContext& context);
+
 // 403 by a limit, which the problem document names (type, title, status, detail, limit): its list
 // of those it denies has the request, or the request lacks what it counts by. No Retry-After: later
 // it would be the same. "The limit NAME: " goes before the detail, and "." behind it.
 std::size_t write_denied(
     HeadBuffer& out, const ReplyContext& context, std::string_view limit, std::string_view detail);
+
+// 412 by a lock that the route needs a fencing number of, which the problem document names (type,
+// title, status, detail, lock). "The lock NAME: " goes before the detail, and "." behind it.
+std::size_t write_fenced_off(
+    HeadBuffer& out, const ReplyContext& context, std::string_view lock, std::string_view detail);
 
 struct LimitedReply {
     std::string_view limit; // its name

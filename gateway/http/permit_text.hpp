@@ -1,4 +1,4 @@
-// X-Stint-Permit: how a permit that was taken beforehand is written, and shown with a request.
+// How permits that were taken beforehand, and leases, are written; X-Stint-Permit.
 #pragma once
 
 #include "base/hash.hpp"
@@ -15,6 +15,10 @@ namespace stint::http {
 [[nodiscard]] std::string permit_text(Hash128 id);
 // Nothing where it is spelt in any other way.
 [[nodiscard]] std::optional<Hash128> parse_permit(std::string_view text) noexcept;
+
+// The same for leases of locks: "l_" and such digits.
+[[nodiscard]] std::string lease_text(Hash128 id);
+[[nodiscard]] std::optional<Hash128> parse_lease(std::string_view text) noexcept;
 
 // What the request shows; nothing where that is malformed, or the field stands there twice.
 [[nodiscard]] std::optional<Hash128> shown_permit(std::span<const Field> fields) noexcept;

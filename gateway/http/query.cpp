@@ -27,6 +27,26 @@ std::optional<std::string> percent_decoded(std::string_view text) {
     return decoded;
 }
 
+std::string percent_encoded(std::string_view text) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string encoded;
+    encoded.reserve(text.size());
+    for (const char c : text) {
+        const bool unreserved = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                                (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' ||
+                                c == '~';
+        if (unreserved) {
+            encoded += c;
+            continue;
+        }
+        const auto byte = static_cast<unsigned char>(c);
+        encoded += '%';
+        encoded += digits[byte >> 4U];
+        encoded += digits[byte & 15U];
+    }
+    return encoded;
+}
+
 std::optional<std::string_view> parameter(std::string_view query, std::string_view name) noexcept {
     for (;;) {
         const std::string_view pair = query.substr(0, query.find('&'));

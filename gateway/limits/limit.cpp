@@ -85,6 +85,14 @@ void Limit::close(const Now& from) noexcept {
     counters_->close(from);
 }
 
+void Limit::raise_fence(std::uint64_t number) noexcept {
+    std::uint64_t known = fence_.load(std::memory_order_relaxed);
+    while (known < number &&
+           !fence_.compare_exchange_weak(
+               known, number, std::memory_order_release, std::memory_order_relaxed)) {
+    }
+}
+
 void Limit::wake_waiters(Hash128 key) noexcept {
     room_.load(std::memory_order_relaxed)->freed(*this, key);
 }

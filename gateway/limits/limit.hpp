@@ -98,6 +98,17 @@ class Limit {
     // an empty one is full again, at least `per`. Without effect on a cap. Requires: as restore().
     void close(const Now& from) noexcept;
 
+    // --- of a cap whose slots are held as a lock ---
+    // The highest fencing number that a holder of its slots was given; 0: none was. It lives as
+    // long as the Limit does: who gives numbers for longer raises it once, before anybody else has
+    // the limit.
+    [[nodiscard]] std::uint64_t fence() const noexcept {
+        return fence_.load(std::memory_order_acquire);
+    }
+    // At least to `number`; a lower one changes nothing. What happened before the call is seen by
+    // whoever sees the number.
+    void raise_fence(std::uint64_t number) noexcept;
+
     // Something of this key's counter was given back; not with a shard locked.
     void tell_waiters(Hash128 key) noexcept {
         if (awaited()) [[unlikely]]
@@ -119,6 +130,7 @@ class Limit {
     std::atomic<std::uint32_t> awaited_{0}; // requests in the room that may wait for it
     std::atomic<std::uint32_t> waiting_{0}; // of them, those that stand in a line of it
     std::atomic<WaitingRoom*> room_{nullptr};
+    std::atomic<std::uint64_t> fence_{0};
 };
 
 using LimitPtr = std::shared_ptr<Limit>;

@@ -6,7 +6,10 @@ namespace stint::limits {
 
 LimitPtr Registry::obtain(const LimitSpec& spec) {
     const std::lock_guard lock{mutex_};
-    std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
+    if (known_.size() >= sweep_from_) { // seldom enough that it costs each little
+        std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
+        sweep_from_ = 2 * known_.size() + 16;
+    }
     std::weak_ptr<Limit>& known = known_[spec.identity];
     if (LimitPtr alive = known.lock()) {
         alive->set_max_keys(spec.max_keys);

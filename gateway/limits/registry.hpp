@@ -41,6 +41,7 @@ class Registry {
   private:
     mutable std::mutex mutex_;
     std::map<LimitIdentity, std::weak_ptr<Limit>> known_;
+    std::size_t sweep_from_ = 16; // how many there are before those that are gone are forgotten
     std::vector<LimitPtr> kept_;
     CooldownRegistry cooldowns_;
     KeyHasher hasher_;

@@ -15,7 +15,8 @@ namespace stint::observe {
 // What became of a request.
 enum class Outcome : std::uint8_t {
     forwarded,       // the upstream's answer was relayed
-    refused,         // by a limit or cap: 429, or 403 where it never admits such a request
+    refused,         // by a limit or cap: 429, 403 where it never admits such a request, or
+                     // 412 where require_fence of a lock does not
     rejected,        // a bad request: 400, 405, 431, …; or Max-Forwards: 0, also with 200
     no_route,        // 404
     upstream_failed, // 502, 503, 504, or the upstream broke off in the middle

@@ -67,6 +67,11 @@ void add_routes(Page& page, const WorkerCounters& sum, const MetricSlots& slots)
         sum.denied, slots);
     add_by_limit(
         page.counter(
+            "stint_fence_refusals_total",
+            "Requests answered 412, by route and by the lock whose fencing number they lacked."),
+        sum.fenced_off, slots);
+    add_by_limit(
+        page.counter(
             "stint_limit_exempted_total", "Times a limit of the route did not concern a request."),
         sum.exempted, slots);
     add_by_limit(
@@ -271,8 +276,10 @@ exposition(const WorkerCounters& sum, const MetricSlots& slots, const ProcessFig
     add_limits(page, figures);
     add_cooldowns(page, figures);
     add_waits(page, sum, slots);
-    if (figures.permits)
+    if (figures.permits) {
         add_permits(page, sum, slots, figures);
+        add_locks(page, sum, figures);
+    }
     add_configuration(page, figures);
     add_process(page, figures);
     return page.text();

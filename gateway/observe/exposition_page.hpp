@@ -61,6 +61,7 @@ void add_connections(Page& page, const WorkerCounters& sum); // exposition_conne
 // exposition_permits.cpp
 void add_permits(
     Page& page, const WorkerCounters& sum, const MetricSlots& slots, const ProcessFigures& figures);
+void add_locks(Page& page, const WorkerCounters& sum, const ProcessFigures& figures);
 // exposition_endpoints.cpp
 void add_endpoints(Page& page, const WorkerCounters& sum, const ProcessFigures& figures);
 

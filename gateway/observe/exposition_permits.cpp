@@ -44,4 +44,37 @@ void add_permits(
     tickets.add({{"event", "unknown"}}, sum.tickets_unknown);
 }
 
+void add_locks(Page& page, const WorkerCounters& sum, const ProcessFigures& figures) {
+    using Figures = ProcessFigures::LockFigures;
+    const auto gauge = [&](const char* name, const char* help, std::uint64_t Figures::*value) {
+        auto family = page.gauge(name, help);
+        for (const Figures& each : figures.locks)
+            family.add({{"lock", each.name}}, each.*value);
+    };
+    gauge("stint_lock_held", "Slots of a lock that are held by leases.", &Figures::held);
+    gauge("stint_lock_waiting", "Asks for a lease that wait for their turn.", &Figures::waiting);
+    gauge("stint_lock_max", "Slots of a lock; 0 for those that callers make.", &Figures::max);
+    auto asked = page.counter(
+        "stint_lock_leases_total", "Asks for a lease, by lock and by what became of them.");
+    for (const Figures& each : figures.locks) {
+        asked.add({{"lock", each.name}, {"decision", "granted"}}, each.granted);
+        asked.add({{"lock", each.name}, {"decision", "refused"}}, each.refused);
+    }
+    auto ended = page.counter(
+        "stint_lock_ends_total",
+        "Leases that ended, by lock and by what ended them; expired: nobody gave them back.");
+    for (const Figures& each : figures.locks) {
+        ended.add({{"lock", each.name}, {"by", "release"}}, each.released);
+        ended.add({{"lock", each.name}, {"by", "disconnect"}}, each.disconnected);
+        ended.add({{"lock", each.name}, {"by", "force"}}, each.forced);
+        ended.add({{"lock", each.name}, {"by", "expiry"}}, each.expired);
+    }
+    page.family(
+            "stint_lock_wait_seconds", Type::Histogram,
+            "How long those waited for a lease who got one after a wait.")
+        .add({}, sum.lock_waits.time);
+    page.counter("stint_lock_waits_refused_total", "Asks for a lease refused after a wait.")
+        .add({}, sum.lock_waits.refused);
+}
+
 } // namespace stint::observe

@@ -68,7 +68,8 @@ void WorkerCounters::fit(
     std::size_t wait_slots) {
     routes.resize(std::max(routes.size(), route_slots));
     for (auto* const by_limit :
-         {&refusals, &denied, &exempted, &would_refuse, &overruns, &granted, &replayed})
+         {&refusals, &denied, &fenced_off, &exempted, &would_refuse, &overruns, &granted,
+          &replayed})
         by_limit->resize(std::max(by_limit->size(), refusal_slots));
     upstreams.resize(std::max(upstreams.size(), upstream_slots));
     waits.resize(std::max(waits.size(), wait_slots));
@@ -80,6 +81,7 @@ WorkerCounters& WorkerCounters::operator+=(const WorkerCounters& other) {
         add(routes[i], other.routes[i]);
     add(refusals, other.refusals);
     add(denied, other.denied);
+    add(fenced_off, other.fenced_off);
     add(exempted, other.exempted);
     add(would_refuse, other.would_refuse);
     add(overruns, other.overruns);
@@ -108,6 +110,7 @@ WorkerCounters& WorkerCounters::operator+=(const WorkerCounters& other) {
     permit_connections += other.permit_connections;
     permits_waiting += other.permits_waiting;
     add(permit_waits, other.permit_waits);
+    add(lock_waits, other.lock_waits);
     tickets_issued += other.tickets_issued;
     tickets_used += other.tickets_used;
     tickets_unknown += other.tickets_unknown;

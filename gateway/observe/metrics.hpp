@@ -57,6 +57,7 @@ struct WorkerCounters {
     std::vector<RouteCounters> routes;       // by MetricSlots::route
     std::vector<std::uint64_t> refusals;     // by MetricSlots::refusal
     std::vector<std::uint64_t> denied;       // by MetricSlots::refusal
+    std::vector<std::uint64_t> fenced_off;   // by MetricSlots::refusal: 412 by require_fence
     std::vector<std::uint64_t> exempted;     // by MetricSlots::refusal
     std::vector<std::uint64_t> would_refuse; // by MetricSlots::refusal: not enforced
     std::vector<std::uint64_t> overruns;     // by MetricSlots::refusal: cost more than reserved
@@ -83,6 +84,7 @@ struct WorkerCounters {
     std::uint64_t permit_connections = 0; // open ones of who asks for permits
     std::uint64_t permits_waiting = 0;    // takes that wait for their turn
     WaitCounters permit_waits;            // takes that have waited
+    WaitCounters lock_waits;              // asks for leases that have waited
     std::uint64_t tickets_issued = 0;     // permits that requests may show
     std::uint64_t tickets_used = 0;       // that paid for a request
     std::uint64_t tickets_unknown = 0;    // shown, and good for nothing
@@ -170,6 +172,20 @@ struct ProcessFigures {
         std::optional<SlotFigures> slots{}; // retry_after: reserve
     };
     std::vector<LimitFigures> limits;
+    struct LockFigures {
+        std::string name; // or dynamic_limits: all that callers have made, together
+        std::uint64_t max = 0;
+        std::uint64_t locks = 0; // as many are in use, of those together
+        std::uint64_t held = 0;  // slots, by leases
+        std::uint64_t waiting = 0;
+        std::uint64_t granted = 0; // ever, as the others
+        std::uint64_t refused = 0;
+        std::uint64_t released = 0;
+        std::uint64_t disconnected = 0;
+        std::uint64_t forced = 0;
+        std::uint64_t expired = 0;
+    };
+    std::vector<LockFigures> locks;
     struct CooldownFigures {
         std::string owner; // "upstream:NAME" or "route:NAME"
         std::string scope;

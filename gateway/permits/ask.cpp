@@ -1,9 +1,6 @@
 #include "permits/ask.hpp"
 
-#include <boost/json/object.hpp>
-
-#include <algorithm>
-#include <span>
+#include "permits/members.hpp"
 
 namespace stint::permits {
 namespace {
@@ -13,79 +10,6 @@ namespace json = boost::json;
 constexpr std::uint64_t most_cost = 1'000'000'000'000;
 constexpr std::uint64_t longest_per_ms = 366ULL * 24 * 3600 * 1000;
 
-// A body that is wrong: what the caller is told.
-struct Mistake {
-    std::string text;
-};
-
-std::string quoted(std::string_view text) {
-    return '"' + std::string{text.substr(0, 100)} + '"';
-}
-
-// An object's members. Throws Mistake.
-class Members {
-  public:
-    Members(const json::object& object, std::span<const std::string_view> known) : object_{object} {
-        for (const auto& member : object_)
-            if (std::ranges::find(known, std::string_view{member.key()}) == known.end())
-                throw Mistake{quoted(member.key()) + " is unknown: there are " + list(known) + '.'};
-    }
-
-    [[nodiscard]] std::optional<std::string_view>
-    text(std::string_view name, std::size_t longest = longest_name) const {
-        const json::value* const value = find(name);
-        if (value == nullptr)
-            return std::nullopt;
-        if (!value->is_string())
-            throw Mistake{quoted(name) + " must be a text."};
-        const std::string_view text = value->get_string();
-        if (text.size() > longest)
-            throw Mistake{quoted(name) + " is longer than " + std::to_string(longest) + " bytes."};
-        return text;
-    }
-
-    [[nodiscard]] bool flag(std::string_view name) const {
-        const json::value* const value = find(name);
-        if (value == nullptr)
-            return false;
-        if (!value->is_bool())
-            throw Mistake{quoted(name) + " must be true or false."};
-        return value->get_bool();
-    }
-
-    [[nodiscard]] std::optional<std::uint64_t>
-    number(std::string_view name, std::uint64_t least, std::uint64_t most) const {
-        const json::value* const value = find(name);
-        if (value == nullptr)
-            return std::nullopt;
-        const bool whole = (value->is_int64() && value->get_int64() >= 0) || value->is_uint64();
-        const std::uint64_t number = !whole ? 0
-                                     : value->is_int64()
-                                         ? static_cast<std::uint64_t>(value->get_int64())
-                                         : value->get_uint64();
-        if (!whole || number < least || number > most)
-            throw Mistake{
-                quoted(name) + " must be a whole number from " + std::to_string(least) + " to " +
-                std::to_string(most) + '.'};
-        return number;
-    }
-
-    [[nodiscard]] const json::value* find(std::string_view name) const {
-        const json::value* const value = object_.if_contains(name);
-        return value == nullptr || value->is_null() ? nullptr : value;
-    }
-
-  private:
-    static std::string list(std::span<const std::string_view> known) {
-        std::string text;
-        for (const std::string_view each : known)
-            text.append(text.empty() ? "" : ", ").append(each);
-        return text;
-    }
-
-    const json::object& object_;
-};
-
 constexpr std::array<std::string_view, 9> take_members{
     "key", "cost", "wait_ms", "owner", "idempotency_key", "ticket", "batch", "requests", "per_ms"};
 constexpr std::array<std::string_view, 5> list_members{
@@ -94,8 +18,30 @@ constexpr std::array<std::string_view, 5> item_members{"name", "key", "cost", "r
 constexpr std::array<std::string_view, 6> feedback_members{"route", "limit",  "key",
                                                            "host",  "status", "retry_after"};
 
+constexpr std::array<std::string_view, 6> lease_members{"max",   "wait_ms",         "ttl_ms",
+                                                        "owner", "idempotency_key", "reentrant"};
+constexpr std::array<std::string_view, 1> renewal_members{"ttl_ms"};
+
+Duration wait_in(const Members& members) {
+    const auto most = static_cast<std::uint64_t>(longest_wait.count());
+    return std::chrono::milliseconds{members.number("wait_ms", 0, most).value_or(0)};
+}
+
+std::string_view idempotency_key_in(const Members& members) {
+    const auto key = members.text("idempotency_key", longest_idempotency_key);
+    if (key && key->empty())
+        throw Mistake{"\"idempotency_key\" is empty."};
+    return key.value_or("");
+}
+
+std::optional<Duration> ttl_in(const Members& members, Duration longest) {
+    const auto most = static_cast<std::uint64_t>(ceil_ms(longest));
+    const auto ttl = members.number("ttl_ms", 1, most);
+    return ttl ? std::optional<Duration>{std::chrono::milliseconds{*ttl}} : std::nullopt;
+}
+
 Wanted wanted_in(const Members& members, std::string_view name) {
-    Wanted wanted{.name = name, .key = members.text("key")};
+    Wanted wanted{.name = name, .key = members.text("key", longest_name)};
     wanted.cost = members.number("cost", 0, most_cost).value_or(1);
     const auto requests = members.number("requests", 1, most_cost);
     const auto per = members.number("per_ms", 1, longest_per_ms);
@@ -108,15 +54,10 @@ Wanted wanted_in(const Members& members, std::string_view name) {
 }
 
 void read_terms(const Members& members, TakeAsk& ask) {
-    const auto most_wait = static_cast<std::uint64_t>(longest_wait.count());
-    ask.wait = std::chrono::milliseconds{members.number("wait_ms", 0, most_wait).value_or(0)};
-    ask.owner = members.text("owner").value_or("");
+    ask.wait = wait_in(members);
+    ask.owner = members.text("owner", longest_name).value_or("");
     ask.ticket = members.flag("ticket");
-    if (const auto key = members.text("idempotency_key", longest_idempotency_key)) {
-        if (key->empty())
-            throw Mistake{"\"idempotency_key\" is empty."};
-        ask.idempotency_key = *key;
-    }
+    ask.idempotency_key = idempotency_key_in(members);
 }
 
 void read_batch(const Members& members, TakeAsk& ask) {
@@ -139,7 +80,7 @@ void read_list(const Members& members, TakeAsk& ask) {
         if (!item.is_object())
             throw Mistake{"Each of \"limits\" must be an object such as {\"name\": \"shop\"}."};
         const Members each{item.get_object(), item_members};
-        const auto name = each.text("name");
+        const auto name = each.text("name", longest_name);
         if (!name || name->empty())
             throw Mistake{"Each of \"limits\" needs the \"name\" of a limit."};
         ask.limits.push_back(wanted_in(each, *name));
@@ -196,11 +137,11 @@ Result<FeedbackAsk, std::string> AskReader::read_feedback(std::string_view body)
     FeedbackAsk ask;
     try {
         const Members members{**object, feedback_members};
-        ask.route = members.text("route").value_or("");
-        ask.limit = members.text("limit").value_or("");
-        ask.key = members.text("key");
-        ask.host = members.text("host");
-        ask.retry_after = members.text("retry_after");
+        ask.route = members.text("route", longest_name).value_or("");
+        ask.limit = members.text("limit", longest_name).value_or("");
+        ask.key = members.text("key", longest_name);
+        ask.host = members.text("host", longest_name);
+        ask.retry_after = members.text("retry_after", longest_name);
         const auto status = members.number("status", 100, 599);
         if (ask.route.empty() == ask.limit.empty())
             throw Mistake{"Exactly one of \"route\" and \"limit\" must be named."};
@@ -211,6 +152,42 @@ Result<FeedbackAsk, std::string> AskReader::read_feedback(std::string_view body)
         return Read{boost::system::in_place_error, mistake.text};
     }
     return ask;
+}
+
+Result<LeaseAsk, std::string> AskReader::read_lease(std::string_view body, Duration longest_ttl) {
+    using Read = Result<LeaseAsk, std::string>;
+    const auto object = parse(body);
+    if (!object)
+        return Read{boost::system::in_place_error, object.error()};
+    LeaseAsk ask;
+    try {
+        const Members members{**object, lease_members};
+        ask.max = members.number("max", 1, most_holders);
+        ask.wait = wait_in(members);
+        ask.ttl = ttl_in(members, longest_ttl).value_or(std::min<Duration>(usual_ttl, longest_ttl));
+        ask.owner = members.text("owner", longest_name).value_or("");
+        ask.idempotency_key = idempotency_key_in(members);
+        ask.reentrant = members.flag("reentrant");
+        if (ask.reentrant && ask.owner.empty())
+            throw Mistake{"\"reentrant\" needs an \"owner\", who may come in again."};
+    } catch (const Mistake& mistake) {
+        return Read{boost::system::in_place_error, mistake.text};
+    }
+    return ask;
+}
+
+Result<std::optional<Duration>, std::string>
+AskReader::read_renewal(std::string_view body, Duration longest_ttl) {
+    using Read = Result<std::optional<Duration>, std::string>;
+    const auto object = parse(body);
+    if (!object)
+        return Read{boost::system::in_place_error, object.error()};
+    try {
+        return Read{
+            boost::system::in_place_value, ttl_in(Members{**object, renewal_members}, longest_ttl)};
+    } catch (const Mistake& mistake) {
+        return Read{boost::system::in_place_error, mistake.text};
+    }
 }
 
 } // namespace stint::permits

@@ -24,6 +24,8 @@ inline constexpr std::chrono::milliseconds longest_wait{60'000};
 inline constexpr std::uint64_t largest_batch = 1'000'000;
 inline constexpr std::size_t longest_name = 1024;           // bytes; of limits, keys and owners
 inline constexpr std::size_t longest_idempotency_key = 256; // bytes
+inline constexpr std::uint64_t most_holders = 1'000'000;    // of one lock
+inline constexpr std::chrono::seconds usual_ttl{30};        // of a lease, where it is not said
 
 // A fixed window that the caller brings itself.
 struct Brought {
@@ -62,6 +64,16 @@ struct FeedbackAsk {
     std::optional<std::string_view> retry_after{}; // as the field has it
 };
 
+// One slot of a lock that is asked for.
+struct LeaseAsk {
+    std::optional<std::uint64_t> max{}; // of the lock, as the caller knows it
+    Duration wait{};                    // at most, for its turn
+    Duration ttl{};
+    std::string_view owner;           // may be empty
+    std::string_view idempotency_key; // empty: none
+    bool reentrant = false;           // the owner, who is named, may be inside already
+};
+
 // Reusable, one per worker; not thread-safe. Allocates nothing for an ask of the usual size.
 class AskReader {
   public:
@@ -70,6 +82,11 @@ class AskReader {
     [[nodiscard]] Result<TakeAsk, std::string>
     read_take(std::string_view body, std::optional<std::string_view> name);
     [[nodiscard]] Result<FeedbackAsk, std::string> read_feedback(std::string_view body);
+    [[nodiscard]] Result<LeaseAsk, std::string>
+    read_lease(std::string_view body, Duration longest_ttl);
+    // The ttl; nothing: as it was.
+    [[nodiscard]] Result<std::optional<Duration>, std::string>
+    read_renewal(std::string_view body, Duration longest_ttl);
 
   private:
     [[nodiscard]] Result<const boost::json::object*, std::string> parse(std::string_view body);

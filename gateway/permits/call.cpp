@@ -2,10 +2,10 @@
 
 #include "base/hash.hpp"
 #include "http/ascii.hpp"
-#include "http/json_text.hpp"
-#include "http/query.hpp"
 #include "permits/check.hpp"
 #include "permits/feedback.hpp"
+#include "permits/lock_call.hpp"
+#include "permits/names.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -24,30 +24,10 @@ struct Target {
 };
 
 constexpr std::string_view paths =
-    "there is nothing here; there are /v1/limits/NAME/take, /v1/limits/take, /v1/feedback and "
-    "/v1/check";
-
-// Whether all of it is UTF-8 (RFC 3629).
-bool is_utf8(std::string_view text) noexcept {
-    while (!text.empty()) {
-        const std::size_t sequence = http::utf8_sequence(text);
-        if (sequence == 0)
-            return false;
-        text.remove_prefix(sequence);
-    }
-    return true;
-}
+    "there is nothing here; there are /v1/limits/NAME/take, /v1/limits/take, /v1/locks, "
+    "/v1/feedback and /v1/check";
 
 using Found = Result<Target, http::HeadError>;
-
-Found limit_target(std::string_view name) {
-    const auto decoded = http::percent_decoded(name);
-    if (!decoded)
-        return http::HeadError{400, "the limit's name has a malformed escape, or a NUL"};
-    if (decoded->empty() || decoded->size() > longest_name || !is_utf8(*decoded))
-        return http::HeadError{400, "the limit's name is not UTF-8 of 1 to 1024 bytes"};
-    return Target{What::take, *decoded};
-}
 
 Found target_of(std::string_view path) {
     constexpr std::string_view limits = "/v1/limits/";
@@ -62,8 +42,10 @@ Found target_of(std::string_view path) {
         path.ends_with(take)) {
         const std::string_view name =
             path.substr(limits.size(), path.size() - limits.size() - take.size());
-        if (name.find('/') == std::string_view::npos)
-            return limit_target(name);
+        if (name.find('/') == std::string_view::npos) {
+            auto decoded = read_limit_name(name);
+            return decoded ? Found{Target{What::take, *std::move(decoded)}} : decoded.error();
+        }
     }
     return http::HeadError{404, paths};
 }
@@ -98,24 +80,24 @@ struct Call {
     http::HeadBuffer& out;
     const http::ReplyContext& reply;
 
-    TakingPtr fail(int status, std::string_view detail) const {
+    PendingPtr fail(int status, std::string_view detail) const {
         http::write_problem(out, reply, status, detail);
         return none();
     }
-    static TakingPtr none() noexcept { return {nullptr, {nullptr}}; }
+    static PendingPtr none() noexcept { return {}; }
 
-    TakingPtr take(std::optional<std::string_view> name) const {
+    PendingPtr take(std::optional<std::string_view> name) const {
         const auto ask = service.asks.read_take(body, name);
         if (!ask)
             return fail(400, ask.error());
-        TakingPtr taking = service.takings.make(service.context, service.shared, peer);
+        auto taking = service.takings.make(service.context, service.shared, peer);
         if (taking->begin(*ask) == Taking::Step::waits)
-            return taking;
+            return pending<Taking>(std::move(taking));
         taking->write(out, reply);
         return none();
     }
 
-    TakingPtr feed_back() const {
+    PendingPtr feed_back() const {
         const auto ask = service.asks.read_feedback(body);
         if (!ask)
             return fail(400, ask.error());
@@ -126,11 +108,12 @@ struct Call {
 
 } // namespace
 
-TakingPtr answer(
+PendingPtr answer(
     Service& service,
     const RequestHead& head,
     std::string_view body,
     const routing::ClientAddress& peer,
+    Ties& ties,
     http::HeadBuffer& out,
     http::ReplyContext reply) {
     const Call call{service, head, body, peer, out, reply};
@@ -146,13 +129,15 @@ TakingPtr answer(
     // A page's script may send such a request to an address that its reader can reach.
     if (std::ranges::any_of(head.fields, [](const Field& each) { return names(each, "origin"); }))
         return call.fail(403, "a web page made this request: permits are not for browsers");
-    if (!target)
-        return call.fail(target.error().status, target.error().detail);
     if (terms->needs_token && !has_token) {
         http::write_unauthorized(
             out, reply, "this listener asks for a token: Authorization: Bearer");
         return Call::none();
     }
+    if (is_about_locks(head.path))
+        return answer_lock(service, head, body, ties, out, reply);
+    if (!target)
+        return call.fail(target.error().status, target.error().detail);
     if (head.method != "POST") {
         http::write_method_not_allowed(out, reply, "POST");
         return Call::none();

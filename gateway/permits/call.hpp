@@ -4,23 +4,23 @@
 #include "base/message.hpp"
 #include "http/head_buffer.hpp"
 #include "http/local_reply.hpp"
+#include "permits/pending.hpp"
 #include "permits/service.hpp"
+#include "permits/ties.hpp"
 #include "routing/client_address.hpp"
 
 #include <string_view>
 
 namespace stint::permits {
 
-using TakingPtr = proxy::ObjectPool<Taking>::Pointer;
-
-// Answers at once, appending the whole response to `out`; or returns the ask that has to wait for
-// its turn, and whose answer is to be written after that (Taking::end_wait()). head and body need
-// not stay.
-[[nodiscard]] TakingPtr answer(
+// Answers at once, appending the whole response to `out`; or returns what the answer has to wait
+// for. ties: of the connection it came on. head and body need not stay.
+[[nodiscard]] PendingPtr answer(
     Service& service,
     const RequestHead& head,
     std::string_view body,
     const routing::ClientAddress& peer,
+    Ties& ties,
     http::HeadBuffer& out,
     http::ReplyContext reply);
 

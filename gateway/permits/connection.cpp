@@ -19,6 +19,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t flush_from = 32 * 1024;
 
 constexpr Duration linger_time = 1s;
+constexpr Duration between_events = 1s; // of a stream
 constexpr std::size_t linger_bytes = 256 * 1024;
 
 void cancel(net::Socket& socket) noexcept {
@@ -31,12 +32,16 @@ void cancel(net::Socket& socket) noexcept {
 Connection::Connection(Service& service, net::Socket socket, const net::Endpoint& peer)
     : service_{service}, socket_{std::move(socket)},
       peer_{IpAddress::from_bytes(net::PeerAddress{peer}.bytes()), service.context.shared.hasher},
-      buffer_(first_buffer) {
+      buffer_(first_buffer), ties_{
+                                 service.shared.locks,
+                                 service.shared.ties.fetch_add(1, std::memory_order_relaxed) + 1} {
     service_.context.shared.connections.fetch_add(1, std::memory_order_relaxed);
     ++service_.context.counters.permit_connections;
 }
 
 Connection::~Connection() {
+    if (service_.context.draining)
+        ties_.let_go();
     service_.context.shared.connections.fetch_sub(1, std::memory_order_relaxed);
     --service_.context.counters.permit_connections;
 }
@@ -49,7 +54,7 @@ net::Task<> Connection::serve(std::unique_ptr<Connection> self) {
         if (connection.service_.context.shared.failures_logged.pass(net::read_steady_clock()))
             spdlog::error("a request for a permit failed inside the gateway: {}", failure.what());
     }
-    connection.taking_.reset();
+    connection.pending_.reset();
     connection.disarm();
     net::close(connection.socket_);
     while (connection.watching_)
@@ -76,6 +81,8 @@ net::Task<> Connection::serve_all() {
         }
         if (sent == Sent::failed)
             co_return;
+        if (step == Step::stream)
+            co_return co_await stream();
         if (step == Step::refuse || (step == Step::done && !keep_))
             co_return co_await close_gently();
         if (step == Step::done && begin_ < end_)
@@ -107,8 +114,8 @@ net::Task<Connection::Step> Connection::take_slowly(Step step) {
         if (read != Step::wait)
             co_return read;
     }
-    co_await wait_for_turn();
-    co_return gone_ ? Step::gone : Step::done;
+    const Step answered = co_await wait_for_answer();
+    co_return answered;
 }
 
 // Nothing more comes; who was too slow is told.
@@ -119,12 +126,16 @@ net::Task<> Connection::give_up() {
     co_await flush();
 }
 
-net::Task<> Connection::wait_for_turn() {
+net::Task<Connection::Step> Connection::wait_for_answer() {
     arm(Phase::waiting);
     watch();
     ++service_.context.counters.permits_waiting;
-    while (!taking_->turn().is_over)
-        co_await taking_->turn().over.wait();
+    bool settled = false;
+    while (!settled && !gone_) {
+        while (!pending_->is_over())
+            co_await pending_->over().wait();
+        settled = gone_ || pending_->settle();
+    }
     --service_.context.counters.permits_waiting;
     disarm();
     if (watching_) {
@@ -133,12 +144,15 @@ net::Task<> Connection::wait_for_turn() {
             co_await watched_.wait();
     }
     service_.context.head_out.clear();
-    if (!gone_) {
-        keep_ = keep_ && !service_.context.draining;
-        taking_->end_wait();
-        taking_->write(service_.context.head_out, reply_context(head_request_, minor_));
-    }
-    taking_.reset();
+    gone_ = gone_ || net::has_ended(socket_, true); // which nobody has read yet
+    if (gone_)
+        co_return Step::gone;
+    keep_ = keep_ && !service_.context.draining;
+    pending_->write(service_.context.head_out, reply_context(head_request_, minor_));
+    if (pending_->streams())
+        co_return Step::stream;
+    pending_.reset();
+    co_return Step::done;
 }
 
 // Until something comes in; what does is kept for later.
@@ -151,13 +165,23 @@ void Connection::watch() {
 void Connection::on_readable(const ErrorCode& error) {
     watching_ = false;
     try {
-        if (!error && taking_ && !taking_->turn().is_over && listen_on())
+        if (!error && is_watched() && listen_on())
             return;
     } catch (const std::exception&) { // no memory to watch it with
-        gone_ = true;
-        service_.context.turns.give_up(taking_->turn());
+        leave();
     }
     watched_.signal();
+}
+
+bool Connection::is_watched() const noexcept {
+    return streaming_ ? armed() : pending_ && !pending_->is_over();
+}
+
+// The caller has gone.
+void Connection::leave() noexcept {
+    gone_ = true;
+    if (!streaming_ && pending_ && !pending_->is_over())
+        pending_->give_up();
 }
 
 // Whether it is watched further: not once it has gone, nor while it has sent more than there is
@@ -167,13 +191,13 @@ bool Connection::listen_on() {
     if (free.empty())
         return false;
     const net::Received got = net::read_now(socket_, free);
-    end_ += got.size;
+    if (!streaming_) // who listens to a stream has nothing more to say
+        end_ += got.size;
     if (!got.error || got.error == net::asio::error::would_block) {
         watch();
         return true;
     }
-    gone_ = true;
-    service_.context.turns.give_up(taking_->turn());
+    leave();
     return false;
 }
 
@@ -186,6 +210,8 @@ Connection::Sent Connection::send_now() {
     unsent_.clear();
     gather.append_to(unsent_);
     out.clear();
+    if (!failed && unsent_.empty())
+        ties_.sent();
     return failed ? Sent::failed : unsent_.empty() ? Sent::all : Sent::part;
 }
 
@@ -200,6 +226,7 @@ net::Task<Connection::Sent> Connection::send_rest() {
             co_return Sent::failed;
     }
     disarm();
+    ties_.sent();
     service_.context.head_out.clear();
     co_return Sent::all;
 }
@@ -232,14 +259,20 @@ void Connection::arm(Phase phase) {
     if (phase == Phase::waiting)
         return disarm(); // its own end comes in time
     const auto& timeouts = service_.context.active->snapshot->timeouts;
-    const Duration length = phase == Phase::idle     ? timeouts.idle
-                            : phase == Phase::linger ? linger_time
-                                                     : timeouts.head;
+    const Duration length = phase == Phase::idle        ? timeouts.idle
+                            : phase == Phase::linger    ? linger_time
+                            : phase == Phase::streaming ? between_events
+                                                        : timeouts.head;
     service_.context.deadlines.arm(*this, length, net::read_coarse_clock());
 }
 
-// A request that did not come, or an answer that was not taken, in time.
+// A request that did not come, or an answer that was not taken, in time. Who holds something may be
+// silent for as long as it has that.
 void Connection::on_deadline() noexcept {
+    if (phase_ == Phase::streaming)
+        return cancel(socket_);
+    if (phase_ == Phase::idle && ties_.any())
+        return arm(Phase::idle);
     timed_out_ = phase_ == Phase::request && reading_ && begin_ < end_;
     if (timed_out_)
         cancel(socket_);
@@ -249,14 +282,13 @@ void Connection::on_deadline() noexcept {
 
 // Not by closing at once: a request may have been read already, and its handler be about to run.
 void Connection::drain() noexcept {
-    if (reading_ && begin_ == end_)
+    if ((reading_ && begin_ == end_) || streaming_)
         cancel(socket_);
 }
 
 void Connection::abort() noexcept {
-    gone_ = true;
-    if (taking_ && !taking_->turn().is_over)
-        service_.context.turns.give_up(taking_->turn());
+    ties_.let_go();
+    leave();
     net::close(socket_);
 }
 

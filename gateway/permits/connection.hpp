@@ -8,7 +8,9 @@
 #include "net/io.hpp"
 #include "net/types.hpp"
 #include "permits/call.hpp"
+#include "permits/pending.hpp"
 #include "permits/service.hpp"
+#include "permits/ties.hpp"
 #include "routing/client_address.hpp"
 
 #include <cstddef>
@@ -20,8 +22,9 @@
 
 namespace stint::permits {
 
-// Lives on its worker; the coroutine owns it. While an ask waits for its turn the connection is
-// watched: a caller that leaves loses its place.
+// Lives on its worker; the coroutine owns it. While an answer has to wait the connection is
+// watched: a caller that leaves loses its place. Leases that are tied to it end with it, unless it
+// is the gateway that ends.
 class Connection final : public Served, private net::Deadline {
   public:
     Connection(Service& service, net::Socket socket, const net::Endpoint& peer);
@@ -38,13 +41,14 @@ class Connection final : public Served, private net::Deadline {
 
   private:
     // What the deadline is armed for.
-    enum class Phase : std::uint8_t { request, idle, waiting, linger };
+    enum class Phase : std::uint8_t { request, idle, waiting, streaming, linger };
     // What became of what has come in.
     enum class Step : std::uint8_t {
         more,   // a request is not complete yet
         body,   // its body has to be read piece by piece
-        wait,   // taking_ waits for its turn
+        wait,   // pending_ has to be waited for
         done,   // answered
+        stream, // answered, and more of pending_ follows
         refuse, // answered, and what follows cannot be understood
         gone    // nobody is there to be answered
     };
@@ -60,7 +64,10 @@ class Connection final : public Served, private net::Deadline {
     [[nodiscard]] Step call(const RequestHead& head, std::string_view body, std::size_t consumed);
     [[nodiscard]] Step reject(int status, std::string_view detail);
     net::Task<Step> read_body();
-    net::Task<> wait_for_turn();
+    net::Task<Step> wait_for_answer();
+    net::Task<> stream();
+    [[nodiscard]] bool is_watched() const noexcept;
+    void leave() noexcept;
     void begin_reading();
     [[nodiscard]] bool end_reading(const ErrorCode& error);
     [[nodiscard]] bool take_arrived();
@@ -90,7 +97,8 @@ class Connection final : public Served, private net::Deadline {
     http::BodyDecoder decoder_{{}};
     std::string body_;   // of a request that did not come in one piece
     std::string unsent_; // what the socket did not take at once
-    TakingPtr taking_{nullptr, {nullptr}};
+    Ties ties_;
+    PendingPtr pending_;
     net::Event watched_; // signalled when the wait for more input ends
     Phase phase_ = Phase::request;
     bool keep_ = true;
@@ -99,6 +107,7 @@ class Connection final : public Served, private net::Deadline {
     bool watching_ = false;
     bool gone_ = false; // the caller
     bool reading_ = false;
+    bool streaming_ = false;
     bool served_ = false;    // a request, at least
     bool timed_out_ = false; // before a request was complete
     bool empty_line_passed_ = false;

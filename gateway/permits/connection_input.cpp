@@ -84,14 +84,14 @@ Connection::Step
 Connection::call(const RequestHead& head, std::string_view body, std::size_t consumed) {
     disarm();
     keep_ = keep_ && !service_.context.draining;
-    taking_ = answer(
-        service_, head, body, peer_, service_.context.head_out,
+    pending_ = answer(
+        service_, head, body, peer_, ties_, service_.context.head_out,
         reply_context(head_request_, minor_));
     served_ = true;
     begin_ += consumed;
     scanned_ = 0;
     empty_line_passed_ = false;
-    return taking_ ? Step::wait : Step::done;
+    return pending_ ? Step::wait : Step::done;
 }
 
 // Nothing after it can be understood either.

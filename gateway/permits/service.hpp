@@ -3,8 +3,10 @@
 
 #include "net/types.hpp"
 #include "permits/ask.hpp"
+#include "permits/locking.hpp"
 #include "permits/shared.hpp"
 #include "permits/taking.hpp"
+#include "permits/writes.hpp"
 #include "proxy/context.hpp"
 #include "proxy/object_pool.hpp"
 
@@ -35,7 +37,8 @@ class Served : public ServedHook {
 // Not thread-safe; outlives the worker's loop, in which its connections end.
 class Service {
   public:
-    Service(proxy::Context& worker, Shared& for_all) : context{worker}, shared{for_all} {}
+    Service(proxy::Context& worker, Shared& for_all)
+        : context{worker}, shared{for_all}, writes{for_all.locks, worker.executor} {}
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;
 
@@ -47,6 +50,10 @@ class Service {
     void drain() noexcept;
     // Ends all of them now.
     void abort() noexcept;
+    // Before the worker's loop ends: other threads have nothing to tell it any more.
+    void detach() noexcept { writes.detach(); }
+    // As Context::tick().
+    void tick() { writes.tell(); }
     [[nodiscard]] bool is_idle() const noexcept { return connections_.empty(); }
 
     // --- for its connections ---
@@ -54,6 +61,8 @@ class Service {
     Shared& shared;
     AskReader asks; // scratch, good until the next suspension
     proxy::ObjectPool<Taking> takings;
+    Writes writes;
+    proxy::ObjectPool<Locking> lockings;
 
   private:
     boost::intrusive::list<

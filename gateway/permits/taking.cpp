@@ -148,7 +148,7 @@ void Taking::line_up(const TakeAsk& ask) {
     }
 }
 
-void Taking::end_wait() {
+bool Taking::settle() {
     const std::unique_ptr<proxy::Turn> turn = std::move(turn_);
     const Now before = now_;
     now_ = net::read_clocks();
@@ -164,6 +164,7 @@ void Taking::end_wait() {
     else
         ++context_.counters.permit_waits.refused;
     settle(turn->decision);
+    return true;
 }
 
 void Taking::settle(limits::Decision& decision) {

@@ -6,6 +6,7 @@
 #include "http/local_reply.hpp"
 #include "limits/limit.hpp"
 #include "permits/ask.hpp"
+#include "permits/pending.hpp"
 #include "permits/shared.hpp"
 #include "proxy/context.hpp"
 #include "proxy/own_reply.hpp"
@@ -15,7 +16,6 @@
 
 #include <boost/container/static_vector.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -27,23 +27,20 @@ namespace stint::permits {
 
 // Lives on one worker, for the time of one request. Destroyed while it waits, it loses its place
 // and costs nothing.
-class Taking {
+class Taking final : public Pending {
   public:
     // peer: of whose connection it is; outlives this.
     Taking(proxy::Context& context, Shared& shared, const routing::ClientAddress& peer);
-    Taking(const Taking&) = delete;
-    Taking& operator=(const Taking&) = delete;
 
     enum class Step : std::uint8_t { answered, waits };
     // What `ask` refers to is not looked at afterwards.
     [[nodiscard]] Step begin(const TakeAsk& ask);
 
-    // Of Step::waits: co_await turn().over.wait() until turn().is_over, then end_wait().
-    [[nodiscard]] proxy::Turn& turn() noexcept { return *turn_; }
-    void end_wait();
-
-    // Appends the whole response.
-    void write(http::HeadBuffer& out, const http::ReplyContext& context) const;
+    [[nodiscard]] net::Event& over() noexcept override { return turn_->over; }
+    [[nodiscard]] bool is_over() const noexcept override { return turn_->is_over; }
+    [[nodiscard]] bool settle() override;
+    void give_up() noexcept override { context_.turns.give_up(*turn_); }
+    void write(http::HeadBuffer& out, const http::ReplyContext& context) override;
 
   private:
     // One of those that were asked for, in that order.

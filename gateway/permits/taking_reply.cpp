@@ -51,7 +51,7 @@ void Taking::write_grant(Out& out) const {
     out << "}\n";
 }
 
-void Taking::write(http::HeadBuffer& out, const http::ReplyContext& context) const {
+void Taking::write(http::HeadBuffer& out, const http::ReplyContext& context) {
     if (status_ == 200)
         http::write_reply(
             out, context, status_, "application/json", [](http::HeadBuffer&) {},

@@ -27,8 +27,13 @@ Exchange::Next Exchange::look_at_cooldown(const routing::KeyFacts& facts) {
     return Next::reply;
 }
 
-// Right before a send: from the moment that a pause begins nothing goes that has not gone.
+// Right before a send, whatever it has waited for: a lock may have been given out meanwhile.
 bool Exchange::may_send(SteadyTime now) {
+    return is_open(now) && (route_->fence == nullptr || fence_holds());
+}
+
+// From the moment that a pause begins nothing goes that has not gone.
+bool Exchange::is_open(SteadyTime now) {
     if (!cooldown_) [[likely]]
         return true;
     if (reply_.is_pause())

@@ -48,7 +48,7 @@ Exchange::Next Exchange::decide(std::string_view head) {
         return Next::reply;
     }
     if (take_buffered_body() && take_route(*request, facts) && body_fits(*request) &&
-        may_go_on(*request, facts)) [[likely]]
+        may_go_on(*request, facts) && (route_->fence == nullptr || take_fence(*request))) [[likely]]
         next = route_->cooldown.set ? look_at_cooldown(facts) : Next::forward;
     if (next == Next::forward) [[likely]]
         next = admit(facts);

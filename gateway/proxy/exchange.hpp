@@ -29,6 +29,7 @@
 #include "proxy/told_policies.hpp"
 #include "proxy/turns.hpp"
 #include "routing/charges.hpp"
+#include "routing/fence.hpp"
 #include "upstream/cluster.hpp"
 #include "upstream/pool.hpp"
 
@@ -107,6 +108,11 @@ class Exchange : private net::Deadline {
     void take_admission(limits::Decision& decision, const routing::Charges& charges);
     void note_admission(const limits::Decision& decision, const routing::Charges& charges);
 
+    // fence.cpp: numbers of locks that writes have to show.
+    bool take_fence(const RequestHead& head);
+    bool fence_holds();
+    void fence_off(routing::ShownFence::Fault fault);
+
     // prepaid.cpp: what a permit that it shows has paid for.
     void leave_out_prepaid(routing::Charges& charges, std::span<const Field> fields);
     void spend_prepaid() noexcept;
@@ -182,6 +188,7 @@ class Exchange : private net::Deadline {
     // cooldown.cpp: pauses that upstreams ask for.
     Next look_at_cooldown(const routing::KeyFacts& facts);
     bool may_send(SteadyTime now);
+    bool is_open(SteadyTime now);
     Next hold(SteadyTime now);
     net::Task<Next> wait_out_pause();
     Next admit_after_pause();
@@ -276,6 +283,8 @@ class Exchange : private net::Deadline {
     bool client_keeps_ = false;
     bool expects_continue_ = false;
     bool shows_permit_ = false; // that may yet pay for something
+
+    routing::ShownFence fence_; // where the route requires one
 
     // Towards the upstream.
     upstream::Pool* pool_ = nullptr; // of the endpoint

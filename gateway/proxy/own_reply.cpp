@@ -1,5 +1,6 @@
 #include "proxy/own_reply.hpp"
 
+#include "base/lock_names.hpp"
 #include "limits/limit.hpp"
 
 #include <utility>
@@ -74,6 +75,12 @@ void OwnReply::deny(const routing::RouteLimit& limit, routing::Denial denial) {
     detail_ = routing::describe(limit, denial);
 }
 
+void OwnReply::fence_off(const limits::Limit& lock, routing::ShownFence::Fault fault) {
+    kind_ = Kind::fence;
+    limited_.limit = lock.identity().name;
+    detail_ = routing::describe(fault);
+}
+
 void OwnReply::pause(const http::PausedReply& reply) {
     kind_ = Kind::pause;
     paused_ = reply;
@@ -104,6 +111,9 @@ void OwnReply::write(http::HeadBuffer& out, http::ReplyContext context, int stat
         return;
     case Kind::denial:
         http::write_denied(out, context, limited_.limit, detail_);
+        return;
+    case Kind::fence:
+        http::write_fenced_off(out, context, lock_name(limited_.limit), detail_);
         return;
     case Kind::pause:
         http::write_paused(out, context, paused_);

@@ -8,6 +8,7 @@
 #include "http/slot_ticket.hpp"
 #include "limits/decision.hpp"
 #include "routing/charges.hpp"
+#include "routing/fence.hpp"
 
 #include <boost/container/static_vector.hpp>
 
@@ -43,6 +44,8 @@ class OwnReply {
     void add_ticket(const http::SlotName& slot, const KeyHasher& seals);
     // 403: not a matter of how often.
     void deny(const routing::RouteLimit& limit, routing::Denial denial);
+    // 412: the request lacks the fencing number of this lock.
+    void fence_off(const limits::Limit& lock, routing::ShownFence::Fault fault);
     // The upstream has asked for a pause.
     void pause(const http::PausedReply& reply);
 
@@ -50,7 +53,7 @@ class OwnReply {
     void use(http::MediaType media) noexcept { media_ = media; }
     [[nodiscard]] bool knows_media() const noexcept { return media_.has_value(); }
     [[nodiscard]] bool is_pause() const noexcept { return kind_ == Kind::pause; }
-    // The name of the limit that refuses or denies; empty where none does.
+    // The name of the limit that refuses, denies or fences off; empty where none does.
     [[nodiscard]] std::string_view limit() const noexcept { return limited_.limit; }
 
     // Appends the whole response. status: of a reply of which nothing else says it. context.media
@@ -58,7 +61,16 @@ class OwnReply {
     void write(http::HeadBuffer& out, http::ReplyContext context, int status) const;
 
   private:
-    enum class Kind : std::uint8_t { problem, unavailable, method, options, limit, denial, pause };
+    enum class Kind : std::uint8_t {
+        problem,
+        unavailable,
+        method,
+        options,
+        limit,
+        denial,
+        fence,
+        pause
+    };
 
     Kind kind_ = Kind::problem;
     std::optional<http::MediaType> media_;

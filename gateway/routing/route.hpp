@@ -132,6 +132,8 @@ struct Route {
     bool introduces = false;        // connections to its upstream begin with a PROXY header
     RouteTimeouts timeouts;
     RouteShapePtr shape;
+    limits::LimitPtr fence;                    // require_fence: the lock; nullptr: none
+    std::uint32_t fence_metric = 0;            // slot in the workers' counters, of its refusals
     std::shared_ptr<const FixedAnswer> answer; // null: the upstream's
     std::vector<std::string> upgrades;         // protocols that clients may switch to, lower case
     PolicyTelling telling;

@@ -53,6 +53,7 @@ struct PermitTerms {
     TextMap<std::uint32_t> by_name;   // into them
     std::uint64_t dynamic_limits = 0; // that callers may bring, at most
     std::uint32_t dynamic_metric = 0; // slot in the workers' counters, of all of these
+    Duration max_ttl{};               // of a lease
     bool needs_token = false;
     std::string token; // empty though one is needed: nobody has it
 };

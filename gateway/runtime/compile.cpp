@@ -110,6 +110,10 @@ routing::Route route_of(
     if (!from.answer)
         route.retry = retry_of(config.upstreams[from.upstream], from);
     route.metric = slots.route(from.name);
+    if (from.require_fence) {
+        route.fence = limits[*from.require_fence].limit;
+        route.fence_metric = slots.refusal(from.name, config.limits[*from.require_fence].name);
+    }
     route.max_body = from.max_body.value_or(route.max_body);
     route.telling.legacy_unprefixed = from.headers.prefix == config::Headers::Prefix::ratelimit;
     route.telling.legacy_epoch = from.headers.reset == config::Headers::Reset::epoch;
@@ -141,6 +145,7 @@ routing::PermitTerms permit_terms_of(
     }
     terms.dynamic_limits = config.permits->dynamic_limits;
     terms.dynamic_metric = slots.refusal(route, std::string{observe::dynamic_limits});
+    terms.max_ttl = config.permits->max_ttl;
     terms.needs_token = !config.permits->token_file.empty();
     if (!terms.needs_token)
         return terms;

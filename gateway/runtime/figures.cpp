@@ -61,6 +61,19 @@ observe::ProcessFigures Gateway::figures() const {
              .waiting = each.limit->waiting(),
              .slots = slots_of(each, now)});
     }
+    for (const locks::LockFigures& each : openings_.locks().figures())
+        figures.locks.push_back(
+            {.name = each.name,
+             .max = each.max,
+             .locks = each.locks,
+             .held = each.held,
+             .waiting = each.waiting,
+             .granted = each.counts.granted,
+             .refused = each.counts.refused,
+             .released = each.counts.released,
+             .disconnected = each.counts.disconnected,
+             .forced = each.counts.forced,
+             .expired = each.counts.expired});
     for (const limits::CooldownSetPtr& each : compiled_.cooldowns) {
         const limits::CooldownSet::Totals totals = each->totals(now.steady);
         figures.cooldowns.push_back(

@@ -1,5 +1,6 @@
 #include "runtime/gateway.hpp"
 
+#include "base/lock_names.hpp"
 #include "net/address.hpp"
 #include "net/clock.hpp"
 #include "runtime/persistence.hpp"
@@ -65,9 +66,9 @@ std::size_t worker_count(const config::Config& config) {
 
 Gateway::Gateway(config::Config config, std::filesystem::path file)
     : signals_{control_}, file_{std::move(file)}, config_{std::move(config)},
-      access_log_{target_of(config_.access_log)}, shared_{registry_.hasher(), openings_.room()},
-      permits_{registry_}, ticket_keys_{std::make_shared<tls::TicketKeys>(
-                               net::read_steady_clock())},
+      access_log_{target_of(config_.access_log)}, openings_{registry_, net::read_clocks().wall},
+      shared_{registry_.hasher(), openings_.room()}, permits_{registry_, openings_.locks()},
+      ticket_keys_{std::make_shared<tls::TicketKeys>(net::read_steady_clock())},
       resolver_{
           control_,
           [this](std::shared_ptr<const upstream::AddressBook> book) {
@@ -84,6 +85,7 @@ Gateway::Gateway(config::Config config, std::filesystem::path file)
 
 Gateway::~Gateway() {
     workers_.clear();
+    persistence_.reset(); // while the locks are there that it writes
     for (const auto& [name, address] : bound_)
         net::remove_socket_file(address);
 }
@@ -103,7 +105,9 @@ Result<void, std::string> Gateway::start() {
         return opened.error();
     use(std::move(*objects), config_);
     if (config_.state)
-        persistence_ = std::make_unique<Persistence>(*config_.state, registry_);
+        persistence_ = std::make_unique<Persistence>(*config_.state, registry_, openings_.locks());
+    if (!persistence_ || !persistence_->holders_known())
+        await_former_holders();
     Compiled compiled =
         compile(config_, registry_, slots_, ++generation_, overrides_, tls_, &endpoints_);
     compiled_.host_names = compiled.host_names;
@@ -198,7 +202,38 @@ void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
     registry_.keep(std::move(kept));
     config_ = std::move(config);
     compiled_ = std::move(compiled);
+    declare_locks(config_);
     health_.apply(config_, *compiled_.snapshot, *addresses_);
+}
+
+// Who held a lock when the last process ended may hold it still, for as long as a lease may last.
+void Gateway::await_former_holders() {
+    if (!config_.permits)
+        return;
+    const Duration grace = config_.permits->start_up_grace.value_or(config_.permits->max_ttl);
+    const Now now = net::read_clocks();
+    if (persistence_)
+        persistence_->holders_known_from(now.steady + grace);
+    if (grace == Duration::zero())
+        return;
+    openings_.locks().keep_closed_until(now.steady + grace, now);
+    spdlog::info(
+        "locks: who holds which is not known from before: each is full for {} ms", ceil_ms(grace));
+}
+
+void Gateway::declare_locks(const config::Config& config) {
+    std::vector<locks::Book::Declared> declared;
+    for (const config::Limit& limit : config.limits)
+        if (limit.lock)
+            declared.push_back(
+                {std::string{lock_name(limit.name)}, limit.quota, limit.lock->max_waiting});
+    const std::uint64_t others = config.permits ? config.permits->dynamic_locks : 0;
+    openings_.locks().configure(
+        declared, others, config::LockTerms{}.max_waiting, net::read_clocks());
+    for (const ConfiguredLimit& each :
+         compiled_.limits) // who waits for what was not declared before
+        if (each.limit->identity().name.starts_with(lock_prefix))
+            openings_.room().requote(*each.limit, [&](const auto&) { return each.numbers; });
 }
 
 void Gateway::run() {

@@ -110,6 +110,9 @@ class Gateway {
         const std::string& request_id,
         std::function<void(const std::optional<proxy::RecentRequests::Record>&)> done);
 
+    // Who holds what.
+    [[nodiscard]] locks::Book& locks() noexcept { return openings_.locks(); }
+
     // Called when the drain is over, before run() returns: whoever shares the control loop ends
     // here.
     void on_stop(std::function<void()> stop) { stop_others_ = std::move(stop); }
@@ -119,6 +122,8 @@ class Gateway {
 
     Result<Opened, std::string> open_new_listeners(const config::Config& config) const;
     void apply(config::Config config, Compiled compiled, Opened opened);
+    void await_former_holders();
+    void declare_locks(const config::Config& config);
     std::vector<std::string> notes_on(const config::Config& config, const Compiled& next) const;
     void use(TlsObjects objects, const config::Config& config);
     void watch_certificates();

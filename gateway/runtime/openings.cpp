@@ -9,7 +9,8 @@
 
 namespace stint::runtime {
 
-Openings::Openings() : thread_{[this] { run(); }} {
+Openings::Openings(limits::Registry& registry, WallTime started)
+    : locks_{registry, *this, started}, thread_{[this] { run(); }} {
     pthread_setname_np(thread_.native_handle(), "stint-openings");
 }
 
@@ -45,7 +46,9 @@ void Openings::run() {
         } else {
             next_ = SteadyTime::max(); // whoever rings meanwhile sets it again
             lock.unlock();
-            const SteadyTime next = room_.open(net::read_clocks());
+            const Now now = net::read_clocks();
+            const SteadyTime next_end = locks_.expire(now);
+            const SteadyTime next = std::min(next_end, room_.open(now));
             lock.lock();
             next_ = std::min(next_, next);
         }

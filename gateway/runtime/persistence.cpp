@@ -30,8 +30,9 @@ std::optional<KeyHasher> hasher_of(const std::string* value) {
 
 } // namespace
 
-Persistence::Persistence(const config::State& settings, limits::Registry& registry)
-    : file_{settings.file}, registry_{registry}, started_{SavedClock::read()},
+Persistence::Persistence(
+    const config::State& settings, limits::Registry& registry, locks::Book& locks)
+    : file_{settings.file}, registry_{registry}, locks_{locks}, started_{SavedClock::read()},
       closed_{settings.closed_on_start} {
     if (!file_.empty())
         load();
@@ -42,6 +43,13 @@ Persistence::Persistence(const config::State& settings, limits::Registry& regist
     registry_.on_made([this](limits::Limit& limit) { claim(limit); });
     if (file_.empty())
         return;
+    locks_.record([this] {
+        {
+            const std::lock_guard lock{mutex_};
+            leases_recorded_ = true;
+        }
+        woken_.notify_one();
+    });
     thread_ = std::thread{[this] { run(); }};
     pthread_setname_np(thread_.native_handle(), "stint-state");
 }
@@ -60,7 +68,9 @@ void Persistence::finish() {
     }
     woken_.notify_one();
     thread_.join();
-    write(true);
+    locks_.record({});
+    write_leases();
+    write(true); // and all of them again, where that begins a new file
     store_.reset();
 }
 
@@ -69,17 +79,32 @@ void Persistence::load() {
     next_open_ = started_.at.steady + between_openings;
     if (!contents)
         return;
+    holders_known_ = !contents->in_place_of_another && knows_holders(contents->own);
     if (const auto hasher = hasher_of(value_of(contents->own, hash_key))) {
         registry_.use(*hasher);
         keep_unclaimed(contents->counters);
+        restore_leases(*contents);
         closed_ = closed_ && value_of(contents->own, ended) == nullptr;
         spdlog::info("state: {}: counts of {} limits go on", file_.string(), unclaimed_.size());
     } else { // what is counted under hashes that nobody can make is worth nothing
         for (const state::Row& row : contents->counters)
             stale_.push_back(row.key);
+        for (const state::Row& row : contents->leases)
+            stale_leases_.push_back(row.key);
         spdlog::info("state: {} is new: counts begin anew", file_.string());
     }
     write(false); // from now on the file does not say any more that its run has ended
+}
+
+// The system may have come to its end without what was written last: then not. A new file knows
+// that there are none.
+bool Persistence::knows_holders(const std::vector<state::Row>& rows) const {
+    if (value_of(rows, unknown) != nullptr)
+        return false;
+    if (value_of(rows, hash_key) == nullptr || value_of(rows, ended) != nullptr)
+        return true;
+    const std::string* const written_in = value_of(rows, boot);
+    return written_in != nullptr && !written_in->empty() && *written_in == started_.boot;
 }
 
 // The file and what it holds; nothing where it cannot be had. One that is broken is moved aside.
@@ -87,8 +112,10 @@ std::optional<Persistence::Contents> Persistence::open() {
     for (bool moved = false;; moved = true) {
         Contents contents;
         const std::optional<Failure> failure = try_open(contents);
-        if (!failure)
+        if (!failure) {
+            contents.in_place_of_another = moved;
             return contents;
+        }
         store_.reset();
         if (failure->kind == Failure::Kind::broken && !moved) {
             if (move_aside(*failure))
@@ -111,7 +138,10 @@ std::optional<Failure> Persistence::try_open(Contents& contents) {
     auto limits = store_->rows(counters);
     if (!limits)
         return std::move(limits).error();
-    contents = {std::move(*stint), std::move(*limits)};
+    auto held = store_->rows(leases);
+    if (!held)
+        return std::move(held).error();
+    contents = {std::move(*stint), std::move(*limits), std::move(*held)};
     return std::nullopt;
 }
 
@@ -161,6 +191,11 @@ void Persistence::claim(limits::Limit& limit) {
         spdlog::error("state: limit {}: some of its counts cannot be read", limit.identity().name);
 }
 
+void Persistence::holders_known_from(SteadyTime time) {
+    const std::lock_guard lock{mutex_};
+    known_from_ = time;
+}
+
 std::optional<Persistence::Figures> Persistence::figures() const noexcept {
     if (file_.empty())
         return std::nullopt;
@@ -175,9 +210,19 @@ void Persistence::run() {
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);
     std::unique_lock lock{mutex_};
-    while (!woken_.wait_for(lock, between_writes, [this] { return stopping_; })) {
+    SteadyTime next = net::read_steady_clock() + between_writes;
+    for (;;) {
+        const bool is_due =
+            !woken_.wait_until(lock, next, [this] { return stopping_ || leases_recorded_; });
+        if (stopping_)
+            return;
+        leases_recorded_ = false;
         lock.unlock();
-        write(false);
+        write_leases();
+        if (is_due) {
+            write(false);
+            next = net::read_steady_clock() + between_writes;
+        }
         lock.lock();
     }
 }

@@ -1,8 +1,10 @@
-// Counts that outlive the process: gives each limit what was kept of it, and writes what changes.
+// Counts and leases that outlive the process: gives each limit, and the book of locks, what was
+// kept of it, and writes what changes.
 #pragma once
 
 #include "config/schema.hpp"
 #include "limits/registry.hpp"
+#include "locks/book.hpp"
 #include "runtime/saved_rows.hpp"
 #include "state/store.hpp"
 
@@ -28,6 +30,9 @@ namespace stint::runtime {
 // never wait for it, but for the lock of a shard that is being copied. Whatever is wrong with the
 // file, it is said in the log, once, and tried again: nothing here fails.
 //
+// Leases are written as they are granted, as many in one transaction as have come during the one
+// before: who gets one is told when it is in the file (Book::kept()).
+//
 // Kept are windows of at least `shortest`, and token buckets, which may have debts for longer than
 // their `per`; at the end, of all of them. Caps have nothing to keep.
 class Persistence {
@@ -35,8 +40,8 @@ class Persistence {
     static constexpr Duration shortest = std::chrono::seconds{5};
     static constexpr Duration between_writes = std::chrono::milliseconds{500};
 
-    // Reads the file, blocking. Before the registry makes its first limit; it outlives this.
-    Persistence(const config::State& settings, limits::Registry& registry);
+    // Reads the file, blocking. Before the registry makes its first limit; both outlive this.
+    Persistence(const config::State& settings, limits::Registry& registry, locks::Book& locks);
     // As finish().
     ~Persistence();
     Persistence(const Persistence&) = delete;
@@ -45,6 +50,13 @@ class Persistence {
     // The end in order: writes everything, and that it is everything. When nothing is charged or
     // given back any more, and before the limits end: what is kept of one ends with it. Idempotent.
     void finish();
+
+    // Whether it is known who held which lock when the last run ended.
+    [[nodiscard]] bool holders_known() const noexcept { return holders_known_; }
+
+    // Until then it stays unknown, for a run after this one, too. Where it is known already,
+    // without effect. Thread: any.
+    void holders_known_from(SteadyTime time);
 
     // Thread: any.
     struct Figures {
@@ -61,15 +73,21 @@ class Persistence {
     // The tables of the file, and the rows of Stint's own: the key of the keys' hashes, and that
     // the last run ended in order.
     static constexpr auto counters = "counters";
+    static constexpr auto leases = "leases";
     static constexpr auto own = "stint";
     static constexpr auto hash_key = "hash_key";
     static constexpr auto ended = "ended";
+    static constexpr auto unknown = "unknown"; // it is not known who held what
+    static constexpr auto boot = "boot";       // which one of which machine it was written in
+    static constexpr auto fence = "fence";     // the highest that was given
     static constexpr Duration between_openings = std::chrono::seconds{5};
     static constexpr Duration between_sweeps = std::chrono::minutes{1};
 
     struct Contents {
         std::vector<state::Row> own; // Stint's, not of limits
         std::vector<state::Row> counters;
+        std::vector<state::Row> leases;
+        bool in_place_of_another = false; // which was broken
     };
     // What is in the file of one limit, or of those before it that were the same.
     struct Written {
@@ -84,6 +102,16 @@ class Persistence {
     [[nodiscard]] bool move_aside(const state::Failure& failure);
     void keep_unclaimed(const std::vector<state::Row>& rows);
     void claim(limits::Limit& limit);
+
+    [[nodiscard]] bool knows_holders(const std::vector<state::Row>& rows) const;
+    void restore_leases(const Contents& contents);
+    void write_leases();
+    [[nodiscard]] bool try_write(const locks::Book::Records& records);
+    [[nodiscard]] static std::vector<state::Change> changes_of(const locks::Book::Records& records);
+    void introduce_leases(Batch& batch);
+    void settle_introduced(bool done);
+    void note_known(const SavedClock& now, Batch& batch);
+    void note_failed(const state::Failure& failure);
 
     void run();
     void write(bool last);
@@ -100,12 +128,16 @@ class Persistence {
 
     const std::filesystem::path file_; // empty: nothing is kept
     limits::Registry& registry_;
+    locks::Book& locks_;
     const SavedClock started_;
-    bool closed_ = false; // limits begin closed; not changed after construction
+    bool closed_ = false;        // limits begin closed; not changed after construction
+    bool holders_known_ = false; // the same
 
     std::mutex mutex_;
     std::condition_variable woken_;
+    SteadyTime known_from_ = SteadyTime::max();              // with mutex_
     bool stopping_ = false;                                  // with mutex_
+    bool leases_recorded_ = false;                           // with mutex_
     std::map<std::string, std::vector<KeptPage>> unclaimed_; // by key_of(); with mutex_
     std::map<std::string, std::set<std::uint32_t>> claimed_; // pages in the file; with mutex_
 
@@ -113,10 +145,15 @@ class Persistence {
     std::optional<Store> store_;
     std::map<std::string, Written> written_; // by key_of()
     std::vector<std::string> stale_;         // rows to be erased
+    std::vector<std::string> stale_leases_;  // the same
+    bool leases_anew_ = false;               // all of them are to be written
     bool introduced_ = false;                // the file has this process's own rows
     bool anew_ = false;                      // and none of the former one's, until introduced
     bool failing_ = false;
     SteadyTime next_open_{};
+    bool unknown_written_ = false;
+    bool grace_over_ = false;                               // of a start that did not know them
+    std::optional<locks::Book::Records> introduced_leases_; // in the batch that is being written
     SteadyTime next_sweep_{};
 
     std::atomic<std::uint64_t> writes_{0};

@@ -80,6 +80,10 @@ void Persistence::reopen(bool last) {
     stale_.clear();
     for (const state::Row& row : contents->counters)
         stale_.push_back(row.key);
+    stale_leases_.clear();
+    for (const state::Row& row : contents->leases)
+        stale_leases_.push_back(row.key);
+    leases_anew_ = true;
     anew_ = true;
     introduced_ = false;
     written_.clear();
@@ -105,6 +109,7 @@ bool Persistence::write_changes(bool last) {
             return false;
     }
     forget_others(alive, batch);
+    note_known(now, batch);
     sweep_unclaimed(now, batch);
     if (last)
         batch.put(own, ended, "1");
@@ -114,6 +119,13 @@ bool Persistence::write_changes(bool last) {
 void Persistence::introduce(Batch& batch) {
     const KeyHasher::Key& key = registry_.hasher().key();
     batch.put(own, hash_key, {key.begin(), key.end()});
+    batch.put(own, boot, started_.boot);
+    if (!holders_known_ && !grace_over_) {
+        batch.put(own, unknown, "1");
+        unknown_written_ = true;
+    }
+    if (leases_anew_)
+        introduce_leases(batch);
     batch.erase(own, ended);
     if (!anew_)
         return;
@@ -123,6 +135,27 @@ void Persistence::introduce(Batch& batch) {
             batch.put(
                 counters, row_key(limit, page.page),
                 row_value({page.page, page.bytes, page.until}, page.written));
+}
+
+// With Stint's own rows, so that no file knows them without who holds what.
+void Persistence::introduce_leases(Batch& batch) {
+    introduced_leases_ = locks_.everything();
+    for (const std::string& key : stale_leases_)
+        batch.erase(leases, key);
+    for (Change& change : changes_of(*introduced_leases_))
+        batch.changes.push_back(std::move(change));
+}
+
+// The grace is over.
+void Persistence::note_known(const SavedClock& now, Batch& batch) {
+    if (!unknown_written_)
+        return;
+    const std::lock_guard lock{mutex_};
+    if (now.at.steady < known_from_)
+        return;
+    batch.erase(own, unknown);
+    unknown_written_ = false;
+    grace_over_ = true;
 }
 
 void Persistence::adopt_claims() {
@@ -208,17 +241,13 @@ bool Persistence::flush(Batch& batch) {
     batch.bytes = 0;
     const auto done = store_->write(changes);
     stale_.clear();
+    if (introduced_leases_)
+        settle_introduced(done.has_value());
     if (!done) {
         for (Change& change : changes)
             if (!change.value && change.table == counters)
                 stale_.push_back(std::move(change.key));
-        if (done.error().kind == Failure::Kind::unavailable) {
-            note_failure(done.error().why);
-        } else {
-            ++write_failures_;
-            if (move_aside(done.error()))
-                next_open_ = {};
-        }
+        note_failed(done.error());
         return false;
     }
     batch.taken.clear();
@@ -230,6 +259,14 @@ bool Persistence::flush(Batch& batch) {
     if (std::exchange(failing_, false))
         spdlog::info("state: {} is written again", file_.string());
     return true;
+}
+
+void Persistence::note_failed(const Failure& failure) {
+    if (failure.kind == Failure::Kind::unavailable)
+        return note_failure(failure.why);
+    ++write_failures_;
+    if (move_aside(failure))
+        next_open_ = {};
 }
 
 void Persistence::note_failure(const std::string& why) {

@@ -43,6 +43,7 @@ Worker::~Worker() {
     for (auto next = context_->connections.begin(); next != context_->connections.end();)
         (next++)->abort();
     permits_->abort();
+    permits_->detach();
     loop_->restart();
     loop_->poll(); // a tick that was due may be among what runs
     ticker_.reset();
@@ -132,6 +133,7 @@ void Worker::look_whether_drained() {
 void Worker::tick() {
     const SteadyTime now = net::read_steady_clock();
     context_->tick(now);
+    permits_->tick();
     if (++ticks_ % ticks_per_sweep == 0)
         context_->sweep(now);
     look_whether_drained();

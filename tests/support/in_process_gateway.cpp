@@ -20,10 +20,12 @@ InProcessGateway::InProcessGateway(std::string_view yaml, TwoEndpoints two)
 InProcessGateway::InProcessGateway(
     std::string_view yaml, proxy::ListenerOptions options, std::optional<TwoEndpoints> two)
     : two_{std::move(two)}, tls_{options.tls != nullptr || over_tls()},
+      locks_{registry_, room_.bell(), net::read_clocks().wall},
       loop_{std::make_unique<net::asio::io_context>(1)}, upstream{*loop_}, second{*loop_} {
     context_ = std::make_unique<proxy::Context>(
         loop_->get_executor(), shared_, access_log_.open_channel());
     permits_ = std::make_unique<permits::Service>(*context_, shared_permits_);
+    locks_.configure({}, 100, 1000, net::read_clocks());
     reload(yaml);
     address_ = listen({.proxied = options});
     half_close_address_ = listen({.proxied = {.half_close_allowed = true}});
@@ -122,8 +124,16 @@ void InProcessGateway::pass(Duration time) {
     settle();
 }
 
+void InProcessGateway::drain_permits() {
+    context_->draining = true;
+    permits_->drain();
+    settle();
+}
+
 void InProcessGateway::let_go() {
-    (void)room_.room().open(net::read_clocks());
+    const Now now = net::read_clocks();
+    (void)locks_.expire(now);
+    (void)room_.room().open(now);
 }
 
 void InProcessGateway::open() {

@@ -58,6 +58,11 @@ class InProcessGateway {
     // 0: upstream, 1: second.
     [[nodiscard]] upstream::EndpointState& endpoint(std::size_t index);
     [[nodiscard]] limits::Limit& limit(std::string_view name);
+    // As a worker's drain begins: connections of callers end that have nothing under way.
+    void drain_permits();
+    // Where those wait that the test lets in, and the leases that it ends.
+    [[nodiscard]] SilentRoom& room() noexcept { return room_; }
+    [[nodiscard]] locks::Book& locks() noexcept { return locks_; }
     // Idle connections to the upstream.
     [[nodiscard]] std::size_t pooled() const { return context_->active->clusters.at(0).idle(); }
     // Requests that ended in this way, with this class of status (2 for 2xx; 0: no answer).
@@ -81,7 +86,8 @@ class InProcessGateway {
     observe::AccessLog access_log_{{observe::AccessLog::Target::Kind::off, {}}};
     SilentRoom room_;
     proxy::Shared shared_{registry_.hasher(), room_};
-    permits::Shared shared_permits_{registry_};
+    locks::Book locks_;
+    permits::Shared shared_permits_{registry_, locks_};
     std::uint64_t generation_ = 0;
     runtime::Compiled compiled_;
 

@@ -9,6 +9,7 @@ class SilentRoom final : private limits::Bell {
   public:
     operator limits::WaitingRoom&() noexcept { return room_; }
     [[nodiscard]] limits::WaitingRoom& room() noexcept { return room_; }
+    [[nodiscard]] limits::Bell& bell() noexcept { return *this; }
 
   private:
     void ring_at(SteadyTime) noexcept override {}

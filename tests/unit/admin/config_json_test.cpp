@@ -273,3 +273,39 @@ TEST_CASE("the state that is in force is shown, whatever the file says now") {
         Json{{"file", "/state.db"}, {"on_start", "closed"}});
     CHECK(config_json(config, {{}, 1, config::State{"", true}})["state"]["file"] == "off");
 }
+
+TEST_CASE("locks are shown apart from limits, with what permits say of them") {
+    config::Config config = example();
+    config.permits.emplace().address = address("127.0.0.1:2");
+    config::Limit lock;
+    lock.name = "lock:jobs";
+    lock.kind = config::Limit::Kind::cap;
+    lock.quota = 3;
+    lock.lock.emplace();
+    config.limits.push_back(lock);
+    config.routes[0].limits.push_back(2);
+    Json shown = config_json(config, {});
+
+    CHECK(shown["locks"] == Json{{"jobs", {{"max", 3}, {"max_waiting", 10'000}, {"status", 429}}}});
+    CHECK_FALSE(shown["limits"].contains("lock:jobs"));
+    CHECK(shown["routes"][0]["limits"] == Json::array({"per_client", "all.2", "lock:jobs"}));
+    CHECK_FALSE(shown["routes"][0].contains("require_fence"));
+    CHECK(
+        shown["permits"] == Json{
+                                {"address", "127.0.0.1:2"},
+                                {"dynamic_limits", 0},
+                                {"dynamic_locks", 10'000},
+                                {"max_ttl_ms", 60'000},
+                                {"start_up_grace_ms", 60'000}});
+
+    config.limits[2].wait.emplace().max_waiting = 7;
+    config.limits[2].lock->max_waiting = 7;
+    config.permits->start_up_grace = 0ms;
+    config.routes[0].require_fence = 2;
+    shown = config_json(config, {});
+    CHECK(shown["locks"]["jobs"]["when_exceeded"] == "wait");
+    CHECK(shown["locks"]["jobs"]["max_waiting"] == 7);
+    CHECK(shown["permits"]["start_up_grace_ms"] == 0);
+    CHECK(shown["routes"][0]["require_fence"] == "jobs");
+    CHECK(limit_settings_json(config.limits[2])["lock"] == "jobs");
+}

@@ -142,6 +142,7 @@ TEST_CASE("fields that the gateway handles are known by their names in any case"
     CHECK(id_of("x-forwarded-host") == FieldId::x_forwarded_host);
     CHECK(id_of("X-Forwarded-Proto") == FieldId::x_forwarded_proto);
     CHECK(id_of("X-Request-ID") == FieldId::x_request_id);
+    CHECK(id_of("X-STINT-Fence") == FieldId::x_stint_fence);
     CHECK(id_of("x-stint-TICKET") == FieldId::x_stint_ticket);
     CHECK(id_of("X-Stint-Permit") == FieldId::x_stint_permit);
     CHECK(id_of("X-STINT-Permits") == FieldId::x_stint_other);

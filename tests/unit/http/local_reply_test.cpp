@@ -230,6 +230,22 @@ TEST_CASE("a denial names its limit and no time") {
                             {"limit", "by \"key\""}});
 }
 
+TEST_CASE("who is fenced off is told by which lock, and no time") {
+    HeadBuffer out;
+    write_fenced_off(out, context, "jobs", "out of date");
+    const Reply reply = split(out);
+
+    CHECK(reply.head.starts_with("HTTP/1.1 412 Precondition Failed\r\n"));
+    CHECK(reply.head.find("Retry-After") == std::string::npos);
+    CHECK(
+        reply.json() == Json{
+                            {"type", "about:blank"},
+                            {"title", "Precondition Failed"},
+                            {"status", 412},
+                            {"detail", "The lock jobs: out of date."},
+                            {"lock", "jobs"}});
+}
+
 TEST_CASE("a date is an IMF-fixdate") {
     DateClock clock;
 

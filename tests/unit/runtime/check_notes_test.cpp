@@ -44,6 +44,24 @@ TEST_CASE("each limit of a route that /v1/check does not charge is named, with w
             "status"});
 }
 
+TEST_CASE("what /v1/check leaves out of locks is named, too") {
+    const auto config = config::load_text(
+        "permits: {address: 127.0.0.1:2}\n"
+        "listeners: [{address: 127.0.0.1:1}]\n"
+        "locks: {jobs: {}}\n"
+        "routes:\n"
+        "  - {name: a, respond: {status: 204}, limits: [{lock: jobs}], require_fence: jobs}\n",
+        "test");
+    REQUIRE(config.has_value());
+
+    CHECK(
+        runtime::not_checked_notes(*config) ==
+        std::vector<std::string>{
+            "the route a: /v1/check does not look at the X-Stint-Fence that require_fence asks for",
+            "the route a: /v1/check does not charge the limit lock:jobs, which is a lock, whose "
+            "slot the request's end frees"});
+}
+
 TEST_CASE("without permits nobody asks, and nothing is noted") {
     CHECK(notes_on("").empty());
 }

@@ -286,3 +286,39 @@ TEST_CASE("the snapshot knows how requests are read and what of them is protecte
     CHECK(route(compiled, "r").max_body == std::numeric_limits<std::uint64_t>::max());
     CHECK(route(compiled, "s").max_body == 7);
 }
+
+TEST_CASE("a lock is a cap that a route may take, and whose number a route may require") {
+    Process process;
+    const std::string yaml =
+        std::string{one_upstream} +
+        "permits: {address: 127.0.0.1:2}\n"
+        "locks: {jobs: {}, product: {max: MAX, max_waiting: 5, when_exceeded: wait}}\n"
+        "routes: [{name: r, upstream: u, limits: [{lock: product}]},"
+        " {name: w, match: {path: /w}, upstream: u, require_fence: jobs}]\n";
+    const auto with_max = [&](const char* max) {
+        std::string text = yaml;
+        return process.compile(text.replace(text.find("MAX"), 3, max));
+    };
+    const runtime::Compiled compiled = with_max("3");
+
+    const limits::LimitPtr product = limit(compiled, "lock:product").limit;
+    CHECK(
+        product->identity() ==
+        limits::LimitIdentity{
+            .name = "lock:product", .key = {}, .algorithm = limits::Algorithm::concurrency});
+    const routing::RouteLimit& taken = route(compiled, "r").limits.at(0);
+    CHECK(taken.limit == product);
+    CHECK(taken.quota == 3);
+    CHECK(taken.wait->max_waiting == 5);
+    CHECK(route(compiled, "r").fence == nullptr);
+    CHECK(route(compiled, "w").fence == limit(compiled, "lock:jobs").limit);
+    CHECK(
+        process.slots.refusals().at(route(compiled, "w").fence_metric) ==
+        std::pair<std::string, std::string>{"w", "lock:jobs"});
+
+    product->raise_fence(7);
+    const runtime::Compiled next = with_max("2");
+    CHECK(limit(next, "lock:product").limit == product);
+    CHECK(limit(next, "lock:product").numbers.quota == 2);
+    CHECK(product->fence() == 7);
+}

@@ -2,11 +2,13 @@
 #include "made_certificates.hpp"
 #include "net/clock.hpp"
 #include "runtime/persistence.hpp"
+#include "silent_room.hpp"
 
 #include <doctest/doctest.h>
 
 #include <filesystem>
 #include <memory>
+#include <thread>
 
 namespace {
 
@@ -33,9 +35,12 @@ std::uint64_t used(const LimitPtr& limit) {
 // A run of a gateway, as far as its counts go.
 struct Run {
     explicit Run(const std::string& file, bool closed = false)
-        : persistence{std::make_unique<Persistence>(config::State{file, closed}, registry)} {}
+        : persistence{std::make_unique<Persistence>(config::State{file, closed}, registry, locks)} {
+    }
 
     Registry registry;
+    test::SilentRoom room;
+    locks::Book locks{registry, room.bell(), net::read_clocks().wall};
     std::unique_ptr<Persistence> persistence;
 };
 
@@ -146,7 +151,7 @@ TEST_CASE("only an end in order opens the next start") {
         cap.identity.algorithm = limits::Algorithm::concurrency;
         CHECK(charge(first.registry.obtain(cap), 100));
     }
-    CHECK(file.rows("stint") == 2);
+    CHECK(file.rows("stint") == 3);
     {
         Run second{file.path(), true};
         CHECK(charge(second.registry.obtain(spec("a")), 100));
@@ -171,4 +176,88 @@ TEST_CASE("a file in no folder is a failure that is counted, and nothing more") 
     CHECK(run.persistence->figures()->writes == 0);
     CHECK(run.persistence->figures()->write_failures == 1);
     CHECK(charge(run.registry.obtain(spec("a")), 1));
+}
+
+namespace {
+
+// Waits until it is written, as who is granted one does.
+std::optional<locks::Grant> enter(Run& run, const std::string& name) {
+    const Now now = net::read_clocks();
+    const auto lock = std::get<locks::LockPtr>(run.locks.obtain(name, 1, now));
+    const limits::Charge slot = lock->charge();
+    limits::Decision decision = limits::try_admit({&slot, 1}, now);
+    if (!decision.allowed())
+        return std::nullopt;
+    locks::Wish wish;
+    wish.ttl = 10s;
+    const auto grant = run.locks.grant(lock, wish, std::move(decision.permit), now);
+    while (run.locks.kept(grant) == locks::Book::Kept::not_yet)
+        std::this_thread::yield();
+    if (run.locks.kept(grant) == locks::Book::Kept::no)
+        return std::nullopt;
+    return grant;
+}
+
+} // namespace
+
+TEST_CASE("who holds a lock holds it in the next run, and fences rise") {
+    const File file;
+    std::uint64_t fence = 0;
+    {
+        Run run{file.path()};
+        CHECK(run.persistence->holders_known());
+        run.locks.configure({}, 10, 10, net::read_clocks());
+        const auto kept = enter(run, "kept");
+        const auto given_back = enter(run, "back");
+        REQUIRE(kept);
+        REQUIRE(given_back);
+        CHECK(run.locks.end("back", given_back->id, locks::End::released, net::read_clocks()));
+        fence = given_back->fence;
+        run.persistence->finish();
+    }
+    CHECK(file.rows("leases") == 1);
+    Run run{file.path()};
+    run.locks.configure({}, 10, 10, net::read_clocks());
+
+    CHECK(run.persistence->holders_known());
+    CHECK_FALSE(enter(run, "kept"));
+    const auto next = enter(run, "back");
+    REQUIRE(next);
+    CHECK(next->fence > fence);
+}
+
+TEST_CASE("a file from before the machine went down does not know all holders") {
+    const File file;
+    { Run run{file.path()}; }
+    const auto write = [&](const char* key, std::optional<std::string> value) {
+        auto store = state::Store::open(file.path());
+        REQUIRE(store.has_value());
+        const state::Change change{"stint", key, std::move(value)};
+        REQUIRE(store->write({&change, 1}).has_value());
+    };
+    write("ended", std::nullopt); // it was killed
+    CHECK(Run{file.path()}.persistence->holders_known());
+    write("ended", std::nullopt);
+    write("boot", "another");
+    CHECK_FALSE(Run{file.path()}.persistence->holders_known());
+    { // they are known when whatever may have been held is over, and not before
+        Run run{file.path()};
+        CHECK_FALSE(run.persistence->holders_known());
+        run.persistence->holders_known_from(net::read_steady_clock());
+        run.persistence->finish();
+    }
+    CHECK(Run{file.path()}.persistence->holders_known());
+    write("boot", "another"); // which ended in order
+    CHECK(Run{file.path()}.persistence->holders_known());
+}
+
+TEST_CASE("where nothing can be written nothing is granted, and later it is again") {
+    tls::Folder folder;
+    const std::string place = folder.path("place");
+    Run run{place + "/state.db"}; // there is no such folder
+    run.locks.configure({}, 10, 10, net::read_clocks());
+
+    CHECK_FALSE(run.persistence->holders_known());
+    CHECK_FALSE(enter(run, "a"));
+    CHECK(run.locks.figures().back().held == 0);
 }

@@ -2,6 +2,7 @@
 #include "config/load.hpp"
 #include "limits/registry.hpp"
 #include "net/address.hpp"
+#include "net/clock.hpp"
 #include "runtime/compile.hpp"
 #include "runtime/worker.hpp"
 #include "silent_room.hpp"
@@ -88,7 +89,8 @@ struct Running {
     observe::AccessLog log{{observe::AccessLog::Target::Kind::off, {}}};
     test::SilentRoom room;
     proxy::Shared shared{registry.hasher(), room};
-    permits::Shared permits{registry};
+    locks::Book locks{registry, room.bell(), net::read_clocks().wall};
+    permits::Shared permits{registry, locks};
     std::uint64_t generation = 0;
     limits::LimitPtr limit;
     net::Endpoint first;
@@ -275,7 +277,8 @@ TEST_CASE("a worker that was never started can be destroyed") {
     observe::AccessLog log{{observe::AccessLog::Target::Kind::off, {}}};
     test::SilentRoom room;
     proxy::Shared shared{registry.hasher(), room};
-    permits::Shared permits{registry};
+    locks::Book locks{registry, room.bell(), net::read_clocks().wall};
+    permits::Shared permits{registry, locks};
 
     const runtime::Worker worker{shared, permits, log.open_channel()};
 }

@@ -1,0 +1,15 @@
+// What limits that are locks are called: the lock NAME is the limit `lock:NAME`.
+#pragma once
+
+#include <string_view>
+
+namespace stint {
+
+inline constexpr std::string_view lock_prefix = "lock:"; // no other limit's name has a colon
+
+// limit: the name of one that is a lock.
+[[nodiscard]] constexpr std::string_view lock_name(std::string_view limit) noexcept {
+    return limit.substr(lock_prefix.size());
+}
+
+} // namespace stint

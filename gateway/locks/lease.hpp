@@ -1,0 +1,103 @@
+// Leases: who holds a slot of a lock, under which number, until when.
+#pragma once
+
+#include "base/hash.hpp"
+#include "base/time.hpp"
+#include "limits/permit.hpp"
+
+#include <boost/container/small_vector.hpp>
+#include <boost/intrusive/list.hpp>
+#include <boost/intrusive/set.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace stint::locks {
+
+class Lock;
+using LockPtr = std::shared_ptr<Lock>;
+
+// What ends a lease beside its ttl and its release.
+enum class Hold : std::uint8_t {
+    lease,      // nothing
+    connection, // the end of the connection that it is tied to
+    stream      // the end of the response that it was granted in
+};
+
+// How a lease came to its end.
+enum class End : std::uint8_t { released, expired, forced, disconnected, unkept };
+
+// A holder as it asks. Hashes are Book's; zero: none.
+struct Wish {
+    std::string owner{}; // may be empty
+    Hash128 once{};      // of its idempotency key
+    Hash128 reentrant{}; // of an owner who may come in again
+    Duration ttl{};      // above zero
+    Hold hold = Hold::lease;
+    std::uint64_t tie = 0; // the connection that it ends with; 0: none
+};
+
+// What a holder is told. Of fences see Book.
+struct Grant {
+    Hash128 id{};
+    std::uint64_t fence = 0;
+    std::uint64_t max = 0;
+    std::uint32_t count = 1; // how often its owner is inside
+    SteadyTime expires{};
+    bool replayed = false;     // it had been granted already
+    std::uint32_t version = 0; // for Book::kept()
+    std::uint32_t ask = 0;     // for Book::withdraw()
+};
+
+// A lease of before a restart, or for one.
+struct SavedLease {
+    std::string lock{};
+    std::uint64_t max = 0; // of the lock
+    Hash128 id{};
+    std::uint64_t fence = 0;
+    Duration ttl{};
+    Hold hold = Hold::lease;
+    std::string owner{};
+    WallTime since{};
+    Hash128 reentrant{};
+    std::vector<Hash128> onces{}; // one a level, at least
+
+    friend bool operator==(const SavedLease&, const SavedLease&) = default;
+};
+
+using InLock = boost::intrusive::list_base_hook<boost::intrusive::tag<struct InLockTag>>;
+using ByExpiry = boost::intrusive::set_base_hook<boost::intrusive::tag<struct ByExpiryTag>>;
+
+// An owner's way in; the first one is the lease's own.
+struct Level {
+    Hash128 once{};        // Wish::once
+    std::uint64_t tie = 0; // Wish::tie, or a renewal's
+};
+
+// Internal to locks/: all of it is the book's.
+struct Lease : InLock, ByExpiry {
+    LockPtr lock; // outlives the permit
+    Hash128 id{};
+    std::uint64_t fence = 0;
+    std::uint64_t slots = 1;
+    std::string owner;
+    Hash128 reentrant{};
+    Duration ttl{};
+    Hold hold = Hold::lease;
+    boost::container::small_vector<Level, 1> levels;
+    std::uint32_t asks = 1; // that were granted it
+    WallTime since{};
+    SteadyTime granted{};
+    SteadyTime expires{};
+    limits::Permit permit;
+    bool former = false; // stands for whoever held the lock before the start
+    // What is recorded of it: the latest version, and the latest that outlives the process.
+    std::uint32_t version = 0;
+    std::uint32_t kept_version = 0; // 0: none
+    Duration recorded_ttl{};        // the longest
+    std::uint32_t unwritten = 0;    // versions on their way
+};
+
+} // namespace stint::locks

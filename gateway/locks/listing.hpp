@@ -1,0 +1,56 @@
+// Locks as people and metrics see them.
+#pragma once
+
+#include "base/hash.hpp"
+#include "base/time.hpp"
+#include "locks/lock.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace stint::locks {
+
+struct HolderState {
+    Hash128 id{}; // for who may end it
+    std::string owner;
+    std::uint64_t fence = 0;
+    std::uint32_t count = 1;
+    Hold hold = Hold::lease;
+    Duration held{};
+    WallTime since{};
+    Duration expires_in{};
+};
+
+struct WaiterState {
+    std::string owner;
+    Duration waiting{};
+};
+
+struct LockState {
+    std::string name;
+    std::uint64_t max = 0;
+    std::uint64_t held = 0;    // slots, by leases
+    std::uint64_t proxied = 0; // slots, by requests of routes that have the lock as a cap
+    bool declared = false;
+    std::uint64_t fence = 0;          // the highest given out; 0: none
+    std::vector<HolderState> holders; // in the order of their grants
+    std::uint64_t waiting = 0;
+    std::vector<WaiterState> waiters; // in the order of their arrival
+};
+
+struct LockList {
+    std::vector<LockState> locks;
+    bool more = false; // there are others behind these
+};
+
+struct LockFigures {
+    std::string name; // "(dynamic)": all together that are not declared
+    std::uint64_t max = 0;
+    std::uint64_t held = 0;
+    std::uint64_t waiting = 0;
+    std::uint64_t locks = 0; // how many of these there are: declared, or in use
+    Counts counts;
+};
+
+} // namespace stint::locks

@@ -1,0 +1,212 @@
+#include "permits/lock_call.hpp"
+
+#include "http/permit_text.hpp"
+#include "http/query.hpp"
+#include "http/reply_writer.hpp"
+#include "net/clock.hpp"
+#include "permits/lock_json.hpp"
+#include "permits/names.hpp"
+
+#include <charconv>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace stint::permits {
+namespace {
+
+constexpr std::string_view prefix = "/v1/locks";
+
+constexpr std::string_view paths =
+    "there is nothing here; there are /v1/locks, /v1/locks/NAME, /v1/locks/NAME/leases and "
+    "/v1/locks/NAME/leases/ID";
+
+constexpr std::string_view not_held =
+    "hold=connection needs a connection that stays: HTTP/1.1, without Connection: close";
+
+struct Target {
+    enum class What : std::uint8_t { locks, lock, leases, lease } what{};
+    std::string name{}; // decoded
+    Hash128 lease{};
+};
+using Found = Result<Target, http::HeadError>;
+
+Found target_of(std::string_view path) {
+    path.remove_prefix(prefix.size());
+    if (path.empty())
+        return Target{Target::What::locks};
+    path.remove_prefix(1);
+    const std::size_t end = path.find('/');
+    auto name = read_lock_name(path.substr(0, end));
+    if (!name)
+        return name.error();
+    if (end == std::string_view::npos)
+        return Target{Target::What::lock, std::move(*name)};
+    constexpr std::string_view leases = "/leases";
+    path.remove_prefix(end);
+    if (path == leases)
+        return Target{Target::What::leases, std::move(*name)};
+    if (!path.starts_with(leases) || path[leases.size()] != '/')
+        return http::HeadError{404, paths};
+    const auto lease = http::parse_lease(path.substr(leases.size() + 1));
+    if (!lease)
+        return http::HeadError{400, "this is no lease's id: l_ and 32 hexadecimal digits"};
+    return Target{Target::What::lease, std::move(*name), *lease};
+}
+
+std::optional<locks::Hold> hold_of(std::string_view query) noexcept {
+    const auto hold = http::parameter(query, "hold");
+    if (!hold || *hold == "lease")
+        return locks::Hold::lease;
+    if (*hold == "connection")
+        return locks::Hold::connection;
+    return *hold == "stream" ? std::optional{locks::Hold::stream} : std::nullopt;
+}
+
+// Of one request, while it is looked at.
+struct LockCall {
+    Service& service;
+    const RequestHead& head;
+    std::string_view body;
+    Ties& ties;
+    http::HeadBuffer& out;
+    const http::ReplyContext& reply;
+
+    static PendingPtr none() noexcept { return {}; }
+    PendingPtr fail(int status, std::string_view detail) const {
+        http::write_problem(out, reply, status, detail);
+        return none();
+    }
+    PendingPtr not_allowed(std::string_view allow) const {
+        http::write_method_not_allowed(out, reply, allow);
+        return none();
+    }
+    PendingPtr tell(int status, const std::string& text) const {
+        http::write_reply(
+            out, reply, status, "application/json", [](http::HeadBuffer&) {},
+            [&](auto& sink) { sink << text; });
+        return none();
+    }
+
+    [[nodiscard]] bool reads() const noexcept {
+        return head.method == "GET" || head.method == "HEAD";
+    }
+    [[nodiscard]] Duration longest_ttl() const noexcept {
+        return service.context.active->snapshot->permits->max_ttl;
+    }
+
+    PendingPtr list() const {
+        const auto after = http::percent_decoded(http::parameter(head.query, "after").value_or(""));
+        if (!after)
+            return fail(400, "after is malformed");
+        return tell(
+            200, to_json(service.shared.locks.list(*after, net::read_clocks()), Ids::hidden));
+    }
+
+    PendingPtr show(const std::string& name) const {
+        const auto found = service.shared.locks.state_of(name, net::read_clocks());
+        if (!found)
+            return fail(404, "there is no lock of this name, and nobody asks for one");
+        return tell(200, to_json(*found, Ids::hidden));
+    }
+
+    // The connection is about to end, and what it holds with it.
+    [[nodiscard]] bool ends_at_once(locks::Hold hold) const noexcept {
+        return hold == locks::Hold::connection && !reply.keep_alive && !service.context.draining;
+    }
+
+    [[nodiscard]] auto make() const {
+        return service.lockings.make(service.context, service.shared.locks, service.writes, ties);
+    }
+
+    PendingPtr acquire(const std::string& name) const {
+        const auto hold = hold_of(head.query);
+        if (!hold)
+            return fail(400, "hold is not one of lease, connection and stream");
+        if (ends_at_once(*hold))
+            return fail(400, not_held);
+        const auto ask = service.asks.read_lease(body, longest_ttl());
+        if (!ask)
+            return fail(400, ask.error());
+        auto locking = make();
+        if (locking->begin(name, *ask, *hold) == Locking::Step::waits || locking->streams())
+            return pending<Locking>(std::move(locking));
+        locking->write(out, reply);
+        return none();
+    }
+
+    PendingPtr renew(const Target& target) const {
+        const auto hold = hold_of(head.query);
+        if (!hold || *hold == locks::Hold::stream)
+            return fail(400, "hold is neither lease nor connection");
+        if (ends_at_once(*hold))
+            return fail(400, not_held);
+        const auto ttl = service.asks.read_renewal(body, longest_ttl());
+        if (!ttl)
+            return fail(400, ttl.error());
+        auto locking = make();
+        if (locking->renew(target.name, target.lease, *ttl, *hold) == Locking::Step::waits)
+            return pending<Locking>(std::move(locking));
+        locking->write(out, reply);
+        return none();
+    }
+
+    PendingPtr release(const Target& target) const {
+        std::optional<std::uint32_t> level;
+        if (const auto text = http::parameter(head.query, "count")) {
+            std::uint32_t number = 0;
+            const auto [end, error] =
+                std::from_chars(text->data(), text->data() + text->size(), number);
+            if (error != std::errc{} || end != text->data() + text->size() || number == 0)
+                return fail(400, "count is not a number from 1");
+            level = number;
+        }
+        const auto released =
+            service.shared.locks.release(target.name, target.lease, level, net::read_clocks());
+        switch (released.what) {
+        case locks::Book::Release::gone:
+            return fail(410, "this lease has ended, or never was: it is not released");
+        case locks::Book::Release::inside:
+            return tell(200, "{\"count\":" + std::to_string(released.grant.count) + "}\n");
+        case locks::Book::Release::free:
+            break;
+        }
+        ties.remove(target.lease);
+        http::write_no_content(out, reply);
+        return none();
+    }
+};
+
+} // namespace
+
+bool is_about_locks(std::string_view path) noexcept {
+    return path.starts_with(prefix) && (path.size() == prefix.size() || path[prefix.size()] == '/');
+}
+
+PendingPtr answer_lock(
+    Service& service,
+    const RequestHead& head,
+    std::string_view body,
+    Ties& ties,
+    http::HeadBuffer& out,
+    const http::ReplyContext& reply) {
+    const LockCall call{service, head, body, ties, out, reply};
+    const auto target = target_of(head.path);
+    if (!target)
+        return call.fail(target.error().status, target.error().detail);
+    switch (target->what) {
+    case Target::What::locks:
+        return call.reads() ? call.list() : call.not_allowed("GET, HEAD");
+    case Target::What::lock:
+        return call.reads() ? call.show(target->name) : call.not_allowed("GET, HEAD");
+    case Target::What::leases:
+        return head.method == "POST" ? call.acquire(target->name) : call.not_allowed("POST");
+    case Target::What::lease:
+        break;
+    }
+    if (head.method == "PUT")
+        return call.renew(*target);
+    return head.method == "DELETE" ? call.release(*target) : call.not_allowed("PUT, DELETE");
+}
+
+} // namespace stint::permits

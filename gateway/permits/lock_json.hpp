@@ -1,0 +1,17 @@
+// Locks and their holders as JSON, for callers and for the admin listener.
+#pragma once
+
+#include "locks/listing.hpp"
+
+#include <string>
+#include <vector>
+
+namespace stint::permits {
+
+// Who knows a lease's id may release it: it is told to the operator alone.
+enum class Ids : bool { hidden, shown };
+
+[[nodiscard]] std::string to_json(const locks::LockState& lock, Ids ids);
+[[nodiscard]] std::string to_json(const locks::LockList& list, Ids ids);
+
+} // namespace stint::permits

@@ -1,0 +1,207 @@
+#include "permits/locking.hpp"
+
+#include "net/clock.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <variant>
+
+namespace stint::permits {
+namespace {
+
+// First come, first served: they all share one flow's turns (limits/fair_queue.hpp).
+constexpr Hash128 holders{0, 1};
+
+constexpr Duration try_again{std::chrono::seconds{1}};
+
+} // namespace
+
+Locking::Locking(proxy::Context& context, locks::Book& book, Writes& writes, Ties& ties)
+    : context_{context}, book_{book}, writes_{writes}, ties_{ties}, now_{net::read_clocks()} {}
+
+Locking::~Locking() {
+    if (untold_)
+        book_.withdraw(name_, grant(), net::read_clocks());
+}
+
+Locking::Step Locking::begin(std::string_view name, const LeaseAsk& ask, locks::Hold hold) {
+    name_ = name;
+    hold_ = hold;
+    if (!find_lock(name, ask.max))
+        return Step::answered;
+    set_wish(ask);
+    if (const auto living = book_.find_living(wish_, now_)) {
+        have(*living);
+        return keep();
+    }
+    if (lock_->limit()->awaited()) // nobody overtakes who waits
+        return line_up(ask.wait);
+    const limits::Charge slot = lock_->charge();
+    limits::Decision decision = limits::try_admit({&slot, 1}, now_);
+    if (decision.allowed()) {
+        take(std::move(decision.permit));
+        return keep();
+    }
+    if (ask.wait > Duration::zero())
+        return line_up(ask.wait);
+    return refuse(decision.retry_after);
+}
+
+bool Locking::find_lock(std::string_view name, std::optional<std::uint64_t> max) {
+    auto found = book_.obtain(name, max, now_);
+    if (auto* const lock = std::get_if<locks::LockPtr>(&found)) {
+        lock_ = std::move(*lock);
+        return true;
+    }
+    const auto& missed = std::get<locks::Book::Missed>(found);
+    switch (missed.why) {
+    case locks::Book::Failure::unknown:
+        fail(404, "there is no lock of this name, and callers may not make one: see dynamic_locks");
+        break;
+    case locks::Book::Failure::different:
+        fail(422, "max is " + std::to_string(missed.max) + " for this lock");
+        max_ = missed.max;
+        break;
+    case locks::Book::Failure::too_many:
+        fail(503, "as many locks as dynamic_locks allows are in use, or a million leases");
+        retry_after_ = try_again;
+        break;
+    case locks::Book::Failure::behind:
+        fail(503, "leases cannot be written to the state file as fast as they are asked for");
+        retry_after_ = try_again;
+        break;
+    }
+    return false;
+}
+
+void Locking::set_wish(const LeaseAsk& ask) {
+    wish_.owner = ask.owner;
+    if (!ask.idempotency_key.empty())
+        wish_.once = book_.hash_once(name_, ask.owner, ask.idempotency_key);
+    if (ask.reentrant)
+        wish_.reentrant = book_.hash_owner(name_, ask.owner);
+    wish_.ttl = ask.ttl;
+    wish_.hold = hold_;
+    wish_.tie = hold_ == locks::Hold::lease ? 0 : ties_.number();
+}
+
+Locking::Step Locking::line_up(Duration wait) {
+    turn_ = std::make_unique<proxy::Turn>(context_.turns);
+    turn_->charges.push_back(lock_->charge());
+    limits::WaitTerms& terms = turn_->terms.emplace_back();
+    terms.waits = true;
+    terms.max_wait = wait;
+    terms.max_waiting = lock_->max_waiting();
+    terms.flow = holders;
+    if (turn_->room().enter(*turn_, now_) == limits::WaitingRoom::Entered::waiting) {
+        book_.begin_wait(lock_, waiting_, wish_.owner, now_);
+        return Step::waits;
+    }
+    const std::unique_ptr<proxy::Turn> turn = std::move(turn_);
+    if (!turn->decision.allowed())
+        return refuse(turn->decision.retry_after);
+    take(std::move(turn->decision.permit));
+    return keep();
+}
+
+void Locking::take(limits::Permit permit) {
+    have(book_.grant(lock_, std::move(wish_), std::move(permit), now_));
+}
+
+// From here on it ends with the connection, or with this, until its answer is written.
+void Locking::have(const locks::Grant& grant) {
+    write_.grant = grant;
+    untold_ = !grant.replayed;
+    if (hold_ != locks::Hold::lease)
+        ties_.add(grant.id);
+}
+
+Locking::Step Locking::keep() {
+    if (writes_.await(write_))
+        return Step::waits;
+    end_write();
+    return Step::answered;
+}
+
+void Locking::end_write() {
+    kept_ = true;
+    if (book_.kept(write_.grant) == locks::Book::Kept::yes)
+        return;
+    fail(503, "what was granted cannot be written to the state file now");
+    retry_after_ = try_again;
+}
+
+Locking::Step Locking::renew(
+    std::string_view name, Hash128 lease, std::optional<Duration> ttl, locks::Hold hold) {
+    name_ = name;
+    hold_ = hold;
+    status_ = renewed;
+    const locks::Book::Renewal renewal{
+        .ttl = ttl, .tie = hold == locks::Hold::connection ? ties_.number() : 0};
+    const auto grant = book_.renew(name, lease, renewal, now_);
+    if (!grant) {
+        fail(410, "this lease has ended, or never was; what it held may be another's by now");
+        return Step::answered;
+    }
+    write_.grant = *grant;
+    if (hold == locks::Hold::connection)
+        ties_.add(grant->id);
+    return keep();
+}
+
+net::Event& Locking::over() noexcept {
+    return turn_ ? turn_->over : write_.over;
+}
+
+bool Locking::is_over() const noexcept {
+    return turn_ ? turn_->is_over : kept_ || write_.is_over;
+}
+
+void Locking::give_up() noexcept {
+    if (turn_)
+        context_.turns.give_up(*turn_);
+    else
+        writes_.give_up(write_);
+}
+
+bool Locking::settle() {
+    if (!turn_) {
+        end_write();
+        return true;
+    }
+    const std::unique_ptr<proxy::Turn> turn = std::move(turn_);
+    book_.end_wait(waiting_);
+    const SteadyTime asked = now_.steady;
+    now_ = net::read_clocks();
+    waited_ = now_.steady - asked;
+    if (turn->decision.allowed()) {
+        context_.counters.lock_waits.time.observe(waited_);
+        take(std::move(turn->decision.permit));
+        return keep() == Step::answered;
+    }
+    ++context_.counters.lock_waits.refused;
+    return refuse(turn->decision.retry_after) == Step::answered;
+}
+
+// What a cap says is an estimate; a lease's end is known. Whoever holds it may by now be the very
+// caller, who has asked twice.
+Locking::Step Locking::refuse(Duration retry_after) {
+    if (const auto living = book_.find_living(wish_, now_)) {
+        have(*living);
+        return keep();
+    }
+    book_.count_refusal(*lock_);
+    status_ = 409;
+    const locks::Book::Busy busy = book_.busy(*lock_, now_);
+    held_ = busy.held;
+    retry_after_ = std::min(retry_after, busy.ends_in.value_or(retry_after));
+    return Step::answered;
+}
+
+void Locking::fail(int status, std::string detail) {
+    status_ = status;
+    detail_ = std::move(detail);
+}
+
+} // namespace stint::permits

@@ -1,0 +1,58 @@
+// An answer that cannot be given yet.
+#pragma once
+
+#include "http/head_buffer.hpp"
+#include "http/local_reply.hpp"
+#include "net/event.hpp"
+#include "proxy/object_pool.hpp"
+
+#include <memory>
+
+namespace stint::permits {
+
+// Lives on one worker. Destroyed before it was written, it costs nothing and holds nothing.
+class Pending {
+  public:
+    Pending() = default;
+    Pending(const Pending&) = delete;
+    Pending& operator=(const Pending&) = delete;
+
+    // co_await over().wait() until is_over(), then settle(); as long as that is false, again.
+    [[nodiscard]] virtual net::Event& over() noexcept = 0;
+    [[nodiscard]] virtual bool is_over() const noexcept = 0;
+    [[nodiscard]] virtual bool settle() = 0;
+    // The caller has gone: it will be over with the worker's next turn of its loop, not within
+    // this call.
+    virtual void give_up() noexcept = 0;
+
+    // Appends the whole response. Requires: settle() was true.
+    virtual void write(http::HeadBuffer& out, const http::ReplyContext& context) = 0;
+    // Whether more of that response follows, for as long as the caller listens: once a second what
+    // write_more() appends, which is false with the last of it.
+    [[nodiscard]] virtual bool streams() const noexcept { return false; }
+    [[nodiscard]] virtual bool write_more(http::HeadBuffer&) { return false; }
+
+  protected:
+    ~Pending() = default;
+};
+
+// Back to its pool, whatever it is.
+struct Recycle {
+    void* pool = nullptr;
+    void (*give_back)(void* pool, Pending* pending) noexcept = nullptr;
+
+    void operator()(Pending* pending) const noexcept { give_back(pool, pending); }
+};
+using PendingPtr = std::unique_ptr<Pending, Recycle>;
+
+template <class T>
+[[nodiscard]] PendingPtr pending(std::unique_ptr<T, typename proxy::ObjectPool<T>::Return> made) {
+    proxy::ObjectPool<T>* const pool = made.get_deleter().pool;
+    return {made.release(), Recycle{pool, [](void* its_pool, Pending* object) noexcept {
+                                        using Return = typename proxy::ObjectPool<T>::Return;
+                                        Return{static_cast<proxy::ObjectPool<T>*>(its_pool)}(
+                                            static_cast<T*>(object));
+                                    }}};
+}
+
+} // namespace stint::permits

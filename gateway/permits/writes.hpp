@@ -1,0 +1,58 @@
+// Grants of one worker that are not in the state file yet, and how they hear that they are.
+#pragma once
+
+#include "locks/book.hpp"
+#include "net/event.hpp"
+#include "net/types.hpp"
+
+#include <boost/intrusive/list.hpp>
+
+#include <atomic>
+
+namespace stint::permits {
+
+// Owned by who waits; may end at any time.
+class Write : public boost::intrusive::list_base_hook<
+                  boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+  public:
+    Write() = default;
+    Write(const Write&) = delete;
+    Write& operator=(const Write&) = delete;
+
+    locks::Grant grant;
+    // co_await over.wait() until is_over: it is written, or never will be.
+    net::Event over;
+    bool is_over = false;
+};
+
+// One per worker, on it but for on_written().
+class Writes final : public locks::Book::Listener {
+  public:
+    Writes(locks::Book& book, net::Executor executor);
+    ~Writes();
+
+    // True: it is to be waited for. False: Book::kept() has the answer already.
+    [[nodiscard]] bool await(Write& write);
+    // Before the loop ends: nothing is told any more.
+    void detach() noexcept;
+    // It is over with the loop's next turn, whether it is written or not.
+    void give_up(Write& write) noexcept;
+    // Resumes all that are over. Called through the loop; and with every tick, in case there was no
+    // memory for that.
+    void tell();
+
+  private:
+    void on_written() noexcept override;
+    void post_tell() noexcept;
+
+    using List = boost::intrusive::list<Write, boost::intrusive::constant_time_size<false>>;
+
+    locks::Book& book_;
+    net::Executor executor_;
+    List waiting_;
+    List given_up_;
+    std::atomic<bool> any_{false};
+    bool attached_ = true;
+};
+
+} // namespace stint::permits

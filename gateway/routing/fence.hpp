@@ -1,0 +1,42 @@
+// The fencing number that a request shows, for routes with require_fence.
+#pragma once
+
+#include "base/message.hpp"
+#include "limits/limit.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace stint::routing {
+
+// Plain data: it does not refer to the request.
+class ShownFence {
+  public:
+    enum class Fault : std::uint8_t {
+        none,
+        missing,
+        malformed, // more than one, or no number
+        outdated   // the lock has been given to another holder since
+    };
+
+    ShownFence() = default; // that nothing is wrong with
+    // X-Stint-Fence, once and in digits. Methods that only read (RFC 9110 section 9.2.1) need none.
+    ShownFence(std::string_view method, std::span<const Field> fields) noexcept;
+
+    // Numbers only rise: what is wrong once stays so.
+    [[nodiscard]] Fault against(const limits::Limit& lock) const noexcept {
+        return fault_ == Fault::none && number_ < lock.fence() ? Fault::outdated : fault_;
+    }
+
+  private:
+    std::uint64_t number_ = std::numeric_limits<std::uint64_t>::max();
+    Fault fault_ = Fault::none;
+};
+
+// What is wrong, for the client; a sentence without its end.
+[[nodiscard]] std::string describe(ShownFence::Fault fault);
+
+} // namespace stint::routing

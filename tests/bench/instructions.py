@@ -1,0 +1,55 @@
+"""User-space instructions a request, as valgrind's callgrind counts them: the same whatever else the machine
+does, to about 1 %."""
+
+import re
+from pathlib import Path
+
+from measuring import load
+from proxies import Proxy
+from workloads import KEEP_ALIVE, LIMIT, tagged
+
+W1_BOUND = 12_000
+LIMITER_BOUND = 2_500
+
+# What a request costs is the difference of two runs, in which starting and stopping cancel out.
+FEW, MANY = 2_000, 12_000
+
+CALLGRIND = ("valgrind", "--tool=callgrind", "--trace-children=yes", "--callgrind-out-file={folder}/callgrind.%p")
+TOTAL = re.compile(r"^(?:summary|totals): (\d+)", re.M)
+
+
+class Counted(Proxy):
+    """Its total is known when it has ended."""
+
+    total = 0
+
+    def stop(self):
+        folder = self.folder.name
+        cleanup, self.folder.cleanup = self.folder.cleanup, lambda: None
+        super().stop()
+        for file in Path(folder).glob("callgrind.*"):
+            if found := TOTAL.search(file.read_text("utf-8", "replace")):
+                self.total += int(found[1])
+        cleanup()
+
+
+def total(tools, origin, subject, tags, requests):
+    with Counted(tools, origin, subject, tags, under=CALLGRIND) as proxy:
+        figures, end = load(tools, proxy, origin, ("--path", "/1024", *KEEP_ALIVE, "--count", requests))
+        end()
+        if figures["statuses"] != {"200": requests}:
+            raise RuntimeError(f"{subject}: wrong answers: {figures['statuses']}")
+    return proxy.total
+
+
+def a_request(tools, origin, subject, tags=LIMIT):
+    few, many = (total(tools, origin, subject, tags, requests) for requests in (FEW, MANY))
+    return (many - few) / (MANY - FEW)
+
+
+def count(tools, origin, peers=()):
+    counts = {"stint": a_request(tools, origin, "stint")}
+    counts["stint without limits"] = a_request(tools, origin, "stint", tagged("plain"))
+    for peer in peers:
+        counts[peer] = a_request(tools, origin, peer)
+    return counts
