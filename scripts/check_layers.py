@@ -12,6 +12,7 @@ GATEWAY = Path(__file__).resolve().parent.parent / "gateway"
 LAYERS = {
     "base": "",
     "limits": "base",
+    "locks": "limits base",
     "routing": "base limits http/ascii.hpp",
     "http": "base",
     "config": "base",
@@ -21,10 +22,10 @@ LAYERS = {
     "observe": "base",
     "state": "base",
     "proxy": "upstream routing limits http net tls observe base",
-    "permits": "proxy routing limits http net observe base",
-    "runtime": "state permits proxy upstream routing limits http net tls observe config base",
+    "permits": "proxy routing locks limits http net observe base",
+    "runtime": "state permits proxy upstream routing locks limits http net tls observe config base",
     "simulate": "runtime routing limits http net observe config base",
-    "admin": "runtime proxy upstream routing limits http net tls observe config base",
+    "admin": "runtime permits/lock_json.hpp proxy upstream routing locks limits http net tls observe config base",
     "main": "admin simulate runtime config base",
 }
 

@@ -40,13 +40,15 @@ class Stint:
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="stint-bench-")
         file = Path(self.folder.name) / "stint.yaml"
-        file.write_text(
-            f"workers: 1\npermits: {{address: 127.0.0.1:{self.port}}}\n"
-            f"limits: {{bench: {{requests: {LIMIT}, per: {PERIOD}s}}}}\n")
+        file.write_text(self.configuration())
         on = ["taskset", "-c", self.pinned] if self.pinned else []
         self.process = subprocess.Popen([*on, self.binary, "run", "-c", file], stderr=subprocess.DEVNULL)
         until(self._answers, "Stint answers")
         return self
+
+    def configuration(self) -> str:
+        return (f"workers: 1\npermits: {{address: 127.0.0.1:{self.port}}}\n"
+                f"limits: {{bench: {{requests: {LIMIT}, per: {PERIOD}s}}}}\n")
 
     def _answers(self) -> bool:
         try:

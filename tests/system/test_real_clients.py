@@ -10,6 +10,7 @@ from support.certificates import Authority
 from support.nginx import budget_use, most_at_once
 from support.ports import free_port
 from support.stint import ROOT
+from support.waiting import wait_until
 
 BUDGET, PER = 5, 0.8  # config/crawler.yaml: in total
 SLACK = 0.3           # between admission and nginx's reading of the request
@@ -143,6 +144,7 @@ class Curl(SystemTest):
         self.assertEqual((ended.returncode, ended.stdout), (0, "200"), ended.stderr)
         # One refusal, one wait, one success: the first Retry-After was enough.
         self.assertEqual(stint.admin.limit("n")["refused"], 1)
+        wait_until(lambda: len(nginx.served()) >= 3, "nginx has written what it served")
         self.assertEqual(len(nginx.served()), 3)
 
 

@@ -215,6 +215,13 @@ class Stint:
     def signal(self, number: int) -> None:
         self.process.send_signal(number)
 
+    def freeze(self) -> None:
+        """SIGSTOP; no thread runs any more when this returns."""
+        self.signal(signal.SIGSTOP)
+        tasks = Path(f"/proc/{self.pid}/task")
+        wait_until(lambda: all(re.search(r"State:\tT", (task / "status").read_text(encoding="ascii"))
+                               for task in tasks.iterdir()), "Stint stands still", pause=0.0005)
+
     def stop(self, seconds: float = 30) -> None:
         """SIGTERM; Stint drains and exits 0."""
         if self.process.poll() is None:

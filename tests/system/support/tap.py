@@ -79,6 +79,11 @@ class Tap:
             pass
         self._listener.close()
 
+    @property
+    def connections(self) -> int:
+        """That ever came."""
+        return len(self._connections)
+
     def forwarded(self):
         """(every request, every fault): what a strict reader makes of the gateway's bytes."""
         requests, faults = [], []
