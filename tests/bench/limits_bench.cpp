@@ -1,8 +1,9 @@
-// What an admission costs, uncontended, and what a million live keys take. scripts/bench-limits
-// runs it and says whether the targets are met.
+// What an admission costs, alone and beside another thread on the same counter, and what a million
+// live keys take. scripts/bench-limits runs it and says whether the targets are met.
 #include "limits/limit.hpp"
 
 #include <benchmark/benchmark.h>
+#include <chrono>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -88,6 +89,32 @@ void million_keys(benchmark::State& state, Algorithm algorithm) {
     }
 }
 
+// All threads on one counter whose limit they reach: what each of them sees an admission take, and
+// how many were admitted, which is to be the limit.
+constexpr std::uint64_t contended_each = 2'000'000;
+constexpr std::uint64_t contended_quota = 3'000'000;
+
+void contended(benchmark::State& state, bool keyed) {
+    static std::unique_ptr<Limit> limit;
+    if (state.thread_index() == 0)
+        limit = std::make_unique<Limit>(spec(Algorithm::fixed_window, keyed));
+    std::uint64_t step = 0;
+    std::uint64_t admitted = 0;
+    std::chrono::steady_clock::time_point begun{};
+    for (auto _ : state) { // the threads begin and end together
+        if (step == 0)
+            begun = std::chrono::steady_clock::now();
+        const Charge charge{
+            .limit = limit.get(), .key = keyed ? key(1) : Hash128{}, .quota = contended_quota};
+        admitted += admit({&charge, 1}, after(++step)).allowed();
+    }
+    const std::chrono::duration<double, std::nano> passed =
+        std::chrono::steady_clock::now() - begun;
+    state.counters["ns_each"] = {
+        passed.count() / static_cast<double>(step), benchmark::Counter::kAvgThreads};
+    state.counters["admitted"] = static_cast<double>(admitted);
+}
+
 std::size_t resident() {
     std::ifstream statm{"/proc/self/statm"};
     std::size_t size = 0;
@@ -127,6 +154,8 @@ BENCHMARK_CAPTURE(one_keyed, fixed_window, Algorithm::fixed_window);
 BENCHMARK(four);
 BENCHMARK_CAPTURE(million_keys, fixed_window, Algorithm::fixed_window);
 BENCHMARK_CAPTURE(million_keys, token_bucket, Algorithm::token_bucket);
+BENCHMARK_CAPTURE(contended, one, false)->Threads(2)->Iterations(contended_each);
+BENCHMARK_CAPTURE(contended, one_keyed, true)->Threads(2)->Iterations(contended_each);
 BENCHMARK(memory)
     ->Arg(1'000'000)
     ->Arg(100'000'000)
