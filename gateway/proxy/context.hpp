@@ -89,7 +89,9 @@ struct Context {
     [[nodiscard]] net::BufferPool& head_blocks() noexcept { return *head_pools.back(); }
 
     static constexpr std::size_t room_behind_head = 4 * 1024;
-    static constexpr std::size_t body_block_size = 64 * 1024;
+    // A body of 64 KiB and the head before it: such an answer is read and sent in one piece, at
+    // two thirds of the CPU time that two pieces take.
+    static constexpr std::size_t body_block_size = 68 * 1024;
     static constexpr std::size_t blocks_kept = 16; // of each size, while nobody needs them
 
     net::Executor executor;

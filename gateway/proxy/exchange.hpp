@@ -176,6 +176,7 @@ class Exchange : private net::Deadline {
     Answer send_again();
 
     // pump.cpp: a body that is still coming.
+    std::string_view read_ahead(net::Block& block);
     void begin_pump();
     void forget_buffered_body() noexcept;
     static net::Task<> pump(Exchange& self);

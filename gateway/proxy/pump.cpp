@@ -11,6 +11,24 @@
 
 namespace stint::proxy {
 
+// What has come of the body since its head was read, to go out with it. A body of 64 KiB, which the
+// client sends in one piece, needs no pump then: two thirds of the CPU time. Only where the length
+// is known: other bodies are read no further than into the next request's place.
+std::string_view Exchange::read_ahead(net::Block& block) {
+    if (request_framing_ != BodyFraming::Kind::length || expects_continue_)
+        return {};
+    block = context_.body_blocks.borrow();
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(body_left_, block.size()));
+    const net::Received got = net::read_now(downstream_.stream(), block.span().first(size));
+    const auto step = request_body_.decode(block.span().first(got.size));
+    if (got.error || !step)
+        return {}; // the pump meets it again
+    body_pump_.begun = true;
+    bytes_in_ += step->payload;
+    body_left_ -= step->payload;
+    return {block.data(), step->payload};
+}
+
 void Exchange::begin_pump() {
     if (expects_continue_ && buffered_body_.empty()) {
         net::Gather gather;

@@ -36,6 +36,9 @@ bool Exchange::send_at_once() {
         lease_ = pool_->take_idle();
     const http::ChunkHeader chunk{buffered_body_.size()};
     net::Gather gather = gather_request(context_.head_out.view(), chunk);
+    net::Block ahead;
+    if (lease_ && !request_body_.done())
+        gather.add(read_ahead(ahead));
     if (lease_) {
         ++upstream_counters().reused;
         const std::size_t whole = gather.bytes();
