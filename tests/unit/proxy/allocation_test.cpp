@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace {
@@ -77,6 +78,33 @@ TEST_CASE("warm GETs on many connections at once allocate nothing either") {
     }
 
     CHECK(warm == 0);
+}
+
+TEST_CASE("a warm POST of 50 KB, and its answer of 64 KiB, allocate nothing") {
+    InProcessGateway gateway{
+        "limits: {many: {requests: 1000000, per: 1h, key: client_ip}}\n"
+        "routes: [{name: all, match: {path: /}, upstream: origin, limits: [many]}]"};
+    const std::string request =
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 50000\r\n\r\n" + std::string(50'000, 'x');
+    const std::string answer =
+        "HTTP/1.1 200 OK\r\nContent-Length: 65536\r\n\r\n" + std::string(65'536, 'y');
+    Wire client = gateway.connect();
+    client.send(request);
+    Wire upstream = gateway.upstream.accept();
+    std::size_t warm = 0;
+    for (int round = 0; round < 20; ++round) {
+        if (round > 0)
+            client.send(request);
+        warm += settle(gateway, round);
+        upstream.read_head();
+        upstream.read(50'000);
+        upstream.send(answer);
+        warm += settle(gateway, round);
+        read_response(client, 65'536);
+    }
+
+    CHECK(warm == 0);
+    CHECK(gateway.to_upstream().connects == 1);
 }
 
 TEST_CASE("a warm 429 allocates nothing") {

@@ -132,6 +132,65 @@ TEST_CASE("a large upload arrives whole and in large pieces") {
     CHECK(read_response(client).ends_with("hi"));
 }
 
+TEST_CASE("over a kept connection a body goes out whole, and the next request begins behind it") {
+    InProcessGateway gateway{plain};
+    Wire client = gateway.connect();
+    client.send(get);
+    Wire upstream = gateway.upstream.accept();
+    upstream.read_head();
+    upstream.send(ok);
+    read_response(client);
+    std::string payload;
+    SUBCASE("with the head, in one read") {
+        payload.assign(3'000, 'x');
+    }
+    SUBCASE("with the head, in a second read") {
+        payload.assign(50'000, 'y');
+    }
+    SUBCASE("as far as it has come, and the rest later") {
+        payload.assign(500'000, 'z');
+    }
+    const std::size_t later = payload.size() > 100'000 ? 100 : 0;
+    for (int round = 0; round < 3; ++round) {
+        CAPTURE(round);
+        const std::string request =
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(payload.size()) +
+            "\r\n\r\n" + payload;
+        client.send(request.substr(0, request.size() - later));
+        gateway.settle();
+        client.send(request.substr(request.size() - later) + std::string{get});
+
+        upstream.read_head();
+        CHECK(upstream.read(payload.size()) == payload);
+        upstream.send(ok);
+        CHECK(read_response(client).ends_with("hi"));
+        CHECK(upstream.read_head().starts_with("GET "));
+        upstream.send(ok);
+        CHECK(read_response(client).ends_with("hi"));
+    }
+    CHECK(gateway.to_upstream().connects == 1);
+    CHECK(gateway.context().counters.routes.at(1).bytes_in == 3 * payload.size());
+}
+
+TEST_CASE("of a body that was read ahead the client's end is told as of any other") {
+    InProcessGateway gateway{one_at_a_time};
+    Wire client = gateway.connect();
+    client.send(get);
+    Wire upstream = gateway.upstream.accept();
+    upstream.read_head();
+    upstream.send(ok);
+    read_response(client);
+    client.send(
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n" + std::string(50'000, 'x'));
+    client.close();
+
+    upstream.read_head();
+    upstream.wait_closed();
+    gateway.settle();
+    CHECK(gateway.limit("slot").in_flight() == 0);
+    CHECK(gateway.ended(Outcome::client_gone, 0) == 1);
+}
+
 TEST_CASE("a final answer that comes early reaches the client, and no connection is kept") {
     InProcessGateway gateway{one_at_a_time};
     Wire client = gateway.connect();
