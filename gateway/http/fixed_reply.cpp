@@ -2,9 +2,8 @@
 
 #include "http/field_edits.hpp"
 #include "http/location.hpp"
-#include "http/problem_writer.hpp"
-
-#include <cstdint>
+#include "http/reply_writer.hpp"
+#include "http/status_line.hpp"
 
 namespace stint::http {
 
@@ -14,13 +13,6 @@ constexpr bool may_have_body(int status) noexcept {
     return status != 204 && status != 205 && status != 304;
 }
 
-void write_connection(HeadBuffer& out, const ReplyContext& context) {
-    if (!context.keep_alive)
-        out << "Connection: close\r\n";
-    else if (context.client_minor == 0)
-        out << "Connection: keep-alive\r\n";
-}
-
 } // namespace
 
 std::size_t write_fixed_reply(
@@ -28,18 +20,18 @@ std::size_t write_fixed_reply(
     const ReplyContext& context,
     const FixedAnswer& answer,
     const PlaceholderValues& values) {
-    Length length;
-    if (may_have_body(answer.status))
-        answer.body.write(length, values);
-    out << "HTTP/1.1 " << static_cast<std::uint64_t>(answer.status) << " "
-        << reason_phrase(answer.status) << "\r\n";
+    write_status_line(out, answer.status, reason_phrase(answer.status));
     if (!answer.names_server)
         out << "Server: stint\r\n";
     out.field("Date", context.date);
     if (!answer.content_type.empty())
         out.field("Content-Type", answer.content_type);
-    if (answer.status != 204 && answer.status != 304)
-        out << "Content-Length: " << std::uint64_t{length.bytes()} << "\r\n";
+    const bool has_length = answer.status != 204 && answer.status != 304;
+    if (has_length)
+        out << "Content-Length: ";
+    const std::size_t length_at = out.size();
+    if (has_length)
+        out << "\r\n";
     if (!answer.location.empty()) {
         out << "Location: ";
         write_location(out, answer.location, values);
@@ -51,10 +43,12 @@ std::size_t write_fixed_reply(
     out.field("X-Request-Id", context.request_id);
     write_connection(out, context);
     out << "\r\n";
-    if (context.head_request || length.bytes() == 0)
+    if (!has_length)
         return 0;
-    answer.body.write(out, values);
-    return length.bytes();
+    return write_body_and_length(out, context, length_at, [&](HeadBuffer& body) {
+        if (may_have_body(answer.status))
+            answer.body.write(body, values);
+    });
 }
 
 } // namespace stint::http

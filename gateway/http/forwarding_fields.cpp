@@ -58,8 +58,7 @@ void write_hops(HeadBuffer& out, const RequestHead& head, const Forwarding& forw
         scheme = known_scheme.empty() ? scheme : known_scheme;
         host = known_host.empty() ? host : known_host;
     }
-    out << peer << "\r\n";
-    out.field("X-Forwarded-Proto", scheme);
+    out.add(peer, "\r\nX-Forwarded-Proto: ", scheme, "\r\n");
     if (!host.empty())
         out.field("X-Forwarded-Host", host);
     if (forwarding.peer_is_trusted || forwarding.forwarded) [[unlikely]]

@@ -1,63 +1,102 @@
 // Where an outgoing head is put together: one contiguous run of bytes, kept and reused.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 namespace stint::http {
 
 // Grows to the largest head ever written and stays there: no allocation after warm-up.
 class HeadBuffer {
   public:
-    void clear() noexcept { size_ = 0; }
-    [[nodiscard]] std::string_view view() const noexcept { return {bytes_.data(), size_}; }
+    void clear() noexcept { end_ = bytes_.get(); }
+    [[nodiscard]] std::size_t size() const noexcept {
+        return static_cast<std::size_t>(end_ - bytes_.get());
+    }
+    [[nodiscard]] std::string_view view() const noexcept { return {bytes_.get(), size()}; }
 
-    // Inline, so that a literal's copy is a store or two.
+    // Several pieces of text as one step: room is looked for once. Inline, so that a literal's copy
+    // is a store or two.
+    template <class... Text>
+    [[gnu::always_inline]] void add(const Text&... text) {
+        add_views(std::string_view{text}...);
+    }
+
     [[gnu::always_inline]] HeadBuffer& operator<<(std::string_view text) {
-        reserve(text.size());
-        append(text);
+        add(text);
         return *this;
     }
 
     HeadBuffer& operator<<(std::uint64_t number) {
-        reserve(20);
-        char* begin = bytes_.data() + size_;
-        size_ += static_cast<std::size_t>(std::to_chars(begin, begin + 20, number).ptr - begin);
+        char* const begin = room_for(most_digits);
+        end_ = std::to_chars(begin, begin + most_digits, number).ptr;
         return *this;
     }
 
-    // "name: value" and the line's end, as one step: fields are what heads are made of.
+    // "name: value" and the line's end: fields are what heads are made of.
     [[gnu::always_inline]] void field(std::string_view name, std::string_view value) {
-        reserve(name.size() + value.size() + 4);
-        append(name);
-        append(": ");
-        append(value);
-        append("\r\n");
+        add(name, ": ", value, "\r\n");
     }
+
+    // Takes back all but the first `size` bytes.
+    void cut(std::size_t size) noexcept { end_ = bytes_.get() + size; }
 
     // Takes back the empty line at the end of a head, so that more fields can follow.
-    void reopen() noexcept { size_ -= 2; }
+    void reopen() noexcept { end_ -= 2; }
+
+    // Puts a number before what begins at `at`: a length that is known once all is written.
+    void insert(std::size_t at, std::uint64_t number) {
+        char digits[most_digits];
+        const char* const digits_end = std::to_chars(digits, digits + most_digits, number).ptr;
+        const auto count = static_cast<std::size_t>(digits_end - digits);
+        room_for(count);
+        char* const place = bytes_.get() + at;
+        std::memmove(place + count, place, size() - at);
+        std::memcpy(place, digits, count);
+        end_ += count;
+    }
 
   private:
-    [[gnu::always_inline]] void append(std::string_view text) noexcept {
+    static constexpr std::size_t most_digits = 20;
+
+    template <class... View>
+    [[gnu::always_inline]] void add_views(View... text) {
+        char* to = room_for((text.size() + ...));
+        ((to = put(to, text)), ...);
+        end_ = to;
+    }
+
+    [[gnu::always_inline]] static char* put(char* to, std::string_view text) noexcept {
         if (!text.empty()) // an empty view may point nowhere
-            std::memcpy(bytes_.data() + size_, text.data(), text.size());
-        size_ += text.size();
+            std::memcpy(to, text.data(), text.size());
+        return to + text.size();
     }
 
-    void reserve(std::size_t more) {
-        if (bytes_.size() - size_ < more) [[unlikely]]
+    [[gnu::always_inline]] char* room_for(std::size_t more) {
+        if (static_cast<std::size_t>(limit_ - end_) < more) [[unlikely]]
             grow(more);
+        return end_;
     }
 
-    [[gnu::noinline]] void grow(std::size_t more) { bytes_.resize((size_ + more) * 2); }
+    [[gnu::noinline]] void grow(std::size_t more) {
+        const std::size_t used = size();
+        const std::size_t room = (used + more) * 2;
+        auto bytes = std::make_unique_for_overwrite<char[]>(room);
+        std::copy_n(bytes_.get(), used, bytes.get());
+        bytes_ = std::move(bytes);
+        end_ = bytes_.get() + used;
+        limit_ = bytes_.get() + room;
+    }
 
-    std::vector<char> bytes_;
-    std::size_t size_ = 0;
+    std::unique_ptr<char[]> bytes_;
+    char* end_ = nullptr; // of what is written
+    char* limit_ = nullptr;
 };
 
 } // namespace stint::http

@@ -1,14 +1,22 @@
 // Text as the inside of a JSON string, valid whatever the bytes (RFC 8259 section 7).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string_view>
 
 namespace stint::http {
 
+inline constexpr auto plain_json = [] {
+    std::array<bool, 256> plain{};
+    for (std::size_t c = ' '; c < 0x7f; ++c)
+        plain[c] = c != '"' && c != '\\';
+    return plain;
+}();
+
 // Whether a byte stands for itself in a string: printable ASCII but '"' and '\\'.
 [[nodiscard]] constexpr bool is_plain_json(char c) noexcept {
-    return c >= ' ' && c < '\x7f' && c != '"' && c != '\\';
+    return plain_json[static_cast<unsigned char>(c)];
 }
 
 // The length of the UTF-8 sequence that `text` begins with (RFC 3629), 0 when it begins with none.

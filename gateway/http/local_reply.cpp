@@ -29,7 +29,7 @@ std::size_t write_plain_problem(
     int status,
     std::string_view detail,
     WriteFields fields) {
-    const auto body = [&](auto& sink) {
+    const auto body = [&](HeadBuffer& sink) {
         write_problem_body(
             sink, context.media, status, {"about:blank", reason_phrase(status)},
             [&](auto& text) { text << detail; }, [](auto&) {});
@@ -85,12 +85,12 @@ std::size_t write_turned_down(
     const auto sentence = [&](auto& text) {
         text << "The " << by.kind << " " << by.name << ": " << detail << ".";
     };
-    const auto members = [&](auto& sink) {
+    const auto members = [&](HeadBuffer& sink) {
         sink << ",\"" << by.kind << "\":\"";
         write_json_text(sink, by.name);
         sink << "\"";
     };
-    const auto body = [&](auto& sink) {
+    const auto body = [&](HeadBuffer& sink) {
         write_problem_body(
             sink, context.media, status, {"about:blank", reason_phrase(status)}, sentence, members);
     };
@@ -199,16 +199,16 @@ std::size_t write_limited(HeadBuffer& out, const ReplyContext& context, const Li
             head.field("X-Stint-Ticket", reply.ticket);
     };
     if (!reply.content_type.empty())
-        return write_reply(out, context, reply.status, reply.content_type, fields, [&](auto& sink) {
-            write_own_body(sink, reply, after, context.request_id);
-        });
+        return write_reply(
+            out, context, reply.status, reply.content_type, fields,
+            [&](HeadBuffer& sink) { write_own_body(sink, reply, after, context.request_id); });
     const auto detail = [&](auto& text) {
         text << "The limit " << reply.limit << describe(reply.why);
         if (after.ever())
             text << "; retry in " << after.seconds << " s";
         text << ".";
     };
-    const auto members = [&](auto& sink) {
+    const auto members = [&](HeadBuffer& sink) {
         sink << R"(,"violated-policies":[")";
         write_json_text(sink, reply.limit);
         for (const std::string_view other : reply.others) {
@@ -221,7 +221,7 @@ std::size_t write_limited(HeadBuffer& out, const ReplyContext& context, const Li
         if (after.ever())
             sink << R"(,"retry_after_ms":)" << after.ms;
     };
-    const auto body = [&](auto& sink) {
+    const auto body = [&](HeadBuffer& sink) {
         write_problem_body(sink, context.media, reply.status, quota_exceeded, detail, members);
     };
     return write_reply(out, context, reply.status, content_type(context.media), fields, body);
@@ -238,13 +238,13 @@ std::size_t write_paused(HeadBuffer& out, const ReplyContext& context, const Pau
                  << (reply.paced ? " takes no more for now" : " asked for a pause");
         text << "; retry in " << after.seconds << " s.";
     };
-    const auto members = [&](auto& sink) {
+    const auto members = [&](HeadBuffer& sink) {
         sink << (reply.upstream.empty() ? R"(,"limit":")" : R"(,"upstream":")");
         write_json_text(sink, reply.upstream.empty() ? reply.limit : reply.upstream);
         sink << R"(","retry_after_ms":)" << after.ms;
     };
     const ProblemKind& kind = reply.status == 429 ? quota_exceeded : reduced_capacity;
-    const auto body = [&](auto& sink) {
+    const auto body = [&](HeadBuffer& sink) {
         write_problem_body(sink, context.media, reply.status, kind, detail, members);
     };
     return write_reply(out, context, reply.status, content_type(context.media), fields, body);
@@ -257,8 +257,8 @@ std::size_t write_unavailable(
         text << "Stint cannot serve this request now: " << detail << "; retry in " << after.seconds
              << " s.";
     };
-    const auto members = [&](auto& sink) { sink << R"(,"retry_after_ms":)" << after.ms; };
-    const auto body = [&](auto& sink) {
+    const auto members = [&](HeadBuffer& sink) { sink << R"(,"retry_after_ms":)" << after.ms; };
+    const auto body = [&](HeadBuffer& sink) {
         write_problem_body(sink, context.media, 503, reduced_capacity, sentence, members);
     };
     return write_reply(

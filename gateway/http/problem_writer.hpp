@@ -1,41 +1,47 @@
-// A problem in each of the forms that a client may prefer. Internal to http/: sinks are anything
-// with << for text and numbers.
+// A problem in each of the forms that a client may prefer. Internal to who writes such answers.
 #pragma once
 
+#include "http/head_buffer.hpp"
 #include "http/json_text.hpp"
 #include "http/local_reply.hpp"
 #include "http/media_type.hpp"
 
+#include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 namespace stint::http {
 
-// A sink that only counts: a body's length stands before the body.
-class Length {
-  public:
-    Length& operator<<(std::string_view text) noexcept {
-        bytes_ += text.size();
-        return *this;
+// A literal that needs no escape in any form, for which the compiler looks: most of a sentence, and
+// so no work for whoever escapes the rest.
+struct PlainWords {
+    consteval PlainWords(const char* literal) : text{literal} {
+        if (!std::all_of(text.begin(), text.end(), is_plain) || text.empty())
+            throw "has a character that some form escapes";
     }
-    Length& operator<<(std::uint64_t number) noexcept {
-        do
-            ++bytes_;
-        while ((number /= 10) != 0);
-        return *this;
-    }
-    [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+    std::string_view text;
 
   private:
-    std::size_t bytes_ = 0;
+    static consteval bool is_plain(char c) {
+        return is_plain_json(c) && c != '&' && c != '<' && c != '>';
+    }
 };
 
-template <class Out>
+template <class Text>
+concept TextToEscape = std::convertible_to<const Text&, std::string_view> && !std::is_array_v<Text>;
+
 class JsonText {
   public:
-    explicit JsonText(Out& out) : out_{out} {}
-    JsonText& operator<<(std::string_view text) {
+    explicit JsonText(HeadBuffer& out) : out_{out} {}
+    JsonText& operator<<(PlainWords words) {
+        out_ << words.text;
+        return *this;
+    }
+    template <TextToEscape Text>
+    JsonText& operator<<(const Text& text) {
         write_json_text(out_, text);
         return *this;
     }
@@ -45,19 +51,24 @@ class JsonText {
     }
 
   private:
-    Out& out_;
+    HeadBuffer& out_;
 };
 
-template <class Out>
 class HtmlText {
   public:
-    explicit HtmlText(Out& out) : out_{out} {}
-    HtmlText& operator<<(std::string_view text) {
-        for (std::size_t at; (at = text.find_first_of("&<>\"")) != std::string_view::npos;) {
-            out_ << text.substr(0, at) << entity(text[at]);
-            text.remove_prefix(at + 1);
+    explicit HtmlText(HeadBuffer& out) : out_{out} {}
+    HtmlText& operator<<(PlainWords words) {
+        out_ << words.text;
+        return *this;
+    }
+    template <TextToEscape Text>
+    HtmlText& operator<<(const Text& text) {
+        std::string_view rest = text;
+        for (std::size_t at; (at = rest.find_first_of("&<>\"")) != std::string_view::npos;) {
+            out_ << rest.substr(0, at) << entity(rest[at]);
+            rest.remove_prefix(at + 1);
         }
-        out_ << text;
+        out_ << rest;
         return *this;
     }
     HtmlText& operator<<(std::uint64_t number) {
@@ -70,7 +81,7 @@ class HtmlText {
         return c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&quot;";
     }
 
-    Out& out_;
+    HeadBuffer& out_;
 };
 
 // RFC 9457: type and title are constants, without anything that needs an escape.
@@ -79,51 +90,54 @@ struct ProblemKind {
     std::string_view title;
 };
 
-// write_detail(sink) writes one sentence or nothing; write_members(sink) further members of the
-// JSON object, each with a comma in front.
-template <class Out, class WriteDetail, class WriteMembers>
+// What write(out) writes, between `before` and `after`; where that is nothing, nothing at all.
+template <class Write>
+void write_between(HeadBuffer& out, std::string_view before, std::string_view after, Write write) {
+    const std::size_t begin = out.size();
+    out << before;
+    const std::size_t inside = out.size();
+    write();
+    if (out.size() == inside)
+        out.cut(begin);
+    else
+        out << after;
+}
+
+// write_detail(sink) writes one sentence or nothing to anything with << for text and numbers;
+// write_members(out) further members of the JSON object, each with a comma in front.
+template <class WriteDetail, class WriteMembers>
 void write_problem_body(
-    Out& out,
+    HeadBuffer& out,
     MediaType media,
     int status,
     const ProblemKind& kind,
     WriteDetail write_detail,
     WriteMembers write_members) {
     const auto code = static_cast<std::uint64_t>(status);
-    Length detail;
-    write_detail(detail);
     switch (media) {
-    case MediaType::problem_json: {
-        out << R"({"type":")" << kind.type << R"(","title":")" << kind.title << R"(","status":)"
-            << code;
-        if (detail.bytes() > 0) {
-            out << R"(,"detail":")";
-            JsonText<Out> text{out};
+    case MediaType::problem_json:
+        out.add(R"({"type":")", kind.type, R"(","title":")", kind.title, R"(","status":)");
+        out << code;
+        write_between(out, R"(,"detail":")", "\"", [&] {
+            JsonText text{out};
             write_detail(text);
-            out << "\"";
-        }
+        });
         write_members(out);
         out << "}\n";
         return;
-    }
     case MediaType::html: {
         const std::string_view reason = reason_phrase(status);
         out << "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>" << code
             << " " << reason << "</title>\n<h1>" << code << " " << reason << "</h1>\n";
-        if (detail.bytes() > 0) {
-            out << "<p>";
-            HtmlText<Out> text{out};
+        write_between(out, "<p>", "</p>\n", [&] {
+            HtmlText text{out};
             write_detail(text);
-            out << "</p>\n";
-        }
+        });
         return;
     }
     case MediaType::plain:
         out << code << " " << reason_phrase(status) << "\n";
-        if (detail.bytes() > 0) {
-            write_detail(out);
-            out << "\n";
-        }
+        write_between(out, {}, "\n", [&] { write_detail(out); });
     }
 }
 

@@ -78,11 +78,15 @@ void write_name(HeadBuffer& out, unsigned renames, std::string_view name) {
     out << "\"";
     for (unsigned i = 0; i < renames; ++i)
         out << rename_prefix;
-    for (std::size_t special; (special = name.find_first_of("\"\\")) != std::string_view::npos;) {
-        out << name.substr(0, special) << "\\" << name.substr(special, 1);
-        name.remove_prefix(special + 1);
+    // Not find_first_of(), which asks memchr() about every character.
+    const auto is_special = [](char c) { return c == '"' || c == '\\'; };
+    for (auto special = name.begin();
+         (special = std::find_if(name.begin(), name.end(), is_special)) != name.end();) {
+        const auto before = static_cast<std::size_t>(special - name.begin());
+        out.add(name.substr(0, before), "\\", name.substr(before, 1));
+        name.remove_prefix(before + 1);
     }
-    out << name << "\"";
+    out.add(name, "\"");
 }
 
 void write_partition(HeadBuffer& out, const PolicyState& policy) {
@@ -95,7 +99,7 @@ void write_partition(HeadBuffer& out, const PolicyState& policy) {
         text[i] = digits[policy.partition >> (58 - 6 * i) & 0x3f];
     text[10] = digits[policy.partition << 2 & 0x3f];
     text[11] = '=';
-    out << ";pk=:" << std::string_view{text.data(), text.size()} << ":";
+    out.add(";pk=:", std::string_view{text.data(), text.size()}, ":");
 }
 
 void write_policy(HeadBuffer& out, const PolicyState& policy) {
@@ -130,7 +134,7 @@ void write_list(
         if (renames > most_renames)
             continue; // an upstream that has taken all of these names is playing
         if (first)
-            out << field << ": ";
+            out.add(field, ": ");
         else
             out << ", ";
         first = false;

@@ -5,6 +5,7 @@
 #include "http/forwarding_fields.hpp"
 #include "http/framing.hpp"
 #include "http/hop_by_hop.hpp"
+#include "http/status_line.hpp"
 #include "http/trailers.hpp"
 
 #include <cstdint>
@@ -119,10 +120,6 @@ void write_request_id(HeadBuffer& out, const ResponseHead& head, std::string_vie
         out.field("X-Request-Id", request_id);
 }
 
-void write_status_line(HeadBuffer& out, const ResponseHead& head) {
-    out << "HTTP/1.1 " << static_cast<std::uint64_t>(head.status) << " " << head.reason << "\r\n";
-}
-
 // A response without a body may still state the length of the one that it does not carry (RFC 9110
 // section 8.6): to HEAD and with 304, but not with 204.
 void write_response_length(HeadBuffer& out, const ResponseHead& head) {
@@ -176,10 +173,10 @@ void write_response_fields(HeadBuffer& out, const ResponseHead& head, const Shap
 } // namespace
 
 void write_upstream_head(HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding) {
-    out << head.method << " ";
+    out.add(head.method, " ");
     write_target(out, head, forwarding.path);
-    out << " HTTP/1.1\r\n";
-    out.field("Host", forwarding.host.empty() ? head.authority : forwarding.host);
+    out.add(
+        " HTTP/1.1\r\nHost: ", forwarding.host.empty() ? head.authority : forwarding.host, "\r\n");
     write_end_to_end_fields(out, head, forwarding);
     write_framing(out, head.framing);
     write_wishes(out, forwarding);
@@ -208,7 +205,7 @@ void write_downstream_head(
     std::string_view request_id,
     std::string_view date,
     const Shaping* shaping) {
-    write_status_line(out, head);
+    write_status_line(out, head.status, head.reason);
     write_response_fields(out, head, shaping);
     if (head.status >= 200) { // an interim response says nothing of the connection
         if (framing.chunked)
@@ -234,7 +231,7 @@ void write_switching_head(
     std::string_view protocols,
     std::string_view request_id,
     const Shaping* shaping) {
-    write_status_line(out, head);
+    write_status_line(out, head.status, head.reason);
     write_response_fields(out, head, shaping);
     out.field("Connection", "Upgrade");
     out.field("Upgrade", protocols);
