@@ -28,9 +28,12 @@ class HandlerMemory {
             ::operator delete(memory);
     }
 
+    // While the operation is started: see UntriedBuffer.
+    bool starting = false;
+
   private:
     alignas(
-        std::max_align_t) std::byte room_[144]; // Asio's read operation with a small handler: 128
+        std::max_align_t) std::byte room_[144]; // Asio's read operation with a small handler: 136
     bool in_use_ = false;
 };
 

@@ -4,11 +4,14 @@
 
 #include "net/io.hpp"
 #include "net/tls_session.hpp"
+#include "net/untried_read.hpp"
 
 #include <boost/asio/post.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <utility>
 
 namespace stint::net {
@@ -138,13 +141,22 @@ void read_some_then(Stream& stream, std::span<char> into, HandlerMemory& memory,
         asio::buffer(into.data(), into.size()), in_place(memory, std::move(done)));
 }
 
-inline auto read_some(Stream& stream, std::span<char> into, HandlerMemory& memory) {
-    const auto start = [&stream, into, &memory](auto&& resume) {
-        read_some_then(
-            stream, into, memory,
-            [resume = std::move(resume)](const ErrorCode& error, std::size_t size) mutable {
-                std::move(resume)(std::tuple{error, size});
-            });
+// What is known of a stream before it is read.
+enum class Input : std::uint8_t {
+    unknown,
+    none_yet, // see read_untried_then()
+};
+
+inline auto read_some(
+    Stream& stream, std::span<char> into, HandlerMemory& memory, Input known = Input::unknown) {
+    const auto start = [&stream, into, &memory, known](auto&& resume) {
+        auto done = [resume = std::move(resume)](const ErrorCode& error, std::size_t size) mutable {
+            std::move(resume)(std::tuple{error, size});
+        };
+        if (known == Input::none_yet && stream.tls() == nullptr) [[likely]]
+            read_untried_then(stream.socket(), into, memory, std::move(done));
+        else
+            read_some_then(stream, into, memory, std::move(done));
     };
     return asio::async_initiate<const asio::deferred_t, void(std::tuple<ErrorCode, std::size_t>)>(
         start, asio::deferred);

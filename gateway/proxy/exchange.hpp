@@ -42,6 +42,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace stint::proxy {
 
@@ -62,7 +63,9 @@ class Exchange : private net::Deadline {
     // gateway's own. head: the request's complete head, in the connection's buffer.
     [[nodiscard]] Step begin(std::string_view head);
     [[nodiscard]] auto read_answer() {
-        return net::read_some(lease_.stream(), answer_room(), read_memory_);
+        return net::read_some(
+            lease_.stream(), answer_room(), read_memory_,
+            std::exchange(upstream_input_, net::Input::unknown));
     }
     [[nodiscard]] Step take_answer(const ErrorCode& error, std::size_t size);
     // Whatever takes longer, from wherever the request is now; then it is finished, too.
@@ -90,6 +93,7 @@ class Exchange : private net::Deadline {
     // decide.cpp: no I/O; heads are written to the worker's scratch.
     Next decide(std::string_view head);
     void remember(const RequestHead& head);
+    void note_fields(std::span<const Field> fields);
     void name_request();
     void find_client(const RequestHead& head);
     bool take_buffered_body();
@@ -298,6 +302,7 @@ class Exchange : private net::Deadline {
 
     // Towards the client.
     net::HandlerMemory read_memory_; // of the read that waits for the upstream's answer
+    net::Input upstream_input_ = net::Input::unknown;
     net::Block block_;
     std::size_t filled_ = 0; // bytes in block_ while the response's head is incomplete
     std::size_t scanned_ = 0;

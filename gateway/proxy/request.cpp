@@ -44,7 +44,8 @@ bool Exchange::send_at_once() {
         const std::size_t whole = gather.bytes();
         const ErrorCode error = net::write_now(lease_.stream(), gather);
         if (!error && gather.empty()) {
-            request_was_sent(decided_.steady); // within the same turn
+            upstream_input_ = net::Input::none_yet; // take_idle() has looked, within the same turn
+            request_was_sent(decided_.steady);
             return true;
         }
         if (error && gather.bytes() < whole) {

@@ -1,0 +1,78 @@
+// A read that is not tried when it is started, for sockets that were found empty right before.
+#pragma once
+
+#include "net/handler_memory.hpp"
+#include "net/types.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/detail/reactive_socket_recv_op.hpp>
+
+#include <span>
+#include <utility>
+
+namespace stint::net {
+
+// Asio's reactor tries each read before it waits for one. Where nothing can have come that is a
+// system call in vain; and Asio 1.26 has no read that waits first but with two system calls
+// (async_wait() and its epoll_ctl). So this buffer has an operation of its own, below.
+class UntriedBuffer {
+  public:
+    using value_type = asio::mutable_buffer;
+    using const_iterator = const asio::mutable_buffer*;
+
+    UntriedBuffer(std::span<char> into, const HandlerMemory& memory) noexcept
+        : into_{into.data(), into.size()}, memory_{&memory} {}
+
+    [[nodiscard]] const_iterator begin() const noexcept { return &into_; }
+    [[nodiscard]] const_iterator end() const noexcept { return &into_ + 1; }
+    [[nodiscard]] bool starting() const noexcept { return memory_->starting; }
+
+  private:
+    asio::mutable_buffer into_;
+    const HandlerMemory* memory_;
+};
+
+// Calls done(error, size) as a read does. Only where the socket was seen to be empty, and to be
+// open, within the same turn of the event loop: what comes later makes an event, but an event of
+// before may have been taken already.
+template <class Done>
+void read_untried_then(Socket& socket, std::span<char> into, HandlerMemory& memory, Done done) {
+    memory.starting = true;
+    socket.async_read_some(UntriedBuffer{into, memory}, in_place(memory, std::move(done)));
+    memory.starting = false;
+}
+
+} // namespace stint::net
+
+// What Asio makes of a read into such a buffer: its own operation, as in Boost 1.81, but for the
+// first line of do_perform().
+template <>
+class boost::asio::detail::reactive_socket_recv_op_base<stint::net::UntriedBuffer>
+    : public reactor_op {
+  public:
+    reactive_socket_recv_op_base(
+        const boost::system::error_code& success,
+        socket_type socket,
+        socket_ops::state_type,
+        const stint::net::UntriedBuffer& buffer,
+        socket_base::message_flags flags,
+        func_type when_done)
+        : reactor_op{success, &do_perform, when_done}, socket_{socket}, buffer_{buffer},
+          flags_{flags} {}
+
+    static status do_perform(reactor_op* base) {
+        auto& self = *static_cast<reactive_socket_recv_op_base*>(base);
+        if (self.buffer_.starting())
+            return not_done;
+        const asio::mutable_buffer& into = *self.buffer_.begin();
+        const bool ended = socket_ops::non_blocking_recv1(
+            self.socket_, into.data(), into.size(), self.flags_, true, self.ec_,
+            self.bytes_transferred_);
+        return !ended ? not_done : self.bytes_transferred_ == 0 ? done_and_exhausted : done;
+    }
+
+  private:
+    socket_type socket_;
+    stint::net::UntriedBuffer buffer_;
+    socket_base::message_flags flags_;
+};
