@@ -76,47 +76,21 @@ void add_options(ConnectionOptions& options, std::string_view value) noexcept {
 
 } // namespace
 
-ControlFields find_control_fields(std::span<const Field> fields) noexcept {
-    ControlFields control;
-    const auto note = [](ControlFields::Occurrences& occurrences, const Field& field) {
-        if (occurrences.count++ == 0)
-            occurrences.first = &field;
-    };
-    for (const Field& field : fields) {
-        switch (field.id) {
-        case FieldId::connection:
-            note(control.connection, field);
-            break;
-        case FieldId::content_length:
-            note(control.content_length, field);
-            break;
-        case FieldId::expect:
-            note(control.expect, field);
-            break;
-        case FieldId::host:
-            note(control.host, field);
-            break;
-        case FieldId::transfer_encoding:
-            note(control.transfer_encoding, field);
-            break;
-        default:
-            break;
-        }
-    }
-    return control;
-}
-
 Result<std::uint64_t, HeadError> parse_content_length(std::string_view text) noexcept {
-    if (text.empty() || !ascii::digit.contains_all(text))
-        return HeadError{400, "Content-Length is not a decimal number."};
     constexpr std::uint64_t max = std::numeric_limits<std::int64_t>::max();
     std::uint64_t length = 0;
+    bool too_large = false;
     for (const char c : text) {
-        const auto digit = static_cast<std::uint64_t>(c - '0');
-        if (length > (max - digit) / 10)
-            return HeadError{400, "Content-Length is too large."};
-        length = length * 10 + digit;
+        if (c < '0' || c > '9')
+            return HeadError{400, "Content-Length is not a decimal number."};
+        too_large |= length > max / 10;
+        length = length * 10 + static_cast<std::uint64_t>(c - '0');
+        too_large |= length > max;
     }
+    if (text.empty())
+        return HeadError{400, "Content-Length is not a decimal number."};
+    if (too_large)
+        return HeadError{400, "Content-Length is too large."};
     return length;
 }
 

@@ -18,21 +18,42 @@ namespace stint::http {
 // work of removing the fields it names stays bounded.
 inline constexpr std::size_t max_connection_options = 32;
 
-// The fields that the rules read, found in one pass.
+// The fields that the rules read. Points to them.
 struct ControlFields {
     struct Occurrences {
         const Field* first = nullptr;
         std::size_t count = 0;
+
+        void add(const Field& field) noexcept {
+            if (count++ == 0)
+                first = &field;
+        }
     };
+
+    // Each field of the head, as it is found.
+    void note(const Field& field) noexcept {
+        switch (field.id) {
+        case FieldId::connection:
+            return connection.add(field);
+        case FieldId::content_length:
+            return content_length.add(field);
+        case FieldId::expect:
+            return expect.add(field);
+        case FieldId::host:
+            return host.add(field);
+        case FieldId::transfer_encoding:
+            return transfer_encoding.add(field);
+        default:
+            return;
+        }
+    }
+
     Occurrences connection;
     Occurrences content_length;
     Occurrences expect;
     Occurrences host;
     Occurrences transfer_encoding;
 };
-
-// The result points into `fields`.
-[[nodiscard]] ControlFields find_control_fields(std::span<const Field> fields) noexcept;
 
 // 1*DIGIT, at most 2^63 - 1 (RFC 9110 section 8.6). Leading zeros are allowed: nobody is ever sent
 // this text, only the number.

@@ -8,25 +8,28 @@ namespace stint::http {
 // bare LF is thus seen to end, and parsing it then refuses it, instead of waiting for a CRLF pair
 // that its sender has no mind to send.
 std::size_t find_head_end(std::string_view data, std::size_t& scanned) noexcept {
-    std::size_t from = scanned;
-    while (from < data.size()) {
-        const void* found = std::memchr(data.data() + from, '\n', data.size() - from);
+    const char* const begin = data.data();
+    const char* const end = begin + data.size();
+    const char* line = begin + scanned;
+    while (line < end) {
+        const void* const found = std::memchr(line, '\n', static_cast<std::size_t>(end - line));
         if (found == nullptr) {
             scanned = data.size();
             return 0;
         }
-        const auto line_end =
-            static_cast<std::size_t>(static_cast<const char*>(found) - data.data());
-        const std::string_view next = data.substr(line_end + 1, 2);
+        line = static_cast<const char*>(found) + 1;
+        if (line != end && *line > '\r') [[likely]]
+            continue; // it has something
+        const auto size = static_cast<std::size_t>(line - begin);
+        const std::string_view next = data.substr(size);
         if (next.starts_with('\n'))
-            return line_end + 2;
-        if (next == "\r\n")
-            return line_end + 3;
+            return size + 1;
+        if (next.starts_with("\r\n"))
+            return size + 2;
         if (next.empty() || next == "\r") { // undecided: look at this line end again
-            scanned = line_end;
+            scanned = size - 1;
             return 0;
         }
-        from = line_end + 1;
     }
     return 0;
 }
