@@ -53,6 +53,8 @@ class Admission {
     // Room for all that the permit may have to remember. Called before any lock is taken: it may
     // allocate and throw.
     static void reserve(Permit& permit, std::span<const Charge> charges) {
+        if (charges.size() <= permit.held_.capacity()) [[likely]]
+            return;
         const auto count = std::ranges::count_if(charges, remembered);
         permit.held_.reserve(static_cast<std::size_t>(count));
     }

@@ -74,7 +74,13 @@ void Exchange::remember(const RequestHead& head) {
     request_framing_ = head.framing.kind;
     request_body_ = http::BodyDecoder{head.framing};
     body_left_ = head.framing.length;
-    for (const Field& field : head.fields) {
+    if (head.ids.contains(FieldId::x_request_id) || !snapshot().log_fields.empty())
+        note_fields(head.fields);
+    name_request();
+}
+
+void Exchange::note_fields(std::span<const Field> fields) {
+    for (const Field& field : fields) {
         if (field.id == FieldId::x_request_id && request_id_.empty() &&
             http::well_formed_request_id(field.value))
             request_id_ = field.value;
@@ -82,7 +88,6 @@ void Exchange::remember(const RequestHead& head) {
             if (boost::algorithm::iequals(field.name, wanted))
                 logged_.push_back({wanted, field.value});
     }
-    name_request();
 }
 
 void Exchange::name_request() {

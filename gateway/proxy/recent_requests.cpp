@@ -1,13 +1,30 @@
 #include "proxy/recent_requests.hpp"
 
 #include <algorithm>
-#include <functional>
+#include <cstring>
 
 namespace stint::proxy {
 namespace {
 
+// Eight bytes at a time: every request that has limits is noted, and std::hash() cost three times
+// as much. Who makes two ids collide is told of the wrong one of the two.
 std::uint64_t id_of(std::string_view request_id) noexcept {
-    return std::hash<std::string_view>{}(request_id);
+    constexpr std::uint64_t odd = 0x9e37'79b9'7f4a'7c15;
+    std::uint64_t id = request_id.size();
+    const auto mix = [&id](std::uint64_t word) {
+        id = (id ^ word) * odd;
+        id ^= id >> 32;
+    };
+    std::uint64_t word = 0;
+    for (; request_id.size() >= sizeof word; request_id.remove_prefix(sizeof word)) {
+        std::memcpy(&word, request_id.data(), sizeof word);
+        mix(word);
+    }
+    word = 0;
+    for (const char c : request_id)
+        word = word << 8 | static_cast<unsigned char>(c);
+    mix(word);
+    return id;
 }
 
 } // namespace

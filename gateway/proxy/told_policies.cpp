@@ -2,15 +2,21 @@
 
 #include "limits/limit.hpp"
 
-#include <array>
+#include <boost/container/static_vector.hpp>
+
 #include <cstddef>
 
 namespace stint::proxy {
+namespace {
+
+// One for each charge, and no more of them made than there are charges.
+using States = boost::container::static_vector<limits::ChargeState, limits::max_charges>;
+
+} // namespace
 
 limits::Decision ToldPolicies::admit(const routing::Charges& admitted, const Now& now) {
     const std::span<const limits::Charge> charges = admitted.view();
-    std::array<limits::ChargeState, limits::max_charges> room;
-    const auto states = std::span{room}.first(charges.size());
+    States states(charges.size());
     limits::Decision decision = limits::admit(charges, now, states);
     note(charges, {admitted.limits.data(), admitted.limits.size()}, states, decision, now);
     return decision;
@@ -21,8 +27,7 @@ void ToldPolicies::note_turn(
     ChargedLimits limits,
     const limits::Decision& decision,
     const Now& now) {
-    std::array<limits::ChargeState, limits::max_charges> room;
-    const auto states = std::span{room}.first(charges.size());
+    States states(charges.size());
     for (std::size_t i = 0; i < charges.size(); ++i)
         states[i].counter = charges[i].limit->state_of(charges[i], now);
     if (!decision.allowed())
