@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -117,6 +118,51 @@ TEST_CASE("a warm 429 allocates nothing") {
     upstream.read_head();
     upstream.send(ok);
     read_response(client);
+    std::size_t warm = 0;
+    for (int round = 0; round < 20; ++round) {
+        client.send(get);
+        warm += settle(gateway, round);
+        CHECK(client.read_until("}\n").starts_with("HTTP/1.1 429 "));
+    }
+
+    CHECK(warm == 0);
+}
+
+TEST_CASE(
+    "a warm 429 by a window with a key allocates nothing, beside a cap and with all its fields") {
+    InProcessGateway gateway{
+        "limits: {budget: {requests: 1, per: 1h, key: 'header:X-Api-Key', headers: draft},"
+        " slots: {concurrent: 10, headers: draft}}\n"
+        "routes: [{name: all, match: {path: /}, upstream: origin, limits: [budget, slots]}]"};
+    constexpr std::string_view request = "GET / HTTP/1.1\r\nHost: a\r\nAccept: */*\r\nX-Api-Key: a "
+                                         "key that is in no small buffer\r\n\r\n";
+    Wire client = gateway.connect();
+    client.send(request);
+    Wire upstream = gateway.upstream.accept();
+    upstream.read_head();
+    upstream.send(ok);
+    read_response(client);
+    std::size_t warm = 0;
+    for (int round = 0; round < 20; ++round) {
+        client.send(request);
+        warm += settle(gateway, round);
+        const std::string refusal = client.read_until("}\n");
+        CHECK(refusal.starts_with("HTTP/1.1 429 "));
+        CHECK(refusal.find("RateLimit: \"budget\"") != std::string::npos);
+    }
+
+    CHECK(warm == 0);
+}
+
+TEST_CASE("a warm 429 by a cap allocates nothing") {
+    InProcessGateway gateway{
+        "limits: {many: {requests: 1000000, per: 1h, key: client_ip}, slot: {concurrent: 1}}\n"
+        "routes: [{name: all, match: {path: /}, upstream: origin, limits: [many, slot]}]"};
+    Wire holder = gateway.connect();
+    holder.send(get);
+    Wire upstream = gateway.upstream.accept();
+    upstream.read_head(); // and does not answer
+    Wire client = gateway.connect();
     std::size_t warm = 0;
     for (int round = 0; round < 20; ++round) {
         client.send(get);
