@@ -133,6 +133,11 @@ def count_lines(counts, bound=None):
     programs = {name: count for name, count in counts.items() if name in PROGRAMS}
     yield Line("W1", "user-space instructions a request", {name: f"{count:,.0f}" for name, count in programs.items()},
                f"{counts['stint']:,.0f}", f"≤ {bound:,}", counts["stint"] <= bound, programs)
+    refusing = {name: counts[f"{name} refusing"] for name in PROGRAMS if f"{name} refusing" in counts}
+    if refusing:
+        yield Line("W2", "user-space instructions a refusal",
+                   {name: f"{count:,.0f}" for name, count in refusing.items()}, f"{refusing['stint']:,.0f}",
+                   values=refusing)
     if "stint without limits" in counts:
         own = counts["stint"] - counts["stint without limits"]
         yield Line("W1", "of these for the two limits", {"stint": f"{own:,.0f}"}, f"{own:,.0f}",
