@@ -111,7 +111,9 @@ void Exchange::write_reply() {
             reply_.use(http::preferred_media_type(request->fields));
     http::PolicyFields policies;
     if (!policies_.empty()) {
-        const SteadyTime now = net::read_steady_clock();
+        // A refusal's decision was made a moment ago: the clock is not read again.
+        const bool just_decided = outcome_ == observe::Outcome::refused;
+        const SteadyTime now = just_decided ? decided_.steady : net::read_steady_clock();
         policies = policies_.fields(route_->telling, {now, wall_at(now)});
     }
     const http::ReplyContext context{
