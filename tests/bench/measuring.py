@@ -4,6 +4,7 @@ import json
 import statistics
 import subprocess
 import sys
+import time
 
 from proxies import LOAD_CORES, PROXY_CORES, Proxy
 
@@ -51,6 +52,7 @@ def once(tools, origin, workload, subject, more=(), **proxy_options):
             load(tools, proxy, origin, fill)[1]()
         before = proxy.memory_kb()
         figures, end = load(tools, proxy, origin, [*workload.load, *more], cores)
+        time.sleep(workload.settle)
         figures["memory_kb"] = {"before": before, "after": proxy.memory_kb()}
         end()
     check(workload, subject, figures)

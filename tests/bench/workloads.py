@@ -57,6 +57,7 @@ class Workload:
     reps: int = 1  # times the number that is asked for
     timed: bool = True  # False: only its memory counts, which others cannot disturb
     before: tuple = ()  # loads that come first, not measured
+    settle: int = 0  # seconds from its end until memory is measured
 
     @property
     def subjects(self):
@@ -100,5 +101,7 @@ def keys(number, count, name="W3"):
 
 
 def idle(connections):
+    """Measured once they are idle: what proxies keep for a next request that comes at once is gone by then."""
     return Workload("W7", f"{connections:,} idle connections",
-                    ("--path", "/0", "--hold", "--connections", connections, *fields(PLAIN_FIELDS)), LIMIT, timed=False)
+                    ("--path", "/0", "--hold", "--connections", connections, *fields(PLAIN_FIELDS)), LIMIT, timed=False,
+                    settle=5)
