@@ -104,10 +104,9 @@ void Downstream::on_read(const ErrorCode& error, std::size_t size) {
         reading_ = true;
         ++pending_;
         context_.parked.push_back(*this);
-        stream_.socket().async_wait(net::Socket::wait_read, [this](const ErrorCode& failed) {
-            on_parked_readable(failed);
-        });
-        return;
+        const auto readable = [this](const ErrorCode& failed) { on_parked_readable(failed); };
+        return stream_.socket().async_wait(
+            net::Socket::wait_read, net::in_place(read_memory_, readable));
     }
     if (error)
         return on_input_ended(error);
