@@ -34,6 +34,17 @@ std::size_t parse_bytes(std::string_view text, Bytes& bytes) noexcept {
     return ::inet_pton(AF_INET6, terminated, bytes.data()) == 1 ? 16 : 0;
 }
 
+// A dotted quad; returns its end. inet_ntop goes through sprintf, and took 1,750 instructions for
+// each of the texts that a new connection is made with.
+char* write_ipv4(std::string_view bytes, char* to) noexcept {
+    constexpr std::ptrdiff_t most_digits = 3;
+    for (const char byte : bytes) {
+        to = std::to_chars(to, to + most_digits, static_cast<unsigned char>(byte)).ptr;
+        *to++ = '.';
+    }
+    return to - 1;
+}
+
 } // namespace
 
 IpAddress IpAddress::from_bytes(std::string_view bytes) noexcept {
@@ -97,10 +108,12 @@ bool Cidr::contains(const IpAddress& other) const noexcept {
 }
 
 IpText::IpText(const IpAddress& address) noexcept {
-    if (address.empty())
-        return;
-    const int family = address.is_v4() ? AF_INET : AF_INET6;
-    if (::inet_ntop(family, address.bytes().data(), text_.data(), INET6_ADDRSTRLEN) != nullptr)
+    const std::string_view bytes = address.bytes();
+    if (address.is_v4())
+        size_ = static_cast<std::uint8_t>(write_ipv4(bytes, text_.data()) - text_.data());
+    else if (
+        !address.empty() &&
+        ::inet_ntop(AF_INET6, bytes.data(), text_.data(), INET6_ADDRSTRLEN) != nullptr)
         size_ = static_cast<std::uint8_t>(std::strlen(text_.data()));
 }
 

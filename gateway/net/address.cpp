@@ -60,7 +60,7 @@ bool is_loopback(const Endpoint& endpoint) noexcept {
 }
 
 PeerAddress::PeerAddress(const Endpoint& peer) noexcept {
-    int family = peer.data()->sa_family;
+    const int family = peer.data()->sa_family;
     if (family == AF_INET) {
         const auto* ip = reinterpret_cast<const sockaddr_in*>(peer.data());
         size_ = 4;
@@ -68,14 +68,16 @@ PeerAddress::PeerAddress(const Endpoint& peer) noexcept {
     } else if (family == AF_INET6) {
         const auto* ip = reinterpret_cast<const sockaddr_in6*>(peer.data());
         const bool mapped = IN6_IS_ADDR_V4MAPPED(&ip->sin6_addr);
-        family = mapped ? AF_INET : AF_INET6;
         size_ = mapped ? 4 : 16;
         std::memcpy(bytes_.data(), ip->sin6_addr.s6_addr + (mapped ? 12 : 0), size_);
-    } else {
-        return;
     }
-    if (::inet_ntop(family, bytes_.data(), text_.data(), INET6_ADDRSTRLEN) != nullptr)
-        text_size_ = static_cast<std::uint8_t>(std::strlen(text_.data()));
+}
+
+std::string PeerAddress::text() const {
+    char text[INET6_ADDRSTRLEN] = {};
+    if (size_ > 0)
+        ::inet_ntop(size_ == 4 ? AF_INET : AF_INET6, bytes_.data(), text, sizeof text);
+    return text;
 }
 
 } // namespace stint::net

@@ -36,13 +36,11 @@ class PeerAddress {
     // 4 or 16 bytes in network order, or none.
     [[nodiscard]] std::string_view bytes() const noexcept { return {bytes_.data(), size_}; }
     // "192.0.2.1", "2001:db8::1" or "".
-    [[nodiscard]] std::string_view text() const noexcept { return {text_.data(), text_size_}; }
+    [[nodiscard]] std::string text() const;
 
   private:
     std::array<char, 16> bytes_{};
-    std::array<char, 46> text_{};
     std::uint8_t size_ = 0;
-    std::uint8_t text_size_ = 0;
 };
 
 } // namespace stint::net
