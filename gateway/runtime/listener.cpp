@@ -1,6 +1,7 @@
 #include "runtime/listener.hpp"
 
 #include "http/local_reply.hpp"
+#include "net/accept.hpp"
 #include "net/clock.hpp"
 #include "net/io.hpp"
 #include "proxy/downstream.hpp"
@@ -16,6 +17,9 @@ namespace {
 
 // Without descriptors or memory, accepting again at once would only spin.
 constexpr std::chrono::milliseconds pause_after_error{100};
+
+// Few enough that those who are connected have their turn.
+constexpr std::size_t accepted_at_once = 64;
 
 } // namespace
 
@@ -34,15 +38,15 @@ void Listener::start() {
     net::spawn(context_.executor, accept_all(shared_from_this()));
 }
 
-void Listener::take_waiting() {
+ErrorCode Listener::take_waiting(std::size_t most) {
     ErrorCode error;
-    acceptor_.non_blocking(true, error);
-    while (!error) {
-        net::Endpoint peer;
-        net::Socket socket = acceptor_.accept(peer, error);
+    net::Endpoint peer;
+    for (std::size_t taken = 0; !error && taken < most; ++taken) {
+        net::Socket socket = net::accept_now(acceptor_, peer, error);
         if (!error)
             serve(std::move(socket), peer);
     }
+    return error;
 }
 
 void Listener::close() noexcept {
@@ -53,14 +57,13 @@ void Listener::close() noexcept {
 
 net::Task<> Listener::accept_all(std::shared_ptr<Listener> self) {
     while (self->acceptor_.is_open()) {
-        net::Endpoint peer;
-        auto [error, socket] = co_await self->acceptor_.async_accept(peer, net::as_result);
-        if (!error) {
-            self->serve(std::move(socket), peer);
-            continue;
-        }
-        if (!self->acceptor_.is_open())
+        auto [failed] =
+            co_await self->acceptor_.async_wait(net::Acceptor::wait_read, net::as_result);
+        if (failed || !self->acceptor_.is_open())
             co_return;
+        const ErrorCode error = self->take_waiting(accepted_at_once);
+        if (!error || error == net::asio::error::would_block)
+            continue;
         ++self->context_.counters.accept_errors;
         if (error == boost::system::errc::connection_aborted)
             continue; // that client left before it was its turn

@@ -1,6 +1,7 @@
 // Accepts connections on one socket of one worker.
 #pragma once
 
+#include "base/error.hpp"
 #include "net/acceptor.hpp"
 #include "net/types.hpp"
 #include "permits/service.hpp"
@@ -9,6 +10,8 @@
 
 #include <boost/asio/steady_timer.hpp>
 
+#include <cstddef>
+#include <limits>
 #include <memory>
 
 namespace stint::runtime {
@@ -30,8 +33,9 @@ class Listener : public std::enable_shared_from_this<Listener> {
         ListenerRole role);
 
     void start();
-    // Takes all connections that wait to be accepted, at once.
-    void take_waiting();
+    // Takes connections that wait to be accepted, all or so many; the error is why there is no next
+    // one, would_block where nobody waits any more.
+    ErrorCode take_waiting(std::size_t most = std::numeric_limits<std::size_t>::max());
     void close() noexcept;
     // For connections that come from now on.
     void set_role(const ListenerRole& role) noexcept { role_ = role; }
