@@ -140,8 +140,8 @@ class GreedyClient(Faults):
 
 
 class IdleConnections(Faults):
-    CLIENTS = scaled(500, 10_000)
-    MOST_EACH = 4096
+    CLIENTS = scaled(2000, 10_000)
+    MOST_EACH = scaled(2304, 2048)
 
     def opened(self, port):
         """Connections that have made a request, and wait."""
@@ -161,7 +161,7 @@ class IdleConnections(Faults):
 
     def settled(self, stint):
         """Resident memory, once connections are parked and blocks are given back."""
-        time.sleep(3)
+        time.sleep(4)
         return stint.resident()
 
     def test_an_idle_connection_takes_little_memory(self):
