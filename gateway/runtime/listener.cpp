@@ -18,8 +18,9 @@ namespace {
 // Without descriptors or memory, accepting again at once would only spin.
 constexpr std::chrono::milliseconds pause_after_error{100};
 
-// Few enough that those who are connected have their turn.
-constexpr std::size_t accepted_at_once = 64;
+// Few enough that those who are connected have their turn: what a connection begins with, its part
+// of a TLS handshake included, is done within.
+constexpr std::size_t accepted_at_once = 8;
 
 } // namespace
 
