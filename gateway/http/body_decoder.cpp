@@ -60,6 +60,20 @@ bool BodyDecoder::done() const noexcept {
     return state_ == State::done;
 }
 
+std::uint64_t BodyDecoder::unframed() const noexcept {
+    if (state_ == State::done || kind_ == Kind::chunked)
+        return 0;
+    return kind_ == Kind::until_close ? unbounded : remaining_;
+}
+
+void BodyDecoder::pass(std::uint64_t payload) noexcept {
+    if (kind_ != Kind::length)
+        return;
+    remaining_ -= payload;
+    if (remaining_ == 0)
+        state_ = State::done;
+}
+
 std::string_view BodyDecoder::trailer() const noexcept {
     if (trailer_ == nullptr || kind_ != Kind::chunked || !done())
         return {};

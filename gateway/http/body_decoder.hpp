@@ -41,6 +41,14 @@ class BodyDecoder {
     // end_of_stream().
     [[nodiscard]] bool done() const noexcept;
 
+    // How many of the next bytes are payload and nothing but payload, so that they need not be
+    // looked at: what is left of a body of known length; `unbounded` for one that is delimited by
+    // close; 0 for one that is chunked or done.
+    static constexpr std::uint64_t unbounded = ~std::uint64_t{0};
+    [[nodiscard]] std::uint64_t unframed() const noexcept;
+    // So many of them (at most unframed()) went by without decode().
+    void pass(std::uint64_t payload) noexcept;
+
     // The peer closed. Returns whether the body may end so: complete already, or close-delimited.
     [[nodiscard]] bool end_of_stream() noexcept;
 

@@ -226,3 +226,38 @@ TEST_CASE("no data is no progress") {
     CHECK(step->payload == 0);
     CHECK(step->consumed == 0);
 }
+
+TEST_CASE("what passes by a body of known length counts as decoded") {
+    BodyDecoder decoder{{Kind::length, 10}};
+    std::string data = "abc";
+    REQUIRE(decoder.decode(data)->payload == 3);
+    CHECK(decoder.unframed() == 7);
+
+    decoder.pass(6);
+    CHECK(decoder.unframed() == 1);
+    CHECK_FALSE(decoder.done());
+    CHECK_FALSE(decoder.end_of_stream());
+
+    decoder.pass(1);
+    CHECK(decoder.unframed() == 0);
+    CHECK(decoder.done());
+}
+
+TEST_CASE("a close-delimited body has no framing anywhere, and no end of its own") {
+    BodyDecoder decoder{{Kind::until_close, 0}};
+    CHECK(decoder.unframed() == BodyDecoder::unbounded);
+
+    decoder.pass(1'000);
+
+    CHECK(decoder.unframed() == BodyDecoder::unbounded);
+    CHECK(decoder.end_of_stream());
+    CHECK(decoder.unframed() == 0);
+}
+
+TEST_CASE("of a chunked body every byte may be framing") {
+    BodyDecoder decoder{{Kind::chunked, 0}};
+    std::string data = "a\r\nabc";
+    REQUIRE(decoder.decode(data)->payload == 3);
+
+    CHECK(decoder.unframed() == 0);
+}
