@@ -64,6 +64,7 @@ void Context::sweep(SteadyTime now) {
 }
 
 std::size_t Context::make_room() noexcept {
+    splice_pipes.close_kept();
     std::size_t closed = 0;
     for (; closed < room_made_at_once && !parked.empty(); ++closed)
         parked.front().shed();

@@ -11,6 +11,7 @@
 #include "limits/prepaid.hpp"
 #include "net/buffer_pool.hpp"
 #include "net/deadlines.hpp"
+#include "net/splice_pipe.hpp"
 #include "net/types.hpp"
 #include "observe/access_log.hpp"
 #include "observe/metrics.hpp"
@@ -108,6 +109,7 @@ struct Context {
     // One per size of max_head that was ever configured: a block outlives a reload.
     std::vector<std::unique_ptr<net::BufferPool>> head_pools;
     net::BufferPool body_blocks{body_block_size, blocks_kept};
+    net::SplicePipes splice_pipes; // for large answers
     ObjectPool<Exchange> exchanges;
 
     // Scratch, valid until the next suspension.

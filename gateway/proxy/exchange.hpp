@@ -220,6 +220,13 @@ class Exchange : private net::Deadline {
     void
     gather_response(net::Gather& gather, std::string_view payload, const http::ChunkHeader& chunk);
 
+    // splice.cpp: the rest of a large answer, which the process never sees.
+    [[nodiscard]] bool splices() const noexcept;
+    net::Task<> splice_response();
+    net::Task<bool> splice_piece(net::SplicePipe& pipe);
+    net::Task<bool> drain_to_client(net::SplicePipe& pipe);
+    net::Task<bool> copy_to_client(net::SplicePipe& pipe);
+
     // switch.cpp: to another protocol than HTTP.
     std::string_view offer_of(const RequestHead& head);
     [[nodiscard]] bool tunnels() const noexcept;

@@ -204,7 +204,9 @@ net::Task<> Exchange::stream_response() {
     answered_ = {};
     if (!response_body_.done())
         net::acknowledge_at_once(lease_.stream());
-    while (!response_body_.done()) {
+    if (splices())
+        co_await splice_response();
+    while (!response_body_.done() && broken_ == Broken::no) {
         arm(Waiting::upstream, route_->timeouts.body_idle);
         auto [error, size] = co_await net::read_some(lease_.stream(), block_.span(), read_memory_);
         if (broken_ != Broken::no)

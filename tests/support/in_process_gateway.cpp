@@ -6,6 +6,7 @@
 #include "proxy/downstream.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <stdexcept>
 #include <utility>
 
@@ -22,6 +23,7 @@ InProcessGateway::InProcessGateway(
     : two_{std::move(two)}, tls_{options.tls != nullptr || over_tls()},
       locks_{registry_, room_.bell(), net::read_clocks().wall},
       loop_{std::make_unique<net::asio::io_context>(1)}, upstream{*loop_}, second{*loop_} {
+    std::signal(SIGPIPE, SIG_IGN); // as the process does
     context_ = std::make_unique<proxy::Context>(
         loop_->get_executor(), shared_, access_log_.open_channel());
     permits_ = std::make_unique<permits::Service>(*context_, shared_permits_);
