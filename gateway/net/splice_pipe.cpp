@@ -90,19 +90,25 @@ Result<SplicePipe> SplicePipes::take() noexcept {
         return SplicePipe::open();
     SplicePipe pipe = std::move(kept_.back());
     kept_.pop_back();
+    fewest_kept_ = std::min(fewest_kept_, kept_.size());
     return pipe;
 }
 
 void SplicePipes::keep(SplicePipe pipe) noexcept {
     if (pipe.bytes() > 0 || kept_.size() == most_kept)
         return;
-    kept_.reserve(most_kept);
     kept_.push_back(std::move(pipe));
+}
+
+void SplicePipes::trim() noexcept {
+    kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(fewest_kept_));
+    fewest_kept_ = kept_.size();
 }
 
 std::size_t SplicePipes::close_kept() noexcept {
     const std::size_t closed = kept_.size();
     kept_.clear();
+    fewest_kept_ = 0;
     return closed;
 }
 

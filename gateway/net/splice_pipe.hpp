@@ -25,7 +25,12 @@ class SplicePipe {
     SplicePipe(SplicePipe&& other) noexcept
         : out_{std::exchange(other.out_, -1)}, in_{std::exchange(other.in_, -1)},
           bytes_{std::exchange(other.bytes_, 0)} {}
-    SplicePipe& operator=(SplicePipe&&) = delete;
+    SplicePipe& operator=(SplicePipe&& other) noexcept {
+        std::swap(out_, other.out_);
+        std::swap(in_, other.in_);
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
     ~SplicePipe();
 
     // What is in it.
@@ -55,6 +60,8 @@ class SplicePipe {
 // Pipes that nobody uses at the moment, so that an answer seldom has to make one. One per worker.
 class SplicePipes {
   public:
+    SplicePipes() { kept_.reserve(most_kept); }
+
     // The error: as of open(), or operation_not_supported after give_up().
     [[nodiscard]] Result<SplicePipe> take() noexcept;
 
@@ -65,6 +72,9 @@ class SplicePipes {
     // The system does not splice sockets: nobody is to try again.
     void give_up() noexcept { supported_ = false; }
 
+    // Closes those that nobody needed since the last call; to be called every second or so.
+    void trim() noexcept;
+
     // Closes what is kept: its descriptors are needed. How many pipes.
     std::size_t close_kept() noexcept;
 
@@ -73,7 +83,8 @@ class SplicePipes {
     static constexpr std::size_t most_kept = 8;
 
   private:
-    std::vector<SplicePipe> kept_;
+    std::vector<SplicePipe> kept_; // the one used last at the back
+    std::size_t fewest_kept_ = 0;  // since the last trim()
     bool supported_ = true;
 };
 

@@ -61,6 +61,7 @@ void Context::sweep(SteadyTime now) {
     for (const auto& pool : head_pools)
         pool->trim();
     body_blocks.trim();
+    splice_pipes.trim();
 }
 
 std::size_t Context::make_room() noexcept {

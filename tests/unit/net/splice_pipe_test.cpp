@@ -162,6 +162,23 @@ TEST_CASE("pipes are kept while they are empty and few") {
     CHECK(pipes.kept() == 0);
 }
 
+TEST_CASE("pipes that nobody needs are closed") {
+    SplicePipes pipes;
+    for (int i = 0; i < 3; ++i)
+        pipes.keep(SplicePipe::open().value());
+    pipes.trim();
+    pipes.keep(pipes.take().value());
+    CHECK(pipes.kept() == 3);
+
+    pipes.trim(); // two were not needed
+    CHECK(pipes.kept() == 1);
+    pipes.keep(pipes.take().value());
+    pipes.trim();
+    CHECK(pipes.kept() == 1);
+    pipes.trim();
+    CHECK(pipes.kept() == 0);
+}
+
 TEST_CASE("after giving up no pipe is given") {
     SplicePipes pipes;
     pipes.give_up();

@@ -1,14 +1,13 @@
 // Without descriptors: what is idle makes room for what is not.
 #include "fixture.hpp"
 #include "net/clock.hpp"
+#include "no_descriptors.hpp"
 #include "proxy/downstream.hpp"
 #include "proxy/shortage.hpp"
 
 #include <doctest/doctest.h>
 
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <unistd.h>
+#include <cerrno>
 #include <vector>
 
 using namespace stint;
@@ -23,25 +22,6 @@ void run_short(InProcessGateway& gateway) {
     gateway.context().shared.shortage.note(no_descriptors, net::read_steady_clock());
     gateway.settle();
 }
-
-// The process may open nothing until this ends.
-class NoDescriptors {
-  public:
-    NoDescriptors() {
-        ::getrlimit(RLIMIT_NOFILE, &usual_);
-        const int lowest_free = ::open("/dev/null", O_RDONLY);
-        ::close(lowest_free);
-        rlimit none = usual_;
-        none.rlim_cur = static_cast<rlim_t>(lowest_free);
-        ::setrlimit(RLIMIT_NOFILE, &none);
-    }
-    NoDescriptors(const NoDescriptors&) = delete;
-    NoDescriptors& operator=(const NoDescriptors&) = delete;
-    ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &usual_); }
-
-  private:
-    rlimit usual_{};
-};
 
 // A client whose request was answered, over the connection that `upstream` is.
 Wire served(InProcessGateway& gateway, Wire& upstream) {

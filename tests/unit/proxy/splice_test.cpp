@@ -1,5 +1,7 @@
 // Answers so large that the kernel moves them. Over TLS the same must hold of copies.
 #include "fixture.hpp"
+#include "net/clock.hpp"
+#include "no_descriptors.hpp"
 #include "proxy/downstream.hpp"
 #include "tls_end.hpp"
 
@@ -68,7 +70,11 @@ TEST_CASE("a large answer arrives whole, and both connections go on") {
     answer.upstream.send(answer.rest());
 
     CHECK(answer.client.read(answer.rest().size()) == answer.rest());
+    answer.gateway.settle();
     CHECK(pipes_of(answer) == (over_tls() ? 0 : 1));
+    for (int second = 0; second < 2; ++second)
+        answer.gateway.context().sweep(net::read_steady_clock());
+    CHECK(pipes_of(answer) == 0);
     answer.client.send(get);
     answer.upstream.read_head();
     answer.upstream.send(ok);
@@ -164,6 +170,25 @@ TEST_CASE("a client that goes while bytes for it are in the pipe takes no pipe w
 
     answer.check_ended(Outcome::client_gone, Large::begun);
     answer.upstream.wait_closed();
+}
+
+TEST_CASE("without a descriptor for a pipe a large answer is copied") {
+    InProcessGateway gateway{plain};
+    Wire client = gateway.connect();
+    client.send(get);
+    Wire upstream = gateway.upstream.accept();
+    upstream.read_head();
+    const std::string body = body_of(large);
+
+    const NoDescriptors none;
+    upstream.send("HTTP/1.1 200 OK\r\nContent-Length: 5000003\r\n\r\n");
+    client.read_head();
+    upstream.send(body);
+
+    CHECK(client.read(large) == body);
+    gateway.settle();
+    CHECK(gateway.context().splice_pipes.kept() == 0);
+    CHECK(gateway.pooled() == 1);
 }
 
 TEST_CASE("where the system does not splice, large answers are copied") {
