@@ -306,7 +306,10 @@ Json limit_names_json(const config::Config& config, const config::Route& route) 
 }
 
 Json config_json(const config::Config& config, const InForce& in_force) {
-    Json json{{"workers", in_force.workers}, {"listeners", listeners_json(config)}};
+    Json json{
+        {"workers", in_force.workers},
+        {"pin_workers", in_force.pin_workers},
+        {"listeners", listeners_json(config)}};
     if (in_force.admin)
         json["admin"] = admin_json(*in_force.admin);
     if (config.permits)

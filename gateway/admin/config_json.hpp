@@ -15,6 +15,7 @@ namespace stint::admin {
 struct InForce {
     std::optional<config::Admin> admin;
     std::size_t workers = 0;
+    bool pin_workers = false;
     std::optional<config::State> state{};
 };
 

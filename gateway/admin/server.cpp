@@ -141,8 +141,10 @@ Result<void, std::string> Server::start(const config::Admin& admin) {
     if (!opened)
         return "cannot listen on " + admin.address.text + ": " + opened.error().message();
     policy.reach = reach_of(opened->address);
-    auto shared = std::make_shared<Shared>(
-        Service{gateway_, std::move(policy), {admin, gateway_.workers(), gateway_.config().state}});
+    auto shared = std::make_shared<Shared>(Service{
+        gateway_,
+        std::move(policy),
+        {admin, gateway_.workers(), gateway_.config().pin_workers, gateway_.config().state}});
     listening_ = std::make_shared<Listening>(std::move(*opened), std::move(shared));
     net::spawn(listening_->executor, Listening::accept_all(listening_));
     listening_->tick();

@@ -20,8 +20,9 @@ constexpr std::size_t largest_file = 1U << 20U;
 constexpr std::uint64_t most_workers = 1024;
 constexpr std::uint64_t most_connections = 1'000'000;
 
-constexpr std::array<std::string_view, 27> top_keys{
+constexpr std::array<std::string_view, 28> top_keys{
     "workers",
+    "pin_workers",
     "listeners",
     "admin",
     "timeouts",
@@ -83,6 +84,8 @@ void read_log(const Value& value, Config& config) {
 void read_numbers(const Section& top, Config& config) {
     if (const auto workers = top.find("workers"))
         workers->into(config.workers, "auto or a number of threads", parse_workers);
+    if (const auto pinned = top.find("pin_workers"))
+        pinned->into(config.pin_workers, "true or false", parse_bool);
     if (const auto connections = top.find("max_connections"))
         connections->into(
             config.max_connections, "a number of connections",

@@ -294,6 +294,7 @@ struct Route {
 
 struct Config {
     std::size_t workers = 0;         // 0 = auto: one per core
+    bool pin_workers = false;        // each to a core
     std::vector<Listener> listeners; // none, only where permits are
     std::optional<Admin> admin;
     std::optional<Permits> permits;

@@ -93,8 +93,8 @@ net::Task<> Connection::serve_all() {
             continue;
         }
         begin_reading();
-        auto [error] = co_await net::wait_readable(socket_);
-        if (!end_reading(error))
+        auto [error, size] = co_await net::read_some(socket_, room(), read_memory_);
+        if (!end_reading(error, size))
             co_return co_await give_up();
     }
 }

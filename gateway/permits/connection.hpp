@@ -69,7 +69,7 @@ class Connection final : public Served, private net::Deadline {
     [[nodiscard]] bool is_watched() const noexcept;
     void leave() noexcept;
     void begin_reading();
-    [[nodiscard]] bool end_reading(const ErrorCode& error);
+    [[nodiscard]] bool end_reading(const ErrorCode& error, std::size_t size);
     [[nodiscard]] bool take_arrived();
     void forget_large();
     net::Task<bool> read_more();

@@ -128,8 +128,7 @@ std::span<char> Connection::room() {
     return {buffer_.data() + end_, buffer_.size() - end_};
 }
 
-// Waits before it reads: reading at once, right behind an answer, would find nothing and cost a
-// system call. A request has to come whole in its time, however many pieces it comes in.
+// A request has to come whole in its time, however many pieces it comes in.
 void Connection::begin_reading() {
     timed_out_ = false;
     if (begin_ == end_ && served_) {
@@ -142,14 +141,14 @@ void Connection::begin_reading() {
 }
 
 // False: nothing more comes, or is waited for.
-bool Connection::end_reading(const ErrorCode& error) {
+bool Connection::end_reading(const ErrorCode& error, std::size_t size) {
     reading_ = false;
     service_.context.head_out.clear();
-    if (error || !socket_.is_open()) // what was sent before a drain began is answered
-        return socket_.is_open() && !timed_out_ && take_arrived();
-    const net::Received got = net::read_now(socket_, room());
-    end_ += got.size;
-    return !got.error || got.error == net::asio::error::would_block;
+    end_ += size;
+    if (!socket_.is_open())
+        return false;
+    // What was sent before a drain began is answered.
+    return !error || (!timed_out_ && take_arrived());
 }
 
 // Whether there was anything that had come.
@@ -171,8 +170,8 @@ void Connection::forget_large() {
 
 net::Task<bool> Connection::read_more() {
     begin_reading();
-    auto [error] = co_await net::wait_readable(socket_);
-    co_return end_reading(error);
+    auto [error, size] = co_await net::read_some(socket_, room(), read_memory_);
+    co_return end_reading(error, size);
 }
 
 } // namespace stint::permits

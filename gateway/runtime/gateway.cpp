@@ -58,8 +58,7 @@ std::vector<config::Address> addresses_of(const config::Config& config) {
 }
 
 std::size_t worker_count(const config::Config& config) {
-    return config.workers > 0 ? config.workers
-                              : std::max<std::size_t>(1, std::thread::hardware_concurrency());
+    return config.workers > 0 ? config.workers : usable_cores().size();
 }
 
 } // namespace
@@ -113,8 +112,7 @@ Result<void, std::string> Gateway::start() {
     compiled_.host_names = compiled.host_names;
     resolve_names();
     apply(config_, std::move(compiled), std::move(*opened));
-    for (const auto& worker : workers_)
-        worker->start();
+    start_workers(workers_, config_.pin_workers);
     started_at_ = net::read_clocks().wall;
     started_ = true;
     watch_certificates();

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <thread>
+#include <vector>
 
 namespace stint::runtime {
 
@@ -17,5 +19,11 @@ void ignore_broken_pipes() noexcept;
 // at 1,024), and says in the log what is missing where `max_connections` needs more: two a
 // connection, and some.
 void raise_open_files_limit(std::size_t max_connections);
+
+// The numbers of the cores that the process may use (taskset, cpusets), ascending; never empty.
+[[nodiscard]] std::vector<int> usable_cores();
+
+// Keeps a thread on one core, and says in the log where the operating system refuses.
+void pin(std::thread& thread, int core);
 
 } // namespace stint::runtime

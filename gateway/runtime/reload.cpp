@@ -64,6 +64,8 @@ Gateway::notes_on(const config::Config& config, const Compiled& next) const {
                     ": its kind, key, anchor or per has changed, so its counts begin anew");
     if (config.workers != config_.workers)
         notes.push_back("workers: takes effect with a restart");
+    if (config.pin_workers != config_.pin_workers)
+        notes.push_back("pin_workers: takes effect with a restart");
     const auto admin_text = [](const config::Config& from) {
         return from.admin ? from.admin->address.text + " " + from.admin->token_file +
                                 (from.admin->read_only ? " read_only" : "") +

@@ -2,6 +2,7 @@
 
 #include "net/clock.hpp"
 #include "proxy/downstream.hpp"
+#include "runtime/process.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <spdlog/spdlog.h>
@@ -52,7 +53,7 @@ Worker::~Worker() {
     loop_.reset();
 }
 
-void Worker::start() {
+void Worker::start(std::optional<int> core) {
     thread_ = std::thread{[this] {
         // Signals belong to the control thread.
         sigset_t all;
@@ -62,6 +63,8 @@ void Worker::start() {
         loop_->run();
     }};
     pthread_setname_np(thread_.native_handle(), "stint-worker");
+    if (core)
+        pin(thread_, *core);
 }
 
 void Worker::post(std::function<void(proxy::Context&)> task) {
@@ -142,6 +145,12 @@ void Worker::tick() {
         if (!error)
             tick();
     });
+}
+
+void start_workers(const std::vector<std::unique_ptr<Worker>>& workers, bool pinned) {
+    const std::vector<int> cores = usable_cores();
+    for (std::size_t i = 0; i < workers.size(); ++i)
+        workers[i]->start(pinned ? std::optional{cores[i % cores.size()]} : std::nullopt);
 }
 
 } // namespace stint::runtime

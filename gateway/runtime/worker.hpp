@@ -17,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -52,7 +53,8 @@ class Worker {
     Worker(proxy::Shared& shared, permits::Shared& permits, observe::AccessLog::Channel log);
     ~Worker(); // stops the loop and joins the thread
 
-    void start();
+    // On this core alone, where one is named.
+    void start(std::optional<int> core = std::nullopt);
 
     // Runs `task` on the worker's thread, soon.
     void post(std::function<void(proxy::Context&)> task);
@@ -86,5 +88,8 @@ class Worker {
     std::function<void()> drained_;
     std::thread thread_;
 };
+
+// pinned: each on a core of its own, in turn where there are more of them than cores.
+void start_workers(const std::vector<std::unique_ptr<Worker>>& workers, bool pinned);
 
 } // namespace stint::runtime

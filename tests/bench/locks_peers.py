@@ -20,6 +20,8 @@ MAX, TTL = 1, 30
 
 
 class Stint(permits_peers.Stint):
+    """A worker on each core, or one on the core that is `pinned`: MariaDB has a thread a connection."""
+
     def __init__(self, binary: str, *, state: bool = False, unix: bool = False, pinned: str | None = None):
         super().__init__(binary, pinned=pinned)
         self.state, self.unix = state, unix
@@ -30,7 +32,7 @@ class Stint(permits_peers.Stint):
         if self.unix:
             address = self.url = f"unix:{self.folder.name}/permits"
         state = f"state: {{file: {self.folder.name}/state.db}}\n" if self.state else ""
-        return (f"workers: 1\n{state}permits: {{address: '{address}', start_up_grace: 0s}}\n"
+        return (f"pin_workers: true\n{state}permits: {{address: '{address}', start_up_grace: 0s}}\n"
                 "locks: {bench: {max: 1000000}}\n")
 
     def connect(self, key: str = "probe", wait: float = 0):

@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 import unittest
+from pathlib import Path
 
 from support.case import SystemTest, config
 from support.client import RawClient, fetch
@@ -230,6 +231,39 @@ class OpenFiles(SystemTest):
             self.assertEqual(client.request().status, 200)
             client.close()
         wait_until(lambda: self.answers(stint), "there is room again")
+
+
+class Cores(SystemTest):
+    @staticmethod
+    def cores_of(stint):
+        """Of each thread: its name, and the cores on which it may run."""
+        found = []
+        for task in Path(f"/proc/{stint.pid}/task").iterdir():
+            found.append((task.joinpath("comm").read_text().strip(), os.sched_getaffinity(int(task.name))))
+        return found
+
+    def workers_of(self, stint):
+        return sorted((cores for name, cores in self.cores_of(stint) if name == "stint-worker"), key=sorted)
+
+    def test_pinned_workers_share_out_the_cores_in_turn(self):
+        cores = sorted(os.sched_getaffinity(0))
+        stint = self.stint_before(self.start_upstream(), workers=len(cores) + 1, pin_workers=True)
+
+        self.assertEqual(fetch(stint.port).status, 200)
+        self.assertEqual(self.workers_of(stint), sorted([{core} for core in cores] + [{cores[0]}], key=sorted))
+        for name, usable in self.cores_of(stint):
+            if name != "stint-worker":
+                self.assertEqual(usable, set(cores), name)
+        self.assertIs(stint.admin.get("/config")["pin_workers"], True)
+        stint.write({**stint.config, "pin_workers": False})
+        self.assertEqual(stint.admin.reload().json()["notes"], ["pin_workers: takes effect with a restart"])
+
+    def test_auto_is_a_worker_for_each_core_that_it_may_use(self):
+        last = max(os.sched_getaffinity(0))
+        stint = self.start_stint(config(self.start_upstream().address, workers="auto", pin_workers=True),
+                                 preexec=lambda: os.sched_setaffinity(0, {last}))
+
+        self.assertEqual(self.workers_of(stint), [{last}])
 
 
 class Stopping(SystemTest):

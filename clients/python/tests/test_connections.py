@@ -157,7 +157,7 @@ class Silent(ClientTest):
         there.gate.clear()
         self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, lambda *_: None))
         self.addCleanup(signal.setitimer, signal.ITIMER_REAL, 0)
-        signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+        signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
         begun = time.monotonic()
         with self.assertRaises(StintUnavailable):
             Client(there.url, timeout=0.3).take("shop")

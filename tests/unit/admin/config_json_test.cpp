@@ -49,9 +49,10 @@ config::Config example() {
 } // namespace
 
 TEST_CASE("defaults are filled in and lengths are in milliseconds") {
-    const Json shown = config_json(example(), {std::nullopt, 4});
+    const Json shown = config_json(example(), {std::nullopt, 4, true});
 
     CHECK(shown["workers"] == 4);
+    CHECK(shown["pin_workers"] == true);
     CHECK(shown["timeouts"]["connect_ms"] == 2000);
     CHECK(shown["timeouts"]["drain_ms"] == 10'000);
     CHECK(shown["max_connections"] == 10'000);
@@ -269,9 +270,9 @@ TEST_CASE("the state that is in force is shown, whatever the file says now") {
 
     CHECK(config_json(config, {})["state"] == "off");
     CHECK(
-        config_json(config, {{}, 1, config::State{"/state.db", true}})["state"] ==
+        config_json(config, {{}, 1, false, config::State{"/state.db", true}})["state"] ==
         Json{{"file", "/state.db"}, {"on_start", "closed"}});
-    CHECK(config_json(config, {{}, 1, config::State{"", true}})["state"]["file"] == "off");
+    CHECK(config_json(config, {{}, 1, false, config::State{"", true}})["state"]["file"] == "off");
 }
 
 TEST_CASE("locks are shown apart from limits, with what permits say of them") {

@@ -42,6 +42,7 @@ TEST_CASE("what is left out has its default") {
     const Config config = loaded(with(no_routes));
 
     CHECK(config.workers == 0);
+    CHECK_FALSE(config.pin_workers);
     CHECK_FALSE(config.admin);
     CHECK(config.timeouts.response == 60s);
     CHECK(config.timeouts.tunnel_idle == 10min);
@@ -93,6 +94,7 @@ TEST_CASE("what is taken of requests arrives where it belongs") {
 
 TEST_CASE("every other setting arrives where it belongs") {
     const Config config = loaded(R"(workers: 2
+pin_workers: true
 listeners: [{address: "[::1]:0", half_close: allow}, {address: "[::1]:0"}, {address: unix:/run/s}]
 admin: {address: 0.0.0.0:9901, read_only: true}
 max_head: 65536
@@ -111,6 +113,7 @@ routes:
 )");
 
     CHECK(config.workers == 2);
+    CHECK(config.pin_workers);
     CHECK(config.listeners[0].half_close_allowed);
     CHECK(config.listeners[0].address.host == "::1");
     CHECK(config.listeners[2].address.kind == Address::Kind::unix_socket);
