@@ -4,9 +4,9 @@
 
 FROM debian:12-slim AS build
 COPY scripts/common.sh scripts/install-deps /src/scripts/
-RUN /src/scripts/install-deps build && rm -rf /var/lib/apt/lists/*
+RUN /src/scripts/install-deps build release && rm -rf /var/lib/apt/lists/*
 COPY . /src
-RUN /src/scripts/build && strip /src/build/gateway/stint
+RUN /src/scripts/build-release && strip /src/build-release/gateway/stint
 
 FROM debian:12-slim
 RUN apt-get update \
@@ -15,7 +15,7 @@ RUN apt-get update \
         libspdlog1.10 libsqlite3-0 libssl3 libyaml-cpp0.7 tzdata \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin stint
-COPY --from=build /src/build/gateway/stint /usr/local/bin/stint
+COPY --from=build /src/build-release/gateway/stint /usr/local/bin/stint
 COPY config/container.yaml /etc/stint/stint.yaml
 USER stint
 EXPOSE 8080

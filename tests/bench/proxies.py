@@ -26,7 +26,8 @@ COMMANDS = {
     "nginx": ["{binary}", "-p", "{folder}", "-e", "{folder}/error.log", "-c", "{file}"],
     "haproxy": ["{binary}", "-db", "-f", "{file}"],
 }
-PROXY_CORES, LOAD_CORES = "0", "1"
+# The first two that may be used; with one core all share that.
+PROXY_CORES, LOAD_CORES = map(str, (sorted(os.sched_getaffinity(0)) * 2)[:2])
 
 
 @dataclass(frozen=True)
