@@ -2,6 +2,7 @@
 // says is the algorithm's business (rules.hpp); where it is and how long it stays is decided here.
 #pragma once
 
+#include "limits/brief_mutex.hpp"
 #include "limits/counter_table.hpp"
 #include "limits/decision.hpp"
 #include "limits/limit.hpp"
@@ -26,7 +27,7 @@ namespace stint::limits {
 struct alignas(64) Shard {
     static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
-    std::mutex mutex;
+    BriefMutex mutex;
     Slot single; // of a limit without a key
     // Pages (see SavedPage) with counters that were charged or given back since they were saved: a
     // bit each. Written with `mutex` locked, in the line that the lock has made this thread's own.
