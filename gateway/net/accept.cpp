@@ -1,7 +1,5 @@
 #include "net/accept.hpp"
 
-#include "net/acceptor.hpp"
-
 #include <cerrno>
 #include <new>
 #include <sys/socket.h>
@@ -36,17 +34,23 @@ class AcceptedSocket : public Socket {
 
 } // namespace
 
-Socket accept_now(Acceptor& acceptor, Endpoint& peer, ErrorCode& error) noexcept {
-    AcceptedSocket socket{acceptor.get_executor()};
-    auto size = static_cast<socklen_t>(peer.capacity());
-    Descriptor accepted{
-        ::accept4(acceptor.native_handle(), peer.data(), &size, SOCK_NONBLOCK | SOCK_CLOEXEC)};
-    if (accepted.get() < 0) {
+Accepted accept_now(Acceptor& acceptor, ErrorCode& error) noexcept {
+    Accepted accepted;
+    auto size = static_cast<socklen_t>(accepted.peer.capacity());
+    accepted.socket = Descriptor{::accept4(
+        acceptor.native_handle(), accepted.peer.data(), &size, SOCK_NONBLOCK | SOCK_CLOEXEC)};
+    if (accepted.socket.get() < 0) {
         error.assign(errno, boost::system::system_category());
     } else {
-        peer.resize(size);
-        error = socket.adopt(peer.protocol(), std::move(accepted));
+        error.clear();
+        accepted.peer.resize(size);
     }
+    return accepted;
+}
+
+Socket adopt(const Executor& executor, Accepted accepted, ErrorCode& error) noexcept {
+    AcceptedSocket socket{executor};
+    error = socket.adopt(accepted.peer.protocol(), std::move(accepted.socket));
     return socket;
 }
 

@@ -36,6 +36,7 @@ Connection::Connection(Service& service, net::Socket socket, const net::Endpoint
                                  service.shared.locks,
                                  service.shared.ties.fetch_add(1, std::memory_order_relaxed) + 1} {
     service_.context.shared.connections.fetch_add(1, std::memory_order_relaxed);
+    service_.context.open_connections.fetch_add(1, std::memory_order_relaxed);
     ++service_.context.counters.permit_connections;
 }
 
@@ -43,6 +44,7 @@ Connection::~Connection() {
     if (service_.context.draining)
         ties_.let_go();
     service_.context.shared.connections.fetch_sub(1, std::memory_order_relaxed);
+    service_.context.open_connections.fetch_sub(1, std::memory_order_relaxed);
     --service_.context.counters.permit_connections;
 }
 

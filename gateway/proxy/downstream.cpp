@@ -33,11 +33,13 @@ Downstream::Downstream(
       options_{options} {
     context_.connections.push_back(*this);
     context_.shared.connections.fetch_add(1, std::memory_order_relaxed);
+    context_.open_connections.fetch_add(1, std::memory_order_relaxed);
     ++context_.counters.connections_open;
 }
 
 Downstream::~Downstream() {
     context_.shared.connections.fetch_sub(1, std::memory_order_relaxed);
+    context_.open_connections.fetch_sub(1, std::memory_order_relaxed);
     --context_.counters.connections_open;
 }
 

@@ -83,6 +83,8 @@ Gateway::Gateway(config::Config config, std::filesystem::path file)
       override_timer_{control_}, certificate_timer_{control_} {}
 
 Gateway::~Gateway() {
+    for (const auto& worker : workers_)
+        worker->stop();
     workers_.clear();
     persistence_.reset(); // while the locks are there that it writes
     for (const auto& [name, address] : bound_)

@@ -1,15 +1,10 @@
 #include "runtime/listener.hpp"
 
-#include "http/local_reply.hpp"
 #include "net/accept.hpp"
 #include "net/clock.hpp"
 #include "net/io.hpp"
-#include "proxy/downstream.hpp"
-
-#include <spdlog/spdlog.h>
 
 #include <chrono>
-#include <exception>
 #include <utility>
 
 namespace stint::runtime {
@@ -26,12 +21,12 @@ constexpr std::size_t accepted_at_once = 8;
 
 Listener::Listener(
     proxy::Context& context,
-    permits::Service& permits,
+    Reception& reception,
     const net::Endpoint& address,
     net::Descriptor socket,
     ListenerRole role)
-    : context_{context}, permits_{permits}, acceptor_{context.executor}, pause_{context.executor},
-      role_{std::move(role)} {
+    : context_{context}, reception_{reception}, acceptor_{context.executor},
+      pause_{context.executor}, role_{std::move(role)} {
     acceptor_.assign(address.protocol(), socket.release());
 }
 
@@ -41,11 +36,10 @@ void Listener::start() {
 
 ErrorCode Listener::take_waiting(std::size_t most) {
     ErrorCode error;
-    net::Endpoint peer;
     for (std::size_t taken = 0; !error && taken < most; ++taken) {
-        net::Socket socket = net::accept_now(acceptor_, peer, error);
+        net::Accepted accepted = net::accept_now(acceptor_, error);
         if (!error)
-            serve(std::move(socket), peer);
+            reception_.take(std::move(accepted), role_);
     }
     return error;
 }
@@ -73,37 +67,6 @@ net::Task<> Listener::accept_all(std::shared_ptr<Listener> self) {
         self->pause_.expires_after(pause_after_error);
         co_await self->pause_.async_wait(net::as_result);
     }
-}
-
-void Listener::serve(net::Socket socket, const net::Endpoint& peer) {
-    ++context_.counters.connections_accepted;
-    try {
-        if (context_.shared.connections.load(std::memory_order_relaxed) >=
-            context_.active->snapshot->max_connections)
-            return turn_away(std::move(socket));
-        if (role_.permits)
-            return permits_.serve(std::move(socket), peer);
-        auto downstream =
-            std::make_unique<proxy::Downstream>(context_, std::move(socket), peer, role_.proxied);
-        net::spawn(context_.executor, proxy::Downstream::serve(std::move(downstream)));
-    } catch (const std::exception& failure) {
-        if (context_.shared.failures_logged.pass(net::read_steady_clock()))
-            spdlog::error("a connection could not be served: {}", failure.what());
-        ++context_.counters.connections_rejected;
-    }
-}
-
-void Listener::turn_away(net::Socket socket) {
-    ++context_.counters.connections_rejected;
-    if (role_.proxied.tls)
-        return; // nothing could be said without a handshake
-    http::HeadBuffer& answer = context_.head_out;
-    answer.clear();
-    http::write_turned_away(
-        answer, context_.dates.format(net::read_clocks().wall), 503, "max_connections is reached");
-    net::Gather gather;
-    gather.add(answer.view());
-    (void)net::write_now(socket, gather); // as much as goes; there is nobody to wait for it
 }
 
 } // namespace stint::runtime

@@ -4,9 +4,8 @@
 #include "base/error.hpp"
 #include "net/acceptor.hpp"
 #include "net/types.hpp"
-#include "permits/service.hpp"
 #include "proxy/context.hpp"
-#include "proxy/downstream.hpp"
+#include "runtime/reception.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 
@@ -16,18 +15,12 @@
 
 namespace stint::runtime {
 
-// What is spoken on a listener: requests to be forwarded, or asks for permits.
-struct ListenerRole {
-    proxy::ListenerOptions proxied;
-    bool permits = false;
-};
-
 // Not thread-safe; lives on its worker. close() ends it, the last accept included.
 class Listener : public std::enable_shared_from_this<Listener> {
   public:
     Listener(
         proxy::Context& context,
-        permits::Service& permits,
+        Reception& reception,
         const net::Endpoint& address,
         net::Descriptor socket,
         ListenerRole role);
@@ -47,11 +40,9 @@ class Listener : public std::enable_shared_from_this<Listener> {
         net::Executor>;
 
     static net::Task<> accept_all(std::shared_ptr<Listener> self);
-    void serve(net::Socket socket, const net::Endpoint& peer);
-    void turn_away(net::Socket socket);
 
     proxy::Context& context_;
-    permits::Service& permits_;
+    Reception& reception_;
     net::Acceptor acceptor_;
     Timer pause_;
     ListenerRole role_;

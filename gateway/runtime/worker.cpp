@@ -31,13 +31,18 @@ Worker::Worker(proxy::Shared& shared, permits::Shared& permits, observe::AccessL
     : loop_{std::make_unique<net::asio::io_context>(one_thread_per_object)} {
     context_ = std::make_unique<proxy::Context>(loop_->get_executor(), shared, std::move(log));
     permits_ = std::make_unique<permits::Service>(*context_, permits);
+    reception_ = std::make_unique<Reception>(*context_, *permits_);
     ticker_ = std::make_unique<Timer>(*loop_);
 }
 
-Worker::~Worker() {
+void Worker::stop() noexcept {
     loop_->stop();
     if (thread_.joinable())
         thread_.join();
+}
+
+Worker::~Worker() {
+    stop();
     // While the context still exists: what is suspended ends, and gives back what it holds.
     for (const auto& [name, listener] : listeners_)
         listener->close();
@@ -51,6 +56,13 @@ Worker::~Worker() {
     listeners_.clear();
     context_->pools.close_idle();
     loop_.reset();
+}
+
+void Worker::join(const std::vector<std::unique_ptr<Worker>>& all, std::size_t own) {
+    std::vector<Reception*> receptions;
+    for (const auto& each : all)
+        receptions.push_back(each->reception_.get());
+    reception_->join(std::move(receptions), own);
 }
 
 void Worker::start(std::optional<int> core) {
@@ -88,7 +100,7 @@ void Worker::take(Adoption& adoption) {
     for (OpenedListener& opened : adoption.opened) {
         try {
             auto listener = std::make_shared<Listener>(
-                *context_, *permits_, opened.address, std::move(opened.socket),
+                *context_, *reception_, opened.address, std::move(opened.socket),
                 adoption.listeners.at(opened.name));
             listener->start();
             listeners_[opened.name] = std::move(listener);
@@ -148,6 +160,8 @@ void Worker::tick() {
 }
 
 void start_workers(const std::vector<std::unique_ptr<Worker>>& workers, bool pinned) {
+    for (std::size_t i = 0; i < workers.size(); ++i)
+        workers[i]->join(workers, i);
     const std::vector<int> cores = usable_cores();
     for (std::size_t i = 0; i < workers.size(); ++i)
         workers[i]->start(pinned ? std::optional{cores[i % cores.size()]} : std::nullopt);

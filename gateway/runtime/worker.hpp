@@ -51,10 +51,17 @@ struct Adoption {
 class Worker {
   public:
     Worker(proxy::Shared& shared, permits::Shared& permits, observe::AccessLog::Channel log);
-    ~Worker(); // stops the loop and joins the thread
+    ~Worker();
+
+    // Among all workers, of which this one is at `own`, connections are evened out. Before they
+    // start.
+    void join(const std::vector<std::unique_ptr<Worker>>& all, std::size_t own);
 
     // On this core alone, where one is named.
     void start(std::optional<int> core = std::nullopt);
+
+    // Ends the thread. Of several workers all end theirs before one of them is destroyed.
+    void stop() noexcept;
 
     // Runs `task` on the worker's thread, soon.
     void post(std::function<void(proxy::Context&)> task);
@@ -80,6 +87,7 @@ class Worker {
     // to the context and the listeners.
     std::unique_ptr<proxy::Context> context_;
     std::unique_ptr<permits::Service> permits_;
+    std::unique_ptr<Reception> reception_;
     std::map<std::string, std::shared_ptr<Listener>> listeners_;
     std::unique_ptr<net::asio::io_context> loop_;
     std::unique_ptr<Timer> ticker_;
@@ -89,7 +97,8 @@ class Worker {
     std::thread thread_;
 };
 
-// pinned: each on a core of its own, in turn where there are more of them than cores.
+// Makes them even out their connections, and starts them. pinned: each on a core of its own, in
+// turn where there are more of them than cores.
 void start_workers(const std::vector<std::unique_ptr<Worker>>& workers, bool pinned);
 
 } // namespace stint::runtime

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import socket
 import stat
@@ -264,6 +265,46 @@ class Cores(SystemTest):
                                  preexec=lambda: os.sched_setaffinity(0, {last}))
 
         self.assertEqual(self.workers_of(stint), [{last}])
+
+
+class Spread(SystemTest):
+    """Of a few connections that stay, each worker has its share, wherever the kernel's hash puts them."""
+
+    WORKERS = 4
+
+    def connections(self, stint, port):
+        """How many of this port's connections each worker's epoll has, fewest first."""
+        ours = {f"socket:[{line.split()[9]}]" for line in Path("/proc/net/tcp").read_text().splitlines()
+                if line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "01"}
+        descriptors = {number for number in os.listdir(f"/proc/{stint.pid}/fd")
+                       if os.readlink(f"/proc/{stint.pid}/fd/{number}") in ours}
+        counts = []
+        for file in Path(f"/proc/{stint.pid}/fdinfo").iterdir():
+            watched = [line.split()[1] for line in file.read_text().splitlines() if line.startswith("tfd:")]
+            counts.append(len(descriptors.intersection(watched)))
+        return sorted(counts)[-self.WORKERS:]
+
+    def check_spread(self, stint, port, *request):
+        clients = []
+        for each in range(1, 3):
+            for _ in range(self.WORKERS):
+                clients.append(RawClient(port))
+            wait_until(lambda: self.connections(stint, port) == [each] * self.WORKERS,
+                       f"each worker has {each}")
+        for client in clients:
+            self.assertEqual(client.request(*request).status, 200)
+            client.close()
+        wait_until(lambda: self.connections(stint, port) == [0] * self.WORKERS, "all are closed")
+
+    def test_of_requests(self):
+        stint = self.stint_before(self.start_upstream(), workers=self.WORKERS)
+        self.check_spread(stint, stint.port)
+
+    def test_of_askers_for_permits(self):
+        stint = self.stint_before(self.start_upstream(), workers=self.WORKERS,
+                                  permits={"address": "127.0.0.1:0"}, limits={"shop": {"requests": 100, "per": "1h"}})
+        port = int(re.search(r"permits listening on 127.0.0.1:(\d+)", stint.log())[1])
+        self.check_spread(stint, port, "POST", "/v1/limits/shop/take")
 
 
 class Stopping(SystemTest):

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
+#include <utility>
 
 namespace {
 
@@ -33,9 +34,12 @@ struct Accepting {
     }
 
     Socket accept() {
-        Socket accepted = accept_now(acceptor, peer, error);
+        Accepted accepted = accept_now(acceptor, error);
         REQUIRE(!error);
-        return accepted;
+        peer = accepted.peer;
+        Socket socket = adopt(context.get_executor(), std::move(accepted), error);
+        REQUIRE(!error);
+        return socket;
     }
 
     asio::io_context context;
@@ -50,10 +54,10 @@ struct Accepting {
 TEST_CASE("nobody who waits is no reason to wait") {
     Accepting accepting;
 
-    const Socket none = accept_now(accepting.acceptor, accepting.peer, accepting.error);
+    const Accepted none = accept_now(accepting.acceptor, accepting.error);
 
     CHECK(accepting.error == asio::error::would_block);
-    CHECK_FALSE(none.is_open());
+    CHECK(none.socket.get() < 0);
 }
 
 TEST_CASE("who is connected is said with the connection") {
@@ -110,10 +114,10 @@ TEST_CASE("without a descriptor a connection is an error and still waits") {
     const rlimit none{.rlim_cur = 0, .rlim_max = files.rlim_max};
 
     REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
-    const Socket refused = accept_now(accepting.acceptor, accepting.peer, accepting.error);
+    const Accepted refused = accept_now(accepting.acceptor, accepting.error);
     REQUIRE(::setrlimit(RLIMIT_NOFILE, &files) == 0);
 
     CHECK(accepting.error == boost::system::errc::too_many_files_open);
-    CHECK_FALSE(refused.is_open());
+    CHECK(refused.socket.get() < 0);
     CHECK(accepting.accept().is_open());
 }

@@ -1,0 +1,103 @@
+#include "runtime/reception.hpp"
+
+#include "http/local_reply.hpp"
+#include "net/clock.hpp"
+#include "net/io.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/system/system_error.hpp>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <utility>
+
+namespace stint::runtime {
+
+// Exact for a few; of many the hash makes about the same numbers by itself, and each one that
+// changes its worker costs a system call.
+std::size_t place_of_next(std::span<const std::size_t> open, std::size_t own) noexcept {
+    const auto fewest = std::ranges::min_element(open);
+    const bool leaves = open[own] > *fewest + *fewest / 4;
+    return leaves ? static_cast<std::size_t>(fewest - open.begin()) : own;
+}
+
+Reception::Reception(proxy::Context& context, permits::Service& permits) noexcept
+    : context_{context}, permits_{permits} {}
+
+void Reception::join(std::vector<Reception*> all, std::size_t own) {
+    all_ = std::move(all);
+    open_.resize(all_.size());
+    own_ = own;
+}
+
+void Reception::take(net::Accepted accepted, const ListenerRole& role) noexcept {
+    ++context_.counters.connections_accepted;
+    Reception& there = place();
+    if (&there == this)
+        return serve(std::move(accepted), role);
+    there.coming_.fetch_add(1, std::memory_order_relaxed);
+    try {
+        net::asio::post(
+            there.context_.executor, [&there, role, accepted = std::move(accepted)]() mutable {
+                there.coming_.fetch_sub(1, std::memory_order_relaxed);
+                there.serve(std::move(accepted), role);
+            });
+    } catch (const std::exception&) { // no memory for it: the connection is closed
+        there.coming_.fetch_sub(1, std::memory_order_relaxed);
+        ++context_.counters.connections_rejected;
+    }
+}
+
+// During a drain nothing leaves: the others may have ended by now.
+Reception& Reception::place() noexcept {
+    if (all_.size() < 2 || context_.draining)
+        return *this;
+    std::ranges::transform(all_, open_.begin(), [](const Reception* each) {
+        return each->context_.open_connections.load(std::memory_order_relaxed) +
+               each->coming_.load(std::memory_order_relaxed);
+    });
+    return *all_[place_of_next(open_, own_)];
+}
+
+void Reception::serve(net::Accepted accepted, const ListenerRole& role) noexcept {
+    try {
+        begin(std::move(accepted), role);
+    } catch (const std::exception& failure) {
+        if (context_.shared.failures_logged.pass(net::read_steady_clock()))
+            spdlog::error("a connection could not be served: {}", failure.what());
+        ++context_.counters.connections_rejected;
+    }
+}
+
+void Reception::begin(net::Accepted accepted, const ListenerRole& role) {
+    const net::Endpoint peer = accepted.peer;
+    ErrorCode failed;
+    net::Socket socket = net::adopt(context_.executor, std::move(accepted), failed);
+    if (failed)
+        throw boost::system::system_error{failed};
+    if (context_.shared.connections.load(std::memory_order_relaxed) >=
+        context_.active->snapshot->max_connections)
+        return turn_away(std::move(socket), role);
+    if (role.permits)
+        return permits_.serve(std::move(socket), peer);
+    auto downstream =
+        std::make_unique<proxy::Downstream>(context_, std::move(socket), peer, role.proxied);
+    net::spawn(context_.executor, proxy::Downstream::serve(std::move(downstream)));
+}
+
+void Reception::turn_away(net::Socket socket, const ListenerRole& role) {
+    ++context_.counters.connections_rejected;
+    if (role.proxied.tls)
+        return; // nothing could be said without a handshake
+    http::HeadBuffer& answer = context_.head_out;
+    answer.clear();
+    http::write_turned_away(
+        answer, context_.dates.format(net::read_clocks().wall), 503, "max_connections is reached");
+    net::Gather gather;
+    gather.add(answer.view());
+    (void)net::write_now(socket, gather); // as much as goes; there is nobody to wait for it
+}
+
+} // namespace stint::runtime
