@@ -27,6 +27,7 @@ InProcessGateway::InProcessGateway(
     context_ = std::make_unique<proxy::Context>(
         loop_->get_executor(), shared_, access_log_.open_channel());
     permits_ = std::make_unique<permits::Service>(*context_, shared_permits_);
+    reception_ = std::make_unique<runtime::Reception>(*context_, *permits_);
     locks_.configure({}, 100, 1000, net::read_clocks());
     reload(yaml);
     address_ = listen({.proxied = options});
@@ -63,7 +64,7 @@ net::Endpoint InProcessGateway::listen(runtime::ListenerRole role) {
     auto opened = net::open_listeners(*net::ip_endpoint("127.0.0.1", 0), 1);
     const net::Endpoint address = opened.value().address;
     listeners_.push_back(std::make_shared<runtime::Listener>(
-        *context_, *permits_, address, std::move(opened->sockets.front()), std::move(role)));
+        *context_, *reception_, address, std::move(opened->sockets.front()), std::move(role)));
     listeners_.back()->start();
     return address;
 }

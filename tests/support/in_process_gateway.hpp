@@ -94,6 +94,7 @@ class InProcessGateway {
     // In a worker's order: the loop ends before the context that its handlers refer to.
     std::unique_ptr<proxy::Context> context_;
     std::unique_ptr<permits::Service> permits_;
+    std::unique_ptr<runtime::Reception> reception_;
     std::vector<std::shared_ptr<runtime::Listener>> listeners_;
     std::unique_ptr<net::asio::io_context> loop_;
     net::Endpoint address_;
