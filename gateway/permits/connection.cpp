@@ -29,14 +29,14 @@ void cancel(net::Socket& socket) noexcept {
 
 } // namespace
 
-Connection::Connection(Service& service, net::Socket socket, const net::Endpoint& peer)
-    : service_{service}, socket_{std::move(socket)},
+Connection::Connection(
+    Service& service, proxy::Seat seat, net::Socket socket, const net::Endpoint& peer)
+    : service_{service}, seat_{std::move(seat)}, socket_{std::move(socket)},
       peer_{IpAddress::from_bytes(net::PeerAddress{peer}.bytes()), service.context.shared.hasher},
       buffer_(first_buffer), ties_{
                                  service.shared.locks,
                                  service.shared.ties.fetch_add(1, std::memory_order_relaxed) + 1} {
     service_.context.shared.connections.fetch_add(1, std::memory_order_relaxed);
-    service_.context.open_connections.fetch_add(1, std::memory_order_relaxed);
     ++service_.context.counters.permit_connections;
 }
 
@@ -44,7 +44,6 @@ Connection::~Connection() {
     if (service_.context.draining)
         ties_.let_go();
     service_.context.shared.connections.fetch_sub(1, std::memory_order_relaxed);
-    service_.context.open_connections.fetch_sub(1, std::memory_order_relaxed);
     --service_.context.counters.permit_connections;
 }
 

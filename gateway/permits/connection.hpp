@@ -11,6 +11,7 @@
 #include "permits/pending.hpp"
 #include "permits/service.hpp"
 #include "permits/ties.hpp"
+#include "proxy/seat.hpp"
 #include "routing/client_address.hpp"
 
 #include <cstddef>
@@ -27,7 +28,7 @@ namespace stint::permits {
 // is the gateway that ends.
 class Connection final : public Served, private net::Deadline {
   public:
-    Connection(Service& service, net::Socket socket, const net::Endpoint& peer);
+    Connection(Service& service, proxy::Seat seat, net::Socket socket, const net::Endpoint& peer);
     ~Connection();
     void drain() noexcept override;
     void abort() noexcept override;
@@ -86,6 +87,7 @@ class Connection final : public Served, private net::Deadline {
     void on_deadline() noexcept override;
 
     Service& service_;
+    proxy::Seat seat_;
     net::Socket socket_;
     routing::ClientAddress peer_;
     net::HandlerMemory read_memory_;

@@ -9,6 +9,7 @@
 #include "permits/writes.hpp"
 #include "proxy/context.hpp"
 #include "proxy/object_pool.hpp"
+#include "proxy/seat.hpp"
 
 #include <boost/intrusive/list.hpp>
 
@@ -43,7 +44,7 @@ class Service {
     Service& operator=(const Service&) = delete;
 
     // Answers whatever comes on this connection. Throws where there is no memory for it.
-    void serve(net::Socket socket, const net::Endpoint& peer);
+    void serve(proxy::Seat seat, net::Socket socket, const net::Endpoint& peer);
 
     // Ends every connection that has no request under way, soon; the others after their answers. To
     // be called again and again while Context::draining.
@@ -54,7 +55,6 @@ class Service {
     void detach() noexcept { writes.detach(); }
     // As Context::tick().
     void tick() { writes.tell(); }
-    [[nodiscard]] bool is_idle() const noexcept { return connections_.empty(); }
 
     // --- for its connections ---
     proxy::Context& context;

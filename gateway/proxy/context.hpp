@@ -105,8 +105,9 @@ struct Context {
     observe::AccessLog::Channel access_log;
     Turns turns;
     bool draining = false; // no connection is kept alive any more
-    // Downstream ones and those that ask for permits. Other workers read it, to even them out.
-    std::atomic<std::size_t> open_connections{0};
+    // Of downstream connections and those that ask for permits: those here, and those on their way
+    // here. Other workers read it and take some for what they accepted.
+    std::atomic<std::size_t> seats_taken{0};
 
     // One per size of max_head that was ever configured: a block outlives a reload.
     std::vector<std::unique_ptr<net::BufferPool>> head_pools;

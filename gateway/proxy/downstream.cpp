@@ -27,19 +27,21 @@ constexpr std::size_t linger_bytes = 64 * 1024;
 } // namespace
 
 Downstream::Downstream(
-    Context& context, net::Socket socket, const net::Endpoint& peer, ListenerOptions options)
-    : context_{context}, stream_{std::move(socket)},
+    Context& context,
+    Seat seat,
+    net::Socket socket,
+    const net::Endpoint& peer,
+    ListenerOptions options)
+    : context_{context}, seat_{std::move(seat)}, stream_{std::move(socket)},
       peer_{IpAddress::from_bytes(net::PeerAddress{peer}.bytes()), context.shared.hasher},
       options_{options} {
     context_.connections.push_back(*this);
     context_.shared.connections.fetch_add(1, std::memory_order_relaxed);
-    context_.open_connections.fetch_add(1, std::memory_order_relaxed);
     ++context_.counters.connections_open;
 }
 
 Downstream::~Downstream() {
     context_.shared.connections.fetch_sub(1, std::memory_order_relaxed);
-    context_.open_connections.fetch_sub(1, std::memory_order_relaxed);
     --context_.counters.connections_open;
 }
 

@@ -10,6 +10,7 @@
 #include "net/types.hpp"
 #include "proxy/context.hpp"
 #include "proxy/exchange.hpp"
+#include "proxy/seat.hpp"
 #include "routing/client_address.hpp"
 
 #include <cstddef>
@@ -38,7 +39,11 @@ struct ListenerOptions {
 class Downstream : public Listed, public Watched, private net::Deadline {
   public:
     Downstream(
-        Context& context, net::Socket socket, const net::Endpoint& peer, ListenerOptions options);
+        Context& context,
+        Seat seat,
+        net::Socket socket,
+        const net::Endpoint& peer,
+        ListenerOptions options);
     ~Downstream();
 
     // The connection's whole life; the coroutine owns it. Never throws out of the coroutine.
@@ -129,6 +134,7 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     net::Task<> close_gently();
 
     Context& context_;
+    Seat seat_;
     net::Stream stream_;
     routing::ClientAddress peer_;
     ClientConnections::Place place_; // among those of its client, if they are counted

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -26,44 +27,57 @@ std::size_t place_of_next(std::span<const std::size_t> open, std::size_t own) no
 Reception::Reception(proxy::Context& context, permits::Service& permits) noexcept
     : context_{context}, permits_{permits} {}
 
-void Reception::join(std::vector<Reception*> all, std::size_t own) {
-    all_ = std::move(all);
-    open_.resize(all_.size());
-    own_ = own;
+void Reception::join(std::shared_ptr<Receptions> receptions) {
+    receptions_ = std::move(receptions);
+    own_ = receptions_->all.size();
+    receptions_->all.push_back(this);
+    receptions_->taken.push_back(0);
+}
+
+void Reception::close() noexcept {
+    if (!receptions_)
+        return;
+    const std::scoped_lock lock{receptions_->choosing};
+    closed_ = true;
 }
 
 void Reception::take(net::Accepted accepted, const ListenerRole& role) noexcept {
     ++context_.counters.connections_accepted;
-    Reception& there = place();
-    if (&there == this)
-        return serve(std::move(accepted), role);
-    there.coming_.fetch_add(1, std::memory_order_relaxed);
+    Choice choice = choose();
+    if (&choice.there == this)
+        return serve(std::move(choice.seat), std::move(accepted), role);
     try {
         net::asio::post(
-            there.context_.executor, [&there, role, accepted = std::move(accepted)]() mutable {
-                there.coming_.fetch_sub(1, std::memory_order_relaxed);
-                there.serve(std::move(accepted), role);
+            choice.there.context_.executor,
+            [&there = choice.there, role, seat = std::move(choice.seat),
+             accepted = std::move(accepted)]() mutable {
+                there.serve(std::move(seat), std::move(accepted), role);
             });
     } catch (const std::exception&) { // no memory for it: the connection is closed
-        there.coming_.fetch_sub(1, std::memory_order_relaxed);
         ++context_.counters.connections_rejected;
     }
 }
 
-// During a drain nothing leaves: the others may have ended by now.
-Reception& Reception::place() noexcept {
-    if (all_.size() < 2 || context_.draining)
-        return *this;
-    std::ranges::transform(all_, open_.begin(), [](const Reception* each) {
-        return each->context_.open_connections.load(std::memory_order_relaxed) +
-               each->coming_.load(std::memory_order_relaxed);
-    });
-    return *all_[place_of_next(open_, own_)];
+Reception::Choice Reception::choose() noexcept {
+    if (!receptions_ || receptions_->all.size() < 2)
+        return {*this, proxy::take_seat(context_.seats_taken)};
+    const std::scoped_lock lock{receptions_->choosing};
+    Reception& there = closed_ ? *this : emptiest();
+    return {there, proxy::take_seat(there.context_.seats_taken)};
 }
 
-void Reception::serve(net::Accepted accepted, const ListenerRole& role) noexcept {
+Reception& Reception::emptiest() noexcept {
+    auto& [all, taken, choosing] = *receptions_;
+    std::ranges::transform(all, taken.begin(), [](const Reception* each) {
+        return each->closed_ ? std::numeric_limits<std::size_t>::max()
+                             : each->context_.seats_taken.load(std::memory_order_relaxed);
+    });
+    return *all[place_of_next(taken, own_)];
+}
+
+void Reception::serve(proxy::Seat seat, net::Accepted accepted, const ListenerRole& role) noexcept {
     try {
-        begin(std::move(accepted), role);
+        begin(std::move(seat), std::move(accepted), role);
     } catch (const std::exception& failure) {
         if (context_.shared.failures_logged.pass(net::read_steady_clock()))
             spdlog::error("a connection could not be served: {}", failure.what());
@@ -71,7 +85,7 @@ void Reception::serve(net::Accepted accepted, const ListenerRole& role) noexcept
     }
 }
 
-void Reception::begin(net::Accepted accepted, const ListenerRole& role) {
+void Reception::begin(proxy::Seat seat, net::Accepted accepted, const ListenerRole& role) {
     const net::Endpoint peer = accepted.peer;
     ErrorCode failed;
     net::Socket socket = net::adopt(context_.executor, std::move(accepted), failed);
@@ -81,9 +95,9 @@ void Reception::begin(net::Accepted accepted, const ListenerRole& role) {
         context_.active->snapshot->max_connections)
         return turn_away(std::move(socket), role);
     if (role.permits)
-        return permits_.serve(std::move(socket), peer);
-    auto downstream =
-        std::make_unique<proxy::Downstream>(context_, std::move(socket), peer, role.proxied);
+        return permits_.serve(std::move(seat), std::move(socket), peer);
+    auto downstream = std::make_unique<proxy::Downstream>(
+        context_, std::move(seat), std::move(socket), peer, role.proxied);
     net::spawn(context_.executor, proxy::Downstream::serve(std::move(downstream)));
 }
 

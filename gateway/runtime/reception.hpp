@@ -5,9 +5,11 @@
 #include "permits/service.hpp"
 #include "proxy/context.hpp"
 #include "proxy/downstream.hpp"
+#include "proxy/seat.hpp"
 
-#include <atomic>
 #include <cstddef>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -24,6 +26,17 @@ struct ListenerRole {
 [[nodiscard]] std::size_t
 place_of_next(std::span<const std::size_t> open, std::size_t own) noexcept;
 
+class Reception;
+
+// All workers' ones.
+struct Receptions {
+    std::vector<Reception*> all;
+    std::vector<std::size_t> taken; // scratch of who chooses: how many seats of each
+    // Who chooses a worker has its seat before the next one looks: two at once would choose the
+    // same.
+    std::mutex choosing;
+};
+
 // Of one worker. The kernel spreads connections over the workers' sockets by a hash of their
 // addresses, so of a few connections that stay, all may come to one of them; the others then take
 // some over. Outlives the threads of all workers; used on its own one's but for what is said.
@@ -31,24 +44,33 @@ class Reception {
   public:
     Reception(proxy::Context& context, permits::Service& permits) noexcept;
 
-    // All workers' receptions, this one at `own`. Before the workers start.
-    void join(std::vector<Reception*> all, std::size_t own);
+    // Evens out connections among those that join the same. Before the workers start.
+    void join(std::shared_ptr<Receptions> receptions);
 
     // Serves a connection here, or has another worker serve it.
     void take(net::Accepted accepted, const ListenerRole& role) noexcept;
 
+    // From now on no other worker hands a connection here, nor this one any to another. Those on
+    // their way have their seats in Context::seats_taken.
+    void close() noexcept;
+
   private:
-    [[nodiscard]] Reception& place() noexcept;
-    void serve(net::Accepted accepted, const ListenerRole& role) noexcept;
-    void begin(net::Accepted accepted, const ListenerRole& role);
+    struct Choice {
+        Reception& there;
+        proxy::Seat seat;
+    };
+
+    [[nodiscard]] Choice choose() noexcept;
+    [[nodiscard]] Reception& emptiest() noexcept;
+    void serve(proxy::Seat seat, net::Accepted accepted, const ListenerRole& role) noexcept;
+    void begin(proxy::Seat seat, net::Accepted accepted, const ListenerRole& role);
     void turn_away(net::Socket socket, const ListenerRole& role);
 
     proxy::Context& context_;
     permits::Service& permits_;
-    std::vector<Reception*> all_;
-    std::vector<std::size_t> open_; // scratch: how many each of them has
-    std::size_t own_ = 0;
-    std::atomic<std::size_t> coming_{0}; // handed to this worker, not begun yet; from any thread
+    std::shared_ptr<Receptions> receptions_;
+    std::size_t own_ = 0; // among them
+    bool closed_ = false; // under Receptions::choosing
 };
 
 } // namespace stint::runtime

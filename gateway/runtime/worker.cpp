@@ -58,11 +58,8 @@ Worker::~Worker() {
     loop_.reset();
 }
 
-void Worker::join(const std::vector<std::unique_ptr<Worker>>& all, std::size_t own) {
-    std::vector<Reception*> receptions;
-    for (const auto& each : all)
-        receptions.push_back(each->reception_.get());
-    reception_->join(std::move(receptions), own);
+void Worker::join(std::shared_ptr<Receptions> receptions) {
+    reception_->join(std::move(receptions));
 }
 
 void Worker::start(std::optional<int> core) {
@@ -117,6 +114,7 @@ void Worker::drain(Duration most, std::function<void()> done) {
         drained_ = std::move(done);
         drain_until_ = net::read_steady_clock() + most;
         context_->draining = true;
+        reception_->close();
         for (const auto& [name, listener] : listeners_) {
             listener->take_waiting(); // for their clients they are open
             listener->close();
@@ -141,7 +139,7 @@ void Worker::look_whether_drained() {
         permits_->abort();
     else
         permits_->drain();
-    if (context_->connections.empty() && permits_->is_idle())
+    if (context_->seats_taken.load(std::memory_order_relaxed) == 0)
         std::exchange(drained_, nullptr)();
 }
 
@@ -160,8 +158,9 @@ void Worker::tick() {
 }
 
 void start_workers(const std::vector<std::unique_ptr<Worker>>& workers, bool pinned) {
-    for (std::size_t i = 0; i < workers.size(); ++i)
-        workers[i]->join(workers, i);
+    const auto receptions = std::make_shared<Receptions>();
+    for (const auto& worker : workers)
+        worker->join(receptions);
     const std::vector<int> cores = usable_cores();
     for (std::size_t i = 0; i < workers.size(); ++i)
         workers[i]->start(pinned ? std::optional{cores[i % cores.size()]} : std::nullopt);

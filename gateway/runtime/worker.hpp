@@ -53,9 +53,8 @@ class Worker {
     Worker(proxy::Shared& shared, permits::Shared& permits, observe::AccessLog::Channel log);
     ~Worker();
 
-    // Among all workers, of which this one is at `own`, connections are evened out. Before they
-    // start.
-    void join(const std::vector<std::unique_ptr<Worker>>& all, std::size_t own);
+    // Connections are evened out among all workers that join the same. Before they start.
+    void join(std::shared_ptr<Receptions> receptions);
 
     // On this core alone, where one is named.
     void start(std::optional<int> core = std::nullopt);

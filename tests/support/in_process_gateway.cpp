@@ -42,7 +42,7 @@ InProcessGateway::~InProcessGateway() {
         (next++)->abort();
     permits_->abort();
     try {
-        run_until([this] { return context_->connections.empty() && permits_->is_idle(); });
+        run_until([this] { return context_->seats_taken == 0; });
     } catch (const std::exception&) {
         // The test has failed already, or its leak is reported by the sanitizer.
     }

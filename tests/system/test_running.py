@@ -276,15 +276,25 @@ class Spread(SystemTest):
         """How many of this port's connections each worker's epoll has, fewest first."""
         ours = {f"socket:[{line.split()[9]}]" for line in Path("/proc/net/tcp").read_text().splitlines()
                 if line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "01"}
-        descriptors = {number for number in os.listdir(f"/proc/{stint.pid}/fd")
-                       if os.readlink(f"/proc/{stint.pid}/fd/{number}") in ours}
-        counts = []
-        for file in Path(f"/proc/{stint.pid}/fdinfo").iterdir():
-            watched = [line.split()[1] for line in file.read_text().splitlines() if line.startswith("tfd:")]
-            counts.append(len(descriptors.intersection(watched)))
-        return sorted(counts)[-self.WORKERS:]
+        descriptors = set()
+        watched = []
+        for number in os.listdir(f"/proc/{stint.pid}/fd"):
+            try:
+                if os.readlink(f"/proc/{stint.pid}/fd/{number}") in ours:
+                    descriptors.add(number)
+                watched.append({line.split()[1] for line in
+                                Path(f"/proc/{stint.pid}/fdinfo/{number}").read_text().splitlines()
+                                if line.startswith("tfd:")})
+            except FileNotFoundError:  # closed since it was listed
+                pass
+        return sorted(len(descriptors & each) for each in watched)[-self.WORKERS:]
 
     def check_spread(self, stint, port, *request):
+        def nobody_is_there():
+            metrics = stint.admin.metrics()
+            return metrics.sum("stint_connections_open") + metrics.sum("stint_permit_connections") == 0
+
+        wait_until(nobody_is_there, "who asked whether the gateway is up has left")
         clients = []
         for each in range(1, 3):
             for _ in range(self.WORKERS):

@@ -1,0 +1,24 @@
+// One of a worker's connections, from the choice of that worker until the connection has ended.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+
+namespace stint::proxy {
+
+struct Vacate {
+    void operator()(std::atomic<std::size_t>* taken) const noexcept {
+        taken->fetch_sub(1, std::memory_order_relaxed);
+    }
+};
+
+// Counted where it points to, as long as it is held. May move from thread to thread.
+using Seat = std::unique_ptr<std::atomic<std::size_t>, Vacate>;
+
+[[nodiscard]] inline Seat take_seat(std::atomic<std::size_t>& taken) noexcept {
+    taken.fetch_add(1, std::memory_order_relaxed);
+    return Seat{&taken};
+}
+
+} // namespace stint::proxy
