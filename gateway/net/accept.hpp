@@ -1,8 +1,8 @@
 // Taking connections from a listening socket.
 #pragma once
 
+#include "base/descriptor.hpp"
 #include "base/error.hpp"
-#include "net/acceptor.hpp"
 #include "net/types.hpp"
 
 namespace stint::net {

@@ -110,23 +110,6 @@ Result<ListeningSockets> open_unix(const Endpoint& address, std::size_t count) {
 
 } // namespace
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-    if (this != &other) {
-        reset();
-        fd_ = other.release();
-    }
-    return *this;
-}
-
-int Descriptor::release() noexcept {
-    return std::exchange(fd_, -1);
-}
-
-void Descriptor::reset() noexcept {
-    if (fd_ >= 0)
-        ::close(std::exchange(fd_, -1));
-}
-
 Result<ListeningSockets> open_listeners(const Endpoint& address, std::size_t count) {
     return is_unix(address) ? open_unix(address, count) : open_tcp(address, count);
 }

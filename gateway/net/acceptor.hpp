@@ -1,6 +1,7 @@
 // Listening sockets: one a worker on the same address, and nobody else's beside them.
 #pragma once
 
+#include "base/descriptor.hpp"
 #include "base/error.hpp"
 #include "net/types.hpp"
 
@@ -8,23 +9,6 @@
 #include <vector>
 
 namespace stint::net {
-
-// A file descriptor that is closed with its owner.
-class Descriptor {
-  public:
-    Descriptor() = default;
-    explicit Descriptor(int fd) : fd_{fd} {}
-    Descriptor(Descriptor&& other) noexcept : fd_{other.release()} {}
-    Descriptor& operator=(Descriptor&& other) noexcept;
-    ~Descriptor() { reset(); }
-
-    [[nodiscard]] int get() const noexcept { return fd_; }
-    [[nodiscard]] int release() noexcept;
-    void reset() noexcept;
-
-  private:
-    int fd_ = -1;
-};
 
 struct ListeningSockets {
     Endpoint address;                // with the port the kernel chose, where 0 was asked for

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <unistd.h>
+#include <utility>
 
 namespace stint::net {
 namespace {
@@ -43,22 +44,15 @@ Result<SplicePipe> SplicePipe::open() noexcept {
     if (::pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0)
         return last_error();
     SplicePipe pipe{ends[0], ends[1]};
-    if (::fcntl(pipe.in_, F_SETPIPE_SZ, static_cast<int>(capacity)) < 0 &&
-        ::fcntl(pipe.in_, F_GETPIPE_SZ) < least_size)
+    if (::fcntl(pipe.in_.get(), F_SETPIPE_SZ, static_cast<int>(capacity)) < 0 &&
+        ::fcntl(pipe.in_.get(), F_GETPIPE_SZ) < least_size)
         return ErrorCode{asio::error::no_buffer_space};
     return pipe;
 }
 
-SplicePipe::~SplicePipe() {
-    if (out_ < 0)
-        return;
-    ::close(out_);
-    ::close(in_);
-}
-
 Received SplicePipe::fill(Socket& from, std::size_t at_most) noexcept {
     const Received got =
-        splice_now(from.native_handle(), in_, std::min(at_most, std::size_t{capacity}));
+        splice_now(from.native_handle(), in_.get(), std::min(at_most, std::size_t{capacity}));
     bytes_ += got.size;
     return got;
 }
@@ -66,14 +60,14 @@ Received SplicePipe::fill(Socket& from, std::size_t at_most) noexcept {
 Received SplicePipe::drain(Socket& to) noexcept {
     // No more than there is: the kernel would take the rest for about to come, and hold back the
     // last segment.
-    const Received put = splice_now(out_, to.native_handle(), bytes_);
+    const Received put = splice_now(out_.get(), to.native_handle(), bytes_);
     bytes_ -= put.size;
     return put;
 }
 
 Received SplicePipe::copy_out(std::span<char> into) noexcept {
     for (;;) {
-        const ssize_t got = ::read(out_, into.data(), into.size());
+        const ssize_t got = ::read(out_.get(), into.data(), into.size());
         if (got >= 0) {
             bytes_ -= static_cast<std::size_t>(got);
             return {{}, static_cast<std::size_t>(got)};

@@ -1,13 +1,13 @@
 // A pipe in the kernel that carries bytes from one plain socket to another without a copy.
 #pragma once
 
+#include "base/descriptor.hpp"
 #include "base/error.hpp"
 #include "net/io.hpp"
 #include "net/types.hpp"
 
 #include <cstddef>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace stint::net {
@@ -21,17 +21,6 @@ class SplicePipe {
 
     // The error is the system's: too many descriptors, or no room for a pipe that is worth it.
     [[nodiscard]] static Result<SplicePipe> open() noexcept;
-
-    SplicePipe(SplicePipe&& other) noexcept
-        : out_{std::exchange(other.out_, -1)}, in_{std::exchange(other.in_, -1)},
-          bytes_{std::exchange(other.bytes_, 0)} {}
-    SplicePipe& operator=(SplicePipe&& other) noexcept {
-        std::swap(out_, other.out_);
-        std::swap(in_, other.in_);
-        std::swap(bytes_, other.bytes_);
-        return *this;
-    }
-    ~SplicePipe();
 
     // What is in it.
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
@@ -52,8 +41,8 @@ class SplicePipe {
   private:
     SplicePipe(int out, int in) noexcept : out_{out}, in_{in} {}
 
-    int out_; // where bytes leave it
-    int in_;
+    Descriptor out_; // where bytes leave it
+    Descriptor in_;
     std::size_t bytes_ = 0;
 };
 

@@ -1,10 +1,11 @@
 // Wakes a thread that waits in poll(): for it and for another descriptor at once.
 #pragma once
 
+#include "base/descriptor.hpp"
+
 #include <cerrno>
 #include <sys/eventfd.h>
 #include <system_error>
-#include <unistd.h>
 
 namespace stint::observe {
 
@@ -12,22 +13,19 @@ namespace stint::observe {
 class Doorbell {
   public:
     Doorbell() : descriptor_{::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)} {
-        if (descriptor_ < 0)
+        if (descriptor() < 0)
             throw std::system_error{errno, std::generic_category(), "eventfd"};
     }
-    ~Doorbell() { ::close(descriptor_); }
-    Doorbell(const Doorbell&) = delete;
-    Doorbell& operator=(const Doorbell&) = delete;
 
-    void ring() const noexcept { (void)::eventfd_write(descriptor_, 1); }
+    void ring() const noexcept { (void)::eventfd_write(descriptor(), 1); }
     void silence() const noexcept {
         eventfd_t rings = 0;
-        (void)::eventfd_read(descriptor_, &rings);
+        (void)::eventfd_read(descriptor(), &rings);
     }
-    [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+    [[nodiscard]] int descriptor() const noexcept { return descriptor_.get(); }
 
   private:
-    int descriptor_;
+    Descriptor descriptor_;
 };
 
 } // namespace stint::observe

@@ -23,12 +23,9 @@ bool is_stream(int descriptor, const struct stat& status) noexcept {
 
 // A run that was killed, or that met a full disk, may have left half a line behind.
 bool ends_mid_line(const std::string& path, off_t size) noexcept {
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0)
-        return false; // write-only for us: nothing can be known
-    char last = '\n';
-    const bool known = ::pread(descriptor, &last, 1, size - 1) == 1;
-    ::close(descriptor);
+    const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    char last = '\n'; // of one that is write-only for us, nothing can be known
+    const bool known = ::pread(file.get(), &last, 1, size - 1) == 1;
     return known && last != '\n';
 }
 
@@ -66,63 +63,47 @@ Result<LogFile> LogFile::open_standard_output() {
     if (is_stream(STDOUT_FILENO, status)) {
         // O_NONBLOCK belongs to the open file description, which other processes share (a shell's
         // terminal): Linux gives another description of the same pipe or terminal through /proc.
-        const int own = ::open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-        if (own >= 0)
-            return LogFile{own, Manner::nonblocking, false};
+        Descriptor own{::open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
+        if (own.get() >= 0)
+            return LogFile{std::move(own), Manner::nonblocking, false};
     }
-    const int copy = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    if (copy < 0)
+    Descriptor copy{::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)};
+    if (copy.get() < 0)
         return last_error();
-    const Manner manner = S_ISSOCK(status.st_mode)  ? Manner::socket
-                          : is_stream(copy, status) ? Manner::polled
-                                                    : Manner::plain;
-    return LogFile{copy, manner, false};
+    const Manner manner = S_ISSOCK(status.st_mode)        ? Manner::socket
+                          : is_stream(copy.get(), status) ? Manner::polled
+                                                          : Manner::plain;
+    return LogFile{std::move(copy), manner, false};
 }
 
 Result<LogFile> LogFile::open_file(const std::string& path) {
     constexpr mode_t owner_and_group = 0640;
     const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-    const int descriptor = ::open(path.c_str(), flags, owner_and_group);
-    if (descriptor < 0)
+    Descriptor descriptor{::open(path.c_str(), flags, owner_and_group)};
+    if (descriptor.get() < 0)
         return last_error();
-    LogFile file{descriptor, Manner::plain, false};
     struct stat status {};
-    if (::fstat(descriptor, &status) != 0)
+    if (::fstat(descriptor.get(), &status) != 0)
         return last_error();
-    if (is_stream(descriptor, status))
+    LogFile file{std::move(descriptor), Manner::plain, false};
+    if (is_stream(file.descriptor(), status))
         file.manner_ = Manner::nonblocking;
     else if (S_ISREG(status.st_mode) && status.st_size > 0)
         file.mid_line_ = ends_mid_line(path, status.st_size);
     return file;
 }
 
-LogFile::LogFile(LogFile&& other) noexcept
-    : descriptor_{std::exchange(other.descriptor_, -1)}, manner_{other.manner_},
-      mid_line_{other.mid_line_} {}
-
-LogFile& LogFile::operator=(LogFile&& other) noexcept {
-    std::swap(descriptor_, other.descriptor_);
-    std::swap(manner_, other.manner_);
-    std::swap(mid_line_, other.mid_line_);
-    return *this;
-}
-
-LogFile::~LogFile() {
-    if (descriptor_ >= 0)
-        ::close(descriptor_);
-}
-
 LogFile::Written LogFile::write_some(std::string_view lines) noexcept {
     if (manner_ == Manner::nonblocking || manner_ == Manner::polled)
         lines = whole_lines(lines, PIPE_BUF);
     // A pipe that polls as writable has room for PIPE_BUF bytes (Linux, pipe(7)).
-    if (manner_ == Manner::polled && !is_writable(descriptor_))
+    if (manner_ == Manner::polled && !is_writable(descriptor()))
         return {0, EAGAIN};
     ssize_t written = -1;
     do {
         written = manner_ == Manner::socket
-                      ? ::send(descriptor_, lines.data(), lines.size(), MSG_DONTWAIT)
-                      : ::write(descriptor_, lines.data(), lines.size());
+                      ? ::send(descriptor(), lines.data(), lines.size(), MSG_DONTWAIT)
+                      : ::write(descriptor(), lines.data(), lines.size());
     } while (written < 0 && errno == EINTR);
     if (written < 0)
         return {0, errno == EWOULDBLOCK ? EAGAIN : errno};

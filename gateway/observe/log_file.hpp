@@ -2,11 +2,13 @@
 // reader.
 #pragma once
 
+#include "base/descriptor.hpp"
 #include "base/error.hpp"
 #include "observe/access_log.hpp"
 
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 namespace stint::observe {
 
@@ -16,12 +18,6 @@ class LogFile {
     // Creates a file that is missing. A FIFO without a reader is an error (ENXIO), as is
     // Target::Kind::off (EINVAL).
     [[nodiscard]] static Result<LogFile> open(const AccessLog::Target& target);
-
-    LogFile(LogFile&& other) noexcept;
-    LogFile& operator=(LogFile&& other) noexcept;
-    LogFile(const LogFile&) = delete;
-    LogFile& operator=(const LogFile&) = delete;
-    ~LogFile();
 
     struct Written {
         std::size_t bytes = 0;
@@ -35,7 +31,7 @@ class LogFile {
     [[nodiscard]] bool mid_line() const noexcept { return mid_line_; }
 
     // To poll for POLLOUT after EAGAIN.
-    [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+    [[nodiscard]] int descriptor() const noexcept { return descriptor_.get(); }
 
   private:
     enum class Manner : std::uint8_t {
@@ -44,12 +40,12 @@ class LogFile {
         polled,      // the same where only a description shared with others can be had
         socket,
     };
-    LogFile(int descriptor, Manner manner, bool mid_line) noexcept
-        : descriptor_{descriptor}, manner_{manner}, mid_line_{mid_line} {}
+    LogFile(Descriptor descriptor, Manner manner, bool mid_line) noexcept
+        : descriptor_{std::move(descriptor)}, manner_{manner}, mid_line_{mid_line} {}
     static Result<LogFile> open_standard_output();
     static Result<LogFile> open_file(const std::string& path);
 
-    int descriptor_ = -1;
+    Descriptor descriptor_;
     Manner manner_ = Manner::plain;
     bool mid_line_ = false;
 };

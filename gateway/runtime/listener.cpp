@@ -23,7 +23,7 @@ Listener::Listener(
     proxy::Context& context,
     Reception& reception,
     const net::Endpoint& address,
-    net::Descriptor socket,
+    Descriptor socket,
     ListenerRole role)
     : context_{context}, reception_{reception}, acceptor_{context.executor},
       pause_{context.executor}, role_{std::move(role)} {

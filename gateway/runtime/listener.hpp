@@ -22,7 +22,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
         proxy::Context& context,
         Reception& reception,
         const net::Endpoint& address,
-        net::Descriptor socket,
+        Descriptor socket,
         ListenerRole role);
 
     void start();

@@ -36,7 +36,7 @@ struct SlotCounts {
 struct OpenedListener {
     std::string name; // the address as configured
     net::Endpoint address;
-    net::Descriptor socket;
+    Descriptor socket;
 };
 
 // What a worker takes over in one step, at start and at every reload.

@@ -1,5 +1,6 @@
 #include "state/store.hpp"
 
+#include "base/descriptor.hpp"
 #include "base/hash.hpp"
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <system_error>
-#include <unistd.h>
 #include <utility>
 
 namespace stint::state {
@@ -50,10 +50,9 @@ Result<void, Failure> make_file(const std::filesystem::path& file) {
             return Failure{Failure::Kind::unavailable, "it is not a regular file"};
         return {};
     }
-    const int made = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
-    if (made < 0)
+    const Descriptor made{::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600)};
+    if (made.get() < 0)
         return Failure{Failure::Kind::unavailable, text_of(errno)};
-    ::close(made);
     return {};
 }
 

@@ -65,11 +65,11 @@ void run_until(
     }
 }
 
-Wire::Wire(net::asio::io_context& loop, net::Descriptor socket)
+Wire::Wire(net::asio::io_context& loop, Descriptor socket)
     : loop_{&loop}, socket_{std::move(socket)} {}
 
 Wire Wire::connect(net::asio::io_context& loop, const net::Endpoint& address) {
-    net::Descriptor socket{::socket(address.data()->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    Descriptor socket{::socket(address.data()->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     if (const int error = connect_whole(socket.get(), address); error != 0)
         throw std::system_error{error, std::system_category(), "a test's client could not connect"};
     const int on = 1; // what a test sends in pieces goes out in pieces, at once
@@ -119,7 +119,7 @@ void Wire::begin_tls_as_server() {
 void Wire::close() noexcept {
     if (tls_ && socket_.get() >= 0)
         tls_->say_end();
-    socket_.reset();
+    socket_ = {};
 }
 
 void Wire::take() {
@@ -191,7 +191,7 @@ void Wire::shutdown_send() noexcept {
 void Wire::reset() noexcept {
     const linger at_once{1, 0};
     ::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-    socket_.reset();
+    socket_ = {};
 }
 
 ListeningWire::ListeningWire(net::asio::io_context& loop) : loop_{loop} {
@@ -208,7 +208,7 @@ std::string ListeningWire::text() const {
 Wire ListeningWire::accept(std::source_location where) {
     run_until(
         loop_, [this] { return called(); }, where);
-    Wire wire{loop_, net::Descriptor{::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC)}};
+    Wire wire{loop_, Descriptor{::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC)}};
     if (over_tls())
         wire.begin_tls_as_server();
     return wire;

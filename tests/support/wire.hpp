@@ -24,7 +24,7 @@ void run_until(
 // One end of a connection. Destroying it closes it, without TLS's good-bye.
 class Wire {
   public:
-    Wire(net::asio::io_context& loop, net::Descriptor socket);
+    Wire(net::asio::io_context& loop, Descriptor socket);
 
     // Connects; refused is an error of the test.
     static Wire connect(net::asio::io_context& loop, const net::Endpoint& address);
@@ -66,7 +66,7 @@ class Wire {
     [[nodiscard]] std::ptrdiff_t put(std::string_view bytes) noexcept;
 
     net::asio::io_context* loop_;
-    net::Descriptor socket_;
+    Descriptor socket_;
     std::unique_ptr<TlsEnd> tls_;
     std::string buffer_;
     bool ended_ = false;
@@ -82,12 +82,12 @@ class ListeningWire {
     Wire accept(std::source_location where = std::source_location::current());
     // Whether a connection waits to be accepted.
     [[nodiscard]] bool called() const;
-    void close() noexcept { socket_.reset(); }
+    void close() noexcept { socket_ = {}; }
 
   private:
     net::asio::io_context& loop_;
     net::Endpoint address_;
-    net::Descriptor socket_;
+    Descriptor socket_;
 };
 
 } // namespace stint::test

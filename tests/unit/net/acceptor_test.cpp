@@ -20,6 +20,7 @@
 namespace {
 
 using namespace stint::net;
+using stint::Descriptor;
 namespace errc = boost::system::errc;
 
 const Endpoint any_port = *ip_endpoint("127.0.0.1", 0);
@@ -46,7 +47,7 @@ Descriptor connect_to(const Endpoint& address) {
     const int result =
         ::connect(socket.get(), address.data(), static_cast<socklen_t>(address.size()));
     if (result != 0 && errno != EINPROGRESS)
-        socket.reset();
+        socket = {};
     return socket;
 }
 

@@ -41,7 +41,7 @@ class StandardOutput {
     explicit StandardOutput(int replacement) : before_{::dup(STDOUT_FILENO)} {
         ::dup2(replacement, STDOUT_FILENO);
     }
-    ~StandardOutput() { ::dup2(before_.value(), STDOUT_FILENO); }
+    ~StandardOutput() { ::dup2(before_.get(), STDOUT_FILENO); }
     StandardOutput(const StandardOutput&) = delete;
     StandardOutput& operator=(const StandardOutput&) = delete;
 
@@ -91,10 +91,10 @@ TEST_CASE("a stalled reader costs lines, not the worker, and what it reads later
     CHECK(log.dropped() > 0);
     std::string seen;
     CHECK(eventually([&] {
-        seen += reader.read_some();
+        seen += read_some(reader);
         return log.written() + log.dropped() == given;
     }));
-    seen += reader.read_some();
+    seen += read_some(reader);
     CHECK(lines_of(seen).size() == log.written());
     CHECK(all_json(seen));
 }
@@ -109,7 +109,7 @@ TEST_CASE("a log ends though its reader stalls") {
         flood(channel);
     }
 
-    CHECK(all_json(reader.read_some()));
+    CHECK(all_json(read_some(reader)));
 }
 
 TEST_CASE("a standard output that nobody reads holds up neither worker nor writer") {
@@ -127,20 +127,20 @@ TEST_CASE("a standard output that nobody reads holds up neither worker nor write
     std::uint64_t dropped = 0;
     bool target_changed = false;
     {
-        const StandardOutput replaced{writer.value()};
+        const StandardOutput replaced{writer.get()};
         AccessLog log{{Kind::standard_output, {}}};
         AccessLog::Channel channel = log.open_channel();
         flood(channel);
         dropped = log.dropped();
         log.set_target(file_target(folder.file("log")));
         target_changed = eventually([&] { return std::filesystem::exists(folder.file("log")); });
-        reader.close();
+        reader = {};
     }
 
     CHECK(dropped > 0);
     CHECK(target_changed);
     // The mode belongs to everyone who has the pipe.
-    CHECK((::fcntl(writer.value(), F_GETFL) & O_NONBLOCK) == 0);
+    CHECK((::fcntl(writer.get(), F_GETFL) & O_NONBLOCK) == 0);
 }
 
 TEST_CASE("lines for a pipe without a reader are counted until one comes back") {
@@ -153,7 +153,7 @@ TEST_CASE("lines for a pipe without a reader are counted until one comes back") 
     channel.write(record_of("/seen"));
     REQUIRE(eventually([&] { return log.written() == 1; }));
 
-    reader.close();
+    reader = {};
     channel.write(record_of("/lost"));
     REQUIRE(eventually([&] { return log.dropped() == 1; }));
 

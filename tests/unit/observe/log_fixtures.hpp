@@ -1,6 +1,8 @@
 // Files, FIFOs and a captured operational log for the tests of the access log.
 #pragma once
 
+#include "base/descriptor.hpp"
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 #include <spdlog/sinks/ostream_sink.h>
@@ -35,34 +37,13 @@ template <class Predicate>
     return true;
 }
 
-class Descriptor {
-  public:
-    Descriptor() = default;
-    explicit Descriptor(int value) : value_{value} { REQUIRE(value >= 0); }
-    Descriptor(Descriptor&& other) noexcept : value_{std::exchange(other.value_, -1)} {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        std::swap(value_, other.value_);
-        return *this;
-    }
-    ~Descriptor() { close(); }
-
-    void close() {
-        if (const int open = std::exchange(value_, -1); open >= 0)
-            ::close(open);
-    }
-    [[nodiscard]] int value() const { return value_; }
-
-    // What can be read without waiting.
-    [[nodiscard]] std::string read_some() const {
-        std::string text(1024UL * 1024, '\0');
-        const ssize_t size = ::read(value_, text.data(), text.size());
-        text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
-        return text;
-    }
-
-  private:
-    int value_ = -1;
-};
+// What can be read without waiting.
+[[nodiscard]] inline std::string read_some(const Descriptor& from) {
+    std::string text(1024UL * 1024, '\0');
+    const ssize_t size = ::read(from.get(), text.data(), text.size());
+    text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+    return text;
+}
 
 class TempFolder {
   public:
@@ -87,7 +68,9 @@ class TempFolder {
 
 // A reader that has opened the FIFO and reads only when the test does.
 [[nodiscard]] inline Descriptor open_reader(const std::string& fifo) {
-    return Descriptor{::open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+    Descriptor reader{::open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+    REQUIRE(reader.get() >= 0);
+    return reader;
 }
 
 [[nodiscard]] inline std::string contents(const std::string& path) {
