@@ -17,8 +17,6 @@
 
 namespace stint::permits {
 
-using proxy::RecentRequests;
-
 CheckedRequest::CheckedRequest(proxy::Context& context)
     : context_{context}, config_{context.active}, now_{net::read_clocks()} {}
 
@@ -180,24 +178,15 @@ limits::Decision CheckedRequest::admit_behind_line(const routing::Charges& charg
 }
 
 void CheckedRequest::refuse(const routing::Charges& charges, const limits::Decision& decision) {
-    const routing::RouteLimit& limit = *charges.limits[decision.refused_by];
-    if (!limit.key.empty())
-        config_->heavy_hitters[limit.index]->refuse(charges.charges[decision.refused_by].key);
-    ++context_.counters.refusals[limit.refusal_metric];
-    context_.recent.end(
-        recent_, RecentRequests::Kind::refused, limit.refusal_metric, decision.retry_after);
-    Duration retry_after = decision.retry_after;
-    if (limit.answer.jitter > Duration::zero())
-        retry_after =
-            http::with_jitter(retry_after, limit.answer.jitter, context_.request_ids.next());
+    const Duration retry_after =
+        proxy::note_refusal(context_, *config_, recent_, charges, decision);
     prepaid_ = {};
     reply_.refuse(charges, decision, retry_after);
-    status_ = limit.answer.status;
+    status_ = charges.limits[decision.refused_by]->answer.status;
 }
 
 void CheckedRequest::deny(const routing::RouteLimit& limit, routing::Denial denial) {
-    ++context_.counters.denied[limit.refusal_metric];
-    context_.recent.end(recent_, RecentRequests::Kind::denied, limit.refusal_metric, {});
+    proxy::note_denial(context_, recent_, limit);
     reply_.deny(limit, denial);
     status_ = 403;
 }

@@ -2,6 +2,7 @@
 
 #include "limits/reservations.hpp"
 #include "net/clock.hpp"
+#include "proxy/limit_steps.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -224,12 +225,8 @@ SteadyTime Taking::end_of_grant() const {
 }
 
 void Taking::refuse(limits::Decision& decision) {
-    const routing::RouteLimit& limit = *charges_.limits[decision.refused_by];
-    ++context_.counters.refusals[limit.refusal_metric];
-    Duration retry_after = decision.retry_after;
-    if (limit.answer.jitter > Duration::zero())
-        retry_after =
-            http::with_jitter(retry_after, limit.answer.jitter, context_.request_ids.next());
+    const Duration retry_after =
+        proxy::note_refusal(context_, *charges_.limits[decision.refused_by], decision);
     reply_.refuse(charges_, decision, retry_after);
     reply_.use_common_words();
     status_ = 429;

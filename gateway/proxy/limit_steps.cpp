@@ -1,5 +1,6 @@
 #include "proxy/limit_steps.hpp"
 
+#include "http/local_reply.hpp"
 #include "http/slot_ticket.hpp"
 #include "limits/limit.hpp"
 
@@ -79,6 +80,34 @@ std::string_view note_admission(
             first = name;
     }
     return first;
+}
+
+Duration
+note_refusal(Context& context, const routing::RouteLimit& limit, const limits::Decision& decision) {
+    ++context.counters.refusals[limit.refusal_metric];
+    const Duration jitter = limit.answer.jitter;
+    return jitter > Duration::zero()
+               ? http::with_jitter(decision.retry_after, jitter, context.request_ids.next())
+               : decision.retry_after;
+}
+
+Duration note_refusal(
+    Context& context,
+    const ActiveConfig& config,
+    std::uint64_t recent,
+    const routing::Charges& charges,
+    const limits::Decision& decision) {
+    const routing::RouteLimit& limit = *charges.limits[decision.refused_by];
+    if (!limit.key.empty())
+        config.heavy_hitters[limit.index]->refuse(charges.charges[decision.refused_by].key);
+    context.recent.end(
+        recent, RecentRequests::Kind::refused, limit.refusal_metric, decision.retry_after);
+    return note_refusal(context, limit, decision);
+}
+
+void note_denial(Context& context, std::uint64_t recent, const routing::RouteLimit& limit) {
+    ++context.counters.denied[limit.refusal_metric];
+    context.recent.end(recent, RecentRequests::Kind::denied, limit.refusal_metric, {});
 }
 
 Reserving::Reserving(

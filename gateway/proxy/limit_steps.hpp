@@ -7,6 +7,7 @@
 #include "limits/prepaid.hpp"
 #include "limits/reservations.hpp"
 #include "observe/metrics.hpp"
+#include "proxy/context.hpp"
 #include "proxy/own_reply.hpp"
 #include "proxy/told_policies.hpp"
 #include "routing/charges.hpp"
@@ -15,6 +16,7 @@
 
 #include <boost/container/static_vector.hpp>
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,6 +45,23 @@ std::string_view note_admission(
     observe::WorkerCounters& counters,
     const limits::Decision& decision,
     const routing::Charges& charges);
+
+// Counts a refusal. How long its client is told to wait: as long as it has to, and the limit's
+// jitter.
+[[nodiscard]] Duration
+note_refusal(Context& context, const routing::RouteLimit& limit, const limits::Decision& decision);
+
+// The same for a request that Context::recent knows as `recent`; its key is one more of those that
+// are refused the most.
+[[nodiscard]] Duration note_refusal(
+    Context& context,
+    const ActiveConfig& config,
+    std::uint64_t recent,
+    const routing::Charges& charges,
+    const limits::Decision& decision);
+
+// Counts and remembers a request that a limit does not serve at all, however late it comes again.
+void note_denial(Context& context, std::uint64_t recent, const routing::RouteLimit& limit);
 
 // A request before limits that give those they refuse a slot in a coming window, and its ticket.
 class Reserving {

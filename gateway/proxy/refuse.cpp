@@ -7,25 +7,15 @@
 namespace stint::proxy {
 
 void Exchange::refuse(const routing::Charges& charges, const limits::Decision& decision) {
-    const routing::RouteLimit& limit = *charges.limits[decision.refused_by];
-    const routing::RefusalAnswer& answer = limit.answer;
-    if (!limit.key.empty())
-        config_->heavy_hitters[limit.index]->refuse(charges.charges[decision.refused_by].key);
-    ++context_.counters.refusals[limit.refusal_metric];
-    context_.recent.end(
-        recent_, RecentRequests::Kind::refused, limit.refusal_metric, decision.retry_after);
-    Duration retry_after = decision.retry_after;
-    if (answer.jitter > Duration::zero())
-        retry_after = http::with_jitter(retry_after, answer.jitter, context_.request_ids.next());
+    const Duration retry_after = note_refusal(context_, *config_, recent_, charges, decision);
     prepaid_ = {}; // before the client can show it again
     reply_.refuse(charges, decision, retry_after);
-    end_as(answer.status, observe::Outcome::refused);
+    end_as(charges.limits[decision.refused_by]->answer.status, observe::Outcome::refused);
 }
 
 // Not a matter of how often: to come back later would not help.
 void Exchange::deny(const routing::RouteLimit& limit, routing::Denial denial) {
-    ++context_.counters.denied[limit.refusal_metric];
-    context_.recent.end(recent_, RecentRequests::Kind::denied, limit.refusal_metric, {});
+    note_denial(context_, recent_, limit);
     reply_.deny(limit, denial);
     end_as(403, observe::Outcome::refused);
 }
