@@ -6,7 +6,7 @@
 #include "limits/decision.hpp"
 #include "routing/charges.hpp"
 
-#include <boost/container/small_vector.hpp>
+#include <boost/container/static_vector.hpp>
 
 #include <span>
 
@@ -41,7 +41,7 @@ class ToldPolicies {
     fields(const routing::PolicyTelling& telling, const Now& now) const noexcept;
 
   private:
-    boost::container::small_vector<http::PolicyState, 4> policies_;
+    boost::container::static_vector<http::PolicyState, limits::max_charges> policies_;
 };
 
 } // namespace stint::proxy

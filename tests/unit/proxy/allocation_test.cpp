@@ -1,6 +1,7 @@
 // Once warm, a request costs no memory: neither one that is relayed nor one that is refused.
 #include "allocations.hpp"
 #include "fixture.hpp"
+#include "limits/limit.hpp"
 
 #include <doctest/doctest.h>
 
@@ -149,6 +150,35 @@ TEST_CASE(
         const std::string refusal = client.read_until("}\n");
         CHECK(refusal.starts_with("HTTP/1.1 429 "));
         CHECK(refusal.find("RateLimit: \"budget\"") != std::string::npos);
+    }
+
+    CHECK(warm == 0);
+}
+
+TEST_CASE("a warm 429 that tells of as many limits as a route may have allocates nothing") {
+    std::string limits;
+    std::string names;
+    for (std::size_t i = 0; i < stint::limits::max_charges; ++i) {
+        const std::string name = "number_" + std::to_string(i);
+        limits += (i == 0 ? "" : ", ") + name + ": {requests: 1, per: 1h, headers: draft}";
+        names += (i == 0 ? "" : ", ") + name;
+    }
+    InProcessGateway gateway{
+        "limits: {" + limits + "}\n" +
+        "routes: [{name: all, match: {path: /}, upstream: origin, limits: [" + names + "]}]"};
+    Wire client = gateway.connect();
+    client.send(get);
+    Wire upstream = gateway.upstream.accept();
+    upstream.read_head();
+    upstream.send(ok);
+    read_response(client);
+    std::size_t warm = 0;
+    for (int round = 0; round < 20; ++round) {
+        client.send(get);
+        warm += settle(gateway, round);
+        const std::string refusal = client.read_until("}\n");
+        CHECK(refusal.starts_with("HTTP/1.1 429 "));
+        CHECK(refusal.find("\"number_15\"") != std::string::npos);
     }
 
     CHECK(warm == 0);
