@@ -41,10 +41,11 @@ Exchange::Answer Exchange::on_switch(const ResponseHead& head, std::size_t head_
     context_.head_out.clear();
     http::write_switching_head(
         context_.head_out, head, protocols, request_id_, shape ? &*shape : nullptr);
+    // First, so that a client that has the 101 finds the slot free for its next connection.
+    permit_.release_early({answered_, wall_at(answered_)});
     const Answer answer = send_head(head, {}, http::ChunkHeader{0});
     if (answer != Answer::ready)
         return answer;
-    permit_.release_early({answered_, begun_.wall + (answered_ - begun_.steady)});
     drop_head(head_size);
     switching_->tunnel.emplace(
         context_, downstream_, lease_.stream(), route_->timeouts.tunnel_idle);
