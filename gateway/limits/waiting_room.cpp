@@ -227,14 +227,18 @@ void WaitingRoom::collect(Mailbox& mailbox, Waiters& into) noexcept {
 }
 
 void WaitingRoom::freed(Limit& limit, Hash128 key) noexcept {
-    const std::lock_guard lock{mutex_};
-    const auto found = lines_.find(counter_of(limit, key));
-    if (found == lines_.end())
-        return;
-    unfile(found->second);
-    found->second.open_now();
-    file(found->second);
-    announce();
+    {
+        const std::lock_guard lock{mutex_};
+        const auto found = lines_.find(counter_of(limit, key));
+        if (found == lines_.end())
+            return;
+        unfile(found->second);
+        found->second.open_now();
+        file(found->second);
+        if (!is_news())
+            return;
+    }
+    bell_.ring_now();
 }
 
 void WaitingRoom::requote(Limit& limit, const NumbersOf& numbers) noexcept {
@@ -281,10 +285,16 @@ void WaitingRoom::let_out(Waiter& waiter) noexcept {
 }
 
 void WaitingRoom::announce() noexcept {
+    if (is_news())
+        bell_.ring_at(announced_);
+}
+
+// Whether there is something to do earlier than was said; from now on it has been.
+bool WaitingRoom::is_news() noexcept {
     if (by_due_.empty() || by_due_.begin()->filed_for >= announced_)
-        return;
+        return false;
     announced_ = by_due_.begin()->filed_for;
-    bell_.ring_at(announced_);
+    return true;
 }
 
 void WaitingRoom::ring_all() noexcept {

@@ -24,6 +24,8 @@ class Bell {
     // open() is to be called at `at` (at once, if that is past); replaces what was said before,
     // which was later. Any thread, with the room's lock held: it must not call back.
     virtual void ring_at(SteadyTime at) noexcept = 0;
+    // open() is to be called now. Any thread, without the room's lock: it may call it itself.
+    virtual void ring_now() noexcept = 0;
 
   protected:
     ~Bell() = default;
@@ -62,7 +64,8 @@ class WaitingRoom {
     // the caller's.
     void collect(Mailbox& mailbox, Waiters& into) noexcept;
 
-    // A slot or a charge was given back. Call after Limit::awaited() was true.
+    // A slot or a charge was given back. Call after Limit::awaited() was true, and without any lock
+    // that Mailbox::ring() could want.
     void freed(Limit& limit, Hash128 key) noexcept;
     // The configuration's numbers have changed: those who wait get the new ones, and whoever may go
     // by them goes at the next open(). numbers must not throw.
@@ -90,6 +93,7 @@ class WaitingRoom {
     void take_in(Waiter& waiter) noexcept;
     void let_out(Waiter& waiter) noexcept;
     void announce() noexcept;
+    [[nodiscard]] bool is_news() noexcept;
     void ring_all() noexcept;
 
     Bell& bell_;

@@ -13,8 +13,9 @@
 
 namespace stint::runtime {
 
-// A worker's tick would be up to 50 ms late. The thread sleeps until the next opening, or until
-// something was given back for which somebody waits. Outlives every worker.
+// A worker's tick would be up to 50 ms late. Where something was given back for which somebody
+// waits, whoever gave it back lets the next one in: to wake the thread for that took twice as long.
+// Outlives every worker.
 class Openings final : private limits::Bell {
   public:
     // registry: outlives this.
@@ -29,6 +30,7 @@ class Openings final : private limits::Bell {
 
   private:
     void ring_at(SteadyTime at) noexcept override;
+    void ring_now() noexcept override;
     void run();
 
     std::mutex mutex_;

@@ -27,6 +27,7 @@ constexpr std::size_t names = 4;
 
 struct NoBell final : limits::Bell {
     void ring_at(SteadyTime) noexcept override {}
+    void ring_now() noexcept override {}
 };
 
 struct Listening final : Book::Listener {

@@ -13,6 +13,7 @@ class SilentRoom final : private limits::Bell {
 
   private:
     void ring_at(SteadyTime) noexcept override {}
+    void ring_now() noexcept override {}
 
     limits::WaitingRoom room_{*this};
 };

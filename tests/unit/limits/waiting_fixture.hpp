@@ -20,6 +20,7 @@ struct Post final : Mailbox {
 
 struct Alarm final : Bell {
     void ring_at(SteadyTime at) noexcept override { next = std::min(next, at); }
+    void ring_now() noexcept override { next = SteadyTime::min(); }
     SteadyTime next = SteadyTime::max();
 };
 
