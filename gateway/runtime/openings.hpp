@@ -14,8 +14,7 @@
 namespace stint::runtime {
 
 // A worker's tick would be up to 50 ms late. Where something was given back for which somebody
-// waits, whoever gave it back lets the next one in: to wake the thread for that took twice as long.
-// Outlives every worker.
+// waits, whoever gave it back lets the next one in. Outlives every worker.
 class Openings final : private limits::Bell {
   public:
     // registry: outlives this.
