@@ -8,7 +8,8 @@
 namespace stint::limits {
 
 Permit::Permit(Permit&& other) noexcept
-    : held_{std::move(other.held_)}, slots_{std::exchange(other.slots_, 0)}, since_{other.since_} {
+    : held_{std::move(other.held_)}, slots_{std::exchange(other.slots_, 0)},
+      untold_{std::exchange(other.untold_, false)}, since_{other.since_} {
     other.held_.clear();
 }
 
@@ -17,6 +18,7 @@ Permit& Permit::operator=(Permit&& other) noexcept {
         drop();
         held_ = std::move(other.held_);
         slots_ = std::exchange(other.slots_, 0);
+        untold_ = std::exchange(other.untold_, false);
         since_ = other.since_;
         other.held_.clear();
     }
@@ -24,16 +26,14 @@ Permit& Permit::operator=(Permit&& other) noexcept {
 }
 
 void Permit::release(const Now& now) noexcept {
-    if (slots_ == 0)
-        return;
-    learn(false, now);
+    if (slots_ > 0)
+        learn(false, now);
     drop();
 }
 
 void Permit::release_early(const Now& now) noexcept {
-    if (slots_ == 0)
-        return;
-    learn(true, now);
+    if (slots_ > 0)
+        learn(true, now);
     drop(true);
 }
 
@@ -51,13 +51,21 @@ void Permit::settle(std::size_t index, std::uint64_t actual, const Now& now) noe
         held.limit->counters_->give_back(
             held.key, held.receipt, held.receipt.cost - actual, now.steady);
         held.receipt.cost = actual;
-        held.limit->tell_waiters(held.key);
+        held.untold = untold_ = true;
     }
+}
+
+void Permit::tell() noexcept {
+    if (!std::exchange(untold_, false))
+        return;
+    for (Held& held : held_)
+        if (std::exchange(held.untold, false))
+            held.limit->tell_waiters(held.key);
 }
 
 void Permit::drop(bool early_only) noexcept {
     if (slots_ == 0)
-        return;
+        return tell();
     const auto ends = [early_only](const Held& held) {
         return held.cap && (held.early || !early_only);
     };
@@ -65,8 +73,9 @@ void Permit::drop(bool early_only) noexcept {
         if (ends(held)) {
             --slots_;
             held.limit->counters_->give_back(held.key, held.receipt, held.receipt.cost, {});
-            held.limit->tell_waiters(held.key);
+            held.untold = untold_ = true;
         }
+    tell();
     held_.erase(std::remove_if(held_.begin(), held_.end(), ends), held_.end());
 }
 

@@ -35,7 +35,7 @@ class Permit {
     ~Permit() { drop(); }
 
     // Frees the slots and teaches each cap how long its slot was held, from which it estimates
-    // Retry-After. Idempotent. The destructor frees without teaching.
+    // Retry-After; then as tell(). Idempotent. The destructor does it without teaching.
     void release(const Now& now) noexcept;
 
     // The same for the slots of charges that are Charge::early; the others stay.
@@ -43,10 +43,15 @@ class Permit {
 
     // The charge with this index (into those given to admit(), Charge::returnable) costs `actual`
     // after all: what it was charged above that goes back to its window, if that is still open.
-    // More than it was charged is not counted. Without effect on any other index.
+    // More than it was charged is not counted. Without effect on any other index. Who waits for it
+    // does not know yet: see tell().
     void settle(std::size_t index, std::uint64_t actual, const Now& now) noexcept;
     // As if it had never been charged.
     void refund(std::size_t index, const Now& now) noexcept { settle(index, 0, now); }
+
+    // Tells those who wait for what was given back since they were told last. Of all of it at once:
+    // whoever is let in by a first part is refused where the second is still missing.
+    void tell() noexcept;
 
     [[nodiscard]] bool holds_slots() const noexcept { return slots_ > 0; }
 
@@ -60,6 +65,7 @@ class Permit {
         std::uint32_t index; // of the charge
         bool cap;
         bool early;
+        bool untold = false; // something of it was given back, see tell()
     };
 
     void learn(bool early_only, const Now& now) noexcept;
@@ -67,6 +73,7 @@ class Permit {
 
     boost::container::small_vector<Held, 2> held_;
     std::size_t slots_ = 0; // how many of them are caps' and not yet free
+    bool untold_ = false;   // any of them
     SteadyTime since_{};
 };
 

@@ -37,6 +37,7 @@ void Settlement::settle(
         }
     }
     settle_by_status(head.status, permit, now);
+    permit.tell();
 }
 
 void Settlement::settle_by_status(int status, limits::Permit& permit, const Now& now) {

@@ -83,9 +83,7 @@ Gateway::Gateway(config::Config config, std::filesystem::path file)
       override_timer_{control_}, certificate_timer_{control_} {}
 
 Gateway::~Gateway() {
-    for (const auto& worker : workers_)
-        worker->stop();
-    workers_.clear();
+    end_workers();
     persistence_.reset(); // while the locks are there that it writes
     for (const auto& [name, address] : bound_)
         net::remove_socket_file(address);
@@ -240,9 +238,16 @@ void Gateway::run() {
     await_signal();
     control_.restart();
     control_.run();
-    workers_.clear();
+    end_workers();
     if (persistence_)
         persistence_->finish();
+}
+
+// All threads first: until they have ended, each may look at the others.
+void Gateway::end_workers() noexcept {
+    for (const auto& worker : workers_)
+        worker->stop();
+    workers_.clear();
 }
 
 void Gateway::await_signal() {

@@ -137,6 +137,7 @@ class Gateway {
     void await_signal();
     void on_signal(int number);
     void begin_stop();
+    void end_workers() noexcept;
     void worker_drained();
 
     net::asio::io_context control_;

@@ -5,6 +5,7 @@
 #include "limits/waiting_room.hpp"
 
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,8 +21,13 @@ struct Post final : Mailbox {
 
 struct Alarm final : Bell {
     void ring_at(SteadyTime at) noexcept override { next = std::min(next, at); }
-    void ring_now() noexcept override { next = SteadyTime::min(); }
+    void ring_now() noexcept override {
+        next = SteadyTime::min();
+        if (at_once)
+            at_once();
+    }
     SteadyTime next = SteadyTime::max();
+    std::function<void()> at_once;
 };
 
 struct Named : Waiter {

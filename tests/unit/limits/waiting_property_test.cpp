@@ -245,6 +245,7 @@ class History {
         const std::uint64_t cost = request.permit.asked[i].ask.cost;
         const std::uint64_t actual = dice_.one_in(2) ? 0 : dice_.below(cost + 2);
         request.real->decision.permit.settle(i, actual, now());
+        request.real->decision.permit.tell();
         give_back(request, i, actual);
     }
 

@@ -218,9 +218,42 @@ TEST_CASE("a charge that is given back lets the next one go") {
     (void)hall.enter("a2", {.limit = &limit}, at(0s));
 
     hall.waiter("a1").decision.permit.refund(0, at(1s));
+    hall.waiter("a1").decision.permit.tell();
 
     CHECK(hall.alarm.next <= at(1s).steady);
     CHECK(hall.open(at(1s)) == "a2");
+}
+
+TEST_CASE("nobody is tried while a part is missing of what one request gives back") {
+    Limit first{cap()};
+    Limit second{cap()};
+    Limit counted{window(10s)};
+    Hall hall;
+    hall.alarm.at_once = [&] { (void)hall.room.open(at(1s)); };
+    const auto both = [&](Limit& other) {
+        return std::vector<Want>{{.limit = &first}, {.limit = &other, .max_wait = std::nullopt}};
+    };
+
+    SUBCASE("two slots") {
+        REQUIRE(hall.enter("a1", both(second), at(0s)) == Entered::admitted);
+        REQUIRE(hall.enter("a2", both(second), at(0s)) == Entered::waiting);
+        SUBCASE("by its end") {
+            hall.waiter("a1").decision.permit.release(at(1s));
+        }
+        SUBCASE("by its destruction") {
+            hall.waiter("a1").decision.permit = {};
+        }
+    }
+    SUBCASE("a charge and a slot") {
+        const std::vector<Want> wants{{.limit = &counted}, {.limit = &second, .max_wait = {}}};
+        REQUIRE(hall.enter("a1", wants, at(0s)) == Entered::admitted);
+        REQUIRE(hall.enter("a2", wants, at(0s)) == Entered::waiting);
+        hall.waiter("a1").decision.permit.refund(0, at(1s));
+        CHECK(hall.collected() == "");
+        hall.waiter("a1").decision.permit.release(at(1s));
+    }
+
+    CHECK(hall.collected() == "a2");
 }
 
 TEST_CASE("a paced window lets its waiters go one by one") {
