@@ -218,4 +218,13 @@ bool ListeningWire::called() const {
     return readable(socket_.get());
 }
 
+RefusingAddress::RefusingAddress()
+    : address_{*net::ip_endpoint("127.0.0.1", 0)}, socket_{::socket(
+                                                       AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
+    auto size = static_cast<socklen_t>(address_.size());
+    if (::bind(socket_.get(), address_.data(), size) != 0 ||
+        ::getsockname(socket_.get(), address_.data(), &size) != 0)
+        throw std::system_error{errno, std::generic_category(), "an address that refuses"};
+}
+
 } // namespace stint::test

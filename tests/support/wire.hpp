@@ -90,4 +90,16 @@ class ListeningWire {
     Descriptor socket_;
 };
 
+// An address where nobody listens, nor will as long as this lives: its port is taken.
+class RefusingAddress {
+  public:
+    RefusingAddress();
+
+    [[nodiscard]] const net::Endpoint& address() const noexcept { return address_; }
+
+  private:
+    net::Endpoint address_;
+    Descriptor socket_;
+};
+
 } // namespace stint::test

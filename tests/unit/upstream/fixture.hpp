@@ -15,6 +15,7 @@ namespace stint::upstream::test {
 
 using namespace std::chrono_literals;
 using stint::test::ListeningWire;
+using stint::test::RefusingAddress;
 using stint::test::Wire;
 
 inline SteadyTime at(Duration since_start) {

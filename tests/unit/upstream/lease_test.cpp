@@ -10,19 +10,12 @@ using namespace stint::upstream;
 using namespace stint::upstream::test;
 namespace net = stint::net;
 
-namespace {
-
-// An address where nobody listens.
-net::Endpoint refusing(net::asio::io_context& loop) {
-    return ListeningWire{loop}.address();
-}
-
-} // namespace
-
 TEST_CASE("the addresses of an endpoint are tried until one answers") {
     net::asio::io_context loop;
     ListeningWire listening{loop};
-    Pool pool{"origin", {refusing(loop), refusing(loop), listening.address()}};
+    const RefusingAddress closed;
+    const RefusingAddress also_closed;
+    Pool pool{"origin", {closed.address(), also_closed.address(), listening.address()}};
     Lease lease = pool.make_new(loop.get_executor());
 
     CHECK_FALSE(connect(loop, lease));
@@ -36,7 +29,9 @@ TEST_CASE("the addresses of an endpoint are tried until one answers") {
 
 TEST_CASE("where no address answers the last one's error is returned") {
     net::asio::io_context loop;
-    Pool pool{"origin", {refusing(loop), refusing(loop)}};
+    const RefusingAddress closed;
+    const RefusingAddress also_closed;
+    Pool pool{"origin", {closed.address(), also_closed.address()}};
     Lease lease = pool.make_new(loop.get_executor());
 
     CHECK(connect(loop, lease) == net::asio::error::connection_refused);

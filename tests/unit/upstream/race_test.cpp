@@ -14,6 +14,7 @@
 using namespace stint::upstream;
 namespace net = stint::net;
 using stint::test::ListeningWire;
+using stint::test::RefusingAddress;
 
 namespace {
 
@@ -26,10 +27,6 @@ stint::ErrorCode run(net::asio::io_context& loop, Race& race) {
     net::spawn(loop.get_executor(), run(race, result));
     stint::test::run_until(loop, [&] { return result.has_value(); });
     return *result;
-}
-
-net::Endpoint refusing(net::asio::io_context& loop) {
-    return ListeningWire{loop}.address();
 }
 
 // TEST-NET-1 (RFC 5737): where it is not refused at once nobody answers.
@@ -63,7 +60,9 @@ TEST_CASE("families take turns, beginning with the first address's") {
 TEST_CASE("an address that refuses makes room for the next at once") {
     net::asio::io_context loop;
     ListeningWire listening{loop};
-    Race race{loop.get_executor(), {refusing(loop), refusing(loop), listening.address()}};
+    const RefusingAddress closed;
+    const RefusingAddress also_closed;
+    Race race{loop.get_executor(), {closed.address(), also_closed.address(), listening.address()}};
 
     REQUIRE_FALSE(run(loop, race));
 
@@ -74,7 +73,9 @@ TEST_CASE("an address that refuses makes room for the next at once") {
 
 TEST_CASE("where all addresses fail the error is the last one's") {
     net::asio::io_context loop;
-    Race race{loop.get_executor(), {refusing(loop), refusing(loop)}};
+    const RefusingAddress closed;
+    const RefusingAddress also_closed;
+    Race race{loop.get_executor(), {closed.address(), also_closed.address()}};
 
     CHECK(run(loop, race) == net::asio::error::connection_refused);
 }
