@@ -225,18 +225,17 @@ TEST_CASE("a charge that is given back lets the next one go") {
 }
 
 TEST_CASE("nobody is tried while a part is missing of what one request gives back") {
+    Limit counted{window(10s)};
     Limit first{cap()};
     Limit second{cap()};
-    Limit counted{window(10s)};
+    const Want refused_by_second{.limit = &second, .max_wait = std::nullopt};
     Hall hall;
     hall.alarm.at_once = [&] { (void)hall.room.open(at(1s)); };
-    const auto both = [&](Limit& other) {
-        return std::vector<Want>{{.limit = &first}, {.limit = &other, .max_wait = std::nullopt}};
-    };
 
     SUBCASE("two slots") {
-        REQUIRE(hall.enter("a1", both(second), at(0s)) == Entered::admitted);
-        REQUIRE(hall.enter("a2", both(second), at(0s)) == Entered::waiting);
+        const std::vector<Want> wants{{.limit = &first}, refused_by_second};
+        REQUIRE(hall.enter("a1", wants, at(0s)) == Entered::admitted);
+        REQUIRE(hall.enter("a2", wants, at(0s)) == Entered::waiting);
         SUBCASE("by its end") {
             hall.waiter("a1").decision.permit.release(at(1s));
         }
@@ -245,7 +244,7 @@ TEST_CASE("nobody is tried while a part is missing of what one request gives bac
         }
     }
     SUBCASE("a charge and a slot") {
-        const std::vector<Want> wants{{.limit = &counted}, {.limit = &second, .max_wait = {}}};
+        const std::vector<Want> wants{{.limit = &counted}, refused_by_second};
         REQUIRE(hall.enter("a1", wants, at(0s)) == Entered::admitted);
         REQUIRE(hall.enter("a2", wants, at(0s)) == Entered::waiting);
         hall.waiter("a1").decision.permit.refund(0, at(1s));
