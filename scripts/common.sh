@@ -5,6 +5,10 @@ set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 jobs=$(nproc)
 
+# ccache keeps what was compiled in one clone for every other clone of this machine.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+
 say() { printf '\n== %s\n' "$*"; }
 
 die() {
