@@ -7,7 +7,6 @@ jobs=$(nproc)
 
 # ccache keeps what was compiled in one clone for every other clone of this machine.
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
-export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
 
 say() { printf '\n== %s\n' "$*"; }
 
