@@ -16,7 +16,7 @@ Task<ErrorCode> handshake(Stream& stream) {
     co_return error;
 }
 
-Task<ErrorCode> send_all(Stream& stream, Gather gather) {
+Task<ErrorCode> send_all(Stream& stream, Gather& gather) {
     ErrorCode error = write_now(stream, gather);
     while (!error && !gather.empty()) {
         auto [failed] = co_await wait_writable(stream);

@@ -210,6 +210,7 @@ inline void cut_short(Stream& stream) noexcept {
     stream.socket().set_option(asio::socket_base::linger{true, 0}, ignored);
 }
 
-[[nodiscard]] Task<ErrorCode> send_all(Stream& stream, Gather gather);
+// Waits until all of `gather` was taken, or returns the error; what was not taken is left in it.
+[[nodiscard]] Task<ErrorCode> send_all(Stream& stream, Gather& gather);
 
 } // namespace stint::net

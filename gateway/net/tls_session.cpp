@@ -208,7 +208,9 @@ ErrorCode TlsSession::write(Gather& gather) noexcept {
         std::size_t sent = 0;
         const int result = SSL_write_ex(ssl_.get(), record.data(), record.size(), &sent);
         if (result != 1) {
+            const bool reader_waits_for_room = wants_to_write_;
             const ErrorCode error = error_of(result);
+            wants_to_write_ = reader_waits_for_room;
             ERR_clear_error();
             return error == asio::error::would_block ? ErrorCode{} : error;
         }

@@ -45,7 +45,8 @@ class TlsSession {
     // Only what the peer says in so many words: tickets, and parts of records, are none.
     [[nodiscard]] Silence probe() noexcept;
 
-    // Whether the last would_block is over when the socket can be written to.
+    // Whether the last would_block of handshake() or read() is over when the socket can be written
+    // to. That of write() always is.
     [[nodiscard]] bool wants_to_write() const noexcept { return wants_to_write_; }
 
     // Something is here that no wait on the socket would tell of: bytes, or the end. They may be a

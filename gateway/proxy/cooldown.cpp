@@ -83,7 +83,8 @@ void Exchange::give_back_admission(const Now& now) {
     lease_ = {};
     disarm();
     leave_endpoint();
-    spill_.clear();
+    if (!body_pump_.begun) // else it holds what was read of the body beyond the head's block
+        pending_.clear();
     answer_ = Answer::incomplete;
     attempts_.renewed = attempts_.moved = false; // pooled connections may have died in the meantime
     attempts_.made = 1;

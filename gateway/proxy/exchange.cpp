@@ -39,7 +39,12 @@ net::Task<Exchange::Result> Exchange::rest() {
             sent = co_await wait_to_send();
         if (next_ == Next::reply)
             co_return co_await reply();
-        if (!sent || answer_ == Answer::retry)
+        const bool again = answer_ == Answer::retry;
+        if (again) [[unlikely]]
+            co_await rewind();
+        if (broken_ != Broken::no)
+            co_return co_await reply();
+        if (!sent || again)
             sent = co_await send_slowly();
         if (next_ == Next::pause) [[unlikely]]
             continue;
@@ -75,7 +80,7 @@ Exchange::Result Exchange::finish() {
     const SteadyTime ended = answered_ > SteadyTime{} ? answered_ : net::read_steady_clock();
     const Now now{ended, begun_.wall + (ended - begun_.steady)};
     const bool clean = broken_ == Broken::no && request_body_.done() && !body_pump_.running;
-    if (clean && upstream_keeps_ && lease_ && !route_->introduces)
+    if (clean && request_sent_ && upstream_keeps_ && lease_ && !route_->introduces)
         lease_.keep(now.steady);
     else
         lease_.abort();

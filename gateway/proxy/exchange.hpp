@@ -21,6 +21,7 @@
 #include "proxy/hold.hpp"
 #include "proxy/interruption.hpp"
 #include "proxy/own_reply.hpp"
+#include "proxy/pending_request.hpp"
 #include "proxy/place.hpp"
 #include "proxy/progress.hpp"
 #include "proxy/response_trailers.hpp"
@@ -152,12 +153,16 @@ class Exchange : private net::Deadline {
     // request.cpp: towards the upstream.
     bool send_at_once();
     net::Task<bool> send_slowly();
+    net::Task<bool> have_connection();
     bool take_idle_again();
+    void replace_idle_connection() noexcept;
     net::Task<upstream::Lease::Connected> connect();
     void explain_connect(const upstream::Lease::Connected& connected);
     net::Gather gather_request(std::string_view head, const http::ChunkHeader& chunk) const;
+    void hold_request(const http::ChunkHeader& chunk, std::string_view ahead, std::size_t taken);
     void watch_client();
     void request_was_sent(SteadyTime at);
+    void first_part_was_sent(const ErrorCode& error, SteadyTime at);
 
     // endpoint.cpp: which endpoint it goes to, and what becomes known of that one.
     void note_endpoint_key(const routing::KeyFacts& facts);
@@ -173,19 +178,23 @@ class Exchange : private net::Deadline {
     Next refuse_unavailable(Taken why, SteadyTime now);
 
     // retry.cpp: sending it once more.
+    [[nodiscard]] bool request_at_hand() const noexcept;
     [[nodiscard]] bool renews() noexcept;
     [[nodiscard]] bool retries(std::string_view why, bool was_sent);
     [[nodiscard]] bool connects_again(const upstream::Lease::Connected& connected);
     [[nodiscard]] bool may_retry(SteadyTime now) noexcept;
-    Answer send_again();
+    net::Task<> rewind();
 
     // pump.cpp: a body that is still coming.
     std::string_view read_ahead(net::Block& block);
     void begin_pump();
+    bool begin_body();
     void forget_buffered_body() noexcept;
     static net::Task<> pump(Exchange& self);
     net::Task<bool> read_body(net::Block& block, Duration pause, std::string_view& payload);
     net::Task<bool> forward_body(std::string_view payload);
+    net::Task<ErrorCode> wait_and_send(net::Gather& gather);
+    net::Task<bool> send_pending();
     bool keeps_up(const SendingRate& rate);
     void end_pump();
     void stop_pump() noexcept;
@@ -303,7 +312,8 @@ class Exchange : private net::Deadline {
     upstream::Cluster::Member* endpoint_ = nullptr;
     std::uint64_t endpoint_key_ = 0; // what balance: hash goes by
     Attempts attempts_;
-    std::string spill_; // what could not be sent at once
+    PendingRequest pending_;
+    bool request_sent_ = false; // the upstream's socket has taken the whole request
     Waiting waiting_ = Waiting::connect;
     BodyPump body_pump_;
 

@@ -29,23 +29,34 @@ std::string_view Exchange::read_ahead(net::Block& block) {
     return {block.data(), step->payload};
 }
 
+// Sends what is left of the first write, then the rest of the body as it comes.
 void Exchange::begin_pump() {
-    if (expects_continue_ && buffered_body_.empty()) {
-        net::Gather gather;
-        gather.add("HTTP/1.1 100 Continue\r\n\r\n");
-        bytes_out_ += gather.bytes();
-        if (net::write_now(downstream_.stream(), gather))
-            return break_off(Broken::client_gone);
-        gather.append_to(unsent_);
-    }
-    forget_buffered_body();
-    body_pump_.running = body_pump_.begun = true;
+    if (pending_.empty() && !begin_body())
+        return;
+    body_pump_.running = true;
     try {
         net::spawn(context_.executor, pump(*this));
     } catch (...) {
         body_pump_.running = false; // nobody would say that it has ended
         throw;
     }
+}
+
+// From here on the body is read as it is sent, and cannot be sent again. False: the client is gone.
+bool Exchange::begin_body() {
+    if (expects_continue_ && buffered_body_.empty() && !head_sent_) {
+        net::Gather gather;
+        gather.add("HTTP/1.1 100 Continue\r\n\r\n");
+        bytes_out_ += gather.bytes();
+        if (net::write_now(downstream_.stream(), gather)) {
+            break_off(Broken::client_gone);
+            return false;
+        }
+        gather.append_to(unsent_);
+    }
+    forget_buffered_body();
+    body_pump_.begun = true;
+    return true;
 }
 
 // It will not be needed again; without room behind the head a chunked body would be read a byte at
@@ -59,10 +70,14 @@ void Exchange::forget_buffered_body() noexcept {
 // Runs beside the wait for the answer, which may come before the body's end.
 net::Task<> Exchange::pump(Exchange& self) {
     try {
-        net::Block block = self.context_.body_blocks.borrow();
+        bool more = true;
+        if (!self.pending_.empty())
+            more = co_await self.send_pending();
+        net::Block block;
+        if (more && !self.request_body_.done())
+            block = self.context_.body_blocks.borrow();
         std::string_view payload;
         SendingRate rate;
-        bool more = true;
         while (more && !self.request_body_.done()) {
             rate.wait(net::read_coarse_clock());
             more = co_await self.read_body(block, self.route_->timeouts.body_idle, payload);
@@ -71,6 +86,7 @@ net::Task<> Exchange::pump(Exchange& self) {
             if (more)
                 more = co_await self.forward_body(payload);
         }
+        self.request_sent_ = more;
     } catch (const std::exception& failure) {
         if (self.context_.shared.failures_logged.pass(net::read_steady_clock()))
             spdlog::error("a request's body could not be relayed: {}", failure.what());
@@ -139,15 +155,34 @@ net::Task<bool> Exchange::forward_body(std::string_view payload) {
         gather.add(http::last_chunk);
     ErrorCode error = net::write_now(lease_.stream(), gather);
     if (!error && !gather.empty()) {
-        body_pump_.writes = true;
         downstream_.watch_from_afar();
-        downstream_.arm_body_deadline(route_->timeouts.body_idle);
-        error = co_await net::send_all(lease_.stream(), gather);
-        downstream_.disarm_body_deadline();
-        body_pump_.writes = false;
+        error = co_await wait_and_send(gather);
     }
     // An upstream that closes early may have answered before: whoever waits for that decides.
     co_return !error && !body_pump_.stopping && broken_ == Broken::no;
+}
+
+// Returns once all of `gather` was taken, or with an error; what was not taken is left in it.
+net::Task<ErrorCode> Exchange::wait_and_send(net::Gather& gather) {
+    body_pump_.writes = true;
+    downstream_.arm_body_deadline(route_->timeouts.body_idle);
+    const ErrorCode error = co_await net::send_all(lease_.stream(), gather);
+    downstream_.disarm_body_deadline();
+    body_pump_.writes = false;
+    co_return error;
+}
+
+// What the first write has left. False: it cannot be sent, or is not to be.
+net::Task<bool> Exchange::send_pending() {
+    net::Gather gather;
+    gather.add(pending_.rest());
+    const std::size_t before = gather.bytes();
+    const ErrorCode error = co_await wait_and_send(gather);
+    pending_.take(before - gather.bytes());
+    if (error || body_pump_.stopping || broken_ != Broken::no)
+        co_return false;
+    pending_.clear();
+    co_return request_body_.done() || begin_body();
 }
 
 void Exchange::end_pump() {
@@ -165,7 +200,8 @@ void Exchange::stop_pump() noexcept {
         return;
     body_pump_.stopping = true;
     lease_.abort();
-    net::cancel(downstream_.stream());
+    if (body_pump_.reads)
+        net::cancel(downstream_.stream());
 }
 
 } // namespace stint::proxy

@@ -14,6 +14,10 @@ namespace stint::proxy {
 net::Gather Exchange::gather_request(std::string_view head, const http::ChunkHeader& chunk) const {
     net::Gather gather;
     gather.add(head);
+    if (!pending_.empty()) [[unlikely]] {
+        gather.add(pending_.body());
+        return gather;
+    }
     const bool chunked = request_framing_ == BodyFraming::Kind::chunked;
     if (chunked && !buffered_body_.empty())
         gather.add(chunk.view());
@@ -26,7 +30,7 @@ net::Gather Exchange::gather_request(std::string_view head, const http::ChunkHea
 }
 
 // The usual case: an idle connection of the endpoint whose turn it is takes head and body in one
-// write. False: what is to be sent is in spill_, to go out on lease_ if there is one.
+// write. False: what is to be sent is in pending_, to go out on lease_ if there is one.
 bool Exchange::send_at_once() {
     if (!may_send(decided_.steady))
         return false;
@@ -35,47 +39,90 @@ bool Exchange::send_at_once() {
     if (!route_->introduces) [[likely]]
         lease_ = pool_->take_idle();
     const http::ChunkHeader chunk{buffered_body_.size()};
-    net::Gather gather = gather_request(context_.head_out.view(), chunk);
-    net::Block ahead;
-    if (lease_ && !request_body_.done())
-        gather.add(read_ahead(ahead));
-    if (lease_) {
-        ++upstream_counters().reused;
-        const std::size_t whole = gather.bytes();
-        const ErrorCode error = net::write_now(lease_.stream(), gather);
-        if (!error && gather.empty()) {
-            upstream_input_ = net::Input::none_yet; // take_idle() has looked, within the same turn
-            request_was_sent(decided_.steady);
-            return true;
-        }
-        if (error && gather.bytes() < whole) {
-            // Closed after it had taken a part: what it says, or does not say, decides.
-            sent_ = decided_.steady;
-            arm(Waiting::response, route_->timeouts.response);
-            watch_client();
-            return true;
-        }
-        if (error) {
-            // Closed between the probe and the write: it has taken nothing.
-            lease_ = {};
-            attempts_.renewed = true;
-            ++upstream_counters().retries;
-        }
+    if (!lease_) {
+        hold_request(chunk, {}, 0);
+        return false;
     }
-    gather.append_to(spill_);
+    net::Gather gather = gather_request(context_.head_out.view(), chunk);
+    net::Block block;
+    std::string_view ahead;
+    if (!request_body_.done())
+        gather.add(ahead = read_ahead(block));
+    ++upstream_counters().reused;
+    const std::size_t whole = gather.bytes();
+    const ErrorCode error = net::write_now(lease_.stream(), gather);
+    if (!error && gather.empty()) [[likely]] {
+        upstream_input_ = net::Input::none_yet; // take_idle() has looked, within the same turn
+        pending_.clear();
+        request_was_sent(decided_.steady);
+        return true;
+    }
+    hold_request(chunk, ahead, whole - gather.bytes());
+    if (pending_.begun()) {
+        first_part_was_sent(error, decided_.steady);
+        return true;
+    }
+    if (error)
+        replace_idle_connection();
     return false;
+}
+
+// Keeps the first write for as long as it may be needed. taken: the bytes that a socket has taken
+// of it.
+void Exchange::hold_request(
+    const http::ChunkHeader& chunk, std::string_view ahead, std::size_t taken) {
+    const std::string_view head = context_.head_out.view();
+    net::Gather gather = gather_request(head, chunk);
+    gather.add(ahead);
+    std::string bytes;
+    bytes.reserve(gather.bytes());
+    gather.append_to(bytes);
+    pending_.assign(std::move(bytes), head.size(), taken);
+}
+
+// An idle connection was closed between the probe and the write. It has taken no byte of the
+// request, so that any request may go on another connection.
+void Exchange::replace_idle_connection() noexcept {
+    lease_ = {};
+    attempts_.renewed = true;
+    ++upstream_counters().retries;
 }
 
 net::Task<bool> Exchange::send_slowly() {
     if (!may_send(net::read_steady_clock()))
         co_return false;
     watch_client();
-    if (!lease_) {
-        const upstream::Lease::Connected connected = co_await connect();
-        if (connected.error) {
-            explain_connect(connected);
+    for (;;) {
+        const bool ready = co_await have_connection();
+        if (!ready)
             co_return false;
+        net::Gather gather;
+        gather.add(pending_.rest());
+        const ErrorCode error = net::write_now(lease_.stream(), gather);
+        pending_.take(pending_.rest().size() - gather.bytes());
+        if (error && !pending_.begun() && lease_.reused()) {
+            replace_idle_connection();
+            continue;
         }
+        const SteadyTime now = net::read_steady_clock();
+        if (!error && gather.empty()) {
+            pending_.clear();
+            request_was_sent(now);
+        } else {
+            first_part_was_sent(error, now);
+        }
+        co_return broken_ == Broken::no;
+    }
+}
+
+// A connection that takes the request, when it may be sent. False: it is not to be sent.
+net::Task<bool> Exchange::have_connection() {
+    if (lease_)
+        co_return true;
+    const upstream::Lease::Connected connected = co_await connect();
+    if (connected.error) {
+        explain_connect(connected);
+        co_return false;
     }
     if (!may_send(net::read_steady_clock())) // connecting took its time
         co_return false;
@@ -86,28 +133,7 @@ net::Task<bool> Exchange::send_slowly() {
             observe::Outcome::upstream_failed);
         co_return false;
     }
-    net::Gather gather;
-    gather.add(spill_);
-    arm(Waiting::upstream, route_->timeouts.body_idle);
-    const ErrorCode error = co_await net::send_all(lease_.stream(), gather);
-    disarm();
-    if (error && lease_.reused() && gather.bytes() == spill_.size() && broken_ == Broken::no) {
-        // Closed between the probe and the write, see send_at_once().
-        lease_ = {};
-        attempts_.renewed = true;
-        ++upstream_counters().retries;
-        const bool sent = co_await send_slowly();
-        co_return sent;
-    }
-    spill_.clear();
-    // An upstream that does not take the whole request may have answered all the same.
-    if (error) {
-        sent_ = net::read_steady_clock();
-        arm(Waiting::response, route_->timeouts.response);
-    } else {
-        request_was_sent(net::read_steady_clock());
-    }
-    co_return broken_ == Broken::no;
+    co_return true;
 }
 
 // Of another endpoint, that may have an idle one. Where one has died, a new one it is.
@@ -170,12 +196,25 @@ void Exchange::watch_client() {
         downstream_.watch_from_afar();
 }
 
+// All of the request that was at hand.
 void Exchange::request_was_sent(SteadyTime at) {
     sent_ = at;
     if (!request_body_.done())
         return begin_pump();
+    request_sent_ = true;
     arm(Waiting::response, route_->timeouts.response);
     downstream_.watch();
+}
+
+// The upstream may answer before it has the rest (RFC 9112 section 9.5): the answer is awaited
+// while the pump sends on. After an error, what it has said before decides.
+void Exchange::first_part_was_sent(const ErrorCode& error, SteadyTime at) {
+    sent_ = at;
+    watch_client();
+    if (error)
+        arm(Waiting::response, route_->timeouts.response);
+    else
+        begin_pump();
 }
 
 } // namespace stint::proxy

@@ -60,14 +60,14 @@ Exchange::Answer Exchange::on_upstream_failure(const ErrorCode& error) {
     // A pooled one is closed when it has been idle: no failure.
     attempts_.judged = attempts_.judged || lease_.reused();
     if (renews())
-        return send_again();
+        return Answer::retry;
     std::string why = pool_->endpoint();
     if (error == net::asio::error::eof)
         why += " closed the connection before it answered";
     else
         why.append(" broke off before it answered: ").append(error.message());
     if (route_->retry.on_reset && retries(why, true)) [[unlikely]]
-        return send_again();
+        return Answer::retry;
     fail(502, std::move(why), observe::Outcome::upstream_failed);
     return Answer::failed;
 }
@@ -124,7 +124,7 @@ Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_
     note_answer(head);
     if (head.status >= 500 && route_->retry.on_status(head.status) && retries({}, true))
         [[unlikely]]
-        return send_again();
+        return Answer::retry;
     const std::span<char> rest{block_.data() + head_size, filled_ - head_size};
     response_body_ = http::BodyDecoder{head.framing};
     if (takes_trailers_ && head.framing.kind == BodyFraming::Kind::chunked) [[unlikely]]

@@ -22,11 +22,18 @@ bool idempotent(std::string_view method) {
 
 } // namespace
 
+// Whether the request can be sent from its first byte.
+bool Exchange::request_at_hand() const noexcept {
+    return !body_pump_.begun || !pending_.empty();
+}
+
 // Whatever the rules: servers close connections that are idle, and cannot know that a request is on
-// its way. True once a request at most; it goes to the same endpoint.
+// its way. True once a request at most; it goes to the same endpoint. A request that is not
+// idempotent goes only if no byte of it was taken.
 bool Exchange::renews() noexcept {
-    const bool again = lease_.reused() && !attempts_.renewed && !body_pump_.begun && filled_ == 0 &&
-                       interims_ == 0 && idempotent(method_);
+    const bool untouched = !pending_.empty() && !pending_.begun();
+    const bool again = lease_.reused() && !attempts_.renewed && request_at_hand() && filled_ == 0 &&
+                       interims_ == 0 && (untouched || idempotent(method_));
     if (again) {
         attempts_.renewed = true;
         attempts_.judged = false;
@@ -40,7 +47,7 @@ bool Exchange::renews() noexcept {
 bool Exchange::may_retry(SteadyTime now) noexcept {
     const routing::RetryRules& rules = route_->retry;
     const bool untold = bytes_out_ == 0 && !head_sent_; // the client has nothing of an answer
-    const bool whole = request_body_.done() && !body_pump_.begun; // and the body is at hand
+    const bool whole = request_body_.done() && request_at_hand();
     if (attempts_.made >= rules.attempts || broken_ != Broken::no || !untold || !whole ||
         !rules.on_method(method_) || (pass_ && !pass_.still_good()))
         return false;
@@ -108,20 +115,24 @@ bool Exchange::connects_again(const upstream::Lease::Connected& connected) {
     return again;
 }
 
-// What has come of an answer is forgotten, and so is the connection.
-Exchange::Answer Exchange::send_again() {
+// Before another attempt: what has come of an answer is forgotten, and so is the connection. The
+// pump refers to that, and ends first.
+net::Task<> Exchange::rewind() {
     disarm();
+    stop_pump();
+    while (body_pump_.running)
+        co_await body_pump_.stopped.wait();
+    body_pump_.stopping = false;
+    request_sent_ = false;
     lease_ = {};
     filled_ = 0;
     scanned_ = 0;
     interims_ = 0;
     answered_ = {};
     upstream_time_ = {};
+    disarm();                                                  // the pump's end has armed it
     write_request_head(*context_.parser.parse_request(head_)); // it was good the first time
-    const http::ChunkHeader chunk{buffered_body_.size()};
-    spill_.clear();
-    gather_request(context_.head_out.view(), chunk).append_to(spill_);
-    return Answer::retry;
+    hold_request(http::ChunkHeader{buffered_body_.size()}, {}, 0);
 }
 
 } // namespace stint::proxy

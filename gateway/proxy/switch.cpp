@@ -36,6 +36,12 @@ Exchange::Answer Exchange::on_switch(const ResponseHead& head, std::size_t head_
             observe::Outcome::upstream_failed);
         return Answer::failed;
     }
+    if (!request_sent_) {
+        fail(
+            502, pool_->endpoint() + " switched protocols before it had the whole request",
+            observe::Outcome::upstream_failed);
+        return Answer::failed;
+    }
     note_answer(head);
     const std::optional<http::Shaping> shape = shaping(&routing::RouteShape::response);
     context_.head_out.clear();

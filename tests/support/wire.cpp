@@ -214,6 +214,28 @@ Wire ListeningWire::accept(std::source_location where) {
     return wire;
 }
 
+void ListeningWire::narrow() noexcept {
+    const int segment = 88; // the least that Linux takes
+    ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof segment);
+    const int buffer = 2048;
+    ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
+}
+
+// The gateway is in this process, and its sockets among its descriptors.
+void ListeningWire::narrow_callers() noexcept {
+    constexpr int last_descriptor = 1024;
+    for (int each = 0; each < last_descriptor; ++each) {
+        net::Endpoint peer;
+        auto size = static_cast<socklen_t>(peer.capacity());
+        if (::getpeername(each, peer.data(), &size) != 0)
+            continue;
+        peer.resize(size);
+        const int buffer = 20 * 1024; // more than a record of TLS
+        if (peer == address_)
+            ::setsockopt(each, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
+    }
+}
+
 bool ListeningWire::called() const {
     return readable(socket_.get());
 }

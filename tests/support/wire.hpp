@@ -80,6 +80,11 @@ class ListeningWire {
     [[nodiscard]] const net::Endpoint& address() const noexcept { return address_; }
     [[nodiscard]] std::string text() const; // "127.0.0.1:PORT"
     Wire accept(std::source_location where = std::source_location::current());
+    // From now on connections have a small window, as over a network.
+    void narrow() noexcept;
+    // The sockets that are connected to it take some 20 KB at once, where loopback's take
+    // megabytes.
+    void narrow_callers() noexcept;
     // Whether a connection waits to be accepted.
     [[nodiscard]] bool called() const;
     void close() noexcept { socket_ = {}; }
