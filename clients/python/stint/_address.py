@@ -1,5 +1,6 @@
 """Where the gateway's permit listener is."""
 
+import errno
 import os
 import socket
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from typing import Optional
 from urllib.parse import unquote, urlsplit
 
 DEFAULT_URL = "http://127.0.0.1:8082"
+_NOBODY = (errno.ECONNREFUSED, errno.ENOENT)
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,15 @@ class Address:
 
     def __str__(self) -> str:
         return f"unix:{self.path}" if self.path else f"http://{self.authority}"
+
+
+def no_gateway(address: Address, problem: OSError) -> str:
+    """What is wrong when there is no connection to the address, or none any more."""
+    # An event loop that has tried several addresses only tells in words what became of each.
+    if problem.errno in _NOBODY or f"[Errno {errno.ECONNREFUSED}]" in str(problem):
+        return (f"no gateway at {address}: start one with permits: in its configuration, "
+                f"or say in STINT_URL where it is ({problem})")
+    return f"{address}: {problem}"
 
 
 def parse(url: Optional[str]) -> Address:

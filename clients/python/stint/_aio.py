@@ -6,7 +6,7 @@ from typing import Any, AsyncGenerator, Coroutine, Dict, List, Optional, Tuple
 from weakref import WeakSet
 
 from . import _fork
-from ._address import Address
+from ._address import Address, no_gateway
 from ._errors import StintUnavailable
 from ._fork import PerProcess
 from ._wire import Answer, parse
@@ -176,7 +176,7 @@ class AioTransport:
         try:
             return task.result()
         except OSError as error:
-            raise StintUnavailable(f"{self._address}: {error}") from None
+            raise StintUnavailable(no_gateway(self._address, error)) from None
 
     async def _exchange(self, request: bytes) -> "_Exchanged":
         pool = await self._pool()

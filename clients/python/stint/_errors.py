@@ -26,7 +26,8 @@ class StintUnavailable(ConnectionError):
 
 
 class StintError(Exception):
-    """The gateway understood nothing to decide: wrong name, token, numbers. Trying again is useless.
+    """The gateway understood nothing to decide: wrong name, token, numbers; or what answered is no permit listener.
+    Trying again is useless.
 
     status, title, detail: of its problem document (RFC 9457).
     """

@@ -17,6 +17,7 @@ from ._wire import Answer, Requests
 
 ANSWER_TIME = 1.0  # seconds in which a gateway that does not let the caller wait has answered
 LONGEST_WAIT = 60_000  # milliseconds that the gateway lets a caller wait at most
+_LONGEST = 366 * 86400
 _AGAIN = 0.03  # seconds between two tries to reach a gateway that is away
 
 
@@ -82,6 +83,13 @@ class Gateway:
                 if now + _AGAIN > patient_until:
                     raise
             yield Pause(_AGAIN)
+
+
+def check_seconds(name: str, value: Any, other: str = "") -> None:
+    """ValueError unless it is a time that can pass."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not (
+            0 < value <= _LONGEST) or round(value * 1e9) < 1:
+        raise ValueError(f"{name} is a number of seconds above 0, a year at most,{other} not {value!r}")
 
 
 def wait_within(seconds: float) -> int:

@@ -7,7 +7,7 @@ import weakref
 from typing import Dict, List
 
 from ._clock import SYSTEM_CLOCK, Nap
-from ._errors import StintUnavailable
+from ._errors import StintError, StintUnavailable
 from ._gateway import ANSWER_TIME, Gateway
 from ._lease import Lease
 
@@ -68,8 +68,7 @@ class Keeper:
             if lease is None:
                 self.leases.pop(name, None)
             elif lease.due - now <= min(_TOGETHER, lease.interval / 10):
-                if self._has_an_end(lease):
-                    due.append(lease)
+                due.append(lease)
             else:
                 next_due = min(next_due, lease.due)
         due.sort(key=lambda lease: lease.deadline)
@@ -79,13 +78,6 @@ class Keeper:
                 return min(next_due, time.monotonic() + _AGAIN, *[lease.deadline for lease in due])
             next_due = min(next_due, due.pop(0).due)
         return next_due
-
-    def _has_an_end(self, lease: Lease) -> bool:
-        try:
-            return lease.deadline > 0
-        except StintUnavailable as problem:
-            self._lose(lease, str(problem))
-            return False
 
     def _drop_the_late(self, due: List[Lease]) -> None:
         now = time.monotonic()
@@ -106,7 +98,7 @@ class Keeper:
             if answer.status == 200:
                 lease.renewed(answer, sent, self._gateway.threads.connection if tied else None)
                 return True
-        except (StintUnavailable, ValueError, KeyError):
+        except (StintUnavailable, StintError):
             return False
         if answer.status not in (404, 410):
             return False

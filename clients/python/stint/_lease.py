@@ -1,9 +1,7 @@
 """A lease: one holder's place in a lock, from its grant to its end."""
 
-import json
 import logging
 import math
-import re
 import time
 from typing import Any, Callable, Dict, List, Optional, Union
 
@@ -11,6 +9,7 @@ from . import _fork
 from ._aio import LoopConnection
 from ._errors import LeaseLost, NotHeld, StintUnavailable
 from ._gateway import Gateway
+from ._grants import lease_in
 from ._lock_terms import ABSENCE, LockTerms
 from ._steps import Steps, run, run_async
 from ._transport import Connection
@@ -18,8 +17,6 @@ from ._wire import Answer, raise_for
 
 Tie = Union[Connection, LoopConnection]
 Lost = Callable[["Lease"], Any]
-
-_ID = re.compile(rb'"lease":[ ]?"(l_[0-9a-f]{32})"')
 
 
 class Lease:
@@ -29,43 +26,26 @@ class Lease:
     Any thread may use it; a forked child holds nothing of it.
     """
 
-    __slots__ = ("id", "key", "due", "_gateway", "_leases", "_terms", "_body", "_told", "_tie", "_sent",
-                 "_deadline", "_lost", "_on_lost", "_generation", "__weakref__")
+    __slots__ = ("id", "key", "due", "_gateway", "_leases",
+                 "_terms", "_read", "_tie", "_deadline", "_lost", "_on_lost", "_generation", "__weakref__")
 
     def __init__(self, gateway: Gateway, leases: Dict[str, Any], terms: LockTerms, answer: Answer,
                  tie: Optional[Tie], sent: float) -> None:
-        found = _ID.search(answer.body)
-        if found is None:
-            raise StintUnavailable(f"{terms.name}: the gateway granted a lease without an id")
-        self.id = found[1].decode("ascii")
+        self._read = told = lease_in(answer, 201, terms.name, gateway.address)
+        self.id: str = told["lease"]
         self.key = terms.name
         self.due = time.monotonic() + terms.interval  # when the keeper renews it
         self._gateway = gateway
         self._leases = leases
         self._terms = terms
-        self._body = answer.body
-        self._told: Optional[Dict[str, Any]] = None
         self._tie = tie
-        self._sent = sent
-        self._deadline = math.nan
+        # Counted from the grant, which came no earlier than this; both numbers are rounded up.
+        self._deadline = sent + (max(0, told.get("waited_ms", 0) - 1) + told["expires_in_ms"] - 1) / 1000
         self._lost = ""
         self._on_lost: List[Lost] = []
         self._generation = _fork.generation
         if tie is not None:
             tie.tie(self.id)
-
-    @property
-    def _read(self) -> Dict[str, Any]:
-        if self._told is None:
-            try:
-                told = json.loads(self._body)
-                # Counted from the grant, which came no earlier than this; both numbers are rounded up.
-                waited = max(0, int(told.get("waited_ms", 0)) - 1)
-                self._deadline = self._sent + (waited + int(told["expires_in_ms"]) - 1) / 1000
-            except (ValueError, KeyError, TypeError):
-                raise StintUnavailable(f"{self.key}: the gateway granted a lease without an end") from None
-            self._told = told
-        return self._told
 
     @property
     def fencing_token(self) -> int:
@@ -85,7 +65,6 @@ class Lease:
     @property
     def deadline(self) -> float:
         """time.monotonic() until which the gateway gives the place to nobody else, unless it is renewed."""
-        self._read
         return self._deadline
 
     @property
@@ -160,8 +139,7 @@ class Lease:
 
     def renewed(self, answer: Answer, sent: float, tie: Optional[Tie]) -> None:
         """answer: to a renewal that was sent then. tie: the connection to which it moved, if it did."""
-        expires = int(answer.json()["expires_in_ms"])
-        self._read
+        expires: int = lease_in(answer, 200, self.key, self._gateway.address, self.id)["expires_in_ms"]
         self._deadline = sent + (expires - 1) / 1000
         self.due = time.monotonic() + self._terms.interval
         if tie is not None:
@@ -232,12 +210,12 @@ class Lease:
         return _OnTie(gateway, request, seconds, self._tie)
 
     def _check_released(self, answer: Answer) -> None:
-        if answer.status in (200, 204):
+        if answer.status == 204:
             return
         if answer.status in (404, 410):
             self._lost = "the lease had ended before it was released"
             raise LeaseLost(f"{self.key}: {self._lost}", answer.status)
-        raise_for(answer, self.key)
+        raise_for(answer, self.key, self._gateway.address)
 
     def _renew(self) -> "Steps[None]":
         sent, end = 0.0, time.monotonic() + ABSENCE
@@ -255,7 +233,7 @@ class Lease:
                 self.lose("the gateway has ended the lease")
             raise LeaseLost(f"{self.key}: the gateway has ended the lease", answer.status)
         else:
-            raise_for(answer, self.key)
+            raise_for(answer, self.key, self._gateway.address)
 
 
 class _OnTie:

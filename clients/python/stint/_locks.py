@@ -6,7 +6,8 @@ import threading
 import time
 from typing import Any, Dict, Optional, Tuple
 
-from ._errors import LockFailureException, StintUnavailable
+from ._aio import LoopConnection
+from ._errors import LockFailureException, StintError, StintUnavailable
 from ._fork import PerProcess
 from ._gateway import LONGEST_WAIT, Gateway
 from ._keeper import Keeper
@@ -131,28 +132,39 @@ class Attempt:
     def _decide(self, answer: Answer, tie: Optional[Tie]) -> Optional[Lease]:
         """None: the gateway waited as long as it could, and there is time left."""
         if answer.status == 201:
-            keeper = self._process.keeper
-            lease = Lease(self._gateway, keeper.leases, self._terms, answer, tie, self._sent)
-            keeper.add(lease)
-            return lease
+            return self._lease(answer, tie)
         if answer.status == 409 and self._wait_ms == LONGEST_WAIT:
             now = time.monotonic()
             if now >= self._sent + LONGEST_WAIT / 1000 - 0.001 and now < self._end - 0.001:
                 return None
-        raise refusal(answer, self._terms.name)
+        raise refusal(answer, self._terms.name, self._gateway.address)
+
+    def _lease(self, answer: Answer, tie: Optional[Tie]) -> Lease:
+        keeper = self._process.keeper
+        try:
+            lease = Lease(self._gateway, keeper.leases, self._terms, answer, tie, self._sent)
+        except StintError:
+            # With the connection ends what was granted, if it was.
+            if isinstance(tie, LoopConnection):
+                tie.close()
+            else:
+                self._gateway.threads.close()
+            raise
+        keeper.add(lease)
+        return lease
 
 
-def refusal(answer: Answer, name: str) -> Exception:
+def refusal(answer: Answer, name: str, address: object) -> Exception:
     """The exception that an answer without a lease means."""
     retry_after = answer.retry_after()
     if answer.status == 409 or (answer.status in (429, 503) and retry_after is not None):
-        told = answer.problem()
+        told = answer.members()
         held, most = _number(told.get("held")), _number(told.get("max"))
         words = told.get("detail") if held is None or most is None else f"{held} of {most} are held"
         return LockFailureException(f"{name}: {words or 'refused'}", retry_after or 0.0, held=held, max=most,
                                     status=answer.status)
     try:
-        raise_for(answer, name)
+        raise_for(answer, name, address)
     except Exception as error:
         return error
 

@@ -4,16 +4,17 @@ import math
 import threading
 import time
 from dataclasses import dataclass
-from typing import Dict, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 from . import _fork
 from ._clock import SYSTEM_CLOCK
 from ._errors import RateLimitException, StintUnavailable
 from ._gateway import ANSWER_TIME, LONGEST_WAIT, Gateway, Pause, default_owner, wait_within
+from ._grants import permit_in
 from ._own import OwnLimit
 from ._prefetch import Batch, Batches
 from ._steps import Steps
-from ._wire import Answer, raise_for, take_path
+from ._wire import take_path
 
 _ABSENCE = 0.9  # seconds for which a call that may wait bears with a gateway that is away
 _LONG_ABSENCE = 60.0  # the same with on_unavailable="wait", unless a timeout says otherwise
@@ -97,17 +98,16 @@ class NamedLimit:
                 return False
             process.count(1, 0, 0)
             raise
-        if answer.status == 200:
-            process.count(1, 1, 0)
-            return True
         try:
-            raise_for(answer, self._options.name)
+            permit_in(answer, self._options.name, self._gateway.address)
         except RateLimitException:
             process.count(1, 0, 1)
             raise
         except Exception:
             process.count(1, 0, 0)
             raise
+        process.count(1, 1, 0)
+        return True
 
     def admit(self, key: Optional[str], wait: bool, timeout: Optional[float]) -> "Steps[None]":
         """Ends when the caller may go; RateLimitException when it may not (within `timeout` s)."""
@@ -190,17 +190,16 @@ class NamedLimit:
                end: float) -> "Steps[None]":
         sent = time.monotonic()
         try:
-            answer = yield from self._ask(process, key, False, end, size)
+            told = yield from self._ask(process, key, False, end, size)
         except RateLimitException as refused:
             if not refused.never:
                 batch.close(refused.remaining)
             raise
-        told = answer.json()
-        batch.fill(int(told.get("count", 1)), sent, int(told["reset_ms"]))
+        batch.fill(told["count"], sent, told["reset_ms"])
 
     def _ask(self, process: _InProcess, key: Optional[str], wait: bool, end: float,
-             batch: Optional[int] = None) -> "Steps[Answer]":
-        """Until there is a permit, or no hope of one before `end`."""
+             batch: Optional[int] = None) -> "Steps[Dict[str, Any]]":
+        """The permit's members, or the exception when there is no hope of one before `end`."""
 
         def request() -> Tuple[bytes, float]:
             left = max(0.001, end - time.monotonic())
@@ -211,10 +210,8 @@ class NamedLimit:
 
         while True:
             answer = yield from self._gateway.ask(request, self._patience(wait, end), end)
-            if answer.status == 200:
-                return answer
             try:
-                raise_for(answer, self._options.name)
+                return permit_in(answer, self._options.name, self._gateway.address, batch=batch)
             except RateLimitException as refused:
                 remaining = refused.remaining
                 if not wait or refused.never or time.monotonic() + remaining > end:

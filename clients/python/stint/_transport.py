@@ -8,7 +8,7 @@ import time
 from typing import Optional, Set
 
 from . import _fork
-from ._address import Address
+from ._address import Address, no_gateway
 from ._errors import StintUnavailable
 from ._wire import Answer, parse
 
@@ -175,16 +175,16 @@ class Transport:
                 self.close()
             return self._exchange_anew(request, deadline)
         except TimeoutError:  # on 3.9 a connect's is another one, but an OSError, too
-            problem = f"no answer within {seconds:.3f} s"
+            problem = f"{self._address}: no answer within {seconds:.3f} s"
         except _Gone as error:
-            problem = str(error)
+            problem = f"{self._address}: {error}"
         except OSError as error:
-            problem = str(error)
+            problem = no_gateway(self._address, error)
         except BaseException:
             self.close()  # interrupted: an answer that is still on its way must not be the next one's
             raise
         self.close()
-        raise StintUnavailable(f"{self._address}: {problem}")
+        raise StintUnavailable(problem)
 
     def _exchange_anew(self, request: bytes, deadline: float) -> Answer:
         connection = Connection(self._address.connect(max(0.001, deadline - time.monotonic())))

@@ -80,22 +80,13 @@ class Answer:
         self.body = body
         self.last = last
 
-    def json(self) -> Dict[str, Any]:
-        """The body, an object."""
+    def members(self) -> Dict[str, Any]:
+        """Of the body, if it is a JSON object, and none otherwise: of a proxy's page, say."""
         try:
-            read = json.loads(self.body)
+            read = json.loads(self.body.decode("utf-8"))
         except ValueError:
-            read = None
-        if not isinstance(read, dict):
-            raise StintUnavailable(f"the gateway answered {self.status} without a JSON object")
-        return read
-
-    def problem(self) -> Dict[str, Any]:
-        """The body if it is an object, and nothing of it otherwise: a proxy's page, say."""
-        try:
-            return self.json()
-        except StintUnavailable:
             return {}
+        return read if isinstance(read, dict) else {}
 
     def retry_after(self) -> Optional[float]:
         """Seconds, or None if the answer names none."""
@@ -155,21 +146,29 @@ def _read_head(head: bytes) -> Tuple[int, int, bool]:
     return int(head[9:12]), int(length[1]), last
 
 
-def raise_for(answer: Answer, what: str) -> NoReturn:
-    """The exception that an answer other than 200 means; `what` was asked for."""
+def raise_for(answer: Answer, what: str, address: object = "the gateway") -> NoReturn:
+    """The exception that an answer other than 200 means; `what` was asked for at this address."""
     retry_after = answer.retry_after()
     if answer.status == 429 or (answer.status == 503 and retry_after is not None):
         if retry_after is None:
             raise RateLimitException(f"{what}: never; {_words(answer)}", math.inf, never=True)
         raise RateLimitException(f"{what}: {retry_after:.3f} s remain; {_words(answer)}", retry_after,
                                  status=answer.status)
-    if answer.status >= 500:
+    if answer.status >= 500 and answer.status != 501:
         raise StintUnavailable(f"{what}: the gateway answered {answer.status}; {_words(answer)}")
-    problem = answer.problem()
+    problem = answer.members()
+    if not problem or answer.status < 400:
+        raise no_permit_listener(answer, what, address)
     raise StintError(f"{what}: {answer.status}; {_words(answer)}", answer.status,
                      str(problem.get("title", "")), problem.get("detail"))
 
 
+def no_permit_listener(answer: Answer, what: str, address: object) -> StintError:
+    """The mistake by which something else was asked."""
+    return StintError(f"{what}: {address} answered {answer.status}, but not as a permit listener does: is it the "
+                      f"address under permits: of a gateway's configuration? {answer.body[:80]!r}", answer.status)
+
+
 def _words(answer: Answer) -> str:
-    problem = answer.problem()
+    problem = answer.members()
     return str(problem.get("detail") or problem.get("title") or "no reason given")

@@ -1,14 +1,14 @@
 """The permit API, call by call. RateLimiter is what most programs want; this is what it is made of."""
 
-import json
 import math
 import time
 from dataclasses import dataclass
 from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
 
-from ._gateway import ANSWER_TIME, LONGEST_WAIT, Gateway
+from ._gateway import ANSWER_TIME, LONGEST_WAIT, Gateway, check_seconds
+from ._grants import feedback_in, permit_in
 from ._steps import Steps, run, run_async
-from ._wire import Answer, raise_for, take_path
+from ._wire import take_path
 
 
 @dataclass(frozen=True)
@@ -22,24 +22,18 @@ class LimitState:
 
 
 class Permit:
-    """What the gateway granted. Decoded when it is looked at.
+    """What the gateway granted.
 
     sent: time.monotonic() when it was asked for: what it says of times counts from there at the latest.
     """
 
-    __slots__ = ("_body", "_members", "_name", "sent")
+    __slots__ = ("_body", "_read", "_name", "sent")
 
-    def __init__(self, body: bytes, name: str, sent: float) -> None:
+    def __init__(self, body: bytes, read: Dict[str, Any], name: str, sent: float) -> None:
         self._body = body
+        self._read = read
         self._name = name
-        self._members: Optional[Dict[str, Any]] = None
         self.sent = sent
-
-    @property
-    def _read(self) -> Dict[str, Any]:
-        if self._members is None:
-            self._members = json.loads(self._body)
-        return self._members
 
     @property
     def limit(self) -> int:
@@ -114,8 +108,7 @@ class Client:
 
     def __init__(self, url: Optional[str] = None, token: Optional[str] = None,
                  timeout: float = ANSWER_TIME) -> None:
-        if not timeout > 0:
-            raise ValueError("timeout is more than 0 s")
+        check_seconds("timeout", timeout)
         self._gateway = Gateway(url, token)
         self._timeout = timeout
 
@@ -199,16 +192,12 @@ class Client:
                     left / 1000 + self._timeout)
 
         answer = yield from self._gateway.ask(request, math.inf, end)
-        return Permit(_granted(answer, name or "take_all").body, name or "", sent)
+        names = [limit.get("name") for limit in body["limits"]] if name is None else None
+        told = permit_in(answer, name or "take_all", self._gateway.address, batch=body.get("batch"), names=names)
+        return Permit(answer.body, told, name or "", sent)
 
     def _feedback(self, body: Dict[str, Any]) -> "Steps[Feedback]":
         request = self._gateway.requests.post("/v1/feedback", body)
         answer = yield from self._gateway.ask(lambda: (request, self._timeout), 0)
-        told = _granted(answer, "feedback").json()
-        return Feedback(bool(told.get("paused")), int(told.get("paused_ms", 0)))
-
-
-def _granted(answer: Answer, what: str) -> Answer:
-    if answer.status != 200:
-        raise_for(answer, what)
-    return answer
+        told = feedback_in(answer, self._gateway.address)
+        return Feedback(told["paused"], told["paused_ms"])

@@ -6,7 +6,7 @@ from typing import Any, Callable, Optional, Tuple, Type, TypeVar, Union, overloa
 
 from ._clock import SYSTEM_CLOCK, Clock
 from ._decorate import limited
-from ._gateway import Gateway
+from ._gateway import Gateway, check_seconds
 from ._named import NamedLimit, NamedOptions
 from ._own import OwnLimit
 from ._steps import run, run_async
@@ -14,7 +14,8 @@ from ._steps import run, run_async
 F = TypeVar("F", bound=Callable[..., Any])
 Key = Union[str, Callable[..., Any], None]
 
-_LONGEST_PERIOD = 366 * 86400
+_MOST = 10**12  # as of the gateway
+_LARGEST_BATCH = 10**6
 
 
 class _Default(int):
@@ -73,8 +74,8 @@ class RateLimiter:
                  max_waiting: int = 1000, clock: Clock = SYSTEM_CLOCK) -> None:
         given = max_calls is not _CALLS or period is not _PERIOD
         _check_numbers(max_calls, period)
-        if timeout is not None and not timeout > 0:
-            raise ValueError("timeout is more than 0 s, or None")
+        if timeout is not None:
+            check_seconds("timeout", timeout, " or None,")
         _whole("max_waiting", max_waiting, 0)
         self.retry = retry
         self._key = key
@@ -90,13 +91,14 @@ class RateLimiter:
         else:
             if strategy != "fixed":
                 raise ValueError("the strategy of a named limit is configured at the gateway")
+            if batch is not None:
+                _whole("batch", batch, 1, _LARGEST_BATCH)
             options = NamedOptions(
                 name, owner, batch, on_unavailable, _brought(max_calls, period) if given else None,
                 _local_share(max_calls, period, share, on_unavailable, given), max_waiting)
             self._limit = NamedLimit(Gateway(url, token), options)
             self._at_once = self._limit.admit_at_once
             if batch is not None:
-                _whole("batch", batch, 1)
                 self._prefetched = self._limit.take_prefetched
 
     @property
@@ -196,16 +198,14 @@ class RateLimiter:
         return made if made is None or isinstance(made, str) else str(made)
 
 
-def _whole(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{name} is a whole number of {least} or more, not {value!r}")
+def _whole(name: str, value: Any, least: int, most: int = _MOST) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ValueError(f"{name} is a whole number from {least} to {most}, not {value!r}")
 
 
 def _check_numbers(max_calls: Any, period: Any) -> None:
     _whole("max_calls", max_calls, 0)
-    if isinstance(period, bool) or not isinstance(period, (int, float)) or not (
-            0 < period <= _LONGEST_PERIOD) or round(period * 1e9) < 1:
-        raise ValueError(f"period is a number of seconds above 0, a year at most, not {period!r}")
+    check_seconds("period", period)
 
 
 def _window(max_calls: int, period: float, strategy: str) -> Tuple[int, int]:
@@ -220,6 +220,7 @@ def _window(max_calls: int, period: float, strategy: str) -> Tuple[int, int]:
 
 def _brought(max_calls: int, period: float) -> Tuple[int, int]:
     """Requests and milliseconds, as the gateway is told them."""
+    _whole("max_calls of a limit that the gateway keeps", max_calls, 1)
     milliseconds = round(period * 1000)
     if milliseconds < 1 or abs(milliseconds - period * 1000) > 1e-6 * milliseconds:
         raise ValueError(f"the gateway counts periods in whole milliseconds, not {period!r} s")

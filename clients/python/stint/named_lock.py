@@ -7,12 +7,12 @@ from typing import Dict, Optional, Type
 
 from ._errors import LeaseLost, LockFailureException, NotHeld, StintError, attach
 from ._fork import PerProcess
+from ._grants import is_held
 from ._lease import Lease, Lost
 from ._locks import Attempt, locks_at
 from ._lock_terms import ABSENCE, LockTerms
 from ._steps import Steps, run, run_async
 from ._turnstile import Turnstile
-from ._wire import raise_for
 
 _MUTEX = 1
 
@@ -208,12 +208,7 @@ class NamedLock:
         end = time.monotonic() + ABSENCE
         answer = yield from self._locks.gateway.ask(
             lambda: (terms.look(), max(0.001, end - time.monotonic())), ABSENCE, end)
-        if answer.status == 404:
-            return None
-        if answer.status != 200:
-            raise_for(answer, terms.name)
-        told = answer.json()
-        return False if told.get("held") or told.get("proxied") else None
+        return False if is_held(answer, terms.name, self._locks.gateway.address) else None
 
     def _close(self, blocks: bool) -> "Steps[None]":
         session = self._session.get()

@@ -10,6 +10,9 @@ import time
 from urllib.parse import unquote
 
 
+PERMIT = {"granted": True, "limit": 5, "remaining": 4, "reset_ms": 0, "waited_ms": 0}  # for a script
+
+
 class Window:
     def __init__(self, requests, per_ms):
         self.requests = requests

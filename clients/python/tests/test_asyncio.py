@@ -8,6 +8,7 @@ import time
 import unittest
 from pathlib import Path
 
+from fake_gateway import PERMIT, answer
 from support import ClientTest, VirtualClock, wait_until
 
 from stint import RateLimiter, RateLimitException, StintUnavailable
@@ -258,7 +259,7 @@ class Away(ClientTest):
             gateway.script = b"no http\r\n\r\n"
             with self.assertRaises(StintUnavailable):
                 await limiter.limiting_async()
-            gateway.script = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+            gateway.script = answer(200, PERMIT, "Connection: close\r\n")
             await limiter.limiting_async()
             await limiter.limiting_async()
 

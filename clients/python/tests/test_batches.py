@@ -6,7 +6,7 @@ import time
 import unittest
 from unittest import mock
 
-from fake_gateway import answer
+from fake_gateway import PERMIT, answer
 from support import ClientTest, in_children, scaled, wait_until
 
 from stint import RateLimiter, RateLimitException, StintUnavailable
@@ -61,7 +61,7 @@ class Batches(ClientTest):
 
     def test_a_permit_without_a_window_is_good_for_this_call(self):
         gateway = self.gateway()
-        gateway.script = answer(200, {"granted": True, "count": 9, "reset_ms": 0})
+        gateway.script = answer(200, {**PERMIT, "count": 9})
         limiter = self.limiter(gateway)
         for _ in range(3):
             limiter.limiting()

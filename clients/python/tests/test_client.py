@@ -1,6 +1,7 @@
 """Client: the permit API call by call."""
 
 import asyncio
+import math
 import threading
 import time
 import unittest
@@ -81,8 +82,9 @@ class Takes(ClientTest):
         for wait_ms in (-1, 60_001):
             with self.assertRaises(ValueError):
                 self.client.take("shop", wait_ms=wait_ms)
-        with self.assertRaises(ValueError):
-            Client(timeout=0)
+        for timeout in (0, -1, math.inf, math.nan, True, "1"):
+            with self.assertRaises(ValueError):
+                Client(timeout=timeout)
 
     def test_waiting_for_a_turn_and_for_the_gateway(self):
         self.there.limits["turns"] = (1, 200)

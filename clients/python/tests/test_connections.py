@@ -8,11 +8,12 @@ import threading
 import time
 import unittest
 
+from fake_gateway import PERMIT, answer
 from support import ClientTest, in_children, scaled, wait_until
 
 from stint import Client, Locker, RateLimiter, RateLimitException, StintUnavailable
 
-GO = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+GO = answer(200, PERMIT)
 
 
 class Kept(ClientTest):
@@ -95,7 +96,7 @@ class Kept(ClientTest):
         self.assertEqual(len(self.there.asked), 1)
 
     def test_close_means_close(self):
-        self.there.script = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"
+        self.there.script = answer(200, PERMIT, "Connection: close\r\n")
         for _ in range(3):
             self.client.take("shop")
         self.assertEqual(self.there.accepted, 3)

@@ -67,7 +67,7 @@ class Examples(ClientTest):
         for name in ("stages.py", "jobs_table.py"):
             ran = self.run_example(name, "--url", "http://127.0.0.1:1")
             self.assertEqual((ran.returncode, ran.stdout), (1, ""))
-            self.assertRegex(ran.stderr, "refused \\(see --help\\)\n$")
+            self.assertRegex(ran.stderr, "no gateway at .*start one with permits: .*\\(see --help\\)\n$")
 
 
 if __name__ == "__main__":

@@ -11,10 +11,9 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from fake_locks import compact
 from support import ClientTest, in_children, in_threads, wait_until
 
-from stint import LeaseLost, Lock, NotHeld, StintUnavailable
+from stint import LeaseLost, Lock, NotHeld
 
 
 class LeaseTest(ClientTest):
@@ -124,18 +123,6 @@ class Lost(LeaseTest):
                     lease.release()
             if away == self.there.stop:
                 self.there.start(forget=True)
-
-    def test_one_without_an_end(self):
-        self.there.script = lambda request: compact(201, {"lease": "l_" + "0" * 32, "fence": 1, "max": 1}, "")
-        lease = self.lock().acquire()
-        self.there.script = None
-        with self.lock("kept") as kept:
-            with self.assertRaises(StintUnavailable):
-                lease.deadline
-            time.sleep(1)
-            self.assertFalse(kept.lost)
-        with self.assertRaises(LeaseLost):
-            lease.release()
 
     def test_not_when_it_is_away_for_a_moment(self):
         with self.lock(ttl=1.5) as lease:

@@ -5,6 +5,7 @@ import threading
 import time
 import unittest
 
+from fake_gateway import PERMIT, answer
 from support import ClientTest, in_children, wait_until
 
 from stint import RateLimiter, RateLimitException, StintError, StintUnavailable
@@ -62,7 +63,7 @@ class Asking(ClientTest):
 
     def test_many_keys_do_not_pile_up(self):
         gateway = self.gateway()
-        gateway.script = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+        gateway.script = answer(200, PERMIT)
         limiter = RateLimiter(name="shop", url=gateway.url)
         for number in range(5000):
             limiter.limiting(str(number))
@@ -140,7 +141,7 @@ class WaitingThere(ClientTest):
         limiter = RateLimiter(name="shop", url=gateway.url)
         answers = [b"HTTP/1.1 429 X\r\nRetry-After: 1\r\nRetry-After-Ms: 50\r\nContent-Length: 2\r\n\r\n{}",
                    b"HTTP/1.1 503 X\r\nRetry-After: 1\r\nRetry-After-Ms: 50\r\nContent-Length: 2\r\n\r\n{}",
-                   b"HTTP/1.1 200 X\r\nContent-Length: 2\r\n\r\n{}"]
+                   answer(200, PERMIT)]
         gateway.script = lambda _: answers.pop(0)
         begun = time.monotonic()
         limiter.sleep_and_retry()

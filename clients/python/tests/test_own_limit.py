@@ -219,13 +219,18 @@ class Records(ClientTest):
 class Arguments(ClientTest):
     def test_impossible_numbers(self):
         for numbers in ((-1, 1), (2.5, 1), ("5", 1), (True, 1), (1, 0), (1, -1), (1, float("nan")),
-                        (1, float("inf")), (1, "2"), (1, 1e-10), (1, 400 * 86400), (1, True)):
+                        (1, float("inf")), (1, "2"), (1, 1e-10), (1, 400 * 86400), (1, True),
+                        (10**12 + 1, 1), (10**30, 1), (float("inf"), 1)):
             with self.subTest(numbers), self.assertRaises(ValueError):
                 RateLimiter(*numbers)
 
     def test_impossible_options(self):
-        for options in ({"timeout": 0}, {"timeout": -1}, {"max_waiting": -1}, {"strategy": "odd"},
-                        {"url": "http://127.0.0.1:1"}, {"batch": 5}, {"owner": "me"}, {"token": "t"},
+        for options in ({"timeout": 0}, {"timeout": -1}, {"timeout": float("inf")}, {"timeout": float("nan")},
+                        {"timeout": True}, {"timeout": "5"}, {"timeout": 1e300}, {"max_waiting": -1},
+                        {"max_waiting": 10**30}, {"name": "x", "batch": 10**6 + 1}, {"name": "x", "batch": True},
+                        {"name": "x", "max_calls": 0},
+                        {"name": "x", "max_calls": 4, "on_unavailable": "local_share", "share": 10**30},
+                        {"strategy": "odd"}, {"url": "http://127.0.0.1:1"}, {"batch": 5}, {"owner": "me"}, {"token": "t"},
                         {"on_unavailable": "wait"}, {"share": 2},
                         {"name": ""}, {"name": "x", "batch": 0}, {"name": "x", "strategy": "even"},
                         {"name": "x", "url": "https://gateway"}, {"name": "x", "url": "gateway:80"},

@@ -1,0 +1,196 @@
+"""Only what a permit listener says is a grant. Whatever else answers 200 or 201 is a mistake that is named."""
+
+import asyncio
+import json
+import socket
+import unittest
+
+from support import ClientTest, wait_until
+
+from stint import (Client, Lock, Locker, NamedLock, RateLimiter, RateLimitException, StintError,
+                   StintUnavailable)
+
+STATE = {"limit": 5, "remaining": 4, "reset_ms": 800}
+LEASE = {"lease": "l_" + "0" * 32, "lock": "a", "fence": 7, "max": 1, "count": 1, "expires_in_ms": 30_000,
+         "waited_ms": 0}
+
+
+def reply(status, body, kind="application/json"):
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return (f"HTTP/1.1 {status} Whatever\r\nContent-Type: {kind}\r\n"
+            f"Content-Length: {len(content)}\r\n\r\n").encode() + content
+
+
+# What a proxied site, another API or a page of a login answers to a POST.
+NO_GRANTS = (b"", b"<html>hello</html>", b"{}", b"[]", b"null", b"true", b"\xff", b'{"granted":true,',
+             {"granted": False, **STATE}, {"granted": 1, **STATE}, {"granted": "true", **STATE}, {"ok": True}, STATE,
+             {"granted": True}, {"granted": True, "limit": 5}, {"granted": True, **STATE, "remaining": "4"},
+             {"granted": True, **STATE, "reset_ms": -1}, {"granted": True, **STATE, "limit": True},
+             {"granted": True, "route": "everything", "not_checked": []}, {"granted": True, "limits": {}}, LEASE)
+NO_LEASES = (b"", b"<html>hello</html>", b"{}", b"[]", {"granted": True, **STATE}, {"lease": "l_0"},
+             {"lease": LEASE["lease"]}, {**LEASE, "lease": 5}, {**LEASE, "lock": "b"}, {**LEASE, "fence": "7"},
+             {**LEASE, "expires_in_ms": None}, {**LEASE, "waited_ms": -1}, {**LEASE, "max": True}, {"id": 7})
+
+
+class FailClosed(ClientTest):
+    def setUp(self):
+        self.there = self.locks()
+
+    def assert_mistake(self, call):
+        with self.assertRaisesRegex(StintError, "permits:") as caught:
+            call()
+        self.assertIn(self.there.url, str(caught.exception))
+
+
+class Takes(FailClosed):
+    def calls(self):
+        url = self.there.url
+        client, plain = Client(url, timeout=20), RateLimiter(name="a", url=url)
+        batch, shared = RateLimiter(name="a", url=url, batch=5), RateLimiter(
+            5, 1, name="a", url=url, on_unavailable="local_share", share=2)
+        limits = [{"name": "a"}]
+        yield from (lambda: client.take("a"), lambda: client.take("a", cost=0), lambda: client.take_all(limits),
+                    lambda: client.take("a", batch=5), lambda: client.take("a", wait_ms=10),
+                    plain.limiting, plain.sleep_and_retry, batch.limiting, batch.sleep_and_retry,
+                    shared.limiting, shared.sleep_and_retry, Locker(url, "a").next,
+                    RateLimiter(name="a", url=url, on_unavailable="wait").limiting)
+        for call in (lambda: client.take_async("a"), lambda: client.take_all_async(limits),
+                     plain.limiting_async, plain.sleep_and_retry_async, batch.limiting_async):
+            yield lambda call=call: asyncio.run(call())
+
+    def test_a_200_of_something_else(self):
+        for body in NO_GRANTS:
+            self.there.script = reply(200, body)
+            for number, call in enumerate(self.calls()):
+                with self.subTest(body=body, call=number):
+                    self.assert_mistake(call)
+
+    def test_another_success(self):
+        for status in (201, 202, 204, 206, 301):
+            self.there.script = reply(status, b"" if status == 204 else {"granted": True, **STATE})
+            for number, call in enumerate(self.calls()):
+                with self.subTest(status=status, call=number):
+                    self.assert_mistake(call)
+
+    def test_more_or_less_than_was_asked_for(self):
+        client = Client(self.there.url, timeout=20)
+        limiter = RateLimiter(name="a", url=self.there.url, batch=5)
+        for count in (None, 0, 6, -1, 2.5, True, "5"):
+            self.there.script = reply(200, {"granted": True, **STATE, "waited_ms": 0, "count": count})
+            for call in (lambda: client.take("a", batch=5), limiter.limiting,
+                         lambda: asyncio.run(limiter.limiting_async())):
+                with self.subTest(count=count):
+                    self.assert_mistake(call)
+        for states in ([], [{**STATE, "name": "b"}], [{**STATE, "name": "a"}] * 2, [STATE], ["a"]):
+            self.there.script = reply(200, {"granted": True, "waited_ms": 0, "limits": states})
+            with self.subTest(states=states):
+                self.assert_mistake(lambda: client.take_all([{"name": "a"}]))
+
+    def test_a_refused_call_is_not_admitted(self):
+        self.there.script = reply(200, b"<html>")
+        limiter = RateLimiter(name="a", url=self.there.url)
+        for _ in range(3):
+            with self.assertRaises(StintError):
+                limiter.limiting()
+        self.assertEqual((limiter.attempts, limiter.admitted, limiter.refused), (3, 0, 0))
+
+    def test_a_proxy_s_answers_name_the_mistake(self):
+        for status in (400, 404, 405, 501):
+            self.there.script = reply(status, b"<html>no such page</html>", "text/html")
+            with self.subTest(status):
+                self.assert_mistake(lambda: Client(self.there.url, timeout=20).take("a"))
+
+    def test_feedback(self):
+        client = Client(self.there.url, timeout=20)
+        for body in (b"<html>", b"{}", {"paused": 1, "paused_ms": 5}, {"paused": True}, {"granted": True, **STATE}):
+            self.there.script = reply(200, body)
+            for call in (lambda: client.feedback(limit="a", status=429),
+                         lambda: asyncio.run(client.feedback_async(limit="a", status=429))):
+                with self.subTest(body):
+                    self.assert_mistake(call)
+
+
+class Locks(FailClosed):
+    def calls(self):
+        url = self.there.url
+        yield from (Lock("a", url=url).acquire, Lock("a", timeout=5, url=url).acquire,
+                    lambda: NamedLock(url).lock("a"), lambda: asyncio.run(Lock("a", url=url).acquire_async()),
+                    lambda: asyncio.run(NamedLock(url).lock_async("a")))
+
+    def test_a_201_of_something_else(self):
+        for body in NO_LEASES:
+            self.there.script = reply(201, body)
+            for number, call in enumerate(self.calls()):
+                with self.subTest(body=body, call=number):
+                    self.assert_mistake(call)
+        wait_until(lambda: self.there.open_connections() == 0, "what was perhaps granted ends with its connection")
+
+    def test_another_success(self):
+        for status in (200, 202, 204, 302):
+            self.there.script = reply(status, b"" if status == 204 else LEASE)
+            for number, call in enumerate(self.calls()):
+                with self.subTest(status=status, call=number):
+                    self.assert_mistake(call)
+
+    def test_a_renewal_by_something_else(self):
+        lease = Lock("a", ttl=20, url=self.there.url).acquire()
+        deadline = lease.deadline
+        for body in (*NO_LEASES, LEASE):
+            self.there.script = reply(200, body)
+            for renew in (lease.renew, lambda: asyncio.run(lease.renew_async())):
+                with self.subTest(body):
+                    self.assert_mistake(renew)
+        self.assertEqual(lease.deadline, deadline)
+        self.there.script = None
+        lease.renew()
+        self.assertGreater(lease.deadline, deadline)
+        lease.release()
+
+    def test_the_keeper_believes_nobody_else(self):
+        lost = []
+        lease = Lock("a", ttl=0.6, url=self.there.url, on_lost=lost.append).acquire()
+        self.there.script = reply(200, {**LEASE, "expires_in_ms": 60_000})
+        wait_until(lambda: lost == [lease], "it is lost")
+
+    def test_a_release_by_something_else(self):
+        for release in (lambda lease: lease.release(), lambda lease: asyncio.run(lease.release_async())):
+            lease = Lock("a", None, url=self.there.url, ttl=0.2).acquire()
+            self.there.script = reply(200, b"<html>")
+            self.assert_mistake(lambda: release(lease))
+            self.there.script = None
+            wait_until(lambda: not self.there.held("a"), "it has ended")
+
+    def test_who_has_it_by_something_else(self):
+        for answer in (reply(200, b"<html>"), reply(200, {}), reply(404, b"<html>"), reply(204, b"")):
+            self.there.script = answer
+            for unlock in (lambda: NamedLock(self.there.url).unlock("a"),
+                           lambda: asyncio.run(NamedLock(self.there.url).unlock_async("a"))):
+                with self.subTest(answer):
+                    self.assert_mistake(unlock)
+
+
+class Nobody(ClientTest):
+    def test_who_refuses_connections_is_no_gateway(self):
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))
+            port = unused.getsockname()[1]
+            for url in (f"http://127.0.0.1:{port}", f"http://localhost:{port}", "unix:/nowhere/permits.sock"):
+                self.absence(0.05)
+                limiter, lock = RateLimiter(name="a", url=url, timeout=0.2), Lock("a", url=url)
+                for call in (limiter.limiting, limiter.sleep_and_retry, lock.acquire, lambda: Client(url).take_all([{"name": "a"}]),
+                             lambda: asyncio.run(limiter.limiting_async()),
+                             lambda: asyncio.run(lock.acquire_async())):
+                    with self.subTest(url), self.assertRaisesRegex(
+                            StintUnavailable, "no gateway at .*start one with permits:.*STINT_URL") as caught:
+                        call()
+                    self.assertIn(url, str(caught.exception))
+
+    def test_a_refusal_of_something_else_is_a_refusal(self):
+        there = self.gateway()
+        there.script = reply(429, b"<html>slow down</html>")
+        with self.assertRaises(RateLimitException):
+            RateLimiter(name="a", url=there.url).sleep_and_retry()
+
+
+if __name__ == "__main__":
+    unittest.main()
