@@ -1,9 +1,13 @@
-"""curl, wget and wrk through Stint before nginx, judged by nginx's own log."""
+"""curl, wget, Scrapy and wrk through Stint before nginx, judged by nginx's own log."""
 
+import importlib.util
+import json
 import re
 import shutil
 import subprocess
+import sys
 import unittest
+from pathlib import Path
 
 from support.case import SystemTest, config, report, scaled
 from support.certificates import Authority
@@ -13,6 +17,7 @@ from support.stint import ROOT
 from support.waiting import wait_until
 
 BUDGET, PER = 5, 0.8  # config/crawler.yaml: in total
+SCRAPY = Path(__file__).with_name("support") / "scrapy_crawl.py"
 SLACK = 0.3           # between admission and nginx's reading of the request
 LIST_SLOTS, PRODUCT_SLOTS = 1, 3
 
@@ -98,6 +103,23 @@ class Crawling(SystemTest):
         served = self.nginx.served()
         self.assertEqual(sorted(one.uri for one in served), self.paths)  # nothing refused came through
         self.judge("wget", served)
+
+    @unittest.skipUnless(importlib.util.find_spec("scrapy"), "Scrapy is not installed")
+    def test_scrapy_with_its_default_settings_gets_every_page(self):
+        """It tries a 429 twice more, at once, whatever Retry-After says: it must not be told one."""
+        paths = write_site(self.nginx.root, 30)
+        ended = subprocess.run(
+            [sys.executable, "-B", str(SCRAPY), f"http://127.0.0.1:{self.port}/list/0.html"],
+            capture_output=True, text=True, timeout=240, check=False,
+        )
+        self.assertEqual(ended.returncode, 0, ended.stderr[-2000:])
+        fetched = json.loads(ended.stdout)
+        report("Scrapy with its default settings", f"{len(paths)} pages", f"{len(fetched)} pages")
+        self.assertEqual(fetched, paths, ended.stderr[-2000:])
+        self.nginx.stop()
+        served = self.nginx.served()
+        self.assertEqual(sorted(one.uri for one in served), paths)
+        self.judge("Scrapy", served)
 
     def test_eight_at_once_are_held_to_the_cap_and_the_budget(self):
         products = [path for path in self.paths if path.startswith("/product/")]
