@@ -1,9 +1,7 @@
 """Connections that switch protocols: WebSockets, end to end."""
 
-import json
 import os
 import signal
-import subprocess
 import threading
 import time
 import unittest
@@ -11,7 +9,6 @@ import unittest
 from support import websocket
 from support.case import SystemTest, config, scaled
 from support.client import RawClient, fetch
-from support.node import installed
 from support.waiting import wait_until
 
 
@@ -71,24 +68,6 @@ class Tunnels(SystemTest):
             self.close(client)
 
         wait_until(lambda: self.open_tunnels(stint) == 0, "the end of all tunnels")
-
-    def test_a_client_and_a_server_that_others_wrote_talk_through_it(self):
-        folder = installed("websockets")
-        server = subprocess.Popen(
-            ["node", folder / "echo.mjs"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.addCleanup(server.wait, 10)
-        self.addCleanup(server.stdin.close)
-        self.addCleanup(server.stdout.close)
-        port = int(server.stdout.readline())
-        stint = self.start_stint(config(f"127.0.0.1:{port}"))
-
-        done = subprocess.run(
-            ["node", folder / "client.mjs", f"ws://127.0.0.1:{stint.port}/", "50",
-             "0", "1", "125", "126", "65536", str(scaled(1, 8) << 20), "10"],
-            capture_output=True, text=True, timeout=120, check=False)
-
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(json.loads(done.stdout), [{"messages": 7, "pongs": 1, "code": 1000}] * 50)
 
     def test_the_log_tells_of_a_tunnel_when_it_ends(self):
         stint = self.before()
