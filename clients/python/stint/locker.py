@@ -7,7 +7,7 @@ from .limiter import RateLimiter
 
 
 class Locker:
-    """Locker("http://127.0.0.1:8082").next() is "go" or "sorry", as long as there is a gateway.
+    """Locker("http://127.0.0.1:8082", "shop_budget").next() is "go" or "sorry", as long as there is a gateway.
 
     name: the limit at the gateway. max_calls, period (s): the limit itself, if the gateway is configured
     to let callers bring theirs. timeout: seconds after which a question has been answered, or raises
