@@ -1,6 +1,6 @@
 """The console blocks of a Markdown document, and what HTML comments before them say to the check.
 
-    <!-- docs: gateway FILE -->    a section begins: a new folder, the sample upstream, and Stint with FILE (may be -: none)
+    <!-- docs: gateway FILE -->    a section begins: a new folder, the sample upstream, and Stint with FILE (-: without)
     <!-- docs: file NAME -->       the next block, of whatever language, is the file NAME for all documents
     <!-- docs: run COMMAND -->     a command before the next block that readers need not see
     <!-- docs: stream -->          the next block's command does not end by itself: until its output has come

@@ -16,7 +16,8 @@ _MASKS = (
 )
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")  # curl writes names of fields in bold
 _LEFT_OUT = re.compile(r"\[warning\] max_connections: ")  # of a machine that lets fewer files be open
-_PROGRESS = re.compile(r"^ *(% Total +% Received|Dload +Upload).*|.*(\d:\d\d:\d\d|--:--:--) +(\d:\d\d:\d\d|--:--:--).*$")
+_PROGRESS = re.compile(
+    r"^ *(% Total +% Received|Dload +Upload).*|.*(\d:\d\d:\d\d|--:--:--) +(\d:\d\d:\d\d|--:--:--).*$")
 
 
 def _masked(line: str) -> str:

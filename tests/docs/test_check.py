@@ -31,7 +31,8 @@ class Masks(unittest.TestCase):
     def test_numbers_and_words_may_not(self):
         for one, other in (
             ('{"remaining":9,"reset_ms":800}', '{"remaining":10,"reset_ms":800}'), ("200 200 429", "200 429 429"),
-            ('{"reset_ms":59868}', '{"reset_ms":0}'), ('{"waited_ms":0}', '{"waited_ms":3}'), ("a", "a\nb"), ("a\nb", "a"),
+            ('{"reset_ms":59868}', '{"reset_ms":0}'), ('{"waited_ms":0}', '{"waited_ms":3}'),
+            ("a", "a\nb"), ("a\nb", "a"),
             ("HTTP/1.1 200 OK", "HTTP/1.1 429 Too Many Requests"), ('"per_ms": 800', '"per_ms": 900'), ("a …", "b c"),
             ("x: unknown key", "x: unknown key; did you mean y?"), ("", "curl: (7) Failed to connect"),
         ):
@@ -46,7 +47,8 @@ class Masks(unittest.TestCase):
         self.assertTrue(differs(f'"lease":"{first}"', f'"lease":"{other}"', bindings))
 
     def test_what_a_terminal_adds(self):
-        raw = "\x1b[1mServer\x1b[0m: x\r\r\n  % Total    % Received\r\n100 2 100 2 0 0 9 0 --:--:-- --:--:-- 9\r\nok\r\n\r\n"
+        raw = ("\x1b[1mServer\x1b[0m: x\r\r\n  % Total    % Received\r\n"
+               "100 2 100 2 0 0 9 0 --:--:-- --:--:-- 9\r\nok\r\n\r\n")
         self.assertEqual(printed(raw), ["Server: x", "ok"])
         self.assertEqual(printed("200 200 200 429 \n"), ["200 200 200 429"])
 
