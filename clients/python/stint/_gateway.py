@@ -72,16 +72,19 @@ class Gateway:
         the first failure, but not after `end` of time.monotonic(). Then StintUnavailable is raised.
         """
         patient_until: Optional[float] = None
+        former: Optional[StintUnavailable] = None
         while True:
             content, seconds = request()
             try:
                 return (yield way(self, content, seconds))
-            except StintUnavailable:
+            except StintUnavailable as error:
                 now = time.monotonic()
                 if patient_until is None:
                     patient_until = min(end, now + patience)
                 if now + _AGAIN > patient_until:
-                    raise
+                    # What a last try had no time for says less than the one before it.
+                    raise former or error if seconds < _AGAIN else error
+                former = error
             yield Pause(_AGAIN)
 
 

@@ -10,7 +10,7 @@ from . import _fork
 from ._clock import SYSTEM_CLOCK
 from ._errors import RateLimitException, StintUnavailable
 from ._gateway import ANSWER_TIME, LONGEST_WAIT, Gateway, Pause, default_owner, wait_within
-from ._grants import permit_in
+from ._grants import is_plain_permit, permit_in
 from ._own import OwnLimit
 from ._prefetch import Batch, Batches
 from ._steps import Steps
@@ -99,7 +99,8 @@ class NamedLimit:
             process.count(1, 0, 0)
             raise
         try:
-            permit_in(answer, self._options.name, self._gateway.address)
+            if not is_plain_permit(answer):
+                permit_in(answer, self._options.name, self._gateway.address)
         except RateLimitException:
             process.count(1, 0, 1)
             raise

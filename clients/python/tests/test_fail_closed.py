@@ -175,7 +175,7 @@ class Nobody(ClientTest):
             unused.bind(("127.0.0.1", 0))
             port = unused.getsockname()[1]
             for url in (f"http://127.0.0.1:{port}", f"http://localhost:{port}", "unix:/nowhere/permits.sock"):
-                self.absence(0.05)
+                self.absence(0.3)
                 limiter, lock = RateLimiter(name="a", url=url, timeout=0.2), Lock("a", url=url)
                 for call in (limiter.limiting, limiter.sleep_and_retry, lock.acquire, lambda: Client(url).take_all([{"name": "a"}]),
                              lambda: asyncio.run(limiter.limiting_async()),
