@@ -13,10 +13,6 @@ constexpr char hyphen_for_underscore(char c) noexcept {
     return c == '_' ? '-' : ascii::lower(c);
 }
 
-bool reads_as(std::string_view name, std::string_view other) noexcept {
-    return std::ranges::equal(name, other, {}, hyphen_for_underscore, hyphen_for_underscore);
-}
-
 constexpr std::string_view own_prefix = "x-stint-";
 
 // rest: of a name that begins with own_prefix.
@@ -30,11 +26,15 @@ FieldId own_field(std::string_view rest) noexcept {
     return FieldId::x_stint_other;
 }
 
+} // namespace
+
+bool reads_as(std::string_view name, std::string_view other) noexcept {
+    return std::ranges::equal(name, other, {}, hyphen_for_underscore, hyphen_for_underscore);
+}
+
 bool begins_as(std::string_view name, std::string_view prefix) noexcept {
     return reads_as(name.substr(0, prefix.size()), prefix);
 }
-
-} // namespace
 
 FieldId unlisted_field(std::string_view name) noexcept {
     if (name.find('_') != std::string_view::npos)

@@ -34,6 +34,21 @@ namespace stint::http {
     }
 }
 
+// Fields of a response that no client is given: those, what only requests have, and what the
+// gateway alone says to its clients.
+[[nodiscard]] constexpr bool ends_before_client(FieldId id) noexcept {
+    switch (id) {
+    case FieldId::expect:
+    case FieldId::x_stint_fence:
+    case FieldId::x_stint_other:
+    case FieldId::x_stint_permit:
+    case FieldId::x_stint_ticket:
+        return true;
+    default:
+        return is_hop_by_hop(id);
+    }
+}
+
 // Fields that go on as they came, unless Connection names them.
 [[nodiscard]] constexpr bool is_passed_on(FieldId id) noexcept {
     return id == FieldId::other || id == FieldId::date || id == FieldId::max_forwards;

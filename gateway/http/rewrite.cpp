@@ -120,6 +120,22 @@ void write_request_id(HeadBuffer& out, const ResponseHead& head, std::string_vie
         out.field("X-Request-Id", request_id);
 }
 
+// Whether a 426 says what to upgrade to, as it has to (RFC 9110 section 15.5.22).
+bool asks_for_upgrade(const ResponseHead& head) noexcept {
+    return head.status == 426 && head.ids.contains(FieldId::upgrade);
+}
+
+// What becomes of the client's connection, as far as that has to be said.
+void write_connection(HeadBuffer& out, const ResponseHead& head, const ResponseFraming& framing) {
+    const std::string_view options = !framing.keep_alive         ? "close"
+                                     : framing.client_minor == 0 ? "keep-alive"
+                                                                 : std::string_view{};
+    if (asks_for_upgrade(head)) [[unlikely]]
+        out.add("Connection: ", options, options.empty() ? "" : ", ", "Upgrade\r\n");
+    else if (!options.empty())
+        out.field("Connection", options);
+}
+
 // A response without a body may still state the length of the one that it does not carry (RFC 9110
 // section 8.6): to HEAD and with 304, but not with 204.
 void write_response_length(HeadBuffer& out, const ResponseHead& head) {
@@ -160,11 +176,16 @@ void write_end_to_end_fields(
 
 // What a response says beside its framing.
 void write_response_fields(HeadBuffer& out, const ResponseHead& head, const Shaping* shaping) {
+    const bool upgrade = asks_for_upgrade(head);
+    const auto keep = [upgrade](const Field& field) {
+        if (field.id == FieldId::underscored) [[unlikely]]
+            return !imitates(field.name, {});
+        return !ends_before_client(field.id) || (upgrade && field.id == FieldId::upgrade);
+    };
     if (shaping == nullptr) [[likely]]
-        return write_fields(
-            out, head, {}, [](const Field& field) { return !is_hop_by_hop(field.id); });
+        return write_fields(out, head, {}, keep);
     write_fields(out, head, {}, [&](const Field& field) {
-        return !is_hop_by_hop(field.id) && !drops(shaping->edits, field.name);
+        return keep(field) && !drops(shaping->edits, field.name);
     });
     if (head.status >= 200 || head.status == 101)
         write_set_fields(out, shaping->edits.set, shaping->values);
@@ -214,10 +235,7 @@ void write_downstream_head(
             write_response_length(out, head);
         if (framing.trailers) [[unlikely]]
             write_trailer_field(out, head.fields);
-        if (!framing.keep_alive)
-            out << "Connection: close\r\n";
-        else if (framing.client_minor == 0)
-            out << "Connection: keep-alive\r\n";
+        write_connection(out, head, framing);
         write_request_id(out, head, request_id);
         if (!date.empty() && !head.ids.contains(FieldId::date))
             out.field("Date", date);

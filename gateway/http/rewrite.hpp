@@ -60,10 +60,11 @@ frame_response(const RequestHead& request, const ResponseHead& response, bool wa
 frame_response(int client_minor, const BodyFraming& body, bool want_keep_alive);
 
 // Writes the head to send downstream: "HTTP/1.1", the upstream's status, reason and end-to-end
-// fields (Content-Length as a number we print, or Transfer-Encoding: chunked, or neither; a HEAD or
-// 304 response keeps the upstream's Content-Length), X-Request-Id unless the upstream sent one, and
-// `date`, when the response came, unless the upstream dated it itself (RFC 9110 section 6.6.1).
-// shaping: may be null; into interim responses it sets nothing.
+// fields without Expect, X-Stint-* and names that imitate one that ends here (a 426 keeps its
+// Upgrade), framing (Content-Length as a number we print, or Transfer-Encoding: chunked, or
+// neither; a HEAD or 304 response keeps the upstream's Content-Length), X-Request-Id unless the
+// upstream sent one, and `date`, when the response came, unless the upstream dated it itself (RFC
+// 9110 section 6.6.1). shaping: may be null; into interim responses it sets nothing.
 void write_downstream_head(
     HeadBuffer& out,
     const ResponseHead& head,

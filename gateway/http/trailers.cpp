@@ -1,6 +1,7 @@
 #include "http/trailers.hpp"
 
 #include "http/ascii.hpp"
+#include "http/field_names.hpp"
 
 #include <algorithm>
 #include <array>
@@ -58,11 +59,11 @@ bool takes_trailers(const RequestHead& request) noexcept {
 bool may_be_trailer(std::string_view name) noexcept {
     const bool never =
         std::any_of(never_trailers.begin(), never_trailers.end(), [name](std::string_view each) {
-            return ascii::equals_folded(name, each);
+            return reads_as(name, each);
         });
     const bool of_family =
         std::any_of(never_families.begin(), never_families.end(), [name](std::string_view each) {
-            return ascii::equals_folded(name.substr(0, each.size()), each);
+            return begins_as(name, each);
         });
     return !never && !of_family;
 }

@@ -35,6 +35,15 @@ Row answer_field(std::string name, std::string source, std::string_view field) {
         head("HTTP/1.1 200 OK", "Content-Length: 2", field) & "hi");
 }
 
+// These fields are not what the client gets, neither of an answer nor of one before it.
+Row ends_here(std::string name, std::string source, std::string_view fields) {
+    return relayed_as(
+        std::move(name), std::move(source),
+        head("HTTP/1.1 103 Early Hints", fields) &
+            head("HTTP/1.1 200 OK", fields, "Content-Length: 2") & "hi",
+        head("HTTP/1.1 103 Early Hints") & ok);
+}
+
 const Rows status_lines{
     relayed("a reason may be missing", "RFC 9112 4", "HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n"),
     relayed("a reason is kept", "RFC 9112 4", head("HTTP/1.1 200 Fine by me", "Content-Length: 0")),
@@ -127,6 +136,46 @@ const Rows fields{
         "RFC 9110 7.8",
         head("HTTP/1.1 200 OK", "Upgrade: h2c", "Content-Length: 2") & "hi",
         ok),
+    relayed(
+        "a 426 says what to upgrade to",
+        "RFC 9110 15.5.22, 7.8",
+        head(
+            "HTTP/1.1 426 Upgrade Required",
+            "Upgrade: TLS/1.3, websocket",
+            "Content-Length: 0",
+            "Connection: Upgrade")),
+    relayed_as(
+        "it does so whatever its Connection names",
+        "RFC 9110 15.5.22, 7.8",
+        head(
+            "HTTP/1.1 426 Upgrade Required",
+            "Connection: close, upgrade",
+            "Upgrade: websocket",
+            "Content-Length: 0"),
+        head(
+            "HTTP/1.1 426 Upgrade Required",
+            "Upgrade: websocket",
+            "Content-Length: 0",
+            "Connection: Upgrade")),
+    relayed(
+        "a 426 that does not say it goes on as it is",
+        "RFC 9110 15.5.22",
+        head("HTTP/1.1 426 Upgrade Required", "Content-Length: 0")),
+    ends_here("what Stint alone says ends here", "docs/operations.md", "X-Stint-Ticket: x"),
+    ends_here("so does another of its names", "docs/operations.md", "x-stint-any: x"),
+    ends_here("Expect is of requests", "RFC 9110 10.1.1", "Expect: 100-continue"),
+    ends_here(
+        "a framing field with an underscore ends here",
+        "CGI, RFC 3875 4.1.18",
+        "Content_Length: 9\r\nTransfer_Encoding: chunked"),
+    ends_here(
+        "so does one that imitates what ends here",
+        "CGI, RFC 3875 4.1.18",
+        "Keep_Alive: timeout=5\r\nX_Stint_Ticket: x\r\nProxy_Authenticate: Basic"),
+    relayed(
+        "other names with underscores go on",
+        "RFC 9110 5.1",
+        head("HTTP/1.1 200 OK", "X_A: b", "Content-Length: 0")),
     relayed_as(
         "an upstream that closes does not close the client's connection",
         "RFC 9110 7.6.1; RFC 9112 9.6",
@@ -223,6 +272,15 @@ const Rows bodies{
         "RFC 9112 6.3, 9.3",
         head("HTTP/1.1 200 OK") & "hi",
         head("HTTP/1.1 200 OK", closing) & "hi<end>")),
+    to_old(
+        "HTTP/1.0 is told what to upgrade to beside what becomes of its connection",
+        "RFC 9110 15.5.22",
+        head("HTTP/1.1 426 Upgrade Required", "Upgrade: websocket", "Content-Length: 0"),
+        head(
+            "HTTP/1.1 426 Upgrade Required",
+            "Upgrade: websocket",
+            "Content-Length: 0",
+            "Connection: keep-alive, Upgrade")),
     to_old(
         "a chunked answer to HTTP/1.0 ends with the connection",
         "RFC 9112 6.1",
