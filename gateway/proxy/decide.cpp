@@ -238,6 +238,8 @@ void Exchange::write_request_head(const RequestHead& head) {
         path = path_to_send(head.path);
         host = host_to_send();
     }
+    if (host_.empty() && host.empty()) [[unlikely]]
+        host = endpoint_authority();
     const std::optional<http::Shaping> shape =
         route_->shape == nullptr ? std::nullopt : shaping(&routing::RouteShape::request);
     context_.head_out.clear();

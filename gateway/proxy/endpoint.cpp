@@ -56,11 +56,14 @@ bool Exchange::take_first_endpoint() {
         pool_ = only->pool.get();
         charge_ = upstream::Charge{*only->own_in_flight};
         attempts_.judged = false;
+        name_endpoint();
         return true;
     }
     const Taken taken = take_endpoint(now);
-    if (taken == Taken::yes) [[likely]]
+    if (taken == Taken::yes) [[likely]] {
+        name_endpoint();
         return true;
+    }
     next_ = taken == Taken::full ? stand_in_line(now) : refuse_unavailable(taken, now);
     return false;
 }
@@ -68,6 +71,20 @@ bool Exchange::take_first_endpoint() {
 bool Exchange::take_other_endpoint() {
     attempts_.tried |= endpoint_->bit();
     return take_endpoint(net::read_steady_clock()) == Taken::yes;
+}
+
+// What Host is for a request that has none (HTTP/1.0): an upstream needs one. Nothing before the
+// endpoint is known.
+std::string_view Exchange::endpoint_authority() const noexcept {
+    if (endpoint_ == nullptr)
+        return {};
+    return snapshot().upstreams[route_->upstream].endpoints[endpoint_->index].authority;
+}
+
+// The head was written before there was an endpoint.
+void Exchange::name_endpoint() {
+    if (host_.empty()) [[unlikely]]
+        write_request_head(*context_.parser.parse_request(head_)); // it was good the first time
 }
 
 void Exchange::leave_endpoint() noexcept {

@@ -168,6 +168,8 @@ class Exchange : private net::Deadline {
     void note_endpoint_key(const routing::KeyFacts& facts);
     Taken take_endpoint(SteadyTime now);
     bool take_other_endpoint();
+    [[nodiscard]] std::string_view endpoint_authority() const noexcept;
+    void name_endpoint();
     void leave_endpoint() noexcept;
     void endpoint_answered(int status);
     void endpoint_failed(std::string_view why);

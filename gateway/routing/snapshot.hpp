@@ -29,6 +29,8 @@ struct EndpointSpec {
     std::uint16_t port = 0;
     bool is_unix = false;
     std::string text; // as configured: names the endpoint in logs, metrics and pools
+    // What clients that came straight to it would send as Host.
+    std::string authority{};
     std::shared_ptr<const tls::Client> tls{}; // nullptr: plain. The same one while its settings are
     std::string server_name{};                // whom the certificate has to be for, with tls
     std::uint32_t weight = 1;

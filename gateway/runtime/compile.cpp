@@ -164,9 +164,23 @@ void look_up(
         known->second = std::min<Duration>(known->second, interval);
 }
 
+std::string authority_of(const config::Endpoint& endpoint) {
+    if (endpoint.is_unix)
+        return "localhost";
+    std::string text;
+    if (endpoint.host.find(':') == std::string::npos)
+        text = endpoint.host;
+    else
+        text.append("[").append(endpoint.host).append("]");
+    if (endpoint.port != (endpoint.tls ? 443 : 80))
+        text.append(":").append(std::to_string(endpoint.port));
+    return text;
+}
+
 routing::EndpointSpec endpoint_of(
     const config::Upstream& upstream, const config::Endpoint& endpoint, const TlsObjects& tls) {
     routing::EndpointSpec spec{endpoint.host, endpoint.port, endpoint.is_unix, endpoint.text};
+    spec.authority = authority_of(endpoint);
     if (!endpoint.tls)
         return spec;
     spec.tls = tls.upstream(upstream.name);

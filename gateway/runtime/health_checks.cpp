@@ -9,27 +9,13 @@
 namespace stint::runtime {
 namespace {
 
-// What clients that came straight to the endpoint would send as Host.
-std::string authority_of(const routing::EndpointSpec& endpoint) {
-    if (endpoint.is_unix)
-        return "localhost";
-    std::string text;
-    if (endpoint.host.find(':') == std::string::npos)
-        text = endpoint.host;
-    else
-        text.append("[").append(endpoint.host).append("]");
-    if (endpoint.port != (endpoint.tls ? 443 : 80))
-        text.append(":").append(std::to_string(endpoint.port));
-    return text;
-}
-
 upstream::HealthSpec spec_of(
     const config::HealthCheck& health,
     const routing::UpstreamSpec& upstream,
     const routing::EndpointSpec& endpoint) {
     upstream::HealthSpec spec;
     spec.path = health.path;
-    spec.host = upstream.host.empty() ? authority_of(endpoint) : upstream.host;
+    spec.host = upstream.host.empty() ? endpoint.authority : upstream.host;
     using Protocol = routing::UpstreamSpec::ProxyProtocol;
     if (upstream.proxy_protocol == Protocol::v1)
         http::append_proxy_header_v1(spec.introduction, {});

@@ -58,7 +58,6 @@ REFUSED_BY = {
         "a method that is not in capitals": lambda one: not re.fullmatch("[A-Z_-]+", one.method),
         "the target *": lambda one: one.target == "*",
         "a repeated field": lambda one: not UNIQUE.isdisjoint(one.repeated),
-        "an empty Host": lambda one: one.host == "",
     },
     "Apache": {},
     "Node": {"a method it does not know": lambda one: one.method not in NODE_METHODS},

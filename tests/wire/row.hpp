@@ -14,6 +14,7 @@ namespace stint::wire {
 // same everywhere or differs each time (transcript.hpp):
 //   upstream_saw: X-Request-Id; X-Forwarded-For, -Proto, -Host and Via where they say what they say
 //     of any request; a chunked body stands as its payload, "<0>" and what trailers there are.
+//     Host stands as "{endpoint}" where it is the upstream's own address and port.
 //   client_got: X-Request-Id and Date; an answer of the gateway's own stands as "<404>", or
 //     "<400 close>" if it ends the connection; chunked as above; the connection's end as "<end>".
 // A message that was broken off ends with "<cut>".

@@ -104,12 +104,19 @@ bool is_usual(const Head& head, std::string_view line) {
     return line.starts_with(host) && head.field("Host") == line.substr(host.size());
 }
 
+// What the upstream itself is called, whatever its port.
+bool names_endpoint(std::string_view line) {
+    return line.starts_with("Host: 127.0.0.1:");
+}
+
 std::string text_of_request(const Head& head, bool whole_hops) {
     std::string text;
     add_line(text, head.start);
     for (const std::string_view line : head.lines) {
         const bool id = line.starts_with("X-Request-Id: ");
-        if (id && whole_hops)
+        if (names_endpoint(line))
+            add_line(text, "Host: {endpoint}");
+        else if (id && whole_hops)
             add_line(text, "X-Request-Id: {id}");
         else if (!id && (whole_hops || !is_usual(head, line)))
             add_line(text, line);

@@ -19,6 +19,17 @@ TEST_CASE("a request is sent as often as the rules say, to the other endpoint ea
     story.check_passed_on("503", 2);
 }
 
+TEST_CASE("a request without Host names the endpoint that it goes to, each time") {
+    const auto host = [](const auto& endpoint) { return "\r\nHost: " + endpoint.text() + "\r\n"; };
+    Story story;
+    Wire first = story.ask("GET / HTTP/1.0\r\n\r\n");
+    CHECK(has(story.first_head, host(story.gateway.upstream)));
+    first.send(unavailable);
+
+    Wire second = story.gateway.second.accept();
+    CHECK(has(second.read_head(), host(story.gateway.second)));
+}
+
 TEST_CASE("the last attempt's failure is the client's") {
     Story story;
     Wire first = story.ask();
