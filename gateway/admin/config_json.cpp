@@ -250,6 +250,7 @@ void add_requests_json(const config::Config& config, Json& json) {
     json["max_body_bytes"] = max_body_json(config.max_body);
     json["merge_slashes"] = config.paths.merge_slashes;
     json["encoded_slashes"] = config.paths.refuse_encoded_slashes ? "refuse" : "keep";
+    json["absolute_form"] = config.routes_absolute_form ? "route" : "refuse";
     json["forwarded"] = config.forwarded;
 }
 

@@ -20,7 +20,7 @@ constexpr std::size_t largest_file = 1U << 20U;
 constexpr std::uint64_t most_workers = 1024;
 constexpr std::uint64_t most_connections = 1'000'000;
 
-constexpr std::array<std::string_view, 28> top_keys{
+constexpr std::array<std::string_view, 29> top_keys{
     "workers",
     "pin_workers",
     "listeners",
@@ -35,6 +35,7 @@ constexpr std::array<std::string_view, 28> top_keys{
     "min_rate",
     "merge_slashes",
     "encoded_slashes",
+    "absolute_form",
     "forwarded",
     "access_log",
     "log",

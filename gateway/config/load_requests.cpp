@@ -14,6 +14,7 @@ constexpr std::uint64_t fewest_fields = 8;
 constexpr std::uint64_t most_fields = 1000;
 constexpr std::size_t largest_body = std::size_t{1} << 40U;
 constexpr std::array<std::string_view, 2> encoded_slashes{"keep", "refuse"};
+constexpr std::array<std::string_view, 2> absolute_forms{"refuse", "route"};
 
 Parsed<std::size_t> parse_length(std::string_view text) {
     return parse_size(text, smallest_head, largest_head);
@@ -56,6 +57,12 @@ void read_requests(const Section& top, Config& config) {
             return parse_word(text, encoded_slashes);
         });
         config.paths.refuse_encoded_slashes = word && *word == "refuse";
+    }
+    if (const auto absolute = top.find("absolute_form")) {
+        const auto word = absolute->as("refuse or route", [](std::string_view text) {
+            return parse_word(text, absolute_forms);
+        });
+        config.routes_absolute_form = word && *word == "route";
     }
     if (const auto forwarded = top.find("forwarded"))
         forwarded->into(config.forwarded, "true or false", parse_bool);

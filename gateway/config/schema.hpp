@@ -308,6 +308,8 @@ struct Config {
     std::optional<std::uint64_t> max_body;      // of routes that say nothing; none: any length
     MinRate min_rate;
     PathRules paths;
+    // Absolute-form targets whose host no route names go to the routes for any host.
+    bool routes_absolute_form = false;
     bool forwarded = false;   // write Forwarded (RFC 7239), too
     AddressPrefixes prefixes; // of max_connections_per_client, and of limits that set none
     TrustedProxies trusted_proxies;

@@ -81,7 +81,7 @@ bool valid_port(std::string_view port) noexcept {
 Result<TargetParts, HeadError>
 split_target(std::string_view method, std::string_view target) noexcept {
     if (ascii::equals_folded(method, "connect"))
-        return HeadError{405, "This gateway does not serve CONNECT."};
+        return HeadError{405, "Stint is no forward proxy: it does not serve CONNECT."};
     if (!valid_target_chars(target))
         return HeadError{400, "The request target has a character that must be percent-encoded."};
     if (target.starts_with('/'))

@@ -143,6 +143,12 @@ bool Exchange::take_route(const RequestHead& head, routing::KeyFacts& facts) {
         client_keeps_ = false;
         return false;
     }
+    if (asks_forward_proxy(snapshot(), head, found->host)) [[unlikely]] {
+        fail(
+            no_forward_proxy.status, std::string{no_forward_proxy.detail},
+            observe::Outcome::rejected);
+        return false;
+    }
     const routing::MatchResult& match = found->match;
     if (match.route != nullptr) {
         route_ = match.route;

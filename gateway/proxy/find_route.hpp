@@ -28,4 +28,11 @@ struct FoundRoute {
     std::string& host_scratch,
     std::string& path_scratch);
 
+// Whether the client takes the gateway for a forward proxy: its target is in absolute-form (RFC
+// 9112 section 3.2.2), and no route names that host. host: FoundRoute's.
+[[nodiscard]] bool asks_forward_proxy(
+    const routing::Snapshot& snapshot, const RequestHead& head, std::string_view host);
+inline constexpr http::HeadError no_forward_proxy{
+    421, "Stint is no forward proxy, and no route names the host of this URI."};
+
 } // namespace stint::proxy

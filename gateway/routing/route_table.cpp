@@ -26,6 +26,16 @@ struct RouteTable::Index {
         any.visit_matching(path, visit);
     }
 
+    [[nodiscard]] bool names_host(std::string_view host) const {
+        if (find_text(exact, host) != nullptr)
+            return true;
+        for (std::size_t dot = host.find('.', 1); dot != std::string_view::npos;
+             dot = host.find('.', dot + 1))
+            if (find_text(suffixes, host.substr(dot)) != nullptr)
+                return true;
+        return false;
+    }
+
     std::vector<Route> routes;
     TextMap<PathIndex> exact;
     TextMap<PathIndex> suffixes; // by text that begins with "."
@@ -75,6 +85,10 @@ RouteTable::match(std::string_view host, std::string_view path, std::string_view
         return result.route != nullptr;
     });
     return result;
+}
+
+bool RouteTable::names_host(std::string_view host) const {
+    return index_->names_host(host);
 }
 
 std::string RouteTable::allowed_methods(std::string_view host, std::string_view path) const {

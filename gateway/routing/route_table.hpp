@@ -38,6 +38,10 @@ class RouteTable {
     [[nodiscard]] MatchResult
     match(std::string_view host, std::string_view path, std::string_view method) const;
 
+    // Whether a route is for this host or for the hosts below one of its suffixes, not for any
+    // host. host: as for match().
+    [[nodiscard]] bool names_host(std::string_view host) const;
+
     // The methods that routes name for this host and path, for the Allow field: sorted, "GET,
     // HEAD".
     [[nodiscard]] std::string allowed_methods(std::string_view host, std::string_view path) const;

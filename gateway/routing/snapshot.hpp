@@ -83,7 +83,8 @@ struct Snapshot {
     std::size_t max_target = 8 * 1024;          // bytes
     std::size_t max_fields = 128;               // of a head
     PathRules paths;
-    bool forwarded = false; // requests are sent with Forwarded (RFC 7239)
+    bool routes_absolute_form = false; // also for hosts that no route names
+    bool forwarded = false;            // requests are sent with Forwarded (RFC 7239)
     // What limits count by, and who is believed about the client: no client may take it out of a
     // request, or spell it so that only the upstream reads it. Lower case.
     std::vector<std::string> protected_fields;

@@ -52,6 +52,8 @@ Result<RequestReader::Seen, http::HeadError> RequestReader::read(
     const auto found = proxy::find_route(snapshot, *head, host_scratch_, path_scratch_);
     if (!found)
         return found.error();
+    if (proxy::asks_forward_proxy(snapshot, *head, found->host))
+        return proxy::no_forward_proxy;
     const routing::Route* const route = found->match.route;
     client_.emplace(IpAddress::parse(request.client).value_or(IpAddress{}), hasher);
     return Seen{

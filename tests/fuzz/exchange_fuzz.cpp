@@ -33,6 +33,7 @@ constexpr int most_rounds = 5000; // a request each, where a client has sent man
 
 constexpr std::string_view configuration =
     "max_head: 2KiB\n"
+    "absolute_form: route\n"
     "limits: {slot: {concurrent: 3}, single: {concurrent: 1}}\n"
     "routes:\n"
     "  - {name: all, match: {path: /}, upstream: origin, limits: [slot]}\n"

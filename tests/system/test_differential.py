@@ -76,7 +76,8 @@ class Differential(SystemTest):
             self.servers[kind.__name__], self.taps[kind.__name__] = server, tap
             # What is under way must not be given up when the client has said all.
             self.stints.append(self.start_stint(config(
-                tap.address, listener={"half_close": "allow"}, workers=1, access_log={"path": "off"})))
+                tap.address, listener={"half_close": "allow"}, workers=1, access_log={"path": "off"},
+                absolute_form="route")))
 
     def send_all(self, inputs):
         """Each of the inputs through each Stint, over a connection of its own."""

@@ -1,9 +1,12 @@
 """Requests and responses that pass through: framing, fields, bodies of any size, in order."""
 
 import hashlib
+import json
 import random
 import threading
 import unittest
+import urllib.error
+import urllib.request
 
 from support.case import SystemTest
 from support.client import RawClient, fetch
@@ -57,12 +60,27 @@ class Messages(SystemTest):
 
     def test_an_absolute_target_gives_the_host(self):
         upstream = self.start_upstream()
-        stint = self.stint_before(upstream)
+        stint = self.stint_before(upstream, absolute_form="route")
 
         fetch(stint.port, target="http://real.example/x?y", host="other.example")
 
         request = upstream.requests[0]
         self.assertEqual((request.target, request.get("Host")), ("/x?y", "real.example"))
+
+    def test_used_as_a_forward_proxy_it_says_that_it_is_none(self):
+        upstream = self.start_upstream()
+        proxy = f"http://127.0.0.1:{self.stint_before(upstream).port}"
+        # Loopback alone, whatever answers: the names are never looked up.
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": proxy, "https": proxy}))
+
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            opener.open("http://other.example/", timeout=10)
+        with self.assertRaisesRegex(OSError, "405"):
+            opener.open("https://other.example/", timeout=10)
+
+        self.assertEqual(refused.exception.code, 421)
+        self.assertIn("Stint is no forward proxy", json.loads(refused.exception.read())["detail"])
+        self.assertEqual(upstream.requests, [])
 
     def test_a_head_response_has_its_length_and_no_body(self):
         def script(connection):

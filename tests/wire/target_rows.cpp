@@ -35,36 +35,83 @@ Row refused(std::string name, std::string source, std::string_view target) {
         .client = to(target),
         .client_got = bad};
 }
+// By a gateway that takes absolute-form targets for whatever host.
+const std::string routes_absolute_form =
+    "absolute_form: route\nroutes: [{name: all, match: {path: /}, upstream: origin}]";
+Row absolute(Row row) {
+    row.config = routes_absolute_form;
+    return row;
+}
+// By one with a route for a.example, one for what is below b.example, and one for any host.
+Row among_hosts(std::string name, std::string_view start, std::string_view seen) {
+    return {
+        .name = std::move(name),
+        .source = "RFC 9112 3.2.2; a reverse proxy is no forward proxy",
+        .client = head(start, "Host: x"),
+        .upstream_saw = std::string{seen},
+        .client_got = seen.empty() ? "<421>" : ok,
+        .config = "routes:\n"
+                  "  - {name: a, match: {host: a.example, path: /}, upstream: origin}\n"
+                  "  - {name: b, match: {host: '*.b.example', path: /in}, upstream: origin}\n"
+                  "  - {name: all, match: {path: /}, upstream: origin}"};
+}
 
 const Rows forms{
     goes_on("a query goes on as it came", "RFC 9112 3.2.1", "/a?b=c&d=%2f%25?e"),
     goes_on("an empty query is kept", "RFC 9112 3.2.1; RFC 3986 6.2.3", "/a?"),
     goes_on("a colon in the first segment is data", "RFC 3986 3.3", "/a:b"),
     goes_on("sub-delimiters in a path are data", "RFC 3986 3.3", "/!$&'()*+,=:@"),
-    goes_on_as(
-        "an absolute-form target goes on in origin-form", "RFC 9112 3.2.2", "http://a/b?c", "/b?c"),
+    absolute(goes_on_as(
+        "an absolute-form target goes on in origin-form",
+        "RFC 9112 3.2.2",
+        "http://a/b?c",
+        "/b?c")),
     {.name = "the authority of an absolute-form target wins over Host",
      .source = "RFC 9112 3.2.2",
      .client = head("GET http://b/c HTTP/1.1", "Host: a"),
      .upstream_saw = head("GET /c HTTP/1.1", "Host: b"),
-     .client_got = ok},
+     .client_got = ok,
+     .config = routes_absolute_form},
+    among_hosts(
+        "an absolute-form target for a host that a route names goes on",
+        "GET http://A.example:80/c HTTP/1.1",
+        head("GET /c HTTP/1.1", "Host: A.example:80")),
+    among_hosts(
+        "so does one for a host below one that a route names",
+        "GET http://x.b.example/c HTTP/1.1",
+        head("GET /c HTTP/1.1", "Host: x.b.example")),
+    among_hosts("one for another host is refused", "GET http://c.example/c HTTP/1.1", ""),
+    among_hosts("so is https in the clear", "GET https://c.example/c HTTP/1.1", ""),
+    among_hosts(
+        "so is OPTIONS for a server that it is not", "OPTIONS http://c.example HTTP/1.1", ""),
+    among_hosts("the host above a suffix is another one", "GET http://b.example/c HTTP/1.1", ""),
+    among_hosts(
+        "another host in Host goes where routes for any host take it",
+        "GET /c HTTP/1.1",
+        head("GET /c HTTP/1.1", "Host: x")),
+    {.name = "an absolute-form target is refused where no route names a host at all",
+     .source = "RFC 9112 3.2.2; a reverse proxy is no forward proxy",
+     .client = head("GET http://a/c HTTP/1.1", "Host: a") & get,
+     .upstream_saw = get,
+     .client_got = "<421>" & ok},
     {.name = "an absolute-form target does not replace a missing Host",
      .source = "RFC 9112 3.2",
      .client = head("GET http://b/c HTTP/1.1"),
      .client_got = bad},
-    goes_on_as(
+    absolute(goes_on_as(
         "an absolute-form target may lack a path",
         "RFC 9112 3.2.1; RFC 9110 4.2.3",
         "http://a",
-        "/"),
-    goes_on_as(
-        "an absolute-form target may have a query alone", "RFC 3986 6.2.3", "http://a?b", "/?b"),
-    goes_on_as("the scheme's case does not matter", "RFC 3986 3.1", "HTTP://a/b", "/b"),
+        "/")),
+    absolute(goes_on_as(
+        "an absolute-form target may have a query alone", "RFC 3986 6.2.3", "http://a?b", "/?b")),
+    absolute(goes_on_as("the scheme's case does not matter", "RFC 3986 3.1", "HTTP://a/b", "/b")),
     {.name = "OPTIONS with an absolute-form target without a path asks for the server",
      .source = "RFC 9112 3.2.4",
      .client = line("OPTIONS http://a HTTP/1.1"),
      .upstream_saw = line("OPTIONS * HTTP/1.1"),
-     .client_got = ok},
+     .client_got = ok,
+     .config = routes_absolute_form},
     {.name = "asterisk-form is for OPTIONS",
      .source = "RFC 9112 3.2.4",
      .client = line("OPTIONS * HTTP/1.1"),
@@ -132,7 +179,11 @@ const Rows paths{
     closed("escaped dots are dots", "RFC 3986 6.2.2.2", "/x/%2e%2E/closed"),
     closed("two slashes are one", "merge_slashes", "//closed"),
     closed("many slashes are one", "merge_slashes", "/.//.///closed//x"),
-    closed("an absolute-form target leads nowhere else", "RFC 9112 3.2.2", "http://a/closed"),
+    {.name = "an absolute-form target leads nowhere else",
+     .source = "RFC 9112 3.2.2",
+     .client = to("http://a/closed"),
+     .client_got = "<403>",
+     .config = "absolute_form: route\n" & closed_route("path: /closed")},
     closed("a slash behind it leads nowhere else", "routing", "/closed/"),
     open("a prefix ends where a segment ends", "routing", "/closedx", "/closedx"),
     open("letters' case is data", "RFC 3986 6.2.2.1", "/CLOSED", "/CLOSED"),

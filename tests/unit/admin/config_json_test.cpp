@@ -66,6 +66,7 @@ TEST_CASE("defaults are filled in and lengths are in milliseconds") {
     CHECK(shown["max_body_bytes"] == "off");
     CHECK(shown["merge_slashes"] == true);
     CHECK(shown["encoded_slashes"] == "keep");
+    CHECK(shown["absolute_form"] == "refuse");
     CHECK(shown["forwarded"] == false);
     CHECK(shown["routes"][0]["max_body_bytes"] == "off");
     CHECK(shown["access_log"]["path"] == "stdout");
@@ -88,6 +89,7 @@ TEST_CASE("what is taken of requests is shown as it is set") {
     config.routes[0].max_body = 20;
     config.paths = {.merge_slashes = false, .refuse_encoded_slashes = true};
     config.forwarded = true;
+    config.routes_absolute_form = true;
 
     const Json shown = config_json(config, {});
 
@@ -98,6 +100,7 @@ TEST_CASE("what is taken of requests is shown as it is set") {
     CHECK(shown["merge_slashes"] == false);
     CHECK(shown["encoded_slashes"] == "refuse");
     CHECK(shown["forwarded"] == true);
+    CHECK(shown["absolute_form"] == "route");
 }
 
 TEST_CASE("the admin listener is shown as it was opened, not as a reload would have it") {

@@ -54,6 +54,7 @@ TEST_CASE("what is left out has its default") {
     CHECK_FALSE(config.max_body);
     CHECK(config.paths.merge_slashes);
     CHECK_FALSE(config.paths.refuse_encoded_slashes);
+    CHECK_FALSE(config.routes_absolute_form);
     CHECK_FALSE(config.forwarded);
     CHECK(config.access_log.target == AccessLog::Target::standard_output);
     CHECK(config.log_level == "info");
@@ -73,7 +74,7 @@ TEST_CASE("a route without a match takes everything") {
 TEST_CASE("what is taken of requests arrives where it belongs") {
     const Config config = loaded(
         "max_target: 64KiB\nmax_fields: 1000\nmax_body: 1TiB\nmerge_slashes: false\n"
-        "encoded_slashes: refuse\nforwarded: true\n" +
+        "encoded_slashes: refuse\nabsolute_form: route\nforwarded: true\n" +
         with("routes:\n"
              "  - {name: a, upstream: shop}\n"
              "  - {name: b, upstream: shop, match: {path: /b}, max_body: 0}\n"
@@ -84,6 +85,7 @@ TEST_CASE("what is taken of requests arrives where it belongs") {
     CHECK(config.max_fields == 1000);
     CHECK_FALSE(config.paths.merge_slashes);
     CHECK(config.paths.refuse_encoded_slashes);
+    CHECK(config.routes_absolute_form);
     CHECK(config.forwarded);
     CHECK(config.max_body == std::uint64_t{1} << 40);
     CHECK(config.routes[0].max_body == std::uint64_t{1} << 40);

@@ -131,14 +131,14 @@ TEST_CASE("what is taken of requests has its bounds") {
     check_added(
         "routes: [{name: r, upstream: shop, max_body: 2TiB}]\n"
         "max_target: 512\nmax_fields: 7\nmax_body: none\nmerge_slashes: maybe\n"
-        "encoded_slashes: drop\nforwarded: 1\npin_workers: 2\n",
+        "encoded_slashes: drop\nforwarded: 1\npin_workers: 2\nabsolute_form: rout\n",
         {"3:46: routes[0].max_body: \"2TiB\" is too large; expected 1 to 1TiB",
          "4:13: max_target: \"512\" is too small; expected 1KiB to 64KiB",
          "5:13: max_fields: \"7\" is too small; expected a whole number from 8 to 1000",
          "6:11: max_body: \"none\" is not a number",
          "7:16: merge_slashes: \"maybe\" is neither true nor false",
          "8:18: encoded_slashes: \"drop\"", "9:12: forwarded: \"1\" is neither true nor false",
-         "10:14: pin_workers: \"2\" is neither true nor false"});
+         "10:14: pin_workers: \"2\" is neither true nor false", "11:16: absolute_form: \"rout\""});
 }
 
 } // namespace stint::config

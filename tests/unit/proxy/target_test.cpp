@@ -10,6 +10,7 @@ namespace {
 
 // Two routes, of which one has a limit; all lead to the one upstream.
 constexpr std::string_view limited_api =
+    "absolute_form: route\n"
     "limits: {once: {requests: 1, per: 1h}}\n"
     "routes:\n"
     "  - {name: all, upstream: origin}\n"
@@ -231,6 +232,19 @@ TEST_CASE("a path and a method have one key however they are spelt") {
     CHECK(shop.get("/a%28b%29%3ac").status == 429);
 }
 
+TEST_CASE("who takes the gateway for a forward proxy is told that it is none") {
+    InProcessGateway gateway{one_at_a_time};
+    Wire client = gateway.connect();
+
+    client.send("GET http://other.example/ HTTP/1.1\r\nHost: other.example\r\n\r\n");
+
+    const std::string refused = client.read_until("}\n");
+    CHECK(refused.starts_with("HTTP/1.1 421 "));
+    CHECK(has(refused, "Stint is no forward proxy, and no route names the host of this URI."));
+    CHECK_FALSE(gateway.upstream.called());
+    CHECK(gateway.ended(Outcome::rejected, 4) == 1);
+}
+
 TEST_CASE("TRACE goes where a route names it, CONNECT nowhere") {
     InProcessGateway gateway{
         "routes:\n"
@@ -249,6 +263,8 @@ TEST_CASE("TRACE goes where a route names it, CONNECT nowhere") {
     upstream.send(ok);
     read_response(client);
     client.send("CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n");
-    CHECK(client.read_to_end().starts_with("HTTP/1.1 405 "));
+    const std::string refused = client.read_to_end();
+    CHECK(refused.starts_with("HTTP/1.1 405 "));
+    CHECK(has(refused, "Stint is no forward proxy"));
     CHECK(upstream.received().empty());
 }

@@ -94,6 +94,20 @@ TEST_CASE("a suffix does not match the host it is the suffix of") {
     CHECK(found(table, "notexample.org", "/") == "404");
 }
 
+TEST_CASE("a host is named by a route for it, or for the hosts below its suffix") {
+    const RouteTable table{
+        {route("a", "a.example", "/x"), route("b", "*.b.example", "/"), route("any", "*", "/")}};
+
+    CHECK(table.names_host("a.example"));
+    CHECK(table.names_host("x.b.example"));
+    CHECK(table.names_host("y.x.b.example"));
+    CHECK_FALSE(table.names_host("b.example"));
+    CHECK_FALSE(table.names_host("x.a.example"));
+    CHECK_FALSE(table.names_host("example"));
+    CHECK_FALSE(table.names_host(""));
+    CHECK_FALSE(RouteTable{}.names_host("a.example"));
+}
+
 TEST_CASE("a more specific host goes before a longer path") {
     const RouteTable table{{route("path", "*", "/a/b/c"), route("host", "h.example", "/")}};
 
