@@ -263,6 +263,7 @@ void add_trust_json(const config::TrustedProxies& trusted, Json& json) {
     if (!peers.empty())
         json["client_ip_header"] = trusted.header;
     json["trusted_proxies"] = std::move(peers);
+    json["trusted_fields"] = trusted.fields;
 }
 
 } // namespace

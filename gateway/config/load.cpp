@@ -20,7 +20,7 @@ constexpr std::size_t largest_file = 1U << 20U;
 constexpr std::uint64_t most_workers = 1024;
 constexpr std::uint64_t most_connections = 1'000'000;
 
-constexpr std::array<std::string_view, 29> top_keys{
+constexpr std::array<std::string_view, 30> top_keys{
     "workers",
     "pin_workers",
     "listeners",
@@ -47,6 +47,7 @@ constexpr std::array<std::string_view, 29> top_keys{
     "ipv6_prefix",
     "trusted_proxies",
     "client_ip_header",
+    "trusted_fields",
     "state",
     "permits",
     "locks"};

@@ -10,6 +10,7 @@ namespace stint::config {
 
 namespace {
 
+constexpr std::size_t most_trusted_fields = 64;
 constexpr std::string_view a_peer = "a network such as 10.0.0.0/8, an address, or unix";
 
 void add_peer(const Value& value, TrustedProxies& trusted) {
@@ -65,6 +66,47 @@ Parsed<std::string> parse_header_name(std::string_view text) {
         in_quotes(text) + " is not the name of a header; expected one such as X-Forwarded-For"};
 }
 
+// Of whomever they come, Stint reads, writes or removes these itself. Lower case.
+constexpr std::array<std::string_view, 16> own_fields{
+    "connection",   "content-length",    "expect",           "forwarded",
+    "host",         "http2-settings",    "keep-alive",       "te",
+    "trailer",      "transfer-encoding", "upgrade",          "via",
+    "x-request-id", "x-forwarded-for",   "x-forwarded-host", "x-forwarded-proto"};
+constexpr std::array<std::string_view, 2> own_families{"proxy-", "x-stint-"};
+
+Parsed<std::string> parse_trusted_field(std::string_view text) {
+    const std::string_view name = text.substr(0, text.size() - (text.ends_with('*') ? 1 : 0));
+    if (!is_token(name) || name.find('*') != std::string_view::npos)
+        return Wrong{
+            in_quotes(text) + " is not the name of a header; expected one such as X-Real-IP, or "
+                              "the beginning of several such as X-Forwarded-*"};
+    std::string read = lower(text);
+    std::replace(read.begin(), read.end(), '_', '-');
+    const auto begins = [&read](std::string_view family) { return read.starts_with(family); };
+    if (std::find(own_fields.begin(), own_fields.end(), read) != own_fields.end() ||
+        std::any_of(own_families.begin(), own_families.end(), begins))
+        return Wrong{in_quotes(text) + " is written or removed by Stint, whoever sends it"};
+    return std::string{text};
+}
+
+void read_trusted_fields(const Value& value, std::vector<std::string>& fields) {
+    const auto items = value.items("a list of headers such as [X-Forwarded-*, X-Real-IP]");
+    if (!items)
+        return;
+    if (items->size() > most_trusted_fields)
+        value.wrong("has more than 64 names");
+    fields.clear();
+    for (const Value& item : *items) {
+        auto field = item.as("a header such as X-Real-IP", parse_trusted_field);
+        if (!field)
+            continue;
+        const auto is_same = [&](const std::string& each) { return lower(each) == lower(*field); };
+        if (std::any_of(fields.begin(), fields.end(), is_same))
+            item.wrong(in_quotes(*field) + " is listed already");
+        fields.push_back(*std::move(field));
+    }
+}
+
 } // namespace
 
 void read_trusted_proxies(const Section& top, TrustedProxies& trusted) {
@@ -74,6 +116,8 @@ void read_trusted_proxies(const Section& top, TrustedProxies& trusted) {
         for (const Value& item : items.value_or(std::vector<Value>{}))
             add_peer(item, trusted);
     }
+    if (const auto fields = top.find("trusted_fields"))
+        read_trusted_fields(*fields, trusted.fields);
     const auto header = top.find("client_ip_header");
     if (!header)
         return;

@@ -185,6 +185,16 @@ struct TrustedProxies {
     std::vector<Cidr> networks;
     bool unix_peers = false;                // those of Unix sockets
     std::string header = "x-forwarded-for"; // that names the client, lower case
+    // What requests of others do not bring to the upstream, as written; with "*" at the end all
+    // that begin so.
+    std::vector<std::string> fields{
+        "X-Forwarded-*",    "X-Forwarded",         "X-Real-IP",
+        "X-Client-IP",      "X-Cluster-Client-IP", "X-Original-Forwarded-For",
+        "X-Original-Host",  "X-Original-URI",      "X-Original-URL",
+        "X-Rewrite-URL",    "X-URL-Scheme",        "X-Envoy-External-Address",
+        "X-Azure-ClientIP", "CF-Connecting-IP",    "CF-Connecting-IPv6",
+        "Client-IP",        "Fastly-Client-IP",    "Front-End-Https",
+        "True-Client-IP"};
 };
 
 // What a limit's numbers may be at most.

@@ -154,9 +154,13 @@ void write_response_length(HeadBuffer& out, const ResponseHead& head) {
 // Every field that has an id ends here or is written anew.
 void write_end_to_end_fields(
     HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding) {
+    const FieldNames* const not_believed =
+        forwarding.peer_is_trusted ? nullptr : forwarding.trusted_fields;
     const auto keep = [&](const Field& field) {
-        return is_passed_on(field.id) || (field.id == FieldId::underscored &&
-                                          !imitates(field.name, forwarding.protected_fields));
+        const bool end_to_end =
+            is_passed_on(field.id) || (field.id == FieldId::underscored &&
+                                       !imitates(field.name, forwarding.protected_fields));
+        return end_to_end && (not_believed == nullptr || !not_believed->contains(field.name));
     };
     const std::optional<std::uint64_t>& hops = head.max_forwards;
     const bool replaces = !forwarding.client_field.empty() && !forwarding.peer_is_trusted;

@@ -2,6 +2,7 @@
 // they came (RFC 9110 section 7.6, RFC 9112 section 6).
 #pragma once
 
+#include "base/field_names.hpp"
 #include "base/message.hpp"
 #include "http/field_edits.hpp"
 #include "http/head_buffer.hpp"
@@ -30,16 +31,19 @@ struct Forwarding {
     // Names in lower case that Connection cannot name away and that nobody may imitate.
     std::span<const std::string> protected_fields{};
     const Shaping* shaping = nullptr; // what the configuration sets and removes; may be null
+    // What only a trusted peer may say; nullptr: nothing beside X-Forwarded-For, -Proto and -Host.
+    const FieldNames* trusted_fields = nullptr;
 };
 
 // Writes the head to send upstream: origin-form target, HTTP/1.1, Host, end-to-end fields, our own
 // framing (length or chunked as in head.framing), X-Forwarded-For/-Proto/-Host (replaced; of a
 // trusted peer appended to or kept, Forwarded too), Via (appended to the client's), X-Request-Id.
-// Removed: hop-by-hop fields and whatever Connection names (but nobody can name away Host, framing,
-// forwarding or protected fields), Expect, X-Stint-*, Proxy and Proxy-*, and names that
-// imitate one of these with "_" (http/field_names.hpp). What shaping sets is the configuration's
-// alone: no Connection names it away. The connection is kept alive (1.1's
-// default), so a Connection field is written only beside our own Upgrade and TE.
+// Removed: of an untrusted peer what only a trusted one may say, hop-by-hop fields and whatever
+// Connection names (but nobody can name away Host, framing, forwarding or protected fields),
+// Expect, X-Stint-*, Proxy and Proxy-*, and names that imitate one of these with "_"
+// (http/field_names.hpp). What shaping sets is the configuration's alone: no Connection names it
+// away. The connection is kept alive (1.1's default), so a Connection field is written only beside
+// our own Upgrade and TE.
 void write_upstream_head(HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding);
 
 // How the response goes to this client.

@@ -262,7 +262,8 @@ void Exchange::write_request_head(const RequestHead& head) {
          .path = path,
          .forwarded = snapshot().forwarded,
          .protected_fields = snapshot().protected_fields,
-         .shaping = shape ? &*shape : nullptr});
+         .shaping = shape ? &*shape : nullptr,
+         .trusted_fields = &snapshot().trusted_fields});
 }
 
 void Exchange::end_as(int status, observe::Outcome outcome) noexcept {

@@ -1,6 +1,7 @@
 // Everything a request may need of the configuration, compiled once and immutable from then on.
 #pragma once
 
+#include "base/field_names.hpp"
 #include "base/min_rate.hpp"
 #include "base/path_rules.hpp"
 #include "base/time.hpp"
@@ -76,6 +77,7 @@ struct Snapshot {
     MinRate min_head_rate;
     MinRate min_body_rate;
     TrustedProxies trusted;
+    FieldNames trusted_fields; // what only trusted peers may say about the client
     std::size_t max_connections = 0;
     std::size_t max_connections_per_client = 0; // 0: as many as there are
     AddressPrefixes prefixes;                   // what a client is, there

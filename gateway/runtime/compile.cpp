@@ -241,6 +241,7 @@ Compiled compile(
         .networks = config.trusted_proxies.networks,
         .unix_peers = config.trusted_proxies.unix_peers,
         .header = config.trusted_proxies.header};
+    snapshot->trusted_fields = FieldNames{config.trusted_proxies.fields};
     snapshot->max_connections = config.max_connections;
     snapshot->max_connections_per_client = config.max_connections_per_client;
     snapshot->prefixes = {.ipv4 = config.prefixes.ipv4, .ipv6 = config.prefixes.ipv6};

@@ -208,6 +208,14 @@ Row trusted(std::string name, std::string source, std::string fields, std::strin
         .whole_hops = true};
 }
 
+// With these as trusted_fields, of a stranger.
+Row listed(std::string name, std::string_view list, std::string fields, std::string_view seen) {
+    Row row = goes_on_as(std::move(name), "docs/configuration.md", fields, seen);
+    row.config = std::string{"trusted_fields: "}.append(list).append(
+        "\nroutes: [{name: all, match: {path: /}, upstream: origin}]");
+    return row;
+}
+
 const Rows forwarding{
     hops("who the client is, how it came and what it asked for are told", "de facto"),
     hops("a stranger's X-Forwarded-For is replaced", "RFC 7239 8.1", "X-Forwarded-For: 1.2.3.4"),
@@ -227,6 +235,49 @@ const Rows forwarding{
         "CGI, RFC 3875 4.1.18",
         "Content_Length: 5",
         "Transfer_Encoding: chunked"),
+    hops(
+        "nor do others of that family reach the upstream",
+        "de facto: who is believed about the client",
+        "X-Forwarded-Port: 1",
+        "X-Forwarded-Prefix: /admin",
+        "x-forwarded-ssl: on",
+        "X-Forwarded-Server: s",
+        "X-Forwarded: for=1.2.3.4"),
+    hops(
+        "nor what other servers take for the client's address",
+        "de facto: who is believed about the client",
+        "X-Real-IP: 1.2.3.4",
+        "TRUE-CLIENT-IP: 1.2.3.4",
+        "CF-Connecting-IP: 1.2.3.4",
+        "X-Original-URL: /admin"),
+    hops(
+        "nor what imitates that with underscores",
+        "CGI, RFC 3875 4.1.18",
+        "X_Real_IP: 1.2.3.4",
+        "X_Forwarded_Port: 1",
+        "True_Client-IP: 1.2.3.4"),
+    goes_on(
+        "what only begins, or ends, like that goes on",
+        "docs/configuration.md",
+        "X-Real-IPs: 1.2.3.4",
+        "X-Real-I: 1",
+        "X-Forward: 1",
+        "Not-X-Real-IP: 1"),
+    listed(
+        "which they are is the configuration's to say",
+        "[X-Own-*, X-Mine]",
+        "X-Own-A: 1\r\nX-Mine: 2\r\nX-Real-IP: 1.2.3.4\r\nX-Mined: 3\r\nX_OWN_b: 4",
+        "X-Real-IP: 1.2.3.4\r\nX-Mined: 3"),
+    listed(
+        "none are listed, and all but what is replaced goes on",
+        "[]",
+        "X-Real-IP: 1.2.3.4\r\nX-Forwarded-Port: 1\r\nX-Forwarded-For: 1.2.3.4",
+        "X-Real-IP: 1.2.3.4\r\nX-Forwarded-Port: 1"),
+    trusted(
+        "a trusted proxy is believed in all of that",
+        "RFC 7239 8.1",
+        "X-Forwarded-Port: 1\r\nX-Real-IP: 1.2.3.4\r\nTrue-Client-IP: 1.2.3.4",
+        "X-Forwarded-Port: 1\r\nX-Real-IP: 1.2.3.4\r\nTrue-Client-IP: 1.2.3.4\r\n" + usual("a")),
     hops("X-Stint-Ticket ends here", "docs/limits.md", "X-Stint-Ticket: x"),
     hops("so does X-Stint-Permit", "docs/permits.md", "X-Stint-Permit: x"),
     hops("and whatever else begins so", "docs/operations.md", "X-Stint-Any: x"),

@@ -67,6 +67,7 @@ TEST_CASE("defaults are filled in and lengths are in milliseconds") {
     CHECK(shown["merge_slashes"] == true);
     CHECK(shown["encoded_slashes"] == "keep");
     CHECK(shown["absolute_form"] == "refuse");
+    CHECK(shown["trusted_fields"][0] == "X-Forwarded-*");
     CHECK(shown["forwarded"] == false);
     CHECK(shown["routes"][0]["max_body_bytes"] == "off");
     CHECK(shown["access_log"]["path"] == "stdout");
@@ -90,6 +91,7 @@ TEST_CASE("what is taken of requests is shown as it is set") {
     config.paths = {.merge_slashes = false, .refuse_encoded_slashes = true};
     config.forwarded = true;
     config.routes_absolute_form = true;
+    config.trusted_proxies.fields = {"X-Own-*"};
 
     const Json shown = config_json(config, {});
 
@@ -101,6 +103,7 @@ TEST_CASE("what is taken of requests is shown as it is set") {
     CHECK(shown["encoded_slashes"] == "refuse");
     CHECK(shown["forwarded"] == true);
     CHECK(shown["absolute_form"] == "route");
+    CHECK(shown["trusted_fields"] == Json{"X-Own-*"});
 }
 
 TEST_CASE("the admin listener is shown as it was opened, not as a reload would have it") {

@@ -1,6 +1,10 @@
 // Trusted proxies, and mistakes in them.
 #include "config_support.hpp"
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 namespace stint::config {
 
 namespace {
@@ -59,6 +63,42 @@ TEST_CASE("a client's header has a name that may name one, and somebody to belie
     check_added(
         "trusted_proxies: [unix]\nclient_ip_header: Host" + end,
         {"4:19: \"Host\" does not name a client"});
+}
+
+TEST_CASE("what only trusted proxies may say is listed by name, or by how names begin") {
+    const std::vector<std::string> usual = trusted("").fields;
+    CHECK(std::ranges::find(usual, "X-Forwarded-*") != usual.end());
+    CHECK(std::ranges::find(usual, "X-Real-IP") != usual.end());
+    CHECK(std::ranges::find(usual, "True-Client-IP") != usual.end());
+    CHECK(trusted("trusted_fields: []").fields.empty());
+    CHECK(
+        trusted("trusted_fields: [X-Own-*, X-Mine]").fields ==
+        std::vector<std::string>{"X-Own-*", "X-Mine"});
+}
+
+TEST_CASE("what is no such name is a mistake") {
+    const std::string end = "\nroutes: []\n";
+    check_added(
+        "trusted_fields: X-Real-IP" + end,
+        {"3:17: trusted_fields: found a value; expected a list of headers"});
+    check_added(
+        "trusted_fields: ['a b']" + end,
+        {"3:18: trusted_fields[0]: \"a b\" is not the name of a header; expected one such as"});
+    check_added("trusted_fields: ['*']" + end, {"3:18: \"*\" is not the name of a header"});
+    check_added("trusted_fields: ['X-*-a']" + end, {"3:18: \"X-*-a\" is not the name of a header"});
+    check_added("trusted_fields: ['']" + end, {"3:18: \"\" is not the name of a header"});
+    check_added(
+        "trusted_fields: [x-a, X-Host, Host]" + end,
+        {"3:31: \"Host\" is written or removed by Stint, whoever sends it"});
+    check_added(
+        "trusted_fields: [X-Stint-*]" + end,
+        {"3:18: \"X-Stint-*\" is written or removed by Stint"});
+    check_added(
+        "trusted_fields: [X-A, x-a]" + end, {"3:23: trusted_fields[1]: \"x-a\" is listed already"});
+    std::string many = "trusted_fields: [A0";
+    for (int i = 1; i < 65; ++i)
+        many.append(", A").append(std::to_string(i));
+    check_added(many + "]" + end, {"3:17: trusted_fields: has more than 64 names"});
 }
 
 TEST_CASE("the PROXY protocol needs somebody to believe") {

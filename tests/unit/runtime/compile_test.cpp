@@ -271,7 +271,7 @@ TEST_CASE("the snapshot knows how requests are read and what of them is protecte
         std::string{one_upstream} +
         "max_target: 2KiB\nmax_fields: 9\nmax_body: 7\nmerge_slashes: false\n"
         "encoded_slashes: refuse\nforwarded: true\ntrusted_proxies: [unix]\n"
-        "client_ip_header: X-Real-IP\nabsolute_form: route\n"
+        "client_ip_header: X-Real-IP\ntrusted_fields: [X-Own-*]\nabsolute_form: route\n"
         "limits: {l: {requests: 1, per: 1s, key: [header:X-B, cookie:c, header:X-A]}}\n"
         "routes: [{name: r, upstream: u, max_body: off}, {name: s, match: {path: /s}, upstream: "
         "u}]\n");
@@ -283,6 +283,8 @@ TEST_CASE("the snapshot knows how requests are read and what of them is protecte
     CHECK(snapshot.paths.refuse_encoded_slashes);
     CHECK(snapshot.forwarded);
     CHECK(snapshot.routes_absolute_form);
+    CHECK(snapshot.trusted_fields.contains("x-own-a"));
+    CHECK_FALSE(snapshot.trusted_fields.contains("x-real-ip"));
     CHECK(snapshot.protected_fields == std::vector<std::string>{"x-a", "x-b", "x-real-ip"});
     CHECK(route(compiled, "r").max_body == std::numeric_limits<std::uint64_t>::max());
     CHECK(route(compiled, "s").max_body == 7);

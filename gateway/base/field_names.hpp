@@ -1,0 +1,75 @@
+// Names of header fields that a configuration lists, and whether a name is one of them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace stint {
+
+// Immutable once built. Names are told apart as a server may read them: letters' case does not
+// matter, nor whether it is "-" or "_" (RFC 3875 section 4.1.18).
+class FieldNames {
+  public:
+    FieldNames() = default;
+    // names: tokens. One that ends with "*" stands for all that begin so.
+    explicit FieldNames(std::span<const std::string> names) {
+        for (const std::string& name : names)
+            add(name);
+    }
+
+    // Most names end at a look into a table: none on the list begins with that letter and is of
+    // that length.
+    [[nodiscard]] bool contains(std::string_view name) const noexcept {
+        if (name.empty() || (lengths_[row_of(name)] >> column_of(name.size()) & 1U) == 0) [[likely]]
+            return false;
+        return std::ranges::any_of(patterns_, [name](const Pattern& each) {
+            return (each.is_prefix ? name.size() >= each.text.size()
+                                   : name.size() == each.text.size()) &&
+                   std::ranges::equal(name.substr(0, each.text.size()), each.text, {}, as_read);
+        });
+    }
+
+  private:
+    struct Pattern {
+        std::string text; // as it is read
+        bool is_prefix = false;
+    };
+
+    static constexpr std::size_t columns = 64; // the last is of all longer names
+
+    [[nodiscard]] static constexpr char as_read(char c) noexcept {
+        return c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+    }
+    [[nodiscard]] static constexpr std::size_t row_of(std::string_view name) noexcept {
+        return static_cast<unsigned char>(as_read(name.front())) % 32U;
+    }
+    [[nodiscard]] static constexpr std::size_t column_of(std::size_t size) noexcept {
+        return std::min(size, columns - 1);
+    }
+
+    void add(std::string_view name) {
+        Pattern pattern;
+        pattern.is_prefix = name.ends_with('*');
+        name.remove_suffix(pattern.is_prefix ? 1 : 0);
+        if (name.empty())
+            return;
+        std::ranges::transform(name, std::back_inserter(pattern.text), as_read);
+        std::uint64_t& lengths = lengths_[row_of(name)];
+        const std::size_t column = column_of(name.size());
+        lengths |= pattern.is_prefix ? ~std::uint64_t{0} << column : std::uint64_t{1} << column;
+        patterns_.push_back(std::move(pattern));
+    }
+
+    std::array<std::uint64_t, 32> lengths_{}; // by the first letter; a bit for each length
+    std::vector<Pattern> patterns_;
+};
+
+} // namespace stint
