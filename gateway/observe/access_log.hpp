@@ -36,10 +36,11 @@ struct LoggedField {
 struct AccessRecord {
     WallTime time{}; // when the head had arrived
     std::string_view request_id, client, host, route, method, path, limit, upstream;
-    std::string_view would_refuse; // a limit that is not enforced
-    std::string_view cost_overrun; // a limit whose reserve was too small
-    unsigned attempts = 1;         // to send it
-    int status = 0;                // as sent to the client; 499 when it was gone before
+    std::string_view would_refuse;   // a limit that is not enforced
+    std::string_view cost_overrun;   // a limit whose reserve was too small
+    std::string_view upstream_error; // why its last endpoint failed
+    unsigned attempts = 1;           // to send it
+    int status = 0;                  // as sent to the client; 499 when it was gone before
     Outcome outcome = Outcome::forwarded;
     std::uint64_t bytes_in = 0;  // body bytes from the client
     std::uint64_t bytes_out = 0; // all bytes to the client
@@ -50,8 +51,9 @@ struct AccessRecord {
 };
 
 // The line: time (RFC 3339, ms, UTC), request_id, client, host, route, method, path, status,
-// decision, limit, bytes_in, bytes_out, duration_ms, waited_ms, attempts, upstream, upstream_ms,
-// fields; members without a value are left out. Appends to `out`, with the final newline.
+// decision, limit, bytes_in, bytes_out, duration_ms, waited_ms, attempts, upstream, upstream_error,
+// upstream_ms, fields; members without a value are left out. Appends to `out`, with the final
+// newline.
 void format(std::string& out, const AccessRecord& record);
 
 class AccessLog {

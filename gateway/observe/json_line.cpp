@@ -260,6 +260,7 @@ void format(std::string& out, const AccessRecord& record) {
     if (record.attempts > 1)
         append_count(out, ",\"attempts\":", record.attempts);
     append_text(out, ",\"upstream\":", record.upstream);
+    append_text(out, ",\"upstream_error\":", record.upstream_error);
     if (record.upstream_time > Duration::zero())
         append_ms(out, ",\"upstream_ms\":", record.upstream_time);
     append_fields(out, record.fields);

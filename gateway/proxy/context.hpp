@@ -54,6 +54,7 @@ struct Shared {
     ClientConnections clients{};             // with max_connections_per_client
     Shortage shortage{};                     // of descriptors and memory
     OnceASecond failures_logged{};           // failures inside the gateway
+    OnceASecond upstream_failures_logged{};  // of requests that an upstream has failed
     limits::Prepaid prepaid{};               // permits that requests may show
 };
 

@@ -4,6 +4,7 @@
 #include "http/media_type.hpp"
 #include "http/trailers.hpp"
 #include "limits/limit.hpp"
+#include "net/clock.hpp"
 #include "proxy/downstream.hpp"
 #include "proxy/exchange.hpp"
 #include "proxy/find_route.hpp"
@@ -11,6 +12,7 @@
 #include "proxy/noted_keys.hpp"
 
 #include <boost/algorithm/string/predicate.hpp>
+#include <spdlog/spdlog.h>
 
 #include <optional>
 #include <utility>
@@ -271,11 +273,15 @@ void Exchange::end_as(int status, observe::Outcome outcome) noexcept {
     outcome_ = outcome;
 }
 
+// detail: of an upstream's failure for logs alone, else for the client.
 void Exchange::fail(int status, std::string detail, observe::Outcome outcome) {
-    reply_.explain(std::move(detail));
     end_as(status, outcome);
-    if (outcome == observe::Outcome::upstream_failed)
-        endpoint_failed(reply_.detail());
+    if (outcome != observe::Outcome::upstream_failed)
+        return reply_.explain(std::move(detail));
+    reply_.blame_upstream(std::move(detail));
+    endpoint_failed(reply_.upstream_error());
+    if (context_.shared.upstream_failures_logged.pass(net::read_steady_clock()))
+        spdlog::warn("request {}: {}", request_id_, reply_.upstream_error());
 }
 
 } // namespace stint::proxy

@@ -129,6 +129,7 @@ void Exchange::log(const Now& now) {
     record.would_refuse = would_refuse_;
     record.cost_overrun = settlement_.overrun();
     record.upstream = pool_ != nullptr ? std::string_view{pool_->endpoint()} : std::string_view{};
+    record.upstream_error = reply_.upstream_error();
     record.attempts = attempts_.made;
     record.status = status_;
     record.outcome = outcome_;

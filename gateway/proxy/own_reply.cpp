@@ -26,11 +26,33 @@ http::LimitedReply::Why reason_for(limits::Refusal refusal) noexcept {
     return Why::window;
 }
 
+// What clients are told of an upstream's failure: nothing of where it is.
+std::string_view describe_failure(int status) noexcept {
+    switch (status) {
+    case 503:
+        return "the upstream cannot take this request now; the gateway's log says why, under this "
+               "X-Request-Id";
+    case 504:
+        return "the upstream did not answer in time; the gateway's log says more, under this "
+               "X-Request-Id";
+    default:
+        return "the upstream could not be reached, or gave no valid answer; the gateway's log says "
+               "more, under this X-Request-Id";
+    }
+}
+
 } // namespace
 
 void OwnReply::explain(std::string detail) {
     kind_ = Kind::problem;
+    blames_upstream_ = false;
     detail_ = std::move(detail);
+}
+
+void OwnReply::blame_upstream(std::string why) {
+    kind_ = Kind::problem;
+    blames_upstream_ = true;
+    detail_ = std::move(why);
 }
 
 void OwnReply::refuse_method(std::string allowed) {
@@ -95,10 +117,16 @@ void OwnReply::write(http::HeadBuffer& out, http::ReplyContext context, int stat
     context.media = media_.value_or(http::MediaType::problem_json);
     switch (kind_) {
     case Kind::problem:
-        http::write_problem(out, context, status, detail_);
+        http::write_problem(
+            out, context, status,
+            blames_upstream_ ? describe_failure(status) : std::string_view{detail_});
         return;
     case Kind::unavailable:
-        http::write_unavailable(out, context, detail_, retry_after_);
+        http::write_unavailable(
+            out, context,
+            blames_upstream_ ? std::string_view{"the upstream cannot take it"}
+                             : std::string_view{detail_},
+            retry_after_);
         return;
     case Kind::method:
         http::write_method_not_allowed(out, context, allowed_);

@@ -28,8 +28,15 @@ class OwnReply {
 
     // A problem document about nothing but the status.
     void explain(std::string detail);
-    [[nodiscard]] const std::string& detail() const noexcept { return detail_; }
-    // Behind explain(), of a 503: when it is worth another try.
+    // The upstream has failed, or could not be asked. why: for logs, as it names endpoints; clients
+    // are told no more than the status says.
+    void blame_upstream(std::string why);
+    // Why that was; empty where it has not failed.
+    [[nodiscard]] std::string_view upstream_error() const noexcept {
+        const bool explains = kind_ == Kind::problem || kind_ == Kind::unavailable;
+        return explains && blames_upstream_ ? std::string_view{detail_} : std::string_view{};
+    }
+    // Behind these, of a 503: when it is worth another try.
     void promise(Duration retry_after);
     // 405 with the methods that the path serves.
     void refuse_method(std::string allowed);
@@ -73,6 +80,7 @@ class OwnReply {
     };
 
     Kind kind_ = Kind::problem;
+    bool blames_upstream_ = false;
     std::optional<http::MediaType> media_;
     std::string detail_;
     std::string allowed_;

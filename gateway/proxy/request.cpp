@@ -185,8 +185,6 @@ void Exchange::explain_connect(const upstream::Lease::Connected& connected) {
                                                     : "could not connect to " + endpoint + ": ";
     const std::string why = connected.reason.empty() ? connected.error.message() : connected.reason;
     fail(is_shortage(connected.error) ? 503 : 502, what + why, observe::Outcome::upstream_failed);
-    if (connected.in_handshake && context_.shared.failures_logged.pass(net::read_steady_clock()))
-        spdlog::warn("{}{}", what, why);
 }
 
 void Exchange::watch_client() {

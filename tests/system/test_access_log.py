@@ -70,11 +70,27 @@ class Lines(SystemTest):
             client.read_response()
 
         # Each worker has its own lines: their order is not that of the requests.
-        seen = {(line["status"], line["decision"]) for line in stint.wait_for_lines(4)}
+        lines = stint.wait_for_lines(4)
+        seen = {(line["status"], line["decision"]) for line in lines}
 
         self.assertEqual(
             seen, {(200, "forwarded"), (502, "upstream_failed"), (404, "no_route"), (400, "rejected")}
         )
+        self.assertEqual([line["status"] for line in lines if "upstream_error" in line], [502])
+
+    def test_an_upstream_s_failure_is_explained_here_and_not_to_the_client(self):
+        down = f"127.0.0.1:{free_port()}"
+        stint = self.start_stint(config(down))
+        answered = fetch(stint.port)
+
+        line = stint.wait_for_lines(1)[0]
+
+        self.assertEqual(answered.status, 502)
+        self.assertNotIn(b"127.0.0.1", answered.body)
+        self.assertEqual(answered.get("X-Request-Id"), line["request_id"])
+        self.assertEqual(line["upstream"], down)
+        self.assertEqual(line["upstream_error"], f"could not connect to {down}: Connection refused")
+        self.assertIn(f"request {line['request_id']}: could not connect to {down}", stint.log())
 
     def test_a_client_that_left_is_a_499(self):
         stall = self.start_upstream(lambda connection: connection.read_request() and connection.ends())

@@ -140,6 +140,7 @@ TEST_CASE("a full record becomes a line with every member") {
     record.path = "/a\\b";
     record.limit = "per_client";
     record.upstream = "10.0.0.1:9000";
+    record.upstream_error = "10.0.0.1:9000 broke off";
     record.status = 429;
     record.outcome = Outcome::refused;
     record.bytes_in = 18'446'744'073'709'551'615U;
@@ -165,6 +166,7 @@ TEST_CASE("a full record becomes a line with every member") {
         {"duration_ms", 1.5},
         {"attempts", 2},
         {"upstream", "10.0.0.1:9000"},
+        {"upstream_error", "10.0.0.1:9000 broke off"},
         {"upstream_ms", 0.042},
         {"fields", {{"X-Api-Key", "k\"1"}}},
     };
@@ -187,6 +189,7 @@ TEST_CASE("hostile texts in every member leave the line readable") {
     AccessRecord record;
     record.request_id = record.client = record.host = record.route = nasty;
     record.method = record.path = record.limit = record.upstream = nasty;
+    record.upstream_error = nasty;
     record.fields = fields;
 
     const json line = line_of(record);

@@ -147,6 +147,60 @@ TEST_CASE("a response head larger than max_head is a 502") {
     exchange.upstream.wait_closed();
 }
 
+TEST_CASE("clients are not told where the upstream is") {
+    const auto told = [](InProcessGateway& gateway, Wire& client) {
+        const std::string head = client.read_head();
+        const std::string body = client.read_until("}\n");
+        CHECK(has(head, "\r\nX-Request-Id: "));
+        CHECK(has(body, "X-Request-Id"));
+        for (const std::string& text : {head, body}) {
+            CHECK_FALSE(has(text, gateway.upstream.text()));
+            CHECK_FALSE(has(text, "127.0.0.1"));
+            CHECK_FALSE(has(text, "origin"));
+        }
+        return head.substr(0, 13);
+    };
+    SUBCASE("that answers what is not HTTP") {
+        Exchange exchange;
+        exchange.upstream.send("hello\r\n\r\n");
+        CHECK(told(exchange.gateway, exchange.client) == "HTTP/1.1 502 ");
+    }
+    SUBCASE("that closes") {
+        Exchange exchange;
+        exchange.upstream.close();
+        CHECK(told(exchange.gateway, exchange.client) == "HTTP/1.1 502 ");
+    }
+    SUBCASE("that does not answer") {
+        Exchange exchange;
+        exchange.gateway.pass(61s);
+        CHECK(told(exchange.gateway, exchange.client) == "HTTP/1.1 504 ");
+    }
+    SUBCASE("that sends too long a head") {
+        Exchange exchange{"max_head: 1KiB\n" + std::string{plain}};
+        exchange.upstream.send("HTTP/1.1 200 OK\r\nX: " + std::string(2000, 'x') + "\r\n\r\n");
+        CHECK(told(exchange.gateway, exchange.client) == "HTTP/1.1 502 ");
+    }
+    SUBCASE("that switches protocols unasked") {
+        Exchange exchange;
+        exchange.upstream.send("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n");
+        CHECK(told(exchange.gateway, exchange.client) == "HTTP/1.1 502 ");
+    }
+    SUBCASE("that refuses connections") {
+        InProcessGateway gateway{plain};
+        gateway.upstream.close();
+        Wire client = gateway.connect();
+        client.send(get);
+        CHECK(told(gateway, client) == "HTTP/1.1 502 ");
+    }
+    SUBCASE("that is down") {
+        InProcessGateway gateway{plain};
+        gateway.endpoint(0).drain();
+        Wire client = gateway.connect();
+        client.send(get);
+        CHECK(told(gateway, client) == "HTTP/1.1 503 ");
+    }
+}
+
 TEST_CASE("an upstream that refuses connections is a 502 and the connection goes on") {
     InProcessGateway gateway{one_at_a_time};
     gateway.upstream.close();

@@ -155,13 +155,13 @@ TEST_CASE("an upstream that stalls in its handshake is a 504 that says so") {
 
     const std::string answer = client.read_until("}\n");
     CHECK(answer.starts_with("HTTP/1.1 504 "));
-    CHECK(has(answer, "the TLS handshake with https://" + gateway.upstream.text() + " took too "));
+    CHECK_FALSE(has(answer, gateway.upstream.text()));
     upstream.wait_closed();
     CHECK(gateway.ended(Outcome::upstream_failed, 5) == 1);
     CHECK(gateway.limit("slot").in_flight() == 0);
 }
 
-TEST_CASE("an upstream that speaks plain text is a 502 that says so, and is told nothing in it") {
+TEST_CASE("an upstream that speaks plain text is a 502, and is told nothing in it") {
     SealedGateway gateway{one_at_a_time};
     SealedWire client = SealedWire::client(gateway);
     client.send(get);
@@ -181,8 +181,7 @@ TEST_CASE("an upstream that speaks plain text is a 502 that says so, and is told
 
     const std::string answer = client.read_until("}\n");
     CHECK(answer.starts_with("HTTP/1.1 502 "));
-    CHECK(has(
-        answer, "TLS with https://" + gateway.upstream.text() + " failed: it does not speak TLS"));
+    CHECK_FALSE(has(answer, gateway.upstream.text()));
     upstream.wait_closed();
     CHECK_FALSE(has(upstream.received(), "HTTP/1.1\r\n"));
     CHECK(gateway.limit("slot").in_flight() == 0);
