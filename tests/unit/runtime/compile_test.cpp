@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace {
 
@@ -263,6 +264,22 @@ TEST_CASE("the snapshot says which configuration it is") {
     CHECK(compiled.snapshot->max_connections == 7);
     CHECK(compiled.snapshot->max_head == 2048);
     CHECK(compiled.snapshot->log_fields == std::vector<std::string>{"x-api-key"});
+}
+
+TEST_CASE("an endpoint is called what its own clients would send as Host") {
+    Process process;
+    const auto compiled = process.compile(
+        "upstreams: {u: {endpoints: [127.0.0.1:80, 127.0.0.1:81, '[::1]:80', '[::1]:443', "
+        "a.example:443, unix:/run/s]}}\n"
+        "routes: [{name: r, upstream: u}]\n");
+
+    std::vector<std::string> names;
+    for (const routing::EndpointSpec& each : compiled.snapshot->upstreams.at(0).endpoints)
+        names.push_back(each.authority);
+    CHECK(
+        names ==
+        std::vector<std::string>{
+            "127.0.0.1", "127.0.0.1:81", "[::1]", "[::1]:443", "a.example:443", "localhost"});
 }
 
 TEST_CASE("the snapshot knows how requests are read and what of them is protected") {
