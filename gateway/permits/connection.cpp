@@ -129,23 +129,19 @@ net::Task<> Connection::give_up() {
 
 net::Task<Connection::Step> Connection::wait_for_answer() {
     arm(Phase::waiting);
-    watch();
     ++service_.context.counters.permits_waiting;
     bool settled = false;
     while (!settled && !gone_) {
+        watch();
         while (!pending_->is_over())
             co_await pending_->over().wait();
-        settled = gone_ || pending_->settle();
+        co_await stop_watching();
+        gone_ = gone_ || net::has_ended(socket_, true); // which nobody has read yet
+        settled = !gone_ && pending_->settle();
     }
     --service_.context.counters.permits_waiting;
     disarm();
-    if (watching_) {
-        cancel(socket_);
-        while (watching_)
-            co_await watched_.wait();
-    }
     service_.context.head_out.clear();
-    gone_ = gone_ || net::has_ended(socket_, true); // which nobody has read yet
     if (gone_)
         co_return Step::gone;
     keep_ = keep_ && !service_.context.draining;
@@ -161,6 +157,13 @@ void Connection::watch() {
     socket_.async_wait(
         net::Socket::wait_read, [this](const ErrorCode& error) { on_readable(error); });
     watching_ = true;
+}
+
+net::Task<> Connection::stop_watching() {
+    if (watching_)
+        cancel(socket_);
+    while (watching_)
+        co_await watched_.wait();
 }
 
 void Connection::on_readable(const ErrorCode& error) {

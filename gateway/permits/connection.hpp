@@ -79,6 +79,7 @@ class Connection final : public Served, private net::Deadline {
     net::Task<Sent> flush();
     net::Task<> close_gently();
     void watch();
+    net::Task<> stop_watching();
     void on_readable(const ErrorCode& error);
     [[nodiscard]] bool listen_on();
     [[nodiscard]] std::span<char> room();

@@ -17,7 +17,8 @@ class Pending {
     Pending(const Pending&) = delete;
     Pending& operator=(const Pending&) = delete;
 
-    // co_await over().wait() until is_over(), then settle(); as long as that is false, again.
+    // co_await over().wait() until is_over(), then settle(), unless the caller has gone; as long as
+    // that is false, again.
     [[nodiscard]] virtual net::Event& over() noexcept = 0;
     [[nodiscard]] virtual bool is_over() const noexcept = 0;
     [[nodiscard]] virtual bool settle() = 0;

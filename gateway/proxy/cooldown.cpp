@@ -97,6 +97,7 @@ net::Task<Exchange::Next> Exchange::wait_out_pause() {
     Next next = Next::pause;
     while (next == Next::pause) {
         co_await hold_->sleep();
+        downstream_.look_for_end();
         next = broken_ == Broken::no ? hold(net::read_steady_clock()) : Next::reply;
     }
     note_wait();

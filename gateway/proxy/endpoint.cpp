@@ -1,6 +1,7 @@
 // Which endpoint of its upstream the request goes to, and what becomes known of it.
 #include "http/head_parser.hpp"
 #include "net/clock.hpp"
+#include "proxy/downstream.hpp"
 #include "proxy/exchange.hpp"
 
 #include <algorithm>
@@ -137,6 +138,7 @@ net::Task<Exchange::Next> Exchange::wait_for_place() {
     while (next == Next::place) {
         const SteadyTime again = net::read_steady_clock() + ask_again_after;
         co_await place_->sleep_until(std::min(again, place_->until()));
+        downstream_.look_for_end();
         next = broken_ == Broken::no ? ask_for_place(net::read_steady_clock()) : Next::reply;
     }
     place_.reset();

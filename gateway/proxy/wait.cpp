@@ -98,6 +98,7 @@ net::Task<bool> Exchange::wait_for_turn() {
     watch_client();
     while (!turn_->is_over)
         co_await turn_->over.wait();
+    downstream_.look_for_end();
     co_return take_turn();
 }
 

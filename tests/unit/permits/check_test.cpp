@@ -264,6 +264,28 @@ TEST_CASE("a limit that lets wait refuses at once here, and nobody is overtaken"
     CHECK(gateway.limit("one").waiting() == 1);
 }
 
+TEST_CASE("a check pushes nobody out who waits") {
+    InProcessGateway gateway{
+        trusting + "limits: {one: {requests: 1, per: 1h, when_exceeded: wait, max_wait: 9h,\n"
+                   "  max_waiting: 2}}\n"
+                   "routes: [{name: all, match: {path: /}, upstream: origin, limits: [one]}]"};
+    Wire asker = gateway.connect_for_permits();
+    CHECK(has_status(ask(asker, check({})), 200));
+    Wire first = gateway.connect();
+    Wire second = gateway.connect();
+    for (Wire* const waits : {&first, &second}) {
+        waits->send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        gateway.settle();
+    }
+    REQUIRE(gateway.limit("one").waiting() == 2);
+
+    CHECK(has_status(ask(asker, check({})), 429));
+    gateway.settle();
+
+    CHECK(gateway.limit("one").waiting() == 2);
+    CHECK(second.received() == "");
+}
+
 TEST_CASE("a slot of a limit that reserves is given with its ticket, and claimed with it") {
     InProcessGateway gateway{
         trusting + "limits: {one: {requests: 1, per: 1h, retry_after: reserve}}\n"

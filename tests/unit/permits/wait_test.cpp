@@ -1,4 +1,5 @@
 #include "fixture.hpp"
+#include "net/clock.hpp"
 
 #include <doctest/doctest.h>
 
@@ -92,4 +93,57 @@ TEST_CASE("a batch that waited is what there is then") {
     CHECK(has(ask(caller, take("five", R"({"batch":9})")), R"("count":5)"));
     caller.send(take("five", R"({"batch":3,"wait_ms":1000})"));
     CHECK(has(read_waiting_answer(gateway, caller), R"("count":3)"));
+}
+
+TEST_CASE("a caller who has hung up when its turn comes is charged nothing") {
+    InProcessGateway gateway{
+        "permits: {address: 127.0.0.1:2}\n"
+        "limits: {soon: {requests: 1, per: 50ms}, hour: {requests: 9, per: 1h}}\nroutes: []"};
+    Wire first = gateway.connect_for_permits();
+    ask(first, take("soon"));
+    Wire second = gateway.connect_for_permits();
+    second.send(
+        post("/v1/limits/take", R"({"limits":[{"name":"soon"},{"name":"hour"}],"wait_ms":1000})"));
+    gateway.settle();
+    REQUIRE(gateway.limit("soon").waiting() == 1);
+    while (gateway.limit("soon").waiting() == 1) {
+        std::this_thread::sleep_for(5ms);
+        gateway.let_go(); // its worker does not hear of it
+    }
+
+    SUBCASE("it has closed its connection") {
+        second.close();
+    }
+    SUBCASE("it has closed its sending side") {
+        second.shutdown_send();
+    }
+    SUBCASE("it was reset") {
+        second.reset();
+    }
+    gateway.settle();
+
+    CHECK(gateway.limit("hour").state_of({.quota = 9}, net::read_clocks()).used == 0);
+}
+
+TEST_CASE("who cannot wait pushes nobody out who waits") {
+    InProcessGateway gateway{
+        "permits: {address: 127.0.0.1:2}\n"
+        "limits:\n"
+        "  few: {requests: 1, per: 1m, when_exceeded: wait, max_waiting: 2, max_wait: 1h}\n"
+        "routes: [{name: all, match: {path: /}, upstream: origin, limits: [few]}]"};
+    Wire taker = gateway.connect_for_permits();
+    ask(taker, take("few"));
+    Wire one = gateway.connect();
+    Wire two = gateway.connect();
+    for (Wire* const waiter : {&one, &two}) {
+        waiter->send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        gateway.settle();
+    }
+    REQUIRE(gateway.limit("few").waiting() == 2);
+
+    CHECK(has(ask(taker, take("few", R"({"owner":"another"})")), "429"));
+    CHECK(has(ask(taker, take("few", R"({"owner":"another","wait_ms":1000})")), "429"));
+
+    CHECK(gateway.limit("few").waiting() == 2);
+    CHECK(two.received() == "");
 }

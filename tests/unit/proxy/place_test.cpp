@@ -126,3 +126,25 @@ TEST_CASE("a request that waits is refused when no endpoint is left, and served 
         CHECK(read_response(waiting).starts_with("HTTP/1.1 200 "));
     }
 }
+
+TEST_CASE("a client that has hung up when its place is free is not served, at whatever step") {
+    for (int steps = 0; steps < 12; ++steps) {
+        INFO("hung up after ", steps, " handlers");
+        Full full;
+        Wire leaving = full.gateway.connect();
+        leaving.send(get);
+        full.gateway.settle();
+        full.at_first->send(ok);
+        full.gateway.loop().restart();
+        for (int i = 0; i < steps; ++i)
+            full.gateway.loop().poll_one();
+        const bool sent = full.at_first->received() != "";
+
+        leaving.close();
+        full.gateway.settle();
+
+        CHECK((sent || full.at_first->received() == ""));
+        if (!sent)
+            CHECK(full.gateway.endpoint(0).in_flight() == 0);
+    }
+}

@@ -1,4 +1,5 @@
 #include "fixture.hpp"
+#include "net/clock.hpp"
 
 #include <doctest/doctest.h>
 
@@ -92,4 +93,36 @@ TEST_CASE("a gateway that ends while requests wait leaves none behind") {
     gateway.settle();
 
     CHECK(gateway.limit("slot").waiting() == 1);
+}
+
+TEST_CASE("a client that has hung up when its turn comes is charged nothing, and nothing is sent") {
+    InProcessGateway gateway{
+        "limits:\n"
+        "  hour: {requests: 9, per: 1h}\n"
+        "  slot: {concurrent: 1, when_exceeded: wait, max_wait: 1h}\n"
+        "routes: [{name: all, match: {path: /}, upstream: origin, limits: [hour, slot]}]"};
+    Wire first = gateway.connect();
+    first.send(get);
+    Wire origin = gateway.upstream.accept();
+    origin.read_head();
+    Wire second = gateway.connect();
+    second.send(get);
+    gateway.settle();
+    origin.send(ok);
+    read_response(first);
+    gateway.settle();
+    gateway.let_go(); // its worker has not heard of it
+
+    SUBCASE("it has closed its connection") {
+        second.close();
+    }
+    SUBCASE("it was reset") {
+        second.reset();
+    }
+    gateway.settle();
+
+    CHECK(gateway.limit("slot").in_flight() == 0);
+    CHECK(gateway.limit("hour").state_of({.quota = 9}, net::read_clocks()).used == 1);
+    CHECK(gateway.ended(Outcome::client_gone, 0) == 1);
+    CHECK(origin.received() == "");
 }
