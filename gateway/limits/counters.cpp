@@ -70,6 +70,7 @@ Terms Counters::terms(const Shard& shard, const Charge& charge) const noexcept {
         .cost = charge.cost,
         .pace = charge.pace,
         .held = charge.held,
+        .late = charge.late,
         .per = per_,
         .clock = clocked_ ? &shard.clock : nullptr,
         .returned = returned_to(shard, charge.key)};

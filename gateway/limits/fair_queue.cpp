@@ -77,6 +77,15 @@ FairQueue::Item& FairQueue::front() noexcept {
     }
 }
 
+// Only the first flow's turn has begun. Where what it may still let out does not reach, it ends;
+// any new turn reaches, as quantum_ is the highest cost.
+const FairQueue::Item& FairQueue::next() const noexcept {
+    const Flow& first = turns_.front();
+    const bool ends = first.in_turn && first.deficit < first.items.front().cost_;
+    return ends && turns_.size() > 1 ? std::next(turns_.begin())->items.front()
+                                     : first.items.front();
+}
+
 void FairQueue::pop_front() noexcept {
     Item& item = front();
     Flow& flow = *item.flow_;

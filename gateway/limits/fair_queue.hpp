@@ -50,8 +50,10 @@ class FairQueue {
     void push(Item& item, Hash128 flow, std::uint64_t cost, std::uint64_t arrival);
     void erase(Item& item) noexcept; // as if it had never come
 
-    // Who goes next. Not empty.
+    // Who goes next; its flow's turn begins. Not empty.
     [[nodiscard]] Item& front() noexcept;
+    // The same, and nothing begins.
+    [[nodiscard]] const Item& next() const noexcept;
     // What front() returned goes: its flow pays its cost.
     void pop_front() noexcept;
 

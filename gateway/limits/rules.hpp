@@ -21,6 +21,7 @@ struct Terms {
     std::uint64_t cost;  // at least 1
     bool pace;
     std::uint64_t held;       // of a fixed window's quota: not for this charge
+    Duration late;            // Charge::late
     Duration per;             // zero for a cap
     const ClockWindow* clock; // the open window that all counters share; nullptr: each has its own
     // Token buckets: how much time has been given back to this counter (or to one that shares the

@@ -135,6 +135,9 @@ bool prepare(Slot& slot, const Terms& terms) noexcept {
 Receipt charge(Slot& slot, const Terms& terms, SteadyTime now) noexcept {
     Ring& ring = *ring_of(slot);
     expire(ring, terms, now);
+    std::int64_t turn = ring.latest - terms.late.count();
+    if (ring.size > 0) // what an empty ring says may be another key's
+        turn = std::min(std::max(turn, ring.paced_until), ring.latest);
     if (joins_newest(ring, terms)) {
         ring.newest().instant = ring.latest;
         ring.newest().count += terms.cost;
@@ -143,9 +146,8 @@ Receipt charge(Slot& slot, const Terms& terms, SteadyTime now) noexcept {
         ring.newest() = {ring.latest, terms.cost};
     }
     ring.sum += terms.cost;
-    const bool pace = terms.pace;
     ring.paced_until =
-        pace ? ring.latest + divide_up(terms.per.count(), terms.cost, terms.quota) : 0;
+        terms.pace ? turn + divide_up(terms.per.count(), terms.cost, terms.quota) : 0;
     slot.stamp = ring.latest + terms.per.count();
     return {
         .mark = ring.latest,

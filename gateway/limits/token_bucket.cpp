@@ -50,8 +50,8 @@ void set_forward(Slot& slot, const Quotient& by, std::uint64_t quota) noexcept {
 }
 
 Receipt charge(Slot& slot, const Terms& terms, SteadyTime now) noexcept {
-    if (slot.stamp <= nanoseconds(now))
-        slot = {nanoseconds(now), 0};
+    if (const std::int64_t begins = nanoseconds(now - terms.late); slot.stamp <= begins)
+        slot = {begins, 0};
     set_forward(slot, divide(terms.per.count(), terms.cost, terms.quota), terms.quota);
     return {
         .mark = slot.stamp - (slot.used > 0 ? 1 : 0),

@@ -56,40 +56,54 @@ void WaitingLine::join(Waiter& waiter, std::size_t at, const Now& now, Waiters& 
     waiter.state_ = Waiter::State::standing;
     id_.limit->waiting_.fetch_add(1, std::memory_order_relaxed);
     openings_ = openings_of(waiter.charges[at]);
+    Waiter* one_too_many = nullptr;
     if (queue_.size() > terms.max_waiting) {
-        const bool own_fault = standing != FairQueue::Standing::lighter;
-        refuse(own_fault ? waiter : static_cast<Waiter&>(queue_.last()), refused);
-        if (own_fault)
-            return;
+        const bool waits = waiter.deadline_ > now.steady;
+        if (!waits || standing != FairQueue::Standing::lighter)
+            return refuse(waiter, refused);
+        one_too_many = &static_cast<Waiter&>(queue_.last());
     }
-    if (queue_.cost() <= places_until(deadlines_.begin()->deadline_, now))
+    if (queue_.cost() <= places_until(deadlines_.begin()->deadline_, now)) {
+        if (one_too_many != nullptr)
+            refuse(*one_too_many, refused);
         return;
+    }
     if (standing != FairQueue::Standing::last)
-        refuse_pushed(waiter, now, refused);
+        make_place(waiter, one_too_many, now, refused);
     else if (queue_.cost() > places_until(waiter.deadline_, now)) // it stands behind all others
         refuse(waiter, refused);
 }
 
-// The newcomer, if its turn comes after the last opening before its deadline when everybody before
-// it goes first; otherwise those behind it to whom that has now happened.
-void WaitingLine::refuse_pushed(const Waiter& newcomer, const Now& now, Waiters& refused) noexcept {
+// Refuses the newcomer, if its turn comes after the last opening before its deadline when everybody
+// before it goes first; otherwise the one too many, and those behind the newcomer to whom that has
+// now happened.
+void WaitingLine::make_place(
+    Waiter& newcomer, Waiter* one_too_many, const Now& now, Waiters& refused) noexcept {
     Waiters late;
     std::uint64_t ahead = 0;
     bool passed = false;
     const auto visit = [&](FairQueue::Item& item, std::uint64_t cost) {
         Waiter& waiter = static_cast<Waiter&>(item);
-        passed = passed || &waiter == &newcomer;
+        if (&waiter == one_too_many)
+            return true;
+        const bool itself = &waiter == &newcomer;
+        passed = passed || itself;
         if (passed && ahead + cost > places_until(waiter.deadline_, now))
             late.push_back(waiter);
         else
             ahead += cost;
-        return late.empty() || &late.front() != &newcomer;
+        return !itself || (late.empty() && newcomer.deadline_ > now.steady);
     };
     try {
         queue_.for_each_in_order(visit);
     } catch (const std::bad_alloc&) {
-        // No memory to find out: they are refused when their deadline comes.
+        // No memory to find out: those behind it are refused when their deadline comes.
+        if (one_too_many != nullptr)
+            return refuse(newcomer, refused);
     }
+    const bool has_place = late.empty() || &late.front() != &newcomer;
+    if (one_too_many != nullptr && has_place)
+        refuse(*one_too_many, refused);
     late.clear_and_dispose([&](Waiter* waiter) { refuse(*waiter, refused); });
 }
 
@@ -116,18 +130,38 @@ void WaitingLine::sign_off(Waiter& waiter) noexcept {
     id_.limit->waiting_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void WaitingLine::opens_after(Duration wait, const Now& now) noexcept {
+void WaitingLine::opens_after(Duration wait, const Waiter& refused, const Now& now) noexcept {
     wait_ = std::max(wait, Duration{1}); // an instant that has come already would never pass
     opens_at_ = is_cap() ? SteadyTime::max() : now.steady + wait_;
+    told_arrival_ = refused.arrival_;
+}
+
+void WaitingLine::open_to_new_front() noexcept {
+    if (!empty() && static_cast<const Waiter&>(queue_.next()).arrival_ != told_arrival_)
+        open_now();
 }
 
 void WaitingLine::expire(const Now& now, Waiters& refused) noexcept {
-    while (!deadlines_.empty() && deadlines_.begin()->deadline_ <= now.steady)
-        refuse(*deadlines_.begin(), refused);
+    while (!deadlines_.empty() && deadlines_.begin()->deadline_ <= now.steady) {
+        Waiter& late = *deadlines_.begin();
+        const bool first = is_next(late);
+        refuse(late, refused);
+        if (first)
+            return;
+    }
 }
 
 SteadyTime WaitingLine::due() const noexcept {
     return empty() ? SteadyTime::min() : std::min(opens_at_, deadlines_.begin()->deadline_);
+}
+
+Duration WaitingLine::late(const Now& now) const noexcept {
+    if (opens_at_ == SteadyTime::min() || opens_at_ > now.steady)
+        return Duration::zero();
+    const Duration since = now.steady - opens_at_;
+    if (since < openings_.every)
+        return since;
+    return id_.limit->keyed() ? Duration::zero() : openings_.every;
 }
 
 void WaitingLine::requote(const Limit& limit, const NumbersOf& numbers) noexcept {

@@ -39,26 +39,35 @@ class WaitingLine : public boost::intrusive::set_base_hook<> {
     [[nodiscard]] std::size_t size() const noexcept { return queue_.size(); }
 
     // Gives the waiter a place for charge `at`, and moves to `refused` whoever has none any more:
-    // the newcomer itself, the youngest of the heaviest flow where it was one too many, or those
-    // whom it pushes past the last opening before their deadline. Throws std::bad_alloc with
-    // nothing changed.
+    // the newcomer itself, or the youngest of the heaviest flow where it was one too many, and
+    // those whom it pushes past the last opening before their deadline. One that has no place, or
+    // cannot wait, pushes nobody out. Throws std::bad_alloc with nothing changed.
     void join(Waiter& waiter, std::size_t at, const Now& now, Waiters& refused);
     void remove(Waiter& waiter) noexcept;
 
     [[nodiscard]] Waiter& front() noexcept { return static_cast<Waiter&>(queue_.front()); }
     void pop_front() noexcept; // it goes
 
-    // What the counter said when it refused: it opens `wait` later, or, for a cap, one may be freed
-    // about every `wait`.
-    void opens_after(Duration wait, const Now& now) noexcept;
+    // What the counter said when it refused that one, who is the first: it opens `wait` later, or,
+    // for a cap, one may be freed about every `wait`.
+    void opens_after(Duration wait, const Waiter& refused, const Now& now) noexcept;
     void open_now() noexcept { opens_at_ = SteadyTime::min(); }
+    // When the line opens was said of one who is not the first any more: it may be open for who is.
+    void open_to_new_front() noexcept;
+    [[nodiscard]] bool is_next(const Waiter& waiter) const noexcept {
+        return !empty() && &queue_.next() == &waiter;
+    }
     [[nodiscard]] bool is_open(const Now& now) const noexcept {
         return opens_at_ <= now.steady && !empty();
     }
-    // Moves those to `refused` whose deadline has come.
+    // Moves those to `refused` whose deadline has come, up to the first in line: who is the first
+    // then may go.
     void expire(const Now& now, Waiters& refused) noexcept;
     // When is_open() or expire() may have something to do.
     [[nodiscard]] SteadyTime due() const noexcept;
+    // For how long it has been open; at most until it would have opened again. A key's counter is
+    // forgotten by then, and with it whether somebody else has gone: nothing.
+    [[nodiscard]] Duration late(const Now& now) const noexcept;
 
     // How long it takes until one who comes now would have his turn behind all who stand here.
     [[nodiscard]] Duration wait_behind_all(std::uint64_t cost, const Now& now) const noexcept;
@@ -81,7 +90,8 @@ class WaitingLine : public boost::intrusive::set_base_hook<> {
     [[nodiscard]] std::uint64_t places_until(SteadyTime deadline, const Now& now) const noexcept;
     void sign_off(Waiter& waiter) noexcept;
     void refuse(Waiter& waiter, Waiters& refused) noexcept;
-    void refuse_pushed(const Waiter& newcomer, const Now& now, Waiters& refused) noexcept;
+    void
+    make_place(Waiter& newcomer, Waiter* one_too_many, const Now& now, Waiters& refused) noexcept;
 
     const CounterId id_;
     FairQueue queue_;
@@ -91,7 +101,8 @@ class WaitingLine : public boost::intrusive::set_base_hook<> {
         boost::intrusive::compare<Earlier>>
         deadlines_;
     SteadyTime opens_at_ = SteadyTime::max();
-    Duration wait_{}; // as of opens_after()
+    Duration wait_{};                // as of opens_after()
+    std::uint64_t told_arrival_ = 0; // of whom it was told
     Openings openings_;
 };
 

@@ -34,6 +34,7 @@ WaitingRoom::Entered WaitingRoom::enter(Waiter& waiter, const Now& now) {
         charge.returnable = true; // for one that leaves before it knows that it may go
     try {
         WaitingLine* line = nullptr; // one that waits in vain would lengthen the turns meanwhile
+        std::optional<Duration> asked;
         if (affordable(waiter.charges, now))
             line = occupied_line(waiter, from_first);
         if (line == nullptr) {
@@ -47,10 +48,10 @@ WaitingRoom::Entered WaitingRoom::enter(Waiter& waiter, const Now& now) {
             }
             waiter.waited_for = decision.refused_by;
             line = &line_of(waiter.charges[decision.refused_by]);
-            line->opens_after(decision.retry_after, now);
+            asked = decision.retry_after;
         }
         waiter.deadline_ = now.steady + waiter.terms[waiter.waited_for].max_wait;
-        stand_in(*line, waiter, waiter.waited_for, now);
+        stand_in(*line, waiter, waiter.waited_for, asked, now);
     } catch (...) {
         let_out(waiter);
         throw;
@@ -66,14 +67,17 @@ WaitingRoom::Entered WaitingRoom::enter(Waiter& waiter, const Now& now) {
 }
 
 void WaitingRoom::leave(Waiter& waiter, const Now& now) noexcept {
-    Permit granted = take_out(waiter);
+    auto [granted, news] = take_out(waiter);
     // Without the lock: what is given back is told to the room.
     for (std::size_t i = 0; i < waiter.charges.size(); ++i)
         granted.refund(i, now);
+    if (news)
+        bell_.ring_now();
 }
 
-Permit WaitingRoom::take_out(Waiter& waiter) noexcept {
+std::pair<Permit, bool> WaitingRoom::take_out(Waiter& waiter) noexcept {
     Permit granted;
+    bool news = false;
     const std::lock_guard lock{mutex_};
     if (waiter.state_ == Waiter::State::standing) {
         WaitingLine& line = *waiter.line_;
@@ -81,12 +85,13 @@ Permit WaitingRoom::take_out(Waiter& waiter) noexcept {
         line.remove(waiter);
         let_out(waiter);
         file(line);
+        news = is_news();
     } else if (waiter.state_ == Waiter::State::decided) {
         waiter.InMailbox::unlink();
         granted = std::move(waiter.decision.permit);
     }
     waiter.state_ = Waiter::State::outside;
-    return granted;
+    return {std::move(granted), news};
 }
 
 SteadyTime WaitingRoom::open(const Now& now) noexcept {
@@ -118,10 +123,11 @@ void WaitingRoom::serve(WaitingLine& line, const Now& now) noexcept {
             continue;
         }
         Decision decision;
+        waiter.charges[at].late = line.late(now);
         try {
             decision = try_admit(waiter.charges, now);
         } catch (const std::bad_alloc&) {
-            return line.opens_after(Duration{std::chrono::milliseconds{1}}, now);
+            return line.opens_after(Duration{std::chrono::milliseconds{1}}, waiter, now);
         }
         if (decision.allowed()) {
             line.pop_front();
@@ -130,7 +136,7 @@ void WaitingRoom::serve(WaitingLine& line, const Now& now) noexcept {
             line.remove(waiter);
             refuse(waiter, std::move(decision));
         } else if (decision.refused_by == at) {
-            return line.opens_after(decision.retry_after, now);
+            return line.opens_after(decision.retry_after, waiter, now);
         } else {
             line.remove(waiter);
             waiter.decision = std::move(decision);
@@ -145,11 +151,11 @@ void WaitingRoom::move_on(Waiter& waiter, const Now& now) noexcept {
     Decision refusal = std::move(waiter.decision);
     waiter.decision = {};
     const std::size_t at = waiter.waited_for;
+    std::optional<Duration> asked;
+    if (!refusal.allowed())
+        asked = refusal.retry_after;
     try {
-        WaitingLine& line = line_of(waiter.charges[at]);
-        if (line.empty())
-            line.opens_after(refusal.retry_after, now);
-        stand_in(line, waiter, at, now);
+        stand_in(line_of(waiter.charges[at]), waiter, at, asked, now);
     } catch (const std::bad_alloc&) {
         refusal.refusal = Refusal::window;
         refusal.refused_by = at;
@@ -177,11 +183,20 @@ WaitingLine& WaitingRoom::line_of(const Charge& charge) {
     return lines_.try_emplace(id, id, charge).first->second;
 }
 
-void WaitingRoom::stand_in(WaitingLine& line, Waiter& waiter, std::size_t at, const Now& now) {
-    for (Charge& charge : waiter.charges)
+void WaitingRoom::stand_in(
+    WaitingLine& line,
+    Waiter& waiter,
+    std::size_t at,
+    std::optional<Duration> refused_for,
+    const Now& now) {
+    for (Charge& charge : waiter.charges) {
         charge.held = 0; // the line's order is fair by itself, and the next window another
+        charge.late = {};
+    }
     unfile(line);
     Waiters refused;
+    if (line.empty() && refused_for)
+        line.opens_after(*refused_for, waiter, now);
     try {
         line.join(waiter, at, now, refused);
     } catch (...) {
@@ -189,6 +204,9 @@ void WaitingRoom::stand_in(WaitingLine& line, Waiter& waiter, std::size_t at, co
         throw;
     }
     refuse_all(refused, line, now);
+    if (refused_for &&
+        line.is_next(waiter)) // one that came earlier goes before those who stood here
+        line.opens_after(*refused_for, waiter, now);
     file(line);
 }
 
@@ -259,6 +277,7 @@ void WaitingRoom::file(WaitingLine& line) noexcept {
         lines_.erase(CounterId{line.id()});
         return;
     }
+    line.open_to_new_front();
     line.filed_for = line.due();
     by_due_.insert(line);
 }

@@ -15,6 +15,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 namespace stint::limits {
 
@@ -79,16 +81,25 @@ class WaitingRoom {
     };
     static constexpr std::size_t from_first = static_cast<std::size_t>(-1);
 
-    [[nodiscard]] Permit take_out(Waiter& waiter) noexcept;
+    // What it was granted; whether the bell is to be told.
+    [[nodiscard]] std::pair<Permit, bool> take_out(Waiter& waiter) noexcept;
     [[nodiscard]] WaitingLine* occupied_line(Waiter& waiter, std::size_t after) noexcept;
     [[nodiscard]] WaitingLine& line_of(const Charge& charge);
-    void stand_in(WaitingLine& line, Waiter& waiter, std::size_t at, const Now& now);
+    // refused_for: what that line's counter has just answered it; nothing if it was not asked.
+    void stand_in(
+        WaitingLine& line,
+        Waiter& waiter,
+        std::size_t at,
+        std::optional<Duration> refused_for,
+        const Now& now);
     void move_on(Waiter& waiter, const Now& now) noexcept;
     void serve(WaitingLine& line, const Now& now) noexcept;
     void decide(Waiter& waiter, Decision decision) noexcept;
     void refuse(Waiter& waiter, Decision decision) noexcept;
     void refuse_all(Waiters& refused, const WaitingLine& line, const Now& now) noexcept;
-    void file(WaitingLine& line) noexcept; // under its due time; or drops it when it is empty
+    // After any change: under its due time, at once where another is the first by now; drops it
+    // when it is empty.
+    void file(WaitingLine& line) noexcept;
     void unfile(WaitingLine& line) noexcept;
     void take_in(Waiter& waiter) noexcept;
     void let_out(Waiter& waiter) noexcept;

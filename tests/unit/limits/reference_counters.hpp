@@ -32,6 +32,7 @@ struct Ask {
     std::uint64_t burst = 0; // 0 = the quota
     std::uint64_t cost = 1;
     bool pace = false;
+    std::int64_t late = 0; // could have gone so much earlier
 
     [[nodiscard]] std::uint64_t most() const { return burst == 0 || pace ? quota : burst; }
 };
@@ -178,13 +179,16 @@ class SlidingWindow : public Counter {
     }
     void charge(const Ask& of, std::int64_t now, Id id) override {
         forget(now);
+        std::int64_t began = now - of.late;
+        if (!records_.empty())
+            began = std::min(std::max(began, paced_until_), now);
         const std::int64_t part = std::max<std::int64_t>(per_ / 128, 1);
         if (of.quota > 128 && !records_.empty() && records_.back().at / part == now / part)
             for (const std::int64_t newest = records_.back().at; Record & record : records_)
                 if (record.at == newest) // leaves with the last of its part
                     record.at = now;
         records_.push_back({id, of.cost, now});
-        paced_until_ = of.pace ? now + divided(Int{per_} * of.cost, of.quota) : 0;
+        paced_until_ = of.pace ? began + divided(Int{per_} * of.cost, of.quota) : 0;
     }
     void give_back(Id id, std::uint64_t cost, std::int64_t now) override {
         forget(now);
@@ -213,7 +217,8 @@ class SlidingWindow : public Counter {
 // The instant at which time will have paid for all that was charged, exactly: in 1/rate ns.
 class TokenBucket : public Counter {
   public:
-    explicit TokenBucket(std::int64_t per) : per_{per} {}
+    // forgets: what is paid for, as the counter of a key does.
+    TokenBucket(std::int64_t per, bool forgets) : per_{per}, forgets_{forgets} {}
 
     Answer ask(const Ask& of, std::int64_t now) override {
         if (of.cost > of.most())
@@ -225,7 +230,9 @@ class TokenBucket : public Counter {
         return {of.pace ? Refusal::pace : Refusal::window, divided(lacking, of.quota)};
     }
     void charge(const Ask& of, std::int64_t now, Id id) override {
-        paid_at_ = std::max(paid_at(of.quota), Int{now} * of.quota) + Int{per_} * of.cost;
+        const Int began = Int{now - of.late} * of.quota;
+        const bool forgotten = forgets_ && !live(now);
+        paid_at_ = (forgotten ? began : std::max(paid_at(of.quota), began)) + Int{per_} * of.cost;
         rate_ = of.quota;
         std::erase_if(debts_, [&](const Debt& debt) { return debt.until <= now; });
         debts_.push_back({id, of.quota, static_cast<std::int64_t>(paid_at_ / rate_), returned_});
@@ -274,6 +281,7 @@ class TokenBucket : public Counter {
     }
 
     std::int64_t per_;
+    bool forgets_;
     Int paid_at_ = 0;
     std::uint64_t rate_ = 1;
     std::int64_t returned_ = 0;

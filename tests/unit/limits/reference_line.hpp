@@ -36,9 +36,23 @@ class LineModel {
         each_ = at_once ? of.quota : 1;
         every_ = std::max(at_once ? limit.per : limit.per / signed_of(of.quota), Duration{1});
     }
-    void opens_after(std::int64_t wait, const Now& now) {
+    // As its counter has just told this one, who is the first.
+    void opens_after(std::int64_t wait, int name, const Now& now) {
         wait_ = std::max(Duration{wait}, Duration{1});
         opens_at = cap_ ? SteadyTime::max() : now.steady + wait_;
+        told_ = name;
+    }
+    // How long ago it opened; at most until it would have opened again, and of a key then nothing.
+    [[nodiscard]] std::int64_t late(bool keyed, const Now& now) const {
+        if (opens_at == SteadyTime::min() || opens_at > now.steady)
+            return 0;
+        const Duration since = now.steady - opens_at;
+        return since < every_ ? ns(since) : keyed ? 0 : ns(every_);
+    }
+    // What was told one is not true of another.
+    void look_who_is_first() {
+        if (!empty() && in_order().front().name != told_)
+            opens_at = SteadyTime::min();
     }
 
     // Returns whom that costs the place.
@@ -47,28 +61,39 @@ class LineModel {
         place.joined = ++joined_;
         insert(place);
         std::vector<Place> refused;
+        const LineModel with_all = *this;
         if (size() > max_waiting) {
             const Flow* const other = heaviest_but(place.flow);
-            const bool others_fault = other != nullptr && weight(place.flow) < other->weight();
+            const bool others_fault = other != nullptr && weight(place.flow) < other->weight() &&
+                                      place.deadline > now.steady;
             refused.push_back(others_fault ? other->places.back() : place);
             erase(refused.back().name);
             if (!others_fault)
                 return refused;
         }
         refuse_late(place, now, refused);
-        return refused;
+        if (std::ranges::find(refused, place.name, &Place::name) == refused.end())
+            return refused;
+        *this = with_all; // it has no place: nobody has to go for it
+        erase(place.name);
+        return {place};
     }
     void erase(int name) {
         for (Flow& flow : flows_)
             std::erase_if(flow.places, [&](const Place& each) { return each.name == name; });
         std::erase_if(flows_, [](const Flow& flow) { return flow.places.empty(); });
     }
+    // Up to the first in line: whoever is that then may go.
     std::vector<Place> expire(const Now& now) {
         std::vector<Place> late = in_order();
+        const int first = empty() ? 0 : late.front().name;
         std::erase_if(late, [&](const Place& each) { return each.deadline > now.steady; });
         std::ranges::sort(late, {}, [](const Place& each) {
             return std::pair{each.deadline, each.joined};
         });
+        const auto last = std::ranges::find(late, first, &Place::name);
+        if (last != late.end())
+            late.erase(last + 1, late.end());
         for (const Place& each : late)
             erase(each.name);
         return late;
@@ -169,6 +194,9 @@ class LineModel {
         for (const Place& each : in_order()) {
             passed = passed || each.name == newcomer.name;
             units += each.cost;
+            const bool itself = each.name == newcomer.name;
+            if (passed && !itself && newcomer.deadline <= now.steady)
+                return; // it cannot wait
             if (cap_ || !passed || opening_of(units, now) <= each.deadline)
                 continue;
             units -= each.cost;
@@ -185,6 +213,7 @@ class LineModel {
     Duration wait_{}; // as told by the last refusal
     std::uint64_t quantum_ = 1;
     int joined_ = 0;
+    int told_ = 0;            // who was told when it opens
     std::vector<Flow> flows_; // whose turn it is first
 };
 

@@ -71,7 +71,7 @@ class LimitModel {
         case Algorithm::sliding_window:
             return std::make_unique<SlidingWindow>(per_);
         case Algorithm::token_bucket:
-            return std::make_unique<TokenBucket>(per_);
+            return std::make_unique<TokenBucket>(per_, keyed_);
         default:
             return std::make_unique<Cap>();
         }

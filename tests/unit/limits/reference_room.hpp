@@ -41,6 +41,7 @@ class RoomModel {
     bool enter(WaiterModel waiter, const Now& now) {
         const bool in_vain = std::ranges::any_of(waiter.asked, costs_more_than_one) &&
                              judge(waiter.asked, now).refusal == Refusal::cost;
+        std::optional<std::int64_t> asked;
         if (const auto at = occupied(waiter, 0); at && !in_vain) {
             waiter.at = *at;
         } else {
@@ -50,12 +51,12 @@ class RoomModel {
                 decided_.push_back({waiter.name, outcome});
                 return false;
             }
-            line_of(waiter, now, outcome.wait);
+            asked = outcome.wait;
         }
         waiter.deadline = now.steady + waiter.terms[waiter.at].max_wait;
         const int name = waiter.name;
         waiting_.emplace(name, std::move(waiter));
-        stand_in(name, now);
+        stand_in(name, asked, now);
         return waiting_.contains(name);
     }
 
@@ -102,6 +103,20 @@ class RoomModel {
         }
     }
 
+    // The first in a line that its limits would let go now, with nobody in the lines behind that
+    // one. 0: nobody is forgotten. After open().
+    [[nodiscard]] int forgotten(const Now& now) const {
+        for (const auto& [id, line] : lines_) {
+            const int name = line.in_order().front().name;
+            const WaiterModel& first = waiting_.at(name);
+            if (id.limit->identity().anchor == Anchor::clock)
+                continue; // the wall clock may have been set past the window's end
+            if (!occupied(first, first.at + 1) && judge(first.asked, now).allowed())
+                return name;
+        }
+        return 0;
+    }
+
     [[nodiscard]] bool waits(int name) const { return waiting_.contains(name); }
     [[nodiscard]] std::size_t waiting(const Limit& limit) const {
         std::size_t sum = 0;
@@ -126,26 +141,25 @@ class RoomModel {
                 return i;
         return std::nullopt;
     }
-    void line_of(const WaiterModel& waiter, const Now& now, std::int64_t wait) {
-        const auto [line, is_new] = lines_.try_emplace(counter_of(waiter));
-        line->second.set_numbers(counter_of(waiter).limit->identity(), waiter.asked[waiter.at].ask);
-        if (is_new)
-            line->second.opens_after(wait, now);
-    }
-    void stand_in(int name, const Now& now) {
+    // asked: what its counter has just told it, if it was asked.
+    void stand_in(int name, std::optional<std::int64_t> asked, const Now& now) {
         const WaiterModel& waiter = waiting_.at(name);
         const CounterId id = counter_of(waiter);
         const std::size_t at = waiter.at;
-        LineModel& line = lines_.at(id);
+        const auto [place_of_line, is_new] = lines_.try_emplace(id);
+        LineModel& line = place_of_line->second;
         line.set_numbers(id.limit->identity(), waiter.asked[at].ask);
+        if (is_new)
+            line.opens_after(*asked, name, now);
         const Place place{name, waiter.flows[at], name, waiter.asked[at].ask.cost, waiter.deadline};
         refuse(id, line.join(place, waiter.terms[at].max_waiting, now), now);
+        if (asked && !line.empty() && line.in_order().front().name == name)
+            line.opens_after(*asked, name, now);
         file(id);
     }
-    void move_on(int name, std::size_t at, std::int64_t wait, const Now& now) {
+    void move_on(int name, std::size_t at, std::optional<std::int64_t> asked, const Now& now) {
         waiting_.at(name).at = at;
-        line_of(waiting_.at(name), now, wait);
-        stand_in(name, now);
+        stand_in(name, asked, now);
     }
 
     // In order until the counter refuses. Whom another limit refuses goes on to its line.
@@ -153,12 +167,14 @@ class RoomModel {
         LineModel& line = lines_.at(id);
         while (!line.empty()) {
             const int name = line.front().name;
-            const WaiterModel& waiter = waiting_.at(name);
+            WaiterModel& waiter = waiting_.at(name);
             if (const auto other = occupied(waiter, waiter.at + 1)) {
                 line.erase(name);
-                move_on(name, *other, 0, now);
+                move_on(name, *other, std::nullopt, now);
                 continue;
             }
+            for (std::size_t i = 0; i < waiter.asked.size(); ++i)
+                waiter.asked[i].ask.late = i == waiter.at ? line.late(id.limit->keyed(), now) : 0;
             const Outcome outcome = admit(waiter.asked, now, waiter.first);
             if (outcome.allowed()) {
                 line.pop();
@@ -167,7 +183,7 @@ class RoomModel {
                 line.erase(name);
                 decide(name, outcome);
             } else if (outcome.refused_by == waiter.at) {
-                return line.opens_after(outcome.wait, now);
+                return line.opens_after(outcome.wait, name, now);
             } else {
                 line.erase(name);
                 move_on(name, outcome.refused_by, outcome.wait, now);
@@ -196,6 +212,7 @@ class RoomModel {
     }
     void file(const CounterId& id) {
         LineModel& line = lines_.at(id);
+        line.look_who_is_first();
         line.due = line.earliest();
         line.filed = ++filed_;
         if (line.empty())

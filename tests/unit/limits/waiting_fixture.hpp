@@ -36,7 +36,7 @@ struct Named : Waiter {
 };
 
 struct Want {
-    Limit* limit;
+    Limit* limit = nullptr;
     std::uint64_t quota = 1;
     Hash128 key{};
     std::optional<Duration> max_wait = Duration{10s}; // nothing: the limit refuses
@@ -44,6 +44,7 @@ struct Want {
     std::uint64_t cost = 1;
     bool pace = false;
     std::string_view text{}; // of the key
+    std::uint64_t burst = 0;
 };
 
 class Hall {
@@ -63,6 +64,7 @@ class Hall {
                 {.limit = want.limit,
                  .key = want.key,
                  .quota = want.quota,
+                 .burst = want.burst,
                  .cost = want.cost,
                  .pace = want.pace});
             waiter.terms.push_back(

@@ -155,6 +155,7 @@ class History {
         const Duration next = room_.open(now()).time_since_epoch();
 
         REQUIRE(next.count() == model_.open(now()).time_since_epoch().count());
+        REQUIRE(model_.forgotten(now()) == 0);
         clocks_.aim(next - now().steady.time_since_epoch());
         if (dice_.one_in(4))
             leave(); // perhaps one that has been let go

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 using namespace stint;
 using namespace stint::limits;
 using namespace stint::limits::test;
@@ -426,4 +428,181 @@ TEST_CASE("a refusal by a limit that does not wait is told and counted at once")
     CHECK(hall.enter("a2", none, at(0s)) == Entered::refused);
     CHECK(hall.waiter("a2").decision.retry_after == 1s);
     CHECK(limit.refused() == 1);
+}
+
+TEST_CASE(
+    "room that is too small for the first in line is the next one's once the first has gone") {
+    Limit limit{window(10s)};
+    Limit slots{cap()};
+    Hall hall;
+    const auto dear = [](Limit& of, Duration max_wait) {
+        return Want{.limit = &of, .quota = 10, .max_wait = max_wait, .cost = 5};
+    };
+    const auto cheap = [](Limit& of) { return Want{.limit = &of, .quota = 10, .max_wait = 60s}; };
+
+    SUBCASE("as it left") {
+        (void)hall.enter("x", {.limit = &limit, .quota = 10, .cost = 9}, at(0s));
+        REQUIRE(hall.enter("d", dear(limit, 60s), at(0s)) == Entered::waiting);
+        REQUIRE(hall.enter("c", cheap(limit), at(0s)) == Entered::waiting);
+        SUBCASE("at the next opening that is looked for") {
+            hall.room.leave(hall.waiter("d"), at(1s));
+            CHECK(hall.alarm.next <= at(1s).steady);
+            CHECK(hall.open(at(1s)) == "c");
+        }
+        SUBCASE("by whoever leaves") {
+            hall.alarm.at_once = [&] { (void)hall.room.open(at(1s)); };
+            hall.room.leave(hall.waiter("d"), at(1s));
+            CHECK(hall.collected() == "c");
+        }
+    }
+    SUBCASE("as its time was over") {
+        (void)hall.enter("x", {.limit = &slots, .quota = 10, .cost = 9}, at(0s));
+        REQUIRE(hall.enter("d", dear(slots, 2s), at(0s)) == Entered::waiting);
+        REQUIRE(hall.enter("c", cheap(slots), at(0s)) == Entered::waiting);
+        CHECK(hall.open(at(1s)) == "");
+        CHECK(hall.open(at(2s)) == "!d c");
+    }
+    SUBCASE("as both their times were over when somebody looked") {
+        (void)hall.enter("x", {.limit = &slots, .quota = 10, .cost = 9}, at(0s));
+        REQUIRE(hall.enter("d", dear(slots, 2s), at(0s)) == Entered::waiting);
+        REQUIRE(
+            hall.enter("c", {.limit = &slots, .quota = 10, .max_wait = 3s}, at(0s)) ==
+            Entered::waiting);
+        CHECK(hall.open(at(4s)) == "!d c");
+    }
+    SUBCASE("as it was one too many") {
+        (void)hall.enter("x", {.limit = &limit, .quota = 10, .cost = 9}, at(0s));
+        REQUIRE(hall.enter("d", dear(limit, 60s), at(0s)) == Entered::waiting);
+        Want last = cheap(limit);
+        last.max_waiting = 1;
+        REQUIRE(hall.enter("c", last, at(1s)) == Entered::waiting);
+        CHECK(hall.alarm.next <= at(1s).steady);
+        CHECK(hall.open(at(1s)) == "!d c");
+    }
+}
+
+TEST_CASE("who comes from another line and goes before those who stand there is tried") {
+    Limit first{window(1s)};
+    Limit second{window(20s)};
+    Hall hall;
+    const auto of = [](Limit& limit, std::uint64_t cost) {
+        return Want{.limit = &limit, .quota = 10, .max_wait = 60s, .cost = cost};
+    };
+    (void)hall.enter("x", of(first, 10), at(0s));
+    (void)hall.enter("y", of(second, 9), at(0s));
+    REQUIRE(hall.enter("a1", {of(first, 1), of(second, 1)}, at(0s)) == Entered::waiting);
+    REQUIRE(hall.enter("a2", of(second, 5), at(0s)) == Entered::waiting);
+
+    CHECK(hall.open(at(1s)) == "a1"); // by way of the second line
+    CHECK(hall.open(at(20s)) == "a2");
+}
+
+TEST_CASE("one that has no place itself pushes nobody out") {
+    Limit limit{window(10s)};
+    Limit slots{cap()};
+    Hall hall;
+    const auto few = [](Limit& of, std::optional<Duration> max_wait) {
+        return Want{.limit = &of, .max_wait = max_wait, .max_waiting = 2};
+    };
+
+    SUBCASE("as it cannot wait") {
+        for (Limit* const of : {&limit, &slots}) {
+            (void)hall.enter("g1", few(*of, 60s), at(0s));
+            (void)hall.enter("g2", few(*of, 60s), at(0s));
+            (void)hall.enter("g3", few(*of, 60s), at(0s));
+            CHECK(hall.enter("p", few(*of, Duration::zero()), at(0s)) == Entered::refused);
+        }
+    }
+    SUBCASE("as its turn would come too late") {
+        (void)hall.enter("g1", few(limit, 60s), at(0s));
+        (void)hall.enter("g2", few(limit, 60s), at(0s));
+        (void)hall.enter("g3", few(limit, 60s), at(0s));
+        CHECK(hall.enter("p", few(limit, 5s), at(0s)) == Entered::refused);
+    }
+    SUBCASE("as those before it in the same turns leave it no room in time") {
+        (void)hall.enter("x", few(limit, 60s), at(0s));
+        (void)hall.enter("g1", few(limit, 60s), at(0s));
+        (void)hall.enter("g2", few(limit, 60s), at(0s));
+        CHECK(hall.enter("p", few(limit, 15s), at(0s)) == Entered::refused); // g1 goes at 10 s
+    }
+
+    CHECK(hall.collected() == "");
+    CHECK(limit.waiting() + slots.waiting() >= 2);
+}
+
+TEST_CASE("one that cannot wait makes it too late for nobody") {
+    Limit limit{window(10s)};
+    Hall hall;
+    const Want two{.limit = &limit, .quota = 2, .max_wait = 20s};
+    (void)hall.enter("x", two, at(0s));
+    (void)hall.enter("x", two, at(0s));
+    for (const char* const name : {"a1", "a2", "a3", "a4"})
+        REQUIRE(hall.enter(name, two, at(0s)) == Entered::waiting);
+
+    // The window is over, and nobody has let them go yet. A check would be the second, and leaves.
+    (void)hall.enter("b", {.limit = &limit, .quota = 2, .max_wait = Duration::zero()}, at(10s));
+    hall.room.leave(hall.waiter("b"), at(10s));
+
+    CHECK(hall.open(at(10s)) == "a1 a2");
+    CHECK(hall.open(at(20s)) == "a3 a4");
+}
+
+TEST_CASE("those who wait before even spacing keep the rate though each opening is noticed late") {
+    LimitSpec spec = window(1s);
+    Want want{.quota = 400, .max_waiting = 100'000};
+    SUBCASE("a bucket of one") {
+        spec.identity.algorithm = Algorithm::token_bucket;
+        want.burst = 1;
+    }
+    SUBCASE("a paced bucket") {
+        spec.identity.algorithm = Algorithm::token_bucket;
+        want.pace = true;
+    }
+    SUBCASE("a paced sliding window") {
+        spec.identity.algorithm = Algorithm::sliding_window;
+        want.pace = true;
+    }
+    Limit limit{spec};
+    want.limit = &limit;
+    Hall hall;
+    for (int i = 0; i < 500; ++i)
+        (void)hall.enter("a", want, at(0s));
+
+    std::size_t gone = 1;
+    hall.next = hall.alarm.next;
+    for (SteadyTime now{}; now < at(1s).steady;) {
+        now = hall.next + 800us;
+        const std::string names = hall.open(at(now - start.steady));
+        gone += static_cast<std::size_t>(std::count(names.begin(), names.end(), 'a'));
+    }
+
+    CHECK(gone >= 399);
+    CHECK(gone <= 402);
+}
+
+TEST_CASE("what a late opening makes up for is one turn") {
+    LimitSpec spec = window(1s);
+    spec.identity.algorithm = Algorithm::token_bucket;
+    Limit limit{spec};
+    Hall hall;
+    const Want want{.limit = &limit, .quota = 10, .burst = 1};
+    for (const char* const name : {"x", "a1", "a2", "a3", "a4", "a5"})
+        (void)hall.enter(name, want, at(0s));
+
+    CHECK(hall.open(at(130ms)) == "a1");
+    CHECK(hall.next == at(200ms).steady); // as if it had gone in time
+    CHECK(hall.open(at(750ms)) == "a2 a3");
+    CHECK(hall.next == at(850ms).steady);
+}
+
+TEST_CASE("an opening is late only for one who waited for it") {
+    LimitSpec spec = window(1s);
+    spec.identity.algorithm = Algorithm::token_bucket;
+    Limit limit{spec};
+    Hall hall;
+    const Want want{.limit = &limit, .quota = 10, .burst = 1};
+    (void)hall.enter("x", want, at(0s));
+    (void)hall.enter("y", want, at(150ms));
+    (void)hall.enter("a", want, at(150ms));
+    CHECK(hall.alarm.next == at(250ms).steady);
 }
