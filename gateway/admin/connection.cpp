@@ -3,7 +3,9 @@
 #include "http/body_decoder.hpp"
 #include "net/clock.hpp"
 #include "net/io.hpp"
+#include "net/linger.hpp"
 
+#include <boost/asio/steady_timer.hpp>
 #include <spdlog/spdlog.h>
 
 #include <exception>
@@ -12,9 +14,10 @@
 namespace stint::admin {
 namespace {
 
-// How much a client that was refused may go on sending before it is cut off. Closing at once would
-// reset the connection and could destroy the answer on its way.
-constexpr std::size_t linger_bytes = 256 * 1024;
+using Timer = net::asio::basic_waitable_timer<
+    std::chrono::steady_clock,
+    net::asio::wait_traits<std::chrono::steady_clock>,
+    net::Executor>;
 
 constexpr auto server_side = net::asio::ssl::stream_base::server;
 
@@ -228,14 +231,26 @@ net::Task<bool> Connection::refuse(int status, std::string_view detail) {
     ErrorCode ignored;
     if (!tls_) // otherwise the end is told inside of TLS, once the client has gone on to close
         socket_.shutdown(net::Socket::shutdown_send, ignored);
-    std::size_t discarded = 0;
-    bool more = true;
-    while (more && discarded < linger_bytes) {
-        input_.clear();
-        more = co_await read_more();
-        discarded += input_.size();
-    }
+    co_await linger();
     co_return false;
+}
+
+// A silent one is closed among Connections.
+net::Task<> Connection::linger() {
+    using Next = net::Linger::Next;
+    net::Linger linger{net::read_steady_clock()};
+    Timer pause{socket_.get_executor()};
+    for (Next next = Next::read; next != Next::close;) {
+        if (next == Next::pause) {
+            pause.expires_after(net::Linger::interval);
+            co_await pause.async_wait(net::as_result);
+        }
+        input_.clear();
+        const bool more = co_await read_more();
+        if (!more)
+            break;
+        next = linger.take(input_.size(), net::read_steady_clock());
+    }
 }
 
 } // namespace stint::admin

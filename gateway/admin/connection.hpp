@@ -63,6 +63,7 @@ class Connection final : public Bounded {
     net::Task<bool> write_plain(net::Gather gather);
     net::Task<bool> write_sealed(std::string_view head, std::string_view body);
     net::Task<bool> refuse(int status, std::string_view detail);
+    net::Task<> linger();
 
     std::shared_ptr<Shared> shared_;
     net::Socket socket_;

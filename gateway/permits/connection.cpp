@@ -2,6 +2,7 @@
 
 #include "net/address.hpp"
 #include "net/clock.hpp"
+#include "net/linger.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -18,9 +19,7 @@ using namespace std::chrono_literals;
 // So much is answered before it is sent.
 constexpr std::size_t flush_from = 32 * 1024;
 
-constexpr Duration linger_time = 1s;
 constexpr Duration between_events = 1s; // of a stream
-constexpr std::size_t linger_bytes = 256 * 1024;
 
 void cancel(net::Socket& socket) noexcept {
     ErrorCode ignored;
@@ -247,14 +246,20 @@ net::Task<Connection::Sent> Connection::flush() {
 net::Task<> Connection::close_gently() {
     ErrorCode ignored;
     socket_.shutdown(net::Socket::shutdown_send, ignored);
-    arm(Phase::linger);
-    std::size_t discarded = 0;
-    while (discarded < linger_bytes) {
+    net::Linger linger{net::read_coarse_clock()};
+    for (auto next = net::Linger::Next::read; next != net::Linger::Next::close;) {
+        if (next == net::Linger::Next::pause) {
+            arm(Phase::pause);
+            co_await watched_.wait();
+        }
+        arm(Phase::linger);
         auto [error, size] =
             co_await net::read_some(socket_, {buffer_.data(), buffer_.size()}, read_memory_);
         if (error)
             break;
-        discarded += size;
+        const bool ending = service_.context.draining;
+        next = linger.take(
+            size, net::read_coarse_clock(), ending ? net::Linger::brief : net::Linger::longest);
     }
 }
 
@@ -264,7 +269,8 @@ void Connection::arm(Phase phase) {
         return disarm(); // its own end comes in time
     const auto& timeouts = service_.context.active->snapshot->timeouts;
     const Duration length = phase == Phase::idle        ? timeouts.idle
-                            : phase == Phase::linger    ? linger_time
+                            : phase == Phase::linger    ? net::Linger::silence
+                            : phase == Phase::pause     ? net::Linger::interval
                             : phase == Phase::streaming ? between_events
                                                         : timeouts.head;
     service_.context.deadlines.arm(*this, length, net::read_coarse_clock());
@@ -275,6 +281,8 @@ void Connection::arm(Phase phase) {
 void Connection::on_deadline() noexcept {
     if (phase_ == Phase::streaming)
         return cancel(socket_);
+    if (phase_ == Phase::pause)
+        return watched_.signal();
     if (phase_ == Phase::idle && ties_.any())
         return arm(Phase::idle);
     timed_out_ = phase_ == Phase::request && reading_ && begin_ < end_;
@@ -294,6 +302,10 @@ void Connection::abort() noexcept {
     ties_.let_go();
     leave();
     net::close(socket_);
+    if (phase_ == Phase::pause && armed()) {
+        disarm();
+        watched_.signal();
+    }
 }
 
 } // namespace stint::permits

@@ -42,7 +42,7 @@ class Connection final : public Served, private net::Deadline {
 
   private:
     // What the deadline is armed for.
-    enum class Phase : std::uint8_t { request, idle, waiting, streaming, linger };
+    enum class Phase : std::uint8_t { request, idle, waiting, streaming, linger, pause };
     // What became of what has come in.
     enum class Step : std::uint8_t {
         more,   // a request is not complete yet
@@ -102,7 +102,7 @@ class Connection final : public Served, private net::Deadline {
     std::string unsent_; // what the socket did not take at once
     Ties ties_;
     PendingPtr pending_;
-    net::Event watched_; // signalled when the wait for more input ends
+    net::Event watched_; // signalled when the wait for more input, or a pause, ends
     Phase phase_ = Phase::request;
     bool keep_ = true;
     bool head_request_ = false;

@@ -3,6 +3,7 @@
 #include "net/address.hpp"
 #include "net/clock.hpp"
 #include "net/io.hpp"
+#include "net/linger.hpp"
 #include "proxy/exchange.hpp"
 
 #include <spdlog/spdlog.h>
@@ -18,11 +19,6 @@ using namespace std::chrono_literals;
 
 // An idle connection keeps its buffer this long: a busy client's next request is there before.
 constexpr Duration park_after = 1s;
-
-// How long and how much a client that was refused may go on sending before it is cut off. Closing
-// at once would reset the connection and could destroy the answer on its way.
-constexpr Duration linger_time = 1s;
-constexpr std::size_t linger_bytes = 64 * 1024;
 
 } // namespace
 
@@ -61,7 +57,7 @@ net::Task<> Downstream::serve(std::unique_ptr<Downstream> self) {
             keep = co_await down.shake_hands();
         if (keep)
             co_await down.serve_requests(exchange);
-        if (down.linger_ && !down.input_error_)
+        if (down.lingers_ != Lingers::no && !down.input_error_)
             co_await down.close_gently();
     } catch (const std::exception& failure) {
         if (down.context_.shared.failures_logged.pass(net::read_steady_clock()))
@@ -145,7 +141,7 @@ bool Downstream::end_exchange(const Exchange::Result& result) {
     exchange_ = nullptr;
     Watched::unlink();
     empty_line_passed_ = false;
-    linger_ = result.linger;
+    lingers_ = result.linger ? Lingers::yes : Lingers::no;
     begin_ += result.consumed;
     scanned_ = begin_;
     head_size_ = 0;
@@ -191,6 +187,8 @@ void Downstream::on_deadline() noexcept {
         return net::close(stream_);
     case Phase::exchange:
         return exchange_->on_client_stalled();
+    case Phase::pause:
+        return wake();
     case Phase::head:
         timed_out_ = true;
         net::cancel(stream_);
@@ -214,21 +212,35 @@ void Downstream::abort() noexcept {
     if (exchange_ != nullptr)
         exchange_->on_client_gone();
     net::close(stream_);
+    if (phase_ == Phase::pause && armed()) {
+        disarm();
+        wake();
+    }
 }
 
 net::Task<> Downstream::close_gently() {
+    using Next = net::Linger::Next;
+    const bool briefly = lingers_ == Lingers::briefly;
     net::shutdown_send(stream_);
-    arm(Phase::linger, linger_time);
-    std::size_t discarded = 0;
-    while (!input_error_ && discarded < linger_bytes) {
+    context_.parked.push_back(*this); // it may be shed: it has its answer
+    net::Linger linger{net::read_coarse_clock()};
+    for (Next next = Next::read; next != Next::close && !input_error_;) {
+        if (next == Next::pause) {
+            arm(Phase::pause, net::Linger::interval);
+            co_await input_.wait();
+        }
+        arm(Phase::linger, briefly ? net::Linger::brief : net::Linger::silence);
         if (!reading_) {
-            discarded += end_ - begin_;
             begin_ = end_ = scanned_ = 0;
             if (!begin_reading())
                 break;
         }
         co_await input_.wait();
+        const Duration most =
+            briefly || context_.draining ? net::Linger::brief : net::Linger::longest;
+        next = linger.take(end_ - begin_, net::read_coarse_clock(), most);
     }
+    Watched::unlink();
     disarm();
 }
 

@@ -104,7 +104,10 @@ class Downstream : public Listed, public Watched, private net::Deadline {
 
   private:
     // What the deadline is armed for.
-    enum class Phase : std::uint8_t { head, idle, parked, exchange, linger };
+    enum class Phase : std::uint8_t { head, idle, parked, exchange, linger, pause };
+    // Whether the client may be sending still when it has its answer: then it is not closed at
+    // once.
+    enum class Lingers : std::uint8_t { no, briefly, yes };
 
     net::Task<> serve_requests(ObjectPool<Exchange>::Pointer& exchange);
     net::Task<bool> receive_proxy_header();
@@ -158,7 +161,7 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     bool empty_line_passed_ = false;
     bool timed_out_ = false; // a head took too long
     bool handed_over_ = false;
-    bool linger_ = false; // the client may still be sending: do not close at once
+    Lingers lingers_ = Lingers::no;
     const ListenerOptions options_;
 };
 

@@ -64,7 +64,8 @@ void Downstream::turn_away() {
     gather.add(context_.head_out.view());
     const bool sent = !net::write_now(stream_, gather);
     const std::size_t open = context_.shared.connections.load(std::memory_order_relaxed);
-    linger_ = sent && open * 10 < context_.active->snapshot->max_connections * 9;
+    if (sent && open * 10 < context_.active->snapshot->max_connections * 9)
+        lingers_ = Lingers::briefly;
 }
 
 // False: the connection is not to be served. Within the time for the first head.
@@ -98,7 +99,7 @@ void Downstream::answer_plain_http() {
         "this listener speaks TLS: use https");
     net::Gather gather;
     gather.add(context_.head_out.view());
-    linger_ = !net::write_now(stream_, gather);
+    lingers_ = net::write_now(stream_, gather) ? Lingers::no : Lingers::briefly;
 }
 
 } // namespace stint::proxy

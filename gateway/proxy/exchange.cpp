@@ -74,7 +74,7 @@ net::Task<Exchange::Result> Exchange::reject(int status, std::string_view detail
 
 Exchange::Result Exchange::finish() {
     disarm();
-    judge_break();
+    const bool cut = judge_break();
     // A response that came in one piece ends when its head was read. The wall clock is not read
     // again: what happened in between is measured, not stamped.
     const SteadyTime ended = answered_ > SteadyTime{} ? answered_ : net::read_steady_clock();
@@ -92,17 +92,19 @@ Exchange::Result Exchange::finish() {
     const bool unread = !request_body_.done() || downstream_.received().size() > consumed_;
     // Also while draining: a client that was told so may have sent its next request already.
     const bool keep = keep_ && clean;
-    return {keep, !keep && unread && broken_ != Broken::client_gone, consumed_};
+    const bool linger = !keep && !cut && unread && broken_ != Broken::client_gone;
+    return {keep, linger, consumed_};
 }
 
 // A response that broke off after its head: the record says by whom, and the client must not take
-// what it got for the whole.
-void Exchange::judge_break() noexcept {
+// what it got for the whole: then true, and whoever closes the connection resets it.
+bool Exchange::judge_break() noexcept {
     if (broken_ == Broken::no || outcome_ != observe::Outcome::forwarded)
-        return;
+        return false;
     outcome_ =
         by_upstream(broken_) ? observe::Outcome::upstream_failed : observe::Outcome::client_gone;
     net::cut_short(downstream_.stream());
+    return true;
 }
 
 void Exchange::record(const Now& now) {

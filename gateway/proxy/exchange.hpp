@@ -254,7 +254,7 @@ class Exchange : private net::Deadline {
     void write_reply();
 
     // exchange.cpp: the end, whatever it was.
-    void judge_break() noexcept;
+    [[nodiscard]] bool judge_break() noexcept;
     void record(const Now& now);
     void log(const Now& now);
     void break_off(Broken why) noexcept;

@@ -129,10 +129,12 @@ void Wire::take() {
                                         : ::recv(socket_.get(), bytes, sizeof bytes, MSG_DONTWAIT);
         if (got > 0)
             buffer_.append(bytes, static_cast<std::size_t>(got));
-        else if (got == 0 || errno != EAGAIN)
-            ended_ = true;
-        else
+        else if (got < 0 && errno == EAGAIN)
             return;
+        else {
+            ended_ = true;
+            reset_ = got < 0 && !tls_ && errno == ECONNRESET;
+        }
     }
 }
 

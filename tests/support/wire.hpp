@@ -55,6 +55,8 @@ class Wire {
     std::string_view received();
     // Whether the peer has closed or reset the connection by now.
     bool closed();
+    // Whether it ended by a reset, of a bare connection.
+    [[nodiscard]] bool was_reset() const noexcept { return reset_; }
     void wait_closed(std::source_location where = std::source_location::current());
 
     void shutdown_send() noexcept;
@@ -70,6 +72,7 @@ class Wire {
     std::unique_ptr<TlsEnd> tls_;
     std::string buffer_;
     bool ended_ = false;
+    bool reset_ = false;
 };
 
 // A listening end: an upstream that does what its test says.

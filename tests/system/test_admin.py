@@ -123,6 +123,13 @@ class Endpoints(SystemTest):
             answered = self.admin.request("GET", path)
             self.assertTrue(answered.get("Content-Type").startswith("application/json"), path)
 
+    def test_who_sends_far_too_much_has_the_whole_answer(self):
+        with RawClient(self.admin.port) as client:
+            client.send_request("POST", "/config/reload", body=bytes(6 << 20))  # more than sockets hold
+            self.assertEqual(client.read_response("POST").status, 413)
+            client.half_close()
+            self.assertTrue(client.ends())
+
     def test_what_does_not_exist_is_a_404(self):
         self.assertEqual(self.admin.request("GET", "/nothing").status, 404)
 

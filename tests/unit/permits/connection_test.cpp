@@ -78,6 +78,21 @@ TEST_CASE("what cannot be served is answered and ends the connection") {
     CHECK(gateway.context().counters.permit_connections == 0);
 }
 
+TEST_CASE("who sends far too much has the whole answer") {
+    constexpr std::size_t size = 6 * 1024 * 1024; // more than the sockets between them take
+    InProcessGateway gateway{many};
+    Wire caller = gateway.connect_for_permits();
+    caller.send(
+        "POST /v1/limits/many/take HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(size) +
+        "\r\n\r\n");
+    CHECK(has(read_answer(caller), "413"));
+    caller.send(std::string(size, ' '));
+    caller.shutdown_send();
+    caller.wait_closed();
+    gateway.settle();
+    CHECK(gateway.context().counters.permit_connections == 0);
+}
+
 TEST_CASE("what is not asked rightly is answered, and the connection goes on") {
     InProcessGateway gateway{many};
     Wire caller = gateway.connect_for_permits();

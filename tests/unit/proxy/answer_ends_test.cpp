@@ -101,6 +101,19 @@ TEST_CASE("an answer that ends with its connection is cut where that is reset") 
     CHECK(scripted.gateway.ended(Outcome::upstream_failed, 2) == 1);
 }
 
+TEST_CASE("an answer that is cut is reset also where the request is still coming") {
+    Scripted scripted{"POST / HTTP/1.0\r\nHost: a\r\nContent-Length: 100\r\n\r\nsome of it"};
+    scripted.upstream->send("HTTP/1.1 200 OK\r\n\r\nhalf");
+    scripted.client.read_until("half");
+
+    scripted.upstream->reset();
+
+    // To this client a clean end would be the answer's.
+    scripted.gateway.run_until([&] { return scripted.client.closed(); });
+    CHECK((scripted.client.was_reset() || over_tls()));
+    CHECK(scripted.gateway.ended(Outcome::upstream_failed, 2) == 1);
+}
+
 TEST_CASE("what comes before the request on a fresh connection is no answer") {
     InProcessGateway gateway{plain};
     Wire client = gateway.connect();

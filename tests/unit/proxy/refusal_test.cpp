@@ -50,6 +50,43 @@ TEST_CASE("a refused request keeps its connection and reaches no upstream") {
     CHECK(gateway.context().counters.refusals.at(0) == 3);
 }
 
+TEST_CASE("who is refused while a large body is under way has the whole refusal") {
+    constexpr std::size_t size = 6 * 1024 * 1024; // more than the sockets between them take
+    InProcessGateway gateway{one_an_hour};
+    Wire first = gateway.connect();
+    first.send(get);
+    Wire upstream = gateway.upstream.accept();
+    upstream.read_head();
+    upstream.send(ok);
+    read_response(first);
+    Wire client = gateway.connect();
+
+    client.send(
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(size) + "\r\n\r\n");
+    const std::string refusal = client.read_until("}\n");
+    client.send(std::string(size, 'x'));
+    client.shutdown_send();
+
+    CHECK(refusal.starts_with("HTTP/1.1 429 "));
+    CHECK(has(refusal, "\r\nConnection: close\r\n"));
+    client.wait_closed();
+    gateway.settle();
+    CHECK(gateway.context().counters.connections_open == 1);
+}
+
+TEST_CASE("a client that was refused and goes on for ever is closed") {
+    InProcessGateway gateway{one_an_hour};
+    Wire client = gateway.connect();
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: nonsense\r\n\r\nabc");
+    CHECK(client.read_head().starts_with("HTTP/1.1 400 "));
+    gateway.settle();
+    CHECK(gateway.context().counters.connections_open == 1);
+
+    gateway.pass(3s); // without a byte
+
+    CHECK(gateway.context().counters.connections_open == 0);
+}
+
 TEST_CASE("the body of a refused request is read and the next request is answered") {
     InProcessGateway gateway{one_an_hour};
     std::string body;
