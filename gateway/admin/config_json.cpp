@@ -6,8 +6,10 @@
 #include "base/lock_names.hpp"
 #include "config/key_values.hpp"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace stint::admin {
 namespace {
@@ -46,22 +48,38 @@ void add_refusal_json(const config::Limit& limit, Json& json) {
         json["retry_after_jitter_ms"] = limit.retry_after_jitter.count();
 }
 
+// Where something listens, and the file of it.
+Json address_json(const config::Address& address) {
+    Json json{{"address", address.text}};
+    if (address.kind != config::Address::Kind::unix_socket)
+        return json;
+    std::string mode{"0000"};
+    for (std::size_t i = 0; i < 3; ++i)
+        mode[3 - i] = static_cast<char>('0' + (address.mode >> 3 * i & 7U));
+    json["mode"] = std::move(mode);
+    if (!address.group.empty())
+        json["group"] = address.group;
+    return json;
+}
+
 Json listeners_json(const config::Config& config) {
     Json listeners = Json::array();
-    for (const config::Listener& listener : config.listeners)
-        listeners.push_back(
-            {{"address", listener.address.text},
-             {"half_close", listener.half_close_allowed ? "allow" : "gone"},
+    for (const config::Listener& listener : config.listeners) {
+        Json json = address_json(listener.address);
+        json.update(
+            {{"half_close", listener.half_close_allowed ? "allow" : "gone"},
              {"proxy_protocol", listener.proxy_protocol},
              {"tls", tls_json(listener.tls)},
              {"redirect_http", listener.https_port == 0     ? Json(false)
                                : listener.https_port == 443 ? Json(true)
                                                             : Json(listener.https_port)}});
+        listeners.push_back(std::move(json));
+    }
     return listeners;
 }
 
 Json admin_json(const config::Admin& admin) {
-    Json json{{"address", admin.address.text}};
+    Json json = address_json(admin.address);
     if (!admin.token_file.empty())
         json["token_file"] = admin.token_file;
     json["read_only"] = admin.read_only;
@@ -70,7 +88,7 @@ Json admin_json(const config::Admin& admin) {
 }
 
 Json permits_json(const config::Permits& permits) {
-    Json json{{"address", permits.address.text}};
+    Json json = address_json(permits.address);
     if (!permits.token_file.empty())
         json["token_file"] = permits.token_file;
     json["dynamic_limits"] = permits.dynamic_limits;

@@ -34,7 +34,7 @@ Result<net::ListeningSockets> open(const config::Address& address) {
                               : net::ip_endpoint(address.host, address.port);
     if (!endpoint)
         return {boost::system::in_place_error, endpoint.error()};
-    return net::open_listeners(*endpoint, 1);
+    return net::open_listeners(*endpoint, 1, {address.mode, address.group_id});
 }
 
 Reach reach_of(const net::Endpoint& address) {

@@ -15,12 +15,14 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> listener_keys{
-    "address", "half_close", "proxy_protocol", "tls", "redirect_http"};
+constexpr std::array<std::string_view, 7> listener_keys{
+    "address", "half_close", "proxy_protocol", "tls", "redirect_http", "mode", "group"};
 constexpr std::array<std::string_view, 2> half_close_words{"allow", "gone"};
-constexpr std::array<std::string_view, 4> admin_keys{"address", "token_file", "read_only", "tls"};
-constexpr std::array<std::string_view, 6> permits_keys{
-    "address", "token_file", "dynamic_limits", "dynamic_locks", "max_ttl", "start_up_grace"};
+constexpr std::array<std::string_view, 6> admin_keys{"address", "token_file", "read_only",
+                                                    "tls",     "mode",       "group"};
+constexpr std::array<std::string_view, 8> permits_keys{
+    "address", "token_file",     "dynamic_limits", "dynamic_locks",
+    "max_ttl", "start_up_grace", "mode",           "group"};
 constexpr std::uint64_t most_dynamic = 1'000'000; // limits, and locks
 constexpr milliseconds shortest_ttl = std::chrono::seconds{1};
 constexpr milliseconds longest_ttl = std::chrono::hours{24};
@@ -181,6 +183,7 @@ void read_listeners(const Value& value, Draft& draft) {
         if (auto parsed = address->as(an_address, parse_address)) {
             check_free(*address, *parsed, draft);
             listener.address = std::move(*parsed);
+            read_socket_file(*section, listener.address);
             draft.config.listeners.push_back(std::move(listener));
         }
     }
@@ -209,6 +212,7 @@ void read_admin(const Value& value, Draft& draft) {
                     " can be reached from other machines; expected a token_file, read_only: true, "
                     "or an address such as 127.0.0.1:9901");
             admin.address = std::move(*parsed);
+            read_socket_file(*section, admin.address);
         }
     }
     draft.config.admin = std::move(admin);
@@ -233,6 +237,7 @@ void read_permits(const Value& value, Draft& draft) {
                     in_quotes(parsed->text) + " can be reached from other machines; expected a "
                                               "token_file, or an address such as 127.0.0.1:8082");
             permits.address = std::move(*parsed);
+            read_socket_file(*section, permits.address);
         }
     }
     draft.config.permits = std::move(permits);

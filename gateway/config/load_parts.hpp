@@ -36,6 +36,8 @@ struct Draft {
 
 void read_listeners(const Value& value, Draft& draft);
 void read_admin(const Value& value, Draft& draft);
+// Whose the file of a Unix socket is and who may connect; after its address.
+void read_socket_file(const Section& section, Address& address);
 void read_permits(const Value& value, Draft& draft); // after the other addresses
 void read_state(const Value& value, Draft& draft);
 void read_access_log(const Value& value, Draft& draft);

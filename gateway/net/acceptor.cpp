@@ -50,6 +50,10 @@ Result<Endpoint> local_address(const Descriptor& socket) {
     return address;
 }
 
+const char* path_of(const Endpoint& address) noexcept {
+    return reinterpret_cast<const sockaddr_un*>(address.data())->sun_path;
+}
+
 Result<Descriptor> listening_socket(const Endpoint& address, bool shared) {
     Result<Descriptor> socket = bound_socket(address, shared);
     if (socket && ::listen(socket->get(), SOMAXCONN) != 0)
@@ -78,23 +82,37 @@ Result<ListeningSockets> open_tcp(const Endpoint& address, std::size_t count) {
     return opened;
 }
 
+// Nobody can connect before its file is as it shall be: only then does it listen.
+Result<Descriptor> listening_unix_socket(const Endpoint& address, const SocketFile& file) {
+    Result<Descriptor> socket = bound_socket(address, false);
+    if (!socket)
+        return socket;
+    ErrorCode failed = set_socket_file(address, file);
+    if (!failed && ::listen(socket->get(), SOMAXCONN) != 0)
+        failed = last_error();
+    if (!failed)
+        return socket;
+    remove_socket_file(address);
+    return {boost::system::in_place_error, failed};
+}
+
 // A socket file whose process is gone refuses connections; only such a one may be removed.
 bool remove_if_stale(const Endpoint& address) {
-    const auto* local = reinterpret_cast<const sockaddr_un*>(address.data());
     struct stat file {};
-    if (::lstat(local->sun_path, &file) != 0 || !S_ISSOCK(file.st_mode))
+    if (::lstat(path_of(address), &file) != 0 || !S_ISSOCK(file.st_mode))
         return false;
     const Descriptor probe{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
     const int connected =
         ::connect(probe.get(), address.data(), static_cast<socklen_t>(address.size()));
-    return connected != 0 && errno == ECONNREFUSED && ::unlink(local->sun_path) == 0;
+    return connected != 0 && errno == ECONNREFUSED && ::unlink(path_of(address)) == 0;
 }
 
-Result<ListeningSockets> open_unix(const Endpoint& address, std::size_t count) {
-    Result<Descriptor> socket = listening_socket(address, false);
+Result<ListeningSockets>
+open_unix(const Endpoint& address, std::size_t count, const SocketFile& file) {
+    Result<Descriptor> socket = listening_unix_socket(address, file);
     if (!socket && socket.error() == boost::system::errc::address_in_use &&
         remove_if_stale(address))
-        socket = listening_socket(address, false);
+        socket = listening_unix_socket(address, file);
     if (!socket)
         return {boost::system::in_place_error, socket.error()};
     ListeningSockets opened{address, {}};
@@ -110,13 +128,23 @@ Result<ListeningSockets> open_unix(const Endpoint& address, std::size_t count) {
 
 } // namespace
 
-Result<ListeningSockets> open_listeners(const Endpoint& address, std::size_t count) {
-    return is_unix(address) ? open_unix(address, count) : open_tcp(address, count);
+Result<ListeningSockets>
+open_listeners(const Endpoint& address, std::size_t count, const SocketFile& file) {
+    return is_unix(address) ? open_unix(address, count, file) : open_tcp(address, count);
+}
+
+ErrorCode set_socket_file(const Endpoint& address, const SocketFile& file) noexcept {
+    if (!is_unix(address))
+        return {};
+    constexpr auto same_owner = static_cast<uid_t>(-1);
+    if (file.group && ::chown(path_of(address), same_owner, *file.group) != 0)
+        return last_error();
+    return ::chmod(path_of(address), file.mode) == 0 ? ErrorCode{} : last_error();
 }
 
 void remove_socket_file(const Endpoint& address) noexcept {
     if (is_unix(address))
-        ::unlink(reinterpret_cast<const sockaddr_un*>(address.data())->sun_path);
+        ::unlink(path_of(address));
 }
 
 } // namespace stint::net

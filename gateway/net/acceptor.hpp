@@ -6,6 +6,8 @@
 #include "net/types.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace stint::net {
@@ -15,12 +17,22 @@ struct ListeningSockets {
     std::vector<Descriptor> sockets; // `count` of them, listening
 };
 
+// Who may connect to a Unix socket: of its file.
+struct SocketFile {
+    std::uint32_t mode = 0660;              // whatever the umask
+    std::optional<std::uint32_t> group = {}; // nothing: this process's
+};
+
 // Opens `count` listening sockets on `address`. A TCP address gets a socket each with SO_REUSEPORT,
 // so that the kernel spreads connections; the first is bound without it, because SO_REUSEPORT alone
 // would let a second process of the same user in silently. A Unix socket is one socket, duplicated;
 // a stale file of a process that died is replaced, a live one is "address in use". TCP_NODELAY is
 // set here and inherited by what is accepted.
-[[nodiscard]] Result<ListeningSockets> open_listeners(const Endpoint& address, std::size_t count);
+[[nodiscard]] Result<ListeningSockets>
+open_listeners(const Endpoint& address, std::size_t count, const SocketFile& file = {});
+
+// Of a Unix socket that is open already; nothing for other addresses.
+[[nodiscard]] ErrorCode set_socket_file(const Endpoint& address, const SocketFile& file) noexcept;
 
 // Removes a Unix socket's file when its listener ends; does nothing for other addresses.
 void remove_socket_file(const Endpoint& address) noexcept;

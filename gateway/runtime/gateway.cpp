@@ -57,6 +57,10 @@ std::vector<config::Address> addresses_of(const config::Config& config) {
     return addresses;
 }
 
+net::SocketFile file_of(const config::Address& address) {
+    return {address.mode, address.group_id};
+}
+
 std::size_t worker_count(const config::Config& config) {
     return config.workers > 0 ? config.workers : usable_cores().size();
 }
@@ -146,7 +150,7 @@ Gateway::open_new_listeners(const config::Config& config) const {
                                                    : net::ip_endpoint(address.host, address.port);
         if (!endpoint)
             return "cannot listen on " + address.text + ": " + endpoint.error().message();
-        Result<net::ListeningSockets> sockets = net::open_listeners(*endpoint, workers_.size());
+        Result<net::ListeningSockets> sockets = net::open_listeners(*endpoint, workers_.size(), file_of(address));
         if (!sockets)
             return "cannot listen on " + address.text + ": " + sockets.error().message();
         opened.emplace(address.text, std::move(*sockets));
@@ -162,6 +166,11 @@ void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
             tls_.listener(listener.address.text)};
     if (config.permits)
         wanted[config.permits->address.text].permits = true;
+    for (const config::Address& address : addresses_of(config))
+        if (const auto open = bound_.find(address.text); open != bound_.end())
+            if (const ErrorCode failed = net::set_socket_file(open->second, file_of(address)))
+                spdlog::error(
+                    "{}: its mode or group cannot be set: {}", address.text, failed.message());
     for (auto& [name, sockets] : opened)
         bound_[name] = sockets.address;
     std::erase_if(bound_, [&](const auto& listener) {

@@ -140,6 +140,28 @@ class Starting(SystemTest):
 
         self.assertEqual(fetch(str(path)).status, 200)
 
+    def test_a_unix_socket_has_the_mode_that_is_configured_and_a_reload_changes_it(self):
+        path, admin, permits = (self.folder / name for name in ("a.sock", "admin.sock", "permits.sock"))
+        made = config("127.0.0.1:1", listeners=[{"address": f"unix:{path}"}],
+                      admin={"address": f"unix:{admin}", "mode": "0600"},
+                      permits={"address": f"unix:{permits}", "mode": "0666", "group": os.getgid()})
+        # With SIGHUP: this test's admin listener is a Unix socket.
+        file = self.write(made)
+        stint = subprocess.Popen([binary(), "run", "-c", file], umask=0o027,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(stint.wait, 10)
+        self.addCleanup(stint.terminate)
+
+        def modes():
+            return [stat.S_IMODE(each.stat().st_mode) if each.exists() else None
+                    for each in (path, admin, permits)]
+
+        wait_until(lambda: modes() == [0o660, 0o600, 0o666])
+        made["listeners"][0]["mode"] = "0606"
+        self.write(made)
+        stint.send_signal(signal.SIGHUP)
+        wait_until(lambda: modes() == [0o606, 0o600, 0o666])
+
     def test_a_unix_socket_in_use_is_not_taken_over(self):
         path = self.folder / "used.sock"
         upstream = self.start_upstream()

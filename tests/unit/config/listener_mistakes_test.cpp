@@ -44,6 +44,27 @@ TEST_CASE("an address is listened on once, however it is spelt") {
         {"3:18: admin.address: \"1.1.1.1:1\" is the address of another listener already"});
 }
 
+TEST_CASE("mode and group are for the files of Unix sockets") {
+    check_listeners("{address: unix:/s, mode: 0660, group: 0}, {address: unix:/t, mode: 777}", {});
+    for (const std::string wrong : {"660x", "0668", "66", "1660", "06600", "rw-rw----", "-660"})
+        check_listeners(
+            "{address: unix:/s, mode: " + wrong + "}",
+            {"2:38: \"" + wrong + "\" is not a file's mode; expected three octal digits"});
+    check_listeners("{address: unix:/s, mode: [6]}", {"2:38: found a list; expected a mode such"});
+    check_listeners(
+        "{address: unix:/s, group: no-such-group}",
+        {"2:39: \"no-such-group\" is no group of this machine; expected its name or number"});
+    check_listeners("{address: unix:/s, group: 4294967295}", {"2:39: is no group"});
+    check_listeners(
+        "{address: 1.1.1.1:1, mode: 0660, group: root}",
+        {"2:34: listeners[0].mode: is for the file of a Unix socket",
+         "2:46: listeners[0].group: is for the file"});
+    check_added("routes: []\nadmin: {address: 127.0.0.1:1, mode: 0600}\n", {"4:31: admin.mode: is for"});
+    check_added(
+        "routes: []\npermits: {address: 127.0.0.1:1, group: root}\n", {"4:33: permits.group: is for"});
+    check_added("routes: []\nadmin: {address: unix:/a, mode: 600, group: root}\n", {});
+}
+
 TEST_CASE("half_close is one of two words") {
     check_listeners(
         "{address: 1.1.1.1:1, half_close: gon}",

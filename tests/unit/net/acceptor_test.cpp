@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -138,6 +140,40 @@ TEST_CASE("a unix socket is opened as often as asked, and each copy accepts") {
         REQUIRE(client.get() >= 0);
         CHECK(Descriptor{::accept4(socket.get(), nullptr, nullptr, SOCK_CLOEXEC)}.get() >= 0);
     }
+}
+
+TEST_CASE("a unix socket's file has the mode and the group that were asked for, whatever the umask") {
+    const Folder folder;
+    const auto state = [&] {
+        struct stat file {};
+        REQUIRE(::lstat(folder.file().c_str(), &file) == 0);
+        return file;
+    };
+    for (const mode_t mask : {0, 077}) {
+        const mode_t former = ::umask(mask);
+        const auto usual = open_listeners(folder.address(), 1);
+        CHECK((state().st_mode & 07777) == 0660);
+        CHECK(state().st_gid == ::getegid());
+        remove_socket_file(folder.address());
+        const auto opened = open_listeners(folder.address(), 2, {0606, ::getegid()});
+        CHECK(opened.has_value());
+        CHECK((state().st_mode & 07777) == 0606);
+        CHECK(state().st_gid == ::getegid());
+        CHECK_FALSE(set_socket_file(folder.address(), {0600}));
+        CHECK((state().st_mode & 07777) == 0600);
+        remove_socket_file(folder.address());
+        ::umask(former);
+    }
+    CHECK_FALSE(set_socket_file(any_port, {0600}));
+}
+
+TEST_CASE("a unix socket whose file cannot be given away is not opened, and leaves none") {
+    if (::geteuid() == 0)
+        return; // who may do anything
+    const Folder folder;
+    const auto opened = open_listeners(folder.address(), 1, {0660, 0});
+    CHECK_FALSE(opened.has_value());
+    CHECK_FALSE(std::filesystem::exists(folder.file()));
 }
 
 TEST_CASE("the unix socket of a process that is gone is replaced") {
