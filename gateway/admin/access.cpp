@@ -2,8 +2,7 @@
 
 #include "base/hash.hpp"
 #include "http/ascii.hpp"
-#include "http/target.hpp"
-#include "net/address.hpp"
+#include "http/own_host.hpp"
 
 #include <algorithm>
 
@@ -40,20 +39,9 @@ bool carries_token(const Request& request, std::string_view token) {
 } // namespace
 
 bool host_allowed(std::string_view authority, int minor_version, const Policy& policy) {
-    if (policy.reach == Reach::unix_socket)
+    if (policy.tls && !authority.empty())
         return true;
-    if (authority.empty())
-        return minor_version == 0;
-    if (policy.tls)
-        return true;
-    std::string scratch;
-    std::string_view host = http::normalise_host(authority, scratch);
-    if (host.starts_with('[') && host.ends_with(']'))
-        host = host.substr(1, host.size() - 2);
-    if (host == "localhost" || host == policy.host)
-        return true;
-    const auto literal = net::ip_endpoint(std::string{host}, 0);
-    return literal && (policy.reach == Reach::network || net::is_loopback(*literal));
+    return http::is_own_host(authority, minor_version, {policy.reach, policy.host, policy.hosts});
 }
 
 std::optional<Response> refuse_change(const Request& request, const Policy& policy) {

@@ -2,16 +2,14 @@
 #pragma once
 
 #include "admin/message.hpp"
+#include "base/reach.hpp"
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace stint::admin {
-
-// From where the listener can be reached.
-enum class Reach : std::uint8_t { unix_socket, loopback, network };
 
 // Fixed when the listener opens.
 struct Policy {
@@ -20,13 +18,11 @@ struct Policy {
     std::string token; // empty = changes need none
     bool read_only = false;
     bool tls = false;
+    std::vector<std::string> hosts{}; // names that it is asked by, too; in lower case
 };
 
-// A page whose name was made to resolve to this machine sends that name as Host, never an address:
-// allowed are "localhost", loopback addresses, the configured address, and any address when the
-// listener is open to the network (where translation may show it under another one). An authority
-// may be empty in HTTP/1.0 only; browsers do not speak that. No browser reaches a Unix socket, and
-// over TLS the certificate is what a name has to stand up to.
+// As http::is_own_host(); over TLS any host, since the certificate is what a name has to stand up
+// to.
 [[nodiscard]] bool
 host_allowed(std::string_view authority, int minor_version, const Policy& policy);
 

@@ -80,6 +80,7 @@ Json listeners_json(const config::Config& config) {
 
 Json admin_json(const config::Admin& admin) {
     Json json = address_json(admin.address);
+    json["hosts"] = admin.hosts;
     if (!admin.token_file.empty())
         json["token_file"] = admin.token_file;
     json["read_only"] = admin.read_only;
@@ -89,6 +90,7 @@ Json admin_json(const config::Admin& admin) {
 
 Json permits_json(const config::Permits& permits) {
     Json json = address_json(permits.address);
+    json["hosts"] = permits.hosts;
     if (!permits.token_file.empty())
         json["token_file"] = permits.token_file;
     json["dynamic_limits"] = permits.dynamic_limits;

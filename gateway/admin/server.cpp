@@ -130,7 +130,8 @@ Result<void, std::string> Server::start(const config::Admin& admin) {
         .host = admin.address.host,
         .token = {},
         .read_only = admin.read_only,
-        .tls = admin.tls.has_value()};
+        .tls = admin.tls.has_value(),
+        .hosts = admin.hosts};
     if (!admin.token_file.empty()) {
         auto token = runtime::read_token(admin.token_file);
         if (!token)

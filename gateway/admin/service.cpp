@@ -176,7 +176,8 @@ Response at_once(Service& service, const Target& target, const Request& request)
 net::Task<Response> answer(Service& service, Request request) {
     if (!host_allowed(request.authority, request.minor_version, service.policy))
         co_return problem(
-            421, "This listener does not answer to that host; use its address or localhost.");
+            421, "This listener does not answer to that host: use its address or localhost, or "
+                 "name the host in admin.hosts.");
     auto target = find_target(request.method, request.path);
     if (!target)
         co_return std::move(target).error();

@@ -1,4 +1,5 @@
 // Who may come to an address that Stint listens on.
+#include "config/addresses.hpp"
 #include "config/load_parts.hpp"
 #include "config/values.hpp"
 
@@ -11,6 +12,8 @@
 namespace stint::config {
 
 namespace {
+
+constexpr std::size_t most_hosts = 64;
 
 struct Group {
     std::string name;
@@ -47,7 +50,36 @@ Parsed<Group> parse_group(std::string_view text) {
     return group;
 }
 
+Parsed<std::string> parse_host(std::string_view text) {
+    if (!is_host_name(text))
+        return Wrong{
+            in_quotes(text) + " is not a host's name; expected one such as stint.internal, without "
+                              "a port"};
+    std::string host{text};
+    std::ranges::transform(host, host.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return host;
+}
+
 } // namespace
+
+void read_hosts(const Section& section, std::vector<std::string>& hosts) {
+    const auto value = section.find("hosts");
+    if (!value)
+        return;
+    const auto items = value->items("a list of names such as [stint.internal]");
+    if (items && items->size() > most_hosts)
+        value->wrong("has more than " + std::to_string(most_hosts) + " names");
+    for (const Value& item : items.value_or(std::vector<Value>{})) {
+        const auto host = item.as("a name such as stint.internal", parse_host);
+        if (!host)
+            continue;
+        if (std::ranges::find(hosts, *host) != hosts.end())
+            item.wrong(in_quotes(*host) + " is listed already");
+        hosts.push_back(*host);
+    }
+}
 
 void read_socket_file(const Section& section, Address& address) {
     const auto mode = section.find("mode");

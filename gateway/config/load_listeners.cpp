@@ -18,11 +18,11 @@ namespace {
 constexpr std::array<std::string_view, 7> listener_keys{
     "address", "half_close", "proxy_protocol", "tls", "redirect_http", "mode", "group"};
 constexpr std::array<std::string_view, 2> half_close_words{"allow", "gone"};
-constexpr std::array<std::string_view, 6> admin_keys{"address", "token_file", "read_only",
-                                                    "tls",     "mode",       "group"};
-constexpr std::array<std::string_view, 8> permits_keys{
-    "address", "token_file",     "dynamic_limits", "dynamic_locks",
-    "max_ttl", "start_up_grace", "mode",           "group"};
+constexpr std::array<std::string_view, 7> admin_keys{"address", "token_file", "read_only", "tls",
+                                                     "mode",    "group",      "hosts"};
+constexpr std::array<std::string_view, 9> permits_keys{
+    "address",        "token_file", "dynamic_limits", "dynamic_locks", "max_ttl",
+    "start_up_grace", "mode",       "group",          "hosts"};
 constexpr std::uint64_t most_dynamic = 1'000'000; // limits, and locks
 constexpr milliseconds shortest_ttl = std::chrono::seconds{1};
 constexpr milliseconds longest_ttl = std::chrono::hours{24};
@@ -203,6 +203,7 @@ void read_admin(const Value& value, Draft& draft) {
         read_only->into(admin.read_only, "true or false", parse_bool);
     if (const auto tls = section->find("tls"))
         read_tls(*tls, draft, admin.tls.emplace());
+    read_hosts(*section, admin.hosts);
     if (const auto address = section->require("address", "an address such as 127.0.0.1:9901")) {
         if (auto parsed = address->as("an address such as 127.0.0.1:9901", parse_address)) {
             check_free(*address, *parsed, draft);
@@ -229,6 +230,7 @@ void read_permits(const Value& value, Draft& draft) {
     if (token_file)
         read_token_file(*token_file, permits.token_file, draft);
     read_dynamic(*section, permits);
+    read_hosts(*section, permits.hosts);
     if (const auto address = section->require("address", an_example)) {
         if (auto parsed = address->as(an_example, parse_address)) {
             check_free(*address, *parsed, draft);

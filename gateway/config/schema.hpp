@@ -46,6 +46,7 @@ struct Admin {
     std::string token_file; // absolute or relative to the configuration file; empty = no token
     bool read_only = false;
     std::optional<Tls> tls{};
+    std::vector<std::string> hosts{}; // that it is asked by, too; in lower case
 };
 
 // Where permits are asked for, by callers whose traffic does not pass through here.
@@ -57,6 +58,7 @@ struct Permits {
     milliseconds max_ttl{60'000};         // of a lease
     // Without `state`: in which nobody gets a lock after the start; none: as long as max_ttl.
     std::optional<milliseconds> start_up_grace;
+    std::vector<std::string> hosts{}; // as Admin's
 };
 
 // Counts that outlive the process.

@@ -2,6 +2,7 @@
 
 #include "base/hash.hpp"
 #include "http/ascii.hpp"
+#include "http/own_host.hpp"
 #include "permits/check.hpp"
 #include "permits/feedback.hpp"
 #include "permits/lock_call.hpp"
@@ -71,6 +72,14 @@ bool shows_token(const RequestHead& head, const routing::PermitTerms& terms) noe
                http::ascii::trim(only->value.substr(scheme.size())), terms.token);
 }
 
+// A page's name may have been made to resolve to this machine. Whoever shows a token has not got it
+// from there.
+bool is_meant(const RequestHead& head, const routing::PermitTerms& terms) {
+    return terms.needs_token ||
+           http::is_own_host(
+               head.authority, head.minor_version, {terms.reach, terms.host, terms.hosts});
+}
+
 // Of one request, while it is looked at.
 struct Call {
     Service& service;
@@ -134,6 +143,10 @@ PendingPtr answer(
             out, reply, "this listener asks for a token: Authorization: Bearer");
         return Call::none();
     }
+    if (!is_meant(head, *terms))
+        return call.fail(
+            421, "this listener does not answer to that host: use its address or localhost, or "
+                 "name the host in permits.hosts");
     if (is_about_locks(head.path))
         return answer_lock(service, head, body, ties, out, reply);
     if (!target)

@@ -4,6 +4,7 @@
 #include "base/field_names.hpp"
 #include "base/min_rate.hpp"
 #include "base/path_rules.hpp"
+#include "base/reach.hpp"
 #include "base/time.hpp"
 #include "limits/limit.hpp"
 #include "routing/balance_spec.hpp"
@@ -58,7 +59,10 @@ struct PermitTerms {
     std::uint32_t dynamic_metric = 0; // slot in the workers' counters, of all of these
     Duration max_ttl{};               // of a lease
     bool needs_token = false;
-    std::string token; // empty though one is needed: nobody has it
+    std::string token;                // empty though one is needed: nobody has it
+    Reach reach = Reach::loopback;    // of the listener
+    std::string host;                 // of its address
+    std::vector<std::string> hosts{}; // names that it is asked by, too
 };
 
 // Time-outs that hold before a route is known.

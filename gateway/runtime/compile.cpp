@@ -1,5 +1,6 @@
 #include "runtime/compile.hpp"
 
+#include "config/addresses.hpp"
 #include "runtime/compile_balance.hpp"
 #include "runtime/compile_limit.hpp"
 #include "runtime/compile_shape.hpp"
@@ -132,6 +133,12 @@ routing::Route route_of(
     return route;
 }
 
+Reach reach_of(const config::Address& address) {
+    if (address.kind == config::Address::Kind::unix_socket)
+        return Reach::unix_socket;
+    return config::is_local(address) ? Reach::loopback : Reach::network;
+}
+
 // Who asks for permits is counted as one more route.
 routing::PermitTerms permit_terms_of(
     const config::Config& config,
@@ -147,6 +154,9 @@ routing::PermitTerms permit_terms_of(
     terms.dynamic_metric = slots.refusal(route, std::string{observe::dynamic_limits});
     terms.max_ttl = config.permits->max_ttl;
     terms.needs_token = !config.permits->token_file.empty();
+    terms.reach = reach_of(config.permits->address);
+    terms.host = config.permits->address.host;
+    terms.hosts = config.permits->hosts;
     if (!terms.needs_token)
         return terms;
     if (const auto token = read_token(config.permits->token_file))

@@ -67,7 +67,10 @@ Gateway::notes_on(const config::Config& config, const Compiled& next) const {
     if (config.pin_workers != config_.pin_workers)
         notes.push_back("pin_workers: takes effect with a restart");
     const auto admin_text = [](const config::Config& from) {
-        return from.admin ? from.admin->address.text + " " +
+        std::string hosts;
+        for (const std::string& host : from.admin ? from.admin->hosts : std::vector<std::string>{})
+            hosts.append(host).append(" ");
+        return from.admin ? hosts + from.admin->address.text + " " +
                                 std::to_string(from.admin->address.mode) + " " +
                                 from.admin->address.group + " " + from.admin->token_file +
                                 (from.admin->read_only ? " read_only" : "") +

@@ -21,7 +21,7 @@ def asking(method: str, path: str, body=None) -> bytes:
     """The bytes of a request; body: what becomes JSON."""
     data = b"" if body is None else json.dumps(body).encode()
     length = f"Content-Length: {len(data)}\r\n" if body is not None else ""
-    return f"{method} {path} HTTP/1.1\r\nHost: permits.example\r\n{length}\r\n".encode() + data
+    return f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{length}\r\n".encode() + data
 
 
 def acquiring(name: str, hold: str | None = None, **members) -> bytes:

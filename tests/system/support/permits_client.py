@@ -30,7 +30,7 @@ def post(path: str, body, fields=()) -> bytes:
     """The bytes of a request; body: what becomes JSON, or bytes as they are."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     head = "".join(f"{name}: {value}\r\n" for name, value in fields)
-    return (f"POST {path} HTTP/1.1\r\nHost: permits.example\r\n{head}"
+    return (f"POST {path} HTTP/1.1\r\nHost: localhost\r\n{head}"
             f"Content-Length: {len(data)}\r\n\r\n").encode() + data
 
 

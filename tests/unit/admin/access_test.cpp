@@ -57,6 +57,17 @@ TEST_CASE("over TLS any name is allowed, since the certificate has to be for it"
     CHECK_FALSE(allowed("", policy));
 }
 
+TEST_CASE("a name that is configured is allowed, with and without a port, and no other") {
+    for (Policy policy : {on_loopback(), on_network()}) {
+        policy.hosts = {"stint", "admin.internal"};
+        for (const auto* host :
+             {"stint", "stint:9901", "Stint:9901", "admin.internal", "ADMIN.internal."})
+            CHECK_MESSAGE(allowed(host, policy), host);
+        for (const auto* host : {"stint.evil.example", "xstint", "internal", "evil.example", ""})
+            CHECK_MESSAGE(!allowed(host, policy), host);
+    }
+}
+
 TEST_CASE("a name that may have been made to resolve to this machine is not allowed") {
     for (const auto* host :
          {"evil.example", "evil.example:9901", "127.0.0.1.evil.example", "localhost.evil.example",

@@ -116,9 +116,26 @@ TEST_CASE("the admin listener is shown as it was opened, not as a reload would h
     CHECK(
         shown["admin"] == Json{
                               {"address", "127.0.0.1:2"},
+                              {"hosts", Json::array()},
                               {"token_file", "/etc/token"},
                               {"read_only", false},
                               {"tls", "off"}});
+}
+
+TEST_CASE("the file of a Unix socket is shown") {
+    config::Config config = example();
+    config.listeners[0].address = {
+        config::Address::Kind::unix_socket, "/s", 0, "unix:/s", 0604, "www", 33};
+    config.permits = config::Permits{{config::Address::Kind::unix_socket, "/p", 0, "unix:/p"}};
+    config.permits->hosts = {"stint"};
+
+    const Json shown = config_json(config, {});
+
+    CHECK(shown["listeners"][0]["mode"] == "0604");
+    CHECK(shown["listeners"][0]["group"] == "www");
+    CHECK(shown["permits"]["mode"] == "0660");
+    CHECK_FALSE(shown["permits"].contains("group"));
+    CHECK(shown["permits"]["hosts"] == Json{"stint"});
 }
 
 TEST_CASE("TLS is shown with its files and its defaults") {
@@ -300,6 +317,7 @@ TEST_CASE("locks are shown apart from limits, with what permits say of them") {
     CHECK(
         shown["permits"] == Json{
                                 {"address", "127.0.0.1:2"},
+                                {"hosts", Json::array()},
                                 {"dynamic_limits", 0},
                                 {"dynamic_locks", 10'000},
                                 {"max_ttl_ms", 60'000},

@@ -59,9 +59,11 @@ TEST_CASE("mode and group are for the files of Unix sockets") {
         "{address: 1.1.1.1:1, mode: 0660, group: root}",
         {"2:34: listeners[0].mode: is for the file of a Unix socket",
          "2:46: listeners[0].group: is for the file"});
-    check_added("routes: []\nadmin: {address: 127.0.0.1:1, mode: 0600}\n", {"4:31: admin.mode: is for"});
     check_added(
-        "routes: []\npermits: {address: 127.0.0.1:1, group: root}\n", {"4:33: permits.group: is for"});
+        "routes: []\nadmin: {address: 127.0.0.1:1, mode: 0600}\n", {"4:31: admin.mode: is for"});
+    check_added(
+        "routes: []\npermits: {address: 127.0.0.1:1, group: root}\n",
+        {"4:33: permits.group: is for"});
     check_added("routes: []\nadmin: {address: unix:/a, mode: 600, group: root}\n", {});
 }
 
@@ -89,6 +91,27 @@ TEST_CASE("admin's other settings are checked") {
         {"4:8: admin: address is missing",
          "4:21: admin.token_file: \"/nonexistent/token\" does not exist",
          "4:52: admin.read_only: \"yes\" is neither true nor false"});
+}
+
+TEST_CASE("the hosts of admin and permits are names") {
+    check_added(
+        "routes: []\nadmin: {address: 127.0.0.1:1, hosts: [Stint, admin.internal, a_b]}\n"
+        "permits: {address: 127.0.0.1:2, hosts: [stint]}\n",
+        {});
+    check_added(
+        "routes: []\nadmin: {address: 127.0.0.1:1, hosts: [\"stint:9901\", stint, STINT, 10.0.0.1, "
+        "\"*\"]}\n",
+        {"4:39: admin.hosts[0]: \"stint:9901\" is not a host's name; expected one such as "
+         "stint.internal",
+         "4:60: admin.hosts[2]: \"stint\" is listed already",
+         "4:67: admin.hosts[3]: \"10.0.0.1\" is not a host's name",
+         "4:77: admin.hosts[4]: \"*\" is not"});
+    check_added(
+        "routes: []\npermits: {address: 127.0.0.1:1, hosts: stint}\n",
+        {"4:40: permits.hosts: found a value; expected a list of names"});
+    check_added(
+        "routes: []\nadmin: {address: 127.0.0.1:1, host: [a]}\n",
+        {"4:31: admin: \"host\" is unknown; did you mean \"hosts\"?"});
 }
 
 TEST_CASE("an access log needs a file and fields that exist") {

@@ -36,9 +36,9 @@ TEST_CASE("a request in pieces, and one in chunks") {
         gateway.settle();
     }
     CHECK(has(read_answer(caller), R"("remaining":999993)"));
-    caller.send(
-        "POST /v1/limits/many/take HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
-        "5\r\n{\"cos\r\n");
+    caller.send("POST /v1/limits/many/take HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: "
+                "chunked\r\n\r\n"
+                "5\r\n{\"cos\r\n");
     gateway.settle();
     caller.send("5\r\nt\":3}\r\n0\r\n\r\n" + take("many"));
     CHECK(has(read_answer(caller), R"("remaining":999990)"));
@@ -48,7 +48,7 @@ TEST_CASE("a request in pieces, and one in chunks") {
 TEST_CASE("who waits to be told to go on is told") {
     InProcessGateway gateway{many};
     Wire caller = gateway.connect_for_permits();
-    caller.send("POST /v1/limits/many/take HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n"
+    caller.send("POST /v1/limits/many/take HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n"
                 "Expect: 100-continue\r\n\r\n");
     CHECK(has(caller.read_head(), "100 Continue"));
     caller.send("{}");
@@ -69,9 +69,11 @@ TEST_CASE("what cannot be served is answered and ends the connection") {
     ends_with("nonsense\r\n\r\n", "400");
     ends_with("POST /v1/limits/many/take HTTP/1.1\r\n\r\n", "400");
     ends_with(
-        "POST /v1/limits/many/take HTTP/1.1\r\nHost: a\r\nContent-Length: 65537\r\n\r\n", "413");
+        "POST /v1/limits/many/take HTTP/1.1\r\nHost: localhost\r\nContent-Length: 65537\r\n\r\n",
+        "413");
     ends_with(
-        "POST /v1/limits/many/take HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
+        "POST /v1/limits/many/take HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: "
+        "chunked\r\n\r\nx\r\n",
         "400");
     ends_with("GET /" + std::string(20'000, 'x'), "431");
     gateway.settle();
@@ -83,8 +85,8 @@ TEST_CASE("who sends far too much has the whole answer") {
     InProcessGateway gateway{many};
     Wire caller = gateway.connect_for_permits();
     caller.send(
-        "POST /v1/limits/many/take HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(size) +
-        "\r\n\r\n");
+        "POST /v1/limits/many/take HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
+        std::to_string(size) + "\r\n\r\n");
     CHECK(has(read_answer(caller), "413"));
     caller.send(std::string(size, ' '));
     caller.shutdown_send();
@@ -97,7 +99,7 @@ TEST_CASE("what is not asked rightly is answered, and the connection goes on") {
     InProcessGateway gateway{many};
     Wire caller = gateway.connect_for_permits();
     CHECK(has(ask(caller, post("/nothing", "")), "404"));
-    CHECK(has(ask(caller, "GET /v1/limits/many/take HTTP/1.1\r\nHost: a\r\n\r\n"), "405"));
+    CHECK(has(ask(caller, "GET /v1/limits/many/take HTTP/1.1\r\nHost: localhost\r\n\r\n"), "405"));
     CHECK(has(ask(caller, post("/v1/limits/many/take", "", "Origin: http://x\r\n")), "403"));
     CHECK(has(ask(caller, take("many")), "200 OK"));
 }
@@ -127,6 +129,27 @@ TEST_CASE("a request that does not come in time is given up") {
     idle.wait_closed();
 }
 
+TEST_CASE("a host that is not the listener's own is misdirected, and the connection goes on") {
+    InProcessGateway gateway{"permits: {address: 127.0.0.1:2, hosts: [Stint, permits.internal]}\n"
+                             "limits: {many: {requests: 9, per: 1h}}\nroutes: []"};
+    Wire caller = gateway.connect_for_permits();
+    const auto with = [&](std::string_view host) {
+        const std::string request = "GET /v1/locks HTTP/1.1\r\nHost: ";
+        return ask(caller, request + std::string{host} + "\r\n\r\n");
+    };
+    for (const std::string_view own :
+         {"localhost", "127.0.0.1:8082", "[::1]:1", "LOCALHOST:1", "stint:8082",
+          "permits.internal"})
+        CHECK_MESSAGE(has(with(own), "200 OK"), std::string{own});
+    for (const std::string_view other :
+         {"evil.example", "127.0.0.1.evil.example", "192.0.2.1", ""}) {
+        const std::string refusal = with(other);
+        CHECK_MESSAGE(has(refusal, "421 "), std::string{other});
+        CHECK(has(refusal, "permits.hosts"));
+    }
+    CHECK(has(ask(caller, post("/v1/limits/many/take", "", "")), "200 OK"));
+}
+
 TEST_CASE("with a token only who shows it is served") {
     // The fixture's configuration has no folder: the path is absolute.
     const std::string file = "/proc/sys/kernel/ostype"; // "Linux"
@@ -145,4 +168,8 @@ TEST_CASE("with a token only who shows it is served") {
     CHECK(has(with("Authorization: Bearer Linux\r\nAuthorization: Bearer Linux\r\n"), "401"));
     CHECK(has(with("Authorization: Bearer Linux\r\n"), "200 OK"));
     CHECK(has(with("authorization: bearer  Linux\r\n"), "200 OK"));
+    // No page has it, whatever its name was made to resolve to.
+    caller.send(
+        "GET /v1/locks HTTP/1.1\r\nHost: stint.internal\r\nAuthorization: Bearer Linux\r\n\r\n");
+    CHECK(has(read_answer(caller), "200 OK"));
 }

@@ -13,7 +13,7 @@ namespace stint::test {
 inline std::string
 post(std::string_view path, std::string_view body, std::string_view fields = "") {
     std::string request{"POST "};
-    request.append(path).append(" HTTP/1.1\r\nHost: a\r\nContent-Length: ");
+    request.append(path).append(" HTTP/1.1\r\nHost: localhost\r\nContent-Length: ");
     request.append(std::to_string(body.size())).append("\r\n").append(fields).append("\r\n");
     return request.append(body);
 }

@@ -16,7 +16,7 @@ constexpr std::string_view terms = "permits: {address: 127.0.0.1:2}\nroutes: []"
 
 std::string request(std::string_view method, std::string_view path, std::string_view body = "") {
     std::string text{method};
-    text.append(" ").append(path).append(" HTTP/1.1\r\nHost: a\r\nContent-Length: ");
+    text.append(" ").append(path).append(" HTTP/1.1\r\nHost: localhost\r\nContent-Length: ");
     return text.append(std::to_string(body.size())).append("\r\n\r\n").append(body);
 }
 
