@@ -178,12 +178,12 @@ Json explanation(const routing::Route& route, const routing::KeyFacts& facts, co
 } // namespace
 
 Result<runtime::DescribedRequest, Response> described_in(std::string_view body) {
-    const Json json = Json::parse(body, nullptr, false);
-    if (!json.is_object())
-        return problem(
-            400,
-            "The body must be a JSON object such as {\"method\": \"GET\", \"host\": "
-            "\"shop.example\", \"path\": \"/\", \"client_ip\": \"192.0.2.1\", \"headers\": {}}.");
+    auto object = object_in(
+        body, "The body must be a JSON object such as {\"method\": \"GET\", \"host\": "
+              "\"shop.example\", \"path\": \"/\", \"client_ip\": \"192.0.2.1\", \"headers\": {}}.");
+    if (!object)
+        return std::move(object).error();
+    const Json& json = *object;
     runtime::DescribedRequest request;
     Description description{json};
     description.text("method", request.method);
@@ -203,11 +203,11 @@ namespace {
 
 // Of a body that has this member alone.
 std::optional<std::string> request_id_in(std::string_view body) {
-    const Json json = Json::parse(body, nullptr, false);
-    if (!json.is_object() || json.size() != 1 || !json.contains("request_id") ||
-        !json["request_id"].is_string())
+    const auto json = object_in(body, {});
+    if (!json || json->size() != 1 || !json->contains("request_id") ||
+        !(*json)["request_id"].is_string())
         return std::nullopt;
-    return json["request_id"].get<std::string>();
+    return (*json)["request_id"].get<std::string>();
 }
 
 Response explain_described(const runtime::Gateway& gateway, std::string_view body) {

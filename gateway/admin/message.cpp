@@ -3,6 +3,8 @@
 #include "http/ascii.hpp"
 #include "http/local_reply.hpp"
 
+#include <set>
+
 namespace stint::admin {
 namespace {
 
@@ -42,6 +44,28 @@ Response problem(int status, std::string_view detail, const Json& more) {
     document.update(more);
     return {
         .status = status, .content_type = "application/problem+json", .body = text_of(document)};
+}
+
+Result<Json, Response> object_in(std::string_view body, std::string_view otherwise) {
+    std::vector<std::set<std::string>> open;
+    std::string twice;
+    const auto look = [&](int, Json::parse_event_t event, const Json& parsed) {
+        if (event == Json::parse_event_t::object_start)
+            open.emplace_back();
+        else if (event == Json::parse_event_t::object_end)
+            open.pop_back();
+        else if (event == Json::parse_event_t::key)
+            if (const auto& name = parsed.get_ref<const std::string&>();
+                !open.back().insert(name).second)
+                twice = name;
+        return true;
+    };
+    Json json = Json::parse(body, look, false);
+    if (!json.is_object())
+        return problem(400, otherwise);
+    if (twice.empty())
+        return json;
+    return problem(400, "The body has \"" + twice + "\" twice.");
 }
 
 std::string head_of(const Response& response, std::string_view date, bool keep_alive) {

@@ -1,6 +1,7 @@
 // A request to the admin listener and its answer, as values: no socket, no view into a buffer.
 #pragma once
 
+#include "base/error.hpp"
 #include "base/message.hpp"
 
 #include <nlohmann/json.hpp>
@@ -43,6 +44,10 @@ struct Response {
 // A problem document (RFC 9457); `more` is an object whose members are added to it.
 [[nodiscard]] Response
 problem(int status, std::string_view detail, const Json& more = Json::object());
+
+// The object in a request's body, in which no member is there twice: readers differ in which one
+// they take (RFC 8259 section 4). Else a 400; `otherwise` where it is no object.
+[[nodiscard]] Result<Json, Response> object_in(std::string_view body, std::string_view otherwise);
 
 // The head that `response` is sent with; its body follows unless a HEAD request asked.
 [[nodiscard]] std::string head_of(const Response& response, std::string_view date, bool keep_alive);

@@ -104,11 +104,12 @@ place_of(const runtime::Gateway& gateway, const std::string& name, const std::st
 Result<LiveOverride, Response> override_in(
     std::string_view body, const config::Limit& limit, std::string pattern, const Now& now) {
     const std::string number = number_of(limit);
-    const Json json = Json::parse(body, nullptr, false);
-    if (!json.is_object())
-        return problem(
-            400, "The body must be a JSON object such as {" + in_quotes(number) +
-                     ": 200, \"expires_in_ms\": 7200000}.");
+    auto object = object_in(
+        body, "The body must be a JSON object such as {" + in_quotes(number) +
+                  ": 200, \"expires_in_ms\": 7200000}.");
+    if (!object)
+        return std::move(object).error();
+    const Json& json = *object;
     Body read = has_burst(limit) ? Body{json, {number, "burst", "expires_in_ms"}}
                                  : Body{json, {number, "expires_in_ms"}};
     const bool cap = limit.kind == config::Limit::Kind::cap;

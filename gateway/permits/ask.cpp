@@ -87,6 +87,35 @@ void read_list(const Members& members, TakeAsk& ask) {
     }
 }
 
+// How many members the objects of a well-formed text have.
+std::size_t members_written(std::string_view text) noexcept {
+    std::size_t members = 0;
+    bool in_string = false;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        if (in_string && text[at] == '\\')
+            ++at;
+        else if (text[at] == '"')
+            in_string = !in_string;
+        else if (!in_string && text[at] == ':')
+            ++members;
+    }
+    return members;
+}
+
+// How many are left once the last one of each name has taken the others' place.
+std::size_t members_kept(const json::value& value) noexcept {
+    std::size_t members = 0;
+    if (const json::object* const object = value.if_object()) {
+        members = object->size();
+        for (const auto& member : *object)
+            members += members_kept(member.value());
+    } else if (const json::array* const array = value.if_array()) {
+        for (const json::value& item : *array)
+            members += members_kept(item);
+    }
+    return members;
+}
+
 } // namespace
 
 Result<const json::object*, std::string> AskReader::parse(std::string_view body) {
@@ -103,6 +132,10 @@ Result<const json::object*, std::string> AskReader::parse(std::string_view body)
     if (!value_->is_object())
         return Parsed{
             boost::system::in_place_error, "The body must be a JSON object such as {\"cost\": 1}."};
+    // Readers differ in which one they take (RFC 8259 section 4): a check before this one may have
+    // seen the other.
+    if (members_written(body) != members_kept(*value_))
+        return Parsed{boost::system::in_place_error, "The body has a member twice."};
     return &value_->get_object();
 }
 

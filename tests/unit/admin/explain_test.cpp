@@ -64,4 +64,7 @@ TEST_CASE("a description that makes no sense says what is wrong") {
         what_is_wrong_with(R"({"tls_subject": "CN=a\nb"})") ==
         R"("tls_subject" has a line end in it.)");
     CHECK(what_is_wrong_with(R"({"client_ip": "x"})") == R"("client_ip" is not an IP address.)");
+    CHECK(
+        what_is_wrong_with(R"({"host": "a", "headers": {"A": "1", "A": "2"}})") ==
+        R"(The body has "A" twice.)");
 }

@@ -74,6 +74,8 @@ TEST_CASE("a mistake in an override says what is expected") {
     check_wrong(window(), "", "must be a JSON object");
     check_wrong(window(), "[]", "must be a JSON object");
     check_wrong(window(), "{}", R"("requests" is missing)");
+    check_wrong(
+        window(), R"({"requests": 1, "r\u0065quests": 1000})", R"(The body has "requests" twice.)");
     check_wrong(window(), R"({"requests": 0})", "a whole number from 1 to 1000000000000");
     check_wrong(window(), R"({"requests": -1})", "a whole number from 1");
     check_wrong(window(), R"({"requests": 1.5})", "a whole number from 1");

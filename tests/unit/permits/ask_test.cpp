@@ -60,6 +60,25 @@ TEST_CASE("all that may be said of one take") {
     CHECK(reader.read_take(R"({"batch":1000})", "shop")->batch == 1000);
 }
 
+TEST_CASE("a member that is there twice is a mistake, however it is spelt, at any depth") {
+    constexpr std::string_view twice = "The body has a member twice.";
+    for (const std::string_view body :
+         {R"({"cost":1,"cost":1000})", R"({"cost":1,"co\u0073t":1})", R"({"key":"a:b","key":null})",
+          R"({ "wait_ms" : 0 , "key":"x" , "wait_ms" : 0 })"})
+        CHECK_MESSAGE(mistake_in_take(body) == twice, body);
+    CHECK(mistake_in_list(R"({"limits":[{"name":"a","name":"b"}]})") == twice);
+    CHECK(mistake_in_list(R"({"limits":[{"name":"a"}],"limits":[{"name":"a"}]})") == twice);
+    AskReader reader;
+    CHECK(reader.read_feedback(R"({"route":"r","status":429,"status":503})").error() == twice);
+    CHECK(reader.read_lease(R"({"max":1,"max":100})", 60s).error() == twice);
+    CHECK(reader.read_renewal(R"({"ttl_ms":1,"ttl_ms":60000})", 60s).error() == twice);
+
+    for (const std::string_view body :
+         {R"({"key":"\"a\":1,\\","cost":1})", R"({"key":":","owner":"::"})"})
+        CHECK_MESSAGE(mistake_in_take(body) == "(none)", body);
+    CHECK(mistake_in_list(R"({"limits":[{"name":"a"},{"name":"a"}]})") == "(none)");
+}
+
 TEST_CASE("a list of limits") {
     AskReader reader;
     const auto ask = reader.read_take(
