@@ -3,8 +3,10 @@
 #include "tls/openssl.hpp"
 
 #include <memory>
+#include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
 
 namespace stint::tls {
 
@@ -37,6 +39,63 @@ int add_revocations(X509_STORE* store, const Entries& entries) {
     if (added > 0)
         X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
     return added;
+}
+
+struct FreeingLists {
+    void operator()(STACK_OF(X509_CRL) * lists) const noexcept {
+        sk_X509_CRL_pop_free(lists, X509_CRL_free);
+    }
+};
+using Lists = std::unique_ptr<STACK_OF(X509_CRL), FreeingLists>;
+using KeyIdPtr = std::unique_ptr<AUTHORITY_KEYID, Freeing<&AUTHORITY_KEYID_free>>;
+
+// The certificate that is being looked at, if it is the last of its chain although another one has
+// signed it: it is believed as it stands (X509_V_FLAG_PARTIAL_CHAIN).
+X509* anchor_of(X509_STORE_CTX* verification) noexcept {
+    STACK_OF(X509)* const chain = X509_STORE_CTX_get0_chain(verification);
+    const int depth = X509_STORE_CTX_get_error_depth(verification);
+    X509* const last = sk_X509_num(chain) == depth + 1 ? sk_X509_value(chain, depth) : nullptr;
+    return last != nullptr && (X509_get_extension_flags(last) & EXFLAG_SI) == 0 ? last : nullptr;
+}
+
+// issuer: nullptr: not known. Whoever wrote the files believes the list then.
+int fault_in(X509_CRL* list, X509* certificate, X509* issuer) noexcept {
+    if (issuer != nullptr) {
+        const KeyIdPtr key{static_cast<AUTHORITY_KEYID*>(
+            X509_CRL_get_ext_d2i(list, NID_authority_key_identifier, nullptr, nullptr))};
+        if (key && X509_check_akid(issuer, key.get()) != X509_V_OK)
+            return X509_V_OK; // of another key of that name
+        if (X509_CRL_verify(list, X509_get0_pubkey(issuer)) <= 0)
+            return X509_V_ERR_CRL_SIGNATURE_FAILURE;
+    }
+    if (X509_cmp_current_time(X509_CRL_get0_lastUpdate(list)) > 0)
+        return X509_V_ERR_CRL_NOT_YET_VALID;
+    const ASN1_TIME* const next = X509_CRL_get0_nextUpdate(list);
+    if (next != nullptr && X509_cmp_current_time(next) < 0)
+        return X509_V_ERR_CRL_HAS_EXPIRED;
+    X509_REVOKED* entry = nullptr;
+    return X509_CRL_get0_by_cert(list, &entry, certificate) == 1 ? X509_V_ERR_CERT_REVOKED
+                                                                 : X509_V_OK;
+}
+
+// What the lists of its issuer say of an anchor. OpenSSL looks for that issuer behind it in the
+// chain, and takes the anchor itself for it.
+int fault_of_anchor(X509_STORE_CTX* verification, X509* anchor) noexcept {
+    X509* found = nullptr;
+    if (X509_STORE_CTX_get1_issuer(&found, verification, anchor) != 1)
+        found = nullptr;
+    const CertificatePtr issuer{found};
+    const Lists lists{X509_STORE_CTX_get1_crls(verification, X509_get_issuer_name(anchor))};
+    for (int i = 0; lists && i < sk_X509_CRL_num(lists.get()); ++i)
+        if (const int fault = fault_in(sk_X509_CRL_value(lists.get(), i), anchor, issuer.get()))
+            return fault;
+    return X509_V_OK;
+}
+
+// That no list of the issuer is there, or none that OpenSSL can hold against it.
+bool is_about_issuer(int error) noexcept {
+    return error == X509_V_ERR_UNABLE_TO_GET_CRL || error == X509_V_ERR_UNABLE_TO_GET_CRL_ISSUER ||
+           error == X509_V_ERR_KEYUSAGE_NO_CRL_SIGN || error == X509_V_ERR_CRL_SIGNATURE_FAILURE;
 }
 
 } // namespace
@@ -72,10 +131,15 @@ Result<void, std::string> heed_revocations(SSL_CTX& context, const std::string& 
 }
 
 int accept_without_revocations(int good, X509_STORE_CTX* verification) noexcept {
-    if (good == 1 || X509_STORE_CTX_get_error(verification) != X509_V_ERR_UNABLE_TO_GET_CRL)
+    const int error = X509_STORE_CTX_get_error(verification);
+    if (good == 1 || !is_about_issuer(error))
         return good;
-    X509_STORE_CTX_set_error(verification, X509_V_OK);
-    return 1;
+    int fault = error == X509_V_ERR_UNABLE_TO_GET_CRL ? X509_V_OK : error;
+    if (X509* const anchor = anchor_of(verification))
+        fault = fault_of_anchor(verification, anchor);
+    ERR_clear_error(); // what is left there would end the handshake, or name another cause
+    X509_STORE_CTX_set_error(verification, fault);
+    return fault == X509_V_OK ? 1 : 0;
 }
 
 } // namespace stint::tls

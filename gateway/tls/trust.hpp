@@ -17,7 +17,8 @@ trust_file(SSL_CTX& context, const std::string& file, Names names);
 // Heeds the revocations in the file.
 [[nodiscard]] Result<void, std::string> heed_revocations(SSL_CTX& context, const std::string& file);
 
-// For SSL_CTX_set_verify: lets pass that there is no list of revocations of an issuer.
+// For SSL_CTX_set_verify: lets pass that there is no list of revocations of an issuer. A
+// certificate that is believed though it is no root is held against its own issuer's lists, too.
 int accept_without_revocations(int good, struct x509_store_ctx_st* verification) noexcept;
 
 } // namespace stint::tls

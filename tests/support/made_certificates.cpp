@@ -56,6 +56,8 @@ Issued make(const Wish& wish, const Issued* issuer) {
     X509_set_issuer_name(certificate, X509_get_subject_name(signer));
     X509_set_pubkey(certificate, made.key.get());
     add_extension(certificate, NID_basic_constraints, wish.ca ? "critical,CA:TRUE" : "CA:FALSE");
+    if (wish.ca)
+        add_extension(certificate, NID_subject_key_identifier, "hash");
     std::string names;
     for (const std::string& name : wish.names)
         names.append(names.empty() ? "" : ",").append(name);
@@ -113,7 +115,12 @@ Issued Authority::issue(const Wish& wish) const {
     return make(wish, &own_);
 }
 
-std::string Authority::revocations(const std::vector<const Issued*>& revoked, long ends) const {
+Authority Authority::intermediate(const std::string& name) const {
+    return Authority{issue({.common_name = name, .names = {}, .ca = true})};
+}
+
+std::string
+Authority::revocations(const std::vector<const Issued*>& revoked, long ends, bool names_key) const {
     const std::unique_ptr<X509_CRL, Freeing<&X509_CRL_free>> list{X509_CRL_new()};
     X509_CRL_set_version(list.get(), X509_CRL_VERSION_2);
     X509_CRL_set_issuer_name(list.get(), X509_get_subject_name(own_.certificate.get()));
@@ -128,6 +135,16 @@ std::string Authority::revocations(const std::vector<const Issued*>& revoked, lo
     }
     X509_gmtime_adj(time.get(), ends);
     X509_CRL_set1_nextUpdate(list.get(), time.get());
+    if (names_key) {
+        X509V3_CTX context;
+        X509V3_set_ctx_nodb(&context);
+        X509V3_set_ctx(&context, own_.certificate.get(), nullptr, nullptr, list.get(), 0);
+        X509_EXTENSION* extension =
+            X509V3_EXT_conf_nid(nullptr, &context, NID_authority_key_identifier, "keyid:always");
+        must(extension != nullptr, "a list's extension");
+        X509_CRL_add_ext(list.get(), extension, -1);
+        X509_EXTENSION_free(extension);
+    }
     must(X509_CRL_sign(list.get(), own_.key.get(), EVP_sha256()) > 0, "a list's signature");
     const BioPtr out{BIO_new(BIO_s_mem())};
     PEM_write_bio_X509_CRL(out.get(), list.get());

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace stint::tls {
@@ -52,14 +53,20 @@ class Authority {
     explicit Authority(const std::string& name = "Test authority");
 
     [[nodiscard]] Issued issue(const Wish& wish) const;
+    // One that this one has signed.
+    [[nodiscard]] Authority intermediate(const std::string& name) const;
+    [[nodiscard]] const Issued& own() const noexcept { return own_; }
     [[nodiscard]] std::string pem() const { return own_.pem(); }
-    // A list that revokes these. ends: seconds from now.
-    [[nodiscard]] std::string
-    revocations(const std::vector<const Issued*>& revoked, long ends = 3600) const;
+    // A list that revokes these. ends: seconds from now. names_key: it says whose key has signed it
+    // (RFC 5280 section 5.2.1).
+    [[nodiscard]] std::string revocations(
+        const std::vector<const Issued*>& revoked, long ends = 3600, bool names_key = false) const;
     // That the certificate is good. ends: seconds from now.
     [[nodiscard]] std::string ocsp_response(const Issued& about, long ends = 3600) const;
 
   private:
+    explicit Authority(Issued own) : own_{std::move(own)} {}
+
     Issued own_;
 };
 

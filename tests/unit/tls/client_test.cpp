@@ -160,6 +160,66 @@ TEST_CASE("a list of revocations that is too old is not relied on") {
         "the list of revoked certificates (CRL) has expired");
 }
 
+TEST_CASE(
+    "an intermediate authority is believed beside lists of revocations, unless they name it") {
+    const World world;
+    const Authority& root = world.authority;
+    const Authority middle = root.intermediate("Middle");
+    const Issued issued = middle.issue(World::wish());
+    const Issued revoked = middle.issue(World::wish());
+    const std::string lists_of_middle = middle.revocations({&revoked});
+    for (const bool names_key : {false, true})
+        for (const bool root_is_known : {false, true}) {
+            CAPTURE(names_key);
+            CAPTURE(root_is_known);
+            const auto client_with = [&](const std::string& list_of_root) {
+                world.folder.write(
+                    "ca.pem", (root_is_known ? root.pem() : "") + middle.pem() + lists_of_middle +
+                                  list_of_root);
+                return tls::client(world.settings());
+            };
+            const auto good = client_with(root.revocations({}, 3600, names_key));
+            const Handshake both = meet(*good, *world.serve(issued));
+            CHECK_MESSAGE(both.done, both.client_reason);
+            CHECK(
+                reason(*good, *world.serve(revoked), "shop.example") ==
+                "its certificate was revoked");
+            const auto strict = client_with(root.revocations({&middle.own()}, 3600, names_key));
+            CHECK(
+                reason(*strict, *world.serve(issued), "shop.example") ==
+                "its certificate was revoked");
+            const auto late = client_with(root.revocations({}, -60, names_key));
+            CHECK(
+                reason(*late, *world.serve(issued), "shop.example") ==
+                "the list of revoked certificates (CRL) has expired");
+        }
+}
+
+TEST_CASE(
+    "a list of revocations that the authority of an intermediate has not signed is not relied on") {
+    const World world;
+    const Authority middle = world.authority.intermediate("Middle");
+    const Authority stranger; // of the same name
+    world.folder.write("ca.pem", world.authority.pem() + middle.pem() + stranger.revocations({}));
+
+    CHECK(
+        reason(
+            *tls::client(world.settings()), *world.serve(middle.issue(World::wish())),
+            "shop.example") == "the list of revoked certificates (CRL) is forged");
+}
+
+TEST_CASE(
+    "a list of revocations of another key of the same authority is not about an intermediate") {
+    const World world;
+    const Authority middle = world.authority.intermediate("Middle");
+    const Authority former; // of the same name
+    world.folder.write(
+        "ca.pem",
+        world.authority.pem() + middle.pem() + former.revocations({&middle.own()}, 3600, true));
+
+    CHECK(meet(*tls::client(world.settings()), *world.serve(middle.issue(World::wish()))).done);
+}
+
 TEST_CASE("without verification everybody is believed") {
     const World world;
     ClientSettings settings = world.settings();
