@@ -84,6 +84,13 @@ void Context::tick(SteadyTime now) {
     turns.tell();
     for (auto next = watched.begin(); next != watched.end();)
         (next++)->look_for_end();
+    while (!guarded.empty()) {
+        auto* const ended = static_cast<Downstream*>(ends.next());
+        if (ended == nullptr)
+            break;
+        if (ended->Watched::is_linked())
+            ended->look_for_end();
+    }
 }
 
 } // namespace stint::proxy

@@ -11,6 +11,7 @@
 #include "limits/prepaid.hpp"
 #include "net/buffer_pool.hpp"
 #include "net/deadlines.hpp"
+#include "net/end_events.hpp"
 #include "net/splice_pipe.hpp"
 #include "net/types.hpp"
 #include "observe/access_log.hpp"
@@ -134,7 +135,9 @@ struct Context {
         boost::intrusive::constant_time_size<false>>;
     List<Listed> connections;
     List<Watched> watched; // those whose end no pending read would tell
-    List<Watched> parked;  // idle for a second and more, those that have been for longest first
+    List<Watched> guarded; // of these, those that `ends` tells of: they have stalled
+    net::EndEvents ends;
+    List<Watched> parked; // idle for a second and more, those that have been for longest first
 
   private:
     std::uint64_t shortages_seen_ = 0;

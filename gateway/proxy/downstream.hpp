@@ -56,9 +56,9 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     void shed() noexcept;
     // Ends it now: the request under way fails.
     void abort() noexcept;
-    // Asks the kernel whether the client has gone, where no read has told yet. With every tick,
-    // while it is among Context::watched; and when a wait ends, before what was waited for is
-    // taken.
+    // Asks the kernel whether the client has gone, where no read has told yet. With every tick, while
+    // it is among Context::watched; of Context::guarded, when it has ended; and when a wait ends,
+    // before what was waited for is taken.
     void look_for_end();
 
     // --- for the exchange under way ---
@@ -92,6 +92,8 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     void watch();
     // Nothing is read now; that the client has gone is noticed with the worker's next tick.
     void watch_from_afar();
+    // It is read again, which tells.
+    void watch_no_more() noexcept { Watched::unlink(); }
     // For a tunnel, which reads from stream() itself: ends once nothing here does any more. What
     // was received until then is in received().
     [[nodiscard]] net::Task<> hand_over();
@@ -124,6 +126,7 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     void cancel_reading() noexcept;
     void on_read(const ErrorCode& error, std::size_t size);
     void on_input_ended(const ErrorCode& error);
+    void guard() noexcept;
     void wake();
     void await_next_head();
     void park() noexcept;
@@ -161,6 +164,7 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     bool empty_line_passed_ = false;
     bool timed_out_ = false; // a head took too long
     bool handed_over_ = false;
+    std::uint8_t looks_ = 0; // for its end, in vain, since it is watched
     Lingers lingers_ = Lingers::no;
     const ListenerOptions options_;
 };

@@ -146,8 +146,23 @@ void Downstream::watch() {
 }
 
 void Downstream::watch_from_afar() {
-    if (!Watched::is_linked())
-        context_.watched.push_back(*this);
+    if (Watched::is_linked())
+        return;
+    looks_ = 0;
+    context_.watched.push_back(*this);
+}
+
+// One that stalls is not looked at for ever: from the second tick on the kernel tells.
+void Downstream::guard() noexcept {
+    constexpr std::uint8_t enough = 2;
+    if (looks_ == enough || ++looks_ < enough)
+        return;
+    if (context_.ends.watch(stream_.socket().native_handle(), this, !options_.half_close_allowed)) {
+        Watched::unlink();
+        context_.guarded.push_back(*this);
+    } else {
+        looks_ = 0;
+    }
 }
 
 net::Task<> Downstream::hand_over() {
@@ -162,8 +177,10 @@ net::Task<> Downstream::hand_over() {
 void Downstream::look_for_end() {
     if (handed_over_) [[unlikely]]
         return exchange_->look_at_tunnel();
-    if (exchange_ == nullptr || !net::has_ended(stream_, !options_.half_close_allowed))
+    if (exchange_ == nullptr)
         return;
+    if (!net::has_ended(stream_, !options_.half_close_allowed))
+        return guard();
     Watched::unlink();
     if (!input_error_)
         input_error_ = net::asio::error::connection_reset;

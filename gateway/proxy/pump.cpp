@@ -115,6 +115,7 @@ net::Task<bool> Exchange::read_body(net::Block& block, Duration pause, std::stri
                                    ? body_left_
                                    : std::uint64_t{downstream_.room()} + 1;
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(most, block.size()));
+    downstream_.watch_no_more();
     downstream_.arm_body_deadline(pause);
     body_pump_.reads = true;
     auto [error, got] = co_await downstream_.read_some(block.span().first(size));

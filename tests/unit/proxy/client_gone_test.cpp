@@ -61,6 +61,46 @@ TEST_CASE("a client that goes while the upstream thinks frees its slot and the u
     CHECK(waiting.gateway.ended(Outcome::client_gone, 0) == 1);
 }
 
+TEST_CASE(
+    "a stalled upload is not looked at with every tick, and its end is noticed all the same") {
+    InProcessGateway gateway{one_at_a_time};
+    Wire client = gateway.connect();
+    const std::size_t size = 64 * 1024 * 1024;
+    client.send(
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(size) + "\r\n\r\npart");
+    const Wire upstream = gateway.upstream.accept();
+    gateway.settle();
+    SUBCASE("by the client") {}
+    SUBCASE("by the upstream") {
+        const std::string piece(
+            64 * 1024, 'x'); // the gateway's socket takes it: a FIN comes behind it
+        const stint::proxy::Context& context = gateway.context();
+        for (std::size_t sent = 0; sent < size && context.watched.empty(); sent += piece.size()) {
+            client.send(piece);
+            gateway.settle();
+        }
+    }
+    for (int ticks = 0; ticks < 3; ++ticks)
+        gateway.settle();
+    CHECK(gateway.context().watched.empty());
+    REQUIRE(gateway.limit("slot").in_flight() == 1);
+
+    SUBCASE("closes") {
+        client.close();
+    }
+    SUBCASE("resets") {
+        client.reset();
+    }
+    SUBCASE("closes its sending side") {
+        client.shutdown_send();
+    }
+
+    gateway.run_until([&] { return gateway.limit("slot").in_flight() == 0; });
+    gateway.run_until([&] { return gateway.context().connections.empty(); });
+    CHECK(gateway.ended(Outcome::client_gone, 0) == 1);
+    CHECK(gateway.context().guarded.empty());
+}
+
 TEST_CASE("where half-close is allowed the answer still comes") {
     Waiting waiting{true};
     waiting.client.shutdown_send();

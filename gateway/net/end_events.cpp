@@ -1,0 +1,28 @@
+#include "net/end_events.hpp"
+
+#include <cerrno>
+#include <cstdint>
+#include <sys/epoll.h>
+
+namespace stint::net {
+
+bool EndEvents::watch(int socket, void* whom, bool or_closed) noexcept {
+    if (epoll_.get() < 0)
+        epoll_ = Descriptor{::epoll_create1(EPOLL_CLOEXEC)};
+    epoll_event event{}; // EPOLLERR and EPOLLHUP are always in it
+    event.events = EPOLLET | (or_closed ? std::uint32_t{EPOLLRDHUP} : 0U);
+    event.data.ptr = whom;
+    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket, &event) == 0)
+        return true;
+    // Known from before: what has happened since is told of again.
+    return errno == EEXIST && ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, socket, &event) == 0;
+}
+
+void* EndEvents::next() noexcept {
+    epoll_event event{};
+    if (epoll_.get() < 0 || ::epoll_wait(epoll_.get(), &event, 1, 0) <= 0)
+        return nullptr;
+    return event.data.ptr;
+}
+
+} // namespace stint::net
