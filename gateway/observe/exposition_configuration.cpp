@@ -31,6 +31,10 @@ void add_state(Page& page, const ProcessFigures::StateFigures& state) {
             "stint_state_last_write_timestamp_seconds",
             "When the state file was last written, since the Unix epoch; 0 if never.")
         .add({}, state.last_write_seconds);
+    page.gauge(
+            "stint_state_round_seconds",
+            "How long it took to write all that had changed, last time: so much a kill forgets.")
+        .add({}, state.round_seconds);
 }
 
 } // namespace

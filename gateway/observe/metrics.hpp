@@ -211,6 +211,7 @@ struct ProcessFigures {
         std::uint64_t writes = 0; // ever, as the next ones
         std::uint64_t write_failures = 0;
         double last_write_seconds = 0; // since the epoch
+        double round_seconds = 0;      // how long the last round of writes took
     };
     std::optional<StateFigures> state{}; // of a state file
 };

@@ -82,7 +82,8 @@ observe::ProcessFigures Gateway::figures() const {
     }
     figures.endpoints = endpoint_figures();
     if (const auto state = persistence_ ? persistence_->figures() : std::nullopt)
-        figures.state = {state->writes, state->write_failures, state->last_write_seconds};
+        figures.state = {
+            state->writes, state->write_failures, state->last_write_seconds, state->round_seconds};
     return figures;
 }
 

@@ -202,7 +202,9 @@ std::optional<Persistence::Figures> Persistence::figures() const noexcept {
     const WallTime last{Duration{last_write_.load(std::memory_order_relaxed)}};
     return Figures{
         writes_.load(std::memory_order_relaxed), write_failures_.load(std::memory_order_relaxed),
-        std::chrono::duration<double>(last.time_since_epoch()).count()};
+        std::chrono::duration<double>(last.time_since_epoch()).count(),
+        std::chrono::duration<double>(Duration{last_round_.load(std::memory_order_relaxed)})
+            .count()};
 }
 
 void Persistence::run() {
@@ -212,16 +214,17 @@ void Persistence::run() {
     std::unique_lock lock{mutex_};
     SteadyTime next = net::read_steady_clock() + between_writes;
     for (;;) {
-        const bool is_due =
-            !woken_.wait_until(lock, next, [this] { return stopping_ || leases_recorded_; });
+        woken_.wait_until(lock, next, [this] { return stopping_ || leases_recorded_; });
         if (stopping_)
             return;
         leases_recorded_ = false;
         lock.unlock();
         write_leases();
-        if (is_due) {
+        // By the clock: leases may never stop coming.
+        if (const SteadyTime now = net::read_steady_clock(); now >= next) {
             write(false);
-            next = net::read_steady_clock() + between_writes;
+            last_round_.store((net::read_steady_clock() - now).count(), std::memory_order_relaxed);
+            next = now + between_writes;
         }
         lock.lock();
     }

@@ -26,12 +26,15 @@
 namespace stint::runtime {
 
 // From its construction on every limit that the registry makes begins with what was kept of it, or
-// closed, as the settings say. A thread of its own writes what has changed, twice a second; workers
-// never wait for it, but for the lock of a shard that is being copied. Whatever is wrong with the
+// closed, as the settings say. A thread of its own writes what has changed, in rounds: twice a
+// second, and one after the other where they take longer. A count is in the file at most one round,
+// and one transaction, after it was charged. Workers never wait for it, but for the lock of a shard
+// that is being copied. Whatever is wrong with the
 // file, it is said in the log, once, and tried again: nothing here fails.
 //
 // Leases are written as they are granted, as many in one transaction as have come during the one
-// before: who gets one is told when it is in the file (Book::kept()).
+// before: who gets one is told when it is in the file (Book::kept()). A round of counts makes way
+// for them between its transactions.
 //
 // Kept are windows of at least `shortest`, and token buckets, which may have debts for longer than
 // their `per`; at the end, of all of them. Caps have nothing to keep.
@@ -63,6 +66,7 @@ class Persistence {
         std::uint64_t writes = 0;         // transactions
         std::uint64_t write_failures = 0; // also attempts to open a file that cannot be had
         double last_write_seconds = 0;    // since the epoch; 0: never
+        double round_seconds = 0;         // how long the last round of writes took
     };
     // Nothing, if there is no file in the settings.
     [[nodiscard]] std::optional<Figures> figures() const noexcept;
@@ -106,6 +110,7 @@ class Persistence {
     [[nodiscard]] bool knows_holders(const std::vector<state::Row>& rows) const;
     void restore_leases(const Contents& contents);
     void write_leases();
+    void write_leases_meanwhile();
     [[nodiscard]] bool try_write(const locks::Book::Records& records);
     [[nodiscard]] static std::vector<state::Change> changes_of(const locks::Book::Records& records);
     void introduce_leases(Batch& batch);
@@ -159,6 +164,7 @@ class Persistence {
     std::atomic<std::uint64_t> writes_{0};
     std::atomic<std::uint64_t> write_failures_{0};
     std::atomic<std::int64_t> last_write_{0}; // wall, ns
+    std::atomic<std::int64_t> last_round_{0}; // its length, ns
     std::thread thread_;
 };
 

@@ -14,8 +14,8 @@ namespace {
 using state::Change;
 using state::Failure;
 
-// What one transaction holds, about: so much is in memory twice.
-constexpr std::size_t most_bytes = 16U << 20U;
+// What one transaction holds, about: so much is in memory twice, and so long a lease has to wait.
+constexpr std::size_t most_bytes = 4U << 20U;
 
 bool kept_always(const limits::LimitIdentity& identity) {
     return identity.per >= Persistence::shortest ||
@@ -193,7 +193,12 @@ bool Persistence::add(
         }
         if (batch.taken.back().pages == 0)
             batch.taken.pop_back();
-        if (batch.bytes > most_bytes && !flush(batch))
+        if (batch.bytes <= most_bytes)
+            continue;
+        if (!flush(batch))
+            return false;
+        write_leases_meanwhile();
+        if (!store_)
             return false;
     }
     for (const std::uint32_t page : former)

@@ -260,10 +260,11 @@ TEST_CASE("the state file's figures are there when there is one") {
     ProcessFigures figures;
     CHECK_FALSE(Page{exposition({}, {}, figures)}.has("stint_state"));
 
-    figures.state = {7, 2, 1'800'000'000.0};
+    figures.state = {7, 2, 1'800'000'000.0, 0.25};
 
     const Page page{exposition({}, {}, figures)};
     CHECK(page.at("stint_state_writes_total") == "7");
     CHECK(page.at("stint_state_write_failures_total") == "2");
     CHECK(page.at("stint_state_last_write_timestamp_seconds") == "1800000000");
+    CHECK(page.at("stint_state_round_seconds") == "0.25");
 }
