@@ -123,7 +123,9 @@ net::Task<> Connection::give_up() {
     if (!timed_out_)
         co_return;
     (void)reject(408, "the request did not arrive in time");
-    co_await flush();
+    const Sent sent = co_await flush();
+    if (sent == Sent::all)
+        co_await close_gently();
 }
 
 net::Task<Connection::Step> Connection::wait_for_answer() {

@@ -192,6 +192,8 @@ void Exchange::end_pump() {
         if (!head_sent_)
             arm(Waiting::response, route_->timeouts.response);
         downstream_.watch();
+    } else if (broken_ == Broken::no) {
+        downstream_.watch_from_afar(); // nothing reads the rest
     }
     body_pump_.stopped.signal();
 }
