@@ -11,6 +11,8 @@
 
 namespace stint::admin {
 
+using stint::Reach;
+
 // Fixed when the listener opens.
 struct Policy {
     Reach reach = Reach::loopback;

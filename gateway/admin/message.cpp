@@ -4,6 +4,7 @@
 #include "http/local_reply.hpp"
 
 #include <set>
+#include <utility>
 
 namespace stint::admin {
 namespace {
@@ -64,7 +65,7 @@ Result<Json, Response> object_in(std::string_view body, std::string_view otherwi
     if (!json.is_object())
         return problem(400, otherwise);
     if (twice.empty())
-        return json;
+        return {boost::system::in_place_value, std::move(json)};
     return problem(400, "The body has \"" + twice + "\" twice.");
 }
 
