@@ -179,8 +179,11 @@ void Downstream::look_for_end() {
         return exchange_->look_at_tunnel();
     if (exchange_ == nullptr)
         return;
-    if (!net::has_ended(stream_, !options_.half_close_allowed))
-        return guard();
+    if (!net::has_ended(stream_, !options_.half_close_allowed)) {
+        if (Watched::is_linked()) // not after a wait, while a read is pending
+            guard();
+        return;
+    }
     Watched::unlink();
     if (!input_error_)
         input_error_ = net::asio::error::connection_reset;
