@@ -16,10 +16,6 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t keys_per_shard = 4096;
 constexpr std::uint64_t max_shards = 256;
 
-// Keys whose buckets share a cell are given back less than they might be, never more; a shard has
-// about as many keys.
-constexpr std::size_t returned_cells = 4096;
-
 // Cells in each row of a shard's sketch: 160 bytes each for a window, 32 for a bucket or a cap.
 // Many sketches together take an eighth of what the keys of a full table do, and few have more.
 std::size_t sketch_width(std::size_t shards) noexcept {
@@ -73,7 +69,7 @@ Terms Counters::terms(const Shard& shard, const Charge& charge) const noexcept {
         .late = charge.late,
         .per = per_,
         .clock = clocked_ ? &shard.clock : nullptr,
-        .returned = returned_to(shard, charge.key)};
+        .returned = nullptr};
 }
 
 Verdict Counters::check(Claim& claim, const Charge& charge, const Now& now) noexcept {
@@ -88,6 +84,8 @@ Verdict Counters::check(Claim& claim, const Charge& charge, const Now& now) noex
         if (match != nullptr && live.contain(match->slot)) [[likely]]
             claim.slot = &match->slot;
     }
+    if (claim.slot != nullptr && pays_off())
+        take_up_quota(claim, charge, now);
     static constexpr Slot unused;
     const Terms terms = this->terms(shard, charge);
     Verdict verdict = rules_.check(claim.slot != nullptr ? *claim.slot : unused, terms, now.steady);
@@ -184,7 +182,12 @@ Receipt Counters::charge(const Claim& claim, const Charge& charge, const Now& no
     if (claim.fresh)
         shard.table.claim(*claim.counter, charge.key, claim.prepared);
     Slot& slot = claim.fresh ? claim.counter->slot : *claim.slot;
-    const Receipt receipt = rules_.charge(slot, terms(shard, charge), now.steady);
+    Terms terms = this->terms(shard, charge);
+    if (charge.returnable && pays_off()) {
+        shard.lends = true;
+        terms.returned = returned_to(shard, charge.key, now.steady);
+    }
+    const Receipt receipt = rules_.charge(slot, terms, now.steady);
     note_change(shard, charge.key);
     if (claim.fresh)
         expect_spent(shard, spent_at(shard, slot));
@@ -210,10 +213,12 @@ void Counters::give_back(
     Counter* const counter = keyed_ ? shard.table.probe(key, {}).match : nullptr;
     if (keyed_ && counter == nullptr)
         return; // its window is over, and its slot was needed
-    make_returned(shard);
     const Charge charge{.key = key, .quota = receipt.quota, .cost = cost};
     Slot& slot = keyed_ ? counter->slot : shard.single;
-    rules_.give_back(slot, terms(shard, charge), receipt, now);
+    Terms terms = this->terms(shard, charge);
+    if (pays_off() && slot.stamp > now.time_since_epoch().count())
+        terms.returned = make_returned(shard, key, slot.stamp, now);
+    rules_.give_back(slot, terms, receipt, now);
     note_change(shard, key);
     if (!keyed_)
         return;
@@ -223,17 +228,6 @@ void Counters::give_back(
         return;
     shard.table.erase(*counter);
     occupied_.fetch_sub(1, std::memory_order_relaxed);
-}
-
-std::int64_t* Counters::returned_to(const Shard& shard, Hash128 key) const noexcept {
-    if (shard.returned == nullptr) [[likely]]
-        return nullptr;
-    return &shard.returned[keyed_ ? key.low % returned_cells : 0];
-}
-
-void Counters::make_returned(Shard& shard) const noexcept {
-    if (&rules_ == &token_bucket_rules && shard.returned == nullptr)
-        shard.returned.reset(new (std::nothrow) std::int64_t[keyed_ ? returned_cells : 1]{});
 }
 
 // Relaxed on purpose: a sample lost between two threads does an average no harm.

@@ -34,9 +34,10 @@ struct alignas(64) Shard {
     std::atomic<std::uint64_t> changed{0};
     ClockWindow clock; // Anchor::clock: shared by all that the shard counts
     CounterTable table;
-    // What was given back to token buckets, by a part of the key's hash (see Terms::returned); made
-    // when it is first needed.
-    std::unique_ptr<std::int64_t[]> returned;
+    // What was given back to token buckets, by key (see Terms::returned); made when it is first
+    // needed.
+    std::unique_ptr<CounterTable> returned;
+    bool lends = false; // some charge of a token bucket may be given back
     // Keys for which the table has no room, or had none when they came; made when first needed.
     std::unique_ptr<Overflow> overflow;
     // Nothing in the table is spent before this instant (steady, ns): a lower bound that others may
@@ -128,8 +129,12 @@ class Counters {
     [[nodiscard]] Verdict check_overflow(
         Claim& claim, const Charge& charge, const Terms& terms, const Now& now) const noexcept;
     [[nodiscard]] bool prepare_fresh(Claim& claim, const Terms& terms) const noexcept;
-    [[nodiscard]] std::int64_t* returned_to(const Shard& shard, Hash128 key) const noexcept;
-    void make_returned(Shard& shard) const noexcept;
+    // Counters that are paid off in time: counters_paid_off.cpp.
+    [[nodiscard]] bool pays_off() const noexcept { return rules_.raise != nullptr; }
+    void take_up_quota(const Claim& claim, const Charge& charge, const Now& now) const noexcept;
+    [[nodiscard]] Slot* returned_to(const Shard& shard, Hash128 key, SteadyTime now) const noexcept;
+    [[nodiscard]] Slot*
+    make_returned(Shard& shard, Hash128 key, std::int64_t until, SteadyTime now) const noexcept;
     [[nodiscard]] Duration hold_estimate(std::uint64_t quota) const noexcept;
     [[nodiscard]] std::int64_t spent_at(const Shard& shard, const Slot& slot) const noexcept;
     static void expect_spent(Shard& shard, std::int64_t instant) noexcept;

@@ -24,9 +24,9 @@ struct Terms {
     Duration late;            // Charge::late
     Duration per;             // zero for a cap
     const ClockWindow* clock; // the open window that all counters share; nullptr: each has its own
-    // Token buckets: how much time has been given back to this counter (or to one that shares the
-    // cell), ever, in ns; nullptr: none. give_back() adds to it.
-    std::int64_t* returned;
+    // Token buckets: `used` ns have been given back to this counter; `stamp`: the instant (steady,
+    // ns) from which on no receipt asks for it. nullptr: nothing has. give_back() adds to it.
+    Slot* returned;
 };
 
 struct Verdict {
@@ -46,6 +46,10 @@ struct Rules {
     // terms.quota is the receipt's.
     void (*give_back)(Slot&, const Terms&, const Receipt&, SteadyTime now) noexcept;
     CounterState (*state)(const Slot&, const Terms&, SteadyTime now) noexcept;
+
+    // Where a counter is paid off in time (otherwise nullptr): before check(), takes up a quota
+    // that is higher than the one it was charged by; by how many ns that brings its end forward.
+    std::int64_t (*raise)(Slot&, const Terms&, SteadyTime now) noexcept = nullptr;
 
     // Where a slot owns memory (otherwise both are nullptr). prepare(): after check(), makes room
     // for charge(), which then cannot fail; false if there is no memory. discard(): before the slot

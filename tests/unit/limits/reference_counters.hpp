@@ -221,21 +221,25 @@ class TokenBucket : public Counter {
     TokenBucket(std::int64_t per, bool forgets) : per_{per}, forgets_{forgets} {}
 
     Answer ask(const Ask& of, std::int64_t now) override {
+        if (owed(now) > 0 && of.quota > rate_) {
+            const std::int64_t before = divided(paid_at_, rate_);
+            turn_to(of.quota, now); // by which the end of each debt comes forward, at least
+            returned_ += before - static_cast<std::int64_t>(paid_at_ / rate_);
+        }
         if (of.cost > of.most())
             return costs_too_much;
-        const Int owed = paid_at(of.quota) - Int{now} * of.quota;
-        const Int lacking = owed - (of.pace ? 0 : Int{per_} * (of.most() - of.cost));
-        if (owed <= 0 || lacking <= 0)
+        const Int lacking = owed(now) - (of.pace ? 0 : Int{per_} * (of.most() - of.cost));
+        if (owed(now) <= 0 || lacking <= 0)
             return {};
-        return {of.pace ? Refusal::pace : Refusal::window, divided(lacking, of.quota)};
+        return {of.pace ? Refusal::pace : Refusal::window, divided(lacking, rate_)};
     }
     void charge(const Ask& of, std::int64_t now, Id id) override {
-        const Int began = Int{now - of.late} * of.quota;
-        const bool forgotten = forgets_ && !live(now);
-        paid_at_ = (forgotten ? began : std::max(paid_at(of.quota), began)) + Int{per_} * of.cost;
-        rate_ = of.quota;
+        if (forgets_ && !live(now))
+            paid_at_ = 0;
+        turn_to(of.quota, now - of.late);
+        paid_at_ += Int{per_} * of.cost;
         std::erase_if(debts_, [&](const Debt& debt) { return debt.until <= now; });
-        debts_.push_back({id, of.quota, static_cast<std::int64_t>(paid_at_ / rate_), returned_});
+        debts_.push_back({id, static_cast<std::int64_t>(paid_at_ / rate_), returned_});
     }
     // Time pays for what came first. What it has paid for already does not come back: of a charge
     // is owed what lies before the instant it led to, less what was given back since.
@@ -244,40 +248,31 @@ class TokenBucket : public Counter {
         if (debt == debts_.end())
             return;
         const std::int64_t until = debt->until - (returned_ - debt->returned);
-        const std::int64_t owed = std::min(until, divided(paid_at_, rate_)) - now;
-        if (owed <= 0)
+        const std::int64_t left = std::min(until, divided(paid_at_, rate_)) - now;
+        if (left <= 0)
             return;
-        const std::int64_t all = divided(Int{per_} * cost, debt->quota);
-        if (all <= owed) {
-            paid_at_ = paid_at(debt->quota) - Int{per_} * cost;
-            rate_ = debt->quota;
-        } else {
-            paid_at_ -= Int{owed} * rate_;
-        }
-        returned_ += std::min(all, owed);
+        const std::int64_t all = divided(Int{per_} * cost, rate_);
+        paid_at_ -= all <= left ? Int{per_} * cost : Int{left} * rate_;
+        returned_ += std::min(all, left);
     }
 
-    std::uint64_t used(std::uint64_t quota, std::int64_t now) const override {
-        const Int owed = paid_at(quota) - Int{now} * quota;
-        return owed <= 0 ? 0 : static_cast<std::uint64_t>(divided(owed, per_));
+    std::uint64_t used(std::uint64_t, std::int64_t now) const override {
+        return owed(now) <= 0 ? 0 : static_cast<std::uint64_t>(divided(owed(now), per_));
     }
     bool live(std::int64_t now) const override { return divided(paid_at_, rate_) > now; }
 
   private:
     struct Debt {
         Id id;
-        std::uint64_t quota;
         std::int64_t until;
         std::int64_t returned; // to the bucket, when it was charged
     };
 
-    // With another rate the same nanosecond; the rest of one is dropped where it is none any more.
-    [[nodiscard]] Int paid_at(std::uint64_t rate) const {
-        if (rate == rate_)
-            return paid_at_;
-        const std::int64_t whole = divided(paid_at_, rate_);
-        const Int early = Int{whole} * rate_ - paid_at_;
-        return Int{whole} * rate - (early < rate ? early : 0);
+    [[nodiscard]] Int owed(std::int64_t now) const { return paid_at_ - Int{now} * rate_; }
+    // What is owed stays.
+    void turn_to(std::uint64_t rate, std::int64_t now) {
+        paid_at_ = Int{now} * rate + std::max(owed(now), Int{0});
+        rate_ = rate;
     }
 
     std::int64_t per_;
