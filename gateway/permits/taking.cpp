@@ -34,7 +34,7 @@ Taking::Step Taking::begin(const TakeAsk& ask) {
     listed_ = ask.listed;
     ticket_ = ask.ticket;
     batch_ = ask.batch;
-    if (!find_parts(ask) || !fits(ask) || !list_charges() || !claim_once(ask))
+    if (!find_parts(ask) || !fits(ask) || !list_charges() || !claim_once(ask) || !is_open())
         return Step::answered;
     if (charges_.charges.empty()) {
         grant_.count = batch_; // no limit concerns it

@@ -59,7 +59,7 @@ class Taking final : public Pending {
     bool find_key(const Wanted& wanted, Part& part);
     bool obey_rules(std::string_view text, Part& part);
     bool fits(const TakeAsk& ask);
-    bool is_open(const Part& part);
+    bool is_open();
     bool list_charges();
     bool claim_once(const TakeAsk& ask);
     void replay(const Grant& grant);
@@ -104,7 +104,8 @@ class Taking final : public Pending {
     int status_ = 200;
     Grant grant_;           // of an answer of 200
     proxy::OwnReply reply_; // of any other
-    Duration paused_{};     // in its place, with the status: the limit is paused
+    Duration paused_{};     // in its place, with the status: this limit is paused
+    limits::LimitPtr paused_limit_;
 };
 
 } // namespace stint::permits

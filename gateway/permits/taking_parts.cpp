@@ -29,7 +29,7 @@ bool Taking::find_parts(const TakeAsk& ask) {
     return std::ranges::all_of(ask.limits, [this](const Wanted& wanted) {
         Part& part = parts_.emplace_back();
         part.cost = wanted.cost;
-        return find_limit(wanted, part) && find_key(wanted, part) && is_open(part);
+        return find_limit(wanted, part) && find_key(wanted, part);
     });
 }
 
@@ -117,14 +117,20 @@ bool Taking::obey_rules(std::string_view text, Part& part) {
     return true;
 }
 
-bool Taking::is_open(const Part& part) {
-    const auto pause = shared_.pauses.look({part.limit->limit->ordinal(), part.key}, now_.steady);
-    if (!pause) [[likely]]
-        return true;
-    ++context_.counters.refusals[part.limit->refusal_metric];
-    status_ = pause->status;
-    paused_ = pause->left;
-    return false;
+// Nothing of it is paused. Asked last: what was granted before is told again whatever is paused
+// now.
+bool Taking::is_open() {
+    return std::ranges::all_of(parts_, [this](const Part& part) {
+        const auto pause =
+            shared_.pauses.look({part.limit->limit->ordinal(), part.key}, now_.steady);
+        if (!pause) [[likely]]
+            return true;
+        ++context_.counters.refusals[part.limit->refusal_metric];
+        status_ = pause->status;
+        paused_ = pause->left;
+        paused_limit_ = part.limit->limit;
+        return false;
+    });
 }
 
 bool Taking::fits(const TakeAsk& ask) {

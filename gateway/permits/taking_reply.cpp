@@ -60,7 +60,7 @@ void Taking::write(http::HeadBuffer& out, const http::ReplyContext& context) {
         http::write_paused(
             out, context,
             {.upstream = {},
-             .limit = parts_.back().limit->limit->identity().name,
+             .limit = paused_limit_->identity().name,
              .status = status_,
              .retry_after = paused_});
     else

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+
 using namespace stint;
 using namespace stint::test;
 
@@ -184,4 +186,27 @@ TEST_CASE("feedback pauses a limit") {
         ask(caller, post("/v1/feedback", R"({"limit":"two","status":200})")), R"("paused":false)"));
     CHECK(has(ask(caller, post("/v1/feedback", R"({"limit":"none","status":429})")), "404"));
     CHECK(has(ask(caller, post("/v1/feedback", R"({"route":"all","status":429})")), "400"));
+}
+
+TEST_CASE("what was granted before a pause is told again while it lasts") {
+    InProcessGateway gateway{some_limits};
+    Wire caller = gateway.connect_for_permits();
+    const auto once = take("two", R"({"idempotency_key":"i"})");
+    const auto both = post(
+        "/v1/limits/take",
+        R"({"idempotency_key":"b","limits":[{"name":"keyed","key":"k"},{"name":"two"}]})");
+    REQUIRE(has(ask(caller, once), "200 OK"));
+    REQUIRE(has(ask(caller, both), "200 OK"));
+    ask(caller, post("/v1/feedback", R"({"limit":"two","status":503,"retry_after":"120"})"));
+
+    CHECK(has(ask(caller, once), R"("replayed":true)"));
+    CHECK(has(ask(caller, both), R"("replayed":true)"));
+    const std::string refused = ask(caller, take("two", R"({"idempotency_key":"other"})"));
+    CHECK(has(refused, "503"));
+    CHECK(has(refused, R"("limit":"two")"));
+    CHECK(has(ask(caller, take("two", R"({"idempotency_key":"i","cost":2})")), "422"));
+    const std::string list =
+        R"({"limits":[{"name":"two"},{"name":"keyed","key":"k"}]})"; // the paused one comes first
+    CHECK(has(ask(caller, post("/v1/limits/take", list)), R"("limit":"two")"));
+    CHECK(has(ask(caller, take("keyed", R"({"key":"k","cost":0})")), R"("remaining":1)"));
 }
