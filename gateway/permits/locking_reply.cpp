@@ -7,12 +7,19 @@
 #include "permits/locking.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace stint::permits {
 namespace {
 
 std::uint64_t milliseconds(Duration duration) noexcept {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_ms(duration), 0));
+}
+
+// Of what a holder reckons the end of its lease from: it is never later than the true one.
+std::uint64_t whole_milliseconds(Duration duration) noexcept {
+    const auto whole = std::chrono::floor<std::chrono::milliseconds>(duration);
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(whole.count(), 0));
 }
 
 std::string_view word(std::optional<locks::End> how) noexcept {
@@ -32,9 +39,9 @@ void Locking::write_grant(Out& out) const {
     http::write_json_text(out, name_);
     out << R"(","fence":)" << grant().fence << R"(,"max":)" << grant().max << R"(,"count":)"
         << std::uint64_t{grant().count} << R"(,"expires_in_ms":)"
-        << milliseconds(grant().expires - now_.steady);
+        << whole_milliseconds(grant().expires - now_.steady);
     if (status_ == created)
-        out << R"(,"waited_ms":)" << milliseconds(waited_);
+        out << R"(,"waited_ms":)" << whole_milliseconds(waited_);
     if (grant().replayed)
         out << R"(,"replayed":true)";
     out << "}";
@@ -84,7 +91,7 @@ bool Locking::write_more(http::HeadBuffer& out) {
     now_ = net::read_clocks();
     if (const auto alive = book_.look(grant().id, now_)) {
         out << "event: alive\ndata: {\"expires_in_ms\":"
-            << milliseconds(alive->expires - now_.steady) << "}\n\n";
+            << whole_milliseconds(alive->expires - now_.steady) << "}\n\n";
         return true;
     }
     out << "event: lost\ndata: {\"reason\":\"" << word(book_.why(grant().id)) << "\"}\n\n";

@@ -5,6 +5,7 @@
 #include "permits/taking.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace stint::permits {
 namespace {
@@ -13,12 +14,18 @@ std::uint64_t milliseconds(Duration duration) noexcept {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_ms(duration), 0));
 }
 
-// The members of one limit's state, without braces.
+std::uint64_t whole_milliseconds(Duration duration) noexcept {
+    const auto whole = std::chrono::floor<std::chrono::milliseconds>(duration);
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(whole.count(), 0));
+}
+
+// The members of one limit's state, without braces. A batch is handed out until the window ends,
+// and not a moment longer.
 template <class Out>
-void write_state(Out& out, const Grant::Limit& limit, SteadyTime now) {
+void write_state(Out& out, const Grant::Limit& limit, SteadyTime now, bool batch) {
     const Duration reset = limit.more_at > now ? limit.more_at - now : Duration::zero();
     out << R"("limit":)" << limit.quota << R"(,"remaining":)" << limit.remaining
-        << R"(,"reset_ms":)" << milliseconds(reset);
+        << R"(,"reset_ms":)" << (batch ? whole_milliseconds(reset) : milliseconds(reset));
 }
 
 } // namespace
@@ -27,10 +34,10 @@ template <class Out>
 void Taking::write_grant(Out& out) const {
     out << R"({"granted":true,)";
     if (!listed_) {
-        write_state(out, grant_.limits.front(), now_.steady);
+        write_state(out, grant_.limits.front(), now_.steady, batch_ > 0);
         out << ",";
     }
-    out << R"("waited_ms":)" << milliseconds(grant_.waited);
+    out << R"("waited_ms":)" << whole_milliseconds(grant_.waited);
     if (batch_ > 0)
         out << R"(,"count":)" << grant_.count;
     if (listed_) {
@@ -39,7 +46,7 @@ void Taking::write_grant(Out& out) const {
             out << (i == 0 ? R"({"name":")" : R"(,{"name":")");
             http::write_json_text(out, parts_[i].limit->limit->identity().name);
             out << R"(",)";
-            write_state(out, grant_.limits[i], now_.steady);
+            write_state(out, grant_.limits[i], now_.steady, batch_ > 0);
             out << "}";
         }
         out << "]";

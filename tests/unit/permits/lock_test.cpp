@@ -107,6 +107,34 @@ TEST_CASE("who waits is let in when the holder leaves, in the order of arrival")
     CHECK(has(read_answer(second), "201 Created"));
 }
 
+TEST_CASE("whoever waited never believes to hold longer than it does") {
+    InProcessGateway gateway{terms};
+    Wire holder = gateway.connect_for_permits();
+    Wire waiter = gateway.connect_for_permits();
+    const auto number = [](std::string_view answer, std::string_view name) {
+        const std::size_t at = answer.find(name);
+        REQUIRE(at != std::string_view::npos);
+        return std::chrono::milliseconds{
+            std::stol(std::string{answer.substr(at + name.size(), 12)})};
+    };
+    for (int round = 0; round < 20; ++round) {
+        const std::string lease = lease_of(ask(holder, acquire("a")));
+        const SteadyTime sent = net::read_clocks().steady;
+        waiter.send(acquire("a", R"({"wait_ms":10000,"owner":"w"})"));
+        gateway.settle();
+        ask(holder, request("DELETE", path_of("a", lease)));
+        gateway.open();
+        const std::string granted = read_answer(waiter);
+        const auto told =
+            number(granted, R"("waited_ms":)") + number(granted, R"("expires_in_ms":)");
+        const Now now = net::read_clocks();
+        const auto state = gateway.locks().state_of("a", now);
+        REQUIRE(state);
+        CHECK(sent + told <= now.steady + state->holders.at(0).expires_in);
+        ask(waiter, request("DELETE", path_of("a", lease_of(granted))));
+    }
+}
+
 TEST_CASE("a waiter who leaves loses its own place and nobody else's") {
     InProcessGateway gateway{terms};
     Wire holder = gateway.connect_for_permits();
