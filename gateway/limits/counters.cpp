@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <new>
 #include <stdexcept>
 
 namespace stint::limits {
@@ -90,7 +89,8 @@ Verdict Counters::check(Claim& claim, const Charge& charge, const Now& now) noex
     const Terms terms = this->terms(shard, charge);
     Verdict verdict = rules_.check(claim.slot != nullptr ? *claim.slot : unused, terms, now.steady);
     if (verdict.refusal == Refusal::cap)
-        verdict.wait = hold_estimate(charge.quota);
+        verdict.wait =
+            std::max(hold_estimate(charge.quota), charge.limit->full_for(charge.quota, now.steady));
     if (now.steady < closed_until_) [[unlikely]]
         close(verdict, terms, now.steady);
     if (verdict.refusal != Refusal::none)

@@ -26,7 +26,7 @@ class WaitingRoom;
 //  - for a window until it admits again; in the sketch, until enough of what it counts is over;
 //  - for a cap an estimate: with all of `quota` slots taken one is freed every mean hold time /
 //    quota. The mean moves by an eighth towards each released slot's time; before the first one it
-//    counts as 1 s for the whole cap; never less than 1 ms;
+//    counts as 1 s for the whole cap; never less than 1 ms, nor than full_for();
 //  - without memory for another key the next instant at which a window may end (large tables are
 //    looked through at most 64 times in a window's length, and the instant allows for that); for a
 //    cap as above.
@@ -109,6 +109,20 @@ class Limit {
     // whoever sees the number.
     void raise_fence(std::uint64_t number) noexcept;
 
+    // Whoever had its slots before the start, `slots` of them, may have them until then. Before
+    // anybody else has the limit.
+    void keep_full_until(SteadyTime end, std::uint64_t slots) noexcept {
+        former_slots_.store(slots, std::memory_order_relaxed);
+        full_until_.store(end.time_since_epoch().count(), std::memory_order_relaxed);
+    }
+    // For how long none of `quota` slots comes free for that reason; zero: it does not hold.
+    [[nodiscard]] Duration full_for(std::uint64_t quota, SteadyTime now) const noexcept {
+        const Duration left{
+            full_until_.load(std::memory_order_relaxed) - now.time_since_epoch().count()};
+        const bool full = quota <= former_slots_.load(std::memory_order_relaxed);
+        return full && left > Duration::zero() ? left : Duration::zero();
+    }
+
     // Something of this key's counter was given back; not with a shard locked.
     void tell_waiters(Hash128 key) noexcept {
         if (awaited()) [[unlikely]]
@@ -131,6 +145,8 @@ class Limit {
     std::atomic<std::uint32_t> waiting_{0}; // of them, those that stand in a line of it
     std::atomic<WaitingRoom*> room_{nullptr};
     std::atomic<std::uint64_t> fence_{0};
+    std::atomic<std::uint64_t> former_slots_{0};
+    std::atomic<std::int64_t> full_until_{0}; // steady, ns
 };
 
 using LimitPtr = std::shared_ptr<Limit>;

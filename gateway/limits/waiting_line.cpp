@@ -38,7 +38,8 @@ std::uint64_t WaitingLine::places_until(SteadyTime deadline, const Now& now) con
 Duration WaitingLine::wait_behind_all(std::uint64_t cost, const Now& now) const noexcept {
     const std::uint64_t ahead = queue_.cost();
     if (is_cap()) // somebody leaves every `wait_` or so
-        return wait_ * static_cast<std::int64_t>(std::min<std::uint64_t>(ahead + cost, 1'000'000));
+        return id_.limit->full_for(0, now.steady) +
+               wait_ * static_cast<std::int64_t>(std::min<std::uint64_t>(ahead + cost, 1'000'000));
     const Duration first = std::max(opens_at_, now.steady) - now.steady;
     const auto most = static_cast<std::uint64_t>((Duration::max() - first) / openings_.every);
     const std::uint64_t count = std::min((ahead + cost - 1) / openings_.each, most);
@@ -131,6 +132,8 @@ void WaitingLine::sign_off(Waiter& waiter) noexcept {
 }
 
 void WaitingLine::opens_after(Duration wait, const Waiter& refused, const Now& now) noexcept {
+    if (is_cap())
+        wait -= id_.limit->full_for(0, now.steady);
     wait_ = std::max(wait, Duration{1}); // an instant that has come already would never pass
     opens_at_ = is_cap() ? SteadyTime::max() : now.steady + wait_;
     told_arrival_ = refused.arrival_;

@@ -127,6 +127,7 @@ void Book::hold_for_former(const LockPtr& lock, const Now& now) {
     all.cost = former->slots;
     all.quota = any_number;
     former->permit = std::move(limits::admit({&all, 1}, now).permit);
+    lock->limit_->keep_full_until(closed_until_, former->slots);
     insert(std::move(former), lock, now, closed_until_);
 }
 

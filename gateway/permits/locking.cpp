@@ -195,7 +195,10 @@ Locking::Step Locking::refuse(Duration retry_after) {
     status_ = 409;
     const locks::Book::Busy busy = book_.busy(*lock_, now_);
     held_ = busy.held;
-    retry_after_ = std::min(retry_after, busy.ends_in.value_or(retry_after));
+    closed_ = lock_->limit()->full_for(lock_->max(), now_.steady);
+    retry_after_ = closed_ > Duration::zero()
+                       ? closed_
+                       : std::min(retry_after, busy.ends_in.value_or(retry_after));
     return Step::answered;
 }
 

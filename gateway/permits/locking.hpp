@@ -84,6 +84,7 @@ class Locking final : public Pending {
     Duration retry_after_{}; // of 409 and 503
     std::uint64_t max_ = 0;  // of 422
     std::uint64_t held_ = 0; // of 409
+    Duration closed_{};      // of 409: it is held by nobody knows whom, from before the start
 };
 
 } // namespace stint::permits

@@ -112,7 +112,10 @@ void Locking::write_busy(http::HeadBuffer& out, const http::ReplyContext& contex
             http::write_problem_body(
                 sink, http::MediaType::problem_json, status_, is_busy ? busy : other_max,
                 [&](auto& text) {
-                    if (is_busy)
+                    if (closed_ > Duration::zero())
+                        text << "The lock " << name_ << " is full until start_up_grace is over: "
+                             << "who held it before the start is not known.";
+                    else if (is_busy)
                         text << "The lock " << name_ << " is held; as many as may be are inside.";
                     else
                         text << "The lock " << name_ << ": " << detail_ << ".";
@@ -124,6 +127,8 @@ void Locking::write_busy(http::HeadBuffer& out, const http::ReplyContext& contex
                     if (is_busy)
                         members << R"(,"held":)" << held_ << R"(,"retry_after_ms":)"
                                 << milliseconds(wait);
+                    if (closed_ > Duration::zero())
+                        members << R"(,"reason":"start_up_grace")";
                 });
         });
 }

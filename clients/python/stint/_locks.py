@@ -160,7 +160,8 @@ def refusal(answer: Answer, name: str, address: object) -> Exception:
     if answer.status == 409 or (answer.status in (429, 503) and retry_after is not None):
         told = answer.members()
         held, most = _number(told.get("held")), _number(told.get("max"))
-        words = told.get("detail") if held is None or most is None else f"{held} of {most} are held"
+        counted = held is not None and most is not None and "reason" not in told
+        words = f"{held} of {most} are held" if counted else told.get("detail")
         return LockFailureException(f"{name}: {words or 'refused'}", retry_after or 0.0, held=held, max=most,
                                     status=answer.status)
     try:

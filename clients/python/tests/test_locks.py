@@ -8,6 +8,7 @@ import time
 import unittest
 from unittest import mock
 
+from fake_gateway import answer
 from support import ClientTest, in_threads, scaled, wait_until
 
 from stint import Lock, LockFailureException, NotHeld, RateLimitException, StintError
@@ -35,6 +36,16 @@ class Holding(LockTest):
         self.assertEqual((refused.held, refused.max, refused.retry_after, refused.status), (3, 3, 0.25, 409))
         self.assertEqual(str(refused), "product: 3 of 3 are held")
         self.assertIsInstance(refused, RateLimitException)
+
+    def test_a_lock_that_is_full_since_the_start_says_so(self):
+        told = {"type": "about:blank", "title": "Conflict", "status": 409, "lock": "product", "max": 3, "held": 3,
+                "detail": "The lock product is full until start_up_grace is over", "retry_after_ms": 59000,
+                "reason": "start_up_grace"}
+        self.there.script = answer(409, told, "Retry-After: 59\r\nRetry-After-Ms: 59000\r\n")
+        with self.assertRaises(LockFailureException) as caught:
+            self.lock("product", 3).acquire()
+        self.assertEqual(str(caught.exception), "product: The lock product is full until start_up_grace is over")
+        self.assertEqual((caught.exception.retry_after, caught.exception.held), (59, 3))
 
     def test_one_connection_and_one_round_trip_each_way(self):
         for _ in range(100):

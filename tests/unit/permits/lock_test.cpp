@@ -83,6 +83,39 @@ TEST_CASE("who comes to a held lock is refused, with what there is to know") {
     CHECK(has(other, "max is 2"));
 }
 
+TEST_CASE("until the start-up grace is over a lock says so, and for how long") {
+    InProcessGateway gateway{
+        "permits: {address: 127.0.0.1:2}\nlocks: {a: {}}\n"
+        "routes: [{name: all, match: {path: /}, upstream: origin, limits: [{lock: a}]}]"};
+    const Now start = net::read_clocks();
+    gateway.locks().keep_closed_until(start.steady + 100s, start);
+    Wire caller = gateway.connect_for_permits();
+    const auto wait_of = [](std::string_view answer, std::string_view name) {
+        const std::size_t at = answer.find(name);
+        REQUIRE(at != std::string_view::npos);
+        return std::stol(std::string{answer.substr(at + name.size(), 12)});
+    };
+
+    for (const std::string_view lock : {"a", "b"})
+        for (const std::string_view body : {"{}", R"({"wait_ms":1})"}) {
+            caller.send(acquire(lock, body));
+            gateway.run_until([&] {
+                gateway.let_go();
+                return !caller.received().empty();
+            });
+            const std::string refused = read_answer(caller);
+            CHECK(has(refused, "409 Conflict"));
+            CHECK(wait_of(refused, "Retry-After: ") > 60);
+            CHECK(wait_of(refused, "Retry-After-Ms: ") > 60'000);
+            CHECK(has(refused, R"("reason":"start_up_grace")"));
+            CHECK(has(refused, "who held it before the start is not known"));
+        }
+    Wire client = gateway.connect();
+    const std::string refused = ask(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    CHECK(has(refused, "429"));
+    CHECK(wait_of(refused, "Retry-After: ") > 60);
+}
+
 TEST_CASE("who waits is let in when the holder leaves, in the order of arrival") {
     InProcessGateway gateway{terms};
     Wire holder = gateway.connect_for_permits();
