@@ -8,7 +8,6 @@
 #include <chrono>
 #include <iterator>
 #include <new>
-#include <span>
 
 namespace stint::limits {
 
@@ -27,6 +26,11 @@ std::uint64_t part_of(std::uint64_t amount, Duration left, Duration length) noex
     return static_cast<std::uint64_t>(part);
 }
 
+// What of its demand may still be expected of an owner who is expected for so long.
+std::uint64_t expected(std::uint64_t demand, Duration left, Duration length) noexcept {
+    return left <= length / last_part ? 0 : part_of(demand, left, length);
+}
+
 } // namespace
 
 std::uint64_t FairShares::Owner::demand(std::uint64_t quota) const noexcept {
@@ -42,6 +46,7 @@ void FairShares::Book::turn_to(const Window& window, SteadyTime now) noexcept {
         return;
     }
     const bool followed = now < end_ + length_;
+    late_from_ = end_ + length_;
     for (Owner& each : owners_) {
         each.former = followed ? each.asked : 0;
         each.asked = each.got = 0;
@@ -60,17 +65,19 @@ FairShares::Owner* FairShares::Book::find(Hash128 owner) noexcept {
 }
 
 // Water-filling: from the smallest demand up, each gets that or an equal part of what is left.
-void FairShares::Book::share_out(std::uint64_t quota) noexcept {
-    quota_ = quota;
-    stale_ = false;
-    const std::size_t count = owners_.size();
+void FairShares::share_among(
+    std::span<Owner> owners,
+    std::uint64_t quota,
+    std::uint64_t serial,
+    std::uint64_t& level) noexcept {
+    const std::size_t count = owners.size();
     if (count > most_exact) {
-        for (Owner& each : owners_)
+        for (Owner& each : owners)
             each.share = std::min(each.demand(quota), quota / count);
         return;
     }
     boost::container::static_vector<Owner*, most_exact> rising;
-    for (Owner& each : owners_)
+    for (Owner& each : owners)
         rising.push_back(&each);
     std::ranges::sort(rising, {}, [quota](const Owner* owner) { return owner->demand(quota); });
     std::uint64_t left = quota;
@@ -84,26 +91,80 @@ void FairShares::Book::share_out(std::uint64_t quota) noexcept {
     const std::span rest = std::span{rising.data(), count}.subspan(unmet);
     if (rest.empty())
         return;
-    level_ = left / rest.size();
+    level = left / rest.size();
     for (Owner* const each : rest)
-        each->share = level_;
+        each->share = level;
     // Who has had one of the units that are left already, in this window, keeps it.
-    std::ranges::stable_sort(rest, {}, [this](const Owner* owner) {
-        return owner->extra == serial_ ? 0 : owner->extra;
+    std::ranges::stable_sort(rest, {}, [serial](const Owner* owner) {
+        return owner->extra == serial ? 0 : owner->extra;
     });
     for (Owner* const each : rest.first(left % rest.size()))
         ++each->share;
 }
 
+void FairShares::Book::share_out(std::uint64_t quota) noexcept {
+    quota_ = quota;
+    stale_ = false;
+    share_among(owners_, quota, serial_, level_);
+}
+
 std::uint64_t FairShares::Book::kept_from(
-    const Owner* asking, std::uint64_t quota, Duration left) const noexcept {
-    if (left <= length_ / last_part)
-        return 0;
+    const Owner* asking, std::uint64_t quota, SteadyTime now) const noexcept {
     std::uint64_t kept = 0;
-    for (const Owner& each : owners_)
-        if (&each != asking && each.share > each.got)
-            kept += std::min(each.share - each.got, part_of(each.demand(quota), left, length_));
+    for (const Owner& each : owners_) {
+        if (&each == asking || each.share <= each.got)
+            continue;
+        const SteadyTime until = each.asked > 0 ? end_ : std::min(end_, late_from_);
+        kept += std::min(each.share - each.got, expected(each.demand(quota), until - now, length_));
+    }
     return std::min(kept, quota);
+}
+
+// The same in the window that follows this one, if nobody asks before.
+std::uint64_t
+FairShares::Book::kept_in_next(Hash128 asking, std::uint64_t quota, SteadyTime now) const noexcept {
+    boost::container::static_vector<Owner, most_exact> next;
+    const auto come = static_cast<std::size_t>(
+        std::ranges::count_if(owners_, [](const Owner& each) { return each.asked > 0; }));
+    const Duration left = end_ + length_ - now;
+    std::uint64_t kept = 0;
+    for (const Owner& each : owners_) {
+        Owner following{.name = each.name, .former = each.asked, .extra = each.extra};
+        if (each.asked == 0)
+            continue;
+        if (come <= most_exact)
+            next.push_back(following);
+        else if (each.name != asking)
+            kept += std::min(
+                std::min(following.demand(quota), quota / come),
+                expected(following.demand(quota), left, length_));
+    }
+    std::uint64_t level = 0;
+    share_among({next.data(), next.size()}, quota, serial_ + 1, level);
+    for (const Owner& each : next)
+        if (each.name != asking)
+            kept += std::min(each.share, expected(each.demand(quota), left, length_));
+    return std::min(kept, quota);
+}
+
+SteadyTime FairShares::Book::opens_at(
+    Hash128 owner,
+    std::uint64_t cost,
+    std::uint64_t quota,
+    std::uint64_t remaining,
+    SteadyTime window_end,
+    SteadyTime from) const noexcept {
+    if (cost <= remaining && from < end_) {
+        const auto asking = std::ranges::find(owners_, owner, &Owner::name);
+        const Owner* const known = asking != owners_.end() ? &*asking : nullptr;
+        return kept_from(known, quota, from) <= remaining - cost
+                   ? from
+                   : std::max(from, end_ - length_ / last_part);
+    }
+    const SteadyTime next = std::max(from, cost <= remaining ? end_ : window_end);
+    return kept_in_next(owner, quota, next) <= quota - std::min(cost, quota)
+               ? next
+               : std::max(next, end_ + length_ - length_ / last_part);
 }
 
 std::uint64_t FairShares::Book::ask(
@@ -129,7 +190,7 @@ std::uint64_t FairShares::Book::ask(
         return 0;
     if (stale_ || quota_ != quota)
         share_out(quota);
-    return kept_from(asking, quota, end_ - now);
+    return kept_from(asking, quota, now);
 }
 
 void FairShares::Book::granted(Hash128 owner, std::uint64_t cost, SteadyTime end) noexcept {
@@ -162,6 +223,22 @@ std::uint64_t FairShares::ask(
     return kept;
 } catch (const std::bad_alloc&) {
     return 0;
+}
+
+SteadyTime FairShares::opens_at(
+    const Counter& counter,
+    Hash128 owner,
+    std::uint64_t cost,
+    std::uint64_t quota,
+    std::uint64_t remaining,
+    const Window& window,
+    SteadyTime from) noexcept {
+    Shard& shard = shard_of(counter);
+    const std::scoped_lock lock{shard.mutex};
+    const auto book = shard.books.find(counter);
+    if (book != shard.books.end())
+        return book->second.opens_at(owner, cost, quota, remaining, window.end, from);
+    return cost <= remaining ? from : std::max(from, window.end);
 }
 
 void FairShares::granted(

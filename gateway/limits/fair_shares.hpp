@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -22,7 +23,8 @@ namespace stint::limits {
 //    longest; so owners take turns where they are more than the quota.
 //  - Of an owner's share that is kept for it which it may still be expected to come for: its demand
 //    by the part of the window that is left, rounded up, and nothing in the last 32nd. So all of a
-//    window can be had by whoever comes, even where others stay away.
+//    window can be had by whoever comes, even where others stay away. Where the window opened late,
+//    the time since the former one's end counts as over for those who have not come yet.
 // An owner alone is kept from nothing, and so is everybody in the first window in which they meet.
 // Above `most_exact` owners of one counter all of them have equal shares, and no turns are taken.
 // Threads: any; a counter's asks are taken one after the other, with a lock for each 16th of the
@@ -58,6 +60,18 @@ class FairShares {
         const Window& window,
         SteadyTime now) noexcept;
 
+    // It has been refused what it asked for last. When it is admitted if nobody else asks until
+    // then, not before `from` (not before now). remaining: of the quota, in the window that is
+    // open.
+    [[nodiscard]] SteadyTime opens_at(
+        const Counter& counter,
+        Hash128 owner,
+        std::uint64_t cost,
+        std::uint64_t quota,
+        std::uint64_t remaining,
+        const Window& window,
+        SteadyTime from) noexcept;
+
     // It has got what it asked for last. end: of the window that it was counted in.
     void
     granted(const Counter& counter, Hash128 owner, std::uint64_t cost, SteadyTime end) noexcept;
@@ -84,6 +98,13 @@ class FairShares {
             const Window& window,
             SteadyTime now,
             bool room);
+        [[nodiscard]] SteadyTime opens_at(
+            Hash128 owner,
+            std::uint64_t cost,
+            std::uint64_t quota,
+            std::uint64_t remaining,
+            SteadyTime window_end,
+            SteadyTime from) const noexcept;
         void granted(Hash128 owner, std::uint64_t cost, SteadyTime end) noexcept;
         [[nodiscard]] bool is_idle(SteadyTime now) const noexcept { return now >= end_ + length_; }
         [[nodiscard]] std::size_t size() const noexcept { return owners_.size(); }
@@ -93,16 +114,27 @@ class FairShares {
         [[nodiscard]] Owner* find(Hash128 owner) noexcept;
         void share_out(std::uint64_t quota) noexcept;
         [[nodiscard]] std::uint64_t
-        kept_from(const Owner* asking, std::uint64_t quota, Duration left) const noexcept;
+        kept_from(const Owner* asking, std::uint64_t quota, SteadyTime now) const noexcept;
+        [[nodiscard]] std::uint64_t
+        kept_in_next(Hash128 asking, std::uint64_t quota, SteadyTime now) const noexcept;
 
         std::vector<Owner> owners_;
-        SteadyTime end_{}; // of the window; the epoch: none yet
+        SteadyTime end_{};       // of the window; the epoch: none yet
+        SteadyTime late_from_{}; // who has not come by then comes no more
         Duration length_{};
         std::uint64_t serial_ = 0; // of the window
         std::uint64_t quota_ = 0;  // that was shared out
         std::uint64_t level_ = 0;  // the share of those whose demand is not met
         bool stale_ = true;        // the shares are
     };
+
+    // Says each one's share in a window with that serial. level: the share of those whose demand is
+    // not met; as it was where there are none, or more than most_exact owners.
+    static void share_among(
+        std::span<Owner> owners,
+        std::uint64_t quota,
+        std::uint64_t serial,
+        std::uint64_t& level) noexcept;
 
     struct Spread {
         std::size_t operator()(const Counter& counter) const noexcept {

@@ -23,6 +23,10 @@ limits::FairShares::Counter counter_of(const limits::Charge& charge) noexcept {
     return {charge.limit->ordinal(), charge.limit->keyed() ? charge.key : Hash128{}};
 }
 
+limits::FairShares::Window window_of(const limits::Charge& charge, const Now& now) {
+    return {charge.limit->window_end(charge, now), charge.limit->identity().per};
+}
+
 } // namespace
 
 Taking::Taking(proxy::Context& context, Shared& shared, const routing::ClientAddress& peer)
@@ -77,14 +81,43 @@ Taking::Step Taking::admit(const TakeAsk& ask) {
 // What others may still come for is not for who does not wait. Who waits has the line, which is
 // fair by itself.
 void Taking::keep_shares(const TakeAsk& ask) {
+    shares_ = ask.wait == Duration::zero();
     for (limits::Charge& charge : charges_.charges) {
         if (!is_fixed_window(*charge.limit))
             continue;
         const std::uint64_t kept = shared_.shares.ask(
             counter_of(charge), owner_, std::max(batch_, charge.cost), charge.quota,
-            {charge.limit->window_end(charge, now_), charge.limit->identity().per}, now_.steady);
-        charge.held = ask.wait > Duration::zero() ? 0 : kept;
+            window_of(charge, now_), now_.steady);
+        charge.held = shares_ ? kept : 0;
     }
+}
+
+// A limit knows what it has, not what will be kept for whom: whoever comes back alone at the time
+// that is told here is admitted.
+void Taking::tell_true_time(limits::Decision& decision) {
+    const auto& charges = charges_.charges;
+    const auto by_window_alone = [&](std::size_t i) {
+        return (decision.refusing >> i & 1U) == 0 ||
+               (is_fixed_window(*charges[i].limit) && !charges[i].pace);
+    };
+    SteadyTime opens = now_.steady;
+    for (std::size_t i = 0; i < charges.size(); ++i)
+        if (!by_window_alone(i))
+            opens = now_.steady + decision.retry_after;
+    for (int pass = 0; pass < 2; ++pass) // a later one may lead into an earlier one's next window
+        for (std::size_t i = 0; i < charges.size(); ++i) {
+            const limits::Charge& charge = charges[i];
+            if (!is_fixed_window(*charge.limit))
+                continue;
+            const limits::Charge plain{.key = charge.key, .quota = charge.quota};
+            const SteadyTime own = shared_.shares.opens_at(
+                counter_of(charge), owner_, charge.cost, charge.quota,
+                charge.limit->state_of(plain, now_).remaining, window_of(charge, now_), opens);
+            if (own > opens)
+                decision.refused_by = i;
+            opens = std::max(opens, own);
+        }
+    decision.retry_after = std::max<Duration>(opens - now_.steady, Duration{1});
 }
 
 void Taking::note_shares() noexcept {
@@ -225,6 +258,8 @@ SteadyTime Taking::end_of_grant() const {
 }
 
 void Taking::refuse(limits::Decision& decision) {
+    if (shares_ && decision.refusal == limits::Refusal::window && decision.refusing != 0)
+        tell_true_time(decision);
     const Duration retry_after =
         proxy::note_refusal(context_, *charges_.limits[decision.refused_by], decision);
     reply_.refuse(charges_, decision, retry_after);

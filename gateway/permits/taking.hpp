@@ -71,6 +71,7 @@ class Taking final : public Pending {
     limits::Decision admit_reserving();
     void keep_shares(const TakeAsk& ask);
     void note_shares() noexcept;
+    void tell_true_time(limits::Decision& decision);
     void line_up(const TakeAsk& ask);
     void settle(limits::Decision& decision);
     void grant();
@@ -98,6 +99,7 @@ class Taking final : public Pending {
     Hash128 owner_{}; // as whom it is told from others: said by itself, or its address
     std::uint64_t batch_ = 0;
     bool one_first_ = false; // of a batch that goes to the line, the rest behind it
+    bool shares_ = false;    // it may not have what is kept for others
     bool listed_ = false;
     bool ticket_ = false;
     bool replayed_ = false;

@@ -20,6 +20,14 @@ struct Sharing {
     explicit Sharing(std::uint64_t of, Duration per = 1s, Anchor anchor = Anchor::first_request)
         : quota{of}, length{per}, limit{window(per, anchor)} {}
 
+    // When who has just been refused is told to come back.
+    Duration told(std::uint64_t owner, const Now& now, std::uint64_t cost = 1) {
+        const Charge charge{.limit = &limit, .quota = quota, .cost = cost};
+        const SteadyTime opens = shares.opens_at(
+            {limit.ordinal(), {}}, key(owner), cost, quota, limit.state_of(charge, now).remaining,
+            {limit.window_end(charge, now), length}, now.steady);
+        return opens - now.steady;
+    }
     bool take(std::uint64_t owner, const Now& now, std::uint64_t cost = 1) {
         Charge charge{.limit = &limit, .quota = quota, .cost = cost};
         const SteadyTime end = limit.window_end(charge, now);
@@ -181,6 +189,43 @@ TEST_CASE("an owner that vanishes is waited for less and less, and for one windo
     CHECK(former == 0);
     CHECK(sharing.kept_from(0, at(4s)) == 0);
     CHECK(sharing.kept_from(0, at(4500ms)) == 0);
+}
+
+TEST_CASE(
+    "whoever was refused and comes back alone when told is admitted, and no sooner than needed") {
+    Sharing sharing{1};
+    REQUIRE(sharing.take(0, at(0s)));
+    REQUIRE_FALSE(sharing.take(1, at(100ms)));
+    CHECK(sharing.told(1, at(100ms)) == 900ms); // it has gone without for longer
+    REQUIRE_FALSE(sharing.take(0, at(200ms)));
+    const Duration wait = sharing.told(0, at(200ms)); // the next window is the other's
+    CHECK(wait == 800ms + 968'750us);
+
+    CHECK(sharing.take(0, at(200ms + wait)));
+}
+
+TEST_CASE("whoever was refused and comes back alone when told is admitted, in any history") {
+    int told = 0;
+    for (std::uint32_t seed = 1; seed <= 2000; ++seed) {
+        CAPTURE(seed);
+        std::mt19937 random{seed};
+        const auto up_to = [&random](std::uint64_t most) { return random() % most + 1; };
+        Sharing sharing{up_to(9), 1s, random() % 2 == 0 ? Anchor::clock : Anchor::first_request};
+        const std::uint64_t owners = up_to(6);
+        for (Duration t{};; t += std::chrono::microseconds{up_to(400'000)}) {
+            const std::uint64_t owner = up_to(owners);
+            const std::uint64_t cost = random() % 4 == 0 ? up_to(sharing.quota) : 1;
+            if (sharing.take(owner, at(t), cost) || random() % 20 != 0)
+                continue;
+            const Duration wait = sharing.told(owner, at(t), cost);
+            CHECK(wait > Duration{});
+            CHECK(wait <= 2s);
+            CHECK(sharing.take(owner, at(t + wait), cost));
+            ++told;
+            break;
+        }
+    }
+    CHECK(told == 2000);
 }
 
 TEST_CASE("nothing of a window is lost to owners that vanish") {

@@ -2,10 +2,13 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <string>
+#include <thread>
 
 using namespace stint;
 using namespace stint::test;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -186,6 +189,24 @@ TEST_CASE("feedback pauses a limit") {
         ask(caller, post("/v1/feedback", R"({"limit":"two","status":200})")), R"("paused":false)"));
     CHECK(has(ask(caller, post("/v1/feedback", R"({"limit":"none","status":429})")), "404"));
     CHECK(has(ask(caller, post("/v1/feedback", R"({"route":"all","status":429})")), "400"));
+}
+
+TEST_CASE("who sleeps for as long as it was told and comes back alone is admitted") {
+    InProcessGateway gateway{
+        "permits: {address: 127.0.0.1:2}\nlimits: {odd: {requests: 1, per: 200ms}}\nroutes: []"};
+    Wire caller = gateway.connect_for_permits();
+    for (int round = 0; round < 4; ++round) {
+        while (!has(ask(caller, take("odd", R"({"owner":"a"})")), "200 OK"))
+            std::this_thread::sleep_for(10ms);
+        ask(caller, take("odd", R"({"owner":"b"})")); // once: a window may have ended meanwhile
+        const std::string refused = ask(caller, take("odd", R"({"owner":"a"})"));
+        constexpr std::string_view name = "Retry-After-Ms: ";
+        if (const std::size_t at = refused.find(name); at != std::string::npos) {
+            std::this_thread::sleep_for(
+                std::chrono::milliseconds{std::stol(refused.substr(at + name.size(), 8))});
+            CHECK(has(ask(caller, take("odd", R"({"owner":"a"})")), "200 OK"));
+        }
+    }
 }
 
 TEST_CASE("what was granted before a pause is told again while it lasts") {
