@@ -4,6 +4,7 @@ import json
 import os
 import re
 import resource
+import signal
 import socket
 import stat
 import subprocess
@@ -145,7 +146,6 @@ class Starting(SystemTest):
         made = config("127.0.0.1:1", listeners=[{"address": f"unix:{path}"}],
                       admin={"address": f"unix:{admin}", "mode": "0600"},
                       permits={"address": f"unix:{permits}", "mode": "0666", "group": os.getgid()})
-        # With SIGHUP: this test's admin listener is a Unix socket.
         file = self.write(made)
         stint = subprocess.Popen([binary(), "run", "-c", file], umask=0o027,
                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -158,7 +158,7 @@ class Starting(SystemTest):
 
         wait_until(lambda: modes() == [0o660, 0o600, 0o666])
         made["listeners"][0]["mode"] = "0606"
-        self.write(made)
+        file.write_text(json.dumps(made), encoding="utf-8")
         stint.send_signal(signal.SIGHUP)
         wait_until(lambda: modes() == [0o606, 0o600, 0o666])
 
