@@ -111,6 +111,8 @@ class RoomModel {
             const WaiterModel& first = waiting_.at(name);
             if (id.limit->identity().anchor == Anchor::clock)
                 continue; // the wall clock may have been set past the window's end
+            if (id.limit->identity().algorithm == Algorithm::sliding_window)
+                continue; // one that is not paced, as numbers differ here, ends what paces others
             if (!occupied(first, first.at + 1) && judge(first.asked, now).allowed())
                 return name;
         }
