@@ -19,7 +19,7 @@ struct ListeningSockets {
 
 // Who may connect to a Unix socket: of its file.
 struct SocketFile {
-    std::uint32_t mode = 0660;              // whatever the umask
+    std::uint32_t mode = 0660;               // whatever the umask
     std::optional<std::uint32_t> group = {}; // nothing: this process's
 };
 

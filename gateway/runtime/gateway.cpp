@@ -150,7 +150,8 @@ Gateway::open_new_listeners(const config::Config& config) const {
                                                    : net::ip_endpoint(address.host, address.port);
         if (!endpoint)
             return "cannot listen on " + address.text + ": " + endpoint.error().message();
-        Result<net::ListeningSockets> sockets = net::open_listeners(*endpoint, workers_.size(), file_of(address));
+        Result<net::ListeningSockets> sockets =
+            net::open_listeners(*endpoint, workers_.size(), file_of(address));
         if (!sockets)
             return "cannot listen on " + address.text + ": " + sockets.error().message();
         opened.emplace(address.text, std::move(*sockets));

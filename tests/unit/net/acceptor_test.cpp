@@ -142,7 +142,8 @@ TEST_CASE("a unix socket is opened as often as asked, and each copy accepts") {
     }
 }
 
-TEST_CASE("a unix socket's file has the mode and the group that were asked for, whatever the umask") {
+TEST_CASE(
+    "a unix socket's file has the mode and the group that were asked for, whatever the umask") {
     const Folder folder;
     const auto state = [&] {
         struct stat file {};
