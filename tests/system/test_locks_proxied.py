@@ -184,7 +184,7 @@ class Shown(ProxiedLocks):
         stint = self.before()
         port = int(stint.config["permits"]["address"].rpartition(":")[2])
 
-        refused = fetch(port, "POST", "/v1/limits/lock:product/take")
+        refused = fetch(port, "POST", "/v1/limits/lock:product/take", {"Host": "localhost"})
 
         self.assertEqual(refused.status, 400)
         self.assertIn("cap", refused.json()["detail"])

@@ -156,11 +156,11 @@ class Starting(SystemTest):
             return [stat.S_IMODE(each.stat().st_mode) if each.exists() else None
                     for each in (path, admin, permits)]
 
-        wait_until(lambda: modes() == [0o660, 0o600, 0o666])
+        wait_until(lambda: modes() == [0o660, 0o600, 0o666], "the sockets have their modes")
         made["listeners"][0]["mode"] = "0606"
         file.write_text(json.dumps(made), encoding="utf-8")
         stint.send_signal(signal.SIGHUP)
-        wait_until(lambda: modes() == [0o606, 0o600, 0o666])
+        wait_until(lambda: modes() == [0o606, 0o600, 0o666], "the reload has changed one")
 
     def test_a_unix_socket_in_use_is_not_taken_over(self):
         path = self.folder / "used.sock"
@@ -336,7 +336,7 @@ class Spread(SystemTest):
         stint = self.stint_before(self.start_upstream(), workers=self.WORKERS,
                                   permits={"address": "127.0.0.1:0"}, limits={"shop": {"requests": 100, "per": "1h"}})
         port = int(re.search(r"permits listening on 127.0.0.1:(\d+)", stint.log())[1])
-        self.check_spread(stint, port, "POST", "/v1/limits/shop/take")
+        self.check_spread(stint, port, "POST", "/v1/limits/shop/take", {"Host": "localhost"})
 
 
 class Stopping(SystemTest):

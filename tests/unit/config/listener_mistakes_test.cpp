@@ -111,7 +111,7 @@ TEST_CASE("the hosts of admin and permits are names") {
         {"4:40: permits.hosts: found a value; expected a list of names"});
     check_added(
         "routes: []\nadmin: {address: 127.0.0.1:1, host: [a]}\n",
-        {"4:31: admin: \"host\" is unknown; did you mean \"hosts\"?"});
+        {"4:31: admin.host: unknown key; did you mean \"hosts\"?"});
 }
 
 TEST_CASE("an access log needs a file and fields that exist") {

@@ -50,6 +50,8 @@ class Counter {
     Counter& operator=(const Counter&) = delete;
     virtual ~Counter() = default;
     virtual Answer ask(const Ask& of, std::int64_t now) = 0;
+    // The same, and nothing changes: another number takes effect when somebody asks.
+    virtual Answer look(const Ask& of, std::int64_t now) { return ask(of, now); }
     virtual void charge(const Ask& of, std::int64_t now, Id id) = 0;
     virtual void give_back(Id id, std::uint64_t cost, std::int64_t now) = 0;
     [[nodiscard]] virtual std::uint64_t used(std::uint64_t quota, std::int64_t now) const = 0;
@@ -233,6 +235,7 @@ class TokenBucket : public Counter {
             return {};
         return {of.pace ? Refusal::pace : Refusal::window, divided(lacking, rate_)};
     }
+    Answer look(const Ask& of, std::int64_t now) override { return TokenBucket{*this}.ask(of, now); }
     void charge(const Ask& of, std::int64_t now, Id id) override {
         if (forgets_ && !live(now))
             paid_at_ = 0;

@@ -24,10 +24,12 @@ class LimitModel {
     [[nodiscard]] bool is_cap() const { return algorithm_ == Algorithm::concurrency; }
     [[nodiscard]] bool keyed() const { return keyed_; }
 
-    Answer ask(std::uint64_t key, const Ask& of, const Now& now) {
+    // looking: nothing changes.
+    Answer ask(std::uint64_t key, const Ask& of, const Now& now, bool looking = false) {
         if (clocked_)
             clock_.look(now, per_);
-        Answer answer = counter(key).ask(of, ns(now));
+        Counter& asked = counter(key);
+        Answer answer = looking ? asked.look(of, ns(now)) : asked.ask(of, ns(now));
         if (answer.refusal == Refusal::cap)
             answer.wait =
                 mean_hold_ == 0 ? ns(1s) : std::max(mean_hold_ / signed_of(of.quota), ns(1ms));
@@ -117,11 +119,11 @@ inline Outcome outcome_of(const Decision& decision) {
 }
 
 // Of those that refuse the one to wait for longest; the first of equals.
-inline Outcome judge(const std::vector<Asked>& asked, const Now& now) {
+inline Outcome judge(const std::vector<Asked>& asked, const Now& now, bool looking = false) {
     Outcome outcome;
     std::uint32_t looking_on = 0;
     for (std::size_t i = 0; i < asked.size(); ++i) {
-        const Answer answer = asked[i].limit->ask(asked[i].key, asked[i].ask, now);
+        const Answer answer = asked[i].limit->ask(asked[i].key, asked[i].ask, now, looking);
         if (answer.refusal == Refusal::none)
             continue;
         if (!asked[i].enforce)

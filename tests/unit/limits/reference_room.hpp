@@ -113,7 +113,7 @@ class RoomModel {
                 continue; // the wall clock may have been set past the window's end
             if (id.limit->identity().algorithm == Algorithm::sliding_window)
                 continue; // one that is not paced, as numbers differ here, ends what paces others
-            if (!occupied(first, first.at + 1) && judge(first.asked, now).allowed())
+            if (!occupied(first, first.at + 1) && judge(first.asked, now, true).allowed())
                 return name;
         }
         return 0;
