@@ -173,13 +173,26 @@ net::Task<ErrorCode> Exchange::wait_and_send(net::Gather& gather) {
     co_return error;
 }
 
-// What the first write has left. False: it cannot be sent, or is not to be.
+// What the first write has left. False: it cannot be sent, or is not to be. After each write it is
+// known how much was taken: whoever waits for the answer may meet the connection's end first, and
+// the first write may have left all (of TLS, where the socket had room for a part of a record).
 net::Task<bool> Exchange::send_pending() {
-    net::Gather gather;
-    gather.add(pending_.rest());
-    const std::size_t before = gather.bytes();
-    const ErrorCode error = co_await wait_and_send(gather);
-    pending_.take(before - gather.bytes());
+    body_pump_.writes = true;
+    downstream_.arm_body_deadline(route_->timeouts.body_idle);
+    ErrorCode error;
+    while (!error && !pending_.rest().empty()) {
+        auto [failed] = co_await net::wait_writable(lease_.stream());
+        error = failed;
+        if (failed)
+            break;
+        net::Gather gather;
+        gather.add(pending_.rest());
+        const std::size_t before = gather.bytes();
+        error = net::write_now(lease_.stream(), gather);
+        pending_.take(before - gather.bytes());
+    }
+    downstream_.disarm_body_deadline();
+    body_pump_.writes = false;
     if (error || body_pump_.stopping || broken_ != Broken::no)
         co_return false;
     pending_.clear();
