@@ -42,10 +42,15 @@ constexpr std::string_view configuration =
 // One end of a connection and what went through it.
 struct Peer {
     Wire wire;
-    std::string sent;
+    std::string sent{};
+    bool reads = true;
 
-    void send(std::string_view bytes) {
-        sent += bytes.substr(0, wire.send_some(bytes)); // what a gone peer does not take is lost
+    // Returns what is left, for want of room.
+    std::string_view send(std::string_view bytes) {
+        const std::size_t size = wire.send_some(bytes);
+        sent += bytes.substr(0, size);
+        bytes.remove_prefix(size);
+        return bytes;
     }
     void close() {
         (void)wire.received();
@@ -106,8 +111,18 @@ class Stage {
         return std::max(seconds, 1U);
     }
 
+    // With as many turns of the gateway as it takes; what a gone peer does not take is lost.
+    void send(Peer& peer, std::string_view bytes) {
+        for (std::size_t before = bytes.size() + 1; !bytes.empty() && bytes.size() < before;) {
+            before = bytes.size();
+            bytes = peer.send(bytes);
+            if (!bytes.empty())
+                gateway_.settle();
+        }
+    }
+
     void connect(Wire wire) {
-        clients_.push_back({std::move(wire), {}});
+        clients_.push_back({std::move(wire)});
         client_ = clients_.size() - 1;
     }
 
@@ -120,7 +135,7 @@ class Stage {
         case 'n':
         case 'H':
         case 'c':
-            client.send(step.bytes);
+            send(client, step.bytes);
             return true;
         case 'p':
             client_ = (client_ + 1) % clients_.size();
@@ -144,7 +159,10 @@ class Stage {
             return false;
         switch (step.command) {
         case 'u':
-            upstreams_[upstream_].send(step.bytes);
+            send(upstreams_[upstream_], step.bytes);
+            return true;
+        case 's':
+            upstreams_[upstream_].reads = !upstreams_[upstream_].reads;
             return true;
         case 'a':
             upstream_ = (upstream_ + 1) % upstreams_.size();
@@ -166,14 +184,14 @@ class Stage {
             last = now;
             gateway_.settle();
             while (gateway_.upstream.called()) {
-                upstreams_.push_back({gateway_.upstream.accept(), {}});
+                upstreams_.push_back({gateway_.upstream.accept()});
                 upstream_ = upstreams_.size() - 1;
             }
             now = 1 + upstreams_.size();
             for (Peer& peer : clients_)
                 now += peer.wire.received().size();
             for (Peer& peer : upstreams_)
-                now += peer.wire.received().size();
+                now += peer.reads ? peer.wire.received().size() : 0;
         }
         require(gateway_.limit("slot").in_flight() <= slots, "a cap holds");
         require(gateway_.limit("single").in_flight() <= 1, "a cap of one holds");

@@ -8,6 +8,7 @@
 //   @u   the current upstream connection sends; a new one becomes the current one by itself
 //   @a   the next upstream connection is the current one
 //   @e   it closes                         @k   it resets
+//   @s   it stops reading, or goes on
 //   @t   time passes: seconds in digits, at most 999
 //
 // "@+c": the gateway gets no turn between this step and the next. The line end before an "@" and

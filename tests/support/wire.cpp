@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -28,6 +29,13 @@ using namespace std::chrono_literals;
 // OpenSSL's own socket calls know no MSG_DONTWAIT.
 void never_block(int socket) {
     ::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) | O_NONBLOCK);
+}
+
+// See tests/support/small_buffers. Of a socket that is not connected yet, or that listens.
+void make_small(int socket) {
+    constexpr int size = 4096;
+    if (std::getenv("STINT_SMALL_BUFFERS") != nullptr)
+        ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
 }
 
 bool readable(int socket) {
@@ -70,6 +78,7 @@ Wire::Wire(net::asio::io_context& loop, Descriptor socket)
 
 Wire Wire::connect(net::asio::io_context& loop, const net::Endpoint& address) {
     Descriptor socket{::socket(address.data()->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    make_small(socket.get());
     if (const int error = connect_whole(socket.get(), address); error != 0)
         throw std::system_error{error, std::system_category(), "a test's client could not connect"};
     const int on = 1; // what a test sends in pieces goes out in pieces, at once
@@ -201,6 +210,7 @@ ListeningWire::ListeningWire(net::asio::io_context& loop) : loop_{loop} {
         net::open_listeners(*net::ip_endpoint("127.0.0.1", 0), 1);
     address_ = opened.value().address;
     socket_ = std::move(opened->sockets.front());
+    make_small(socket_.get());
 }
 
 std::string ListeningWire::text() const {

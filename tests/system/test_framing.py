@@ -151,7 +151,10 @@ class Refused(SystemTest):
     def test_chunks_that_are_refused(self):
         for name, body in BAD_CHUNKS.items():
             with self.subTest(name), RawClient(self.stint.port) as client:
-                client.send(post(TE, target="/body", body=body))
+                try:
+                    client.send(post(TE, target="/body", body=body))
+                except ConnectionError:
+                    pass  # answered and closed before its end
                 answered = client.read_response()
                 self.assertEqual(answered.status, 400)
                 self.assertTrue(client.ends())

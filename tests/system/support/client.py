@@ -4,7 +4,7 @@ import socket
 
 from .messages import request_bytes
 from .over_tls import wrap
-from .stream import Stream
+from .stream import Stream, set_receive_buffer
 
 
 class RawClient(Stream):
@@ -20,8 +20,7 @@ class RawClient(Stream):
             family = socket.AF_UNIX
         sock = socket.socket(family)
         try:
-            if receive_buffer:
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+            set_receive_buffer(sock, receive_buffer)
             if source:
                 sock.bind((source, 0))
             sock.settimeout(10)

@@ -115,7 +115,7 @@ class Stint:
     none) or text. Flow style JSON is YAML. Its output is kept in folder/stdout and folder/stderr."""
 
     def __init__(self, folder: Path, config, *, token: str | None = None, preexec=None, stdout=None,
-                 admin_context=None):
+                 admin_context=None, environment: dict | None = None):
         self.folder = folder
         self.file = folder / "stint.yaml"
         self.config = None
@@ -125,6 +125,7 @@ class Stint:
         self._admin_context = admin_context
         self._preexec = preexec
         self._stdout = stdout
+        self._environment = {**os.environ, **environment} if environment else None
         self._log_lock = threading.Lock()
         self.write(config)
 
@@ -162,6 +163,7 @@ class Stint:
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
+                env=self._environment,
                 preexec_fn=self._preexec,
             )
         if not self._stdout:

@@ -1,11 +1,23 @@
 """A socket under full control: exact bytes out, whole messages in, every way to go away."""
 
+import os
 import socket
 import ssl
 import struct
 
 from .messages import Request, Response, parse_fields, parse_head
 from .waiting import PATIENCE
+
+
+# See tests/support/small_buffers.
+SMALL_BUFFERS = bool(os.environ.get("STINT_SMALL_BUFFERS"))
+
+
+def set_receive_buffer(sock: socket.socket, size: int | None = None) -> None:
+    """SO_RCVBUF, of a socket that is not connected yet, or that listens. Without a size: what tests have
+    where writes are to be partial, else the kernel's."""
+    if size or SMALL_BUFFERS:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size or 4096)
 
 
 class EndOfStream(Exception):

@@ -6,7 +6,7 @@ import threading
 import traceback
 
 from .messages import response_bytes
-from .stream import EndOfStream, Stream
+from .stream import EndOfStream, Stream, set_receive_buffer
 from .waiting import wait_until
 
 
@@ -57,6 +57,7 @@ class RawServer:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
             self.sock = socket.socket(family)
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            set_receive_buffer(self.sock)
             self.sock.bind((host, 0))
             self.port = self.sock.getsockname()[1]
             self.address = f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
