@@ -121,6 +121,14 @@ void InProcessGateway::settle() {
         idle_turns = loop_->poll() > 0 ? 0 : idle_turns + 1;
 }
 
+void InProcessGateway::send_in_time(Wire& wire, std::string_view bytes) {
+    for (int rounds = 0; !bytes.empty() && rounds < 10'000; ++rounds) {
+        bytes.remove_prefix(wire.send_some(bytes));
+        settle();
+        pass(std::chrono::milliseconds{100});
+    }
+}
+
 void InProcessGateway::pass(Duration time) {
     settle();
     context_->tick(net::read_steady_clock() + time);

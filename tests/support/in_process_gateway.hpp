@@ -46,6 +46,8 @@ class InProcessGateway {
     void settle();
     // As if that much time had passed for every deadline. Clocks stay as they are.
     void pass(Duration time);
+    // Sends all of it, while time passes: what the gateway drops it reads at a bounded rate.
+    void send_in_time(Wire& wire, std::string_view bytes);
     // Lets go who waits and may go now, as the thread of the openings does; open() tells them, too.
     void let_go();
     void open();

@@ -100,7 +100,8 @@ class Refusals(SystemTest):
         answer = fetch(stint.port, fields=[("Accept", "text/plain")])
 
         self.assertEqual(answer.status, 502)
-        self.assertTrue(answer.body.startswith(b"502 Bad Gateway\ncould not connect"))
+        self.assertTrue(answer.body.startswith(b"502 Bad Gateway\n"))
+        self.assertIn(b"X-Request-Id", answer.body)
 
     def test_a_limit_s_own_status_and_body(self):
         answer = self.refused({

@@ -126,7 +126,8 @@ TEST_CASE("the file of a Unix socket is shown") {
     config::Config config = example();
     config.listeners[0].address = {
         config::Address::Kind::unix_socket, "/s", 0, "unix:/s", 0604, "www", 33};
-    config.permits = config::Permits{{config::Address::Kind::unix_socket, "/p", 0, "unix:/p"}};
+    config.permits.emplace();
+    config.permits->address = {config::Address::Kind::unix_socket, "/p", 0, "unix:/p"};
     config.permits->hosts = {"stint"};
 
     const Json shown = config_json(config, {});

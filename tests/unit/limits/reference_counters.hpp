@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 #include <vector>
 
 namespace stint::limits::test::model {
@@ -235,7 +236,12 @@ class TokenBucket : public Counter {
             return {};
         return {of.pace ? Refusal::pace : Refusal::window, divided(lacking, rate_)};
     }
-    Answer look(const Ask& of, std::int64_t now) override { return TokenBucket{*this}.ask(of, now); }
+    Answer look(const Ask& of, std::int64_t now) override {
+        const auto before = std::tuple{paid_at_, rate_, returned_};
+        const Answer answer = ask(of, now);
+        std::tie(paid_at_, rate_, returned_) = before;
+        return answer;
+    }
     void charge(const Ask& of, std::int64_t now, Id id) override {
         if (forgets_ && !live(now))
             paid_at_ = 0;

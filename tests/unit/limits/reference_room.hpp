@@ -6,6 +6,7 @@
 #include "reference_line.hpp"
 #include "reference_model.hpp"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -109,10 +110,16 @@ class RoomModel {
         for (const auto& [id, line] : lines_) {
             const int name = line.in_order().front().name;
             const WaiterModel& first = waiting_.at(name);
-            if (id.limit->identity().anchor == Anchor::clock)
+            const auto clocked = [](const CounterId& each) {
+                return each.limit->identity().anchor == Anchor::clock;
+            };
+            if (std::ranges::any_of(first.counters, clocked))
                 continue; // the wall clock may have been set past the window's end
-            if (id.limit->identity().algorithm == Algorithm::sliding_window)
-                continue; // one that is not paced, as numbers differ here, ends what paces others
+            // One whose numbers differ changes what the others' turns are: it ends a pace, or
+            // raises what pays a bucket off.
+            if (id.limit->identity().algorithm == Algorithm::sliding_window ||
+                id.limit->identity().algorithm == Algorithm::token_bucket)
+                continue;
             if (!occupied(first, first.at + 1) && judge(first.asked, now, true).allowed())
                 return name;
         }

@@ -74,6 +74,9 @@ TEST_CASE("a stripped prefix is that of the path which was routed by") {
     CHECK(forwarded(gateway, "/api/a%2fb/?") == "GET /a%2Fb/? HTTP/1.1");
     CHECK(forwarded(gateway, "/api/a%3ab%28") == "GET /a%3Ab%28 HTTP/1.1");
     CHECK(forwarded(gateway, "/x/../%61pi//a") == "GET /a HTTP/1.1");
+    gateway.reload(
+        "absolute_form: route\n"
+        "routes: [{name: api, match: {path: /api}, upstream: origin, strip_prefix: /api}]");
     CHECK(forwarded(gateway, "http://a/api/b") == "GET /b HTTP/1.1");
 }
 
