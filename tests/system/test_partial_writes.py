@@ -2,11 +2,13 @@
 
 import re
 import socket
+import ssl
 import time
 import unittest
 from pathlib import Path
 
-from support.case import SystemTest
+from support.case import SystemTest, config
+from support.certificates import Authority
 from support.client import RawClient
 from support.messages import request_bytes, response_bytes
 from support.stream import SMALL_BUFFERS
@@ -83,6 +85,31 @@ class PartialWrites(SystemTest):
             self.assertTrue(re.match(rb"PUT /upload HTTP/1.1\r\n", bytes_there), bytes_there[:80])
         if method == "POST":
             self.assertEqual((status, later), (502, []))
+
+    def test_a_record_that_was_taken_later_was_taken(self):
+        """TLS: the socket takes a part of the first record, which is nothing yet, and then the rest of it."""
+        authority = Authority(self.new_folder())
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        pair = authority.issue("localhost", "IP:127.0.0.1")
+        context.load_cert_chain(pair.certificate, pair.key)
+
+        def script(connection):
+            connection.sock = context.wrap_socket(connection.sock, server_side=True)
+            connection.read_request()
+            connection.send(response_bytes(b"first"))
+            connection.read_until(b"POST /upload")
+            wait_until(lambda: queues(upstream.port)[0], "a part of it is still with Stint")
+            connection.half_close()
+            time.sleep(1)
+
+        upstream = self.start_upstream(script)
+        stint = self.start_stint(config(
+            f"https://{upstream.address}", upstream={"tls": {"ca": str(authority.certificate)}}))
+        client = self.enterContext(RawClient(stint.port))
+        self.assertEqual(client.request().body, b"first")
+        self.upload(client)
+        self.assertEqual(client.read_response().status, 502)
+        self.assertEqual([one.method for one in upstream.requests], ["GET"])
 
     def test_an_answer_during_the_first_write_reaches_the_client(self):
         def refuse(connection):

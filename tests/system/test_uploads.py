@@ -39,8 +39,8 @@ class Uploads(SystemTest):
             {"name": "retry", "match": {"path": "/retry"}, "upstream": "up", "retry": again},
             {"name": "wait", "match": {"path": "/wait"}, "upstream": "up", "retry": again, "cooldown": pauses},
         ]
-        late = {"LD_PRELOAD": os.environ["STINT_LATE_WRITES"]}
-        stint = self.start_stint(made, environment=late)
+        stint = self.start_stint(made, environment={
+            "LD_PRELOAD": os.environ["STINT_LATE_WRITES"], "STINT_UPSTREAM_PORTS": ",".join(map(str, ports))})
         ended = subprocess.run(
             [os.environ["STINT_UPLOAD_CHECK"], "--stint", str(stint.port), "--upstreams", ",".join(map(str, ports)),
              "--count", str(COUNT), "--seed", SEED, *arguments, *(["--blocked"] if SMALL_BUFFERS else [])],

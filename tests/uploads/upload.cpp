@@ -48,7 +48,7 @@ Upload make_upload(std::uint64_t seed, std::uint64_t id) {
     upload.id = id;
     upload.method = dice.percent(50) ? "PUT" : "POST";
     upload.route = routes[dice.below(std::size(routes))];
-    upload.scope = static_cast<unsigned>(dice.below(6));
+    upload.scope = dice.percent(80) ? 0 : 1;
     upload.size = some_size(dice);
     upload.chunked = dice.percent(35);
     upload.chunked = upload.chunked && id != 1; // whose head is measured

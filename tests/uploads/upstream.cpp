@@ -18,11 +18,11 @@ struct Share {
     unsigned percent;
 };
 constexpr Share between_requests[] = {
-    {Fault::close_idle, 8}, {Fault::reset_idle, 12}, {Fault::reset_crossing, 25}};
+    {Fault::close_idle, 8}, {Fault::reset_idle, 10}, {Fault::reset_crossing, 25}};
 constexpr Share within_requests[] = {
     {Fault::reset_inside, 10}, {Fault::close_inside, 4}, {Fault::reset_later, 8},
     {Fault::early_hold, 5},    {Fault::early_read, 5},   {Fault::early_good, 5},
-    {Fault::early_reset, 4},   {Fault::busy, 8},         {Fault::stall, 4},
+    {Fault::early_reset, 4},   {Fault::busy, 20},        {Fault::stall, 4},
     {Fault::slow, 4},          {Fault::close_told, 4}};
 
 template <std::size_t size>
@@ -72,6 +72,8 @@ void Upstream::accept_for(int milliseconds) {
 }
 
 void Served::run() {
+    if (dice_.percent(40))
+        rest(dice_.below(30'000)); // a pause may begin while Stint connects
     bool more = end_.shake_hands(patience);
     for (bool first = true; more; first = false)
         more = (first || pass_idle_time()) && read_next_head() && serve_request();
