@@ -56,9 +56,9 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     void shed() noexcept;
     // Ends it now: the request under way fails.
     void abort() noexcept;
-    // Asks the kernel whether the client has gone, where no read has told yet. With every tick, while
-    // it is among Context::watched; of Context::guarded, when it has ended; and when a wait ends,
-    // before what was waited for is taken.
+    // Asks the kernel whether the client has gone, where no read has told yet. With every tick,
+    // while it is among Context::watched; of Context::guarded, when it has ended; and when a wait
+    // ends, before what was waited for is taken.
     void look_for_end();
 
     // --- for the exchange under way ---
