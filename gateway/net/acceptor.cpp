@@ -136,6 +136,9 @@ open_listeners(const Endpoint& address, std::size_t count, const SocketFile& fil
 ErrorCode set_socket_file(const Endpoint& address, const SocketFile& file) noexcept {
     if (!is_unix(address))
         return {};
+    // The owner's alone until the group is right: an error must not leave it open to another one.
+    if (file.group && ::chmod(path_of(address), file.mode & 0600) != 0)
+        return last_error();
     constexpr auto same_owner = static_cast<uid_t>(-1);
     if (file.group && ::chown(path_of(address), same_owner, *file.group) != 0)
         return last_error();

@@ -46,13 +46,16 @@ void Exchange::begin_pump() {
 bool Exchange::begin_body() {
     if (expects_continue_ && buffered_body_.empty() && !head_sent_) {
         net::Gather gather;
+        gather.add(unsent_); // of an interim response
         gather.add("HTTP/1.1 100 Continue\r\n\r\n");
-        bytes_out_ += gather.bytes();
+        bytes_out_ += gather.bytes() - unsent_.size();
         if (net::write_now(downstream_.stream(), gather)) {
             break_off(Broken::client_gone);
             return false;
         }
-        gather.append_to(unsent_);
+        std::string left;
+        gather.append_to(left);
+        unsent_ = std::move(left);
     }
     forget_buffered_body();
     body_pump_.begun = true;
@@ -201,12 +204,14 @@ net::Task<bool> Exchange::send_pending() {
 
 void Exchange::end_pump() {
     body_pump_.running = false;
-    if (request_body_.done() && broken_ == Broken::no) {
-        if (!head_sent_)
+    if (broken_ == Broken::no) {
+        // Also where the rest could not be sent: no connection waits for ever for what decides.
+        if (!head_sent_ && !body_pump_.stopping)
             arm(Waiting::response, route_->timeouts.response);
-        downstream_.watch();
-    } else if (broken_ == Broken::no) {
-        downstream_.watch_from_afar(); // nothing reads the rest
+        if (request_body_.done())
+            downstream_.watch();
+        else
+            downstream_.watch_from_afar(); // nothing reads the rest
     }
     body_pump_.stopped.signal();
 }
