@@ -1,7 +1,10 @@
 // Preloaded into Stint (LD_PRELOAD): some of its writes come late, as on a machine with too much to
 // do; and at times the peer has reset a connection between Stint's look at it and its write, a
 // moment too short to be met by chance.
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +23,10 @@ constexpr std::uint64_t most_nanoseconds = 2'000'000;
 constexpr std::uint64_t reset_one_in = 6;
 
 thread_local int looked_at = -1; // where nothing was to be read, the last time
+// By descriptor: whether something was written since something was read. A request's first write
+// finds nothing written since the last answer; later ones are not touched, since an answer may be
+// under way.
+std::array<std::atomic<bool>, 65536> written{};
 
 template <class Function>
 Function* real(const char* name) {
@@ -55,7 +62,10 @@ bool leads_to_upstream(int socket) {
 }
 
 bool was_reset(int socket) {
-    if (std::exchange(looked_at, -1) != socket || below(reset_one_in) != 0 ||
+    if (socket < 0)
+        return false;
+    const bool first = !written[static_cast<std::size_t>(socket)].exchange(true);
+    if (std::exchange(looked_at, -1) != socket || !first || below(reset_one_in) != 0 ||
         !leads_to_upstream(socket))
         return false;
     ::shutdown(socket, SHUT_RDWR);
@@ -83,6 +93,8 @@ ssize_t recv(int socket, void* into, size_t size, int flags) {
     static auto* const next = real<decltype(recv)>("recv");
     const ssize_t got = next(socket, into, size, flags);
     looked_at = got < 0 ? socket : -1;
+    if (got > 0)
+        written[static_cast<std::size_t>(socket)] = false;
     return got;
 }
 
