@@ -58,11 +58,13 @@ def feedback_in(answer: Answer, address: object) -> Dict[str, Any]:
 
 def is_held(answer: Answer, lock: str, address: object) -> bool:
     """Whether somebody holds this lock, by the answer to the question who does."""
-    if answer.status == 404 and answer.members():
-        return False
+    told = answer.members()
+    if answer.status == 404:
+        if told.get("status") == 404 and isinstance(told.get("title"), str):
+            return False  # the problem document by which a permit listener knows no such lock
+        raise no_permit_listener(answer, lock, address)
     if answer.status != 200:
         raise_for(answer, lock, address)
-    told = answer.members()
     if told.get("lock") == lock and _has_whole(told, ("held",)):
         return bool(told["held"] or told.get("proxied"))
     raise no_permit_listener(answer, lock, address)

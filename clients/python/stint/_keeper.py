@@ -72,11 +72,21 @@ class Keeper:
             else:
                 next_due = min(next_due, lease.due)
         due.sort(key=lambda lease: lease.deadline)
+        again: List[Lease] = []  # no answer said anything about them
         while due:
-            if not self._renew(due[0], due[0].deadline):
-                self._drop_the_late(due)
-                return min(next_due, time.monotonic() + _AGAIN, *[lease.deadline for lease in due])
-            next_due = min(next_due, due.pop(0).due)
+            lease = due.pop(0)
+            try:
+                renewed = self._renew(lease, lease.deadline)
+            except StintUnavailable:
+                again += [lease, *due]  # nobody answers the others either
+                break
+            if renewed:
+                next_due = min(next_due, lease.due)
+            else:
+                again.append(lease)
+        self._drop_the_late(again)
+        if again:
+            next_due = min(next_due, time.monotonic() + _AGAIN, *[lease.deadline for lease in again])
         return next_due
 
     def _drop_the_late(self, due: List[Lease]) -> None:
@@ -86,7 +96,7 @@ class Keeper:
             self._lose(lease, "it could not be renewed before it ended")
 
     def _renew(self, lease: Lease, until: float) -> bool:
-        """False: no answer that says anything about the lease."""
+        """False: no answer that says anything about the lease. StintUnavailable: no answer."""
         if lease.id not in self.leases:
             return True  # released meanwhile
         sent = time.monotonic()
@@ -98,7 +108,7 @@ class Keeper:
             if answer.status == 200:
                 lease.renewed(answer, sent, self._gateway.threads.connection if tied else None)
                 return True
-        except (StintUnavailable, StintError):
+        except StintError:
             return False
         if answer.status not in (404, 410):
             return False

@@ -237,6 +237,8 @@ class FakeGateway:
 
 
 def answer(status, body, fields=""):
+    if status >= 400:
+        body = {"status": status, **body}  # as every problem document of a gateway has it
     content = json.dumps(body).encode()
     kind = "application/json" if status < 300 else "application/problem+json"
     return (f"HTTP/1.1 {status} Whatever\r\nContent-Type: {kind}\r\n{fields}"

@@ -152,6 +152,18 @@ class Locks(FailClosed):
         self.there.script = reply(200, {**LEASE, "expires_in_ms": 60_000})
         wait_until(lambda: lost == [lease], "it is lost")
 
+    def test_one_odd_answer_keeps_no_other_lease_from_being_renewed(self):
+        lost = []
+        odd = Lock("a", ttl=0.6, url=self.there.url, on_lost=lost.append).acquire()
+        good = Lock("b", ttl=0.6, url=self.there.url, on_lost=lost.append).acquire()
+        first = good.deadline
+        renewed = reply(200, {**LEASE, "lease": good.id, "lock": "b", "expires_in_ms": 600})
+        self.there.script = lambda request: renewed if good.id in request else reply(200, {})
+
+        wait_until(lambda: odd in lost, "the other one is lost")
+        wait_until(lambda: good in lost or good.deadline > first + 0.6, "it was renewed, or lost")
+        self.assertEqual(lost, [odd])
+
     def test_a_release_by_something_else(self):
         for release in (lambda lease: lease.release(), lambda lease: asyncio.run(lease.release_async())):
             lease = Lock("a", None, url=self.there.url, ttl=0.2).acquire()
@@ -161,7 +173,8 @@ class Locks(FailClosed):
             wait_until(lambda: not self.there.held("a"), "it has ended")
 
     def test_who_has_it_by_something_else(self):
-        for answer in (reply(200, b"<html>"), reply(200, {}), reply(404, b"<html>"), reply(204, b"")):
+        for answer in (reply(200, b"<html>"), reply(200, {}), reply(404, b"<html>"), reply(204, b""),
+                       reply(404, {"error": "not found"}), reply(404, {"status": 200, "title": "x"})):
             self.there.script = answer
             for unlock in (lambda: NamedLock(self.there.url).unlock("a"),
                            lambda: asyncio.run(NamedLock(self.there.url).unlock_async("a"))):
