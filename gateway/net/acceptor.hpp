@@ -21,6 +21,8 @@ struct ListeningSockets {
 struct SocketFile {
     std::uint32_t mode = 0660;               // whatever the umask
     std::optional<std::uint32_t> group = {}; // nothing: this process's
+
+    bool operator==(const SocketFile&) const = default;
 };
 
 // Opens `count` listening sockets on `address`. A TCP address gets a socket each with SO_REUSEPORT,

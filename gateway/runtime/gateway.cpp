@@ -89,8 +89,8 @@ Gateway::Gateway(config::Config config, std::filesystem::path file)
 Gateway::~Gateway() {
     end_workers();
     persistence_.reset(); // while the locks are there that it writes
-    for (const auto& [name, address] : bound_)
-        net::remove_socket_file(address);
+    for (const auto& [name, bound] : bound_)
+        net::remove_socket_file(bound.address);
 }
 
 Result<void, std::string> Gateway::start() {
@@ -124,7 +124,8 @@ Result<void, std::string> Gateway::start() {
         spdlog::info("listening on {}", address);
     if (config_.permits)
         spdlog::info(
-            "permits listening on {}", net::to_text(bound_.at(config_.permits->address.text)));
+            "permits listening on {}",
+            net::to_text(bound_.at(config_.permits->address.text).address));
     return {};
 }
 
@@ -136,6 +137,21 @@ void Gateway::resolve_names() {
     resolver_.watch(compiled_.host_names, [tried] { *tried = true; });
     const auto deadline = std::chrono::steady_clock::now() + first_resolution;
     while (!*tried && control_.run_one_until(deadline) > 0) {
+    }
+}
+
+// An operator's own chmod stays: only what the configuration has changed is set.
+void Gateway::set_socket_files(const config::Config& next, std::vector<std::string>& notes) {
+    for (const config::Address& address : addresses_of(next)) {
+        const auto open = bound_.find(address.text);
+        const net::SocketFile file = file_of(address);
+        if (open == bound_.end() || open->second.file == file)
+            continue;
+        if (const ErrorCode failed = net::set_socket_file(open->second.address, file))
+            notes.push_back(
+                address.text + ": its mode or group could not be set: " + failed.message());
+        else
+            open->second.file = file;
     }
 }
 
@@ -168,16 +184,12 @@ void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
     if (config.permits)
         wanted[config.permits->address.text].permits = true;
     for (const config::Address& address : addresses_of(config))
-        if (const auto open = bound_.find(address.text); open != bound_.end())
-            if (const ErrorCode failed = net::set_socket_file(open->second, file_of(address)))
-                spdlog::error(
-                    "{}: its mode or group cannot be set: {}", address.text, failed.message());
-    for (auto& [name, sockets] : opened)
-        bound_[name] = sockets.address;
+        if (const auto sockets = opened.find(address.text); sockets != opened.end())
+            bound_[address.text] = {sockets->second.address, file_of(address)};
     std::erase_if(bound_, [&](const auto& listener) {
         const bool gone = !wanted.contains(listener.first);
         if (gone)
-            net::remove_socket_file(listener.second);
+            net::remove_socket_file(listener.second.address);
         return gone;
     });
 
@@ -310,7 +322,7 @@ std::vector<std::string> Gateway::listening() const {
     std::vector<std::string> addresses;
     for (const config::Listener& listener : config_.listeners)
         if (const auto bound = bound_.find(listener.address.text); bound != bound_.end())
-            addresses.push_back(net::to_text(bound->second));
+            addresses.push_back(net::to_text(bound->second.address));
     return addresses;
 }
 

@@ -119,6 +119,10 @@ class Gateway {
 
   private:
     using Opened = std::map<std::string, net::ListeningSockets>; // by the address as configured
+    struct Bound {
+        net::Endpoint address;
+        net::SocketFile file; // as it was set last
+    };
 
     Result<Opened, std::string> open_new_listeners(const config::Config& config) const;
     void apply(config::Config config, Compiled compiled, Opened opened);
@@ -133,6 +137,7 @@ class Gateway {
     void publish_overrides();
     void await_end_of_override();
     void forget_overrides(const Compiled& next, std::vector<std::string>& notes);
+    void set_socket_files(const config::Config& next, std::vector<std::string>& notes);
     void resolve_names();
     void await_signal();
     void on_signal(int number);
@@ -159,7 +164,7 @@ class Gateway {
     upstream::Resolver resolver_;
     std::shared_ptr<const upstream::AddressBook> addresses_;
     HealthChecks health_;
-    std::map<std::string, net::Endpoint> bound_; // listeners by the address as configured
+    std::map<std::string, Bound> bound_; // listeners by the address as configured
     std::vector<std::unique_ptr<Worker>> workers_;
     LiveOverrides overrides_;
     net::asio::steady_timer override_timer_;

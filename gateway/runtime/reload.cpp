@@ -32,6 +32,7 @@ ReloadReport Gateway::reload() {
         forget_overrides(next, report.notes);
         if (report.notes.size() > notes)
             next = compiled();
+        set_socket_files(*loaded, report.notes);
         report.applied = true;
         resolver_.watch(next.host_names);
         if (loaded->max_connections > config_.max_connections)

@@ -162,6 +162,24 @@ class Starting(SystemTest):
         stint.send_signal(signal.SIGHUP)
         wait_until(lambda: modes() == [0o606, 0o600, 0o666], "the reload has changed one")
 
+    def test_a_reload_sets_a_unix_sockets_mode_only_where_the_configuration_has_changed_it(self):
+        kept, gone = (self.folder / name for name in ("kept.sock", "gone.sock"))
+        made = config("127.0.0.1:1", listeners=[{"address": f"unix:{kept}"}, {"address": f"unix:{gone}"}])
+        stint = self.start_stint(made)
+        kept.chmod(0o600)
+
+        self.assertEqual(stint.admin.reload().json()["notes"], [])
+        self.assertEqual(stat.S_IMODE(kept.stat().st_mode), 0o600)
+
+        gone.unlink()
+        for listener in made["listeners"]:
+            listener["mode"] = "0606"
+        stint.write(made)
+        for _ in range(2):
+            self.assertEqual(stint.admin.reload().json()["notes"],
+                             [f"unix:{gone}: its mode or group could not be set: No such file or directory"])
+        self.assertEqual(stat.S_IMODE(kept.stat().st_mode), 0o606)
+
     def test_a_unix_socket_in_use_is_not_taken_over(self):
         path = self.folder / "used.sock"
         upstream = self.start_upstream()
