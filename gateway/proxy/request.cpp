@@ -171,6 +171,10 @@ net::Task<upstream::Lease::Connected> Exchange::connect() {
             connected.error = net::asio::error::operation_aborted;
         if (!connects_again(connected))
             co_return connected;
+        if (host_.empty()) [[unlikely]] { // Host is the endpoint's own name
+            name_endpoint();
+            hold_request(http::ChunkHeader{buffered_body_.size()}, {}, 0);
+        }
     }
 }
 

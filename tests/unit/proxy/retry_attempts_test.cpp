@@ -22,12 +22,22 @@ TEST_CASE("a request is sent as often as the rules say, to the other endpoint ea
 TEST_CASE("a request without Host names the endpoint that it goes to, each time") {
     const auto host = [](const auto& endpoint) { return "\r\nHost: " + endpoint.text() + "\r\n"; };
     Story story;
-    Wire first = story.ask("GET / HTTP/1.0\r\n\r\n");
-    CHECK(has(story.first_head, host(story.gateway.upstream)));
-    first.send(unavailable);
+    SUBCASE("where the first one fails") {
+        Wire first = story.ask("GET / HTTP/1.0\r\n\r\n");
+        CHECK(has(story.first_head, host(story.gateway.upstream)));
+        first.send(unavailable);
 
-    Wire second = story.gateway.second.accept();
-    CHECK(has(second.read_head(), host(story.gateway.second)));
+        Wire second = story.gateway.second.accept();
+        CHECK(has(second.read_head(), host(story.gateway.second)));
+    }
+    SUBCASE("where the first one refuses the connection") {
+        story.gateway.upstream.close();
+        story.client.send("PUT / HTTP/1.0\r\nContent-Length: 4\r\n\r\nbody");
+
+        Wire second = story.gateway.second.accept();
+        CHECK(has(second.read_head(), host(story.gateway.second)));
+        CHECK(second.read(4) == "body");
+    }
 }
 
 TEST_CASE("the last attempt's failure is the client's") {
