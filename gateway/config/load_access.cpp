@@ -1,4 +1,4 @@
-// Who may come to an address that Stint listens on.
+// The keys of a listener that say who may connect and by which names: mode, group, hosts.
 #include "config/addresses.hpp"
 #include "config/load_parts.hpp"
 #include "config/values.hpp"

@@ -36,9 +36,9 @@ struct Draft {
 
 void read_listeners(const Value& value, Draft& draft);
 void read_admin(const Value& value, Draft& draft);
-// Whose the file of a Unix socket is and who may connect; after its address.
+// Reads mode and group of a Unix socket's file. The address must have been read.
 void read_socket_file(const Section& section, Address& address);
-// The names that such a listener is asked by, beside its address.
+// Reads the Host names that a listener accepts beside its own address.
 void read_hosts(const Section& section, std::vector<std::string>& hosts);
 void read_permits(const Value& value, Draft& draft); // after the other addresses
 void read_state(const Value& value, Draft& draft);

@@ -66,7 +66,7 @@ Parsed<std::string> parse_header_name(std::string_view text) {
         in_quotes(text) + " is not the name of a header; expected one such as X-Forwarded-For"};
 }
 
-// Of whomever they come, Stint reads, writes or removes these itself. Lower case.
+// Stint reads, writes or removes these itself, whoever sent them. Lower case.
 constexpr std::array<std::string_view, 16> own_fields{
     "connection",   "content-length",    "expect",           "forwarded",
     "host",         "http2-settings",    "keep-alive",       "te",

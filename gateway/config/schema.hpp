@@ -27,7 +27,7 @@ struct Address {
     std::string host; // an IPv4 address, an IPv6 address without brackets, or a Unix socket's path
     std::uint16_t port = 0;
     std::string text; // as configured
-    // Of a Unix socket's file.
+    // A Unix socket's file has them.
     std::uint32_t mode = 0660;
     std::string group{};                     // as configured; empty: this process's
     std::optional<std::uint32_t> group_id{}; // its number

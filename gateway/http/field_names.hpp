@@ -9,20 +9,20 @@
 
 namespace stint::http {
 
-// Whether a server that reads "_" as "-" (RFC 3875 section 4.1.18, and what came of it) takes both
-// for one name; and whether it takes the name's beginning for `prefix`.
+// True where a server that reads "_" as "-" (as CGI servers do, RFC 3875 section 4.1.18) takes both
+// for one name; begins_as: where it takes the beginning of `name` for `prefix`.
 [[nodiscard]] bool reads_as(std::string_view name, std::string_view other) noexcept;
 [[nodiscard]] bool begins_as(std::string_view name, std::string_view prefix) noexcept;
 
 // Of a name that is none of Beast's.
 [[nodiscard]] FieldId unlisted_field(std::string_view name) noexcept;
 
-// Whether the gateway writes this field itself, or keeps it from being told what it is not: nobody
-// may name it away in Connection. name: of FieldId::other or underscored.
+// True for a field that the gateway writes itself or filters: a Connection field that names it is
+// ignored. name: of FieldId::other or underscored.
 [[nodiscard]] bool is_own_field(std::string_view name) noexcept;
 
-// Whether such a server takes `name` for one of the fields that the gateway strips, writes or
-// frames by, or for another of `also`. also: in lower case.
+// True where such a server takes `name` for a field that the gateway removes, writes or frames by,
+// or for one of `also`. also: in lower case.
 [[nodiscard]] bool imitates(std::string_view name, std::span<const std::string> also) noexcept;
 
 } // namespace stint::http
