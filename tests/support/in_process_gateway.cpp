@@ -127,6 +127,8 @@ void InProcessGateway::send_in_time(Wire& wire, std::string_view bytes) {
         settle();
         pass(std::chrono::milliseconds{100});
     }
+    if (!bytes.empty())
+        throw std::runtime_error{"the gateway did not take all of it"};
 }
 
 void InProcessGateway::pass(Duration time) {

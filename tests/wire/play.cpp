@@ -134,6 +134,10 @@ class Stage {
         upstream_.begin(upstream_split);
         Wire client =
             row_.half_close_allowed ? gateway_.connect_half_closing() : gateway_.connect();
+        const bool listens =
+            row_.client_ends == Row::End::none || row_.client_ends == Row::End::half_close;
+        reader_ = listens ? &client : nullptr;
+        read_ = 0;
         (void)client.send_some(std::string_view{row_.client}.substr(0, client_split));
         if (client_split < row_.client.size()) {
             quiet();
@@ -144,8 +148,6 @@ class Stage {
             (void)client.send_some(row_.then);
             quiet();
         }
-        const bool listens =
-            row_.client_ends == Row::End::none || row_.client_ends == Row::End::half_close;
         end(client, row_.client_ends);
         quiet();
         if (row_.passes > Duration::zero()) {
@@ -155,6 +157,7 @@ class Stage {
         if (listens)
             judge_client(client);
         judge_upstream();
+        reader_ = nullptr;
         client.close();
         quiet();
         CHECK(gateway_.context().connections.empty());
@@ -164,7 +167,14 @@ class Stage {
     void quiet() {
         do
             gateway_.settle();
-        while (upstream_.go_on());
+        while (upstream_.go_on() || read_on());
+    }
+    // What stays unread in a small socket buffer holds up what comes after it.
+    bool read_on() {
+        const std::size_t before = read_;
+        if (reader_ != nullptr)
+            read_ = reader_->received().size();
+        return read_ > before;
     }
 
     void judge_client(Wire& client) const {
@@ -185,6 +195,8 @@ class Stage {
     const Row& row_;
     InProcessGateway gateway_;
     Upstream upstream_;
+    Wire* reader_ = nullptr; // the client, if it reads
+    std::size_t read_ = 0;   // of it
 };
 
 template <class Try>
