@@ -195,7 +195,6 @@ class Exchange : private net::Deadline {
     static net::Task<> pump(Exchange& self);
     net::Task<bool> read_body(net::Block& block, Duration pause, std::string_view& payload);
     net::Task<bool> forward_body(std::string_view payload);
-    net::Task<ErrorCode> wait_and_send(net::Gather& gather);
     net::Task<bool> send_pending();
     bool keeps_up(const SendingRate& rate);
     void end_pump();

@@ -124,7 +124,8 @@ void OwnReply::write(http::HeadBuffer& out, http::ReplyContext context, int stat
     case Kind::unavailable:
         http::write_unavailable(
             out, context,
-            blames_upstream_ ? std::string_view{"the upstream cannot take it"}
+            blames_upstream_ ? std::string_view{"the upstream cannot take it (the gateway's log "
+                                                "says why, under this X-Request-Id)"}
                              : std::string_view{detail_},
             retry_after_);
         return;

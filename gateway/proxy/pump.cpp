@@ -160,20 +160,14 @@ net::Task<bool> Exchange::forward_body(std::string_view payload) {
     ErrorCode error = net::write_now(lease_.stream(), gather);
     if (!error && !gather.empty()) {
         downstream_.watch_from_afar();
-        error = co_await wait_and_send(gather);
+        body_pump_.writes = true;
+        downstream_.arm_body_deadline(route_->timeouts.body_idle);
+        error = co_await net::send_all(lease_.stream(), gather);
+        downstream_.disarm_body_deadline();
+        body_pump_.writes = false;
     }
     // An upstream that closes early may have answered before: whoever waits for that decides.
     co_return !error && !body_pump_.stopping && broken_ == Broken::no;
-}
-
-// Returns once all of `gather` was taken, or with an error; what was not taken is left in it.
-net::Task<ErrorCode> Exchange::wait_and_send(net::Gather& gather) {
-    body_pump_.writes = true;
-    downstream_.arm_body_deadline(route_->timeouts.body_idle);
-    const ErrorCode error = co_await net::send_all(lease_.stream(), gather);
-    downstream_.disarm_body_deadline();
-    body_pump_.writes = false;
-    co_return error;
 }
 
 // What the first write has left. False: it cannot be sent, or is not to be. After each write it is

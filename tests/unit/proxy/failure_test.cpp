@@ -152,7 +152,7 @@ TEST_CASE("clients are not told where the upstream is") {
         const std::string head = client.read_head();
         const std::string body = client.read_until("}\n");
         CHECK(has(head, "\r\nX-Request-Id: "));
-        CHECK(has(body, "X-Request-Id") != has(head, "Retry-After")); // which says what to do
+        CHECK(has(body, "X-Request-Id"));
         for (const std::string& text : {head, body}) {
             CHECK_FALSE(has(text, gateway.upstream.text()));
             CHECK_FALSE(has(text, "127.0.0.1"));
