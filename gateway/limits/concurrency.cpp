@@ -19,7 +19,7 @@ Receipt charge(Slot& slot, const Terms& terms, SteadyTime) noexcept {
     return {.mark = 1, .cost = terms.cost, .quota = terms.quota, .returned = 0, .overflow = false};
 }
 
-void give_back(Slot& slot, const Terms& terms, const Receipt&, SteadyTime) noexcept {
+void give_back(Slot& slot, const Terms& terms, Receipt&, SteadyTime) noexcept {
     slot.used -= terms.cost;
 }
 

@@ -202,7 +202,7 @@ void Counters::cancel(Claim& claim) noexcept {
 }
 
 void Counters::give_back(
-    Hash128 key, const Receipt& receipt, std::uint64_t cost, SteadyTime now) noexcept {
+    Hash128 key, Receipt& receipt, std::uint64_t cost, SteadyTime now) noexcept {
     Shard& shard = shard_of(key);
     const std::lock_guard lock{shard.mutex};
     if (receipt.overflow) [[unlikely]] {
@@ -216,8 +216,13 @@ void Counters::give_back(
     const Charge charge{.key = key, .quota = receipt.quota, .cost = cost};
     Slot& slot = keyed_ ? counter->slot : shard.single;
     Terms terms = this->terms(shard, charge);
-    if (pays_off() && slot.stamp > now.time_since_epoch().count())
-        terms.returned = make_returned(shard, key, slot.stamp, now);
+    if (pays_off()) {
+        if (receipt.mark <= now.time_since_epoch().count())
+            return; // time has paid for it
+        terms.returned = returned_to(shard, key, now);
+        if (terms.returned == nullptr && !rules_.is_last(slot, terms, receipt))
+            terms.returned = make_returned(shard, key, slot.stamp, now);
+    }
     rules_.give_back(slot, terms, receipt, now);
     note_change(shard, key);
     if (!keyed_)

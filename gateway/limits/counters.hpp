@@ -37,6 +37,7 @@ struct alignas(64) Shard {
     // What was given back to token buckets, by key (see Terms::returned); made when it is first
     // needed.
     std::unique_ptr<CounterTable> returned;
+    SteadyTime next_sweep_of_returned{};
     bool lends = false; // some charge of a token bucket may be given back
     // Keys for which the table has no room, or had none when they came; made when first needed.
     std::unique_ptr<Overflow> overflow;
@@ -79,8 +80,7 @@ class Counters {
     state(const Claim& claim, const Charge& charge, const Now& now) const noexcept;
 
     // Gives back, in a window, or frees, in a cap; locks. `now` is not looked at for a cap.
-    void
-    give_back(Hash128 key, const Receipt& receipt, std::uint64_t cost, SteadyTime now) noexcept;
+    void give_back(Hash128 key, Receipt& receipt, std::uint64_t cost, SteadyTime now) noexcept;
     void learn_hold(Duration held) noexcept;
     void count_refusal(Refusal refusal) noexcept;
     // Counts an admission of the sketch; true once a minute.
@@ -135,6 +135,7 @@ class Counters {
     [[nodiscard]] Slot* returned_to(const Shard& shard, Hash128 key, SteadyTime now) const noexcept;
     [[nodiscard]] Slot*
     make_returned(Shard& shard, Hash128 key, std::int64_t until, SteadyTime now) const noexcept;
+    void make_room_for_returned(Shard& shard, SteadyTime now) const noexcept;
     [[nodiscard]] Duration hold_estimate(std::uint64_t quota) const noexcept;
     [[nodiscard]] std::int64_t spent_at(const Shard& shard, const Slot& slot) const noexcept;
     static void expect_spent(Shard& shard, std::int64_t instant) noexcept;

@@ -44,7 +44,8 @@ Slot* Counters::returned_to(const Shard& shard, Hash128 key, SteadyTime now) con
     return known != nullptr && live.contain(known->slot) ? &known->slot : nullptr;
 }
 
-// until: of the counter's end, before anything is given back to it. nullptr: there is no memory.
+// until: of the counter's end, before anything is given back to it. nullptr: there is no memory, or
+// there are as many keys as there may be.
 Slot* Counters::make_returned(
     Shard& shard, Hash128 key, std::int64_t until, SteadyTime now) const noexcept {
     if (Slot* const known = returned_to(shard, key, now))
@@ -59,18 +60,29 @@ Slot* Counters::make_returned(
     const CounterTable::Probe probe = table.probe(of, live);
     Counter* place = probe.match != nullptr ? probe.match : probe.spent;
     if (place == nullptr) {
-        constexpr std::size_t least = 8;
-        if (!table.has_room()) {
-            table.sweep(live);
-            if (2 * table.occupied() >= table.capacity())
-                static_cast<void>(table.grow(std::max(2 * table.capacity(), least)));
-        }
+        if (!table.has_room())
+            make_room_for_returned(shard, now);
         if (!table.has_room())
             return nullptr;
         place = table.probe(of, {}).vacant;
     }
     table.claim(*place, of, {until, 0});
     return &place->slot;
+}
+
+// For no more keys than the limit may have. A sweep looks at all of them: not each time.
+void Counters::make_room_for_returned(Shard& shard, SteadyTime now) const noexcept {
+    constexpr std::size_t least = 8;
+    constexpr Duration between_sweeps = std::chrono::milliseconds{100};
+    CounterTable& table = *shard.returned;
+    if (now >= shard.next_sweep_of_returned) {
+        table.sweep(after(now));
+        shard.next_sweep_of_returned = now + between_sweeps;
+    }
+    const std::uint64_t keys = max_keys_.load(std::memory_order_relaxed) / shard_count_;
+    const std::size_t most = std::max(static_cast<std::size_t>(keys), least);
+    if (2 * table.occupied() >= table.capacity() && table.capacity() < most)
+        static_cast<void>(table.grow(std::clamp(2 * table.capacity(), least, most)));
 }
 
 } // namespace stint::limits

@@ -52,7 +52,7 @@ Receipt charge(Slot& slot, const Terms& terms, SteadyTime now) noexcept {
         .overflow = false};
 }
 
-void give_back(Slot& slot, const Terms& terms, const Receipt& receipt, SteadyTime) noexcept {
+void give_back(Slot& slot, const Terms& terms, Receipt& receipt, SteadyTime) noexcept {
     if (slot.stamp == receipt.mark)
         slot.used -= terms.cost;
 }

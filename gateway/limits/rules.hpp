@@ -25,7 +25,8 @@ struct Terms {
     Duration per;             // zero for a cap
     const ClockWindow* clock; // the open window that all counters share; nullptr: each has its own
     // Token buckets: `used` ns have been given back to this counter; `stamp`: the instant (steady,
-    // ns) from which on no receipt asks for it. nullptr: nothing has. give_back() adds to it.
+    // ns) from which on no receipt asks for it. nullptr: nothing has. give_back() adds to it,
+    // unless is_last().
     Slot* returned;
 };
 
@@ -43,13 +44,15 @@ struct Rules {
     Receipt (*charge)(Slot&, const Terms&, SteadyTime now) noexcept;
     // Gives terms.cost of what the receipt stands for back, if that is still counted: in the very
     // window that it was charged to. Requires: no more than was charged and not given back before;
-    // terms.quota is the receipt's.
-    void (*give_back)(Slot&, const Terms&, const Receipt&, SteadyTime now) noexcept;
+    // terms.quota is the receipt's. Changes the receipt's mark where it is to be known later.
+    void (*give_back)(Slot&, const Terms&, Receipt&, SteadyTime now) noexcept;
     CounterState (*state)(const Slot&, const Terms&, SteadyTime now) noexcept;
 
     // Where a counter is paid off in time (otherwise nullptr): before check(), takes up a quota
     // that is higher than the one it was charged by; by how many ns that brings its end forward.
     std::int64_t (*raise)(Slot&, const Terms&, SteadyTime now) noexcept = nullptr;
+    // And (likewise) whether no other charge is owed for longer than the receipt's.
+    bool (*is_last)(const Slot&, const Terms&, const Receipt&) noexcept = nullptr;
 
     // Where a slot owns memory (otherwise both are nullptr). prepare(): after check(), makes room
     // for charge(), which then cannot fail; false if there is no memory. discard(): before the slot

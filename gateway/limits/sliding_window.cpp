@@ -157,7 +157,7 @@ Receipt charge(Slot& slot, const Terms& terms, SteadyTime now) noexcept {
         .overflow = false};
 }
 
-void give_back(Slot& slot, const Terms& terms, const Receipt& receipt, SteadyTime now) noexcept {
+void give_back(Slot& slot, const Terms& terms, Receipt& receipt, SteadyTime now) noexcept {
     Ring* const ring = ring_of(slot);
     if (ring == nullptr)
         return;

@@ -106,6 +106,11 @@ void set_forward(Slot& slot, const Quotient& by, std::uint64_t quota) noexcept {
         carry ? early + quota - by.rest : early - by.rest);
 }
 
+// TAT in whole ns, rounded down.
+std::int64_t whole_end(const Slot& slot, std::uint64_t quota) noexcept {
+    return slot.stamp - (units_early(slot, quota) > 0 ? 1 : 0);
+}
+
 Receipt charge(Slot& slot, const Terms& terms, SteadyTime now) noexcept {
     const SteadyTime began = now - terms.late; // as if it had gone then
     if (slot.stamp <= nanoseconds(began))
@@ -114,29 +119,37 @@ Receipt charge(Slot& slot, const Terms& terms, SteadyTime now) noexcept {
         turn_to(slot, quota, terms.quota, began);
     set_forward(slot, divide(terms.per.count(), terms.cost, terms.quota), terms.quota);
     Receipt receipt{
-        .mark = slot.stamp - (units_early(slot, terms.quota) > 0 ? 1 : 0),
+        .mark = whole_end(slot, terms.quota),
         .cost = terms.cost,
         .quota = terms.quota,
         .returned = 0,
         .overflow = false};
     if (terms.returned != nullptr) {
         receipt.returned = static_cast<std::int64_t>(terms.returned->used);
-        terms.returned->stamp = std::max(terms.returned->stamp, slot.stamp + receipt.returned);
+        terms.returned->stamp = std::max(terms.returned->stamp, slot.stamp);
     }
     return receipt;
 }
 
-// Time pays off what was charged first, so of this charge is still owed what lies before the TAT
-// that it led to, less what has been given back to charges since (which brought TAT forward). No
-// more than that may be given back: time that has passed has paid for the rest, and to pay it again
-// would be a burst on top of the burst.
-void give_back(Slot& slot, const Terms& terms, const Receipt& receipt, SteadyTime now) noexcept {
-    if (terms.returned == nullptr)
-        return;
-    const auto returned = static_cast<std::int64_t>(terms.returned->used);
-    const std::int64_t owed_until = receipt.mark - (returned - receipt.returned);
-    const std::int64_t owed = std::min(owed_until, slot.stamp) - nanoseconds(now);
-    if (owed <= 0)
+// Until when this charge is owed, at the latest. Time pays off what was charged first: that is TAT
+// as the charge left it, less what has been given back since (which brought TAT forward).
+std::int64_t owed_until(const Terms& terms, const Receipt& receipt) noexcept {
+    const std::int64_t returned =
+        terms.returned == nullptr ? 0 : static_cast<std::int64_t>(terms.returned->used);
+    return receipt.mark - (returned - receipt.returned);
+}
+
+bool is_last(const Slot& slot, const Terms& terms, const Receipt& receipt) noexcept {
+    return owed_until(terms, receipt) >= whole_end(slot, quota_of(slot, receipt.quota));
+}
+
+// No more than is still owed of the charge: time that has passed has paid for the rest, and to pay
+// it again would be a burst on top of the burst. What the last charge gives back moves no other
+// one's end.
+void give_back(Slot& slot, const Terms& terms, Receipt& receipt, SteadyTime now) noexcept {
+    const bool last = is_last(slot, terms, receipt);
+    const std::int64_t owed = std::min(owed_until(terms, receipt), slot.stamp) - nanoseconds(now);
+    if (owed <= 0 || (!last && terms.returned == nullptr))
         return;
     const std::uint64_t quota = quota_of(slot, receipt.quota);
     const Quotient whole = divide(terms.per.count(), terms.cost, quota);
@@ -145,7 +158,11 @@ void give_back(Slot& slot, const Terms& terms, const Receipt& receipt, SteadyTim
         set_back(slot, whole, quota);
     else
         slot.stamp -= owed;
-    terms.returned->used += static_cast<std::uint64_t>(std::min(rounded_up, owed));
+    const std::int64_t given = std::min(rounded_up, owed);
+    if (last)
+        receipt.mark -= given;
+    else
+        terms.returned->used += static_cast<std::uint64_t>(given);
 }
 
 CounterState state(const Slot& slot, const Terms& terms, SteadyTime now) noexcept {
@@ -180,6 +197,7 @@ const Rules token_bucket_rules{
     .give_back = give_back,
     .state = state,
     .raise = raise,
+    .is_last = is_last,
     .save = save,
     .load = load};
 

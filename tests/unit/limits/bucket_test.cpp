@@ -130,6 +130,63 @@ TEST_CASE("a failing upstream: what is given back to many keys at once is given 
     CHECK(admitted == keys);
 }
 
+TEST_CASE("charges at once are given back in whatever order the first and the last of them end") {
+    Limit limit{bucket(60s)};
+    const Charge charge{.limit = &limit, .quota = 2, .returnable = true};
+    for (const std::size_t first : {0U, 1U}) {
+        Decision decisions[] = {admit({&charge, 1}, at(0s)), admit({&charge, 1}, at(0s))};
+        REQUIRE(decisions[1].allowed());
+
+        decisions[first].permit.refund(0, at(0s));
+        decisions[1 - first].permit.refund(0, at(0s));
+
+        CHECK(limit.state_of(charge, at(0s)).used == 0);
+    }
+}
+
+TEST_CASE("a part that was given back is not given back once more where others came after it") {
+    Limit limit{bucket(60s)};
+    const Charge two{.limit = &limit, .quota = 4, .cost = 2, .returnable = true};
+    Decision first = admit({&two, 1}, at(0s));
+    first.permit.settle(0, 1, at(0s));
+    REQUIRE(admit_one(limit, 4, at(0s)).allowed());
+
+    // In 15 s one token came back, and paid for what was left of the first.
+    first.permit.refund(0, at(15s));
+
+    CHECK(limit.state_of(two, at(15s)).used == 1);
+}
+
+TEST_CASE("what was given back is known of no more keys than the limit may have") {
+    LimitSpec spec = bucket(60s, true);
+    spec.max_keys = 16;
+    Limit limit{spec};
+    constexpr std::uint64_t keys = 1000;
+    std::uint64_t given_back = 0;
+    SUBCASE("one request of each at a time is always given back") {
+        for (std::uint64_t of = 0; of < keys; ++of) {
+            const Charge charge{.limit = &limit, .key = key(of), .quota = 1, .returnable = true};
+            Decision decision = admit({&charge, 1}, at(0s));
+            REQUIRE(decision.allowed());
+            decision.permit.refund(0, at(0s));
+            given_back += limit.state_of(charge, at(0s)).used == 0 ? 1 : 0;
+        }
+        CHECK(given_back == keys);
+    }
+    SUBCASE("of several at a time, where it can be known") {
+        for (std::uint64_t of = 0; of < keys; ++of) {
+            const Charge charge{.limit = &limit, .key = key(of), .quota = 2, .returnable = true};
+            Decision first = admit({&charge, 1}, at(0s));
+            Decision last = admit({&charge, 1}, at(0s));
+            first.permit.refund(0, at(0s));
+            last.permit.refund(0, at(0s));
+            given_back += first.allowed() && limit.state_of(charge, at(0s)).used == 0 ? 1 : 0;
+        }
+        CHECK(given_back > 4);
+        CHECK(given_back <= 16);
+    }
+}
+
 TEST_CASE("what is given back to keys over and over leaves nothing behind, and none too much") {
     Limit limit{bucket(1s, true)};
     for (int round = 0; round < 200; ++round) {

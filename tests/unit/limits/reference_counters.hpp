@@ -251,7 +251,8 @@ class TokenBucket : public Counter {
         debts_.push_back({id, static_cast<std::int64_t>(paid_at_ / rate_), returned_});
     }
     // Time pays for what came first. What it has paid for already does not come back: of a charge
-    // is owed what lies before the instant it led to, less what was given back since.
+    // is owed what lies before the instant it led to, less what was given back since, but by the
+    // last charges, which move no other's instant.
     void give_back(Id id, std::uint64_t cost, std::int64_t now) override {
         const auto debt = std::ranges::find(debts_, id, &Debt::id);
         if (debt == debts_.end())
@@ -261,8 +262,9 @@ class TokenBucket : public Counter {
         if (left <= 0)
             return;
         const std::int64_t all = divided(Int{per_} * cost, rate_);
+        const bool last = until >= static_cast<std::int64_t>(paid_at_ / rate_);
         paid_at_ -= all <= left ? Int{per_} * cost : Int{left} * rate_;
-        returned_ += std::min(all, left);
+        (last ? debt->until : returned_) += (last ? -1 : 1) * std::min(all, left);
     }
 
     std::uint64_t used(std::uint64_t, std::int64_t now) const override {
