@@ -63,9 +63,9 @@ SteadyTime Counters::window_end(const Charge& charge, const Now& now) const {
         const Counter* const counter = shard.table.find(charge.key);
         slot = counter != nullptr ? &counter->slot : nullptr;
     }
-    const bool open = slot != nullptr && live_stamps(shard, now).contain(*slot);
-    const SteadyTime end = open ? SteadyTime{Duration{slot->stamp}} : now.steady + per_;
-    return std::max(end, closed_until_);
+    if (slot != nullptr && live_stamps(shard, now).contain(*slot))
+        return std::max(SteadyTime{Duration{slot->stamp}}, closed_until_);
+    return now.steady < closed_until_ ? closed_until_ : now.steady + per_;
 }
 
 std::uint64_t Counters::live_keys(const Now& now) const {

@@ -50,7 +50,8 @@ class Limit {
     // Live state, each thread-safe; the scans lock one shard at a time.
     // The counter that such a charge would go to; charge.limit is not looked at.
     [[nodiscard]] CounterState state_of(const Charge& charge, const Now& now) const;
-    // Of a fixed window: when that ends which such a charge would be counted in, be it open or not.
+    // Of a fixed window: when that ends which such a charge would be counted in, be it open or not;
+    // while the limit is closed, when it opens.
     [[nodiscard]] SteadyTime window_end(const Charge& charge, const Now& now) const;
     [[nodiscard]] std::uint64_t live_keys(const Now& now) const; // 0 without a key
     [[nodiscard]] std::uint64_t in_flight() const; // summed over the keys of a cap, else 0

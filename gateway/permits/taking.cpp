@@ -110,9 +110,12 @@ void Taking::tell_true_time(limits::Decision& decision) {
             if (!is_fixed_window(*charge.limit))
                 continue;
             const limits::Charge plain{.key = charge.key, .quota = charge.quota};
+            const std::uint64_t remaining = charge.limit->state_of(plain, now_).remaining;
+            limits::FairShares::Window window = window_of(charge, now_);
+            if (remaining < charge.cost) // a key in the sketch may have more before its window ends
+                window.end = std::min(window.end, now_.steady + decision.retry_after);
             const SteadyTime own = shared_.shares.opens_at(
-                counter_of(charge), owner_, charge.cost, charge.quota,
-                charge.limit->state_of(plain, now_).remaining, window_of(charge, now_), opens);
+                counter_of(charge), owner_, charge.cost, charge.quota, remaining, window, opens);
             if (own > opens)
                 decision.refused_by = i;
             opens = std::max(opens, own);

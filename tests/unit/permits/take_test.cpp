@@ -1,4 +1,5 @@
 #include "fixture.hpp"
+#include "net/clock.hpp"
 
 #include <doctest/doctest.h>
 
@@ -206,6 +207,19 @@ TEST_CASE("who sleeps for as long as it was told and comes back alone is admitte
                 std::chrono::milliseconds{std::stol(refused.substr(at + name.size(), 8))});
             CHECK(has(ask(caller, take("odd", R"({"owner":"a"})")), "200 OK"));
         }
+    }
+}
+
+TEST_CASE("while a limit is closed after a start, a refusal tells when it opens") {
+    InProcessGateway gateway{some_limits};
+    Wire caller = gateway.connect_for_permits();
+    const Now now = net::read_clocks();
+    for (const auto name : {"two", "keyed"}) {
+        gateway.limit(name).close({now.steady - 50min, now.wall - 50min});
+        const bool keyed = gateway.limit(name).keyed();
+        const std::string refusal =
+            ask(caller, take(name, keyed ? R"({"key":"k","owner":"a"})" : R"({"owner":"a"})"));
+        CHECK(has(refusal, "\r\nRetry-After: 600\r\n"));
     }
 }
 
