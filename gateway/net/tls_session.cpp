@@ -200,7 +200,7 @@ Received TlsSession::read(std::span<char> into) noexcept {
 }
 
 ErrorCode TlsSession::write(Gather& gather) noexcept {
-    if (broken_)
+    if (broken_ || unwritable_)
         return asio::error::connection_reset;
     ERR_clear_error();
     while (!gather.empty()) {
@@ -211,6 +211,10 @@ ErrorCode TlsSession::write(Gather& gather) noexcept {
             const bool reader_waits_for_room = wants_to_write_;
             const ErrorCode error = error_of(result);
             wants_to_write_ = reader_waits_for_room;
+            if (failure_ != 0) { // the socket's: what came before is still to be read
+                unwritable_ = true;
+                broken_ = false;
+            }
             ERR_clear_error();
             return error == asio::error::would_block ? ErrorCode{} : error;
         }
@@ -240,7 +244,7 @@ bool TlsSession::has_buffered() const noexcept {
 }
 
 void TlsSession::say_end() noexcept {
-    if (end_said_ || broken_ || SSL_is_init_finished(ssl_.get()) == 0)
+    if (end_said_ || broken_ || unwritable_ || SSL_is_init_finished(ssl_.get()) == 0)
         return;
     end_said_ = true;
     SSL_shutdown(ssl_.get());

@@ -89,7 +89,8 @@ class TlsSession {
     bool cancelled_ = false;
     bool end_said_ = false;
     bool broken_ = false;
-    bool begun_ = false; // the peer's first byte has come
+    bool unwritable_ = false; // the socket has failed to send
+    bool begun_ = false;      // the peer's first byte has come
     bool met_plain_http_ = false;
     std::string peer_subject_;
     tls::SslPtr ssl_; // refers to what is above

@@ -154,6 +154,16 @@ TEST_CASE("an answer that comes while the first write waits is relayed at once")
     }
 }
 
+TEST_CASE("an answer before a reset is relayed also where the rest of the body fails first") {
+    Narrow narrow;
+    narrow.begin(upload("POST", body_of_requests()));
+
+    narrow.pooled.send("HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno");
+    narrow.pooled.reset();
+
+    CHECK(read_response(narrow.client).starts_with("HTTP/1.1 413 "));
+}
+
 TEST_CASE("an upstream that takes no more of the first write is a 504 after body_idle") {
     Narrow narrow;
     narrow.begin(upload("POST", body_of_requests()));
