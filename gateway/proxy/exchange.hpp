@@ -196,6 +196,7 @@ class Exchange : private net::Deadline {
     net::Task<bool> read_body(net::Block& block, Duration pause, std::string_view& payload);
     net::Task<bool> forward_body(std::string_view payload);
     net::Task<bool> send_pending();
+    net::Task<ErrorCode> wait_for_upstream();
     bool keeps_up(const SendingRate& rate);
     void end_pump();
     void stop_pump() noexcept;

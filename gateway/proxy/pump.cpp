@@ -158,29 +158,35 @@ net::Task<bool> Exchange::forward_body(std::string_view payload) {
     if (chunked && request_body_.done())
         gather.add(http::last_chunk);
     ErrorCode error = net::write_now(lease_.stream(), gather);
-    if (!error && !gather.empty()) {
+    if (!error && !gather.empty())
         downstream_.watch_from_afar();
-        body_pump_.writes = true;
-        downstream_.arm_body_deadline(route_->timeouts.body_idle);
-        error = co_await net::send_all(lease_.stream(), gather);
-        downstream_.disarm_body_deadline();
-        body_pump_.writes = false;
+    while (!error && !gather.empty()) {
+        error = co_await wait_for_upstream();
+        if (!error)
+            error = net::write_now(lease_.stream(), gather);
     }
     // An upstream that closes early may have answered before: whoever waits for that decides.
     co_return !error && !body_pump_.stopping && broken_ == Broken::no;
+}
+
+// Until the upstream's socket takes more, for body_idle at most.
+net::Task<ErrorCode> Exchange::wait_for_upstream() {
+    body_pump_.writes = true;
+    downstream_.arm_body_deadline(route_->timeouts.body_idle);
+    auto [error] = co_await net::wait_writable(lease_.stream());
+    downstream_.disarm_body_deadline();
+    body_pump_.writes = false;
+    co_return error;
 }
 
 // What the first write has left. False: it cannot be sent, or is not to be. After each write it is
 // known how much was taken: whoever waits for the answer may meet the connection's end first, and
 // the first write may have left all (of TLS, where the socket had room for a part of a record).
 net::Task<bool> Exchange::send_pending() {
-    body_pump_.writes = true;
-    downstream_.arm_body_deadline(route_->timeouts.body_idle);
     ErrorCode error;
     while (!error && !pending_.rest().empty()) {
-        auto [failed] = co_await net::wait_writable(lease_.stream());
-        error = failed;
-        if (failed)
+        error = co_await wait_for_upstream();
+        if (error)
             break;
         net::Gather gather;
         gather.add(pending_.rest());
@@ -188,8 +194,6 @@ net::Task<bool> Exchange::send_pending() {
         error = net::write_now(lease_.stream(), gather);
         pending_.take(before - gather.bytes());
     }
-    downstream_.disarm_body_deadline();
-    body_pump_.writes = false;
     if (error || body_pump_.stopping || broken_ != Broken::no)
         co_return false;
     pending_.clear();

@@ -122,6 +122,18 @@ class PartialWrites(SystemTest):
         self.upload(client)
         self.assertEqual(client.read_response().status, 413)  # and no 504, for which it would wait so long
 
+    def test_a_first_write_may_take_long_while_it_goes_on(self):
+        def read_slowly(connection):
+            for _ in range(0, len(BODY), 2048):
+                connection.read_some(2048)
+                time.sleep(0.1)
+            connection.read_until(BODY[-1000:])
+            connection.send(response_bytes(b"all there"))
+
+        _, _, client = self.after_the_first(read_slowly, timeouts={"body_idle": "1s"})
+        self.upload(client)
+        self.assertEqual(client.read_response().body, b"all there")
+
 
 if __name__ == "__main__":
     unittest.main()
