@@ -7,6 +7,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
+#include <optional>
 
 namespace stint::tls {
 
@@ -58,44 +59,111 @@ X509* anchor_of(X509_STORE_CTX* verification) noexcept {
     return last != nullptr && (X509_get_extension_flags(last) & EXFLAG_SI) == 0 ? last : nullptr;
 }
 
-// issuer: nullptr: not known. Whoever wrote the files believes the list then.
-int fault_in(X509_CRL* list, X509* certificate, X509* issuer) noexcept {
-    if (issuer != nullptr) {
-        const KeyIdPtr key{static_cast<AUTHORITY_KEYID*>(
-            X509_CRL_get_ext_d2i(list, NID_authority_key_identifier, nullptr, nullptr))};
-        if (key && X509_check_akid(issuer, key.get()) != X509_V_OK)
-            return X509_V_OK; // of another key of that name
-        if (X509_CRL_verify(list, X509_get0_pubkey(issuer)) <= 0)
-            return X509_V_ERR_CRL_SIGNATURE_FAILURE;
+// Those in the store that have the name of its issuer; nullptr where the issuer itself is not
+// known. A certificate without an authority key id does not say which of them it is.
+ChainPtr issuers_of(X509_STORE_CTX* verification, X509* certificate) noexcept {
+    ChainPtr same_name{X509_STORE_CTX_get1_certs(verification, X509_get_issuer_name(certificate))};
+    for (int i = 0; same_name && i < sk_X509_num(same_name.get()); ++i)
+        if (X509_verify(certificate, X509_get0_pubkey(sk_X509_value(same_name.get(), i))) > 0)
+            return same_name;
+    return nullptr;
+}
+
+bool is_key_of(X509* issuer, const AUTHORITY_KEYID* key) noexcept {
+    X509_check_purpose(issuer, -1, 0); // reads its extensions; till then X509_check_akid sees none
+    return X509_check_akid(issuer, key) == X509_V_OK;
+}
+
+enum class Signer { issuer, another_key, nobody };
+
+// issuers: nullptr: not known. Whoever wrote the files believes the list then.
+Signer signer_of(X509_CRL* list, const ChainPtr& issuers) noexcept {
+    if (!issuers)
+        return Signer::issuer;
+    const KeyIdPtr key{static_cast<AUTHORITY_KEYID*>(
+        X509_CRL_get_ext_d2i(list, NID_authority_key_identifier, nullptr, nullptr))};
+    Signer signer = Signer::another_key;
+    for (int i = 0; i < sk_X509_num(issuers.get()); ++i) {
+        X509* const issuer = sk_X509_value(issuers.get(), i);
+        if (key && !is_key_of(issuer, key.get()))
+            continue;
+        if (X509_CRL_verify(list, X509_get0_pubkey(issuer)) > 0)
+            return Signer::issuer;
+        signer = Signer::nobody;
     }
+    return signer;
+}
+
+// Nothing: it is a list of another key of that name.
+std::optional<int> verdict_of(X509_CRL* list, X509* certificate, const ChainPtr& issuers) noexcept {
+    const Signer signer = signer_of(list, issuers);
+    if (signer == Signer::another_key)
+        return std::nullopt;
+    if (signer == Signer::nobody)
+        return X509_V_ERR_CRL_SIGNATURE_FAILURE;
+    X509_REVOKED* entry = nullptr;
+    if (X509_CRL_get0_by_cert(list, &entry, certificate) == 1)
+        return X509_V_ERR_CERT_REVOKED; // however old it is
     if (X509_cmp_current_time(X509_CRL_get0_lastUpdate(list)) > 0)
         return X509_V_ERR_CRL_NOT_YET_VALID;
     const ASN1_TIME* const next = X509_CRL_get0_nextUpdate(list);
-    if (next != nullptr && X509_cmp_current_time(next) < 0)
-        return X509_V_ERR_CRL_HAS_EXPIRED;
-    X509_REVOKED* entry = nullptr;
-    return X509_CRL_get0_by_cert(list, &entry, certificate) == 1 ? X509_V_ERR_CERT_REVOKED
-                                                                 : X509_V_OK;
+    return next != nullptr && X509_cmp_current_time(next) < 0 ? X509_V_ERR_CRL_HAS_EXPIRED
+                                                              : X509_V_OK;
+}
+
+const ASN1_OCTET_STRING* extension_of(X509_CRL* list, int kind) noexcept {
+    const int at = X509_CRL_get_ext_by_NID(list, kind, -1);
+    return at < 0 ? nullptr : X509_EXTENSION_get_data(X509_CRL_get_ext(list, at));
+}
+
+// Whether one can stand in for the other: a list may be of a part of the certificates, or of what
+// has changed since another one (RFC 5280 sections 5.2.5 and 5.2.4).
+bool have_one_scope(X509_CRL* list, X509_CRL* other) noexcept {
+    for (const int kind : {NID_issuing_distribution_point, NID_delta_crl}) {
+        const ASN1_OCTET_STRING* const of_list = extension_of(list, kind);
+        const ASN1_OCTET_STRING* const of_other = extension_of(other, kind);
+        if ((of_list == nullptr) != (of_other == nullptr) ||
+            (of_list != nullptr && ASN1_OCTET_STRING_cmp(of_list, of_other) != 0))
+            return false;
+    }
+    return true;
 }
 
 // What the lists of its issuer say of an anchor. OpenSSL looks for that issuer behind it in the
-// chain, and takes the anchor itself for it.
+// chain, and takes the anchor itself for it. Any list revokes; any other fault, such as its age, is
+// none where a list of the same scope is good.
 int fault_of_anchor(X509_STORE_CTX* verification, X509* anchor) noexcept {
-    X509* found = nullptr;
-    if (X509_STORE_CTX_get1_issuer(&found, verification, anchor) != 1)
-        found = nullptr;
-    const CertificatePtr issuer{found};
+    const ChainPtr issuers = issuers_of(verification, anchor);
     const Lists lists{X509_STORE_CTX_get1_crls(verification, X509_get_issuer_name(anchor))};
-    for (int i = 0; lists && i < sk_X509_CRL_num(lists.get()); ++i)
-        if (const int fault = fault_in(sk_X509_CRL_value(lists.get(), i), anchor, issuer.get()))
-            return fault;
-    return X509_V_OK;
+    const int count = lists ? sk_X509_CRL_num(lists.get()) : 0;
+    const auto list = [&](int i) { return sk_X509_CRL_value(lists.get(), i); };
+    const auto verdict = [&](int i) { return verdict_of(list(i), anchor, issuers); };
+    const auto has_good_one_beside_it = [&](int i) {
+        for (int other = 0; other < count; ++other)
+            if (have_one_scope(list(i), list(other)) && verdict(other) == X509_V_OK)
+                return true;
+        return false;
+    };
+    int fault = X509_V_OK;
+    for (int i = 0; i < count; ++i) {
+        const int found = verdict(i).value_or(X509_V_OK);
+        if (found == X509_V_ERR_CERT_REVOKED)
+            return found;
+        if (found != X509_V_OK && !has_good_one_beside_it(i))
+            fault = found;
+    }
+    return fault;
 }
 
 // That no list of the issuer is there, or none that OpenSSL can hold against it.
 bool is_about_issuer(int error) noexcept {
     return error == X509_V_ERR_UNABLE_TO_GET_CRL || error == X509_V_ERR_UNABLE_TO_GET_CRL_ISSUER ||
            error == X509_V_ERR_KEYUSAGE_NO_CRL_SIGN || error == X509_V_ERR_CRL_SIGNATURE_FAILURE;
+}
+
+// That the list which OpenSSL has chosen is outdated. For an anchor that need not be the best one.
+bool is_about_time(int error) noexcept {
+    return error == X509_V_ERR_CRL_HAS_EXPIRED || error == X509_V_ERR_CRL_NOT_YET_VALID;
 }
 
 } // namespace
@@ -132,7 +200,7 @@ Result<void, std::string> heed_revocations(SSL_CTX& context, const std::string& 
 
 int accept_without_revocations(int good, X509_STORE_CTX* verification) noexcept {
     const int error = X509_STORE_CTX_get_error(verification);
-    if (good == 1 || !is_about_issuer(error))
+    if (good == 1 || !(is_about_issuer(error) || is_about_time(error)))
         return good;
     int fault = error == X509_V_ERR_UNABLE_TO_GET_CRL ? X509_V_OK : error;
     if (X509* const anchor = anchor_of(verification))
