@@ -2,17 +2,24 @@
 
 #include "net/address.hpp"
 
+#include <chrono>
+#include <cstring>
 #include <fcntl.h>
+#include <libgen.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
 namespace stint::net {
 namespace {
+
+constexpr auto longest_wait_for_folder = std::chrono::seconds{1};
 
 ErrorCode last_error() {
     return {errno, boost::system::system_category()};
@@ -54,6 +61,26 @@ const char* path_of(const Endpoint& address) noexcept {
     return reinterpret_cast<const sockaddr_un*>(address.data())->sun_path;
 }
 
+// Between bind() and listen() a socket looks like one whose process is gone. So one Stint at a time
+// opens sockets in a folder, which is what is locked: a file to lock would be left
+// behind. Empty: it cannot be locked, as one that may not be read; others are not kept away then.
+Result<Descriptor> lock_folder(const Endpoint& address) noexcept {
+    char path[sizeof(sockaddr_un::sun_path)]{};
+    std::memcpy(path, path_of(address), std::strlen(path_of(address)));
+    Descriptor folder{::open(::dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (folder.get() < 0)
+        return folder;
+    const auto until = std::chrono::steady_clock::now() + longest_wait_for_folder;
+    while (::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK)
+            return Descriptor{};
+        if (std::chrono::steady_clock::now() >= until)
+            return {boost::system::in_place_error, last_error()};
+        std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    }
+    return folder;
+}
+
 Result<Descriptor> listening_socket(const Endpoint& address, bool shared) {
     Result<Descriptor> socket = bound_socket(address, shared);
     if (socket && ::listen(socket->get(), SOMAXCONN) != 0)
@@ -92,7 +119,7 @@ Result<Descriptor> listening_unix_socket(const Endpoint& address, const SocketFi
         failed = last_error();
     if (!failed)
         return socket;
-    remove_socket_file(address);
+    ::unlink(path_of(address));
     return {boost::system::in_place_error, failed};
 }
 
@@ -109,6 +136,9 @@ bool remove_if_stale(const Endpoint& address) {
 
 Result<ListeningSockets>
 open_unix(const Endpoint& address, std::size_t count, const SocketFile& file) {
+    const Result<Descriptor> lock = lock_folder(address);
+    if (!lock)
+        return {boost::system::in_place_error, lock.error()};
     Result<Descriptor> socket = listening_unix_socket(address, file);
     if (!socket && socket.error() == boost::system::errc::address_in_use &&
         remove_if_stale(address))

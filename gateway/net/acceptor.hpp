@@ -28,8 +28,9 @@ struct SocketFile {
 // Opens `count` listening sockets on `address`. A TCP address gets a socket each with SO_REUSEPORT,
 // so that the kernel spreads connections; the first is bound without it, because SO_REUSEPORT alone
 // would let a second process of the same user in silently. A Unix socket is one socket, duplicated;
-// a stale file of a process that died is replaced, a live one is "address in use". TCP_NODELAY is
-// set here and inherited by what is accepted.
+// a stale file of a process that died is replaced, a live one is "address in use", and a folder that
+// another process keeps locked "operation would block". TCP_NODELAY is set here and inherited by
+// what is accepted.
 [[nodiscard]] Result<ListeningSockets>
 open_listeners(const Endpoint& address, std::size_t count, const SocketFile& file = {});
 

@@ -3,18 +3,24 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <barrier>
 #include <cerrno>
+#include <chrono>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -186,6 +192,57 @@ TEST_CASE("the unix socket of a process that is gone is replaced") {
 
     REQUIRE(opened.has_value());
     CHECK(connect_to(folder.address()).get() >= 0);
+}
+
+TEST_CASE("of two that open a unix socket at the same time one gets it, and can be reached") {
+    const Folder folder;
+    for (int round = 0; round < 200; ++round) {
+        (void)open_listeners(folder.address(), 1); // stale by now: each would replace it
+        std::array<std::vector<Descriptor>, 2> opened;
+        std::barrier together{2};
+        const auto open = [&](std::vector<Descriptor>& sockets) {
+            together.arrive_and_wait();
+            if (auto got = open_listeners(folder.address(), 1))
+                sockets = std::move(got->sockets);
+        };
+        {
+            const std::jthread other{open, std::ref(opened[0])};
+            open(opened[1]);
+        }
+        CAPTURE(round);
+        REQUIRE(opened[0].empty() != opened[1].empty());
+        REQUIRE(connect_to(folder.address()).get() >= 0);
+    }
+}
+
+TEST_CASE("a unix socket that another process is about to open is not taken for a stale one") {
+    const Folder folder;
+    const Endpoint address = folder.address();
+    const Descriptor locked{::open(folder.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    REQUIRE(::flock(locked.get(), LOCK_EX) == 0);
+    const Descriptor first{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    REQUIRE(::bind(first.get(), address.data(), static_cast<socklen_t>(address.size())) == 0);
+    stint::ErrorCode refused;
+    {
+        const std::jthread second{[&] { refused = open_listeners(address, 1).error(); }};
+        std::this_thread::sleep_for(std::chrono::milliseconds{50}); // or later: the same outcome
+        REQUIRE(::listen(first.get(), 5) == 0);
+        REQUIRE(::flock(locked.get(), LOCK_UN) == 0);
+    }
+    CHECK(refused == errc::address_in_use);
+    CHECK(connect_to(address).get() >= 0);
+}
+
+TEST_CASE("a unix socket in a folder that stays locked is not opened") {
+    const Folder folder;
+    const Descriptor locked{::open(folder.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    REQUIRE(::flock(locked.get(), LOCK_EX) == 0);
+
+    const auto opened = open_listeners(folder.address(), 1);
+
+    REQUIRE_FALSE(opened.has_value());
+    CHECK(opened.error() == errc::operation_would_block);
+    CHECK(std::filesystem::is_empty(folder.path));
 }
 
 TEST_CASE("a live unix socket is refused and goes on living") {
