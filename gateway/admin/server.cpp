@@ -47,7 +47,7 @@ Reach reach_of(const net::Endpoint& address) {
 
 struct Server::Listening : std::enable_shared_from_this<Listening> {
     Listening(net::ListeningSockets opened, std::shared_ptr<Shared> for_all)
-        : address{opened.address}, shared{std::move(for_all)},
+        : address{opened.address}, file{std::move(opened.file)}, shared{std::move(for_all)},
           tls{shared->service.gateway.admin_tls()},
           executor{shared->service.gateway.control().get_executor()}, acceptor{executor},
           pause{executor}, ticker{executor} {
@@ -102,7 +102,7 @@ struct Server::Listening : std::enable_shared_from_this<Listening> {
 
     void stop() {
         if (acceptor.is_open())
-            net::remove_socket_file(address);
+            net::remove_socket_file(address, file);
         ErrorCode ignored;
         acceptor.close(ignored);
         pause.cancel();
@@ -111,6 +111,7 @@ struct Server::Listening : std::enable_shared_from_this<Listening> {
     }
 
     net::Endpoint address;
+    Descriptor file; // net::ListeningSockets::file
     std::shared_ptr<Shared> shared;
     runtime::TlsServerPtr tls; // nullptr: plain
     net::Executor executor;

@@ -3,6 +3,7 @@
 #include "net/address.hpp"
 
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <libgen.h>
@@ -62,7 +63,7 @@ const char* path_of(const Endpoint& address) noexcept {
 }
 
 // Between bind() and listen() a socket looks like one whose process is gone. So one Stint at a time
-// opens sockets in a folder, which is what is locked: a file to lock would be left
+// opens or removes sockets in a folder. The folder itself is locked: a file to lock would be left
 // behind. Empty: it cannot be locked, as one that may not be read; others are not kept away then.
 Result<Descriptor> lock_folder(const Endpoint& address) noexcept {
     char path[sizeof(sockaddr_un::sun_path)]{};
@@ -109,18 +110,50 @@ Result<ListeningSockets> open_tcp(const Endpoint& address, std::size_t count) {
     return opened;
 }
 
+// What `own` is open on cannot be given another number while it is.
+ErrorCode check_in_place(const Endpoint& address, const Descriptor& own) noexcept {
+    struct stat bound {};
+    struct stat found {};
+    if (::lstat(path_of(address), &found) != 0 || ::fstat(own.get(), &bound) != 0)
+        return last_error();
+    const bool same = found.st_dev == bound.st_dev && found.st_ino == bound.st_ino;
+    return same && S_ISSOCK(found.st_mode)
+               ? ErrorCode{}
+               : boost::system::errc::make_error_code(boost::system::errc::address_in_use);
+}
+
+// By its descriptor: chmod(2) by path would follow a symbolic link.
+ErrorCode set_mode(const Endpoint& address, const Descriptor& own, std::uint32_t mode) noexcept {
+    char file[32];
+    std::snprintf(file, sizeof file, "/proc/self/fd/%d", own.get());
+    if (::chmod(file, mode) == 0)
+        return {};
+    const bool no_proc = errno == ENOENT; // then its path is all there is
+    return no_proc && ::chmod(path_of(address), mode) == 0 ? ErrorCode{} : last_error();
+}
+
+void unlink_own(const Endpoint& address, const Descriptor& own) noexcept {
+    if (!check_in_place(address, own))
+        ::unlink(path_of(address));
+}
+
 // Nobody can connect before its file is as it shall be: only then does it listen.
-Result<Descriptor> listening_unix_socket(const Endpoint& address, const SocketFile& file) {
+Result<ListeningSockets> listening_unix_socket(const Endpoint& address, const SocketFile& file) {
     Result<Descriptor> socket = bound_socket(address, false);
     if (!socket)
-        return socket;
-    ErrorCode failed = set_socket_file(address, file);
+        return {boost::system::in_place_error, socket.error()};
+    ListeningSockets opened{
+        address, {}, Descriptor{::open(path_of(address), O_PATH | O_NOFOLLOW | O_CLOEXEC)}};
+    ErrorCode failed =
+        opened.file.get() < 0 ? last_error() : set_socket_file(address, opened.file, file);
     if (!failed && ::listen(socket->get(), SOMAXCONN) != 0)
         failed = last_error();
-    if (!failed)
-        return socket;
-    ::unlink(path_of(address));
-    return {boost::system::in_place_error, failed};
+    if (failed) {
+        unlink_own(address, opened.file);
+        return {boost::system::in_place_error, failed};
+    }
+    opened.sockets.push_back(std::move(*socket));
+    return opened;
 }
 
 // A socket file whose process is gone refuses connections; only such a one may be removed.
@@ -139,20 +172,19 @@ open_unix(const Endpoint& address, std::size_t count, const SocketFile& file) {
     const Result<Descriptor> lock = lock_folder(address);
     if (!lock)
         return {boost::system::in_place_error, lock.error()};
-    Result<Descriptor> socket = listening_unix_socket(address, file);
-    if (!socket && socket.error() == boost::system::errc::address_in_use &&
+    Result<ListeningSockets> opened = listening_unix_socket(address, file);
+    if (!opened && opened.error() == boost::system::errc::address_in_use &&
         remove_if_stale(address))
-        socket = listening_unix_socket(address, file);
-    if (!socket)
-        return {boost::system::in_place_error, socket.error()};
-    ListeningSockets opened{address, {}};
-    for (std::size_t i = 1; i < count; ++i) {
-        Descriptor copy{::fcntl(socket->get(), F_DUPFD_CLOEXEC, 0)};
-        if (copy.get() < 0)
-            return {boost::system::in_place_error, last_error()};
-        opened.sockets.push_back(std::move(copy));
+        opened = listening_unix_socket(address, file);
+    while (opened && opened->sockets.size() < count) {
+        Descriptor copy{::fcntl(opened->sockets.front().get(), F_DUPFD_CLOEXEC, 0)};
+        if (copy.get() < 0) {
+            const ErrorCode failed = last_error();
+            unlink_own(address, opened->file);
+            return {boost::system::in_place_error, failed};
+        }
+        opened->sockets.push_back(std::move(copy));
     }
-    opened.sockets.push_back(std::move(*socket));
     return opened;
 }
 
@@ -163,21 +195,28 @@ open_listeners(const Endpoint& address, std::size_t count, const SocketFile& fil
     return is_unix(address) ? open_unix(address, count, file) : open_tcp(address, count);
 }
 
-ErrorCode set_socket_file(const Endpoint& address, const SocketFile& file) noexcept {
+ErrorCode
+set_socket_file(const Endpoint& address, const Descriptor& own, const SocketFile& file) noexcept {
     if (!is_unix(address))
         return {};
-    // The owner's alone until the group is right: an error must not leave it open to another one.
-    if (file.group && ::chmod(path_of(address), file.mode & 0600) != 0)
-        return last_error();
-    constexpr auto same_owner = static_cast<uid_t>(-1);
-    if (file.group && ::chown(path_of(address), same_owner, *file.group) != 0)
-        return last_error();
-    return ::chmod(path_of(address), file.mode) == 0 ? ErrorCode{} : last_error();
+    if (const ErrorCode failed = check_in_place(address, own))
+        return failed;
+    if (file.group) {
+        // The owner's alone until the group is right: an error must not leave it open to another.
+        if (const ErrorCode failed = set_mode(address, own, file.mode & 0600))
+            return failed;
+        constexpr auto same_owner = static_cast<uid_t>(-1);
+        if (::fchownat(own.get(), "", same_owner, *file.group, AT_EMPTY_PATH) != 0)
+            return last_error();
+    }
+    return set_mode(address, own, file.mode);
 }
 
-void remove_socket_file(const Endpoint& address) noexcept {
-    if (is_unix(address))
-        ::unlink(path_of(address));
+void remove_socket_file(const Endpoint& address, const Descriptor& own) noexcept {
+    if (!is_unix(address))
+        return;
+    if (const Result<Descriptor> lock = lock_folder(address))
+        unlink_own(address, own);
 }
 
 } // namespace stint::net

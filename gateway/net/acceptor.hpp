@@ -15,6 +15,7 @@ namespace stint::net {
 struct ListeningSockets {
     Endpoint address;                // with the port the kernel chose, where 0 was asked for
     std::vector<Descriptor> sockets; // `count` of them, listening
+    Descriptor file = {}; // of a Unix socket: the one it is bound to, whatever its path leads to
 };
 
 // Who may connect to a Unix socket: of its file.
@@ -28,16 +29,19 @@ struct SocketFile {
 // Opens `count` listening sockets on `address`. A TCP address gets a socket each with SO_REUSEPORT,
 // so that the kernel spreads connections; the first is bound without it, because SO_REUSEPORT alone
 // would let a second process of the same user in silently. A Unix socket is one socket, duplicated;
-// a stale file of a process that died is replaced, a live one is "address in use", and a folder that
-// another process keeps locked "operation would block". TCP_NODELAY is set here and inherited by
-// what is accepted.
+// a stale file of a process that died is replaced, a live one is "address in use", and a folder
+// that another process keeps locked "operation would block". TCP_NODELAY is set here and inherited
+// by what is accepted.
 [[nodiscard]] Result<ListeningSockets>
 open_listeners(const Endpoint& address, std::size_t count, const SocketFile& file = {});
 
-// Of a Unix socket that is open already; nothing for other addresses.
-[[nodiscard]] ErrorCode set_socket_file(const Endpoint& address, const SocketFile& file) noexcept;
+// Of a Unix socket that is open already; nothing for other addresses. own: ListeningSockets::file.
+// What another process has put into its place is "address in use", and is left alone.
+[[nodiscard]] ErrorCode
+set_socket_file(const Endpoint& address, const Descriptor& own, const SocketFile& file) noexcept;
 
-// Removes a Unix socket's file when its listener ends; does nothing for other addresses.
-void remove_socket_file(const Endpoint& address) noexcept;
+// Removes a Unix socket's file when its listener ends, unless another one is in its place; does
+// nothing for other addresses.
+void remove_socket_file(const Endpoint& address, const Descriptor& own) noexcept;
 
 } // namespace stint::net

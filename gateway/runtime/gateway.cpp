@@ -90,7 +90,7 @@ Gateway::~Gateway() {
     end_workers();
     persistence_.reset(); // while the locks are there that it writes
     for (const auto& [name, bound] : bound_)
-        net::remove_socket_file(bound.address);
+        net::remove_socket_file(bound.address, bound.own);
 }
 
 Result<void, std::string> Gateway::start() {
@@ -147,7 +147,8 @@ void Gateway::set_socket_files(const config::Config& next, std::vector<std::stri
         const net::SocketFile file = file_of(address);
         if (open == bound_.end() || open->second.file == file)
             continue;
-        if (const ErrorCode failed = net::set_socket_file(open->second.address, file))
+        if (const ErrorCode failed =
+                net::set_socket_file(open->second.address, open->second.own, file))
             notes.push_back(
                 address.text + ": its mode or group could not be set: " + failed.message());
         else
@@ -158,6 +159,11 @@ void Gateway::set_socket_files(const config::Config& next, std::vector<std::stri
 Result<Gateway::Opened, std::string>
 Gateway::open_new_listeners(const config::Config& config) const {
     Opened opened;
+    const auto give_up = [&](const config::Address& address, const ErrorCode& error) {
+        for (const auto& [name, sockets] : opened)
+            net::remove_socket_file(sockets.address, sockets.file);
+        return "cannot listen on " + address.text + ": " + error.message();
+    };
     for (const config::Address& address : addresses_of(config)) {
         if (bound_.contains(address.text))
             continue;
@@ -165,11 +171,11 @@ Gateway::open_new_listeners(const config::Config& config) const {
                                                    ? net::unix_endpoint(address.host)
                                                    : net::ip_endpoint(address.host, address.port);
         if (!endpoint)
-            return "cannot listen on " + address.text + ": " + endpoint.error().message();
+            return give_up(address, endpoint.error());
         Result<net::ListeningSockets> sockets =
             net::open_listeners(*endpoint, workers_.size(), file_of(address));
         if (!sockets)
-            return "cannot listen on " + address.text + ": " + sockets.error().message();
+            return give_up(address, sockets.error());
         opened.emplace(address.text, std::move(*sockets));
     }
     return opened;
@@ -185,11 +191,12 @@ void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
         wanted[config.permits->address.text].permits = true;
     for (const config::Address& address : addresses_of(config))
         if (const auto sockets = opened.find(address.text); sockets != opened.end())
-            bound_[address.text] = {sockets->second.address, file_of(address)};
+            bound_[address.text] = {
+                sockets->second.address, file_of(address), std::move(sockets->second.file)};
     std::erase_if(bound_, [&](const auto& listener) {
         const bool gone = !wanted.contains(listener.first);
         if (gone)
-            net::remove_socket_file(listener.second.address);
+            net::remove_socket_file(listener.second.address, listener.second.own);
         return gone;
     });
 

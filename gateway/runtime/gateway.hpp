@@ -122,6 +122,7 @@ class Gateway {
     struct Bound {
         net::Endpoint address;
         net::SocketFile file; // as it was set last
+        Descriptor own = {};  // ListeningSockets::file
     };
 
     Result<Opened, std::string> open_new_listeners(const config::Config& config) const;

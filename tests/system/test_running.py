@@ -180,6 +180,75 @@ class Starting(SystemTest):
                              [f"unix:{gone}: its mode or group could not be set: No such file or directory"])
         self.assertEqual(stat.S_IMODE(kept.stat().st_mode), 0o606)
 
+    def test_a_reload_leaves_alone_what_is_in_a_unix_sockets_place_by_now(self):
+        link, taken = (self.folder / name for name in ("link.sock", "taken.sock"))
+        made = config("127.0.0.1:1", listeners=[{"address": f"unix:{link}"}, {"address": f"unix:{taken}"}])
+        stint = self.start_stint(made)
+        target = self.folder / "precious"
+        target.write_text("data", encoding="ascii")
+        target.chmod(0o600)
+        link.unlink()
+        link.symlink_to(target)
+        taken.unlink()
+        with socket.socket(socket.AF_UNIX) as other:
+            other.bind(str(taken))
+            taken.chmod(0o600)
+
+            for listener in made["listeners"]:
+                listener["mode"] = "0606"
+            stint.write(made)
+            self.assertEqual(
+                stint.admin.reload().json()["notes"],
+                [f"unix:{path}: its mode or group could not be set: Address already in use"
+                 for path in (link, taken)])
+            stint.stop()
+
+            self.assertEqual(stat.S_IMODE(target.stat().st_mode), 0o600)
+            self.assertTrue(link.is_symlink())
+            self.assertEqual(stat.S_IMODE(taken.stat().st_mode), 0o600)
+
+    def test_a_unix_socket_that_another_stint_has_taken_over_outlives_the_first(self):
+        path = self.folder / "handed_on.sock"
+        goes_on = threading.Event()
+
+        def script(connection):
+            connection.read_request()
+            goes_on.wait(30)
+            connection.send(response_bytes(b"ok"))
+
+        upstream = self.start_upstream(script)
+        first = self.stint_before(upstream, listeners=[{"address": f"unix:{path}"}])
+        with RawClient(str(path)) as client:
+            client.send_request()
+            wait_until(lambda: upstream.requests, "the request is under way")
+            first.signal(signal.SIGTERM)
+            wait_until(lambda: not self.takes_connections(path), "the first listens no more")
+            second = self.stint_before(self.start_upstream(), listeners=[{"address": f"unix:{path}"}])
+            goes_on.set()
+            self.assertEqual(client.read_response().status, 200)
+        first.stop()
+
+        self.assertEqual(fetch(str(path)).status, 200)
+        second.stop()
+        self.assertFalse(path.exists())
+
+    @staticmethod
+    def takes_connections(path):
+        with socket.socket(socket.AF_UNIX) as probe:
+            return probe.connect_ex(str(path)) == 0
+
+    def test_a_start_that_fails_leaves_no_unix_socket_behind(self):
+        path = self.folder / "first.sock"
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            made = config("127.0.0.1:1", admin=config()["listeners"][0],
+                          listeners=[{"address": f"unix:{path}"}, {"address": f"127.0.0.1:{port}"}])
+
+            self.assert_one_clear_line(self.run_stint("run", "-c", self.write(made)), port)
+        self.assertFalse(path.exists())
+
     def test_a_unix_socket_in_use_is_not_taken_over(self):
         path = self.folder / "used.sock"
         upstream = self.start_upstream()

@@ -13,6 +13,7 @@
 #include <functional>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <optional>
 #include <poll.h>
 #include <stdlib.h>
 #include <string>
@@ -159,19 +160,20 @@ TEST_CASE(
     for (const mode_t mask : {0, 077}) {
         const mode_t former = ::umask(mask);
         const auto usual = open_listeners(folder.address(), 1);
+        REQUIRE(usual.has_value());
         CHECK((state().st_mode & 07777) == 0660);
         CHECK(state().st_gid == ::getegid());
-        remove_socket_file(folder.address());
+        remove_socket_file(folder.address(), usual->file);
         const auto opened = open_listeners(folder.address(), 2, {0606, ::getegid()});
-        CHECK(opened.has_value());
+        REQUIRE(opened.has_value());
         CHECK((state().st_mode & 07777) == 0606);
         CHECK(state().st_gid == ::getegid());
-        CHECK_FALSE(set_socket_file(folder.address(), {0600}));
+        CHECK_FALSE(set_socket_file(folder.address(), opened->file, {0600}));
         CHECK((state().st_mode & 07777) == 0600);
-        remove_socket_file(folder.address());
+        remove_socket_file(folder.address(), opened->file);
         ::umask(former);
     }
-    CHECK_FALSE(set_socket_file(any_port, {0600}));
+    CHECK_FALSE(set_socket_file(any_port, {}, {0600}));
 }
 
 TEST_CASE("a unix socket whose file cannot be given away is not opened, and leaves none") {
@@ -303,13 +305,43 @@ TEST_CASE("a symbolic link in a unix socket's place is an error, and what it lea
 
 TEST_CASE("a unix socket's file is removed at its end, nothing for TCP") {
     const Folder folder;
-    REQUIRE(open_listeners(folder.address(), 1).has_value());
+    const auto opened = open_listeners(folder.address(), 1);
+    REQUIRE(opened.has_value());
 
-    remove_socket_file(any_port);
+    remove_socket_file(any_port, {});
     CHECK(std::filesystem::exists(folder.file()));
-    remove_socket_file(folder.address());
+    remove_socket_file(folder.address(), opened->file);
 
     CHECK_FALSE(std::filesystem::exists(folder.file()));
+}
+
+TEST_CASE("what has taken the place of a unix socket's file is neither changed nor removed") {
+    const Folder folder;
+    auto first = open_listeners(folder.address(), 1);
+    REQUIRE(first.has_value());
+    first->sockets.clear();
+    const std::string target = folder.path / "target";
+    std::ofstream{target} << "precious";
+    std::optional<ListeningSockets> second;
+    SUBCASE("the socket of another process") {
+        second = *open_listeners(folder.address(), 1, {0660});
+    }
+    SUBCASE("a symbolic link") {
+        std::filesystem::remove(folder.file());
+        std::filesystem::create_symlink(target, folder.file());
+    }
+    SUBCASE("a regular file") {
+        std::filesystem::rename(target, folder.file());
+    }
+    const auto followed = std::filesystem::status(folder.file());
+
+    CHECK(set_socket_file(folder.address(), first->file, {0606, 1}) == errc::address_in_use);
+    remove_socket_file(folder.address(), first->file);
+
+    REQUIRE(std::filesystem::exists(folder.file()));
+    CHECK(std::filesystem::status(folder.file()).permissions() == followed.permissions());
+    if (second)
+        CHECK(connect_to(folder.address()).get() >= 0);
 }
 
 TEST_CASE("a descriptor is closed by its owner alone") {
