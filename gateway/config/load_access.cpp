@@ -4,10 +4,13 @@
 #include "config/values.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cerrno>
 #include <charconv>
 #include <grp.h>
+#include <optional>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 namespace stint::config {
 
@@ -32,6 +35,27 @@ Parsed<std::uint32_t> parse_mode(std::string_view text) {
     return mode;
 }
 
+// Its entry lists its members: nobody knows how long it is. Sets its id, or returns what is wrong.
+std::optional<std::string> look_up(Group& group) {
+    constexpr std::size_t longest_entry = 1024 * 1024;
+    int error = ERANGE;
+    for (std::size_t size = 16 * 1024; error == ERANGE && size <= longest_entry; size *= 4) {
+        std::vector<char> memory(size);
+        struct group entry {};
+        struct group* found = nullptr;
+        error = getgrnam_r(group.name.c_str(), &entry, memory.data(), memory.size(), &found);
+        if (found != nullptr) {
+            group.id = found->gr_gid;
+            return std::nullopt;
+        }
+    }
+    if (error == ERANGE)
+        return "cannot be looked up: a group has an entry of more than 1 MiB";
+    if (error == EMFILE || error == ENFILE || error == ENOMEM || error == EIO)
+        return "cannot be looked up: " + std::generic_category().message(error);
+    return "is no group of this machine; expected its name or number";
+}
+
 // A name that this machine knows, or a number.
 Parsed<Group> parse_group(std::string_view text) {
     constexpr std::uint32_t no_group = 0xFFFFFFFF; // to chown(2): leave it
@@ -40,13 +64,8 @@ Parsed<Group> parse_group(std::string_view text) {
     const auto [rest, failed] = std::from_chars(text.data(), end, group.id);
     if (failed == std::errc{} && rest == end && group.id != no_group)
         return group;
-    std::array<char, 16 * 1024> memory{};
-    struct group entry {};
-    struct group* found = nullptr;
-    getgrnam_r(group.name.c_str(), &entry, memory.data(), memory.size(), &found);
-    if (found == nullptr)
-        return Wrong{in_quotes(text) + " is no group of this machine; expected its name or number"};
-    group.id = found->gr_gid;
+    if (const auto mistake = look_up(group))
+        return Wrong{in_quotes(text) + " " + *mistake};
     return group;
 }
 

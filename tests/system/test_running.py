@@ -249,6 +249,27 @@ class Starting(SystemTest):
             self.assert_one_clear_line(self.run_stint("run", "-c", self.write(made)), port)
         self.assertFalse(path.exists())
 
+    def test_a_group_of_very_many_members(self):
+        groups = self.write("".join(
+            f"{name}:x:4321:{','.join(f'somebody-{i}' for i in range(count))}\n"
+            for name, count in (("crowd", 30_000), ("people", 150_000))), "group")
+        alone = ["unshare", "--mount", "sh", "-c", 'mount --bind "$1" /etc/group && shift && exec "$@"', "sh"]
+        try:
+            possible = subprocess.run([*alone, groups, "true"], check=False, capture_output=True).returncode == 0
+        except FileNotFoundError:
+            possible = False
+        if not possible:
+            self.skipTest("another /etc/group needs root and unshare(1)")
+
+        def check(group):
+            file = self.write(config("127.0.0.1:1", listeners=[{"address": "unix:/tmp/a.sock", "group": group}]))
+            return subprocess.run([*alone, groups, binary(), "check", file],
+                                  capture_output=True, text=True, timeout=30, check=False)
+
+        self.assertEqual(check("crowd").returncode, 0, check("crowd"))
+        self.assert_one_clear_line(
+            check("people"), '"people" cannot be looked up: a group has an entry of more than 1 MiB')
+
     def test_a_unix_socket_in_use_is_not_taken_over(self):
         path = self.folder / "used.sock"
         upstream = self.start_upstream()
