@@ -39,7 +39,8 @@ class Lease:
         self._leases = leases
         self._terms = terms
         self._tie = tie
-        # Counted from the grant, which came no earlier than this; both numbers are rounded up.
+        # Counted from the grant, which came no earlier than this. Stint rounds both numbers down. One that is
+        # older than that rounded them up, each by less than the millisecond that is taken off here.
         self._deadline = sent + (max(0, told.get("waited_ms", 0) - 1) + told["expires_in_ms"] - 1) / 1000
         self._lost = ""
         self._on_lost: List[Lost] = []

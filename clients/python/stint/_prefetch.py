@@ -41,8 +41,8 @@ class Batch:
 
     def fill(self, count: int, sent: float, reset_ms: int) -> None:
         """One permit is for who fetched them, the rest for take(); what was left of the former ones is
-        thrown away. They are good from when they were asked for until their window ends, less the
-        millisecond that was perhaps added in rounding it up."""
+        thrown away. They are good from when they were asked for until their window ends. Stint rounds that
+        down for a batch; a millisecond less, for one that is so old that it rounded it up."""
         with self._lock:
             self._left = count - 1
             self._until = sent + max(0, reset_ms - 1) / 1000
