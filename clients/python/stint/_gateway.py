@@ -47,7 +47,7 @@ class Pause:
         self._seconds = seconds
 
     def run(self) -> None:
-        time.sleep(self._seconds)
+        time.sleep(min(self._seconds, _LONGEST))
 
     async def run_async(self) -> None:
         await asyncio.sleep(self._seconds)

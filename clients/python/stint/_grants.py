@@ -7,8 +7,9 @@ from typing import Any, Dict, List, Optional
 from ._wire import Answer, no_permit_listener, raise_for
 
 _STATE = ("limit", "remaining", "reset_ms")
-_LEASE = ("fence", "max", "count", "expires_in_ms")
-_PLAIN = re.compile(rb'\{"granted":true,"limit":\d+,"remaining":\d+,"reset_ms":\d+,"waited_ms":\d+\}\n')
+_LEASE = ("max", "count", "expires_in_ms")
+_MOST = 10**12  # of whatever is counted, and more milliseconds than anything lasts
+_PLAIN = re.compile(rb'\{"granted":true,"limit":\d{1,13},"remaining":\d{1,13},"reset_ms":\d{1,12},"waited_ms":\d{1,12}\}\n')
 _ID = re.compile(r"l_[0-9a-f]{32}")
 
 
@@ -41,7 +42,8 @@ def lease_in(answer: Answer, status: int, lock: str, address: object,
     told = answer.members()
     name = told.get("lease")
     if (answer.status == status and isinstance(name, str) and _ID.fullmatch(name) and lease in (None, name)
-            and told.get("lock") == lock and _has_whole(told, _LEASE) and _is_whole(told.get("waited_ms", 0))):
+            and told.get("lock") == lock and _has_whole(told, _LEASE) and _is_whole(told.get("waited_ms", 0))
+            and _is_whole(told.get("fence"), 2**64 - 1)):
         return told
     raise no_permit_listener(answer, lock, address)
 
@@ -83,5 +85,5 @@ def _has_whole(told: Dict[str, Any], members: "tuple[str, ...]") -> bool:
     return True
 
 
-def _is_whole(value: Any) -> bool:
-    return type(value) is int and value >= 0
+def _is_whole(value: Any, most: int = _MOST) -> bool:
+    return type(value) is int and 0 <= value <= most

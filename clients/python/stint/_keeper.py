@@ -1,5 +1,6 @@
 """Keeps the leases of a process alive that are held for longer, and tells those that are lost."""
 
+import logging
 import math
 import threading
 import time
@@ -14,6 +15,7 @@ from ._lease import Lease
 _AGAIN = 0.1  # seconds between two tries to renew while the gateway is away
 _TOGETHER = 0.1  # what is due within so many seconds, or a tenth of it, is renewed in one go
 _NEVER = 1 << 62
+_LOG = logging.getLogger("stint")
 
 
 class Keeper:
@@ -54,8 +56,13 @@ class Keeper:
             if self._woken_for <= time.monotonic():
                 self._woken_for = math.inf
             self._wakes_at = self._woken_for
-            self._wakes_at = at = min(self._wakes_at, self._renew_what_is_due())
-            self._nap.until = _NEVER if at == math.inf else int(at * 1e9)
+            try:
+                next_due = self._renew_what_is_due()
+            except Exception:  # whatever it was, nobody else looks after the leases
+                _LOG.exception("renewing what is due")
+                next_due = time.monotonic() + _AGAIN
+            self._wakes_at = at = min(self._wakes_at, next_due)
+            self._nap.until = int(min(at * 1e9, _NEVER))
             self._nap.run()
 
     def _renew_what_is_due(self) -> float:
@@ -80,6 +87,9 @@ class Keeper:
             except StintUnavailable:
                 again += [lease, *due]  # nobody answers the others either
                 break
+            except Exception:
+                _LOG.exception("renewing %r", lease)
+                renewed = False
             if renewed:
                 next_due = min(next_due, lease.due)
             else:
@@ -117,4 +127,7 @@ class Keeper:
 
     def _lose(self, lease: Lease, why: str) -> None:
         if self.leases.pop(lease.id, None) is not None:
-            lease.lose(f"the lease is lost: {why}")
+            try:
+                lease.lose(f"the lease is lost: {why}")
+            except BaseException:  # on_lost may exit; that ends neither the process nor this thread
+                _LOG.exception("on_lost of %r", lease)

@@ -84,7 +84,7 @@ class Answer:
         """Of the body, if it is a JSON object, and none otherwise: of a proxy's page, say."""
         try:
             read = json.loads(self.body.decode("utf-8"))
-        except ValueError:
+        except (ValueError, RecursionError):  # nested too deeply
             return {}
         return read if isinstance(read, dict) else {}
 

@@ -3,12 +3,16 @@
 import asyncio
 import json
 import socket
+import sys
 import unittest
+from unittest import mock
 
 from support import ClientTest, wait_until
 
 from stint import (Client, Lock, Locker, NamedLock, RateLimiter, RateLimitException, StintError,
                    StintUnavailable)
+from stint._keeper import Keeper
+from stint._lease import Lease
 
 STATE = {"limit": 5, "remaining": 4, "reset_ms": 800}
 LEASE = {"lease": "l_" + "0" * 32, "lock": "a", "fence": 7, "max": 1, "count": 1, "expires_in_ms": 30_000,
@@ -100,6 +104,16 @@ class Takes(FailClosed):
             with self.subTest(status):
                 self.assert_mistake(lambda: Client(self.there.url, timeout=20).take("a"))
 
+    def test_deep_and_long_json(self):
+        deep = b"[" * 100_000
+        for body in (deep, b'{"granted":' + deep, {"granted": True, **STATE, "waited_ms": 10**13},
+                     {"granted": True, **STATE, "reset_ms": 10**400, "count": 1}, {
+                         "granted": True, **STATE, "limit": 10**13}):
+            self.there.script = reply(200, body)
+            for number, call in enumerate(self.calls()):
+                with self.subTest(body=str(body)[:40], call=number):
+                    self.assert_mistake(call)
+
     def test_feedback(self):
         client = Client(self.there.url, timeout=20)
         for body in (b"<html>", b"{}", {"paused": 1, "paused_ms": 5}, {"paused": True}, {"granted": True, **STATE}):
@@ -151,6 +165,43 @@ class Locks(FailClosed):
         lease = Lock("a", ttl=0.6, url=self.there.url, on_lost=lost.append).acquire()
         self.there.script = reply(200, {**LEASE, "expires_in_ms": 60_000})
         wait_until(lambda: lost == [lease], "it is lost")
+
+    def test_no_answer_ends_the_keeper(self):
+        deep, long = b"[" * 100_000, {**LEASE, "expires_in_ms": 10**400}
+        for body in (deep, long, b'{"lease":' + deep):
+            with self.subTest(str(body)[:40]):
+                lost = []
+                odd = Lock("a", ttl=0.6, url=self.there.url, on_lost=lost.append).acquire()
+                body = {**long, "lease": odd.id} if body is long else body
+                self.there.script = reply(200, body)
+                wait_until(lambda: lost == [odd], "it is lost, and that is told")
+                self.there.script = None
+                self.assert_renewed()
+
+    def test_whatever_goes_wrong_in_the_keeper_does_not_end_it(self):
+        for owner, name in ((Lease, "renewal"), (Keeper, "_drop_the_late")):
+            with self.subTest(name), self.assertLogs("stint"):
+                lost = []
+                odd = Lock("a", ttl=0.6, url=self.there.url, on_lost=lost.append).acquire()
+                self.there.script = reply(200, {})
+                with mock.patch.object(owner, name, side_effect=MemoryError) as fails:
+                    wait_until(lambda: fails.call_count > 2, "it was tried again")
+                wait_until(lambda: lost == [odd], "it is lost, and that is told")
+                self.there.script = None
+                self.assert_renewed()
+
+    def test_a_callback_that_exits_does_not_end_it(self):
+        odd = Lock("a", ttl=0.6, url=self.there.url, on_lost=lambda _: sys.exit(1)).acquire()
+        with self.assertLogs("stint"):
+            self.there.end("a")
+            wait_until(lambda: odd.lost, "it is lost")
+            self.assert_renewed()
+
+    def assert_renewed(self):
+        with Lock("b", ttl=0.6, url=self.there.url) as good:
+            first = good.deadline
+            wait_until(lambda: good.lost or good.deadline > first + 0.6, "the next one is renewed, or lost")
+            self.assertFalse(good.lost)
 
     def test_one_odd_answer_keeps_no_other_lease_from_being_renewed(self):
         lost = []
