@@ -3,7 +3,7 @@
 import errno
 import os
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Optional
 from urllib.parse import unquote, urlsplit
 
@@ -11,14 +11,17 @@ DEFAULT_URL = "http://127.0.0.1:8082"
 _NOBODY = (errno.ECONNREFUSED, errno.ENOENT)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Address:
-    """Either `path` of a Unix socket, or `host` and `port`. `authority` goes into the Host field."""
+    """Either `path` of a Unix socket, or `host` and `port`. `authority` goes into the Host field.
+
+    proven: a permit listener has granted something here, to this process or to one that it is a fork of."""
 
     authority: str
     host: str = ""
     port: int = 0
     path: str = ""
+    proven: bool = field(default=False, compare=False)
 
     def connect(self, timeout: float) -> socket.socket:
         """A connected socket that never blocks. OSError when there is none within `timeout` seconds."""

@@ -9,7 +9,7 @@ from . import _fork
 from ._address import Address, no_gateway
 from ._errors import StintUnavailable
 from ._fork import PerProcess
-from ._wire import Answer, parse
+from ._wire import Answer, check_there, parse
 
 _CONNECTIONS = 256  # of one loop; further requests wait for one of them
 _KEPT = 16
@@ -62,12 +62,7 @@ class LoopConnection(asyncio.Protocol):
         if self._answer is None or self._answer.done():
             self.close()  # nothing was asked
             return
-        try:
-            answer = parse(self._received)
-        except StintUnavailable as error:
-            self.close()
-            self._answer.set_exception(error)
-            return
+        answer = parse(self._received)
         if answer is not None:
             self._answer.set_result(answer)
 
@@ -174,9 +169,11 @@ class AioTransport:
             _give_up(task)
             raise StintUnavailable(f"{self._address}: no answer within {seconds:.3f} s")
         try:
-            return task.result()
+            exchanged = task.result()
         except OSError as error:
             raise StintUnavailable(no_gateway(self._address, error)) from None
+        check_there(exchanged[0], self._address)
+        return exchanged
 
     async def _exchange(self, request: bytes) -> "_Exchanged":
         pool = await self._pool()
@@ -211,6 +208,9 @@ class AioTransport:
             raise
         finally:
             pool.leased.discard(connection)
+        if answer.status > 501:  # perhaps a proxy's, and then it is asked again: until untie() it is the lease's
+            pool.leased.add(connection)
+            return answer, None
         connection.give_back()
         pool.keep(connection)
         return answer, None

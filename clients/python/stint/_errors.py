@@ -21,8 +21,13 @@ class RateLimitException(Exception):
 
 
 class StintUnavailable(ConnectionError):
-    """The gateway could not be asked, or did not answer in time. What it decided is unknown: at most
-    one permit is lost with each such call, and none is ever made up."""
+    """The gateway could not be asked, or did not answer in time, or a proxy before it said that it is away. What it
+    decided is unknown: at most one permit is lost with each such call, and none is ever made up."""
+
+
+class Unproven(StintUnavailable):
+    """Something says that the gateway behind it is away, where no permit listener has ever granted anything: there
+    may be none. Nobody is let in by a local share in its place."""
 
 
 class StintError(Exception):

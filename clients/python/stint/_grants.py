@@ -4,6 +4,7 @@ a mistake in the gateway's address lets nobody in."""
 import re
 from typing import Any, Dict, List, Optional
 
+from ._address import Address
 from ._wire import Answer, no_permit_listener, raise_for
 
 _STATE = ("limit", "remaining", "reset_ms")
@@ -19,7 +20,7 @@ def is_plain_permit(answer: Answer) -> bool:
     return answer.status == 200 and _PLAIN.fullmatch(answer.body) is not None
 
 
-def permit_in(answer: Answer, what: str, address: object, *, batch: Optional[int] = None,
+def permit_in(answer: Answer, what: str, address: Address, *, batch: Optional[int] = None,
               names: "Optional[List[Any]]" = None) -> Dict[str, Any]:
     """The members of a permit, of `batch` at most, or of limits with these names; or the exception that
     another answer means."""
@@ -32,11 +33,12 @@ def permit_in(answer: Answer, what: str, address: object, *, batch: Optional[int
         else:
             granted = _has_whole(told, _STATE)
         if granted and (batch is None or _is_whole(told.get("count")) and 1 <= told["count"] <= batch):
+            address.proven = True
             return told
     raise no_permit_listener(answer, what, address)
 
 
-def lease_in(answer: Answer, status: int, lock: str, address: object,
+def lease_in(answer: Answer, status: int, lock: str, address: Address,
              lease: Optional[str] = None) -> Dict[str, Any]:
     """The members of a lease of this lock, and of no other one than `lease`, in an answer with this status."""
     told = answer.members()
@@ -44,21 +46,23 @@ def lease_in(answer: Answer, status: int, lock: str, address: object,
     if (answer.status == status and isinstance(name, str) and _ID.fullmatch(name) and lease in (None, name)
             and told.get("lock") == lock and _has_whole(told, _LEASE) and _is_whole(told.get("waited_ms", 0))
             and _is_whole(told.get("fence"), 2**64 - 1)):
+        address.proven = True
         return told
     raise no_permit_listener(answer, lock, address)
 
 
-def feedback_in(answer: Answer, address: object) -> Dict[str, Any]:
+def feedback_in(answer: Answer, address: Address) -> Dict[str, Any]:
     """What a feedback led to."""
     if answer.status != 200:
         raise_for(answer, "feedback", address)
     told = answer.members()
     if isinstance(told.get("paused"), bool) and _is_whole(told.get("paused_ms")):
+        address.proven = True
         return told
     raise no_permit_listener(answer, "feedback", address)
 
 
-def is_held(answer: Answer, lock: str, address: object) -> bool:
+def is_held(answer: Answer, lock: str, address: Address) -> bool:
     """Whether somebody holds this lock, by the answer to the question who does."""
     told = answer.members()
     if answer.status == 404:
@@ -68,6 +72,7 @@ def is_held(answer: Answer, lock: str, address: object) -> bool:
     if answer.status != 200:
         raise_for(answer, lock, address)
     if told.get("lock") == lock and _has_whole(told, ("held",)):
+        address.proven = True
         return bool(told["held"] or told.get("proxied"))
     raise no_permit_listener(answer, lock, address)
 

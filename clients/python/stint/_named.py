@@ -8,7 +8,7 @@ from typing import Any, Dict, Optional, Tuple
 
 from . import _fork
 from ._clock import SYSTEM_CLOCK
-from ._errors import RateLimitException, StintUnavailable
+from ._errors import RateLimitException, StintError, StintUnavailable, Unproven
 from ._gateway import ANSWER_TIME, LONGEST_WAIT, Gateway, Pause, default_owner, wait_within
 from ._grants import is_plain_permit, permit_in
 from ._own import OwnLimit
@@ -107,6 +107,7 @@ class NamedLimit:
         except Exception:
             process.count(1, 0, 0)
             raise
+        self._gateway.address.proven = True
         process.count(1, 1, 0)
         return True
 
@@ -132,11 +133,11 @@ class NamedLimit:
                 process.away_until = now + _LOOK_AGAIN  # one caller looks, the others go on
             try:
                 yield from self._ask_gateway(process, key, wait, timeout)
-            except StintUnavailable:
-                process.away_until = time.monotonic() + _LOOK_AGAIN
-            except RateLimitException:
+            except (RateLimitException, StintError, Unproven):
                 process.away_until = 0.0
                 raise
+            except StintUnavailable:
+                process.away_until = time.monotonic() + _LOOK_AGAIN
             else:
                 process.away_until = 0.0
                 return

@@ -10,7 +10,7 @@ from typing import Optional, Set
 from . import _fork
 from ._address import Address, no_gateway
 from ._errors import StintUnavailable
-from ._wire import Answer, parse
+from ._wire import Answer, check_there, parse
 
 # A server that went away while nothing was asked is noticed before the next request is sent. Between
 # two requests that follow each other directly there is no such look; see Transport.exchange.
@@ -153,7 +153,8 @@ class Transport:
         return connection
 
     def exchange(self, request: bytes, seconds: float) -> Answer:
-        """The answer to this request, which takes `seconds` at most. StintUnavailable when there is none.
+        """The answer to this request, which takes `seconds` at most. StintUnavailable when there is none,
+        or only a proxy's that the gateway is away.
 
         A request is sent once more, on a new connection, when a connection that has served before was
         closed without a byte of an answer: the server was restarted in between. If it had counted the
@@ -169,11 +170,15 @@ class Transport:
                         answer = connection.exchange(request, now, deadline)
                         if answer.last:
                             self.close()
+                        if answer.status > 501:
+                            check_there(answer, self._address)
                         return answer
                 except _Gone:
                     pass
                 self.close()
             return self._exchange_anew(request, deadline)
+        except StintUnavailable:
+            raise
         except TimeoutError:  # on 3.9 a connect's is another one, but an OSError, too
             problem = f"{self._address}: no answer within {seconds:.3f} s"
         except _Gone as error:
@@ -192,4 +197,6 @@ class Transport:
         answer = connection.exchange(request, time.monotonic(), deadline)
         if answer.last:
             self.close()
+        if answer.status > 501:
+            check_there(answer, self._address)
         return answer

@@ -7,12 +7,15 @@ import re
 from typing import Any, Dict, NoReturn, Optional, Tuple
 from urllib.parse import quote
 
-from ._errors import RateLimitException, StintError, StintUnavailable
+from ._address import Address
+from ._errors import RateLimitException, StintError, StintUnavailable, Unproven
 
 MAX_ANSWER = 1 << 20
 
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,9})[ \t]*\r\n", re.IGNORECASE)
 _NOTHING = _LENGTH.search(b"\r\ncontent-length:0\r\n")  # as a 204 has that does not say so
+_CODED = re.compile(rb"\r\ntransfer-encoding:", re.IGNORECASE)
+_STINT = re.compile(rb"\r\nserver:[ \t]*stint[ \t]*\r\n", re.IGNORECASE)
 _CLOSE = re.compile(rb"\r\nconnection:[ \t]*close", re.IGNORECASE)
 _RETRY_AFTER_MS = re.compile(rb"\r\nretry-after-ms:[ \t]*([0-9]{1,15})[ \t]*\r\n", re.IGNORECASE)
 _RETRY_AFTER = re.compile(rb"\r\nretry-after:[ \t]*([0-9]{1,12})[ \t]*\r\n", re.IGNORECASE)
@@ -70,7 +73,8 @@ def _segment(name: str, what: str) -> str:
 
 
 class Answer:
-    """A whole answer. last: the connection is of no use after it."""
+    """A whole answer, or the head of one that no permit listener gives, without a body; status 0: it is not HTTP/1.
+    last: the connection is of no use after it."""
 
     __slots__ = ("status", "head", "body", "last")
 
@@ -102,16 +106,17 @@ _last_head: Tuple[bytes, int, int, bool] = (b"", 0, 0, False)
 # The same of a 201, up to the field that names what was made, which is the last one of it.
 _last_created: Tuple[bytes, int, int, bool] = (b"-", 0, 0, False)
 _LOCATION = b"\r\nLocation:"
+_BEGIN = b"HTTP/1."
+_NO_LENGTH = -1  # with which whatever came is more than the answer has
 
 
 def parse(received: bytes) -> Optional[Answer]:
-    """The answer that these bytes are; None as long as some are missing. StintUnavailable if they are
-    none, or more than one: whatever is at the other end, it cannot be talked to."""
+    """The answer that these bytes begin; None as long as some are missing. A permit listener says how long an
+    answer is, is brief and says no more: what does otherwise is answered for by its head alone."""
     end = received.find(b"\r\n\r\n")
     if end < 0:
-        if len(received) > MAX_ANSWER:
-            raise StintUnavailable("the gateway's answer does not end")
-        return None
+        is_one = len(received) <= MAX_ANSWER and _BEGIN.startswith(received[:len(_BEGIN)])
+        return None if is_one else Answer(0, received[:1000], b"", True)
     head = received[:end + 2]
     known, status, length, last = _last_created
     if not (head.startswith(known) and head.find(b"\r\n", len(known)) == end):
@@ -120,7 +125,7 @@ def parse(received: bytes) -> Optional[Answer]:
             status, length, last = _learn_head(head)
     missing = end + 4 + length - len(received)
     if missing < 0 or length > MAX_ANSWER:
-        raise StintUnavailable("the gateway's answer is longer than it says")
+        return Answer(status, head, b"", True)
     return None if missing else Answer(status, head, received[end + 4:], last)
 
 
@@ -139,11 +144,28 @@ def _learn_head(head: bytes) -> Tuple[int, int, bool]:
 
 def _read_head(head: bytes) -> Tuple[int, int, bool]:
     """Status, length of the body, and whether the connection is of no use after it."""
+    if not head.startswith(_BEGIN) or not head[9:12].isdigit():
+        return 0, _NO_LENGTH, True
+    status = int(head[9:12])
     length = _LENGTH.search(head) or (_NOTHING if head.startswith(b"HTTP/1.1 204") else None)
-    if length is None or not head.startswith(b"HTTP/1.") or not head[9:12].isdigit():
-        raise StintUnavailable(f"no answer of a gateway: {head[:60]!r}")
+    if length is None or _CODED.search(head) is not None:
+        return status, _NO_LENGTH, True
     last = not head.startswith(b"HTTP/1.1") or _CLOSE.search(head) is not None
-    return int(head[9:12]), int(length[1]), last
+    return status, int(length[1]), last
+
+
+def check_there(answer: Answer, address: Address) -> None:
+    """StintUnavailable if a proxy says in the gateway's place, by 502, 503 or 504, that it is away.
+
+    A refusal is none of these (503 with Retry-After), and neither is what Stint's own proxy says of its upstream,
+    unless a permit listener is known to be behind it: the proxy's address was taken for the permit listener's."""
+    if answer.status not in (502, 503, 504) or (answer.status == 503 and answer.retry_after() is not None):
+        return
+    if address.proven:
+        raise StintUnavailable(f"{address} answered {answer.status}: the gateway is away; {_words(answer)}")
+    if answer.status == 503 or _STINT.search(answer.head) is None:
+        raise Unproven(f"{address} answered {answer.status}: the gateway is away, or this is not the address under "
+                       f"permits: of its configuration; {_words(answer)}")
 
 
 def raise_for(answer: Answer, what: str, address: object = "the gateway") -> NoReturn:
@@ -154,10 +176,8 @@ def raise_for(answer: Answer, what: str, address: object = "the gateway") -> NoR
             raise RateLimitException(f"{what}: never; {_words(answer)}", math.inf, never=True)
         raise RateLimitException(f"{what}: {retry_after:.3f} s remain; {_words(answer)}", retry_after,
                                  status=answer.status)
-    if answer.status >= 500 and answer.status != 501:
-        raise StintUnavailable(f"{what}: the gateway answered {answer.status}; {_words(answer)}")
     problem = answer.members()
-    if not problem or answer.status < 400:
+    if not problem or answer.status < 400 or (answer.status >= 500 and answer.status != 501):
         raise no_permit_listener(answer, what, address)
     raise StintError(f"{what}: {answer.status}; {_words(answer)}", answer.status,
                      str(problem.get("title", "")), problem.get("detail"))
@@ -165,8 +185,9 @@ def raise_for(answer: Answer, what: str, address: object = "the gateway") -> NoR
 
 def no_permit_listener(answer: Answer, what: str, address: object) -> StintError:
     """The mistake by which something else was asked."""
-    return StintError(f"{what}: {address} answered {answer.status}, but not as a permit listener does: is it the "
-                      f"address under permits: of a gateway's configuration? {answer.body[:80]!r}", answer.status)
+    return StintError(f"{what}: {address} answered {answer.status or 'no HTTP'}, but not as a permit listener does: is "
+                      f"it the address under permits: of a gateway's configuration? "
+                      f"{(answer.body or answer.head)[:80]!r}", answer.status)
 
 
 def _words(answer: Answer) -> str:

@@ -61,7 +61,8 @@ class RateLimiter:
     on_unavailable: what happens while the gateway is away. "raise": StintUnavailable, from a call that
         may wait only after `timeout` (without one: 1 s). "wait": every call waits for it to come back,
         until `timeout` (without one: 60 s). "local_share": this process goes on by itself with 1/share
-        of max_calls and period, which must be given, and looks for the gateway every second.
+        of max_calls and period, which must be given, and looks for the gateway every second. Where a proxy
+        says that the gateway is away, only if that has granted something before.
     share: for local_share: how many processes use the limit.
     clock: time for a limit of one's own, for tests.
     """

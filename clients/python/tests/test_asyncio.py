@@ -11,7 +11,7 @@ from pathlib import Path
 from fake_gateway import PERMIT, answer
 from support import ClientTest, VirtualClock, wait_until
 
-from stint import RateLimiter, RateLimitException, StintUnavailable
+from stint import RateLimiter, RateLimitException, StintError, StintUnavailable
 from stint._clock import Nap
 
 
@@ -257,7 +257,7 @@ class Away(ClientTest):
             gateway.start()
             await limiter.limiting_async()
             gateway.script = b"no http\r\n\r\n"
-            with self.assertRaises(StintUnavailable):
+            with self.assertRaisesRegex(StintError, "answered no HTTP"):
                 await limiter.limiting_async()
             gateway.script = answer(200, PERMIT, "Connection: close\r\n")
             await limiter.limiting_async()

@@ -36,6 +36,13 @@ NO_LEASES = (b"", b"<html>hello</html>", b"{}", b"[]", {"granted": True, **STATE
              {**LEASE, "expires_in_ms": None}, {**LEASE, "waited_ms": -1}, {**LEASE, "max": True}, {"id": 7})
 
 
+# What Stint's own proxy and others forward or say, whose end is not told by a length.
+ENDLESS = tuple(f"HTTP/1.1 {status} X\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n".encode()
+                for status in (200, 201, 302, 400, 404, 405, 500))
+PROXY_S_502 = (b"HTTP/1.1 502 Bad Gateway\r\nServer: stint\r\nContent-Type: application/problem+json\r\n"
+               b"Content-Length: 59\r\n\r\n" + b'{"type":"about:blank","title":"Bad Gateway","status": 502}\n')
+
+
 class FailClosed(ClientTest):
     def setUp(self):
         self.there = self.locks()
@@ -104,6 +111,26 @@ class Takes(FailClosed):
             with self.subTest(status):
                 self.assert_mistake(lambda: Client(self.there.url, timeout=20).take("a"))
 
+    def test_an_answer_whose_end_or_status_no_permit_listener_gives(self):
+        whole = json.dumps({"granted": True, **STATE, "waited_ms": 0}).encode()
+        for answer in (*ENDLESS, b"HTTP/1.1 200 OK\r\n\r\n" + whole, b"SSH-2.0-OpenSSH_9.2\r\n",
+                       b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: %d\r\n\r\n%s" % (
+                           len(whole), whole),
+                       b"HTTP/1.1 200 OK\r\nContent-Length: 5000000\r\n\r\n<html>", b"HTTP/2 200\r\n\r\n",
+                       b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%sx" % (len(whole), whole)):
+            self.there.script = answer
+            for number, call in enumerate(self.calls()):
+                with self.subTest(answer=answer, call=number):
+                    self.assert_mistake(call)
+        wait_until(lambda: self.there.open_connections() == 0, "what came after the head is nobody's answer")
+
+    def test_a_failure_that_is_no_permit_listener_s(self):
+        for answer in (reply(500, b"<html>"), reply(500, {"status": 500, "title": "x"}), reply(507, b""), PROXY_S_502):
+            self.there.script = answer
+            for number, call in enumerate(self.calls()):
+                with self.subTest(answer=answer, call=number):
+                    self.assert_mistake(call)
+
     def test_deep_and_long_json(self):
         deep = b"[" * 100_000
         for body in (deep, b'{"granted":' + deep, {"granted": True, **STATE, "waited_ms": 10**13},
@@ -144,6 +171,15 @@ class Locks(FailClosed):
             self.there.script = reply(status, b"" if status == 204 else LEASE)
             for number, call in enumerate(self.calls()):
                 with self.subTest(status=status, call=number):
+                    self.assert_mistake(call)
+
+    def test_an_answer_whose_end_or_status_no_permit_listener_gives(self):
+        for answer in (*ENDLESS, PROXY_S_502, reply(201, {**LEASE, "expires_in_ms": 10**13}),
+                       reply(201, {**LEASE, "waited_ms": 10**400}), reply(201, {**LEASE, "fence": 2**64}),
+                       reply(201, b"[" * 100_000), reply(500, b"")):
+            self.there.script = answer
+            for number, call in enumerate(self.calls()):
+                with self.subTest(answer=answer[:60], call=number):
                     self.assert_mistake(call)
 
     def test_a_renewal_by_something_else(self):
@@ -225,7 +261,8 @@ class Locks(FailClosed):
 
     def test_who_has_it_by_something_else(self):
         for answer in (reply(200, b"<html>"), reply(200, {}), reply(404, b"<html>"), reply(204, b""),
-                       reply(404, {"error": "not found"}), reply(404, {"status": 200, "title": "x"})):
+                       reply(404, {"error": "not found"}), reply(404, {"status": 200, "title": "x"}),
+                       *ENDLESS):
             self.there.script = answer
             for unlock in (lambda: NamedLock(self.there.url).unlock("a"),
                            lambda: asyncio.run(NamedLock(self.there.url).unlock_async("a"))):

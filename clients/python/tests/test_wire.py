@@ -10,7 +10,8 @@ from support import ClientTest
 
 from stint import RateLimitException, StintError, StintUnavailable
 from stint._address import parse as parse_address
-from stint._wire import MAX_ANSWER, Requests, parse, raise_for, take_path
+from stint._errors import Unproven
+from stint._wire import MAX_ANSWER, Requests, check_there, parse, raise_for, take_path
 
 
 class Asking(ClientTest):
@@ -72,9 +73,13 @@ class Answers(ClientTest):
                        head("Content-Length: 0", status="HTTP/1.1 OK"),
                        head("Content-Length: 0", status="HTTP/2 200"),
                        head("Content-Length: 2") + b"{}HTTP/1.1", head("Content-Length: 20000000"),
-                       b"x" * (MAX_ANSWER + 1)):
-            with self.subTest(bytes_[:60]), self.assertRaises(StintUnavailable):
-                parse(bytes_)
+                       b"x", b"HTTP/1.1 200 OK" * (MAX_ANSWER // 10), b"HTTP/9"):
+            with self.subTest(bytes_[:60]):
+                answer = parse(bytes_)
+                status = 200 if bytes_.startswith(b"HTTP/1.1 200 OK\r\n") else 0
+                self.assertEqual((answer.status, answer.body, answer.last), (status, b"", True))
+                with self.assertRaisesRegex(StintError, "permits:"):
+                    raise_for(answer, "shop")
 
     def test_a_body_that_is_not_json(self):
         for body in (b"", b"<html>", b"[1]", b"\xff"):
@@ -105,15 +110,38 @@ class Answers(ClientTest):
         self.assertEqual((type(error), error.status, error.title, error.detail),
                          (StintError, 404, "Not Found", "no limit shop"))
         self.assertEqual(str(error), "shop: 404; no limit shop")
-        for status in (500, 502, 503):
-            self.assertIsInstance(self.raised(status), StintUnavailable)
+        for status in (500, 502, 503, 504, 507):
+            error = self.raised(status, title="Bad")
+            self.assertEqual((type(error), error.status), (StintError, status))
+            self.assertIn("permits:", str(error))
         for status in (204, 301, 400, 401, 403, 409, 413, 422, 431):
             self.assertEqual(self.raised(status, "Retry-After: 1").status, status)
+
+    def there(self, status, *fields, proven=False):
+        address = parse_address("http://there:1")
+        address.proven = proven
+        try:
+            check_there(parse(head(*fields, "Content-Length: 0", status=f"HTTP/1.1 {status} X")), address)
+        except Exception as error:
+            return type(error)
+
+    def test_what_a_proxy_says_in_the_gateway_s_place(self):
+        for status, *fields in ((200,), (404,), (429,), (500,), (501,), (505,), (507,), (503, "Retry-After: 1")):
+            self.assertIsNone(self.there(status, *fields, proven=True), status)
+        for status in (502, 503, 504):
+            self.assertIs(self.there(status), Unproven)
+            self.assertIs(self.there(status, "Server: nginx"), Unproven)
+            self.assertIs(self.there(status, "Retry-After: 1", proven=True), None if status == 503 else StintUnavailable)
+            self.assertIs(self.there(status, proven=True), StintUnavailable)
+            self.assertIs(self.there(status, "server:  Stint", proven=True), StintUnavailable)
+        self.assertIs(self.there(503, "Server: stint"), Unproven)
+        for status in (502, 504):
+            self.assertIsNone(self.there(status, "Server: stint"))
 
     def test_the_exceptions_survive_pickling(self):
         import pickle
         for error in (RateLimitException("x", 1.5, never=True, status=503), StintError("x", 404, "t", "d"),
-                      StintUnavailable("x")):
+                      StintUnavailable("x"), Unproven("x")):
             copy = pickle.loads(pickle.dumps(error))
             self.assertEqual((str(copy), vars(copy)), (str(error), vars(error)))
         self.assertEqual(RateLimitException("x", -0.2).remaining, 0)
