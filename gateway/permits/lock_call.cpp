@@ -6,6 +6,7 @@
 #include "net/clock.hpp"
 #include "permits/lock_json.hpp"
 #include "permits/names.hpp"
+#include "permits/no_lock.hpp"
 
 #include <charconv>
 #include <optional>
@@ -105,8 +106,11 @@ struct LockCall {
 
     PendingPtr show(const std::string& name) const {
         const auto found = service.shared.locks.state_of(name, net::read_clocks());
-        if (!found)
-            return fail(404, "there is no lock of this name, and nobody asks for one");
+        if (!found) {
+            write_no_lock(
+                out, reply, name, "there is no lock of this name, and nobody asks for one");
+            return none();
+        }
         return tell(200, to_json(*found, Ids::hidden));
     }
 

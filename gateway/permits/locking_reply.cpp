@@ -5,6 +5,7 @@
 #include "http/reply_writer.hpp"
 #include "net/clock.hpp"
 #include "permits/locking.hpp"
+#include "permits/no_lock.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -29,6 +30,7 @@ std::string_view word(std::optional<locks::End> how) noexcept {
 }
 
 constexpr http::ProblemKind busy{"about:blank", "Conflict"};
+constexpr http::ProblemKind unknown{"about:blank", "Not Found"};
 constexpr http::ProblemKind other_max{"about:blank", "Unprocessable Content"};
 
 } // namespace
@@ -54,6 +56,8 @@ void Locking::write(http::HeadBuffer& out, const http::ReplyContext& context) {
         http::write_unavailable(out, context, detail_, retry_after_);
         return;
     }
+    if (status_ == 404)
+        return write_no_lock(out, context, name_, detail_);
     if (status_ != created && status_ != renewed) {
         http::write_problem(out, context, status_, detail_);
         return;
@@ -129,6 +133,25 @@ void Locking::write_busy(http::HeadBuffer& out, const http::ReplyContext& contex
                                 << milliseconds(wait);
                     if (closed_ > Duration::zero())
                         members << R"(,"reason":"start_up_grace")";
+                });
+        });
+}
+
+void write_no_lock(
+    http::HeadBuffer& out,
+    const http::ReplyContext& context,
+    std::string_view lock,
+    std::string_view detail) {
+    http::write_reply(
+        out, context, 404, "application/problem+json", [](http::HeadBuffer&) {},
+        [&](auto& sink) {
+            http::write_problem_body(
+                sink, http::MediaType::problem_json, 404, unknown,
+                [&](auto& text) { text << detail; },
+                [&](auto& members) {
+                    members << R"(,"lock":")";
+                    http::write_json_text(members, lock);
+                    members << "\"";
                 });
         });
 }

@@ -5,6 +5,7 @@ import re
 from typing import Any, Dict, List, Optional
 
 from ._address import Address
+from ._errors import StintError
 from ._wire import Answer, no_permit_listener, raise_for
 
 _STATE = ("limit", "remaining", "reset_ms")
@@ -65,9 +66,14 @@ def feedback_in(answer: Answer, address: Address) -> Dict[str, Any]:
 def is_held(answer: Answer, lock: str, address: Address) -> bool:
     """Whether somebody holds this lock, by the answer to the question who does."""
     told = answer.members()
-    if answer.status == 404:
-        if told.get("status") == 404 and isinstance(told.get("title"), str):
+    if answer.status == 404 and told.get("status") == 404 and isinstance(told.get("title"), str):
+        if told.get("lock") == lock:
+            address.proven = True
             return False  # the problem document by which a permit listener knows no such lock
+        raise StintError(f"{lock}: {address} answered 404, but does not name the lock: is it the address under "
+                         f"permits: of a gateway's configuration, or a Stint older than this client? "
+                         f"{told.get('detail')}", 404, told["title"], told.get("detail"))
+    if answer.status == 404:
         raise no_permit_listener(answer, lock, address)
     if answer.status != 200:
         raise_for(answer, lock, address)

@@ -197,10 +197,10 @@ class FakeLocks(FakeGateway):
         with self.changed:
             lock = self.slots.get(name)
             if lock is None:
-                return answer(404, {"title": "Not Found", "detail": f"no lock {name}"})
+                return answer(404, {"title": "Not Found", "detail": "no such lock", "lock": name})
             self._expire(lock)
             if not lock.held and not lock.waiting and name not in self.declared:
-                return answer(404, {"title": "Not Found", "detail": f"no lock {name}"})
+                return answer(404, {"title": "Not Found", "detail": "no such lock", "lock": name})
             return answer(200, {"lock": name, "max": lock.max, "held": len(lock.held), "proxied": 0})
 
     def _living(self, lock, lease_id):

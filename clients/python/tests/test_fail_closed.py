@@ -41,6 +41,7 @@ ENDLESS = tuple(f"HTTP/1.1 {status} X\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n
                 for status in (200, 201, 302, 400, 404, 405, 500))
 PROXY_S_502 = (b"HTTP/1.1 502 Bad Gateway\r\nServer: stint\r\nContent-Type: application/problem+json\r\n"
                b"Content-Length: 59\r\n\r\n" + b'{"type":"about:blank","title":"Bad Gateway","status": 502}\n')
+NO_ROUTE = {"type": "about:blank", "title": "Not Found", "status": 404, "detail": "no route takes this host and path"}
 
 
 class FailClosed(ClientTest):
@@ -262,12 +263,20 @@ class Locks(FailClosed):
     def test_who_has_it_by_something_else(self):
         for answer in (reply(200, b"<html>"), reply(200, {}), reply(404, b"<html>"), reply(204, b""),
                        reply(404, {"error": "not found"}), reply(404, {"status": 200, "title": "x"}),
-                       *ENDLESS):
+                       reply(404, NO_ROUTE), reply(404, {**NO_ROUTE, "lock": "b"}), reply(404, {**NO_ROUTE, "lock": 1}),
+                       reply(404, {"title": "x", "lock": "a"}), *ENDLESS):
             self.there.script = answer
             for unlock in (lambda: NamedLock(self.there.url).unlock("a"),
                            lambda: asyncio.run(NamedLock(self.there.url).unlock_async("a"))):
                 with self.subTest(answer):
                     self.assert_mistake(unlock)
+
+    def test_a_lock_that_nobody_holds_is_named(self):
+        self.there.script = reply(404, {**NO_ROUTE, "lock": "ä b"})
+        self.assertIsNone(NamedLock(self.there.url).unlock("ä b"), None)
+        self.there.script = reply(404, {**NO_ROUTE, "detail": "there is no lock of this name, and nobody asks for one"})
+        with self.assertRaisesRegex(StintError, "does not name the lock.*older"):
+            NamedLock(self.there.url).unlock("ä b")
 
 
 class Nobody(ClientTest):

@@ -362,3 +362,21 @@ TEST_CASE("what is asked of locks in a wrong way is told so") {
     CHECK(status(request("PUT", path_of("a", lease), R"({"ttl_ms":0})")) == "400");
     CHECK(status(request("PUT", path_of("b", lease))) == "410");
 }
+
+TEST_CASE("a 404 about a lock names it, so that nobody takes a proxy's for one") {
+    InProcessGateway gateway{terms};
+    Wire caller = gateway.connect_for_permits();
+    const std::string free = ask(caller, request("GET", "/v1/locks/nobody%20%22s%22"));
+    CHECK(has(free, "HTTP/1.1 404 Not Found\r\n"));
+    CHECK(has(free, "Content-Type: application/problem+json\r\n"));
+    CHECK(has(free, R"("title":"Not Found","status":404,"detail":")"));
+    CHECK(has(free, R"("lock":"nobody \"s\""})"));
+    CHECK_FALSE(has(ask(caller, request("GET", "/v1/locks/a/b")), R"("lock")"));
+
+    gateway.locks().configure({}, 0, 1000, net::read_clocks());
+    for (const std::string& question : {acquire("a"), request("GET", "/v1/locks/a")}) {
+        const std::string unknown = ask(caller, question);
+        CHECK(has(unknown, "404 Not Found"));
+        CHECK(has(unknown, R"("lock":"a"})"));
+    }
+}
