@@ -82,6 +82,41 @@ TEST_CASE("who waits for a limit when the pause begins waits for its end, withou
     CHECK(gateway.limit("slot").in_flight() == 0);
 }
 
+TEST_CASE("a client that has hung up when a pause ends is not served, at whatever step") {
+    for (int steps = 0; steps < 12; ++steps) {
+        INFO("hung up after ", steps, " handlers");
+        InProcessGateway gateway{
+            "limits: {hour: {requests: 9, per: 1h}}\n"
+            "routes: [{name: all, match: {path: /}, upstream: origin, limits: [hour],\n"
+            "  cooldown: {when_paused: wait, max_wait: 1h, max_cooldown: 1ms}}]"};
+        Wire first = gateway.connect();
+        first.send(get);
+        Wire origin = gateway.upstream.accept();
+        origin.read_head();
+        origin.send(asks_for_a_pause);
+        read_response(first);
+        first.send(get); // the one that is sent first, to see whether it is over
+        origin.read_head();
+        Wire leaving = gateway.connect();
+        leaving.send(get);
+        gateway.settle();
+        REQUIRE(totals(gateway).waiting == 1);
+        origin.send(ok); // it is
+        gateway.loop().restart();
+        for (int i = 0; i < steps; ++i)
+            gateway.loop().poll_one();
+        const auto was_sent = [&] { return origin.received() != "" || gateway.upstream.called(); };
+        const bool before = was_sent();
+
+        leaving.close();
+        gateway.settle();
+
+        CHECK(was_sent() == before);
+        if (!before)
+            CHECK(gateway.limit("hour").state_of({.quota = 9}, net::read_clocks()).used == 2);
+    }
+}
+
 TEST_CASE("a gateway that ends during a pause leaves nobody behind") {
     Paused paused;
     std::vector<Wire> clients;
