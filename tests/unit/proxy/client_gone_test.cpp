@@ -72,7 +72,8 @@ void end_stalled_upload(bool by_client, End end) {
     const std::size_t size = 64 * 1024 * 1024;
     client.send(
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(size) + "\r\n\r\npart");
-    const Wire upstream = gateway.upstream.accept();
+    Wire upstream = gateway.upstream.accept();
+    upstream.read_until("part");
     gateway.settle();
     // The gateway's socket takes a piece: a FIN comes behind it.
     const std::string piece(64 * 1024, 'x');
@@ -84,6 +85,7 @@ void end_stalled_upload(bool by_client, End end) {
     for (int ticks = 0; ticks < 3; ++ticks)
         gateway.settle();
     CHECK(gateway.context().watched.empty());
+    CHECK(gateway.context().guarded.empty() == by_client); // while its body is read that tells
     REQUIRE(gateway.limit("slot").in_flight() == 1);
 
     if (end == End::closes)
