@@ -11,18 +11,32 @@
 #include <utility>
 
 namespace stint::test {
+namespace {
+
+net::Endpoint any_port() {
+    return *net::ip_endpoint("127.0.0.1", 0);
+}
+
+} // namespace
 
 InProcessGateway::InProcessGateway(std::string_view yaml, proxy::ListenerOptions options)
-    : InProcessGateway{yaml, options, std::nullopt} {}
+    : InProcessGateway{yaml, options, std::nullopt, any_port()} {}
 
 InProcessGateway::InProcessGateway(std::string_view yaml, TwoEndpoints two)
-    : InProcessGateway{yaml, {}, std::optional{std::move(two)}} {}
+    : InProcessGateway{yaml, {}, std::optional{std::move(two)}, any_port()} {}
+
+InProcessGateway::InProcessGateway(std::string_view yaml, const UnixUpstream& at)
+    : InProcessGateway{yaml, {}, std::nullopt, *net::unix_endpoint(at.path)} {}
 
 InProcessGateway::InProcessGateway(
-    std::string_view yaml, proxy::ListenerOptions options, std::optional<TwoEndpoints> two)
+    std::string_view yaml,
+    proxy::ListenerOptions options,
+    std::optional<TwoEndpoints> two,
+    const net::Endpoint& upstream_at)
     : two_{std::move(two)}, tls_{options.tls != nullptr || over_tls()},
       locks_{registry_, room_.bell(), net::read_clocks().wall},
-      loop_{std::make_unique<net::asio::io_context>(1)}, upstream{*loop_}, second{*loop_} {
+      loop_{std::make_unique<net::asio::io_context>(1)}, upstream{*loop_, upstream_at},
+      second{*loop_} {
     std::signal(SIGPIPE, SIG_IGN); // as the process does
     context_ = std::make_unique<proxy::Context>(
         loop_->get_executor(), shared_, access_log_.open_channel());
@@ -51,8 +65,8 @@ InProcessGateway::~InProcessGateway() {
     loop_.reset();
 }
 
-Wire InProcessGateway::connect_to(const net::Endpoint& address) {
-    Wire wire = Wire::connect(loop(), address);
+Wire InProcessGateway::connect_to(const net::Endpoint& address, bool narrow) {
+    Wire wire = Wire::connect(loop(), address, narrow);
     if (over_tls())
         wire.begin_tls_as_client();
     return wire;
@@ -61,7 +75,7 @@ Wire InProcessGateway::connect_to(const net::Endpoint& address) {
 net::Endpoint InProcessGateway::listen(runtime::ListenerRole role) {
     if (tls_)
         role.proxied.tls = tls_server();
-    auto opened = net::open_listeners(*net::ip_endpoint("127.0.0.1", 0), 1);
+    auto opened = net::open_listeners(any_port(), 1);
     const net::Endpoint address = opened.value().address;
     listeners_.push_back(std::make_shared<runtime::Listener>(
         *context_, *reception_, address, std::move(opened->sockets.front()), std::move(role)));

@@ -32,10 +32,17 @@ class InProcessGateway {
         unsigned room = 0; // max_requests of each; 0: none
     };
     InProcessGateway(std::string_view yaml, TwoEndpoints two);
+    // The same with `upstream` on a Unix socket, never over TLS.
+    struct UnixUpstream {
+        std::string path;
+    };
+    InProcessGateway(std::string_view yaml, const UnixUpstream& at);
     ~InProcessGateway();
 
     // With STINT_TEST_TLS both sides of the gateway speak TLS, and no test sees it.
     Wire connect() { return connect_to(address_); }
+    // A client with a small window.
+    Wire connect_narrow() { return connect_to(address_, true); }
     // A client whose half-close is not its end.
     Wire connect_half_closing() { return connect_to(half_close_address_); }
     // A caller who asks for permits; never over TLS.
@@ -75,10 +82,13 @@ class InProcessGateway {
 
   private:
     InProcessGateway(
-        std::string_view yaml, proxy::ListenerOptions options, std::optional<TwoEndpoints> two);
+        std::string_view yaml,
+        proxy::ListenerOptions options,
+        std::optional<TwoEndpoints> two,
+        const net::Endpoint& upstream_at);
     [[nodiscard]] runtime::Compiled compile(std::string_view yaml);
     net::Endpoint listen(runtime::ListenerRole role);
-    Wire connect_to(const net::Endpoint& address);
+    Wire connect_to(const net::Endpoint& address, bool narrow = false);
 
     const std::optional<TwoEndpoints> two_;
     const bool tls_; // on both sides

@@ -38,6 +38,14 @@ void make_small(int socket) {
         ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
 }
 
+// Of what is connected or accepted from now on.
+void make_window_small(int socket) {
+    const int segment = 88; // the least that Linux takes
+    ::setsockopt(socket, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof segment);
+    const int buffer = 2048;
+    ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
+}
+
 bool readable(int socket) {
     pollfd descriptor{socket, POLLIN, 0};
     return ::poll(&descriptor, 1, 0) > 0;
@@ -58,6 +66,21 @@ int connect_whole(int socket, const net::Endpoint& address) {
     return error;
 }
 
+// Of those in this process that are connected to this address.
+void make_senders_small(const net::Endpoint& address) {
+    constexpr int last_descriptor = 1024;
+    for (int each = 0; each < last_descriptor; ++each) {
+        net::Endpoint peer;
+        auto size = static_cast<socklen_t>(peer.capacity());
+        if (::getpeername(each, peer.data(), &size) != 0)
+            continue;
+        peer.resize(size);
+        const int buffer = 20 * 1024; // more than a record of TLS
+        if (peer == address)
+            ::setsockopt(each, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
+    }
+}
+
 } // namespace
 
 void run_until(
@@ -76,9 +99,11 @@ void run_until(
 Wire::Wire(net::asio::io_context& loop, Descriptor socket)
     : loop_{&loop}, socket_{std::move(socket)} {}
 
-Wire Wire::connect(net::asio::io_context& loop, const net::Endpoint& address) {
+Wire Wire::connect(net::asio::io_context& loop, const net::Endpoint& address, bool narrow) {
     Descriptor socket{::socket(address.data()->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     make_small(socket.get());
+    if (narrow)
+        make_window_small(socket.get());
     if (const int error = connect_whole(socket.get(), address); error != 0)
         throw std::system_error{error, std::system_category(), "a test's client could not connect"};
     const int on = 1; // what a test sends in pieces goes out in pieces, at once
@@ -199,15 +224,31 @@ void Wire::shutdown_send() noexcept {
     ::shutdown(socket_.get(), SHUT_WR);
 }
 
+void Wire::shutdown_receive() noexcept {
+    ::shutdown(socket_.get(), SHUT_RD);
+}
+
+void Wire::narrow_peer() noexcept {
+    net::Endpoint own;
+    auto size = static_cast<socklen_t>(own.capacity());
+    if (::getsockname(socket_.get(), own.data(), &size) != 0)
+        return;
+    own.resize(size);
+    make_senders_small(own);
+}
+
 void Wire::reset() noexcept {
     const linger at_once{1, 0};
     ::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
     socket_ = {};
 }
 
-ListeningWire::ListeningWire(net::asio::io_context& loop) : loop_{loop} {
-    Result<net::ListeningSockets> opened =
-        net::open_listeners(*net::ip_endpoint("127.0.0.1", 0), 1);
+ListeningWire::ListeningWire(net::asio::io_context& loop)
+    : ListeningWire{loop, *net::ip_endpoint("127.0.0.1", 0)} {}
+
+ListeningWire::ListeningWire(net::asio::io_context& loop, const net::Endpoint& address)
+    : loop_{loop} {
+    Result<net::ListeningSockets> opened = net::open_listeners(address, 1);
     address_ = opened.value().address;
     socket_ = std::move(opened->sockets.front());
     make_small(socket_.get());
@@ -227,25 +268,12 @@ Wire ListeningWire::accept(std::source_location where) {
 }
 
 void ListeningWire::narrow() noexcept {
-    const int segment = 88; // the least that Linux takes
-    ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof segment);
-    const int buffer = 2048;
-    ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
+    make_window_small(socket_.get());
 }
 
 // The gateway is in this process, and its sockets among its descriptors.
 void ListeningWire::narrow_callers() noexcept {
-    constexpr int last_descriptor = 1024;
-    for (int each = 0; each < last_descriptor; ++each) {
-        net::Endpoint peer;
-        auto size = static_cast<socklen_t>(peer.capacity());
-        if (::getpeername(each, peer.data(), &size) != 0)
-            continue;
-        peer.resize(size);
-        const int buffer = 20 * 1024; // more than a record of TLS
-        if (peer == address_)
-            ::setsockopt(each, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
-    }
+    make_senders_small(address_);
 }
 
 bool ListeningWire::called() const {

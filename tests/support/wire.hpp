@@ -26,8 +26,10 @@ class Wire {
   public:
     Wire(net::asio::io_context& loop, Descriptor socket);
 
-    // Connects; refused is an error of the test.
-    static Wire connect(net::asio::io_context& loop, const net::Endpoint& address);
+    // Connects; refused is an error of the test. A narrow one has a small window, as over a
+    // network.
+    static Wire
+    connect(net::asio::io_context& loop, const net::Endpoint& address, bool narrow = false);
 
     // From now on over TLS. A client's handshake is complete then; a server's takes place while it
     // reads.
@@ -60,6 +62,11 @@ class Wire {
     void wait_closed(std::source_location where = std::source_location::current());
 
     void shutdown_send() noexcept;
+    // Of a Unix socket: what the peer goes on to send is an error there, and no end of anything.
+    void shutdown_receive() noexcept;
+    // The peer's socket, in this process, takes some 20 KB at once beside what fits into the
+    // window.
+    void narrow_peer() noexcept;
     void reset() noexcept; // closes so that the peer sees a reset
     void close() noexcept;
 
@@ -79,9 +86,10 @@ class Wire {
 class ListeningWire {
   public:
     explicit ListeningWire(net::asio::io_context& loop);
+    ListeningWire(net::asio::io_context& loop, const net::Endpoint& address);
 
     [[nodiscard]] const net::Endpoint& address() const noexcept { return address_; }
-    [[nodiscard]] std::string text() const; // "127.0.0.1:PORT"
+    [[nodiscard]] std::string text() const; // "127.0.0.1:PORT", "unix:/path"
     Wire accept(std::source_location where = std::source_location::current());
     // From now on connections have a small window, as over a network.
     void narrow() noexcept;

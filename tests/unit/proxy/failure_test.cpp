@@ -3,9 +3,25 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <stdlib.h>
+
 using namespace stint::test;
 
 namespace {
+
+struct Folder {
+    Folder() {
+        std::string name = std::filesystem::temp_directory_path() / "stint-proxy-XXXXXX";
+        REQUIRE(::mkdtemp(name.data()) != nullptr);
+        path = name;
+    }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    ~Folder() { std::filesystem::remove_all(path); }
+
+    std::filesystem::path path;
+};
 
 struct Exchange {
     explicit Exchange(std::string_view yaml = one_at_a_time) : gateway{yaml} {
@@ -38,6 +54,38 @@ TEST_CASE("an upstream that does not answer in time is a 504 and the client's co
     next.read_head();
     next.send(ok);
     CHECK(read_response(exchange.client).ends_with("hi"));
+}
+
+TEST_CASE("an upstream that takes no more of a body, and does not answer either, is a 504") {
+    if (over_tls()) // only of a Unix socket the sending side alone can be broken
+        return;
+    const Folder folder;
+    InProcessGateway gateway{
+        one_at_a_time, InProcessGateway::UnixUpstream{folder.path / "upstream"}};
+    Wire client = gateway.connect();
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nbegin");
+    Wire upstream = gateway.upstream.accept();
+    upstream.read_until("begin");
+
+    upstream.shutdown_receive();
+    client.send("more");
+    gateway.settle();
+    CHECK(client.received().empty()); // it may have answered before: that is waited for
+    CHECK(gateway.limit("slot").in_flight() == 1);
+
+    SUBCASE("in time") {
+        gateway.pass(61s);
+        CHECK(client.read_head().starts_with("HTTP/1.1 504 "));
+        CHECK(gateway.ended(Outcome::upstream_failed, 5) == 1);
+    }
+    SUBCASE("unless its client leaves before") {
+        client.close();
+        gateway.run_until([&] { return gateway.limit("slot").in_flight() == 0; });
+        CHECK(gateway.ended(Outcome::client_gone, 0) == 1);
+    }
+    upstream.wait_closed();
+    gateway.settle();
+    CHECK(gateway.limit("slot").in_flight() == 0);
 }
 
 TEST_CASE("the time for an answer does not end while it is on its way") {

@@ -24,6 +24,14 @@ std::string body_of_requests() {
     return body;
 }
 
+constexpr std::string_view large_heads =
+    "max_head: 64KiB\n"
+    "routes: [{name: all, match: {path: /}, upstream: origin}]";
+
+std::string with_large_field(std::size_t size, std::string_view before, std::string_view behind) {
+    return std::string{before} + std::string(size, 'x') + std::string{behind};
+}
+
 std::string upload(std::string_view method, const std::string& body) {
     return std::string{method} +
            " /x HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(body.size()) +
@@ -127,7 +135,7 @@ TEST_CASE("a PUT of which a part was taken goes again from its head") {
 }
 
 TEST_CASE("an answer that comes while the first write waits is relayed at once") {
-    Narrow narrow;
+    Narrow narrow{large_heads};
     const std::string body = body_of_requests();
     std::string rest;
     std::string request = upload("POST", body);
@@ -135,6 +143,9 @@ TEST_CASE("an answer that comes while the first write waits is relayed at once")
     SUBCASE("its body is still coming") {
         rest = body;
         request = upload("POST", body + body + body).substr(0, 60'000);
+    }
+    SUBCASE("its head alone is more than the socket takes") { // over TLS, too
+        request = with_large_field(body_size, "GET /x HTTP/1.1\r\nHost: a\r\nX-Fill: ", "\r\n\r\n");
     }
     narrow.begin(request);
 
@@ -162,6 +173,29 @@ TEST_CASE("an answer before a reset is relayed also where the rest of the body f
     narrow.pooled.reset();
 
     CHECK(read_response(narrow.client).starts_with("HTTP/1.1 413 "));
+}
+
+TEST_CASE("100 comes behind an interim response that was taken in part, not amid it") {
+    Narrow narrow{large_heads};
+    narrow.client = narrow.gateway.connect_narrow();
+    narrow.begin(with_large_field(
+        body_size, "POST /x HTTP/1.1\r\nHost: a\r\nX-Fill: ",
+        "\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n"));
+    narrow.client.narrow_peer();
+    const std::string hints =
+        with_large_field(30'000, "HTTP/1.1 103 Early Hints\r\nLink: ", "-end\r\n\r\n");
+    narrow.pooled.send(hints);
+    narrow.gateway.settle();
+    REQUIRE(narrow.client.received().size() < hints.size()); // there is room now
+
+    narrow.pooled.read_head();
+
+    CHECK(narrow.client.read_head().ends_with("x-end\r\n\r\n"));
+    CHECK(narrow.client.read_head() == "HTTP/1.1 100 Continue\r\n\r\n");
+    narrow.client.send("body");
+    CHECK(narrow.pooled.read(4) == "body");
+    narrow.pooled.send(ok);
+    CHECK(read_response(narrow.client).ends_with("hi"));
 }
 
 TEST_CASE("an upstream that takes no more of the first write is a 504 after body_idle") {
