@@ -72,6 +72,35 @@ Descriptor accept_from(const std::vector<Descriptor>& sockets) {
     return {};
 }
 
+struct stat state_of(const Folder& folder) {
+    struct stat file {};
+    REQUIRE(::lstat(folder.file().c_str(), &file) == 0);
+    return file;
+}
+
+mode_t mode_of(const Folder& folder) {
+    return state_of(folder).st_mode & 07777;
+}
+
+// As somebody who cannot give files away: root becomes nobody for a while, in a folder that nobody
+// may write to.
+class Powerless {
+  public:
+    explicit Powerless(const Folder& folder) {
+        std::filesystem::permissions(folder.path, std::filesystem::perms::all);
+        if (former_ == 0)
+            REQUIRE(::seteuid(65534) == 0);
+    }
+    Powerless(const Powerless&) = delete;
+    Powerless& operator=(const Powerless&) = delete;
+    ~Powerless() { CHECK(::seteuid(former_) == 0); }
+
+  private:
+    const uid_t former_ = ::geteuid();
+};
+
+constexpr gid_t no_group_of_ours = 3'000'000'000;
+
 in_port_t port_of(int socket) {
     sockaddr_in address{};
     socklen_t size = sizeof address;
@@ -152,24 +181,19 @@ TEST_CASE("a unix socket is opened as often as asked, and each copy accepts") {
 TEST_CASE(
     "a unix socket's file has the mode and the group that were asked for, whatever the umask") {
     const Folder folder;
-    const auto state = [&] {
-        struct stat file {};
-        REQUIRE(::lstat(folder.file().c_str(), &file) == 0);
-        return file;
-    };
     for (const mode_t mask : {0, 077}) {
         const mode_t former = ::umask(mask);
         const auto usual = open_listeners(folder.address(), 1);
         REQUIRE(usual.has_value());
-        CHECK((state().st_mode & 07777) == 0660);
-        CHECK(state().st_gid == ::getegid());
+        CHECK(mode_of(folder) == 0660);
+        CHECK(state_of(folder).st_gid == ::getegid());
         remove_socket_file(folder.address(), usual->file);
         const auto opened = open_listeners(folder.address(), 2, {0606, ::getegid()});
         REQUIRE(opened.has_value());
-        CHECK((state().st_mode & 07777) == 0606);
-        CHECK(state().st_gid == ::getegid());
+        CHECK(mode_of(folder) == 0606);
+        CHECK(state_of(folder).st_gid == ::getegid());
         CHECK_FALSE(set_socket_file(folder.address(), opened->file, {0600}));
-        CHECK((state().st_mode & 07777) == 0600);
+        CHECK(mode_of(folder) == 0600);
         remove_socket_file(folder.address(), opened->file);
         ::umask(former);
     }
@@ -177,12 +201,23 @@ TEST_CASE(
 }
 
 TEST_CASE("a unix socket whose file cannot be given away is not opened, and leaves none") {
-    if (::geteuid() == 0)
-        return; // who may do anything
     const Folder folder;
-    const auto opened = open_listeners(folder.address(), 1, {0660, 0});
+    const Powerless powerless{folder};
+    const auto opened = open_listeners(folder.address(), 1, {0660, no_group_of_ours});
     CHECK_FALSE(opened.has_value());
     CHECK_FALSE(std::filesystem::exists(folder.file()));
+}
+
+TEST_CASE("an open unix socket whose file cannot be given away is left to its owner alone") {
+    const Folder folder;
+    const Powerless powerless{folder};
+    const auto opened = open_listeners(folder.address(), 1, {0660});
+    REQUIRE(opened.has_value());
+    REQUIRE(mode_of(folder) == 0660);
+
+    CHECK(set_socket_file(folder.address(), opened->file, {0640, no_group_of_ours}));
+
+    CHECK(mode_of(folder) == 0600); // its former group is not who was meant
 }
 
 TEST_CASE("the unix socket of a process that is gone is replaced") {
