@@ -20,7 +20,7 @@ struct Policy {
     std::string token; // empty = changes need none
     bool read_only = false;
     bool tls = false;
-    std::vector<std::string> hosts{}; // names that it is asked by, too; in lower case
+    std::vector<std::string> hosts{}; // Host names it accepts beside its address; in lower case
 };
 
 // As http::is_own_host(); over TLS any host, since the certificate is what a name has to stand up

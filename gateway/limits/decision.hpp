@@ -34,8 +34,8 @@ struct Charge {
     bool returnable = false; // the Permit can settle() and refund() it
     bool early = false;      // of a cap: Permit::release_early() frees the slot
     std::uint64_t held = 0;  // of a fixed window's quota: kept for others (reservations.hpp)
-    // Of one that has waited: for how long it could have gone, had the opening been noticed at
-    // once. A token bucket, or a paced sliding window, opens again as if it had gone then.
+    // How late a waiter was woken after its counter had opened. A token bucket, or a paced sliding
+    // window, counts the charge from the opening, so that it opens again in time.
     Duration late{};
 };
 

@@ -60,9 +60,9 @@ class FairShares {
         const Window& window,
         SteadyTime now) noexcept;
 
-    // It has been refused what it asked for last. When it is admitted if nobody else asks until
-    // then, not before `from` (not before now). remaining: of the quota, in the window that is
-    // open.
+    // When an owner that was just refused `cost` would be admitted if no other owner asks until
+    // then; `from` at the earliest, which is now or later. remaining: of the quota, in the open
+    // window.
     [[nodiscard]] SteadyTime opens_at(
         const Counter& counter,
         Hash128 owner,

@@ -110,8 +110,8 @@ class Limit {
     // whoever sees the number.
     void raise_fence(std::uint64_t number) noexcept;
 
-    // Whoever had its slots before the start, `slots` of them, may have them until then. Before
-    // anybody else has the limit.
+    // Reserves `slots` slots until `end` for those who held them before the start. Called before
+    // the limit is used.
     void keep_full_until(SteadyTime end, std::uint64_t slots) noexcept {
         former_slots_.store(slots, std::memory_order_relaxed);
         full_until_.store(end.time_since_epoch().count(), std::memory_order_relaxed);

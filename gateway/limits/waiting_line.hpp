@@ -52,7 +52,8 @@ class WaitingLine : public boost::intrusive::set_base_hook<> {
     // for a cap, one may be freed about every `wait`.
     void opens_after(Duration wait, const Waiter& refused, const Now& now) noexcept;
     void open_now() noexcept { opens_at_ = SteadyTime::min(); }
-    // When the line opens was said of one who is not the first any more: it may be open for who is.
+    // opens_after() was told for a waiter that is not the first any more: the new first one is
+    // tried.
     void open_to_new_front() noexcept;
     [[nodiscard]] bool is_next(const Waiter& waiter) const noexcept {
         return !empty() && &queue_.next() == &waiter;

@@ -9,9 +9,9 @@ namespace stint::net {
 // comes before it. Not thread-safe.
 class EndEvents {
   public:
-    // From now on next() tells of `whom` once the socket was reset or, with `or_closed`, its peer
-    // has closed its sending side; also if that was before. Until the socket is closed, which has
-    // to be before `whom` goes. False: there is no descriptor or memory for it.
+    // From now on next() returns `whom` once the socket was reset or, with `or_closed`, once its
+    // peer has closed its sending side; also if that has happened already. Ends when the socket is
+    // closed, which has to be before `whom` is destroyed. False: no descriptor, or no memory.
     [[nodiscard]] bool watch(int socket, void* whom, bool or_closed) noexcept;
     // One of those that have ended since, each once; nullptr: none.
     [[nodiscard]] void* next() noexcept;

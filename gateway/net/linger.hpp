@@ -16,7 +16,8 @@ namespace stint::net {
 class Linger {
   public:
     static constexpr Duration silence = std::chrono::seconds{2};
-    // How long in all: of one that was let in; and of one that was not, or while the gateway ends.
+    // How long in all: a connection that was let in; one that was turned away, and any while the
+    // gateway drains.
     static constexpr Duration longest = std::chrono::seconds{30};
     static constexpr Duration brief = std::chrono::seconds{1};
     // So much is read in each interval; more has to wait at the peer.

@@ -270,8 +270,9 @@ void Connection::arm(Phase phase) {
     if (phase == Phase::waiting)
         return disarm(); // its own end comes in time
     const auto& timeouts = service_.context.active->snapshot->timeouts;
+    const Duration silence = service_.context.draining ? net::Linger::brief : net::Linger::silence;
     const Duration length = phase == Phase::idle        ? timeouts.idle
-                            : phase == Phase::linger    ? net::Linger::silence
+                            : phase == Phase::linger    ? silence
                             : phase == Phase::pause     ? net::Linger::interval
                             : phase == Phase::streaming ? between_events
                                                         : timeouts.head;

@@ -229,7 +229,8 @@ net::Task<> Downstream::close_gently() {
             arm(Phase::pause, net::Linger::interval);
             co_await input_.wait();
         }
-        arm(Phase::linger, briefly ? net::Linger::brief : net::Linger::silence);
+        const bool hurries = briefly || context_.draining;
+        arm(Phase::linger, hurries ? net::Linger::brief : net::Linger::silence);
         if (!reading_) {
             begin_ = end_ = scanned_ = 0;
             if (!begin_reading())

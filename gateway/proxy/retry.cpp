@@ -130,7 +130,6 @@ net::Task<> Exchange::rewind() {
     interims_ = 0;
     answered_ = {};
     upstream_time_ = {};
-    disarm();                                                  // the pump's end has armed it
     write_request_head(*context_.parser.parse_request(head_)); // it was good the first time
     hold_request(http::ChunkHeader{buffered_body_.size()}, {}, 0);
 }

@@ -220,7 +220,7 @@ void Persistence::run() {
         leases_recorded_ = false;
         lock.unlock();
         write_leases();
-        // By the clock: leases may never stop coming.
+        // Rounds go by the clock: leases may keep this loop awake without a pause.
         if (const SteadyTime now = net::read_steady_clock(); now >= next) {
             write(false);
             last_round_.store((net::read_steady_clock() - now).count(), std::memory_order_relaxed);
