@@ -14,6 +14,7 @@ from ._lease import Lease
 
 _AGAIN = 0.1  # seconds between two tries to renew while the gateway is away
 _TOGETHER = 0.1  # what is due within so many seconds, or a tenth of it, is renewed in one go
+_IN_VAIN = 4  # after so many leases without an answer the gateway is away: the others are not asked for in this round
 _NEVER = 1 << 62
 _LOG = logging.getLogger("stint")
 
@@ -34,6 +35,7 @@ class Keeper:
         self._woken_for = math.inf
         self._guard = threading.Lock()
         self._runs = False
+        self._unanswered: Dict[str, float] = {}  # by its id: when it was asked for in vain; 0: it was not
 
     def add(self, lease: Lease) -> None:
         self.leases[lease.id] = weakref.ref(lease)
@@ -78,15 +80,23 @@ class Keeper:
                 due.append(lease)
             else:
                 next_due = min(next_due, lease.due)
-        due.sort(key=lambda lease: lease.deadline)
+        # Those that got no answer come last, the latest of them at the end: they keep no other one from its turn.
+        self._unanswered = {lease.id: self._unanswered.get(lease.id, 0) for lease in due}
+        due.sort(key=lambda lease: (self._unanswered[lease.id], lease.deadline))
+        in_vain = 0
         again: List[Lease] = []  # no answer said anything about them
         while due:
             lease = due.pop(0)
             try:
-                renewed = self._renew(lease, lease.deadline)
+                renewed = self._renew(lease, self._time_for(lease, due))
             except StintUnavailable:
-                again += [lease, *due]  # nobody answers the others either
-                break
+                again.append(lease)
+                self._unanswered[lease.id] = time.monotonic()
+                in_vain += 1
+                if in_vain >= _IN_VAIN:
+                    again += due  # nobody answers the others either
+                    break
+                continue
             except Exception:
                 _LOG.exception("renewing %r", lease)
                 renewed = False
@@ -98,6 +108,15 @@ class Keeper:
         if again:
             next_due = min(next_due, time.monotonic() + _AGAIN, *[lease.deadline for lease in again])
         return next_due
+
+    @staticmethod
+    def _time_for(lease: Lease, others: List[Lease]) -> float:
+        """How long its answer may take, as an instant: a share of the time that all of them have left."""
+        if not others:
+            return lease.deadline
+        now = time.monotonic()
+        left = min(other.deadline for other in others) - now
+        return min(lease.deadline, now + max(left / (len(others) + 1), _AGAIN))
 
     def _drop_the_late(self, due: List[Lease]) -> None:
         now = time.monotonic()

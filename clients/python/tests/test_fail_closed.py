@@ -252,6 +252,21 @@ class Locks(FailClosed):
         wait_until(lambda: good in lost or good.deadline > first + 0.6, "it was renewed, or lost")
         self.assertEqual(lost, [odd])
 
+    def test_leases_without_an_answer_keep_no_other_one_from_being_renewed(self):
+        for nothing in (b"", b"+OK nonsense\r\n\r\n"):
+            with self.subTest(nothing):
+                self.there.script = None
+                lost = []
+                silent = [Lock(name, ttl=1.5, url=self.there.url, on_lost=lost.append).acquire() for name in "abd"]
+                good = Lock("c", ttl=1.5, url=self.there.url, on_lost=lost.append).acquire()
+                first = good.deadline
+                renewed = reply(200, {**LEASE, "lease": good.id, "lock": "c", "expires_in_ms": 1500})
+                self.there.script = lambda request: renewed if good.id in request else nothing
+
+                wait_until(lambda: set(silent) <= set(lost), "the others are lost")
+                wait_until(lambda: good in lost or good.deadline > first + 1.5, "it was renewed, or lost")
+                self.assertEqual(set(lost), set(silent))
+
     def test_a_release_by_something_else(self):
         for release in (lambda lease: lease.release(), lambda lease: asyncio.run(lease.release_async())):
             lease = Lock("a", None, url=self.there.url, ttl=0.2).acquire()
