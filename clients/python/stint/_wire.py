@@ -107,6 +107,7 @@ _last_head: Tuple[bytes, int, int, bool] = (b"", 0, 0, False)
 _last_created: Tuple[bytes, int, int, bool] = (b"-", 0, 0, False)
 _LOCATION = b"\r\nLocation:"
 _BEGIN = b"HTTP/1."
+_STATUS_LINE = re.compile(rb"HTTP/1\.[0-9] [0-9]{3}[ \r]")
 _NO_LENGTH = -1  # with which whatever came is more than the answer has
 
 
@@ -144,7 +145,7 @@ def _learn_head(head: bytes) -> Tuple[int, int, bool]:
 
 def _read_head(head: bytes) -> Tuple[int, int, bool]:
     """Status, length of the body, and whether the connection is of no use after it."""
-    if not head.startswith(_BEGIN) or not head[9:12].isdigit():
+    if _STATUS_LINE.match(head) is None:
         return 0, _NO_LENGTH, True
     status = int(head[9:12])
     length = _LENGTH.search(head) or (_NOTHING if head.startswith(b"HTTP/1.1 204") else None)

@@ -73,7 +73,9 @@ class Answers(ClientTest):
                        head("Content-Length: 0", status="HTTP/1.1 OK"),
                        head("Content-Length: 0", status="HTTP/2 200"),
                        head("Content-Length: 2") + b"{}HTTP/1.1", head("Content-Length: 20000000"),
-                       b"x", b"HTTP/1.1 200 OK" * (MAX_ANSWER // 10), b"HTTP/9"):
+                       b"x", b"HTTP/1.1 200 OK" * (MAX_ANSWER // 10), b"HTTP/9",
+                       *(head("Content-Length: 0", status=line) for line in (
+                           "HTTP/1.1 2000 OK", "HTTP/1.1\t200 OK", "HTTP/1.x 200 OK"))):
             with self.subTest(bytes_[:60]):
                 answer = parse(bytes_)
                 status = 200 if bytes_.startswith(b"HTTP/1.1 200 OK\r\n") else 0
