@@ -70,7 +70,8 @@ TEST_CASE("a first write that was taken in part goes on as the upstream reads, a
     narrow.begin(upload("POST", body));
 
     const std::size_t at_first = narrow.pooled.received().size();
-    CHECK(at_first > 0);
+    if (!over_tls()) // a record that is there in part is nothing yet
+        CHECK(at_first > 0);
     CHECK(at_first < body.size());
     narrow.pooled.read_head();
     CHECK(narrow.pooled.read(body.size()) == body);
