@@ -248,6 +248,7 @@ net::Task<Connection::Sent> Connection::flush() {
 net::Task<> Connection::close_gently() {
     ErrorCode ignored;
     socket_.shutdown(net::Socket::shutdown_send, ignored);
+    service_.context.lingering.push_back(*this);
     net::Linger linger{net::read_coarse_clock()};
     for (auto next = net::Linger::Next::read; next != net::Linger::Next::close;) {
         if (next == net::Linger::Next::pause) {
@@ -263,6 +264,13 @@ net::Task<> Connection::close_gently() {
         next = linger.take(
             size, net::read_coarse_clock(), ending ? net::Linger::brief : net::Linger::longest);
     }
+    Sheddable::unlink();
+}
+
+// It is idle, or lingers.
+void Connection::shed() noexcept {
+    Sheddable::unlink();
+    net::close(socket_);
 }
 
 void Connection::arm(Phase phase) {

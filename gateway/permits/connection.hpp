@@ -26,12 +26,13 @@ namespace stint::permits {
 // Lives on its worker; the coroutine owns it. While an answer has to wait the connection is
 // watched: a caller that leaves loses its place. Leases that are tied to it end with it, unless it
 // is the gateway that ends.
-class Connection final : public Served, private net::Deadline {
+class Connection final : public Served, public proxy::Sheddable, private net::Deadline {
   public:
     Connection(Service& service, proxy::Seat seat, net::Socket socket, const net::Endpoint& peer);
     ~Connection();
     void drain() noexcept override;
     void abort() noexcept override;
+    void shed() noexcept override;
 
     // Never throws out of the coroutine.
     static net::Task<> serve(std::unique_ptr<Connection> self);

@@ -134,6 +134,8 @@ void Connection::begin_reading() {
     if (begin_ == end_ && served_) {
         arm(Phase::idle);
         forget_large();
+        if (!ties_.any())
+            service_.context.parked.push_back(*this);
     } else if (phase_ != Phase::request || !armed()) {
         arm(Phase::request);
     }
@@ -143,6 +145,7 @@ void Connection::begin_reading() {
 // False: nothing more comes, or is waited for.
 bool Connection::end_reading(const ErrorCode& error, std::size_t size) {
     reading_ = false;
+    Sheddable::unlink();
     service_.context.head_out.clear();
     end_ += size;
     if (!socket_.is_open())

@@ -67,12 +67,23 @@ void Context::sweep(SteadyTime now) {
 std::size_t Context::make_room() noexcept {
     splice_pipes.close_kept();
     std::size_t closed = 0;
-    for (; closed < room_made_at_once && !parked.empty(); ++closed)
+    while (closed < room_made_at_once && shed_lingering())
+        ++closed;
+    for (; closed < room_made_at_once && !parked.empty(); ++closed) {
         parked.front().shed();
-    counters.shed_clients += closed;
+        ++counters.shed_clients;
+    }
     const std::size_t more = pools.close_oldest(room_made_at_once - closed);
     counters.shed_upstreams += more;
     return closed + more;
+}
+
+bool Context::shed_lingering() noexcept {
+    if (lingering.empty())
+        return false;
+    lingering.front().shed();
+    ++counters.shed_clients;
+    return true;
 }
 
 void Context::tick(SteadyTime now) {

@@ -67,6 +67,15 @@ using ListHook = boost::intrusive::list_base_hook<
 using Listed = ListHook<struct ListedTag>;
 using Watched = ListHook<struct WatchedTag>;
 
+// A connection that may be closed to make room for others: every request has its answer.
+class Sheddable : public ListHook<struct SheddableTag> {
+  public:
+    virtual void shed() noexcept = 0;
+
+  protected:
+    ~Sheddable() = default;
+};
+
 struct Context {
     Context(
         net::Executor worker_executor,
@@ -80,6 +89,8 @@ struct Context {
     // Closes some of what is idle, so that there are descriptors again: clients' connections first,
     // and of each kind those that have been idle for longest. How many it has closed.
     std::size_t make_room() noexcept;
+    // Closes the client connection that has lingered for longest. False: none does.
+    bool shed_lingering() noexcept;
 
     // To be called every 50 ms or so.
     void tick(SteadyTime now);
@@ -137,7 +148,13 @@ struct Context {
     List<Watched> watched; // those whose end no pending read would tell
     List<Watched> guarded; // of these, those that `ends` tells of: they have stalled
     net::EndEvents ends;
-    List<Watched> parked; // idle for a second and more, those that have been for longest first
+    // Of all listeners, those that have been there for longest first.
+    using Shedding = boost::intrusive::list<
+        Sheddable,
+        boost::intrusive::base_hook<ListHook<struct SheddableTag>>,
+        boost::intrusive::constant_time_size<false>>;
+    Shedding lingering; // answered, and closing in two steps
+    Shedding parked;    // idle
 
   private:
     std::uint64_t shortages_seen_ = 0;

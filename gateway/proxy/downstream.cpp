@@ -204,7 +204,7 @@ void Downstream::drain() noexcept {
 }
 
 void Downstream::shed() noexcept {
-    Watched::unlink();
+    Sheddable::unlink();
     net::close(stream_);
 }
 
@@ -222,7 +222,7 @@ net::Task<> Downstream::close_gently() {
     using Next = net::Linger::Next;
     const bool briefly = lingers_ == Lingers::briefly;
     net::shutdown_send(stream_);
-    context_.parked.push_back(*this); // it may be shed: it has its answer
+    context_.lingering.push_back(*this);
     net::Linger linger{net::read_coarse_clock()};
     for (Next next = Next::read; next != Next::close && !input_error_;) {
         if (next == Next::pause) {
@@ -241,7 +241,7 @@ net::Task<> Downstream::close_gently() {
             briefly || context_.draining ? net::Linger::brief : net::Linger::longest;
         next = linger.take(end_ - begin_, net::read_coarse_clock(), most);
     }
-    Watched::unlink();
+    Sheddable::unlink();
     disarm();
 }
 

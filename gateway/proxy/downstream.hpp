@@ -36,7 +36,7 @@ struct ListenerOptions {
 // While no request body is being read, one read is always pending: it brings the next request,
 // bytes that a client pipelines, or the news that the client has gone, at no cost beyond the read
 // itself. An idle connection gives its buffer back after a second ("parked") and only waits.
-class Downstream : public Listed, public Watched, private net::Deadline {
+class Downstream : public Listed, public Watched, public Sheddable, private net::Deadline {
   public:
     Downstream(
         Context& context,
@@ -52,8 +52,8 @@ class Downstream : public Listed, public Watched, private net::Deadline {
     // Ends the connection if no request is under way and none has arrived, soon; otherwise after
     // the response. To be called again and again while Context::draining.
     void drain() noexcept;
-    // Ends it: it is one of Context::parked, which have no request under way.
-    void shed() noexcept;
+    // It is one of Context::parked or lingering.
+    void shed() noexcept override;
     // Ends it now: the request under way fails.
     void abort() noexcept;
     // Asks the kernel whether the client has gone, where no read has told yet. With every tick,

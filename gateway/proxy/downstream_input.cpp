@@ -198,7 +198,7 @@ void Downstream::park() noexcept {
 }
 
 void Downstream::on_parked_readable(const ErrorCode& error) {
-    Watched::unlink();
+    Sheddable::unlink();
     reading_ = false;
     --pending_;
     const bool draining = std::exchange(draining_, false);

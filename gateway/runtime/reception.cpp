@@ -91,8 +91,9 @@ void Reception::begin(proxy::Seat seat, net::Accepted accepted, const ListenerRo
     net::Socket socket = net::adopt(context_.executor, std::move(accepted), failed);
     if (failed)
         throw boost::system::system_error{failed};
-    if (context_.shared.connections.load(std::memory_order_relaxed) >=
-        context_.active->snapshot->max_connections)
+    const bool full = context_.shared.connections.load(std::memory_order_relaxed) >=
+                      context_.active->snapshot->max_connections;
+    if (full && !context_.shed_lingering())
         return turn_away(std::move(socket), role);
     if (role.permits)
         return permits_.serve(std::move(seat), std::move(socket), peer);

@@ -181,3 +181,42 @@ TEST_CASE("with a token only who shows it is served") {
         "GET /v1/locks HTTP/1.1\r\nHost: stint.internal\r\nAuthorization: Bearer Linux\r\n\r\n");
     CHECK(has(read_answer(caller), "200 OK"));
 }
+
+TEST_CASE("for want of descriptors an idle caller's connection is closed, and one that lingers") {
+    InProcessGateway gateway{many};
+    Wire caller = gateway.connect_for_permits();
+    SUBCASE("idle") {
+        ask(caller, take("many"));
+    }
+    SUBCASE("lingering") {
+        caller.send("POST /v1/limits/many/take HTTP/1.1\r\nHost: localhost\r\n"
+                    "Content-Length: 99000000\r\n\r\nabc");
+        read_answer(caller);
+    }
+    gateway.settle();
+
+    CHECK(gateway.context().make_room() == 1);
+    caller.wait_closed();
+    gateway.settle();
+
+    CHECK(gateway.context().counters.permit_connections == 0);
+}
+
+TEST_CASE(
+    "for want of descriptors no caller's connection is closed that waits or holds something") {
+    InProcessGateway gateway{"permits: {address: 127.0.0.1:2}\nlocks: {a: {}}\n"
+                             "limits: {one: {requests: 1, per: 30s}}\nroutes: []"};
+    Wire fresh = gateway.connect_for_permits();
+    Wire holder = gateway.connect_for_permits();
+    ask(holder, post("/v1/locks/a/leases?hold=connection", ""));
+    Wire waiter = gateway.connect_for_permits();
+    ask(waiter, take("one"));
+    waiter.send(take("one", R"({"wait_ms":60000})"));
+    gateway.settle();
+
+    CHECK(gateway.context().make_room() == 0);
+
+    CHECK_FALSE(fresh.closed());
+    CHECK(has(ask(holder, "GET /v1/locks/a HTTP/1.1\r\nHost: localhost\r\n\r\n"), "200 OK"));
+    CHECK_FALSE(waiter.closed());
+}

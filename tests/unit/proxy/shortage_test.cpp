@@ -109,6 +109,26 @@ TEST_CASE("a connection that is used again is not among the idle ones") {
     CHECK(shed(gateway) == 1);
 }
 
+TEST_CASE("a shortage closes connections that linger before idle ones") {
+    InProcessGateway gateway{"max_body: 1KiB\n" + std::string{plain}};
+    std::vector<Wire> idle;
+    idle.push_back(gateway.connect());
+    Wire upstream = first_served(gateway, idle.front());
+    for (int i = 1; i < 32; ++i)
+        idle.push_back(served(gateway, upstream));
+    gateway.pass(1s);
+    Wire refused = gateway.connect();
+    refused.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99000000\r\n\r\nabc");
+    refused.read_until("}\n");
+    gateway.settle();
+
+    run_short(gateway);
+
+    CHECK(shed(gateway) == 32);
+    CHECK_FALSE(idle.back().closed());
+    CHECK(idle.front().closed());
+}
+
 TEST_CASE("a shortage closes idle upstream connections where clients' are not enough") {
     InProcessGateway gateway{plain};
     Wire client = gateway.connect();

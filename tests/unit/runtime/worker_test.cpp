@@ -175,6 +175,24 @@ TEST_CASE("connections beyond max_connections are turned away with 503") {
     running.drain(10s).wait();
 }
 
+TEST_CASE("at max_connections one that only lingers gives way") {
+    Running running{"max_connections: 1\nmax_body: 1KiB"};
+    Wire refused = Wire::connect(running.loop, running.first);
+    refused.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99000000\r\n\r\nabc");
+    CHECK(refused.read_until("}\n").starts_with("HTTP/1.1 413 "));
+    running.on_worker([](auto&) { return 0; });
+
+    auto [client, upstream] = running.request_under_way();
+
+    refused.wait_closed();
+    CHECK(running.on_worker([](auto& context) {
+        return context.counters.connections_rejected;
+    }) == 0);
+    upstream.send(ok);
+    CHECK(client.read_until("hi").ends_with("hi"));
+    running.drain(10s).wait();
+}
+
 TEST_CASE("draining closes listeners and idle connections and waits for requests under way") {
     Running running;
     Wire idle = Wire::connect(running.loop, running.first);
