@@ -50,8 +50,8 @@ class Limit {
     // Live state, each thread-safe; the scans lock one shard at a time.
     // The counter that such a charge would go to; charge.limit is not looked at.
     [[nodiscard]] CounterState state_of(const Charge& charge, const Now& now) const;
-    // Of a fixed window: when that ends which such a charge would be counted in, be it open or not;
-    // while the limit is closed, when it opens.
+    // The end of the fixed window, open or not, that would count such a charge. While the limit is
+    // closed: the instant at which it opens.
     [[nodiscard]] SteadyTime window_end(const Charge& charge, const Now& now) const;
     [[nodiscard]] std::uint64_t live_keys(const Now& now) const; // 0 without a key
     [[nodiscard]] std::uint64_t in_flight() const; // summed over the keys of a cap, else 0

@@ -1,6 +1,7 @@
 #include "net/acceptor.hpp"
 
 #include "net/address.hpp"
+#include "net/clock.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -62,20 +63,21 @@ const char* path_of(const Endpoint& address) noexcept {
     return reinterpret_cast<const sockaddr_un*>(address.data())->sun_path;
 }
 
-// Between bind() and listen() a socket looks like one whose process is gone. So one Stint at a time
-// opens or removes sockets in a folder. The folder itself is locked: a file to lock would be left
-// behind. Empty: it cannot be locked, as one that may not be read; others are not kept away then.
+// Locks the folder of a Unix socket: one Stint at a time opens or removes sockets there. Between
+// bind() and listen() a socket looks like one whose process is gone, and another Stint would remove
+// it. The folder itself is locked, because a lock file would be left behind. An empty descriptor:
+// the folder cannot be locked (it may not be read, say), and nobody is kept away.
 Result<Descriptor> lock_folder(const Endpoint& address) noexcept {
     char path[sizeof(sockaddr_un::sun_path)]{};
     std::memcpy(path, path_of(address), std::strlen(path_of(address)));
     Descriptor folder{::open(::dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     if (folder.get() < 0)
         return folder;
-    const auto until = std::chrono::steady_clock::now() + longest_wait_for_folder;
+    const SteadyTime until = read_steady_clock() + longest_wait_for_folder;
     while (::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK)
             return Descriptor{};
-        if (std::chrono::steady_clock::now() >= until)
+        if (read_steady_clock() >= until)
             return {boost::system::in_place_error, last_error()};
         std::this_thread::sleep_for(std::chrono::milliseconds{5});
     }

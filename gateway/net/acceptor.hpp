@@ -15,10 +15,10 @@ namespace stint::net {
 struct ListeningSockets {
     Endpoint address;                // with the port the kernel chose, where 0 was asked for
     std::vector<Descriptor> sockets; // `count` of them, listening
-    Descriptor file = {}; // of a Unix socket: the one it is bound to, whatever its path leads to
+    Descriptor file = {};            // a Unix socket's file, opened with O_PATH when it was bound
 };
 
-// Who may connect to a Unix socket: of its file.
+// The mode and the group of a Unix socket's file: they say who may connect.
 struct SocketFile {
     std::uint32_t mode = 0660;               // whatever the umask
     std::optional<std::uint32_t> group = {}; // nothing: this process's
@@ -35,8 +35,9 @@ struct SocketFile {
 [[nodiscard]] Result<ListeningSockets>
 open_listeners(const Endpoint& address, std::size_t count, const SocketFile& file = {});
 
-// Of a Unix socket that is open already; nothing for other addresses. own: ListeningSockets::file.
-// What another process has put into its place is "address in use", and is left alone.
+// Sets the mode and the group of an open Unix socket's file; does nothing for other addresses. own:
+// ListeningSockets::file. What another process has put into its place is "address in use", and is
+// left alone.
 [[nodiscard]] ErrorCode
 set_socket_file(const Endpoint& address, const Descriptor& own, const SocketFile& file) noexcept;
 

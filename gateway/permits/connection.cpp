@@ -267,7 +267,7 @@ net::Task<> Connection::close_gently() {
     Sheddable::unlink();
 }
 
-// It is idle, or lingers.
+// Requires: it is idle, or lingers. An answer that waits or is being sent is never lost by it.
 void Connection::shed() noexcept {
     Sheddable::unlink();
     net::close(socket_);

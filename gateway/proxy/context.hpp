@@ -148,7 +148,7 @@ struct Context {
     List<Watched> watched; // those whose end no pending read would tell
     List<Watched> guarded; // of these, those that `ends` tells of: they have stalled
     net::EndEvents ends;
-    // Of all listeners, those that have been there for longest first.
+    // Connections of all listeners in the order in which they came to be so, the oldest first.
     using Shedding = boost::intrusive::list<
         Sheddable,
         boost::intrusive::base_hook<ListHook<struct SheddableTag>>,

@@ -52,7 +52,7 @@ class Downstream : public Listed, public Watched, public Sheddable, private net:
     // Ends the connection if no request is under way and none has arrived, soon; otherwise after
     // the response. To be called again and again while Context::draining.
     void drain() noexcept;
-    // It is one of Context::parked or lingering.
+    // Ends the connection. Requires: it is on Context::parked or Context::lingering.
     void shed() noexcept override;
     // Ends it now: the request under way fails.
     void abort() noexcept;

@@ -116,8 +116,8 @@ const ASN1_OCTET_STRING* extension_of(X509_CRL* list, int kind) noexcept {
     return at < 0 ? nullptr : X509_EXTENSION_get_data(X509_CRL_get_ext(list, at));
 }
 
-// Whether one can stand in for the other: a list may be of a part of the certificates, or of what
-// has changed since another one (RFC 5280 sections 5.2.5 and 5.2.4).
+// True where one list can stand in for the other. A list may cover a part of the certificates only,
+// or what has changed since another list (RFC 5280 sections 5.2.5 and 5.2.4).
 bool have_one_scope(X509_CRL* list, X509_CRL* other) noexcept {
     for (const int kind : {NID_issuing_distribution_point, NID_delta_crl}) {
         const ASN1_OCTET_STRING* const of_list = extension_of(list, kind);
@@ -161,7 +161,8 @@ bool is_about_issuer(int error) noexcept {
            error == X509_V_ERR_KEYUSAGE_NO_CRL_SIGN || error == X509_V_ERR_CRL_SIGNATURE_FAILURE;
 }
 
-// That the list which OpenSSL has chosen is outdated. For an anchor that need not be the best one.
+// True where the list that OpenSSL has chosen is outdated. For an anchor it may not be the best
+// one.
 bool is_about_time(int error) noexcept {
     return error == X509_V_ERR_CRL_HAS_EXPIRED || error == X509_V_ERR_CRL_NOT_YET_VALID;
 }

@@ -38,7 +38,7 @@ void make_small(int socket) {
         ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
 }
 
-// Of what is connected or accepted from now on.
+// Affects what is connected or accepted from now on.
 void make_window_small(int socket) {
     const int segment = 88; // the least that Linux takes
     ::setsockopt(socket, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof segment);
@@ -66,7 +66,7 @@ int connect_whole(int socket, const net::Endpoint& address) {
     return error;
 }
 
-// Of those in this process that are connected to this address.
+// Shrinks the send buffers of this process's sockets that are connected to this address.
 void make_senders_small(const net::Endpoint& address) {
     constexpr int last_descriptor = 1024;
     for (int each = 0; each < last_descriptor; ++each) {

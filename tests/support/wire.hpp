@@ -62,7 +62,7 @@ class Wire {
     void wait_closed(std::source_location where = std::source_location::current());
 
     void shutdown_send() noexcept;
-    // Of a Unix socket: what the peer goes on to send is an error there, and no end of anything.
+    // On a Unix socket: what the peer sends from now on fails there with EPIPE.
     void shutdown_receive() noexcept;
     // The peer's socket, in this process, takes some 20 KB at once beside what fits into the
     // window.

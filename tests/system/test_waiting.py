@@ -68,7 +68,7 @@ class Windows(Waiting):
         self.assertEqual([seconds.count(seconds[0] + i) for i in range(4)], [5] * 4)
 
     def test_one_client_s_requests_go_in_the_order_in_which_they_came(self):
-        # Of two workers the one that gets its core first would read first, whatever was sent first.
+        # Two workers would read in the order in which they get their cores, whatever was sent first.
         stint = self.before(limit={"requests": 1, "per": "200ms", "max_wait": "10s"}, workers=1)
         self.assertEqual(fetch(stint.port, target="/first").status, 200)
         clients = [self.client(stint) for _ in range(6)]

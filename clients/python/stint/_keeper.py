@@ -111,7 +111,7 @@ class Keeper:
 
     @staticmethod
     def _time_for(lease: Lease, others: List[Lease]) -> float:
-        """How long its answer may take, as an instant: a share of the time that all of them have left."""
+        """The end of the wait for its answer: it gets an equal share of the time that all of them have left."""
         if not others:
             return lease.deadline
         now = time.monotonic()
