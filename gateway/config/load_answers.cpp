@@ -46,7 +46,7 @@ bool leads_to_host(std::string_view behind_scheme) {
     return !host.empty() && !host.starts_with(':');
 }
 
-Parsed<std::string> parse_target(std::string_view text) {
+Parsed<std::string> parse_redirect_target(std::string_view text) {
     if (text.size() > longest_target)
         return Wrong{"the target is longer than 2 KiB"};
     if (std::string fault = placeholder_fault(text, target_placeholders); !fault.empty())
@@ -107,13 +107,13 @@ void read_respond(const Value& value, Answer& answer, const Draft& draft) {
 void read_redirect(const Value& value, Answer& answer) {
     answer.status = 308;
     if (value.is_scalar())
-        return value.into(answer.location, a_target, parse_target);
+        return value.into(answer.location, a_target, parse_redirect_target);
     const auto section =
         Section::open(value, redirect_keys, "a target, or a map such as {to: /new, status: 301}");
     if (!section)
         return;
     if (const auto to = section->require("to", a_target))
-        to->into(answer.location, a_target, parse_target);
+        to->into(answer.location, a_target, parse_redirect_target);
     if (const auto status = section->find("status"))
         status->into(answer.status, "301, 302, 303, 307 or 308", parse_redirect_status);
 }

@@ -21,8 +21,8 @@ constexpr std::array<std::string_view, 6> health_keys{"path",          "interval
 constexpr std::array<std::string_view, 2> queue_keys{"max_waiting", "max_wait"};
 constexpr std::array<std::string_view, 3> ways{"round_robin", "least_requests", "hash"};
 constexpr std::array<std::string_view, 2> when_all_down{"503", "fail_open"};
-constexpr std::array<std::string_view, 2> switches{"on", "off"};
-constexpr std::string_view a_duration = "a duration such as 10s";
+constexpr std::array<std::string_view, 2> health_switches{"on", "off"};
+constexpr std::string_view a_check_duration = "a duration such as 10s";
 constexpr std::string_view an_endpoint = "an endpoint such as 127.0.0.1:9000";
 constexpr std::uint64_t most_weight = 1000;
 constexpr std::uint64_t most_in_a_row = 1000;
@@ -38,7 +38,7 @@ void read_number(
 
 void read_length(const Section& section, std::string_view key, std::chrono::milliseconds& place) {
     if (const auto value = section.find(key))
-        value->into(place, a_duration, parse_timeout);
+        value->into(place, a_check_duration, parse_timeout);
 }
 
 Parsed<LoadBalance::How> parse_way(std::string_view text) {
@@ -53,8 +53,8 @@ Parsed<LoadBalance::How> parse_way(std::string_view text) {
 void read_ejection(const Value& value, std::optional<Ejection>& ejection) {
     constexpr std::string_view expected = "on, off or a map such as {failures: 5, for: 10s}";
     if (value.is_scalar()) {
-        const auto word =
-            value.as(expected, [](std::string_view text) { return parse_word(text, switches); });
+        const auto word = value.as(
+            expected, [](std::string_view text) { return parse_word(text, health_switches); });
         if (word && *word == "off")
             ejection.reset();
         return;
@@ -98,7 +98,7 @@ void read_expect(const Value& value, std::vector<HealthCheck::Statuses>& expect)
         value.wrong("is empty; expected at least one status");
 }
 
-Parsed<std::string> parse_target(std::string_view text) {
+Parsed<std::string> parse_health_path(std::string_view text) {
     const auto wanted = [](char c) {
         const auto byte = static_cast<unsigned char>(c);
         return byte > 0x20 && byte < 0x7F && c != '#' && c != '\\';
@@ -115,7 +115,7 @@ void read_health(const Value& value, HealthCheck& health) {
     if (!section)
         return;
     if (const auto path = section->require("path", "a path such as /healthz"))
-        path->into(health.path, "a path such as /healthz", parse_target);
+        path->into(health.path, "a path such as /healthz", parse_health_path);
     read_length(*section, "interval", health.interval);
     read_length(*section, "timeout", health.timeout);
     read_number(*section, "healthy_after", health.healthy_after, most_in_a_row);

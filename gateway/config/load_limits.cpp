@@ -110,7 +110,7 @@ void read_cap(const Section& section, const Value& concurrent, Limit& limit) {
         holds->into(limit.ws_holds_slot, "true or false", parse_bool);
 }
 
-void read_waiting(const Section& section, Limit& limit) {
+void read_limit_queue(const Section& section, Limit& limit) {
     if (!read_wait_terms(section, limit))
         return section.wrong_at("max_waiting", only_for_waiting);
     if (!limit.enforce)
@@ -138,7 +138,7 @@ void read_limit(const Section& section, Limit& limit, const Draft& draft) {
     read_key(section, limit);
     read_rules(section, limit);
     read_refusal(section, limit);
-    read_waiting(section, limit);
+    read_limit_queue(section, limit);
     read_reserving(section, limit);
     for (const std::string_view each : {"key", "fair_by", "reserve_for"})
         check_subjects(section, each, draft);

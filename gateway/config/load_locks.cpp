@@ -28,7 +28,7 @@ Parsed<std::uint64_t> parse_max(std::string_view text) {
 }
 
 // Of proxied requests as many may wait as of those who ask for leases.
-void read_waiting(const Section& section, Limit& limit) {
+void read_lock_queue(const Section& section, Limit& limit) {
     if (const auto most = section.find("max_waiting"))
         most->into(limit.lock->max_waiting, "a number of waiters", [](std::string_view text) {
             return parse_count(text, 1, most_waiting);
@@ -47,7 +47,7 @@ void read_lock(const Value& value, Limit& limit, const Draft& draft) {
     if (const auto max = section->find("max"))
         max->into(limit.quota, "a number of holders", parse_max);
     read_refusal(*section, limit);
-    read_waiting(*section, limit);
+    read_lock_queue(*section, limit);
     check_subjects(*section, "fair_by", draft);
 }
 

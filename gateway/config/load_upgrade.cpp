@@ -11,7 +11,7 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::string_view a_list = "off or a list of protocols such as [websocket]";
+constexpr std::string_view a_protocol_list = "off or a list of protocols such as [websocket]";
 
 // These carry requests, which the limits would not see. (Within TLS nothing is seen at all.)
 constexpr std::array<std::string_view, 5> hiding{"h2c", "h2", "h3", "http", "tls"};
@@ -39,10 +39,11 @@ void read_upgrade(const Value& value, std::vector<std::string>& protocols) {
     constexpr std::array<std::string_view, 1> words{"off"};
     protocols.clear();
     if (value.is_scalar()) {
-        (void)value.as(a_list, [&](std::string_view text) { return parse_word(text, words); });
+        (void)value.as(
+            a_protocol_list, [&](std::string_view text) { return parse_word(text, words); });
         return;
     }
-    const auto items = value.items(a_list);
+    const auto items = value.items(a_protocol_list);
     if (items && items->empty())
         value.wrong("is empty; expected at least one protocol, or upgrade: off");
     for (const Value& item : items.value_or(std::vector<Value>{})) {

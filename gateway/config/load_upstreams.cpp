@@ -19,14 +19,14 @@ constexpr std::array upstream_keys = std::to_array<std::string_view>(
 constexpr std::array<std::string_view, 3> proxy_protocols{"off", "v1", "v2"};
 constexpr std::array<std::string_view, 7> timeout_keys{"head",     "body_idle",   "idle", "connect",
                                                        "response", "tunnel_idle", "drain"};
-constexpr std::array<std::string_view, 4> override_keys{
+constexpr std::array<std::string_view, 4> upstream_timeout_keys{
     "body_idle", "connect", "response", "tunnel_idle"};
-constexpr std::string_view a_duration = "a duration such as 2s";
+constexpr std::string_view a_timeout = "a duration such as 2s";
 
 template <class Place>
 void read_timeout(const Section& section, std::string_view key, Place& place) {
     if (const auto value = section.find(key))
-        value->into(place, a_duration, parse_timeout);
+        value->into(place, a_timeout, parse_timeout);
 }
 
 bool same_place(const Endpoint& a, const Endpoint& b) {
@@ -123,7 +123,7 @@ void read_timeouts(const Value& value, Timeouts& timeouts) {
 }
 
 void read_overrides(const Value& value, TimeoutOverrides& timeouts) {
-    const auto section = Section::open(value, override_keys, "a map such as {connect: 2s}");
+    const auto section = Section::open(value, upstream_timeout_keys, "a map such as {connect: 2s}");
     if (!section)
         return;
     read_timeout(*section, "body_idle", timeouts.body_idle);

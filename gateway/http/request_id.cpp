@@ -20,7 +20,7 @@ constexpr std::uint64_t followed_step_back_ms = 1000;
 
 // Eight digits at once, since an id is made for every request: each half byte gets a byte of its
 // own, the highest the lowest place, and from 10 on what lies between '9' and 'a' is added.
-void write_hex(char* out, std::uint64_t value) noexcept { // its lower half
+void write_eight_digits(char* out, std::uint64_t value) noexcept { // its lower half
     std::uint64_t digits = value & 0xffff'ffff;
     digits = (digits | (digits << 16)) & 0x0000'ffff'0000'ffff;
     digits = (digits | (digits << 8)) & 0x00ff'00ff'00ff'00ff;
@@ -69,14 +69,14 @@ RequestIdSource::Text RequestIdSource::make(WallTime now) noexcept {
     Text text;
     std::array<char, 8> split;
     const auto write_split = [&](std::size_t first, std::size_t second, std::uint64_t value) {
-        write_hex(split.data(), value);
+        write_eight_digits(split.data(), value);
         std::copy_n(split.data(), 4, text.data() + first);
         std::copy_n(split.data() + 4, 4, text.data() + second);
     };
-    write_hex(text.data(), named >> 32);
+    write_eight_digits(text.data(), named >> 32);
     write_split(9, 14, named);
     write_split(19, 24, random >> 32);
-    write_hex(text.data() + 28, random);
+    write_eight_digits(text.data() + 28, random);
     text[8] = text[13] = text[18] = text[23] = '-';
     return text;
 }

@@ -13,7 +13,7 @@ namespace {
 
 namespace ascii = http::ascii;
 
-struct Wanted {
+struct WantedField {
     std::string_view name; // lower case
     std::string_view spelt;
     std::string_view value{};
@@ -21,7 +21,7 @@ struct Wanted {
 };
 
 enum Part : std::size_t { method, host, target, part_count };
-using Parts = std::array<Wanted, part_count>;
+using Parts = std::array<WantedField, part_count>;
 
 bool describes_only(const Field& field, const Parts& parts, bool has_token) noexcept {
     switch (field.id) {
@@ -36,7 +36,9 @@ bool describes_only(const Field& field, const Parts& parts, bool has_token) noex
     return http::is_hop_by_hop(field.id) ||
            std::ranges::any_of(
                parts,
-               [&](const Wanted& part) { return ascii::equals_folded(field.name, part.name); }) ||
+               [&](const WantedField& part) {
+                   return ascii::equals_folded(field.name, part.name);
+               }) ||
            (has_token && ascii::equals_folded(field.name, "authorization"));
 }
 
@@ -58,13 +60,13 @@ Result<void, std::string> write_forwarded_request(
     bool names_client = false;
     for (const Field& field : asking.fields) {
         names_client = names_client || ascii::equals_folded(field.name, client_field);
-        for (Wanted& part : parts)
+        for (WantedField& part : parts)
             if (ascii::equals_folded(field.name, part.name)) {
                 part.value = field.value;
                 ++part.count;
             }
     }
-    for (const Wanted& part : parts)
+    for (const WantedField& part : parts)
         if (part.count != 1 || part.value.empty())
             return complaint(part.spelt, part.value.empty() ? 0 : part.count);
     if (!names_client)

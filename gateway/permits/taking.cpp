@@ -15,10 +15,6 @@ constexpr std::uint64_t most_waiting = 1000;
 // Others take from the same window meanwhile: then the rest is counted again.
 constexpr int batch_attempts = 4;
 
-bool is_fixed_window(const limits::Limit& limit) noexcept {
-    return limit.identity().algorithm == limits::Algorithm::fixed_window;
-}
-
 limits::FairShares::Counter counter_of(const limits::Charge& charge) noexcept {
     return {charge.limit->ordinal(), charge.limit->keyed() ? charge.key : Hash128{}};
 }

@@ -25,6 +25,10 @@
 
 namespace stint::permits {
 
+[[nodiscard]] inline bool is_fixed_window(const limits::Limit& limit) noexcept {
+    return limit.identity().algorithm == limits::Algorithm::fixed_window;
+}
+
 // Lives on one worker, for the time of one request. Destroyed while it waits, it loses its place
 // and costs nothing.
 class Taking final : public Pending {

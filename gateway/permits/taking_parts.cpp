@@ -11,10 +11,6 @@
 namespace stint::permits {
 namespace {
 
-bool is_fixed_window(const limits::Limit& limit) noexcept {
-    return limit.identity().algorithm == limits::Algorithm::fixed_window;
-}
-
 bool is_own_window(const limits::Limit& limit) noexcept {
     return is_fixed_window(limit) && limit.identity().anchor == limits::Anchor::first_request;
 }

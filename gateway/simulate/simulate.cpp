@@ -66,7 +66,10 @@ Ending run(const Options& options, std::ostream& out, std::ostream& errors) {
                << '\n';
         return Ending::unreadable_log;
     }
-    (options.json ? write_json : write_text)(out, report);
+    if (options.json)
+        write_json(out, report);
+    else
+        write_text(out, report);
     return Ending::replayed;
 }
 

@@ -15,7 +15,7 @@ namespace stint::tls {
 
 namespace {
 
-constexpr std::string_view protocols = "\x08http/1.1";
+constexpr std::string_view offered_protocols = "\x08http/1.1";
 
 // Where a connection's sessions go.
 int remembered_index() noexcept {
@@ -85,8 +85,8 @@ Result<std::shared_ptr<const Client>, std::string> Client::make(const ClientSett
             return used.error();
     }
     if (SSL_CTX_set_alpn_protos(
-            &context, reinterpret_cast<const unsigned char*>(protocols.data()),
-            static_cast<unsigned>(protocols.size())) != 0)
+            &context, reinterpret_cast<const unsigned char*>(offered_protocols.data()),
+            static_cast<unsigned>(offered_protocols.size())) != 0)
         return "OpenSSL failed: " + last_reason();
     remember_sessions(context);
     return std::shared_ptr<const Client>{client};
