@@ -88,7 +88,7 @@ class Keeper:
         while due:
             lease = due.pop(0)
             try:
-                renewed = self._renew(lease, self._time_for(lease, due))
+                renewed = self._renew(lease, self._time_for(lease, due, in_vain))
             except StintUnavailable:
                 again.append(lease)
                 self._unanswered[lease.id] = time.monotonic()
@@ -110,13 +110,18 @@ class Keeper:
         return next_due
 
     @staticmethod
-    def _time_for(lease: Lease, others: List[Lease]) -> float:
-        """The end of the wait for its answer: it gets an equal share of the time that all of them have left."""
+    def _time_for(lease: Lease, others: List[Lease], in_vain: int) -> float:
+        """The end of the wait for its answer, where the others wait for their turn.
+
+        While all are answered, half of the time that the others have left: a slow network, or a new
+        connection, loses nobody. After an exchange in vain, an equal share of it.
+        """
         if not others:
             return lease.deadline
         now = time.monotonic()
         left = min(other.deadline for other in others) - now
-        return min(lease.deadline, now + max(left / (len(others) + 1), _AGAIN))
+        share = left / (len(others) + 1) if in_vain else left / 2
+        return min(lease.deadline, now + max(share, _AGAIN))
 
     def _drop_the_late(self, due: List[Lease]) -> None:
         now = time.monotonic()

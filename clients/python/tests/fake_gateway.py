@@ -43,6 +43,7 @@ class FakeGateway:
         self.script = None  # bytes to answer whatever comes, or a function of the request
         self.gate = threading.Event()  # closed: requests are read and not answered
         self.gate.set()
+        self.latency = 0  # seconds before each answer, and twice that before the first one of a connection
         self._windows = {}
         self._lock = threading.Lock()
         self._connections = set()
@@ -125,6 +126,7 @@ class FakeGateway:
 
     def _serve(self, connection):
         stream = connection.makefile("rb")
+        round_trips = 2
         try:
             while line := stream.readline():
                 fields = {}
@@ -136,6 +138,8 @@ class FakeGateway:
                 body = json.loads(content or b"{}")
                 self.asked.append((request, fields, body))
                 self.gate.wait()
+                time.sleep(self.latency * round_trips)
+                round_trips = 1
                 connection.sendall(self._reply(connection, request, fields, body))
         except (OSError, ValueError):
             pass

@@ -57,6 +57,15 @@ class Renewed(LeaseTest):
                 time.sleep(1)
                 self.assertEqual(len(self.there.held("quick")), 1)
 
+    def test_many_over_a_slow_network(self):
+        lost = []
+        leases = [self.lock(f"l{i}", ttl=6, on_lost=lost.append).acquire() for i in range(30)]
+        first = {lease: lease.deadline for lease in leases}
+        self.there.latency = 0.08
+        wait_until(lambda: lost or all(lease.deadline > first[lease] + 1 for lease in leases),
+                   "all were renewed, or one is lost")
+        self.assertEqual(lost, [])
+
     def test_by_hand(self):
         lease = self.lock(ttl=30).acquire()
         before = lease.deadline
