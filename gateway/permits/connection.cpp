@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t flush_from = 32 * 1024;
 
 constexpr Duration between_events = 1s; // of a stream
+constexpr Duration park_after = 1s;     // idle for so long, a connection may be closed to make room
 
 void cancel(net::Socket& socket) noexcept {
     ErrorCode ignored;
@@ -248,7 +249,8 @@ net::Task<Connection::Sent> Connection::flush() {
 net::Task<> Connection::close_gently() {
     ErrorCode ignored;
     socket_.shutdown(net::Socket::shutdown_send, ignored);
-    service_.context.lingering.push_back(*this);
+    if (!ties_.any()) // else its leases would end with it
+        service_.context.lingering.push_back(*this);
     net::Linger linger{net::read_coarse_clock()};
     for (auto next = net::Linger::Next::read; next != net::Linger::Next::close;) {
         if (next == net::Linger::Next::pause) {
@@ -267,7 +269,7 @@ net::Task<> Connection::close_gently() {
     Sheddable::unlink();
 }
 
-// Requires: it is idle, or lingers. An answer that waits or is being sent is never lost by it.
+// Requires: it is parked, or lingers. An answer that waits or is being sent is never lost by it.
 void Connection::shed() noexcept {
     Sheddable::unlink();
     net::close(socket_);
@@ -279,7 +281,8 @@ void Connection::arm(Phase phase) {
         return disarm(); // its own end comes in time
     const auto& timeouts = service_.context.active->snapshot->timeouts;
     const Duration silence = service_.context.draining ? net::Linger::brief : net::Linger::silence;
-    const Duration length = phase == Phase::idle        ? timeouts.idle
+    const Duration length = phase == Phase::idle        ? std::min(park_after, timeouts.idle)
+                            : phase == Phase::parked    ? timeouts.idle - park_after
                             : phase == Phase::linger    ? silence
                             : phase == Phase::pause     ? net::Linger::interval
                             : phase == Phase::streaming ? between_events
@@ -294,8 +297,12 @@ void Connection::on_deadline() noexcept {
         return cancel(socket_);
     if (phase_ == Phase::pause)
         return watched_.signal();
-    if (phase_ == Phase::idle && ties_.any())
+    if ((phase_ == Phase::idle || phase_ == Phase::parked) && ties_.any())
         return arm(Phase::idle);
+    if (phase_ == Phase::idle && service_.context.active->snapshot->timeouts.idle > park_after) {
+        service_.context.parked.push_back(*this);
+        return arm(Phase::parked);
+    }
     timed_out_ = phase_ == Phase::request && reading_ && begin_ < end_;
     if (timed_out_)
         cancel(socket_);

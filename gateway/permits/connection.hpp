@@ -43,7 +43,7 @@ class Connection final : public Served, public proxy::Sheddable, private net::De
 
   private:
     // What the deadline is armed for.
-    enum class Phase : std::uint8_t { request, idle, waiting, streaming, linger, pause };
+    enum class Phase : std::uint8_t { request, idle, parked, waiting, streaming, linger, pause };
     // What became of what has come in.
     enum class Step : std::uint8_t {
         more,   // a request is not complete yet

@@ -134,8 +134,6 @@ void Connection::begin_reading() {
     if (begin_ == end_ && served_) {
         arm(Phase::idle);
         forget_large();
-        if (!ties_.any())
-            service_.context.parked.push_back(*this);
     } else if (phase_ != Phase::request || !armed()) {
         arm(Phase::request);
     }

@@ -187,6 +187,7 @@ TEST_CASE("for want of descriptors an idle caller's connection is closed, and on
     Wire caller = gateway.connect_for_permits();
     SUBCASE("idle") {
         ask(caller, take("many"));
+        gateway.pass(1100ms);
     }
     SUBCASE("lingering") {
         caller.send("POST /v1/limits/many/take HTTP/1.1\r\nHost: localhost\r\n"
@@ -212,11 +213,31 @@ TEST_CASE(
     Wire waiter = gateway.connect_for_permits();
     ask(waiter, take("one"));
     waiter.send(take("one", R"({"wait_ms":60000})"));
+    gateway.pass(1100ms);
+    Wire busy = gateway.connect_for_permits(); // between two requests
+    ask(busy, "GET /v1/locks/a HTTP/1.1\r\nHost: localhost\r\n\r\n");
     gateway.settle();
 
     CHECK(gateway.context().make_room() == 0);
 
     CHECK_FALSE(fresh.closed());
+    CHECK_FALSE(busy.closed());
     CHECK(has(ask(holder, "GET /v1/locks/a HTTP/1.1\r\nHost: localhost\r\n\r\n"), "200 OK"));
     CHECK_FALSE(waiter.closed());
+}
+
+TEST_CASE("a caller that lingers makes no room while its connection holds something") {
+    InProcessGateway gateway{"permits: {address: 127.0.0.1:2}\nlocks: {a: {}}\nroutes: []"};
+    Wire holder = gateway.connect_for_permits();
+    ask(holder, post("/v1/locks/a/leases?hold=connection", ""));
+    holder.send("POST /v1/locks/a/leases HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+                "99000000\r\n\r\nabc");
+    CHECK(has(read_answer(holder), "413"));
+    gateway.settle();
+
+    CHECK(gateway.context().make_room() == 0);
+    CHECK_FALSE(gateway.context().shed_lingering());
+
+    Wire other = gateway.connect_for_permits();
+    CHECK(has(ask(other, post("/v1/locks/a/leases", "")), "409"));
 }
