@@ -3,6 +3,8 @@
 #include "net/address.hpp"
 #include "net/clock.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -21,7 +23,7 @@
 namespace stint::net {
 namespace {
 
-constexpr auto longest_wait_for_folder = std::chrono::seconds{1};
+constexpr auto longest_wait_for_folder = std::chrono::milliseconds{500};
 
 ErrorCode last_error() {
     return {errno, boost::system::system_category()};
@@ -65,9 +67,10 @@ const char* path_of(const Endpoint& address) noexcept {
 
 // Locks the folder of a Unix socket: one Stint at a time opens or removes sockets there. Between
 // bind() and listen() a socket looks like one whose process is gone, and another Stint would remove
-// it. The folder itself is locked, because a lock file would be left behind. An empty descriptor:
-// the folder cannot be locked (it may not be read, say), and nobody is kept away.
-Result<Descriptor> lock_folder(const Endpoint& address) noexcept {
+// it. The folder itself is locked, because a lock file would be left behind. Whoever may read the
+// folder can lock it, too: after a while nobody waits for that. An empty descriptor: it is not
+// locked, or could not be, and nobody is kept away.
+Descriptor lock_folder(const Endpoint& address) noexcept {
     char path[sizeof(sockaddr_un::sun_path)]{};
     std::memcpy(path, path_of(address), std::strlen(path_of(address)));
     Descriptor folder{::open(::dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
@@ -77,8 +80,11 @@ Result<Descriptor> lock_folder(const Endpoint& address) noexcept {
     while (::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK)
             return Descriptor{};
-        if (read_steady_clock() >= until)
-            return {boost::system::in_place_error, last_error()};
+        if (read_steady_clock() >= until) {
+            spdlog::warn(
+                "{}: its folder stays locked by another process (flock)", path_of(address));
+            return Descriptor{};
+        }
         std::this_thread::sleep_for(std::chrono::milliseconds{5});
     }
     return folder;
@@ -146,8 +152,14 @@ Result<ListeningSockets> listening_unix_socket(const Endpoint& address, const So
         return {boost::system::in_place_error, socket.error()};
     ListeningSockets opened{
         address, {}, Descriptor{::open(path_of(address), O_PATH | O_NOFOLLOW | O_CLOEXEC)}};
-    ErrorCode failed =
-        opened.file.get() < 0 ? last_error() : set_socket_file(address, opened.file, file);
+    struct stat bound {};
+    if (opened.file.get() < 0 || ::fstat(opened.file.get(), &bound) != 0) {
+        const ErrorCode failed = last_error();
+        ::unlink(path_of(address)); // bound above, and the folder is locked
+        return {boost::system::in_place_error, failed};
+    }
+    opened.group = bound.st_gid;
+    ErrorCode failed = set_socket_file(address, opened.file, file);
     if (!failed && ::listen(socket->get(), SOMAXCONN) != 0)
         failed = last_error();
     if (failed) {
@@ -171,9 +183,7 @@ bool remove_if_stale(const Endpoint& address) {
 
 Result<ListeningSockets>
 open_unix(const Endpoint& address, std::size_t count, const SocketFile& file) {
-    const Result<Descriptor> lock = lock_folder(address);
-    if (!lock)
-        return {boost::system::in_place_error, lock.error()};
+    const Descriptor lock = lock_folder(address);
     Result<ListeningSockets> opened = listening_unix_socket(address, file);
     if (!opened && opened.error() == boost::system::errc::address_in_use &&
         remove_if_stale(address))
@@ -217,8 +227,8 @@ set_socket_file(const Endpoint& address, const Descriptor& own, const SocketFile
 void remove_socket_file(const Endpoint& address, const Descriptor& own) noexcept {
     if (!is_unix(address))
         return;
-    if (const Result<Descriptor> lock = lock_folder(address))
-        unlink_own(address, own);
+    const Descriptor lock = lock_folder(address);
+    unlink_own(address, own);
 }
 
 } // namespace stint::net

@@ -16,12 +16,13 @@ struct ListeningSockets {
     Endpoint address;                // with the port the kernel chose, where 0 was asked for
     std::vector<Descriptor> sockets; // `count` of them, listening
     Descriptor file = {};            // a Unix socket's file, opened with O_PATH when it was bound
+    std::uint32_t group = 0;         // of that file, as the kernel chose it
 };
 
 // The mode and the group of a Unix socket's file: they say who may connect.
 struct SocketFile {
     std::uint32_t mode = 0660;               // whatever the umask
-    std::optional<std::uint32_t> group = {}; // nothing: this process's
+    std::optional<std::uint32_t> group = {}; // nothing: as it is
 
     bool operator==(const SocketFile&) const = default;
 };
@@ -29,9 +30,8 @@ struct SocketFile {
 // Opens `count` listening sockets on `address`. A TCP address gets a socket each with SO_REUSEPORT,
 // so that the kernel spreads connections; the first is bound without it, because SO_REUSEPORT alone
 // would let a second process of the same user in silently. A Unix socket is one socket, duplicated;
-// a stale file of a process that died is replaced, a live one is "address in use", and a folder
-// that another process keeps locked "operation would block". TCP_NODELAY is set here and inherited
-// by what is accepted.
+// a stale file of a process that died is replaced, a live one is "address in use". TCP_NODELAY is
+// set here and inherited by what is accepted.
 [[nodiscard]] Result<ListeningSockets>
 open_listeners(const Endpoint& address, std::size_t count, const SocketFile& file = {});
 

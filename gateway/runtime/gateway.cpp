@@ -147,8 +147,11 @@ void Gateway::set_socket_files(const config::Config& next, std::vector<std::stri
         const net::SocketFile file = file_of(address);
         if (open == bound_.end() || open->second.file == file)
             continue;
+        net::SocketFile wanted = file;
+        if (!file.group && open->second.file.group)
+            wanted.group = open->second.group;
         if (const ErrorCode failed =
-                net::set_socket_file(open->second.address, open->second.own, file))
+                net::set_socket_file(open->second.address, open->second.own, wanted))
             notes.push_back(
                 address.text + ": its mode or group could not be set: " + failed.message());
         else
@@ -192,7 +195,8 @@ void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
     for (const config::Address& address : addresses_of(config))
         if (const auto sockets = opened.find(address.text); sockets != opened.end())
             bound_[address.text] = {
-                sockets->second.address, file_of(address), std::move(sockets->second.file)};
+                sockets->second.address, file_of(address), std::move(sockets->second.file),
+                sockets->second.group};
     std::erase_if(bound_, [&](const auto& listener) {
         const bool gone = !wanted.contains(listener.first);
         if (gone)

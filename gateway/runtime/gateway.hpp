@@ -123,6 +123,7 @@ class Gateway {
         net::Endpoint address;
         net::SocketFile file; // as it was set last
         Descriptor own = {};  // ListeningSockets::file
+        std::uint32_t group;  // ListeningSockets::group
     };
 
     Result<Opened, std::string> open_new_listeners(const config::Config& config) const;

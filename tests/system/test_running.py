@@ -180,6 +180,23 @@ class Starting(SystemTest):
                              [f"unix:{gone}: its mode or group could not be set: No such file or directory"])
         self.assertEqual(stat.S_IMODE(kept.stat().st_mode), 0o606)
 
+    @unittest.skipIf(os.geteuid() != 0, "only root can give a file to any group")
+    def test_a_reload_takes_a_unix_socket_from_a_group_that_is_named_no_more(self):
+        own, inherited = (self.folder / name for name in ("a.sock", "b/b.sock"))
+        inherited.parent.mkdir()
+        os.chown(inherited.parent, -1, 13)
+        inherited.parent.chmod(0o2755)  # what is made in it gets its group
+        made = config("127.0.0.1:1", listeners=[{"address": f"unix:{own}", "group": 12},
+                                                {"address": f"unix:{inherited}", "group": 12}])
+        stint = self.start_stint(made)
+        self.assertEqual([each.stat().st_gid for each in (own, inherited)], [12, 12])
+
+        for listener in made["listeners"]:
+            del listener["group"]
+        stint.write(made)
+        self.assertEqual(stint.admin.reload().json()["notes"], [])
+        self.assertEqual([each.stat().st_gid for each in (own, inherited)], [os.getegid(), 13])
+
     def test_a_reload_leaves_alone_what_is_in_a_unix_sockets_place_by_now(self):
         link, taken = (self.folder / name for name in ("link.sock", "taken.sock"))
         made = config("127.0.0.1:1", listeners=[{"address": f"unix:{link}"}, {"address": f"unix:{taken}"}])

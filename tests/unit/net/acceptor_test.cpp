@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -270,16 +271,34 @@ TEST_CASE("a unix socket that another process is about to open is not taken for 
     CHECK(connect_to(address).get() >= 0);
 }
 
-TEST_CASE("a unix socket in a folder that stays locked is not opened") {
+TEST_CASE("whoever keeps a folder locked keeps no unix socket from being opened and removed") {
     const Folder folder;
     const Descriptor locked{::open(folder.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-    REQUIRE(::flock(locked.get(), LOCK_EX) == 0);
+    REQUIRE(::flock(locked.get(), LOCK_SH) == 0); // reading the folder is enough for it
 
     const auto opened = open_listeners(folder.address(), 1);
 
-    REQUIRE_FALSE(opened.has_value());
-    CHECK(opened.error() == errc::operation_would_block);
+    REQUIRE(opened.has_value());
+    CHECK(connect_to(folder.address()).get() >= 0);
+    remove_socket_file(folder.address(), opened->file);
     CHECK(std::filesystem::is_empty(folder.path));
+}
+
+TEST_CASE("a unix socket that cannot be opened for want of descriptors leaves no file") {
+    const Folder folder;
+    rlimit usual{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &usual) == 0);
+    const int lowest_free = Descriptor{::open("/dev/null", O_RDONLY | O_CLOEXEC)}.get();
+    for (const rlim_t left : {0U, 1U, 2U, 3U}) {
+        rlimit few = usual;
+        few.rlim_cur = static_cast<rlim_t>(lowest_free) + left;
+        REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+        const auto opened = open_listeners(folder.address(), 2);
+        REQUIRE(::setrlimit(RLIMIT_NOFILE, &usual) == 0);
+
+        CHECK_FALSE(opened.has_value());
+        CHECK(std::filesystem::is_empty(folder.path));
+    }
 }
 
 TEST_CASE("a live unix socket is refused and goes on living") {
