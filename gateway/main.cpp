@@ -28,9 +28,9 @@ enum Exit { ok = 0, failed = 1, bad_configuration = 2 };
 // The configuration, or nothing after every mistake has been printed.
 std::optional<config::Config> load(const std::string& file) {
     auto loaded = config::load_file(file);
-    const config::Mistakes mistakes =
+    const config::ConfigErrors mistakes =
         loaded ? runtime::tls_mistakes(*loaded, file) : loaded.error();
-    for (const config::Mistake& mistake : mistakes)
+    for (const config::ConfigError& mistake : mistakes)
         std::cerr << mistake.text() << '\n';
     if (!mistakes.empty())
         return std::nullopt;
@@ -44,7 +44,7 @@ int check(const std::string& file) {
     std::cout << file << ": ok (" << config->routes.size() << " routes, "
               << config->upstreams.size() << " upstreams, " << config->limits.size()
               << " limits)\n";
-    for (const std::string& note : runtime::not_checked_notes(*config))
+    for (const std::string& note : runtime::check_warnings(*config))
         std::cout << file << ": note: " << note << '\n';
     return ok;
 }

@@ -18,7 +18,7 @@ std::string_view fields_text(config::Headers::Fields fields) {
     switch (fields) {
     case config::Headers::Fields::off:
         return "off";
-    case config::Headers::Fields::draft:
+    case config::Headers::Fields::loading:
         return "draft";
     case config::Headers::Fields::legacy:
         return "legacy";
@@ -327,16 +327,16 @@ Json limit_names_json(const config::Config& config, const config::Route& route) 
     return names;
 }
 
-Json config_json(const config::Config& config, const InForce& in_force) {
+Json config_json(const config::Config& config, const RunningConfig& running) {
     Json json{
-        {"workers", in_force.workers},
-        {"pin_workers", in_force.pin_workers},
+        {"workers", running.workers},
+        {"pin_workers", running.pin_workers},
         {"listeners", listeners_json(config)}};
-    if (in_force.admin)
-        json["admin"] = admin_json(*in_force.admin);
+    if (running.admin)
+        json["admin"] = admin_json(*running.admin);
     if (config.permits)
         json["permits"] = permits_json(*config.permits);
-    json["state"] = state_json(in_force.state);
+    json["state"] = state_json(running.state);
     json["timeouts"] = default_timeouts_json(config.timeouts);
     json["max_connections"] = config.max_connections;
     if (config.max_connections_per_client > 0)

@@ -12,7 +12,7 @@
 namespace stint::admin {
 
 // What needs a restart to change, as it was at the start.
-struct InForce {
+struct RunningConfig {
     std::optional<config::Admin> admin;
     std::size_t workers = 0;
     bool pin_workers = false;
@@ -21,7 +21,7 @@ struct InForce {
 
 // GET /config: every default filled in, a route's time-outs as they apply to it. Holds the path of
 // the token's file, never the token.
-[[nodiscard]] Json config_json(const config::Config& config, const InForce& in_force);
+[[nodiscard]] Json config_json(const config::Config& config, const RunningConfig& running);
 
 // In milliseconds: a whole number where it is one.
 [[nodiscard]] Json ms_json(std::chrono::nanoseconds duration);

@@ -177,14 +177,14 @@ Json explanation(const routing::Route& route, const routing::KeyFacts& facts, co
 
 } // namespace
 
-Result<runtime::DescribedRequest, Response> described_in(std::string_view body) {
+Result<runtime::SyntheticRequest, Response> described_in(std::string_view body) {
     auto object = object_in(
         body, "The body must be a JSON object such as {\"method\": \"GET\", \"host\": "
               "\"shop.example\", \"path\": \"/\", \"client_ip\": \"192.0.2.1\", \"headers\": {}}.");
     if (!object)
         return std::move(object).error();
     const Json& json = *object;
-    runtime::DescribedRequest request;
+    runtime::SyntheticRequest request;
     Description description{json};
     description.text("method", request.method);
     description.text("host", request.host);

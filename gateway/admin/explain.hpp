@@ -14,7 +14,7 @@ namespace stint::admin {
 // {"method": "GET", "host": "shop.example", "path": "/a?b=1", "client_ip": "192.0.2.1",
 // "tls_subject": "CN=robot", "headers": {"X-Key": "k"}}: all optional. The error is what to answer:
 // 400 with what is wrong.
-[[nodiscard]] Result<runtime::DescribedRequest, Response> described_in(std::string_view body);
+[[nodiscard]] Result<runtime::SyntheticRequest, Response> described_in(std::string_view body);
 
 // {"request_id": "..."} alone: of a request that was seen lately; waits for the workers.
 [[nodiscard]] net::Task<Response> explain(runtime::Gateway& gateway, std::string body);

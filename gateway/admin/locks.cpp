@@ -28,7 +28,7 @@ Response one_lock(runtime::Gateway& gateway, std::string_view name) {
 
 Response end_lease(runtime::Gateway& gateway, std::string_view lock, std::string_view lease) {
     const auto id = http::parse_lease(lease);
-    if (!id || !gateway.locks().end(lock, *id, locks::End::forced, gateway.now()))
+    if (!id || !gateway.locks().end(lock, *id, locks::EndReason::forced, gateway.now()))
         return problem(404, "There is no such lease; it may have ended by itself.");
     return {204, {}, {}};
 }

@@ -91,7 +91,7 @@ one_limit(const runtime::Gateway& gateway, const std::string& name, const std::s
 Response metrics(const runtime::Gateway& gateway, const observe::WorkerCounters& sum) {
     return {
         .content_type = "text/plain; version=0.0.4; charset=utf-8",
-        .body = observe::exposition(sum, gateway.slots(), gateway.figures())};
+        .body = observe::exposition(sum, gateway.slots(), gateway.collect_metrics())};
 }
 
 Response
@@ -131,7 +131,7 @@ Response at_once(Service& service, const Target& target, const Request& request)
     case Endpoint::readyz:
         return readiness(gateway);
     case Endpoint::config:
-        return json_response(config_json(gateway.config(), service.in_force));
+        return json_response(config_json(gateway.config(), service.running));
     case Endpoint::limits:
         return all_limits(gateway);
     case Endpoint::limit:

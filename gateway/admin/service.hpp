@@ -13,7 +13,7 @@ namespace stint::admin {
 struct Service {
     runtime::Gateway& gateway;
     Policy policy;
-    InForce in_force;
+    RunningConfig running;
 };
 
 // On the control thread. May wait for the workers' counters; what it shows is read after that, so a

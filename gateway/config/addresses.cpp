@@ -40,9 +40,9 @@ Parsed<std::string> parse_socket_path(std::string_view text) {
         return static_cast<unsigned char>(c) >= 0x20 && c != 0x7F;
     });
     if (path.size() < 2 || path.front() != '/' || !printable)
-        return Wrong{in_quotes(text) + " has no absolute path; expected unix:/path"};
+        return ParseError{in_quotes(text) + " has no absolute path; expected unix:/path"};
     if (path.size() > longest)
-        return Wrong{
+        return ParseError{
             in_quotes(text) + " is too long; a Unix socket's path has at most " +
             std::to_string(longest) + " bytes"};
     return std::string{path};
@@ -55,7 +55,7 @@ parse_port(std::string_view text, std::string_view port, std::uint64_t lowest) {
     const auto number = parse_count(port, 1, 65'535);
     if (number)
         return static_cast<std::uint16_t>(*number);
-    return Wrong{
+    return ParseError{
         in_quotes(text) + " has no valid port; expected a port from " + std::to_string(lowest) +
         " to 65535"};
 }
@@ -86,7 +86,7 @@ Parsed<Endpoint>
 parse_authority(std::string_view text, std::string_view authority, std::uint16_t otherwise) {
     const HostPort parts = split_host_port(authority);
     if (!parts.has_port && otherwise == 0)
-        return Wrong{in_quotes(text) + " has no port" + std::string{endpoint_expected}};
+        return ParseError{in_quotes(text) + " has no port" + std::string{endpoint_expected}};
     Endpoint endpoint;
     endpoint.text = std::string{text};
     const auto address = canonical_ip(parts.host);
@@ -95,7 +95,7 @@ parse_authority(std::string_view text, std::string_view authority, std::uint16_t
     else if (!parts.bracketed && is_host_name(parts.host))
         endpoint.host = std::string{parts.host};
     else
-        return Wrong{in_quotes(text) + " is not an endpoint" + std::string{endpoint_expected}};
+        return ParseError{in_quotes(text) + " is not an endpoint" + std::string{endpoint_expected}};
     if (!parts.has_port) {
         endpoint.port = otherwise;
         return endpoint;
@@ -164,9 +164,9 @@ Parsed<Address> parse_address(std::string_view text) {
     const HostPort parts = split_host_port(text);
     const auto host = canonical_ip(parts.host);
     if (!parts.has_port && (host || parts.host == "*"))
-        return Wrong{in_quotes(text) + " has no port" + std::string{address_expected}};
+        return ParseError{in_quotes(text) + " has no port" + std::string{address_expected}};
     if (!host || parts.bracketed != is_ipv6(parts.host))
-        return Wrong{in_quotes(text) + " is not an address" + std::string{address_expected}};
+        return ParseError{in_quotes(text) + " is not an address" + std::string{address_expected}};
     const auto port = parse_port(text, parts.port, 0);
     if (!port)
         return port.error();
@@ -190,7 +190,7 @@ Parsed<Endpoint> parse_endpoint(std::string_view text) {
     if ((http || https) && authority.ends_with('/'))
         authority.remove_suffix(1);
     if (authority.find('/') != std::string_view::npos)
-        return Wrong{
+        return ParseError{
             in_quotes(text) + " has a path or an unknown scheme" + std::string{endpoint_expected}};
     std::uint16_t otherwise = 0;
     if (http || https)

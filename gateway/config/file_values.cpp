@@ -11,7 +11,7 @@ Parsed<std::filesystem::path> parse_file_path(std::string_view text) {
         return static_cast<unsigned char>(c) >= 0x20 && c != 0x7F;
     });
     if (text.empty() || !printable || text.ends_with('/'))
-        return Wrong{in_quotes(text) + " is not the path of a file"};
+        return ParseError{in_quotes(text) + " is not the path of a file"};
     return std::filesystem::path{text};
 }
 
@@ -25,12 +25,13 @@ std::string file_fault(const std::filesystem::path& path) {
     return std::ifstream{path} ? "" : " cannot be read";
 }
 
-void read_file(const Value& value, std::string_view what, const Draft& draft, std::string& path) {
+void read_file(
+    const Value& value, std::string_view what, const LoadState& loading, std::string& path) {
     const auto file =
         value.as(std::string{"the path of a file with "}.append(what), parse_file_path);
     if (!file)
         return;
-    path = (draft.folder / *file).string();
+    path = (loading.folder / *file).string();
     if (const std::string fault = file_fault(path); !fault.empty())
         value.wrong(in_quotes(path) + fault);
 }

@@ -18,6 +18,7 @@ namespace stint::config {
 
 // The path of a file that must be there, from the configuration's folder. `what` completes "the
 // path of a file with ...".
-void read_file(const Value& value, std::string_view what, const Draft& draft, std::string& path);
+void read_file(
+    const Value& value, std::string_view what, const LoadState& loading, std::string& path);
 
 } // namespace stint::config

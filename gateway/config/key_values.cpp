@@ -38,7 +38,7 @@ const Word& word_for(Kind kind) {
 }
 
 // What the text before its colon was meant to be.
-Wrong unknown(std::string_view text) {
+ParseError unknown(std::string_view text) {
     const std::size_t colon = text.find(':');
     const std::string_view kind =
         colon == std::string_view::npos ? text : text.substr(0, colon + 1);
@@ -50,13 +50,13 @@ Wrong unknown(std::string_view text) {
         meant = nearest(text, known); // one with a colon of its own
     std::string why = in_quotes(text) + " is not a key";
     if (meant.empty())
-        return Wrong{
+        return ParseError{
             why + "; expected client_ip, header:NAME, cookie:NAME, query:NAME, host, path, method, "
                   "route, jwt:CLAIM, tls:subject or a list of these (or permit_key, of permits)"};
     std::string whole{meant};
     if (meant.ends_with(':'))
         whole += colon == std::string_view::npos ? "NAME" : text.substr(colon + 1);
-    return Wrong{why + "; did you mean " + in_quotes(whole) + '?'};
+    return ParseError{why + "; did you mean " + in_quotes(whole) + '?'};
 }
 
 bool good_name(Kind kind, std::string_view name) {
@@ -77,7 +77,7 @@ Parsed<KeySource> parse_key_source(std::string_view text) {
         return unknown(text);
     const std::string_view name = text.substr(word->text.size());
     if (!word->a_name.empty() && !good_name(word->kind, name))
-        return Wrong{
+        return ParseError{
             in_quotes(text) + " is not a key; expected " + std::string{word->a_name} +
             ", such as " + std::string{word->example}};
     return KeySource{word->kind, word->kind == Kind::header ? lower(name) : std::string{name}};

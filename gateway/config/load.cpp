@@ -54,7 +54,7 @@ constexpr std::array<std::string_view, 30> top_keys{
 constexpr std::array<std::string_view, 1> log_keys{"level"};
 constexpr std::array<std::string_view, 5> log_levels{"trace", "debug", "info", "warn", "error"};
 
-Mistakes one_mistake(const std::filesystem::path& file, std::string message) {
+ConfigErrors one_mistake(const std::filesystem::path& file, std::string message) {
     return {{file.string(), 1, 1, std::move(message)}};
 }
 
@@ -63,7 +63,7 @@ Parsed<std::size_t> parse_workers(std::string_view text) {
         return std::size_t{0};
     const auto count = parse_count(text, 1, most_workers);
     if (!count)
-        return Wrong{count.error().why + ", or auto"};
+        return ParseError{count.error().why + ", or auto"};
     return std::size_t{*count};
 }
 
@@ -105,42 +105,42 @@ find_unless_permits(const Section& top, std::string_view key, std::string_view e
     return top.find("permits") ? top.find(key) : top.require(key, expected);
 }
 
-void read_top(const Section& top, Draft& draft) {
-    read_numbers(top, draft.config);
-    read_requests(top, draft.config);
-    read_trusted_proxies(top, draft.config.trusted_proxies);
+void read_top(const Section& top, LoadState& loading) {
+    read_numbers(top, loading.config);
+    read_requests(top, loading.config);
+    read_trusted_proxies(top, loading.config.trusted_proxies);
     if (const auto listeners =
             find_unless_permits(top, "listeners", "a list of addresses to listen on"))
-        read_listeners(*listeners, draft);
+        read_listeners(*listeners, loading);
     if (const auto admin = top.find("admin"))
-        read_admin(*admin, draft);
+        read_admin(*admin, loading);
     if (const auto permits = top.find("permits"))
-        read_permits(*permits, draft);
+        read_permits(*permits, loading);
     if (const auto state = top.find("state"))
-        read_state(*state, draft);
+        read_state(*state, loading);
     if (const auto timeouts = top.find("timeouts"))
-        read_timeouts(*timeouts, draft.config.timeouts);
+        read_timeouts(*timeouts, loading.config.timeouts);
     if (const auto min_rate = top.find("min_rate"))
-        read_min_rate(*min_rate, draft.config.min_rate);
+        read_min_rate(*min_rate, loading.config.min_rate);
     if (const auto access_log = top.find("access_log"))
-        read_access_log(*access_log, draft);
+        read_access_log(*access_log, loading);
     if (const auto log = top.find("log"))
-        read_log(*log, draft.config);
+        read_log(*log, loading.config);
     if (const auto headers = top.find("headers"))
-        read_headers(*headers, draft.config.headers);
+        read_headers(*headers, loading.config.headers);
     if (const auto upstreams = top.find("upstreams"))
-        read_upstreams(*upstreams, draft);
+        read_upstreams(*upstreams, loading);
     if (const auto limits = top.find("limits"))
-        read_named_limits(*limits, draft);
+        read_named_limits(*limits, loading);
     if (const auto locks = top.find("locks"))
-        read_locks(top, *locks, draft);
+        read_locks(top, *locks, loading);
     if (const auto routes = find_unless_permits(top, "routes", "a list of routes, [] for none"))
-        read_routes(*routes, draft);
+        read_routes(*routes, loading);
 }
 
 } // namespace
 
-Result<Config, Mistakes> load_file(const std::filesystem::path& file) {
+Result<Config, ConfigErrors> load_file(const std::filesystem::path& file) {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in{
         std::fopen(file.c_str(), "rb"), &std::fclose};
     std::string text;
@@ -154,23 +154,23 @@ Result<Config, Mistakes> load_file(const std::filesystem::path& file) {
     return load_text(text, file);
 }
 
-Result<Config, Mistakes> load_text(std::string_view yaml, const std::filesystem::path& file) {
+Result<Config, ConfigErrors> load_text(std::string_view yaml, const std::filesystem::path& file) {
     if (yaml.size() > largest_file)
         return one_mistake(file, "the file is larger than 1 MiB");
-    Report report{file.string()};
+    Diagnostics report{file.string()};
     const std::string text = checked_text(yaml, report);
-    Draft draft;
-    draft.file = file;
-    draft.folder = file.parent_path();
+    LoadState loading;
+    loading.file = file;
+    loading.folder = file.parent_path();
     if (const auto root = parse_yaml(text, report)) {
         const auto top =
             Section::open({*root, "", report}, top_keys, "a map with listeners and routes");
         if (top)
-            read_top(*top, draft);
+            read_top(*top, loading);
     }
     if (!report.empty())
         return std::move(report).take();
-    return std::move(draft.config);
+    return std::move(loading.config);
 }
 
 } // namespace stint::config

@@ -14,7 +14,7 @@ namespace stint::config {
 
 // One mistake, at the place where a person would mend it. Lines and columns count from 1, columns
 // in characters.
-struct Mistake {
+struct ConfigError {
     std::string file;
     std::size_t line = 1;
     std::size_t column = 1;
@@ -23,14 +23,14 @@ struct Mistake {
     [[nodiscard]] std::string text() const; // "file:line:column: message"
 };
 
-using Mistakes = std::vector<Mistake>; // never empty as an error; in the order of the file
+using ConfigErrors = std::vector<ConfigError>; // never empty as an error; in the order of the file
 
 // Reads and checks the file. A file that cannot be read is one mistake at 1:1.
-[[nodiscard]] Result<Config, Mistakes> load_file(const std::filesystem::path& file);
+[[nodiscard]] Result<Config, ConfigErrors> load_file(const std::filesystem::path& file);
 
 // The same for text; `file` names it in mistakes, and relative paths are resolved against its
 // folder.
-[[nodiscard]] Result<Config, Mistakes>
+[[nodiscard]] Result<Config, ConfigErrors>
 load_text(std::string_view yaml, const std::filesystem::path& file);
 
 } // namespace stint::config

@@ -28,7 +28,7 @@ Parsed<std::uint32_t> parse_mode(std::string_view text) {
     const bool octal = (text.size() == 3 || (text.size() == 4 && text.front() == '0')) &&
                        std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '7'; });
     if (!octal)
-        return Wrong{
+        return ParseError{
             in_quotes(text) + " is not a file's mode; expected three octal digits such as 0660"};
     std::uint32_t mode = 0;
     std::from_chars(text.data(), text.data() + text.size(), mode, 8);
@@ -65,13 +65,13 @@ Parsed<Group> parse_group(std::string_view text) {
     if (failed == std::errc{} && rest == end && group.id != no_group)
         return group;
     if (const auto mistake = look_up(group))
-        return Wrong{in_quotes(text) + " " + *mistake};
+        return ParseError{in_quotes(text) + " " + *mistake};
     return group;
 }
 
 Parsed<std::string> parse_host(std::string_view text) {
     if (!is_host_name(text))
-        return Wrong{
+        return ParseError{
             in_quotes(text) + " is not a host's name; expected one such as stint.internal, without "
                               "a port"};
     std::string host{text};

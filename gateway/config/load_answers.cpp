@@ -48,12 +48,12 @@ bool leads_to_host(std::string_view behind_scheme) {
 
 Parsed<std::string> parse_redirect_target(std::string_view text) {
     if (text.size() > longest_target)
-        return Wrong{"the target is longer than 2 KiB"};
+        return ParseError{"the target is longer than 2 KiB"};
     if (std::string fault = placeholder_fault(text, target_placeholders); !fault.empty())
-        return Wrong{std::move(fault)};
+        return ParseError{std::move(fault)};
     const std::string target = filled_in(text);
     if (!std::all_of(target.begin(), target.end(), is_uri_character))
-        return Wrong{in_quotes(text) + " has a character that must be percent-encoded"};
+        return ParseError{in_quotes(text) + " has a character that must be percent-encoded"};
     const bool path = target.starts_with('/') && !target.starts_with("//");
     const std::size_t scheme = target.starts_with("https://")  ? 8
                                : target.starts_with("http://") ? 7
@@ -61,7 +61,7 @@ Parsed<std::string> parse_redirect_target(std::string_view text) {
     const bool whole = scheme > 0 && leads_to_host(std::string_view{target}.substr(scheme));
     if (path || whole)
         return std::string{text};
-    return Wrong{
+    return ParseError{
         in_quotes(text) + " is no target; expected a path, or http:// or https:// and a "
                           "host, such as https://shop.example{path}{?query}"};
 }
@@ -73,7 +73,7 @@ Parsed<int> parse_redirect_status(std::string_view text) {
     return std::stoi(*word);
 }
 
-void read_respond(const Value& value, Answer& answer, const Draft& draft) {
+void read_respond(const Value& value, Answer& answer, const LoadState& loading) {
     const auto section =
         Section::open(value, respond_keys, "a map such as {status: 200, body: hello}");
     if (!section)
@@ -100,7 +100,7 @@ void read_respond(const Value& value, Answer& answer, const Draft& draft) {
         type->into(answer.content_type, "a content type", parse_content_type);
     FieldEdits edits;
     if (const auto headers = section->find("headers"))
-        read_set_headers(*headers, EditedHead::answer, edits, draft);
+        read_set_headers(*headers, EditedHead::answer, edits, loading);
     answer.headers = std::move(edits.set);
 }
 
@@ -118,22 +118,22 @@ void read_redirect(const Value& value, Answer& answer) {
         status->into(answer.status, "301, 302, 303, 307 or 308", parse_redirect_status);
 }
 
-void read_upstream_name(const Section& section, Route& route, Draft& draft) {
+void read_upstream_name(const Section& section, Route& route, LoadState& loading) {
     const auto upstream =
         section.require("upstream", "the name of an upstream, or respond or redirect");
     if (!upstream)
         return;
     if (const auto name = upstream->scalar("the name of an upstream"))
-        route.upstream = find_name(*upstream, *name, draft.upstreams, "an upstream").value_or(0);
+        route.upstream = find_name(*upstream, *name, loading.upstreams, "an upstream").value_or(0);
 }
 
 } // namespace
 
-void read_action(const Section& section, Route& route, Draft& draft) {
+void read_action(const Section& section, Route& route, LoadState& loading) {
     const auto respond = section.find("respond");
     const auto redirect = section.find("redirect");
     if (!respond && !redirect)
-        return read_upstream_name(section, route, draft);
+        return read_upstream_name(section, route, loading);
     const std::string_view kept = respond ? "respond" : "redirect";
     const std::string excludes = std::string{"excludes "}.append(kept).append("; keep one of them");
     section.wrong_at("upstream", excludes);
@@ -145,7 +145,7 @@ void read_action(const Section& section, Route& route, Draft& draft) {
     if (respond) {
         section.wrong_at("strip_prefix", "is not for respond, which sends no path");
         section.wrong_at("rewrite", "is not for respond, which sends no path");
-        read_respond(*respond, answer, draft);
+        read_respond(*respond, answer, loading);
     } else {
         read_redirect(*redirect, answer);
     }

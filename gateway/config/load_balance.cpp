@@ -76,7 +76,7 @@ Parsed<HealthCheck::Statuses> parse_statuses(std::string_view text) {
     const auto last =
         dash == std::string_view::npos ? first : parse_count(text.substr(dash + 1), 200, 599);
     if (!first || !last || *last < *first)
-        return Wrong{
+        return ParseError{
             in_quotes(text) + " is no status; expected one from 200 to 599, such as 204, or a "
                               "range, such as 200-299"};
     return HealthCheck::Statuses{
@@ -104,7 +104,7 @@ Parsed<std::string> parse_health_path(std::string_view text) {
         return byte > 0x20 && byte < 0x7F && c != '#' && c != '\\';
     };
     if (!text.starts_with('/') || !std::all_of(text.begin(), text.end(), wanted))
-        return Wrong{
+        return ParseError{
             in_quotes(text) +
             " is not a path; expected \"/\" and visible ASCII characters, such as /healthz"};
     return std::string{text};

@@ -82,7 +82,7 @@ void read_when_paused(const Section& section, Cooldown& cooldown) {
 
 } // namespace
 
-void read_cooldown(const Value& value, Cooldown& cooldown, const Draft& draft) {
+void read_cooldown(const Value& value, Cooldown& cooldown, const LoadState& loading) {
     if (value.is_scalar())
         return value.into(cooldown.on, "on, off or a map such as {scope: host}", parse_switch);
     const auto section =
@@ -92,7 +92,7 @@ void read_cooldown(const Value& value, Cooldown& cooldown, const Draft& draft) {
     if (const auto scope = section->find("scope"))
         scope->into(cooldown.scope, "host, route or key", parse_scope);
     read_key(*section, cooldown);
-    check_subjects(*section, "key", draft);
+    check_subjects(*section, "key", loading);
     if (const auto most = section->find("max_cooldown"))
         most->into(cooldown.most, a_duration, parse_timeout);
     if (const auto otherwise = section->find("default"))

@@ -94,9 +94,9 @@ void read_key_sources(const Value& value, std::vector<KeySource>& key) {
         value.wrong("has more than " + std::to_string(most_sources) + " parts");
 }
 
-void check_subjects(const Section& section, std::string_view key, const Draft& draft) {
+void check_subjects(const Section& section, std::string_view key, const LoadState& loading) {
     const auto value = section.find(key);
-    if (!value || draft.asks_for_certificates)
+    if (!value || loading.asks_for_certificates)
         return;
     const auto check = [](const Value& source) {
         if (source.is_scalar() && source.scalar(a_key) == "tls:subject")

@@ -51,7 +51,7 @@ std::chrono::nanoseconds longest(CalendarUnit unit) {
 Parsed<std::string> parse_time_zone(std::string_view text) {
     std::string name{text};
     if (!TimeZone::find(name))
-        return Wrong{
+        return ParseError{
             in_quotes(text) + " is not a time zone; expected a name such as Europe/Berlin"};
     return name;
 }
@@ -121,8 +121,8 @@ void read_limit_queue(const Section& section, Limit& limit) {
         });
 }
 
-void read_limit(const Section& section, Limit& limit, const Draft& draft) {
-    limit.prefixes = draft.config.prefixes;
+void read_limit(const Section& section, Limit& limit, const LoadState& loading) {
+    limit.prefixes = loading.config.prefixes;
     const auto requests = section.find("requests");
     const auto concurrent = section.find("concurrent");
     if (requests && concurrent)
@@ -141,9 +141,9 @@ void read_limit(const Section& section, Limit& limit, const Draft& draft) {
     read_limit_queue(section, limit);
     read_reserving(section, limit);
     for (const std::string_view each : {"key", "fair_by", "reserve_for"})
-        check_subjects(section, each, draft);
+        check_subjects(section, each, loading);
     if (!limit.key.empty() && limit.key.front().kind == KeySource::Kind::permit_key &&
-        !draft.config.permits)
+        !loading.config.permits)
         section.find("key")->wrong("\"permit_key\" needs a listener for permits: without one, "
                                    "nobody names such a key");
 }
@@ -161,10 +161,10 @@ std::string read_limit_name(
     return name;
 }
 
-std::size_t add_named(Limit limit, std::size_t line, Draft& draft) {
+std::size_t add_named(Limit limit, std::size_t line, LoadState& loading) {
     const std::string name = limit.name;
-    const std::size_t index = add_limit(std::move(limit), draft);
-    draft.limits.try_emplace(name, Draft::NamedAt{index, line});
+    const std::size_t index = add_limit(std::move(limit), loading);
+    loading.limits.try_emplace(name, LoadState::NamedAt{index, line});
     return index;
 }
 
@@ -173,15 +173,15 @@ std::size_t add_named(Limit limit, std::size_t line, Draft& draft) {
 Parsed<std::uint64_t> parse_quota(std::string_view text, Limit::Kind kind) {
     const bool zero = !text.empty() && text.find_first_not_of('0') == std::string_view::npos;
     if (zero)
-        return Wrong{
+        return ParseError{
             "a limit of 0 would refuse every request; expected at least 1 (to close a route, "
             "remove it; to shut clients or keys out, list them under deny)"};
     return parse_count(text, 1, kind == Limit::Kind::cap ? most_concurrent : most_requests);
 }
 
-std::size_t add_limit(Limit limit, Draft& draft) {
-    draft.config.limits.push_back(std::move(limit));
-    return draft.config.limits.size() - 1;
+std::size_t add_limit(Limit limit, LoadState& loading) {
+    loading.config.limits.push_back(std::move(limit));
+    return loading.config.limits.size() - 1;
 }
 
 bool read_wait_terms(const Section& section, Limit& limit) {
@@ -205,7 +205,7 @@ bool read_wait_terms(const Section& section, Limit& limit) {
     return true;
 }
 
-void read_named_limits(const Value& value, Draft& draft) {
+void read_named_limits(const Value& value, LoadState& loading) {
     const auto entries = value.entries("a map of limits by name");
     for (const Value::Named& entry : entries.value_or(std::vector<Value::Named>{})) {
         if (const auto name = parse_name(entry.name); !name)
@@ -213,24 +213,24 @@ void read_named_limits(const Value& value, Draft& draft) {
         Limit limit;
         limit.name = std::string{entry.name};
         if (const auto section = Section::open(entry.value, named_keys, a_limit))
-            read_limit(*section, limit, draft);
-        add_named(std::move(limit), entry.key.mark().line, draft);
+            read_limit(*section, limit, loading);
+        add_named(std::move(limit), entry.key.mark().line, loading);
     }
 }
 
-std::size_t
-read_inline_limit(const Value& value, const Route& route, std::size_t position, Draft& draft) {
+std::size_t read_inline_limit(
+    const Value& value, const Route& route, std::size_t position, LoadState& loading) {
     Limit limit;
     limit.route = route.name;
     if (const auto section = Section::open(value, inline_keys, a_limit)) {
         limit.name = read_limit_name(value, *section, route, position);
-        read_limit(*section, limit, draft);
-        if (const auto other = draft.limits.find(limit.name); other != draft.limits.end())
+        read_limit(*section, limit, loading);
+        if (const auto other = loading.limits.find(limit.name); other != loading.limits.end())
             section->value().wrong(
                 "the name " + in_quotes(limit.name) + " is taken by the limit on line " +
                 std::to_string(other->second.line) + "; expected another name");
     }
-    return add_named(std::move(limit), value.mark().line, draft);
+    return add_named(std::move(limit), value.mark().line, loading);
 }
 
 } // namespace stint::config

@@ -35,8 +35,8 @@ bool same_place(const Address& a, const Address& b) {
     return !chosen_by_kernel && a.kind == b.kind && a.host == b.host && a.port == b.port;
 }
 
-void check_free(const Value& value, const Address& address, const Draft& draft) {
-    const Config& config = draft.config;
+void check_free(const Value& value, const Address& address, const LoadState& loading) {
+    const Config& config = loading.config;
     const bool taken =
         std::any_of(
             config.listeners.begin(), config.listeners.end(),
@@ -55,16 +55,16 @@ std::string token_fault(const std::filesystem::path& path) {
     return in >> token ? "" : " is empty; expected a token";
 }
 
-void read_token_file(const Value& value, std::string& file, const Draft& draft) {
+void read_token_file(const Value& value, std::string& file, const LoadState& loading) {
     const auto path = value.as("the path of a file with a token", parse_file_path);
     if (!path)
         return;
-    file = (draft.folder / *path).string();
+    file = (loading.folder / *path).string();
     if (const std::string fault = token_fault(file); !fault.empty())
         value.wrong(in_quotes(file) + fault);
 }
 
-void read_target(const Value& value, AccessLog& log, const Draft& draft) {
+void read_target(const Value& value, AccessLog& log, const LoadState& loading) {
     const auto text = value.scalar("stdout, off or the path of a file");
     if (!text)
         return;
@@ -74,7 +74,7 @@ void read_target(const Value& value, AccessLog& log, const Draft& draft) {
         log.target = AccessLog::Target::off;
     } else if (const auto path = value.as("the path of a file", parse_file_path)) {
         log.target = AccessLog::Target::file;
-        log.path = (draft.folder / *path).string();
+        log.path = (loading.folder / *path).string();
         std::error_code error;
         if (std::filesystem::is_directory(log.path, error))
             value.wrong(in_quotes(log.path) + " is a folder; expected the path of a file");
@@ -95,12 +95,12 @@ void read_fields(const Value& value, AccessLog& log) {
     }
 }
 
-void read_proxy_protocol(const Section& section, Listener& listener, const Draft& draft) {
+void read_proxy_protocol(const Section& section, Listener& listener, const LoadState& loading) {
     const auto value = section.find("proxy_protocol");
     if (!value)
         return;
     value->into(listener.proxy_protocol, "true or false", parse_bool);
-    const TrustedProxies& trusted = draft.config.trusted_proxies;
+    const TrustedProxies& trusted = loading.config.trusted_proxies;
     if (listener.proxy_protocol && trusted.networks.empty() && !trusted.unix_peers)
         value->wrong("needs trusted_proxies: from others no connection is taken");
 }
@@ -111,14 +111,14 @@ Parsed<std::uint16_t> parse_redirect_http(std::string_view text) {
         return static_cast<std::uint16_t>(text == "true" ? 443 : 0);
     const auto port = parse_count(text, 1, 65'535);
     if (!port)
-        return Wrong{port.error().why + ", or true or false"};
+        return ParseError{port.error().why + ", or true or false"};
     return static_cast<std::uint16_t>(*port);
 }
 
 Parsed<milliseconds> parse_ttl(std::string_view text) {
     const auto ttl = parse_timeout(text);
     if (ttl && (*ttl < shortest_ttl || *ttl > longest_ttl))
-        return Wrong{in_quotes(text) + " is out of range; expected 1s to 24h"};
+        return ParseError{in_quotes(text) + " is out of range; expected 1s to 24h"};
     return ttl;
 }
 
@@ -127,9 +127,9 @@ Parsed<milliseconds> parse_grace(std::string_view text) {
         return milliseconds{0};
     const auto grace = parse_timeout(text);
     if (!grace)
-        return Wrong{grace.error().why + ", or 0s"};
+        return ParseError{grace.error().why + ", or 0s"};
     if (*grace > longest_ttl)
-        return Wrong{in_quotes(text) + " is out of range; expected at most 24h"};
+        return ParseError{in_quotes(text) + " is out of range; expected at most 24h"};
     return grace;
 }
 
@@ -139,7 +139,7 @@ void read_dynamic(const Section& section, Permits& permits) {
         if (text == "0")
             return Parsed<std::uint64_t>{std::uint64_t{0}};
         const auto count = parse_count(text, 1, most_dynamic);
-        return count ? count : Parsed<std::uint64_t>{Wrong{count.error().why + ", or 0"}};
+        return count ? count : Parsed<std::uint64_t>{ParseError{count.error().why + ", or 0"}};
     };
     if (const auto most = section.find("dynamic_limits"))
         most->into(permits.dynamic_limits, "a number of limits", parse);
@@ -153,7 +153,7 @@ void read_dynamic(const Section& section, Permits& permits) {
 
 } // namespace
 
-void read_listeners(const Value& value, Draft& draft) {
+void read_listeners(const Value& value, LoadState& loading) {
     const auto items = value.items("a list of listeners such as [{address: 0.0.0.0:8080}]");
     if (items && items->empty())
         value.wrong("is empty; expected at least one listener");
@@ -168,11 +168,11 @@ void read_listeners(const Value& value, Draft& draft) {
                     return parse_word(text, half_close_words);
                 }))
                 listener.half_close_allowed = *word == "allow";
-        read_proxy_protocol(*section, listener, draft);
+        read_proxy_protocol(*section, listener, loading);
         if (const auto tls = section->find("tls"))
-            read_tls(*tls, draft, listener.tls.emplace());
+            read_tls(*tls, loading, listener.tls.emplace());
         if (listener.tls && listener.tls->client_certificate != Tls::ClientCertificate::none)
-            draft.asks_for_certificates = true;
+            loading.asks_for_certificates = true;
         if (const auto redirect = section->find("redirect_http"))
             redirect->into(listener.https_port, "true, false or a port", parse_redirect_http);
         if (listener.tls && listener.https_port != 0)
@@ -181,15 +181,15 @@ void read_listeners(const Value& value, Draft& draft) {
         if (!address)
             continue;
         if (auto parsed = address->as(an_address, parse_address)) {
-            check_free(*address, *parsed, draft);
+            check_free(*address, *parsed, loading);
             listener.address = std::move(*parsed);
             read_socket_file(*section, listener.address);
-            draft.config.listeners.push_back(std::move(listener));
+            loading.config.listeners.push_back(std::move(listener));
         }
     }
 }
 
-void read_admin(const Value& value, Draft& draft) {
+void read_admin(const Value& value, LoadState& loading) {
     const auto section =
         Section::open(value, admin_keys, "a map such as {address: 127.0.0.1:9901}");
     if (!section)
@@ -197,16 +197,16 @@ void read_admin(const Value& value, Draft& draft) {
     Admin admin;
     const auto token_file = section->find("token_file");
     if (token_file)
-        read_token_file(*token_file, admin.token_file, draft);
+        read_token_file(*token_file, admin.token_file, loading);
     const auto read_only = section->find("read_only");
     if (read_only)
         read_only->into(admin.read_only, "true or false", parse_bool);
     if (const auto tls = section->find("tls"))
-        read_tls(*tls, draft, admin.tls.emplace());
+        read_tls(*tls, loading, admin.tls.emplace());
     read_hosts(*section, admin.hosts);
     if (const auto address = section->require("address", "an address such as 127.0.0.1:9901")) {
         if (auto parsed = address->as("an address such as 127.0.0.1:9901", parse_address)) {
-            check_free(*address, *parsed, draft);
+            check_free(*address, *parsed, loading);
             if (!is_local(*parsed) && !token_file && !admin.read_only)
                 address->wrong(
                     in_quotes(parsed->text) +
@@ -216,10 +216,10 @@ void read_admin(const Value& value, Draft& draft) {
             read_socket_file(*section, admin.address);
         }
     }
-    draft.config.admin = std::move(admin);
+    loading.config.admin = std::move(admin);
 }
 
-void read_permits(const Value& value, Draft& draft) {
+void read_permits(const Value& value, LoadState& loading) {
     constexpr std::string_view an_example = "an address such as 127.0.0.1:8082";
     const auto section =
         Section::open(value, permits_keys, "a map such as {address: 127.0.0.1:8082}");
@@ -228,12 +228,12 @@ void read_permits(const Value& value, Draft& draft) {
     Permits permits;
     const auto token_file = section->find("token_file");
     if (token_file)
-        read_token_file(*token_file, permits.token_file, draft);
+        read_token_file(*token_file, permits.token_file, loading);
     read_dynamic(*section, permits);
     read_hosts(*section, permits.hosts);
     if (const auto address = section->require("address", an_example)) {
         if (auto parsed = address->as(an_example, parse_address)) {
-            check_free(*address, *parsed, draft);
+            check_free(*address, *parsed, loading);
             if (!is_local(*parsed) && !token_file)
                 address->wrong(
                     in_quotes(parsed->text) + " can be reached from other machines; expected a "
@@ -242,17 +242,17 @@ void read_permits(const Value& value, Draft& draft) {
             read_socket_file(*section, permits.address);
         }
     }
-    draft.config.permits = std::move(permits);
+    loading.config.permits = std::move(permits);
 }
 
-void read_access_log(const Value& value, Draft& draft) {
+void read_access_log(const Value& value, LoadState& loading) {
     const auto section = Section::open(value, access_log_keys, "a map such as {path: stdout}");
     if (!section)
         return;
     if (const auto path = section->find("path"))
-        read_target(*path, draft.config.access_log, draft);
+        read_target(*path, loading.config.access_log, loading);
     if (const auto fields = section->find("fields"))
-        read_fields(*fields, draft.config.access_log);
+        read_fields(*fields, loading.config.access_log);
 }
 
 } // namespace stint::config

@@ -21,7 +21,7 @@ constexpr std::string_view a_lock_name = "a lock's name";
 Parsed<std::uint64_t> parse_max(std::string_view text) {
     const bool zero = !text.empty() && text.find_first_not_of('0') == std::string_view::npos;
     if (zero)
-        return Wrong{
+        return ParseError{
             "a lock with max 0 could never be had; expected at least 1, the default (to keep "
             "everybody out for a while, hold it yourself)"};
     return parse_count(text, 1, most_concurrent);
@@ -38,7 +38,7 @@ void read_lock_queue(const Section& section, Limit& limit) {
     limit.wait->max_waiting = limit.lock->max_waiting;
 }
 
-void read_lock(const Value& value, Limit& limit, const Draft& draft) {
+void read_lock(const Value& value, Limit& limit, const LoadState& loading) {
     if (value.is_null())
         return;
     const auto section = Section::open(value, lock_keys, a_lock);
@@ -48,12 +48,12 @@ void read_lock(const Value& value, Limit& limit, const Draft& draft) {
         max->into(limit.quota, "a number of holders", parse_max);
     read_refusal(*section, limit);
     read_lock_queue(*section, limit);
-    check_subjects(*section, "fair_by", draft);
+    check_subjects(*section, "fair_by", loading);
 }
 
 } // namespace
 
-void read_locks(const Section& top, const Value& value, Draft& draft) {
+void read_locks(const Section& top, const Value& value, LoadState& loading) {
     if (!top.find("permits"))
         top.wrong_at(
             "locks", "needs permits: the listener where locks are asked for, such as permits: "
@@ -66,12 +66,13 @@ void read_locks(const Section& top, const Value& value, Draft& draft) {
         limit.name = std::string{lock_prefix}.append(entry.name);
         limit.kind = Limit::Kind::cap;
         limit.quota = 1;
-        limit.prefixes = draft.config.prefixes;
+        limit.prefixes = loading.config.prefixes;
         limit.lock.emplace();
-        read_lock(entry.value, limit, draft);
+        read_lock(entry.value, limit, loading);
         const std::size_t line = entry.key.mark().line;
-        draft.locks.try_emplace(
-            std::string{entry.name}, Draft::NamedAt{add_limit(std::move(limit), draft), line});
+        loading.locks.try_emplace(
+            std::string{entry.name},
+            LoadState::NamedAt{add_limit(std::move(limit), loading), line});
     }
 }
 
@@ -83,19 +84,19 @@ bool names_lock(const Value& item) {
         *entries, [](const Value::Named& entry) { return entry.name == reference_keys.front(); });
 }
 
-std::optional<std::size_t> find_lock(const Value& item, const Draft& draft) {
+std::optional<std::size_t> find_lock(const Value& item, const LoadState& loading) {
     const auto section = Section::open(item, reference_keys, "a map such as {lock: product}");
     const auto value = section ? section->find("lock") : std::nullopt;
     const auto name = value ? value->scalar(a_lock_name) : std::nullopt;
-    return name ? find_name(*value, *name, draft.locks, "a lock") : std::nullopt;
+    return name ? find_name(*value, *name, loading.locks, "a lock") : std::nullopt;
 }
 
-void read_require_fence(const Value& value, Route& route, const Draft& draft) {
+void read_require_fence(const Value& value, Route& route, const LoadState& loading) {
     const auto name = value.scalar(a_lock_name);
-    const auto index = name ? find_name(value, *name, draft.locks, "a lock") : std::nullopt;
+    const auto index = name ? find_name(value, *name, loading.locks, "a lock") : std::nullopt;
     if (!index)
         return;
-    const std::uint64_t max = draft.config.limits[*index].quota;
+    const std::uint64_t max = loading.config.limits[*index].quota;
     if (max > 1)
         value.wrong(
             in_quotes(*name) + " has max " + std::to_string(max) +

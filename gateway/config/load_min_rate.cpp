@@ -20,7 +20,7 @@ Parsed<std::size_t> parse_rate(std::string_view text) {
 Parsed<bool> parse_off(std::string_view text) {
     if (text == "off")
         return true;
-    return Wrong{in_quotes(text) + " is unknown; expected off or a map such as {head: 64B}"};
+    return ParseError{in_quotes(text) + " is unknown; expected off or a map such as {head: 64B}"};
 }
 
 } // namespace

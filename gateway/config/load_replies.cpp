@@ -49,9 +49,9 @@ Parsed<Headers::Reset> parse_reset(std::string_view text) {
 
 Parsed<std::string> parse_body(std::string_view text) {
     if (text.size() > longest_body)
-        return Wrong{"the body is longer than 16 KiB"};
+        return ParseError{"the body is longer than 16 KiB"};
     if (std::string fault = placeholder_fault(text, reply_placeholders); !fault.empty())
-        return Wrong{std::move(fault)};
+        return ParseError{std::move(fault)};
     return std::string{text};
 }
 

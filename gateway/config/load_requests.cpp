@@ -25,7 +25,7 @@ Parsed<std::size_t> parse_body_size(std::string_view text) {
         return std::size_t{0};
     const auto size = parse_size(text, 1, largest_body);
     if (!size)
-        return Wrong{size.error().why + ", 0 for none"};
+        return ParseError{size.error().why + ", 0 for none"};
     return *size;
 }
 

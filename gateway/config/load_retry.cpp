@@ -73,7 +73,7 @@ Parsed<std::uint32_t> parse_percent(std::string_view text) {
     if (text.ends_with('%'))
         if (const auto number = parse_count(text.substr(0, text.size() - 1), 1, 100))
             return static_cast<std::uint32_t>(*number);
-    return Wrong{in_quotes(text) + " is no share; expected one from 1% to 100%, such as 20%"};
+    return ParseError{in_quotes(text) + " is no share; expected one from 1% to 100%, such as 20%"};
 }
 
 Parsed<std::uint32_t> parse_attempts(std::string_view text) {

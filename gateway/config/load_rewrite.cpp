@@ -25,13 +25,13 @@ bool begins_with_segments(std::string_view path, std::string_view prefix) {
 // Groups stand for parts of a path: with any in their place it must be one.
 Parsed<std::string> parse_replacement(std::string_view text, const Regex& regex) {
     if (const std::string fault = regex.rewrite_fault(text); !fault.empty())
-        return Wrong{in_quotes(text) + " cannot be filled in: " + fault};
+        return ParseError{in_quotes(text) + " cannot be filled in: " + fault};
     std::string path{text};
     for (std::size_t at = 0; (at = path.find('\\', at)) != std::string::npos; ++at)
         if (path[at + 1] != '\\')
             path.replace(at, 2, "x");
     if (const auto parsed = parse_sent_path(path); !parsed)
-        return Wrong{in_quotes(text) + " does not make a path: " + parsed.error().why};
+        return ParseError{in_quotes(text) + " does not make a path: " + parsed.error().why};
     return std::string{text};
 }
 

@@ -151,15 +151,15 @@ void refuse_waiting_beside_reserving(const Value& item, const Route& route, cons
 }
 
 std::optional<std::size_t>
-find_limit(const Value& item, std::string_view name, const Draft& draft) {
-    if (!draft.limits.contains(name) && draft.locks.contains(name)) {
+find_limit(const Value& item, std::string_view name, const LoadState& loading) {
+    if (!loading.limits.contains(name) && loading.locks.contains(name)) {
         item.wrong(in_quotes(name) + " is a lock; expected {lock: " + std::string{name} + "}");
         return std::nullopt;
     }
-    return find_name(item, name, draft.limits, "a limit");
+    return find_name(item, name, loading.limits, "a limit");
 }
 
-void read_route_limits(const Value& value, Route& route, Draft& draft) {
+void read_route_limits(const Value& value, Route& route, LoadState& loading) {
     const auto items = value.items("a list of limits such as [per_client, {concurrent: 3}]");
     std::size_t position = 0;
     for (const Value& item : items.value_or(std::vector<Value>{})) {
@@ -168,22 +168,22 @@ void read_route_limits(const Value& value, Route& route, Draft& draft) {
             item.wrong("too many limits; expected at most " + std::to_string(most_limits));
         std::optional<std::size_t> index;
         if (names_lock(item))
-            index = find_lock(item, draft);
+            index = find_lock(item, loading);
         else if (item.is_map())
-            index = read_inline_limit(item, route, position, draft);
+            index = read_inline_limit(item, route, position, loading);
         else if (const auto name = item.scalar("a limit's name or a map such as {concurrent: 3}"))
-            index = find_limit(item, *name, draft);
+            index = find_limit(item, *name, loading);
         if (!index)
             continue;
         if (std::find(route.limits.begin(), route.limits.end(), *index) != route.limits.end())
-            item.wrong(in_quotes(draft.config.limits[*index].name) + " is listed already");
-        if (counts_permits(draft.config.limits[*index]))
+            item.wrong(in_quotes(loading.config.limits[*index].name) + " is listed already");
+        if (counts_permits(loading.config.limits[*index]))
             item.wrong(
-                in_quotes(draft.config.limits[*index].name) +
+                in_quotes(loading.config.limits[*index].name) +
                 " counts by permit_key, which only who takes a permit names; expected a "
                 "limit with another key");
         route.limits.push_back(*index);
-        refuse_waiting_beside_reserving(item, route, draft.config);
+        refuse_waiting_beside_reserving(item, route, loading.config);
     }
 }
 
@@ -191,7 +191,7 @@ Parsed<std::string> parse_route_host(std::string_view text) {
     return text == "keep" ? Parsed<std::string>{std::string{}} : parse_host_field(text);
 }
 
-void read_route(const Value& value, Route& route, Overlaps& overlaps, Draft& draft) {
+void read_route(const Value& value, Route& route, Overlaps& overlaps, LoadState& loading) {
     const auto section =
         Section::open(value, route_keys, "a map such as {name: shop, upstream: shop}");
     if (!section)
@@ -199,31 +199,31 @@ void read_route(const Value& value, Route& route, Overlaps& overlaps, Draft& dra
     if (const auto name = section->require("name", "a name for logs and metrics"))
         name->into(route.name, "a name", parse_name);
     const auto match = section->find("match");
-    const bool match_is_right = !match || read_match(*match, draft.config.paths, route.match);
+    const bool match_is_right = !match || read_match(*match, loading.config.paths, route.match);
     if (match_is_right)
         overlaps.add(value, route.match);
-    read_action(*section, route, draft);
+    read_action(*section, route, loading);
     if (match_is_right)
-        read_path_changes(*section, draft.config.paths, route);
-    read_shaping(*section, route.shaping, draft);
+        read_path_changes(*section, loading.config.paths, route);
+    read_shaping(*section, route.shaping, loading);
     if (const auto host = section->find("host"))
         route.host = host->as("what to send as Host, or keep", parse_route_host);
     if (const auto limits = section->find("limits"))
-        read_route_limits(*limits, route, draft);
+        read_route_limits(*limits, route, loading);
     if (const auto fence = section->find("require_fence"))
-        read_require_fence(*fence, route, draft);
+        read_require_fence(*fence, route, loading);
     if (const auto timeouts = section->find("timeouts"))
         read_overrides(*timeouts, route.timeouts);
     if (const auto upgrade = section->find("upgrade"))
         read_upgrade(*upgrade, route.upgrade);
-    route.max_body = draft.config.max_body;
+    route.max_body = loading.config.max_body;
     read_max_body(*section, route.max_body);
-    route.headers = draft.config.headers;
+    route.headers = loading.config.headers;
     if (const auto headers = section->find("headers"))
         read_headers(*headers, route.headers);
     if (const auto cooldown = section->find("cooldown")) {
         route.cooldown.emplace().scope = Cooldown::Scope::route;
-        read_cooldown(*cooldown, *route.cooldown, draft);
+        read_cooldown(*cooldown, *route.cooldown, loading);
     }
     if (const auto retry = section->find("retry"))
         read_retry(*retry, route.retry.emplace());
@@ -231,19 +231,19 @@ void read_route(const Value& value, Route& route, Overlaps& overlaps, Draft& dra
 
 } // namespace
 
-void read_routes(const Value& value, Draft& draft) {
+void read_routes(const Value& value, LoadState& loading) {
     const auto items = value.items("a list of routes");
     Overlaps overlaps;
     std::map<std::string, std::size_t> lines; // where each name is
     for (const Value& item : items.value_or(std::vector<Value>{})) {
         Route route;
-        read_route(item, route, overlaps, draft);
+        read_route(item, route, overlaps, loading);
         const auto [first, added] = lines.try_emplace(route.name, item.mark().line);
         if (!added && !route.name.empty())
             item.wrong(
                 "the name " + in_quotes(route.name) + " is taken by the route on line " +
                 std::to_string(first->second) + "; expected another name");
-        draft.config.routes.push_back(std::move(route));
+        loading.config.routes.push_back(std::move(route));
     }
 }
 

@@ -30,12 +30,12 @@ bool of_client_alone(const Limit& limit) {
 Parsed<std::string> parse_client_key(std::string_view text, const AddressPrefixes& prefixes) {
     const auto network = Cidr::parse(text);
     if (!network)
-        return Wrong{
+        return ParseError{
             in_quotes(text) +
             " is no key of this limit; expected an address, or a pattern such as 10.*"};
     const Cidr counted{network->address, network->address.is_v4() ? prefixes.ipv4 : prefixes.ipv6};
     if (network->prefix < counted.prefix)
-        return Wrong{
+        return ParseError{
             in_quotes(text) +
             " is more than one key; expected an address, or a pattern such as 10.*"};
     return std::string{IpText{counted}.view()};
@@ -43,7 +43,7 @@ Parsed<std::string> parse_client_key(std::string_view text, const AddressPrefixe
 
 Parsed<std::string> parse_key_text(std::string_view text, const Limit& limit) {
     if (text.empty() || text.size() > longest_pattern)
-        return Wrong{
+        return ParseError{
             in_quotes(text) + " is not a key; expected 1 to " + std::to_string(longest_pattern) +
             " characters"};
     if (of_client_alone(limit) && !is_pattern(text))

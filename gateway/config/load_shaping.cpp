@@ -47,7 +47,7 @@ const OwnNames& own_names(EditedHead head) {
     return head == EditedHead::request ? of_requests : of_responses;
 }
 
-std::string name_fault(std::string_view name, EditedHead head, const Draft& draft) {
+std::string name_fault(std::string_view name, EditedHead head, const LoadState& loading) {
     if (!is_token(name))
         return " is not the name of a header";
     const std::string read = as_read(name);
@@ -63,7 +63,7 @@ std::string name_fault(std::string_view name, EditedHead head, const Draft& draf
             .append(read == "host" ? "; use host" : "");
     if (head == EditedHead::answer && read == "content-type")
         return " has a key of its own; use content_type";
-    const TrustedProxies& trusted = draft.config.trusted_proxies;
+    const TrustedProxies& trusted = loading.config.trusted_proxies;
     const bool trusts = !trusted.networks.empty() || trusted.unix_peers;
     if (head == EditedHead::request && trusts && read == as_read(trusted.header))
         return " names the client (client_ip_header) and is written by Stint";
@@ -85,8 +85,8 @@ bool check_name(
     std::string_view name,
     EditedHead head,
     const FieldEdits& edits,
-    const Draft& draft) {
-    if (const std::string fault = name_fault(name, head, draft); !fault.empty()) {
+    const LoadState& loading) {
+    if (const std::string fault = name_fault(name, head, loading); !fault.empty()) {
         at.wrong(in_quotes(name) + fault);
         return false;
     }
@@ -97,32 +97,34 @@ bool check_name(
     return true;
 }
 
-void read_removed(const Value& value, EditedHead head, FieldEdits& edits, const Draft& draft) {
+void read_removed(
+    const Value& value, EditedHead head, FieldEdits& edits, const LoadState& loading) {
     const auto items = value.items("a list of names such as [Server]");
     if (items && items->size() > most_edits)
         value.wrong("has more than 64 names");
     for (const Value& item : items.value_or(std::vector<Value>{})) {
         const auto name = item.scalar("a header's name");
-        if (name && check_name(item, *name, head, edits, draft))
+        if (name && check_name(item, *name, head, edits, loading))
             edits.remove.push_back(std::string{*name});
     }
 }
 
 } // namespace
 
-void read_set_headers(const Value& value, EditedHead head, FieldEdits& edits, const Draft& draft) {
+void read_set_headers(
+    const Value& value, EditedHead head, FieldEdits& edits, const LoadState& loading) {
     const auto entries = value.entries("a map of names and values such as {X-Tenant: shop}");
     if (entries && entries->size() > most_edits)
         value.wrong("has more than 64 names");
     for (const Value::Named& entry : entries.value_or(std::vector<Value::Named>{})) {
-        if (!check_name(entry.key, entry.name, head, edits, draft))
+        if (!check_name(entry.key, entry.name, head, edits, loading))
             continue;
         if (auto text = entry.value.as("a header's value", parse_field_value))
             edits.set.push_back({std::string{entry.name}, std::move(*text)});
     }
 }
 
-void read_shaping(const Section& section, Shaping& shaping, const Draft& draft) {
+void read_shaping(const Section& section, Shaping& shaping, const LoadState& loading) {
     const auto read = [&](std::string_view key, EditedHead head, FieldEdits& edits) {
         const auto value = section.find(key);
         if (!value)
@@ -132,9 +134,9 @@ void read_shaping(const Section& section, Shaping& shaping, const Draft& draft) 
         if (!part)
             return;
         if (const auto set = part->find("set_headers"))
-            read_set_headers(*set, head, edits, draft);
+            read_set_headers(*set, head, edits, loading);
         if (const auto removed = part->find("remove_headers"))
-            read_removed(*removed, head, edits, draft);
+            read_removed(*removed, head, edits, loading);
     };
     read("request", EditedHead::request, shaping.request);
     read("response", EditedHead::response, shaping.response);

@@ -16,26 +16,26 @@ constexpr std::string_view a_file = "the path of a file such as /var/lib/stint/s
 
 // The file need not be there: it is made. Another one in its place would be moved aside at the
 // start.
-void read_file(const Value& value, const Draft& draft, State& state) {
+void read_file(const Value& value, const LoadState& loading, State& state) {
     const auto path = value.as(a_file, parse_file_path);
     if (!path)
         return;
-    const std::filesystem::path file = draft.folder / *path;
+    const std::filesystem::path file = loading.folder / *path;
     std::error_code none;
     if (std::filesystem::is_directory(file, none))
         return value.wrong(in_quotes(file.string()) + " is a folder; expected the path of a file");
-    if (file.lexically_normal() == draft.file.lexically_normal() ||
-        std::filesystem::equivalent(file, draft.file, none))
+    if (file.lexically_normal() == loading.file.lexically_normal() ||
+        std::filesystem::equivalent(file, loading.file, none))
         return value.wrong(in_quotes(file.string()) + " is this configuration");
     state.file = file.string();
 }
 
 } // namespace
 
-void read_state(const Value& value, Draft& draft) {
-    State& state = draft.config.state.emplace();
+void read_state(const Value& value, LoadState& loading) {
+    State& state = loading.config.state.emplace();
     if (value.is_scalar())
-        return read_file(value, draft, state);
+        return read_file(value, loading, state);
     const auto section =
         Section::open(value, state_keys, "the path of a file, or a map such as {file: state.db}");
     if (!section)
@@ -45,7 +45,7 @@ void read_state(const Value& value, Draft& draft) {
     if (!file && !on_start)
         value.wrong("is empty; expected file, on_start or both");
     if (file)
-        read_file(*file, draft, state);
+        read_file(*file, loading, state);
     if (on_start)
         if (const auto word = on_start->as("open or closed", [](std::string_view text) {
                 return parse_word(text, on_start_words);

@@ -58,11 +58,11 @@ constexpr std::array<std::string_view, 20> other_headers{
 Parsed<std::string> parse_header_name(std::string_view text) {
     const std::string name = lower(text);
     if (std::find(other_headers.begin(), other_headers.end(), name) != other_headers.end())
-        return Wrong{
+        return ParseError{
             in_quotes(text) + " does not name a client; expected a header such as X-Forwarded-For"};
     if (is_token(text))
         return name;
-    return Wrong{
+    return ParseError{
         in_quotes(text) + " is not the name of a header; expected one such as X-Forwarded-For"};
 }
 
@@ -77,7 +77,7 @@ constexpr std::array<std::string_view, 2> own_families{"proxy-", "x-stint-"};
 Parsed<std::string> parse_trusted_field(std::string_view text) {
     const std::string_view name = text.substr(0, text.size() - (text.ends_with('*') ? 1 : 0));
     if (!is_token(name) || name.find('*') != std::string_view::npos)
-        return Wrong{
+        return ParseError{
             in_quotes(text) + " is not the name of a header; expected one such as X-Real-IP, or "
                               "the beginning of several such as X-Forwarded-*"};
     std::string read = lower(text);
@@ -85,7 +85,7 @@ Parsed<std::string> parse_trusted_field(std::string_view text) {
     const auto begins = [&read](std::string_view family) { return read.starts_with(family); };
     if (std::find(own_fields.begin(), own_fields.end(), read) != own_fields.end() ||
         std::any_of(own_families.begin(), own_families.end(), begins))
-        return Wrong{in_quotes(text) + " is written or removed by Stint, whoever sends it"};
+        return ParseError{in_quotes(text) + " is written or removed by Stint, whoever sends it"};
     return std::string{text};
 }
 

@@ -23,11 +23,11 @@ bool hides_requests(std::string_view protocol) {
 
 Parsed<std::string> parse_protocol(std::string_view text) {
     if (hides_requests(text))
-        return Wrong{
+        return ParseError{
             in_quotes(text) +
             " would carry requests past the limits; expected another protocol, such as websocket"};
     if (!is_token(text))
-        return Wrong{
+        return ParseError{
             in_quotes(text) +
             " is not a protocol; expected a name without its version, such as websocket"};
     return lower(text);

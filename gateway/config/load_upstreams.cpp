@@ -63,12 +63,12 @@ void read_interval(const Section& section, Upstream& upstream) {
         section.wrong_at("resolve_interval", "has no use: no endpoint is a name");
 }
 
-void read_https(const Section& section, const Draft& draft, Upstream& upstream) {
+void read_https(const Section& section, const LoadState& loading, Upstream& upstream) {
     const auto& endpoints = upstream.endpoints;
     const bool https = std::any_of(
         endpoints.begin(), endpoints.end(), [](const Endpoint& each) { return each.tls; });
     if (const auto tls = section.find("tls"))
-        read_upstream_tls(*tls, draft, upstream.tls);
+        read_upstream_tls(*tls, loading, upstream.tls);
     if (!https && !endpoints.empty())
         section.wrong_at("tls", "has no use: no endpoint begins with https://");
     if (const auto list = section.find("endpoints"); list && !section.find("host"))
@@ -83,7 +83,7 @@ Parsed<Upstream::ProxyProtocol> parse_proxy_protocol(std::string_view text) {
     return static_cast<Upstream::ProxyProtocol>(at - proxy_protocols.begin());
 }
 
-void read_upstream(const Value& value, const Draft& draft, Upstream& upstream) {
+void read_upstream(const Value& value, const LoadState& loading, Upstream& upstream) {
     const auto section =
         Section::open(value, upstream_keys, "a map such as {endpoints: [127.0.0.1:9000]}");
     if (!section)
@@ -93,16 +93,16 @@ void read_upstream(const Value& value, const Draft& draft, Upstream& upstream) {
     if (const auto host = section->find("host"))
         host->into(upstream.host, "what to send as Host", parse_host_field);
     read_interval(*section, upstream);
-    read_https(*section, draft, upstream);
+    read_https(*section, loading, upstream);
     if (const auto timeouts = section->find("timeouts"))
         read_overrides(*timeouts, upstream.timeouts);
     if (const auto cooldown = section->find("cooldown"))
-        read_cooldown(*cooldown, upstream.cooldown.emplace(), draft);
+        read_cooldown(*cooldown, upstream.cooldown.emplace(), loading);
     if (const auto retry = section->find("retry"))
         read_retry(*retry, upstream.retry.emplace());
     read_balance(*section, upstream);
-    check_subjects(*section, "hash_key", draft);
-    read_shaping(*section, upstream.shaping, draft);
+    check_subjects(*section, "hash_key", loading);
+    read_shaping(*section, upstream.shaping, loading);
     if (const auto protocol = section->find("proxy_protocol"))
         protocol->into(upstream.proxy_protocol, "v1, v2 or off", parse_proxy_protocol);
 }
@@ -132,22 +132,26 @@ void read_overrides(const Value& value, TimeoutOverrides& timeouts) {
     read_timeout(*section, "tunnel_idle", timeouts.tunnel_idle);
 }
 
-void read_upstreams(const Value& value, Draft& draft) {
+void read_upstreams(const Value& value, LoadState& loading) {
     const auto entries = value.entries("a map of upstreams by name");
     for (const Value::Named& entry : entries.value_or(std::vector<Value::Named>{})) {
         if (const auto name = parse_name(entry.name); !name)
             entry.key.wrong(name.error().why);
         Upstream upstream;
         upstream.name = std::string{entry.name};
-        read_upstream(entry.value, draft, upstream);
-        draft.upstreams.try_emplace(
-            upstream.name, Draft::NamedAt{draft.config.upstreams.size(), entry.key.mark().line});
-        draft.config.upstreams.push_back(std::move(upstream));
+        read_upstream(entry.value, loading, upstream);
+        loading.upstreams.try_emplace(
+            upstream.name,
+            LoadState::NamedAt{loading.config.upstreams.size(), entry.key.mark().line});
+        loading.config.upstreams.push_back(std::move(upstream));
     }
 }
 
 std::optional<std::size_t> find_name(
-    const Value& value, std::string_view name, const Draft::Names& names, std::string_view kind) {
+    const Value& value,
+    std::string_view name,
+    const LoadState::Names& names,
+    std::string_view kind) {
     constexpr std::size_t most_listed = 8;
     if (const auto at = names.find(name); at != names.end())
         return at->second.index;

@@ -87,13 +87,14 @@ bool has_dot_segment(std::string_view path) {
 
 Parsed<std::string> parse_path_for(PathUse use, std::string_view text) {
     if (!text.starts_with('/'))
-        return Wrong{in_quotes(text) + " does not begin with \"/\""};
+        return ParseError{in_quotes(text) + " does not begin with \"/\""};
     if (const std::string fault = first_fault(text, use); !fault.empty())
-        return Wrong{in_quotes(text) + ' ' + fault};
+        return ParseError{in_quotes(text) + ' ' + fault};
     if (text.find("//") != std::string_view::npos)
-        return Wrong{in_quotes(text) + " has \"//\"; requests are matched with single slashes"};
+        return ParseError{
+            in_quotes(text) + " has \"//\"; requests are matched with single slashes"};
     if (has_dot_segment(text))
-        return Wrong{
+        return ParseError{
             in_quotes(text) + " has a \".\" or \"..\" segment; requests are matched without them"};
     return std::string{text};
 }
@@ -139,10 +140,10 @@ Parsed<std::string> parse_host_pattern(std::string_view text) {
     if (is_host(parts) && !parts.has_port && !(suffix && !is_host_name(host)))
         return parts.bracketed ? canonical_literal(parts.host) : lower(text);
     if (is_host(parts) && parse_count(parts.port, 1, 65'535))
-        return Wrong{in_quotes(text) + " has a port" + std::string{expected}};
+        return ParseError{in_quotes(text) + " has a port" + std::string{expected}};
     if (host.ends_with('.') && is_host_name(host.substr(0, host.size() - 1)))
-        return Wrong{in_quotes(text) + " ends in a dot" + std::string{expected}};
-    return Wrong{in_quotes(text) + " is not a host" + std::string{expected}};
+        return ParseError{in_quotes(text) + " ends in a dot" + std::string{expected}};
+    return ParseError{in_quotes(text) + " is not a host" + std::string{expected}};
 }
 
 std::string character_fault(std::string_view text, PathUse use) {
@@ -168,20 +169,20 @@ Parsed<std::string> parse_sent_path(std::string_view text) {
 
 Parsed<std::string> parse_method(std::string_view text) {
     if (!is_token(text))
-        return Wrong{in_quotes(text) + " is not a method; expected a name such as GET"};
+        return ParseError{in_quotes(text) + " is not a method; expected a name such as GET"};
     if (const std::string name = upper(text); name != text)
-        return Wrong{
+        return ParseError{
             in_quotes(text) + " is not a method: their names are upper-case; did you mean " +
             in_quotes(name) + '?'};
     if (text == "CONNECT")
-        return Wrong{in_quotes(text) + " is refused in requests, whatever their route"};
+        return ParseError{in_quotes(text) + " is refused in requests, whatever their route"};
     return std::string{text};
 }
 
 Parsed<std::string> parse_log_field(std::string_view text) {
     constexpr std::string_view prefix = "header:";
     if (!text.starts_with(prefix) || !is_token(text.substr(prefix.size())))
-        return Wrong{
+        return ParseError{
             in_quotes(text) + " is not a field; expected header:NAME, such as header:Referer"};
     return lower(text.substr(prefix.size()));
 }
@@ -190,7 +191,7 @@ Parsed<std::string> parse_host_field(std::string_view text) {
     const HostPort parts = split_host_port(text);
     if (is_host(parts) && (!parts.has_port || parse_count(parts.port, 1, 65'535)))
         return std::string{text};
-    return Wrong{in_quotes(text) + " is not a host; expected HOST or HOST:port"};
+    return ParseError{in_quotes(text) + " is not a host; expected HOST or HOST:port"};
 }
 
 } // namespace stint::config

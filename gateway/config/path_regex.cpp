@@ -133,20 +133,20 @@ Parsed<Regex> parse_path_regex(std::string_view text, PathUse use, const PathRul
     const bool printable =
         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
     if (text.size() > longest_regex)
-        return Wrong{"the regular expression is longer than 1 KiB"};
+        return ParseError{"the regular expression is longer than 1 KiB"};
     if (!printable)
-        return Wrong{
+        return ParseError{
             in_quotes(text) + " has a character that paths do not have; write it as a "
                               "percent-escape"};
     const auto regex = Regex::compile(text);
     if (!regex)
-        return Wrong{in_quotes(text) + " is not a regular expression: " + regex.error().why};
+        return ParseError{in_quotes(text) + " is not a regular expression: " + regex.error().why};
     if (!regex->may_begin_with('/'))
-        return Wrong{
+        return ParseError{
             in_quotes(text) + " matches no path: all of it is matched, and paths begin with \"/\""};
     for (const std::string& required : required_texts(text))
         if (const std::string fault = absence_fault(required, use, rules); !fault.empty())
-            return Wrong{in_quotes(text) + " matches no path: it " + fault};
+            return ParseError{in_quotes(text) + " matches no path: it " + fault};
     return *regex;
 }
 

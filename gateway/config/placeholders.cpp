@@ -44,24 +44,24 @@ std::string placeholder_fault(std::string_view text, std::span<const std::string
 
 Parsed<std::string> parse_answer_text(std::string_view text, std::size_t most) {
     if (text.size() > most)
-        return Wrong{"the body is longer than " + std::to_string(most / 1024) + " KiB"};
+        return ParseError{"the body is longer than " + std::to_string(most / 1024) + " KiB"};
     if (std::string fault = placeholder_fault(text, field_placeholders); !fault.empty())
-        return Wrong{std::move(fault)};
+        return ParseError{std::move(fault)};
     return std::string{text};
 }
 
 Parsed<std::string> parse_field_value(std::string_view text) {
     if (text.empty())
-        return Wrong{"is empty; to leave a field out, name it in remove_headers"};
+        return ParseError{"is empty; to leave a field out, name it in remove_headers"};
     if (text.size() > longest_value)
-        return Wrong{"the value is longer than 4 KiB"};
+        return ParseError{"the value is longer than 4 KiB"};
     if (!is_printable(text))
-        return Wrong{
+        return ParseError{
             in_quotes(text) + " has a line end, another control character or one beyond ASCII"};
     if (text.front() == ' ' || text.back() == ' ')
-        return Wrong{in_quotes(text) + " has a blank at its beginning or end"};
+        return ParseError{in_quotes(text) + " has a blank at its beginning or end"};
     if (std::string fault = placeholder_fault(text, field_placeholders); !fault.empty())
-        return Wrong{std::move(fault)};
+        return ParseError{std::move(fault)};
     return std::string{text};
 }
 
@@ -70,7 +70,7 @@ Parsed<std::string> parse_content_type(std::string_view text) {
     if (is_printable(text) && text.size() <= longest_name * 2 && slash != std::string_view::npos &&
         slash > 0 && slash + 1 < text.size())
         return std::string{text};
-    return Wrong{in_quotes(text) + " is not a content type; expected one such as text/html"};
+    return ParseError{in_quotes(text) + " is not a content type; expected one such as text/html"};
 }
 
 } // namespace stint::config

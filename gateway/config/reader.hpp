@@ -16,7 +16,7 @@
 namespace stint::config {
 
 // Why a text is not the value it should be: "\"5x\" has ...; expected ...".
-struct Wrong {
+struct ParseError {
     std::string why;
 };
 
@@ -28,21 +28,21 @@ class Parsed {
     using value_type = T;
 
     Parsed(T value) : outcome_(std::in_place_index<0>, std::move(value)) {}
-    Parsed(Wrong wrong) : outcome_(std::in_place_index<1>, std::move(wrong)) {}
+    Parsed(ParseError wrong) : outcome_(std::in_place_index<1>, std::move(wrong)) {}
 
     explicit operator bool() const noexcept { return outcome_.index() == 0; }
     [[nodiscard]] const T& operator*() const { return std::get<0>(outcome_); }
     [[nodiscard]] T& operator*() { return std::get<0>(outcome_); }
-    [[nodiscard]] const Wrong& error() const { return std::get<1>(outcome_); }
+    [[nodiscard]] const ParseError& error() const { return std::get<1>(outcome_); }
 
   private:
-    std::variant<T, Wrong> outcome_;
+    std::variant<T, ParseError> outcome_;
 };
 
 // A node and the way to it. Refers to the tree and to the report: both must outlive it.
 class Value {
   public:
-    Value(const Node& node, std::string path, Report& report)
+    Value(const Node& node, std::string path, Diagnostics& report)
         : node_(&node), path_(std::move(path)), report_(&report) {}
 
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
@@ -82,7 +82,7 @@ class Value {
             place = std::move(*value);
     }
 
-    [[nodiscard]] Report& report() const noexcept { return *report_; }
+    [[nodiscard]] Diagnostics& report() const noexcept { return *report_; }
 
   private:
     friend class Section;
@@ -90,7 +90,7 @@ class Value {
 
     const Node* node_;
     std::string path_;
-    Report* report_;
+    Diagnostics* report_;
 };
 
 struct Value::Named {

@@ -69,25 +69,25 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 } // namespace
 
-std::string Mistake::text() const {
+std::string ConfigError::text() const {
     return file + ':' + std::to_string(line) + ':' + std::to_string(column) + ": " + message;
 }
 
-Report::Report(std::string file) : file_(std::move(file)) {}
+Diagnostics::Diagnostics(std::string file) : file_(std::move(file)) {}
 
 // Names from the file may stand in a message as they are.
-void Report::add(Mark at, std::string message) {
+void Diagnostics::add(Mark at, std::string message) {
     if (std::any_of(message.begin(), message.end(), is_control))
         message = without_controls(message);
     mistakes_.push_back({file_, at.line, at.column, std::move(message)});
 }
 
-Mistakes Report::take() && {
-    const auto place = [](const Mistake& m) { return std::tie(m.line, m.column); };
-    std::stable_sort(mistakes_.begin(), mistakes_.end(), [&](const Mistake& a, const Mistake& b) {
-        return place(a) < place(b);
-    });
-    const auto same = [&](const Mistake& a, const Mistake& b) {
+ConfigErrors Diagnostics::take() && {
+    const auto place = [](const ConfigError& m) { return std::tie(m.line, m.column); };
+    std::stable_sort(
+        mistakes_.begin(), mistakes_.end(),
+        [&](const ConfigError& a, const ConfigError& b) { return place(a) < place(b); });
+    const auto same = [&](const ConfigError& a, const ConfigError& b) {
         return place(a) == place(b) && a.message == b.message;
     };
     mistakes_.erase(std::unique(mistakes_.begin(), mistakes_.end(), same), mistakes_.end());

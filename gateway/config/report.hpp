@@ -16,19 +16,19 @@ struct Mark {
     std::size_t column = 1;
 };
 
-class Report {
+class Diagnostics {
   public:
-    explicit Report(std::string file);
+    explicit Diagnostics(std::string file);
 
     // Control characters in the message are escaped.
     void add(Mark at, std::string message);
     [[nodiscard]] bool empty() const noexcept { return mistakes_.empty(); }
     // In the order of the file, each once.
-    [[nodiscard]] Mistakes take() &&;
+    [[nodiscard]] ConfigErrors take() &&;
 
   private:
     std::string file_;
-    Mistakes mistakes_;
+    ConfigErrors mistakes_;
 };
 
 // What stands in the file, in quotes, fit for one line of a terminal: control characters escaped,

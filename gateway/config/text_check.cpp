@@ -66,7 +66,7 @@ std::string describe(std::uint8_t byte) {
 
 } // namespace
 
-std::string checked_text(std::string_view bytes, Report& report) {
+std::string checked_text(std::string_view bytes, Diagnostics& report) {
     if (bytes.starts_with(byte_order_mark)) {
         report.add({1, 1}, "a byte order mark; save the file as UTF-8 without one");
         bytes.remove_prefix(byte_order_mark.size());

@@ -13,7 +13,7 @@ namespace stint::config {
 // Reports a byte order mark, bytes that are not UTF-8 and control characters (the first of them on
 // each line), and returns a text of the same lines and columns without any: each bad byte has
 // become '_', so that the rest of the file can still be checked.
-[[nodiscard]] std::string checked_text(std::string_view bytes, Report& report);
+[[nodiscard]] std::string checked_text(std::string_view bytes, Diagnostics& report);
 
 // Turns offsets into lines and columns. Cheap when asked in rising order.
 class Positions {

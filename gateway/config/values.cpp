@@ -119,26 +119,26 @@ Parsed<std::uint64_t> parse_count(std::string_view text, std::uint64_t low, std:
         "; expected a whole number from " + std::to_string(low) + " to " + std::to_string(high);
     const Number number = split(text);
     if (!number.rest.empty())
-        return Wrong{in_quotes(text) + " is not a whole number" + expected};
+        return ParseError{in_quotes(text) + " is not a whole number" + expected};
     if (const std::string fault = common_fault(text, number); !fault.empty())
-        return Wrong{fault + expected};
+        return ParseError{fault + expected};
     if (number.has_point)
-        return Wrong{in_quotes(text) + " is not a whole number" + expected};
+        return ParseError{in_quotes(text) + " is not a whole number" + expected};
     const auto value = to_integer(number.whole);
     if (!value || *value > high)
-        return Wrong{in_quotes(text) + " is too large" + expected};
+        return ParseError{in_quotes(text) + " is too large" + expected};
     if (*value < low)
-        return Wrong{in_quotes(text) + " is too small" + expected};
+        return ParseError{in_quotes(text) + " is too small" + expected};
     return *value;
 }
 
 Parsed<nanoseconds> parse_duration(std::string_view text) {
     const auto wrong = [&](std::string_view what) {
-        return Wrong{in_quotes(text) + std::string{what} + std::string{duration_expected}};
+        return ParseError{in_quotes(text) + std::string{what} + std::string{duration_expected}};
     };
     const Number number = split(text);
     if (const std::string fault = common_fault(text, number); !fault.empty())
-        return Wrong{fault + std::string{duration_expected}};
+        return ParseError{fault + std::string{duration_expected}};
     const Unit* const unit = find_unit(duration_units, number.rest);
     if (number.rest.empty())
         return wrong(" has no unit");
@@ -171,7 +171,7 @@ Parsed<milliseconds> parse_timeout(std::string_view text) {
         return exact.error();
     const auto rounded = std::chrono::floor<milliseconds>(*exact);
     if (rounded != *exact)
-        return Wrong{
+        return ParseError{
             in_quotes(text) + " is not a whole number of milliseconds" +
             std::string{duration_expected}};
     return rounded;
@@ -187,32 +187,32 @@ Parsed<std::size_t> parse_size(std::string_view text, std::size_t low, std::size
                                  ", a whole number of bytes or with B, KiB, MiB, GiB or TiB";
     const Number number = split(text);
     if (const std::string fault = common_fault(text, number); !fault.empty())
-        return Wrong{fault + expected};
+        return ParseError{fault + expected};
     if (number.has_point)
-        return Wrong{in_quotes(text) + " is not a whole number" + expected};
+        return ParseError{in_quotes(text) + " is not a whole number" + expected};
     const Unit* const unit = find_unit(size_units, number.rest);
     if (unit == nullptr)
-        return Wrong{in_quotes(text) + " has no known unit" + expected};
+        return ParseError{in_quotes(text) + " has no known unit" + expected};
     const auto whole = to_integer(number.whole);
     const auto bytes = whole ? multiply(*whole, unit->factor, high) : std::nullopt;
     if (!bytes)
-        return Wrong{in_quotes(text) + " is too large" + expected};
+        return ParseError{in_quotes(text) + " is too large" + expected};
     if (*bytes < low)
-        return Wrong{in_quotes(text) + " is too small" + expected};
+        return ParseError{in_quotes(text) + " is too small" + expected};
     return std::size_t{*bytes};
 }
 
 Parsed<bool> parse_bool(std::string_view text) {
     if (text == "true" || text == "false")
         return text == "true";
-    return Wrong{in_quotes(text) + " is neither true nor false"};
+    return ParseError{in_quotes(text) + " is neither true nor false"};
 }
 
 Parsed<std::string> parse_word(std::string_view text, std::span<const std::string_view> words) {
     if (std::find(words.begin(), words.end(), text) != words.end())
         return std::string{text};
     const std::string hint = did_you_mean(text, words);
-    return Wrong{
+    return ParseError{
         in_quotes(text) + " is unknown" +
         (hint.empty() ? "; expected " + listed(words, "or") : hint)};
 }
@@ -224,7 +224,7 @@ Parsed<std::string> parse_name(std::string_view text) {
     });
     if (!text.empty() && text.size() <= longest_name && known_characters)
         return std::string{text};
-    return Wrong{
+    return ParseError{
         in_quotes(text) + " is not a name; expected 1 to " + std::to_string(longest_name) +
         " of the characters A-Z a-z 0-9 _ . -"};
 }

@@ -35,7 +35,7 @@ template <class T, class Parse>
         return off;
     const auto value = parse(text);
     if (!value)
-        return Wrong{value.error().why + ", or off"};
+        return ParseError{value.error().why + ", or off"};
     return T{*value};
 }
 

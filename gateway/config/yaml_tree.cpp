@@ -24,7 +24,7 @@ struct Stop {}; // thrown through the parser once what follows is of no use
 // Builds the tree from the parser's events and reports what plain data has no room for.
 class TreeBuilder final : public YAML::EventHandler {
   public:
-    TreeBuilder(std::string_view text, Report& report) : positions_(text), report_(report) {}
+    TreeBuilder(std::string_view text, Diagnostics& report) : positions_(text), report_(report) {}
 
     [[nodiscard]] Mark place(const YAML::Mark& mark) {
         return mark.pos < 0 ? Mark{} : positions_.at(static_cast<std::size_t>(mark.pos));
@@ -157,7 +157,7 @@ class TreeBuilder final : public YAML::EventHandler {
     }
 
     Positions positions_;
-    Report& report_;
+    Diagnostics& report_;
     std::vector<Node> open_; // the maps and lists around the next event, outermost first
     std::optional<Node> root_;
     std::size_t documents_ = 0;
@@ -181,7 +181,7 @@ std::string_view syntax_hint(std::string_view text, const YAML::Mark& mark) {
 
 } // namespace
 
-std::optional<Node> parse_yaml(std::string_view text, Report& report) {
+std::optional<Node> parse_yaml(std::string_view text, Diagnostics& report) {
     TreeBuilder builder{text, report};
     std::istringstream in{std::string{text}};
     try {

@@ -26,7 +26,7 @@ struct Node {
 
 // The one document in `text`, which must be what checked_text returned. Nothing when it is empty or
 // not YAML; the report then says why.
-[[nodiscard]] std::optional<Node> parse_yaml(std::string_view text, Report& report);
+[[nodiscard]] std::optional<Node> parse_yaml(std::string_view text, Diagnostics& report);
 
 // "a map", "a list", "a value" or "nothing".
 [[nodiscard]] std::string_view describe(Node::Kind kind) noexcept;

@@ -53,11 +53,11 @@ class Tightest {
     void take(std::optional<std::int64_t> remaining, std::optional<std::int64_t> reset) noexcept {
         if (!remaining || !reset || *remaining < 0 || *reset < 0)
             return;
-        const ToldQuota told{static_cast<std::uint64_t>(*remaining), until(*reset)};
+        const UpstreamRateLimit told{static_cast<std::uint64_t>(*remaining), until(*reset)};
         if (!found_ || pause(told) > pause(*found_))
             found_ = told;
     }
-    [[nodiscard]] const std::optional<ToldQuota>& found() const noexcept { return found_; }
+    [[nodiscard]] const std::optional<UpstreamRateLimit>& found() const noexcept { return found_; }
 
   private:
     [[nodiscard]] Duration until(std::int64_t reset) const noexcept {
@@ -69,13 +69,13 @@ class Tightest {
         const WallTime at{std::chrono::milliseconds{std::min(ms, 7 * first_epoch_ms)}};
         return std::clamp<Duration>(at - now_, Duration::zero(), longest_reset);
     }
-    static double pause(const ToldQuota& told) noexcept {
+    static double pause(const UpstreamRateLimit& told) noexcept {
         return static_cast<double>(told.reset.count()) /
                (static_cast<double>(told.remaining) + 0.001);
     }
 
     WallTime now_;
-    std::optional<ToldQuota> found_;
+    std::optional<UpstreamRateLimit> found_;
 };
 
 // Whether the policy of this name counts requests, as far as anything says.
@@ -132,7 +132,8 @@ find_number(std::span<const Field> fields, std::string_view lower_case_name) noe
 
 } // namespace
 
-std::optional<ToldQuota> read_told_quota(std::span<const Field> fields, WallTime now) noexcept {
+std::optional<UpstreamRateLimit>
+parse_upstream_rate_limit(std::span<const Field> fields, WallTime now) noexcept {
     struct Pair {
         std::string_view remaining;
         std::string_view reset;

@@ -10,7 +10,7 @@
 
 namespace stint::http {
 
-struct ToldQuota {
+struct UpstreamRateLimit {
     std::uint64_t remaining = 0; // requests
     Duration reset{};            // until there are more; at most 366 days
 };
@@ -24,7 +24,7 @@ struct ToldQuota {
 // A reset of 10^9 or more is Unix time in seconds, one of 10^12 or more in milliseconds; it counts
 // from the response's Date as a Retry-After does. Decimals are rounded up. What is malformed or
 // tells only one half is passed over. now: by the wall clock.
-[[nodiscard]] std::optional<ToldQuota>
-read_told_quota(std::span<const Field> fields, WallTime now) noexcept;
+[[nodiscard]] std::optional<UpstreamRateLimit>
+parse_upstream_rate_limit(std::span<const Field> fields, WallTime now) noexcept;
 
 } // namespace stint::http

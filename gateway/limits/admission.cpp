@@ -91,7 +91,7 @@ class Admission {
     }
 
     static bool remembered(const Charge& charge) noexcept {
-        return charge.returnable || charge.limit->counters_->is_cap();
+        return charge.refundable || charge.limit->counters_->is_cap();
     }
 
     static void note(Decision& decision, std::size_t i, const Verdict& verdict) noexcept {
@@ -112,14 +112,14 @@ class Admission {
         const bool cap = counters(i).is_cap();
         permit.held_.push_back(
             {charges_[i].limit, charges_[i].key, receipt, static_cast<std::uint32_t>(i), cap,
-             charges_[i].early});
+             charges_[i].release_on_upgrade});
         permit.slots_ += cap ? 1 : 0;
         permit.since_ = now_.steady;
     }
 
     std::span<const Charge> charges_;
     const Now& now_;
-    boost::container::static_vector<Claim, max_charges> claims_; // one for each charge
+    boost::container::static_vector<CounterRef, max_charges> claims_; // one for each charge
 };
 
 Decision admit(std::span<const Charge> charges, const Now& now, std::span<ChargeState> states) {

@@ -10,7 +10,7 @@ namespace stint::limits {
 // counter from the core that is about to finish with it: two threads on one counter need 95 ns an
 // admission each, where they needed 230 with std::mutex alone, and 310 looking again at once
 // (scripts/bench-limits, contended).
-class BriefMutex {
+class BackoffMutex {
   public:
     void lock() {
         for (int times = 0; times < most_tries; ++times) {

@@ -5,7 +5,7 @@ namespace stint::limits {
 
 namespace {
 
-Verdict check(const Slot& slot, const Terms& terms, SteadyTime) noexcept {
+Verdict check(const CounterCell& slot, const ChargeTerms& terms, SteadyTime) noexcept {
     if (slot.used + terms.cost <= terms.quota) [[likely]]
         return {};
     if (terms.cost > terms.quota && terms.quota > 0)
@@ -13,23 +13,23 @@ Verdict check(const Slot& slot, const Terms& terms, SteadyTime) noexcept {
     return {Refusal::cap, {}};
 }
 
-Receipt charge(Slot& slot, const Terms& terms, SteadyTime) noexcept {
+Receipt charge(CounterCell& slot, const ChargeTerms& terms, SteadyTime) noexcept {
     slot.stamp = 1;
     slot.used += terms.cost;
     return {.mark = 1, .cost = terms.cost, .quota = terms.quota, .returned = 0, .overflow = false};
 }
 
-void give_back(Slot& slot, const Terms& terms, Receipt&, SteadyTime) noexcept {
+void give_back(CounterCell& slot, const ChargeTerms& terms, Receipt&, SteadyTime) noexcept {
     slot.used -= terms.cost;
 }
 
-CounterState state(const Slot& slot, const Terms& terms, SteadyTime) noexcept {
+CounterState state(const CounterCell& slot, const ChargeTerms& terms, SteadyTime) noexcept {
     return {slot.used, terms.quota > slot.used ? terms.quota - slot.used : 0, Duration{}};
 }
 
 } // namespace
 
-const Rules concurrency_rules{
+const AlgorithmOps concurrency_ops{
     .check = check, .charge = charge, .give_back = give_back, .state = state};
 
 } // namespace stint::limits

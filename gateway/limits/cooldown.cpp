@@ -83,7 +83,7 @@ void Cooldown::Pass::drop() noexcept {
     cooldown_.reset();
 }
 
-void Cooldown::Pass::learn(const std::optional<LearnedPace::Told>& told, SteadyTime now) {
+void Cooldown::Pass::adapt(const std::optional<LearnedPace::Told>& told, SteadyTime now) {
     if (!counted_)
         return;
     const std::lock_guard lock{cooldown_->mutex_};

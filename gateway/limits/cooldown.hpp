@@ -62,7 +62,7 @@ struct CooldownState {
 // pause, which grows by the same amount every moment and has no bound any more once it is what it
 // was; a bad one pauses it again; a probe without an answer is replaced by the next request.
 // Beside that, and only with CooldownRules::learn, see LearnedPace.
-// Who may wait for a closed scope stands in its line (see ScopeWaiter): the first in line is the
+// Who may wait for a closed scope stands in its line (see CooldownWaiter): the first in line is the
 // next to go, and nobody overtakes it as long as only so many may go.
 // Threads: any. No I/O, no clock.
 class Cooldown {
@@ -92,7 +92,7 @@ class Cooldown {
         void
         answered(const std::optional<Asked>& asked, SteadyTime now, const CooldownRules& rules);
         // What the same answer told of the upstream's own limits, if anything.
-        void learn(const std::optional<LearnedPace::Told>& told, SteadyTime now);
+        void adapt(const std::optional<LearnedPace::Told>& told, SteadyTime now);
 
       private:
         friend class Cooldown;
@@ -136,14 +136,14 @@ class Cooldown {
         SteadyTime again{};
     };
     // The first call is its arrival in the line; with a pass or a refusal it has left.
-    [[nodiscard]] static Attempt
-    attempt(const std::shared_ptr<Cooldown>&, ScopeWaiter&, SteadyTime now, const CooldownRules&);
+    [[nodiscard]] static Attempt attempt(
+        const std::shared_ptr<Cooldown>&, CooldownWaiter&, SteadyTime now, const CooldownRules&);
     // An answer to a request that did not go through here. How long the pause lasts from now; zero
     // where it asks for none.
     Duration told(const Pass::Asked& asked, SteadyTime now, const CooldownRules& rules);
 
     // Whoever has stood in line must have left it before it ends. Idempotent.
-    void leave(ScopeWaiter& waiter) noexcept;
+    void leave(CooldownWaiter& waiter) noexcept;
 
     [[nodiscard]] CooldownState state(SteadyTime now) const;
     // Open, and nothing was sent for so long that forgetting it loses nothing.
@@ -159,7 +159,7 @@ class Cooldown {
     [[nodiscard]] std::optional<Refused> closed_to_new(SteadyTime now, const CooldownRules& rules);
     [[nodiscard]] Pass grant(const std::shared_ptr<Cooldown>&, SteadyTime, const CooldownRules&);
     [[nodiscard]] SteadyTime ask_again_at(const Refused&, bool first, SteadyTime now) const;
-    void take_out(ScopeWaiter& waiter) noexcept;
+    void take_out(CooldownWaiter& waiter) noexcept;
     void call_first() noexcept;
     void call_all() noexcept;
     [[nodiscard]] double rate_at(SteadyTime now) const noexcept;
@@ -181,7 +181,7 @@ class Cooldown {
     SteadyTime ramp_from_{};
     SteadyTime next_{}; // while ramping: when one more may go
     LearnedPace pace_;
-    ScopeLine line_;
+    CooldownQueue line_;
     std::uint64_t pauses_ = 0;
     std::uint64_t refused_ = 0;
 };

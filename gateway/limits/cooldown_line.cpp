@@ -32,7 +32,10 @@ Cooldown::closed_to_new(SteadyTime now, const CooldownRules& rules) {
 }
 
 Cooldown::Attempt Cooldown::attempt(
-    const CooldownPtr& cooldown, ScopeWaiter& waiter, SteadyTime now, const CooldownRules& rules) {
+    const CooldownPtr& cooldown,
+    CooldownWaiter& waiter,
+    SteadyTime now,
+    const CooldownRules& rules) {
     Cooldown& self = *cooldown;
     const std::lock_guard lock{self.mutex_};
     const bool stands = waiter.is_linked();
@@ -67,12 +70,12 @@ SteadyTime Cooldown::ask_again_at(const Refused& why, bool first, SteadyTime now
     return std::min(now + why.wait, latest);
 }
 
-void Cooldown::leave(ScopeWaiter& waiter) noexcept {
+void Cooldown::leave(CooldownWaiter& waiter) noexcept {
     const std::lock_guard lock{mutex_};
     take_out(waiter);
 }
 
-void Cooldown::take_out(ScopeWaiter& waiter) noexcept {
+void Cooldown::take_out(CooldownWaiter& waiter) noexcept {
     if (!waiter.is_linked())
         return;
     const bool first = &line_.front() == &waiter;
@@ -87,7 +90,7 @@ void Cooldown::call_first() noexcept {
 }
 
 void Cooldown::call_all() noexcept {
-    for (ScopeWaiter& each : line_)
+    for (CooldownWaiter& each : line_)
         each.call();
 }
 

@@ -70,7 +70,7 @@ const Counter* CounterTable::find(Hash128 key) const noexcept {
     return nullptr;
 }
 
-void CounterTable::claim(Counter& counter, Hash128 key, Slot slot) noexcept {
+void CounterTable::claim(Counter& counter, Hash128 key, CounterCell slot) noexcept {
     if (counter.vacant())
         ++occupied_;
     counter = Counter{key, slot};

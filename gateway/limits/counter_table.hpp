@@ -14,7 +14,7 @@ namespace stint::limits {
 
 struct Counter {
     Hash128 key;
-    Slot slot;
+    CounterCell slot;
 
     [[nodiscard]] bool vacant() const noexcept { return slot.stamp == 0; }
 };
@@ -39,12 +39,12 @@ class CounterTable {
     [[nodiscard]] const Counter* find(Hash128 key) const noexcept;
 
     // Called with a slot before it is erased: what it owns is to be freed. Not called by claim().
-    using Discard = void (*)(Slot&) noexcept;
+    using Discard = void (*)(CounterCell&) noexcept;
     void on_discard(Discard discard) noexcept { discard_ = discard; }
 
     // Gives a slot that probe() found for `key`, spent or vacant, to it. slot.stamp is not 0.
     // Requires has_room() for a vacant slot.
-    void claim(Counter& counter, Hash128 key, Slot slot) noexcept;
+    void claim(Counter& counter, Hash128 key, CounterCell slot) noexcept;
     // Makes the slot vacant and closes the gap that this leaves in others' paths.
     void erase(Counter& slot) noexcept;
 

@@ -44,7 +44,7 @@ std::size_t shards_for(const LimitSpec& spec) noexcept {
 } // namespace
 
 Counters::Counters(const LimitSpec& spec)
-    : algorithm_{spec.identity.algorithm}, rules_{rules_of(spec.identity.algorithm)},
+    : algorithm_{spec.identity.algorithm}, rules_{ops_of(spec.identity.algorithm)},
       cap_{spec.identity.algorithm == Algorithm::concurrency}, keyed_{!spec.identity.key.empty()},
       clocked_{!cap_ && spec.identity.anchor == Anchor::clock}, per_{spec.identity.per},
       ruler_{ruler_for(spec)}, shard_count_{shards_for(spec)},
@@ -58,20 +58,20 @@ Counters::~Counters() {
         rules_.discard(shards_[i].single);
 }
 
-Terms Counters::terms(const Shard& shard, const Charge& charge) const noexcept {
+ChargeTerms Counters::terms(const Shard& shard, const Charge& charge) const noexcept {
     return {
         .quota = charge.quota,
         .burst = charge.burst > 0 ? charge.burst : charge.quota,
         .cost = charge.cost,
         .pace = charge.pace,
-        .held = charge.held,
+        .reserved_for_others = charge.reserved_for_others,
         .late = charge.late,
         .per = per_,
         .clock = clocked_ ? &shard.clock : nullptr,
         .returned = nullptr};
 }
 
-Verdict Counters::check(Claim& claim, const Charge& charge, const Now& now) noexcept {
+Verdict Counters::check(CounterRef& claim, const Charge& charge, const Now& now) noexcept {
     Shard& shard = *claim.shard;
     if (clocked_)
         observe(shard, now);
@@ -85,8 +85,8 @@ Verdict Counters::check(Claim& claim, const Charge& charge, const Now& now) noex
     }
     if (claim.slot != nullptr && pays_off())
         take_up_quota(claim, charge, now);
-    static constexpr Slot unused;
-    const Terms terms = this->terms(shard, charge);
+    static constexpr CounterCell unused;
+    const ChargeTerms terms = this->terms(shard, charge);
     Verdict verdict = rules_.check(claim.slot != nullptr ? *claim.slot : unused, terms, now.steady);
     if (verdict.refusal == Refusal::cap)
         verdict.wait =
@@ -105,7 +105,7 @@ Verdict Counters::check(Claim& claim, const Charge& charge, const Now& now) noex
 // For a key without a live counter. One that the sketch has counted stays there until that is over:
 // it would be forgiven what it has used otherwise.
 Verdict Counters::find_place(
-    Claim& claim, const Charge& charge, const Terms& terms, const Now& now) noexcept {
+    CounterRef& claim, const Charge& charge, const ChargeTerms& terms, const Now& now) noexcept {
     Shard& shard = *claim.shard;
     if (shard.overflow != nullptr) [[unlikely]] {
         shard.overflow->advance(now.steady, terms);
@@ -121,7 +121,10 @@ Verdict Counters::find_place(
 }
 
 Verdict Counters::check_overflow(
-    Claim& claim, const Charge& charge, const Terms& terms, const Now& now) const noexcept {
+    CounterRef& claim,
+    const Charge& charge,
+    const ChargeTerms& terms,
+    const Now& now) const noexcept {
     Shard& shard = *claim.shard;
     if (shard.overflow == nullptr) {
         shard.overflow = Overflow::make(algorithm_, per_, sketch_width(shard_count_));
@@ -137,7 +140,7 @@ Verdict Counters::check_overflow(
 }
 
 // What the slot of a new key begins with. A slot that is taken over leaves it what it owned.
-bool Counters::prepare_fresh(Claim& claim, const Terms& terms) const noexcept {
+bool Counters::prepare_fresh(CounterRef& claim, const ChargeTerms& terms) const noexcept {
     constexpr std::int64_t spent = -1; // under any algorithm
     claim.prepared = {spent, 0};
     if (rules_.prepare == nullptr) [[likely]]
@@ -166,7 +169,7 @@ LiveStamps Counters::live_stamps(const Shard& shard, const Now& now) const noexc
     return {.first = now.steady.time_since_epoch().count() + 1};
 }
 
-std::int64_t Counters::spent_at(const Shard& shard, const Slot& slot) const noexcept {
+std::int64_t Counters::spent_at(const Shard& shard, const CounterCell& slot) const noexcept {
     return cap_ ? Shard::never : clocked_ ? shard.clock.end.time_since_epoch().count() : slot.stamp;
 }
 
@@ -175,15 +178,15 @@ void Counters::expect_spent(Shard& shard, std::int64_t instant) noexcept {
         shard.next_sweep.store(instant, std::memory_order_relaxed);
 }
 
-Receipt Counters::charge(const Claim& claim, const Charge& charge, const Now& now) noexcept {
+Receipt Counters::charge(const CounterRef& claim, const Charge& charge, const Now& now) noexcept {
     Shard& shard = *claim.shard;
     if (claim.overflow) [[unlikely]]
         return shard.overflow->charge(charge.key, terms(shard, charge), now.steady);
     if (claim.fresh)
         shard.table.claim(*claim.counter, charge.key, claim.prepared);
-    Slot& slot = claim.fresh ? claim.counter->slot : *claim.slot;
-    Terms terms = this->terms(shard, charge);
-    if (charge.returnable && pays_off()) {
+    CounterCell& slot = claim.fresh ? claim.counter->slot : *claim.slot;
+    ChargeTerms terms = this->terms(shard, charge);
+    if (charge.refundable && pays_off()) {
         shard.lends = true;
         terms.returned = returned_to(shard, charge.key, now.steady);
     }
@@ -194,7 +197,7 @@ Receipt Counters::charge(const Claim& claim, const Charge& charge, const Now& no
     return receipt;
 }
 
-void Counters::cancel(Claim& claim) noexcept {
+void Counters::cancel(CounterRef& claim) noexcept {
     if (claim.fresh && rules_.discard != nullptr && claim.counter->vacant())
         rules_.discard(claim.prepared);
     if (claim.reserved)
@@ -214,8 +217,8 @@ void Counters::give_back(
     if (keyed_ && counter == nullptr)
         return; // its window is over, and its slot was needed
     const Charge charge{.key = key, .quota = receipt.quota, .cost = cost};
-    Slot& slot = keyed_ ? counter->slot : shard.single;
-    Terms terms = this->terms(shard, charge);
+    CounterCell& slot = keyed_ ? counter->slot : shard.single;
+    ChargeTerms terms = this->terms(shard, charge);
     if (pays_off()) {
         if (receipt.mark <= now.time_since_epoch().count())
             return; // time has paid for it

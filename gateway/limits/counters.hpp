@@ -27,15 +27,15 @@ namespace stint::limits {
 struct alignas(64) Shard {
     static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
-    BriefMutex mutex;
-    Slot single; // of a limit without a key
+    BackoffMutex mutex;
+    CounterCell single; // of a limit without a key
     // Pages (see SavedPage) with counters that were charged or given back since they were saved: a
     // bit each. Written with `mutex` locked, in the line that the lock has made this thread's own.
     std::atomic<std::uint64_t> changed{0};
     ClockWindow clock; // Anchor::clock: shared by all that the shard counts
     CounterTable table;
-    // What was given back to token buckets, by key (see Terms::returned); made when it is first
-    // needed.
+    // What was given back to token buckets, by key (see ChargeTerms::returned); made when it is
+    // first needed.
     std::unique_ptr<CounterTable> returned;
     SteadyTime next_sweep_of_returned{};
     bool lends = false; // some charge of a token bucket may be given back
@@ -48,13 +48,13 @@ struct alignas(64) Shard {
 
 // What check() found for one charge and charge() or cancel() completes. The shard stays locked from
 // before check() until after either.
-struct Claim {
-    explicit Claim(Shard& of) noexcept : shard{&of} {}
+struct CounterRef {
+    explicit CounterRef(Shard& of) noexcept : shard{&of} {}
 
     Shard* shard;
-    Slot* slot = nullptr;       // the key's; nullptr: none yet, or none to be had
-    Counter* counter = nullptr; // fresh: still to be claimed for the key
-    Slot prepared;              // fresh: what the counter's slot begins with
+    CounterCell* slot = nullptr; // the key's; nullptr: none yet, or none to be had
+    Counter* counter = nullptr;  // fresh: still to be claimed for the key
+    CounterCell prepared;        // fresh: what the counter's slot begins with
     bool fresh = false;
     bool reserved = false; // counted in Counters::occupied_ already
     bool overflow = false; // the key is counted in the shard's sketch
@@ -72,12 +72,12 @@ class Counters {
 
     // With claim.shard locked. check() changes no count; a refused or cancelled claim leaves no
     // trace but a larger table and a clock window that time has ended.
-    [[nodiscard]] Verdict check(Claim& claim, const Charge& charge, const Now& now) noexcept;
-    Receipt charge(const Claim& claim, const Charge& charge, const Now& now) noexcept;
-    void cancel(Claim& claim) noexcept;
+    [[nodiscard]] Verdict check(CounterRef& claim, const Charge& charge, const Now& now) noexcept;
+    Receipt charge(const CounterRef& claim, const Charge& charge, const Now& now) noexcept;
+    void cancel(CounterRef& claim) noexcept;
     // After charge() or cancel().
     [[nodiscard]] CounterState
-    state(const Claim& claim, const Charge& charge, const Now& now) const noexcept;
+    state(const CounterRef& claim, const Charge& charge, const Now& now) const noexcept;
 
     // Gives back, in a window, or frees, in a cap; locks. `now` is not looked at for a cap.
     void give_back(Hash128 key, Receipt& receipt, std::uint64_t cost, SteadyTime now) noexcept;
@@ -123,21 +123,26 @@ class Counters {
     [[nodiscard]] std::size_t shard_index(Hash128 key) const noexcept {
         return keyed_ ? static_cast<std::size_t>((key.high >> 32) * shard_count_ >> 32) : 0;
     }
-    [[nodiscard]] Terms terms(const Shard& shard, const Charge& charge) const noexcept;
-    [[nodiscard]] Verdict
-    find_place(Claim& claim, const Charge& charge, const Terms& terms, const Now& now) noexcept;
+    [[nodiscard]] ChargeTerms terms(const Shard& shard, const Charge& charge) const noexcept;
+    [[nodiscard]] Verdict find_place(
+        CounterRef& claim, const Charge& charge, const ChargeTerms& terms, const Now& now) noexcept;
     [[nodiscard]] Verdict check_overflow(
-        Claim& claim, const Charge& charge, const Terms& terms, const Now& now) const noexcept;
-    [[nodiscard]] bool prepare_fresh(Claim& claim, const Terms& terms) const noexcept;
+        CounterRef& claim,
+        const Charge& charge,
+        const ChargeTerms& terms,
+        const Now& now) const noexcept;
+    [[nodiscard]] bool prepare_fresh(CounterRef& claim, const ChargeTerms& terms) const noexcept;
     // Counters that are paid off in time: counters_paid_off.cpp.
     [[nodiscard]] bool pays_off() const noexcept { return rules_.raise != nullptr; }
-    void take_up_quota(const Claim& claim, const Charge& charge, const Now& now) const noexcept;
-    [[nodiscard]] Slot* returned_to(const Shard& shard, Hash128 key, SteadyTime now) const noexcept;
-    [[nodiscard]] Slot*
+    void
+    take_up_quota(const CounterRef& claim, const Charge& charge, const Now& now) const noexcept;
+    [[nodiscard]] CounterCell*
+    returned_to(const Shard& shard, Hash128 key, SteadyTime now) const noexcept;
+    [[nodiscard]] CounterCell*
     make_returned(Shard& shard, Hash128 key, std::int64_t until, SteadyTime now) const noexcept;
     void make_room_for_returned(Shard& shard, SteadyTime now) const noexcept;
     [[nodiscard]] Duration hold_estimate(std::uint64_t quota) const noexcept;
-    [[nodiscard]] std::int64_t spent_at(const Shard& shard, const Slot& slot) const noexcept;
+    [[nodiscard]] std::int64_t spent_at(const Shard& shard, const CounterCell& slot) const noexcept;
     static void expect_spent(Shard& shard, std::int64_t instant) noexcept;
     void observe(Shard& shard, const Now& now) noexcept;
     // What is live in a shard that has observed `now`; live_in() is right without that.
@@ -145,7 +150,7 @@ class Counters {
     [[nodiscard]] LiveStamps live_in(const Shard& shard, const Now& now) const noexcept;
 
     // Room for new keys: reclaim.cpp.
-    [[nodiscard]] Counter* slot_for(Claim& claim, Hash128 key, const Now& now) noexcept;
+    [[nodiscard]] Counter* slot_for(CounterRef& claim, Hash128 key, const Now& now) noexcept;
     [[nodiscard]] bool reserve_key() noexcept;
     [[nodiscard]] bool make_space(Shard& shard, const Now& now) noexcept;
     [[nodiscard]] std::size_t capacity_after(std::size_t capacity) const noexcept;
@@ -172,19 +177,19 @@ class Counters {
             pages | std::uint64_t{1} << (page_of(key) % pages_per_shard),
             std::memory_order_relaxed);
     }
-    [[nodiscard]] SteadyTime closed_until(const Terms& terms) const noexcept;
-    void close(Verdict& verdict, const Terms& terms, SteadyTime now) const noexcept;
-    void close(CounterState& state, const Terms& terms, SteadyTime now) const noexcept;
+    [[nodiscard]] SteadyTime closed_until(const ChargeTerms& terms) const noexcept;
+    void close(Verdict& verdict, const ChargeTerms& terms, SteadyTime now) const noexcept;
+    void close(CounterState& state, const ChargeTerms& terms, SteadyTime now) const noexcept;
     [[nodiscard]] Source source_of(const RestoredPage& page) const;
     void choose_windows(std::vector<Source>& sources, const Now& now);
     [[nodiscard]] bool restore(Source& source, const Now& now);
-    [[nodiscard]] bool put_back(Hash128 key, Slot& slot, const Now& now);
+    [[nodiscard]] bool put_back(Hash128 key, CounterCell& slot, const Now& now);
 
     [[nodiscard]] Duration
     room_estimate(const Shard& own, std::uint64_t quota, const Now& now) const noexcept;
 
     const Algorithm algorithm_;
-    const Rules& rules_;
+    const AlgorithmOps& rules_;
     const bool cap_;
     const bool keyed_;
     const bool clocked_; // Anchor::clock

@@ -18,14 +18,14 @@ LiveStamps after(SteadyTime now) noexcept {
 // Receipts know the end that their charges led to. Where it comes forward, it is as if that time
 // had been given back; where that cannot be remembered, the former quota goes on.
 void Counters::take_up_quota(
-    const Claim& claim, const Charge& charge, const Now& now) const noexcept {
+    const CounterRef& claim, const Charge& charge, const Now& now) const noexcept {
     Shard& shard = *claim.shard;
-    const Slot before = *claim.slot;
+    const CounterCell before = *claim.slot;
     const std::int64_t by = rules_.raise(*claim.slot, terms(shard, charge), now.steady);
     if (by == 0) [[likely]]
         return;
     if (shard.lends) {
-        Slot* const returned = make_returned(shard, charge.key, before.stamp, now.steady);
+        CounterCell* const returned = make_returned(shard, charge.key, before.stamp, now.steady);
         if (returned == nullptr) {
             *claim.slot = before;
             return;
@@ -36,7 +36,7 @@ void Counters::take_up_quota(
         expect_spent(shard, claim.slot->stamp);
 }
 
-Slot* Counters::returned_to(const Shard& shard, Hash128 key, SteadyTime now) const noexcept {
+CounterCell* Counters::returned_to(const Shard& shard, Hash128 key, SteadyTime now) const noexcept {
     if (shard.returned == nullptr) [[likely]]
         return nullptr;
     const LiveStamps live = after(now);
@@ -46,9 +46,9 @@ Slot* Counters::returned_to(const Shard& shard, Hash128 key, SteadyTime now) con
 
 // until: of the counter's end, before anything is given back to it. nullptr: there is no memory, or
 // there are as many keys as there may be.
-Slot* Counters::make_returned(
+CounterCell* Counters::make_returned(
     Shard& shard, Hash128 key, std::int64_t until, SteadyTime now) const noexcept {
-    if (Slot* const known = returned_to(shard, key, now))
+    if (CounterCell* const known = returned_to(shard, key, now))
         return known;
     if (shard.returned == nullptr)
         shard.returned.reset(new (std::nothrow) CounterTable);

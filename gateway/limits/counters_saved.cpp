@@ -68,7 +68,7 @@ void Counters::save(
     std::size_t of, std::uint64_t pages, const Now& now, std::vector<SavedPage>& to) const {
     Shard& shard = shards_[of];
     std::array<SavedPage, pages_per_shard> made;
-    const auto add = [&](SavedPage& page, const Slot& slot, const Hash128* key) {
+    const auto add = [&](SavedPage& page, const CounterCell& slot, const Hash128* key) {
         if (key != nullptr) {
             put(page.bytes, key->high);
             put(page.bytes, key->low);
@@ -149,8 +149,9 @@ bool Counters::restore(Source& source, const Now& now) {
             key.high = from.take<std::uint64_t>();
             key.low = from.take<std::uint64_t>();
         }
-        Slot slot = clocked_ ? Slot{shard_of(key).clock.serial, from.take<std::uint64_t>()}
-                             : rules_.load(from, source.shift, per_, now.steady);
+        CounterCell slot = clocked_
+                               ? CounterCell{shard_of(key).clock.serial, from.take<std::uint64_t>()}
+                               : rules_.load(from, source.shift, per_, now.steady);
         if (!from.good() || slot.stamp == 0 || !put_back(key, slot, now)) {
             if (rules_.discard != nullptr)
                 rules_.discard(slot);
@@ -161,7 +162,7 @@ bool Counters::restore(Source& source, const Now& now) {
 }
 
 // As after a reload with a smaller max_keys, more keys may be live than new ones find room.
-bool Counters::put_back(Hash128 key, Slot& slot, const Now& now) {
+bool Counters::put_back(Hash128 key, CounterCell& slot, const Now& now) {
     Shard& shard = shard_of(key);
     const bool live = slot.stamp != 0 && live_stamps(shard, now).contain(slot);
     if (!live && rules_.discard != nullptr)
@@ -194,7 +195,7 @@ void Counters::close(const Now& from) noexcept {
 }
 
 // An empty bucket is full again only then, and what it was is not known.
-SteadyTime Counters::closed_until(const Terms& terms) const noexcept {
+SteadyTime Counters::closed_until(const ChargeTerms& terms) const noexcept {
     if (algorithm_ != Algorithm::token_bucket)
         return closed_until_;
     const Duration refilled{
@@ -202,13 +203,13 @@ SteadyTime Counters::closed_until(const Terms& terms) const noexcept {
     return closed_from_ + std::max(refilled, per_);
 }
 
-void Counters::close(Verdict& verdict, const Terms& terms, SteadyTime now) const noexcept {
+void Counters::close(Verdict& verdict, const ChargeTerms& terms, SteadyTime now) const noexcept {
     const Duration left = closed_until(terms) - now;
     if (verdict.wait < left && verdict.refusal != Refusal::cost)
         verdict = {Refusal::window, left};
 }
 
-void Counters::close(CounterState& state, const Terms& terms, SteadyTime now) const noexcept {
+void Counters::close(CounterState& state, const ChargeTerms& terms, SteadyTime now) const noexcept {
     const Duration left = closed_until(terms) - now;
     if (left <= Duration::zero())
         return;

@@ -12,16 +12,16 @@ LiveStamps Counters::live_in(const Shard& shard, const Now& now) const noexcept 
 }
 
 CounterState
-Counters::state(const Claim& claim, const Charge& charge, const Now& now) const noexcept {
+Counters::state(const CounterRef& claim, const Charge& charge, const Now& now) const noexcept {
     const Shard& shard = *claim.shard;
     if (claim.overflow) [[unlikely]]
         return shard.overflow->state(charge.key, terms(shard, charge), now.steady);
-    const Slot* slot = claim.slot;
+    const CounterCell* slot = claim.slot;
     if (claim.fresh && !claim.counter->vacant() && claim.counter->key == charge.key)
         slot = &claim.counter->slot;
     const bool live = slot != nullptr && live_stamps(shard, now).contain(*slot);
-    const Terms terms = this->terms(shard, charge);
-    CounterState state = rules_.state(live ? *slot : Slot{}, terms, now.steady);
+    const ChargeTerms terms = this->terms(shard, charge);
+    CounterState state = rules_.state(live ? *slot : CounterCell{}, terms, now.steady);
     if (now.steady < closed_until_) [[unlikely]]
         close(state, terms, now.steady);
     return state;
@@ -30,16 +30,16 @@ Counters::state(const Claim& claim, const Charge& charge, const Now& now) const 
 CounterState Counters::state_of(const Charge& charge, const Now& now) const {
     Shard& shard = shards_[shard_index(charge.key)];
     const std::lock_guard lock{shard.mutex};
-    const Slot* slot = &shard.single;
+    const CounterCell* slot = &shard.single;
     if (keyed_) {
         const Counter* const counter = shard.table.find(charge.key);
         slot = counter != nullptr ? &counter->slot : nullptr;
     }
     const bool live = slot != nullptr && live_in(shard, now).contain(*slot);
-    const Terms terms = this->terms(shard, charge);
+    const ChargeTerms terms = this->terms(shard, charge);
     CounterState state;
     if (live || shard.overflow == nullptr) [[likely]] {
-        state = rules_.state(live ? *slot : Slot{}, terms, now.steady);
+        state = rules_.state(live ? *slot : CounterCell{}, terms, now.steady);
     } else {
         if (!clocked_ || shard.clock.open_at(now, ruler_))
             shard.overflow->advance(now.steady, terms);
@@ -58,7 +58,7 @@ SteadyTime Counters::window_end(const Charge& charge, const Now& now) const {
         window.advance(now, ruler_);
         return window.end;
     }
-    const Slot* slot = &shard.single;
+    const CounterCell* slot = &shard.single;
     if (keyed_) {
         const Counter* const counter = shard.table.find(charge.key);
         slot = counter != nullptr ? &counter->slot : nullptr;

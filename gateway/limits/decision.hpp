@@ -31,9 +31,10 @@ struct Charge {
     bool enforce = true;     // false: never refuses; counts what it has room for
     bool pace =
         false; // spread the admissions evenly: after one of cost c none for c / quota of `per`
-    bool returnable = false; // the Permit can settle() and refund() it
-    bool early = false;      // of a cap: Permit::release_early() frees the slot
-    std::uint64_t held = 0;  // of a fixed window's quota: kept for others (reservations.hpp)
+    bool refundable = false;         // the Permit can settle() and refund() it
+    bool release_on_upgrade = false; // of a cap: Permit::release_early() frees the slot
+    std::uint64_t reserved_for_others =
+        0; // of a fixed window's quota: kept for others (reservations.hpp)
     // How late a waiter was woken after its counter had opened. A token bucket, or a paced sliding
     // window, counts the charge from the opening, so that it opens again in time.
     Duration late{};

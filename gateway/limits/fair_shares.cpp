@@ -39,7 +39,7 @@ std::uint64_t FairShares::Owner::demand(std::uint64_t quota) const noexcept {
 
 // A charge of now would open a window that ends a whole length from now: until it has been
 // made, the window in the book is not the counter's.
-void FairShares::Book::turn_to(const Window& window, SteadyTime now) noexcept {
+void FairShares::OwnerTable::turn_to(const Window& window, SteadyTime now) noexcept {
     if (now < end_) {
         if (window.end - now < window.length)
             end_ = window.end;
@@ -58,7 +58,7 @@ void FairShares::Book::turn_to(const Window& window, SteadyTime now) noexcept {
     stale_ = true;
 }
 
-FairShares::Owner* FairShares::Book::find(Hash128 owner) noexcept {
+FairShares::Owner* FairShares::OwnerTable::find(Hash128 owner) noexcept {
     const auto found =
         std::ranges::find_if(owners_, [&](const Owner& each) { return each.name == owner; });
     return found != owners_.end() ? &*found : nullptr;
@@ -102,13 +102,13 @@ void FairShares::share_among(
         ++each->share;
 }
 
-void FairShares::Book::share_out(std::uint64_t quota) noexcept {
+void FairShares::OwnerTable::share_out(std::uint64_t quota) noexcept {
     quota_ = quota;
     stale_ = false;
     share_among(owners_, quota, serial_, level_);
 }
 
-std::uint64_t FairShares::Book::kept_from(
+std::uint64_t FairShares::OwnerTable::kept_from(
     const Owner* asking, std::uint64_t quota, SteadyTime now) const noexcept {
     std::uint64_t kept = 0;
     for (const Owner& each : owners_) {
@@ -121,8 +121,8 @@ std::uint64_t FairShares::Book::kept_from(
 }
 
 // The same in the window that follows this one, if nobody asks before.
-std::uint64_t
-FairShares::Book::kept_in_next(Hash128 asking, std::uint64_t quota, SteadyTime now) const noexcept {
+std::uint64_t FairShares::OwnerTable::kept_in_next(
+    Hash128 asking, std::uint64_t quota, SteadyTime now) const noexcept {
     boost::container::static_vector<Owner, most_exact> next;
     const auto come = static_cast<std::size_t>(
         std::ranges::count_if(owners_, [](const Owner& each) { return each.asked > 0; }));
@@ -147,7 +147,7 @@ FairShares::Book::kept_in_next(Hash128 asking, std::uint64_t quota, SteadyTime n
     return std::min(kept, quota);
 }
 
-SteadyTime FairShares::Book::opens_at(
+SteadyTime FairShares::OwnerTable::opens_at(
     Hash128 owner,
     std::uint64_t cost,
     std::uint64_t quota,
@@ -167,7 +167,7 @@ SteadyTime FairShares::Book::opens_at(
                : std::max(next, end_ + length_ - length_ / last_part);
 }
 
-std::uint64_t FairShares::Book::ask(
+std::uint64_t FairShares::OwnerTable::ask(
     Hash128 owner,
     std::uint64_t cost,
     std::uint64_t quota,
@@ -193,7 +193,7 @@ std::uint64_t FairShares::Book::ask(
     return kept_from(asking, quota, now);
 }
 
-void FairShares::Book::granted(Hash128 owner, std::uint64_t cost, SteadyTime end) noexcept {
+void FairShares::OwnerTable::granted(Hash128 owner, std::uint64_t cost, SteadyTime end) noexcept {
     if (end > end_)
         end_ = end;
     Owner* const found = find(owner);
@@ -213,7 +213,7 @@ std::uint64_t FairShares::ask(
     SteadyTime now) noexcept try {
     Shard& shard = shard_of(counter);
     const std::scoped_lock lock{shard.mutex};
-    Book* const book = book_of(shard, counter, now);
+    OwnerTable* const book = book_of(shard, counter, now);
     if (book == nullptr)
         return 0;
     const std::size_t before = book->size();
@@ -254,7 +254,7 @@ FairShares::Shard& FairShares::shard_of(const Counter& counter) noexcept {
     return shards_[Spread{}(counter) % shard_count];
 }
 
-FairShares::Book* FairShares::book_of(Shard& shard, const Counter& counter, SteadyTime now) {
+FairShares::OwnerTable* FairShares::book_of(Shard& shard, const Counter& counter, SteadyTime now) {
     const auto found = shard.books.find(counter);
     if (found != shard.books.end())
         return &found->second;

@@ -89,7 +89,7 @@ class FairShares {
     };
 
     // What is known of one counter.
-    class Book {
+    class OwnerTable {
       public:
         [[nodiscard]] std::uint64_t
         ask(Hash128 owner,
@@ -143,7 +143,7 @@ class FairShares {
     };
     struct Shard {
         std::mutex mutex;
-        std::unordered_map<Counter, Book, Spread> books;
+        std::unordered_map<Counter, OwnerTable, Spread> books;
         std::size_t owners = 0; // of all of them
         SteadyTime next_look{};
     };
@@ -151,7 +151,7 @@ class FairShares {
 
     [[nodiscard]] Shard& shard_of(const Counter& counter) noexcept;
     // With the shard locked. nullptr: there is no room.
-    [[nodiscard]] static Book* book_of(Shard& shard, const Counter& counter, SteadyTime now);
+    [[nodiscard]] static OwnerTable* book_of(Shard& shard, const Counter& counter, SteadyTime now);
     static void forget_idle(Shard& shard, SteadyTime now) noexcept;
 
     std::array<Shard, shard_count> shards_;

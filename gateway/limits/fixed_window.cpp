@@ -9,19 +9,19 @@ namespace stint::limits {
 
 namespace {
 
-bool live(const Slot& slot, const Terms& terms, SteadyTime now) noexcept {
+bool live(const CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noexcept {
     return terms.clock != nullptr ? slot.stamp == terms.clock->serial
                                   : slot.stamp > now.time_since_epoch().count();
 }
 
-SteadyTime end_of(const Slot& slot, const Terms& terms) noexcept {
+SteadyTime end_of(const CounterCell& slot, const ChargeTerms& terms) noexcept {
     return terms.clock != nullptr ? terms.clock->end : SteadyTime{Duration{slot.stamp}};
 }
 
-Verdict check(const Slot& slot, const Terms& terms, SteadyTime now) noexcept {
+Verdict check(const CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noexcept {
     const bool open = live(slot, terms, now);
     const std::uint64_t used = open ? slot.used : 0;
-    const std::uint64_t taken = used + terms.held;
+    const std::uint64_t taken = used + terms.reserved_for_others;
     if (taken + terms.cost <= terms.quota && !terms.pace) [[likely]]
         return {};
     if (terms.cost > terms.quota && terms.quota > 0)
@@ -37,7 +37,7 @@ Verdict check(const Slot& slot, const Terms& terms, SteadyTime now) noexcept {
     return {};
 }
 
-Receipt charge(Slot& slot, const Terms& terms, SteadyTime now) noexcept {
+Receipt charge(CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noexcept {
     if (!live(slot, terms, now))
         slot = {
             terms.clock != nullptr ? terms.clock->serial
@@ -52,33 +52,33 @@ Receipt charge(Slot& slot, const Terms& terms, SteadyTime now) noexcept {
         .overflow = false};
 }
 
-void give_back(Slot& slot, const Terms& terms, Receipt& receipt, SteadyTime) noexcept {
+void give_back(CounterCell& slot, const ChargeTerms& terms, Receipt& receipt, SteadyTime) noexcept {
     if (slot.stamp == receipt.mark)
         slot.used -= terms.cost;
 }
 
-CounterState state(const Slot& slot, const Terms& terms, SteadyTime now) noexcept {
+CounterState state(const CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noexcept {
     const bool open = live(slot, terms, now);
     const std::uint64_t used = open ? slot.used : 0;
-    const std::uint64_t taken = used + terms.held;
+    const std::uint64_t taken = used + terms.reserved_for_others;
     return {
         used, terms.quota > taken ? terms.quota - taken : 0,
         open ? end_of(slot, terms) - now : Duration{}};
 }
 
-void save(const Slot& slot, std::string& to) {
+void save(const CounterCell& slot, std::string& to) {
     put(to, slot.stamp);
     put(to, slot.used);
 }
 
-Slot load(ByteReader& from, Duration shift, Duration per, SteadyTime now) {
+CounterCell load(ByteReader& from, Duration shift, Duration per, SteadyTime now) {
     const std::int64_t end = from.take<std::int64_t>() + shift.count();
     return {std::min(end, (now + per).time_since_epoch().count()), from.take<std::uint64_t>()};
 }
 
 } // namespace
 
-const Rules fixed_window_rules{
+const AlgorithmOps fixed_window_ops{
     .check = check,
     .charge = charge,
     .give_back = give_back,

@@ -18,7 +18,7 @@ namespace stint::limits {
 
 class Counters;
 class Reservations;
-class WaitingRoom;
+class AdmissionQueue;
 
 // A keyed limit holds at most max_keys live keys, exactly counted. When all of them are live, new
 // keys are counted in a sketch, which may say more of a key than there was, never less. Retry-After
@@ -66,13 +66,13 @@ class Limit {
     // What it has promised to those it refused.
     [[nodiscard]] Reservations& reservations() const noexcept { return *reservations_; }
 
-    // Requests that wait for their turn before it (WaitingRoom).
+    // Requests that wait for their turn before it (AdmissionQueue).
     [[nodiscard]] std::uint64_t waiting() const noexcept {
         return waiting_.load(std::memory_order_relaxed);
     }
     // Whether anybody may be waiting, or about to: who comes now goes to the room, and who gives
-    // something back tells it (tell_waiters). What a thread gave back under a shard's lock is seen
-    // either by the waiter's attempt under that lock, or this is true for the thread.
+    // something back tells it (notify_waiters). What a thread gave back under a shard's lock is
+    // seen either by the waiter's attempt under that lock, or this is true for the thread.
     [[nodiscard]] bool awaited() const noexcept {
         return awaited_.load(std::memory_order_relaxed) > 0;
     }
@@ -125,7 +125,7 @@ class Limit {
     }
 
     // Something of this key's counter was given back; not with a shard locked.
-    void tell_waiters(Hash128 key) noexcept {
+    void notify_waiters(Hash128 key) noexcept {
         if (awaited()) [[unlikely]]
             wake_waiters(key);
     }
@@ -133,8 +133,8 @@ class Limit {
   private:
     friend class Admission;
     friend class Permit;
-    friend class WaitingLine;
-    friend class WaitingRoom;
+    friend class CounterQueue;
+    friend class AdmissionQueue;
 
     void wake_waiters(Hash128 key) noexcept;
 
@@ -144,7 +144,7 @@ class Limit {
     std::unique_ptr<Reservations> reservations_;
     std::atomic<std::uint32_t> awaited_{0}; // requests in the room that may wait for it
     std::atomic<std::uint32_t> waiting_{0}; // of them, those that stand in a line of it
-    std::atomic<WaitingRoom*> room_{nullptr};
+    std::atomic<AdmissionQueue*> room_{nullptr};
     std::atomic<std::uint64_t> fence_{0};
     std::atomic<std::uint64_t> former_slots_{0};
     std::atomic<std::int64_t> full_until_{0}; // steady, ns

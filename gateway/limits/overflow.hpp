@@ -19,22 +19,23 @@ class Overflow {
     make(Algorithm algorithm, Duration per, std::size_t width) noexcept;
 
     // Before any other call.
-    void advance(SteadyTime now, const Terms& terms) noexcept;
+    void advance(SteadyTime now, const ChargeTerms& terms) noexcept;
     // Whether it still counts anything for the key (or for those that collide with it).
     [[nodiscard]] bool holds(Hash128 key, SteadyTime now) const noexcept;
-    [[nodiscard]] Verdict check(Hash128 key, const Terms& terms, SteadyTime now) const noexcept;
-    Receipt charge(Hash128 key, const Terms& terms, SteadyTime now) noexcept;
+    [[nodiscard]] Verdict
+    check(Hash128 key, const ChargeTerms& terms, SteadyTime now) const noexcept;
+    Receipt charge(Hash128 key, const ChargeTerms& terms, SteadyTime now) noexcept;
     void give_back(Hash128 key, const Receipt& receipt, std::uint64_t cost) noexcept;
     [[nodiscard]] CounterState
-    state(Hash128 key, const Terms& terms, SteadyTime now) const noexcept;
+    state(Hash128 key, const ChargeTerms& terms, SteadyTime now) const noexcept;
     [[nodiscard]] std::uint64_t in_flight() const noexcept { return in_flight_; }
 
   private:
     Overflow(Algorithm algorithm, Duration per, std::size_t width) noexcept;
-    [[nodiscard]] Slot slot_of(Hash128 key) const noexcept;
+    [[nodiscard]] CounterCell slot_of(Hash128 key) const noexcept;
 
     Algorithm algorithm_;
-    const Rules& rules_;
+    const AlgorithmOps& rules_;
     std::variant<WindowSketch, SketchCells> sketch_; // cells: a bucket's TAT, a cap's slots
     std::uint64_t in_flight_ = 0;                    // of a cap
 };

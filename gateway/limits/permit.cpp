@@ -27,20 +27,20 @@ Permit& Permit::operator=(Permit&& other) noexcept {
 
 void Permit::release(const Now& now) noexcept {
     if (slots_ > 0)
-        learn(false, now);
+        adapt(false, now);
     drop();
 }
 
 void Permit::release_early(const Now& now) noexcept {
     if (slots_ > 0)
-        learn(true, now);
+        adapt(true, now);
     drop(true);
 }
 
-void Permit::learn(bool early_only, const Now& now) noexcept {
+void Permit::adapt(bool early_only, const Now& now) noexcept {
     const Duration held_for = std::max(now.steady - since_, Duration::zero());
     for (const Held& held : held_)
-        if (held.cap && (held.early || !early_only))
+        if (held.cap && (held.release_on_upgrade || !early_only))
             held.limit->counters_->learn_hold(held_for);
 }
 
@@ -55,19 +55,19 @@ void Permit::settle(std::size_t index, std::uint64_t actual, const Now& now) noe
     }
 }
 
-void Permit::tell() noexcept {
+void Permit::notify_waiters() noexcept {
     if (!std::exchange(untold_, false))
         return;
     for (Held& held : held_)
         if (std::exchange(held.untold, false))
-            held.limit->tell_waiters(held.key);
+            held.limit->notify_waiters(held.key);
 }
 
 void Permit::drop(bool early_only) noexcept {
     if (slots_ == 0)
-        return tell();
+        return notify_waiters();
     const auto ends = [early_only](const Held& held) {
-        return held.cap && (held.early || !early_only);
+        return held.cap && (held.release_on_upgrade || !early_only);
     };
     for (Held& held : held_)
         if (ends(held)) {
@@ -75,7 +75,7 @@ void Permit::drop(bool early_only) noexcept {
             held.limit->counters_->give_back(held.key, held.receipt, held.receipt.cost, {});
             held.untold = untold_ = true;
         }
-    tell();
+    notify_waiters();
     held_.erase(std::remove_if(held_.begin(), held_.end(), ends), held_.end());
 }
 

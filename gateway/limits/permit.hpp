@@ -51,7 +51,7 @@ class Permit {
 
     // Tells those who wait for what was given back since they were told last. Of all of it at once:
     // whoever is let in by a first part is refused where the second is still missing.
-    void tell() noexcept;
+    void notify_waiters() noexcept;
 
     [[nodiscard]] bool holds_slots() const noexcept { return slots_ > 0; }
 
@@ -64,11 +64,11 @@ class Permit {
         Receipt receipt;
         std::uint32_t index; // of the charge
         bool cap;
-        bool early;
+        bool release_on_upgrade;
         bool untold = false; // something of it was given back, see tell()
     };
 
-    void learn(bool early_only, const Now& now) noexcept;
+    void adapt(bool early_only, const Now& now) noexcept;
     void drop(bool early_only = false) noexcept;
 
     boost::container::small_vector<Held, 2> held_;

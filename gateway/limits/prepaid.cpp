@@ -26,17 +26,17 @@ bool is_cap(const Charge& charge) noexcept {
 
 } // namespace
 
-Prepaid::Claim::Claim() noexcept = default;
+PrepaidPermits::Claim::Claim() noexcept = default;
 
-Prepaid::Claim::Claim(Prepaid& owner, std::unique_ptr<Entry> entry) noexcept
+PrepaidPermits::Claim::Claim(PrepaidPermits& owner, std::unique_ptr<Entry> entry) noexcept
     : owner_{&owner}, entry_{std::move(entry)} {}
 
-Prepaid::Claim::Claim(Claim&& other) noexcept
+PrepaidPermits::Claim::Claim(Claim&& other) noexcept
     : owner_{other.owner_}, entry_{std::move(other.entry_)}, spent_{other.spent_} {}
 
-Prepaid::Claim& Prepaid::Claim::operator=(Claim&& other) noexcept {
+PrepaidPermits::Claim& PrepaidPermits::Claim::operator=(Claim&& other) noexcept {
     if (this != &other) {
-        let_go();
+        give_back();
         owner_ = other.owner_;
         entry_ = std::move(other.entry_);
         spent_ = other.spent_;
@@ -44,7 +44,7 @@ Prepaid::Claim& Prepaid::Claim::operator=(Claim&& other) noexcept {
     return *this;
 }
 
-std::uint64_t Prepaid::Claim::paid_of(const Charge& charge) const noexcept {
+std::uint64_t PrepaidPermits::Claim::paid_of(const Charge& charge) const noexcept {
     if (entry_ == nullptr || is_cap(charge))
         return 0;
     const auto paid = std::ranges::find_if(entry_->paid, [&](const Paid& each) {
@@ -53,11 +53,11 @@ std::uint64_t Prepaid::Claim::paid_of(const Charge& charge) const noexcept {
     return paid != entry_->paid.end() ? std::min(paid->cost, charge.cost) : 0;
 }
 
-bool Prepaid::Claim::expired(SteadyTime now) const noexcept {
+bool PrepaidPermits::Claim::expired(SteadyTime now) const noexcept {
     return entry_ != nullptr && entry_->expires <= now;
 }
 
-bool Prepaid::Claim::spend() noexcept {
+bool PrepaidPermits::Claim::spend() noexcept {
     assert(entry_ != nullptr);
     if (!spent_) {
         const std::scoped_lock lock{owner_->mutex_};
@@ -67,7 +67,7 @@ bool Prepaid::Claim::spend() noexcept {
     return !std::exchange(entry_->ever_spent, true);
 }
 
-void Prepaid::Claim::take_back() noexcept {
+void PrepaidPermits::Claim::take_back() noexcept {
     if (entry_ == nullptr || !spent_)
         return;
     const std::scoped_lock lock{owner_->mutex_};
@@ -75,7 +75,7 @@ void Prepaid::Claim::take_back() noexcept {
     spent_ = false;
 }
 
-void Prepaid::Claim::let_go() noexcept {
+void PrepaidPermits::Claim::give_back() noexcept {
     std::unique_ptr<Entry> entry = std::move(entry_);
     if (entry == nullptr || std::exchange(spent_, false))
         return;
@@ -83,15 +83,16 @@ void Prepaid::Claim::let_go() noexcept {
     owner_->keep(std::move(entry));
 }
 
-Prepaid::Prepaid() = default;
+PrepaidPermits::PrepaidPermits() = default;
 
-Prepaid::~Prepaid() {
+PrepaidPermits::~PrepaidPermits() {
     ids_.clear();
     expiries_.clear_and_dispose(std::default_delete<Entry>{});
 }
 
 std::optional<Hash128>
-Prepaid::issue(std::span<const Charge> charges, SteadyTime expires, SteadyTime now) noexcept try {
+PrepaidPermits::issue(std::span<const Charge> charges, SteadyTime expires, SteadyTime now) noexcept
+    try {
     auto entry = std::make_unique<Entry>();
     for (const Charge& each : charges)
         if (!is_cap(each))
@@ -114,7 +115,7 @@ Prepaid::issue(std::span<const Charge> charges, SteadyTime expires, SteadyTime n
     return std::nullopt;
 }
 
-Prepaid::Claim Prepaid::claim(Hash128 id, SteadyTime now) noexcept {
+PrepaidPermits::Claim PrepaidPermits::claim(Hash128 id, SteadyTime now) noexcept {
     const std::scoped_lock lock{mutex_};
     const auto found = ids_.find(id);
     if (found == ids_.end() || found->expires <= now)
@@ -125,12 +126,12 @@ Prepaid::Claim Prepaid::claim(Hash128 id, SteadyTime now) noexcept {
     return {*this, std::move(entry)};
 }
 
-void Prepaid::keep(std::unique_ptr<Entry> entry) noexcept {
+void PrepaidPermits::keep(std::unique_ptr<Entry> entry) noexcept {
     ids_.insert(*entry);
     expiries_.insert(*entry.release());
 }
 
-void Prepaid::forget_expired(SteadyTime now) noexcept {
+void PrepaidPermits::forget_expired(SteadyTime now) noexcept {
     for (int i = 0; i < forgotten_at_once; ++i) {
         const auto first = expiries_.begin();
         if (first == expiries_.end() || first->expires > now)

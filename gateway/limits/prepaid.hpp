@@ -21,7 +21,7 @@ namespace stint::limits {
 // Each is good for one request, until it expires. Bounded: while `most` are out, nobody gets
 // another. Who has an id cannot tell another from it: an id is a keyed hash of a number, under a
 // key that hashes nothing else. Threads: any; one short lock. Outlives its claims.
-class Prepaid {
+class PrepaidPermits {
     struct Entry;
 
   public:
@@ -36,7 +36,7 @@ class Prepaid {
         Claim& operator=(Claim&& other) noexcept;
         Claim(const Claim&) = delete;
         Claim& operator=(const Claim&) = delete;
-        ~Claim() { let_go(); }
+        ~Claim() { give_back(); }
 
         explicit operator bool() const noexcept { return entry_ != nullptr; }
         // How much of the charge's cost the permit has paid, at most all of it: 0 of a cap, and of
@@ -49,19 +49,19 @@ class Prepaid {
         void take_back() noexcept;
 
       private:
-        friend class Prepaid;
-        Claim(Prepaid& owner, std::unique_ptr<Entry> entry) noexcept;
-        void let_go() noexcept;
+        friend class PrepaidPermits;
+        Claim(PrepaidPermits& owner, std::unique_ptr<Entry> entry) noexcept;
+        void give_back() noexcept;
 
-        Prepaid* owner_ = nullptr;
+        PrepaidPermits* owner_ = nullptr;
         std::unique_ptr<Entry> entry_;
         bool spent_ = false;
     };
 
-    Prepaid();
-    Prepaid(const Prepaid&) = delete;
-    Prepaid& operator=(const Prepaid&) = delete;
-    ~Prepaid();
+    PrepaidPermits();
+    PrepaidPermits(const PrepaidPermits&) = delete;
+    PrepaidPermits& operator=(const PrepaidPermits&) = delete;
+    ~PrepaidPermits();
 
     // A permit for charges that have been made; it remembers their counters and costs, of windows
     // alone. Nothing while too many are out, if there is no memory, or where no window was charged.

@@ -23,7 +23,7 @@ std::int64_t nanoseconds(const Now& now) noexcept {
 } // namespace
 
 // A slot for a key that has no live counter; nullptr if there is no room.
-Counter* Counters::slot_for(Claim& claim, Hash128 key, const Now& now) noexcept {
+Counter* Counters::slot_for(CounterRef& claim, Hash128 key, const Now& now) noexcept {
     Shard& shard = *claim.shard;
     for (bool reclaimed = false;; reclaimed = true) {
         const CounterTable::Probe probe = shard.table.probe(key, live_stamps(shard, now));

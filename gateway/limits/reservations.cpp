@@ -140,7 +140,7 @@ class ReservingAdmission {
         place.asked->slot = 0;
         place.ledger = place.of->ledger_of(place.key, now_.steady);
         place.end = place.charge->limit->window_end(*place.charge, now_);
-        place.charge->held = 0;
+        place.charge->reserved_for_others = 0;
         if (place.ledger == nullptr)
             return;
         const std::uint64_t held = place.ledger->held_before(place.end);
@@ -149,9 +149,9 @@ class ReservingAdmission {
                         : place.ledger->claimable_by(place.asked->client, now_.steady);
         const SlotLedger::Slot* const own = slot_of(place);
         if (own == nullptr || !own->claimable(now_.steady))
-            place.charge->held = held;
+            place.charge->reserved_for_others = held;
         else if (own->cost < place.charge->cost)
-            place.charge->held = held - own->cost;
+            place.charge->reserved_for_others = held - own->cost;
     }
 
     static const SlotLedger::Slot* slot_of(const Place& place) noexcept {

@@ -11,18 +11,18 @@ namespace stint::limits {
 
 // Owned by whoever waits: it must have left (Cooldown::leave) before it ends. While it stands in
 // line everything in it belongs to the scope.
-class ScopeWaiter : public boost::intrusive::list_base_hook<> {
+class CooldownWaiter : public boost::intrusive::list_base_hook<> {
   public:
-    ScopeWaiter() = default;
-    ScopeWaiter(const ScopeWaiter&) = delete;
-    ScopeWaiter& operator=(const ScopeWaiter&) = delete;
+    CooldownWaiter() = default;
+    CooldownWaiter(const CooldownWaiter&) = delete;
+    CooldownWaiter& operator=(const CooldownWaiter&) = delete;
 
     // It is to ask again: it is the first in line by now, or what it waits for has changed. Any
     // thread, with the scope's lock held: it must not call back. May be called for nothing.
     virtual void call() noexcept = 0;
 
   protected:
-    ~ScopeWaiter() = default;
+    ~CooldownWaiter() = default;
 
   private:
     friend class Cooldown;
@@ -31,6 +31,6 @@ class ScopeWaiter : public boost::intrusive::list_base_hook<> {
 };
 
 // In the order they came.
-using ScopeLine = boost::intrusive::list<ScopeWaiter>;
+using CooldownQueue = boost::intrusive::list<CooldownWaiter>;
 
 } // namespace stint::limits

@@ -46,7 +46,7 @@ std::int64_t nanoseconds(SteadyTime instant) noexcept {
     return instant.time_since_epoch().count();
 }
 
-Ring* ring_of(const Slot& slot) noexcept {
+Ring* ring_of(const CounterCell& slot) noexcept {
     return reinterpret_cast<Ring*>(static_cast<std::uintptr_t>(slot.used));
 }
 
@@ -66,7 +66,7 @@ Ring* resized(Ring* old, std::uint32_t capacity) noexcept {
 }
 
 // Drops what has left the window; all of it from a slot that is spent.
-void expire(Ring& ring, const Terms& terms, SteadyTime now) noexcept {
+void expire(Ring& ring, const ChargeTerms& terms, SteadyTime now) noexcept {
     ring.latest = std::max(ring.latest, nanoseconds(now));
     while (ring.size > 0 && ring.at(0).instant + terms.per.count() <= ring.latest) {
         ring.sum -= ring.at(0).count;
@@ -77,12 +77,12 @@ void expire(Ring& ring, const Terms& terms, SteadyTime now) noexcept {
 }
 
 // An instant's number among the window's parts.
-std::int64_t part_of(std::int64_t instant, const Terms& terms) noexcept {
+std::int64_t part_of(std::int64_t instant, const ChargeTerms& terms) noexcept {
     const auto width = terms.per.count() / static_cast<std::int64_t>(parts);
     return instant / std::max<std::int64_t>(width, 1);
 }
 
-bool joins_newest(Ring& ring, const Terms& terms) noexcept {
+bool joins_newest(Ring& ring, const ChargeTerms& terms) noexcept {
     if (ring.size == 0)
         return false;
     const std::int64_t newest = ring.newest().instant;
@@ -91,7 +91,7 @@ bool joins_newest(Ring& ring, const Terms& terms) noexcept {
 }
 
 // Until as much has left the window as is needed.
-std::int64_t until_free(Ring& ring, const Terms& terms) noexcept {
+std::int64_t until_free(Ring& ring, const ChargeTerms& terms) noexcept {
     std::uint64_t left = ring.sum;
     std::uint32_t i = 0;
     while (left + terms.cost > terms.quota)
@@ -99,7 +99,7 @@ std::int64_t until_free(Ring& ring, const Terms& terms) noexcept {
     return i == 0 ? ring.latest : ring.at(i - 1).instant + terms.per.count();
 }
 
-Verdict check(const Slot& slot, const Terms& terms, SteadyTime now) noexcept {
+Verdict check(const CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noexcept {
     if (terms.cost > terms.quota && terms.quota > 0)
         return {Refusal::cost, Duration::max()};
     Ring* const ring = ring_of(slot);
@@ -115,7 +115,7 @@ Verdict check(const Slot& slot, const Terms& terms, SteadyTime now) noexcept {
     return {full ? Refusal::window : Refusal::pace, Duration{until - nanoseconds(now)}};
 }
 
-bool prepare(Slot& slot, const Terms& terms) noexcept {
+bool prepare(CounterCell& slot, const ChargeTerms& terms) noexcept {
     Ring* const ring = ring_of(slot);
     if (ring != nullptr && (ring->size < ring->capacity || joins_newest(*ring, terms))) [[likely]]
         return true;
@@ -132,7 +132,7 @@ bool prepare(Slot& slot, const Terms& terms) noexcept {
     return true;
 }
 
-Receipt charge(Slot& slot, const Terms& terms, SteadyTime now) noexcept {
+Receipt charge(CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noexcept {
     Ring& ring = *ring_of(slot);
     expire(ring, terms, now);
     std::int64_t turn = ring.latest - terms.late.count();
@@ -157,7 +157,8 @@ Receipt charge(Slot& slot, const Terms& terms, SteadyTime now) noexcept {
         .overflow = false};
 }
 
-void give_back(Slot& slot, const Terms& terms, Receipt& receipt, SteadyTime now) noexcept {
+void give_back(
+    CounterCell& slot, const ChargeTerms& terms, Receipt& receipt, SteadyTime now) noexcept {
     Ring* const ring = ring_of(slot);
     if (ring == nullptr)
         return;
@@ -183,7 +184,7 @@ void give_back(Slot& slot, const Terms& terms, Receipt& receipt, SteadyTime now)
         ring->paced_until = 0;
 }
 
-CounterState state(const Slot& slot, const Terms& terms, SteadyTime now) noexcept {
+CounterState state(const CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noexcept {
     Ring* const ring = ring_of(slot);
     if (ring == nullptr)
         return {0, terms.quota, Duration{}};
@@ -193,12 +194,12 @@ CounterState state(const Slot& slot, const Terms& terms, SteadyTime now) noexcep
     return {ring->sum, terms.quota > ring->sum ? terms.quota - ring->sum : 0, resets_in};
 }
 
-void discard(Slot& slot) noexcept {
+void discard(CounterCell& slot) noexcept {
     std::free(ring_of(slot));
     slot.used = 0;
 }
 
-void save(const Slot& slot, std::string& to) {
+void save(const CounterCell& slot, std::string& to) {
     Ring& ring = *ring_of(slot); // a live slot has one
     put(to, ring.latest);
     put(to, ring.paced_until);
@@ -210,7 +211,7 @@ void save(const Slot& slot, std::string& to) {
 }
 
 // What has left the window meanwhile goes with the next expire().
-Slot load(ByteReader& from, Duration shift, Duration per, SteadyTime now) {
+CounterCell load(ByteReader& from, Duration shift, Duration per, SteadyTime now) {
     const auto moved = [shift](std::int64_t instant) { return instant + shift.count(); };
     const std::int64_t latest = std::min(moved(from.take<std::int64_t>()), nanoseconds(now));
     const auto paced_until = from.take<std::int64_t>();
@@ -236,7 +237,7 @@ Slot load(ByteReader& from, Duration shift, Duration per, SteadyTime now) {
 
 } // namespace
 
-const Rules sliding_window_rules{
+const AlgorithmOps sliding_window_ops{
     .check = check,
     .charge = charge,
     .give_back = give_back,

@@ -6,7 +6,7 @@
 
 namespace stint::limits {
 
-struct Slot {
+struct CounterCell {
     std::int64_t stamp = 0; // says with LiveStamps whether `used` still counts; 0 = never charged
     std::uint64_t used = 0;
 };
@@ -17,7 +17,7 @@ struct LiveStamps {
     std::int64_t first = std::numeric_limits<std::int64_t>::min();
     std::int64_t last = std::numeric_limits<std::int64_t>::max();
 
-    [[nodiscard]] bool contain(const Slot& slot) const noexcept {
+    [[nodiscard]] bool contain(const CounterCell& slot) const noexcept {
         return first <= slot.stamp && slot.stamp <= last;
     }
 };

@@ -31,12 +31,12 @@ std::uint64_t code_of(std::uint64_t quota) noexcept {
     return static_cast<std::uint64_t>(shift) << exact_bits | digits;
 }
 
-Slot made(std::int64_t stamp, std::uint64_t quota, std::uint64_t early) noexcept {
+CounterCell made(std::int64_t stamp, std::uint64_t quota, std::uint64_t early) noexcept {
     return {stamp, code_of(quota) << early_bits | early};
 }
 
 // By which the slot is paid off. A slot that does not know it (a sketch's) is paid off by `quota`.
-std::uint64_t quota_of(const Slot& slot, std::uint64_t quota) noexcept {
+std::uint64_t quota_of(const CounterCell& slot, std::uint64_t quota) noexcept {
     const std::uint64_t code = slot.used >> early_bits;
     if (code == code_of(quota)) [[likely]]
         return quota;
@@ -44,18 +44,18 @@ std::uint64_t quota_of(const Slot& slot, std::uint64_t quota) noexcept {
     return digits > 0 ? digits << (code >> exact_bits) : quota;
 }
 
-std::uint64_t units_early(const Slot& slot, std::uint64_t quota) noexcept {
+std::uint64_t units_early(const CounterCell& slot, std::uint64_t quota) noexcept {
     const std::uint64_t early = slot.used & ((std::uint64_t{1} << early_bits) - 1);
     return early < quota ? early : 0;
 }
 
 // What is owed, in units of 1/per of a token. Requires: ahead > 0.
-Wide owed_in(const Slot& slot, std::int64_t ahead, std::uint64_t quota) noexcept {
+Wide owed_in(const CounterCell& slot, std::int64_t ahead, std::uint64_t quota) noexcept {
     return static_cast<Wide>(static_cast<std::uint64_t>(ahead)) * quota - units_early(slot, quota);
 }
 
 // From now on it is paid off by another quota; what is owed stays, exactly.
-void turn_to(Slot& slot, std::uint64_t from, std::uint64_t to, SteadyTime now) noexcept {
+void turn_to(CounterCell& slot, std::uint64_t from, std::uint64_t to, SteadyTime now) noexcept {
     const Wide owed = owed_in(slot, slot.stamp - nanoseconds(now), from);
     const Wide whole = (owed + to - 1) / to;
     slot = whole < static_cast<Wide>(longest)
@@ -67,7 +67,7 @@ void turn_to(Slot& slot, std::uint64_t from, std::uint64_t to, SteadyTime now) n
 
 // A higher quota pays off at once what is owed already. A lower one does so from the next charge on
 // (turned to earlier, a bucket that was just empty would stay closed for many times `per`).
-std::int64_t raise(Slot& slot, const Terms& terms, SteadyTime now) noexcept {
+std::int64_t raise(CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noexcept {
     const std::uint64_t quota = quota_of(slot, terms.quota);
     if (slot.stamp <= nanoseconds(now) || quota >= terms.quota) [[likely]]
         return 0;
@@ -77,7 +77,7 @@ std::int64_t raise(Slot& slot, const Terms& terms, SteadyTime now) noexcept {
 }
 
 // When `burst - cost` more than what is charged still fits.
-Verdict check(const Slot& slot, const Terms& terms, SteadyTime now) noexcept {
+Verdict check(const CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noexcept {
     if (terms.cost > (terms.pace ? terms.quota : terms.burst))
         return {Refusal::cost, Duration::max()};
     const std::int64_t ahead = slot.stamp - nanoseconds(now);
@@ -92,13 +92,13 @@ Verdict check(const Slot& slot, const Terms& terms, SteadyTime now) noexcept {
     return wait <= 0 ? Verdict{} : Verdict{Refusal::window, Duration{wait}};
 }
 
-void set_back(Slot& slot, const Quotient& by, std::uint64_t quota) noexcept {
+void set_back(CounterCell& slot, const Quotient& by, std::uint64_t quota) noexcept {
     const std::uint64_t early = units_early(slot, quota) + by.rest;
     const bool carry = early >= quota;
     slot = made(slot.stamp - by.whole - (carry ? 1 : 0), quota, carry ? early - quota : early);
 }
 
-void set_forward(Slot& slot, const Quotient& by, std::uint64_t quota) noexcept {
+void set_forward(CounterCell& slot, const Quotient& by, std::uint64_t quota) noexcept {
     const std::uint64_t early = units_early(slot, quota);
     const bool carry = early < by.rest;
     slot = made(
@@ -107,11 +107,11 @@ void set_forward(Slot& slot, const Quotient& by, std::uint64_t quota) noexcept {
 }
 
 // TAT in whole ns, rounded down.
-std::int64_t whole_end(const Slot& slot, std::uint64_t quota) noexcept {
+std::int64_t whole_end(const CounterCell& slot, std::uint64_t quota) noexcept {
     return slot.stamp - (units_early(slot, quota) > 0 ? 1 : 0);
 }
 
-Receipt charge(Slot& slot, const Terms& terms, SteadyTime now) noexcept {
+Receipt charge(CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noexcept {
     const SteadyTime began = now - terms.late; // as if it had gone then
     if (slot.stamp <= nanoseconds(began))
         slot = made(nanoseconds(began), terms.quota, 0);
@@ -133,20 +133,21 @@ Receipt charge(Slot& slot, const Terms& terms, SteadyTime now) noexcept {
 
 // Until when this charge is owed, at the latest. Time pays off what was charged first: that is TAT
 // as the charge left it, less what has been given back since (which brought TAT forward).
-std::int64_t owed_until(const Terms& terms, const Receipt& receipt) noexcept {
+std::int64_t owed_until(const ChargeTerms& terms, const Receipt& receipt) noexcept {
     const std::int64_t returned =
         terms.returned == nullptr ? 0 : static_cast<std::int64_t>(terms.returned->used);
     return receipt.mark - (returned - receipt.returned);
 }
 
-bool is_last(const Slot& slot, const Terms& terms, const Receipt& receipt) noexcept {
+bool is_last(const CounterCell& slot, const ChargeTerms& terms, const Receipt& receipt) noexcept {
     return owed_until(terms, receipt) >= whole_end(slot, quota_of(slot, receipt.quota));
 }
 
 // No more than is still owed of the charge: time that has passed has paid for the rest, and to pay
 // it again would be a burst on top of the burst. What the last charge gives back moves no other
 // one's end.
-void give_back(Slot& slot, const Terms& terms, Receipt& receipt, SteadyTime now) noexcept {
+void give_back(
+    CounterCell& slot, const ChargeTerms& terms, Receipt& receipt, SteadyTime now) noexcept {
     const bool last = is_last(slot, terms, receipt);
     const std::int64_t owed = std::min(owed_until(terms, receipt), slot.stamp) - nanoseconds(now);
     if (owed <= 0 || (!last && terms.returned == nullptr))
@@ -165,7 +166,7 @@ void give_back(Slot& slot, const Terms& terms, Receipt& receipt, SteadyTime now)
         terms.returned->used += static_cast<std::uint64_t>(given);
 }
 
-CounterState state(const Slot& slot, const Terms& terms, SteadyTime now) noexcept {
+CounterState state(const CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noexcept {
     const std::int64_t ahead = slot.stamp - nanoseconds(now);
     if (ahead <= 0)
         return {0, terms.burst, Duration{}};
@@ -179,19 +180,19 @@ CounterState state(const Slot& slot, const Terms& terms, SteadyTime now) noexcep
     return {used, terms.burst > used ? terms.burst - used : 0, Duration{resets_in}};
 }
 
-void save(const Slot& slot, std::string& to) {
+void save(const CounterCell& slot, std::string& to) {
     put(to, slot.stamp);
     put(to, slot.used);
 }
 
-Slot load(ByteReader& from, Duration shift, Duration, SteadyTime) {
+CounterCell load(ByteReader& from, Duration shift, Duration, SteadyTime) {
     const std::int64_t paid_off = from.take<std::int64_t>() + shift.count();
     return {paid_off, from.take<std::uint64_t>()};
 }
 
 } // namespace
 
-const Rules token_bucket_rules{
+const AlgorithmOps token_bucket_ops{
     .check = check,
     .charge = charge,
     .give_back = give_back,

@@ -19,7 +19,7 @@
 namespace stint::limits {
 
 class Mailbox;
-class WaitingLine;
+class CounterQueue;
 
 // What the configuration says of waiting for a limit.
 struct WaitTerms {
@@ -39,7 +39,7 @@ using InMailbox = boost::intrusive::list_base_hook<
     boost::intrusive::tag<struct InMailboxTag>,
     boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
-// Owned by whoever waits: it must have left the room (WaitingRoom::leave) before it ends, and so
+// Owned by whoever waits: it must have left the room (AdmissionQueue::leave) before it ends, and so
 // must its limits live until then. Between enter() and the moment when it is collected or has left,
 // everything in it belongs to the room.
 class Waiter : public FairQueue::Item, public ByDeadline, public InMailbox {
@@ -56,13 +56,13 @@ class Waiter : public FairQueue::Item, public ByDeadline, public InMailbox {
     std::size_t waited_for = 0;
 
   private:
-    friend class WaitingLine;
-    friend class WaitingRoom;
+    friend class CounterQueue;
+    friend class AdmissionQueue;
 
     enum class State : std::uint8_t { outside, standing, decided };
 
     Mailbox& mailbox_;
-    WaitingLine* line_ = nullptr;
+    CounterQueue* line_ = nullptr;
     SteadyTime deadline_{};
     std::uint64_t arrival_ = 0;
     State state_ = State::outside;
@@ -82,13 +82,13 @@ class Mailbox : public boost::intrusive::list_base_hook<> {
 
     // Something is to be collected: called once until it has been. Any thread, with the room's lock
     // held: it must not call back. Nobody calls it while none of its waiters is in the room.
-    virtual void ring() noexcept = 0;
+    virtual void notify() noexcept = 0;
 
   protected:
     ~Mailbox() = default;
 
   private:
-    friend class WaitingRoom;
+    friend class AdmissionQueue;
 
     Waiters decided_;
     bool rung_ = false;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t unbounded = std::numeric_limits<std::uint64_t>::max();
 
-Openings openings_of(const Charge& charge) noexcept {
+RefillRate openings_of(const Charge& charge) noexcept {
     const LimitIdentity& limit = charge.limit->identity();
     if (limit.algorithm == Algorithm::concurrency)
         return {};
@@ -22,31 +22,31 @@ Openings openings_of(const Charge& charge) noexcept {
 
 } // namespace
 
-WaitingLine::WaitingLine(CounterId id, const Charge& charge)
-    : id_{id}, openings_{openings_of(charge)} {}
+CounterQueue::CounterQueue(CounterId id, const Charge& charge)
+    : id_{id}, refill_rate_{openings_of(charge)} {}
 
-std::uint64_t WaitingLine::places_until(SteadyTime deadline, const Now& now) const noexcept {
+std::uint64_t CounterQueue::places_until(SteadyTime deadline, const Now& now) const noexcept {
     if (is_cap())
         return unbounded;
     const SteadyTime first = std::max(opens_at_, now.steady);
     if (deadline < first)
         return 0;
-    const auto count = static_cast<std::uint64_t>((deadline - first) / openings_.every) + 1;
-    return count > unbounded / openings_.each ? unbounded : count * openings_.each;
+    const auto count = static_cast<std::uint64_t>((deadline - first) / refill_rate_.every) + 1;
+    return count > unbounded / refill_rate_.each ? unbounded : count * refill_rate_.each;
 }
 
-Duration WaitingLine::wait_behind_all(std::uint64_t cost, const Now& now) const noexcept {
+Duration CounterQueue::wait_behind_all(std::uint64_t cost, const Now& now) const noexcept {
     const std::uint64_t ahead = queue_.cost();
     if (is_cap()) // somebody leaves every `wait_` or so
         return id_.limit->full_for(0, now.steady) +
                wait_ * static_cast<std::int64_t>(std::min<std::uint64_t>(ahead + cost, 1'000'000));
     const Duration first = std::max(opens_at_, now.steady) - now.steady;
-    const auto most = static_cast<std::uint64_t>((Duration::max() - first) / openings_.every);
-    const std::uint64_t count = std::min((ahead + cost - 1) / openings_.each, most);
-    return first + openings_.every * static_cast<std::int64_t>(count);
+    const auto most = static_cast<std::uint64_t>((Duration::max() - first) / refill_rate_.every);
+    const std::uint64_t count = std::min((ahead + cost - 1) / refill_rate_.each, most);
+    return first + refill_rate_.every * static_cast<std::int64_t>(count);
 }
 
-void WaitingLine::join(Waiter& waiter, std::size_t at, const Now& now, Waiters& refused) {
+void CounterQueue::join(Waiter& waiter, std::size_t at, const Now& now, Waiters& refused) {
     const WaitTerms& terms = waiter.terms[at];
     const std::uint64_t cost = waiter.charges[at].cost;
     const FairQueue::Standing standing = queue_.standing(terms.flow, cost, waiter.arrival_);
@@ -56,7 +56,7 @@ void WaitingLine::join(Waiter& waiter, std::size_t at, const Now& now, Waiters& 
     waiter.waited_for = at;
     waiter.state_ = Waiter::State::standing;
     id_.limit->waiting_.fetch_add(1, std::memory_order_relaxed);
-    openings_ = openings_of(waiter.charges[at]);
+    refill_rate_ = openings_of(waiter.charges[at]);
     Waiter* one_too_many = nullptr;
     if (queue_.size() > terms.max_waiting) {
         const bool waits = waiter.deadline_ > now.steady;
@@ -78,7 +78,7 @@ void WaitingLine::join(Waiter& waiter, std::size_t at, const Now& now, Waiters& 
 // Refuses the newcomer, if its turn comes after the last opening before its deadline when everybody
 // before it goes first; otherwise the one too many, and those behind the newcomer to whom that has
 // now happened.
-void WaitingLine::make_place(
+void CounterQueue::make_place(
     Waiter& newcomer, Waiter* one_too_many, const Now& now, Waiters& refused) noexcept {
     Waiters late;
     std::uint64_t ahead = 0;
@@ -108,30 +108,30 @@ void WaitingLine::make_place(
     late.clear_and_dispose([&](Waiter* waiter) { refuse(*waiter, refused); });
 }
 
-void WaitingLine::refuse(Waiter& waiter, Waiters& refused) noexcept {
+void CounterQueue::refuse(Waiter& waiter, Waiters& refused) noexcept {
     remove(waiter);
     refused.push_back(waiter);
 }
 
-void WaitingLine::remove(Waiter& waiter) noexcept {
+void CounterQueue::remove(Waiter& waiter) noexcept {
     queue_.erase(waiter);
     sign_off(waiter);
 }
 
-void WaitingLine::pop_front() noexcept {
+void CounterQueue::pop_front() noexcept {
     Waiter& waiter = front();
     queue_.pop_front();
     sign_off(waiter);
 }
 
-void WaitingLine::sign_off(Waiter& waiter) noexcept {
+void CounterQueue::sign_off(Waiter& waiter) noexcept {
     deadlines_.erase(deadlines_.iterator_to(waiter));
     waiter.line_ = nullptr;
     waiter.state_ = Waiter::State::outside;
     id_.limit->waiting_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void WaitingLine::opens_after(Duration wait, const Waiter& refused, const Now& now) noexcept {
+void CounterQueue::opens_after(Duration wait, const Waiter& refused, const Now& now) noexcept {
     if (is_cap())
         wait -= id_.limit->full_for(0, now.steady);
     wait_ = std::max(wait, Duration{1}); // an instant that has come already would never pass
@@ -139,12 +139,12 @@ void WaitingLine::opens_after(Duration wait, const Waiter& refused, const Now& n
     told_arrival_ = refused.arrival_;
 }
 
-void WaitingLine::open_to_new_front() noexcept {
+void CounterQueue::open_to_new_front() noexcept {
     if (!empty() && static_cast<const Waiter&>(queue_.next()).arrival_ != told_arrival_)
         open_now();
 }
 
-void WaitingLine::expire(const Now& now, Waiters& refused) noexcept {
+void CounterQueue::expire(const Now& now, Waiters& refused) noexcept {
     while (!deadlines_.empty() && deadlines_.begin()->deadline_ <= now.steady) {
         Waiter& late = *deadlines_.begin();
         const bool first = is_next(late);
@@ -154,20 +154,20 @@ void WaitingLine::expire(const Now& now, Waiters& refused) noexcept {
     }
 }
 
-SteadyTime WaitingLine::due() const noexcept {
+SteadyTime CounterQueue::due() const noexcept {
     return empty() ? SteadyTime::min() : std::min(opens_at_, deadlines_.begin()->deadline_);
 }
 
-Duration WaitingLine::late(const Now& now) const noexcept {
+Duration CounterQueue::late(const Now& now) const noexcept {
     if (opens_at_ == SteadyTime::min() || opens_at_ > now.steady)
         return Duration::zero();
     const Duration since = now.steady - opens_at_;
-    if (since < openings_.every)
+    if (since < refill_rate_.every)
         return since;
-    return id_.limit->keyed() ? Duration::zero() : openings_.every;
+    return id_.limit->keyed() ? Duration::zero() : refill_rate_.every;
 }
 
-void WaitingLine::requote(const Limit& limit, const NumbersOf& numbers) noexcept {
+void CounterQueue::update_quota(const Limit& limit, const NumbersOf& numbers) noexcept {
     for (Waiter& waiter : deadlines_)
         for (std::size_t i = 0; i < waiter.charges.size(); ++i)
             if (Charge& charge = waiter.charges[i]; charge.limit == &limit) {
@@ -176,7 +176,7 @@ void WaitingLine::requote(const Limit& limit, const NumbersOf& numbers) noexcept
                 charge.burst = now.burst;
             }
     if (id_.limit == &limit && !empty())
-        openings_ = openings_of(front().charges[front().waited_for]);
+        refill_rate_ = openings_of(front().charges[front().waited_for]);
 }
 
 } // namespace stint::limits

@@ -1,5 +1,5 @@
 // The line before one counter: who stands in it, when it opens, and for whom that is too late.
-// Internal to limits/: WaitingRoom drives it under its lock.
+// Internal to limits/: AdmissionQueue drives it under its lock.
 #pragma once
 
 #include "limits/fair_queue.hpp"
@@ -21,7 +21,7 @@ struct CounterId {
 };
 
 // What a counter admits when it opens, and how often it does.
-struct Openings {
+struct RefillRate {
     std::uint64_t each = 0; // nobody knows: a cap
     Duration every{1};
 };
@@ -30,9 +30,9 @@ struct Openings {
 // paced one, and a token bucket, for one at a time. (A sliding window may let fewer go, never
 // more.) Places in the line are bounded by what can be admitted within max_wait. When a cap opens
 // nobody knows; its places are bounded by max_waiting alone.
-class WaitingLine : public boost::intrusive::set_base_hook<> {
+class CounterQueue : public boost::intrusive::set_base_hook<> {
   public:
-    WaitingLine(CounterId id, const Charge& charge);
+    CounterQueue(CounterId id, const Charge& charge);
 
     [[nodiscard]] const CounterId& id() const noexcept { return id_; }
     [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
@@ -73,11 +73,11 @@ class WaitingLine : public boost::intrusive::set_base_hook<> {
     // How long it takes until one who comes now would have his turn behind all who stand here.
     [[nodiscard]] Duration wait_behind_all(std::uint64_t cost, const Now& now) const noexcept;
 
-    // When it was due() as WaitingRoom filed it; it may be due sooner or later by now.
+    // When it was due() as AdmissionQueue filed it; it may be due sooner or later by now.
     SteadyTime filed_for{};
 
     // Those who wait here and count against the limit get its new numbers.
-    void requote(const Limit& limit, const NumbersOf& numbers) noexcept;
+    void update_quota(const Limit& limit, const NumbersOf& numbers) noexcept;
 
   private:
     struct Earlier {
@@ -86,7 +86,7 @@ class WaitingLine : public boost::intrusive::set_base_hook<> {
         }
     };
 
-    [[nodiscard]] bool is_cap() const noexcept { return openings_.each == 0; }
+    [[nodiscard]] bool is_cap() const noexcept { return refill_rate_.each == 0; }
     // What can be admitted until `deadline`, that instant included.
     [[nodiscard]] std::uint64_t places_until(SteadyTime deadline, const Now& now) const noexcept;
     void sign_off(Waiter& waiter) noexcept;
@@ -104,7 +104,7 @@ class WaitingLine : public boost::intrusive::set_base_hook<> {
     SteadyTime opens_at_ = SteadyTime::max();
     Duration wait_{};                // as of opens_after()
     std::uint64_t told_arrival_ = 0; // of whom it was told
-    Openings openings_;
+    RefillRate refill_rate_;
 };
 
 } // namespace stint::limits

@@ -20,20 +20,20 @@ bool may_wait(const Waiter& waiter, const Decision& refused) noexcept {
 
 } // namespace
 
-WaitingRoom::~WaitingRoom() {
+AdmissionQueue::~AdmissionQueue() {
     assert(lines_.empty());
 }
 
-WaitingRoom::Entered WaitingRoom::enter(Waiter& waiter, const Now& now) {
+AdmissionQueue::Entered AdmissionQueue::enter(Waiter& waiter, const Now& now) {
     const std::lock_guard lock{mutex_};
     assert(waiter.state_ == Waiter::State::outside);
     // Before the attempt: whoever gives something back after it finds that somebody waits.
     take_in(waiter);
     waiter.arrival_ = ++arrivals_;
     for (Charge& charge : waiter.charges)
-        charge.returnable = true; // for one that leaves before it knows that it may go
+        charge.refundable = true; // for one that leaves before it knows that it may go
     try {
-        WaitingLine* line = nullptr; // one that waits in vain would lengthen the turns meanwhile
+        CounterQueue* line = nullptr; // one that waits in vain would lengthen the turns meanwhile
         std::optional<Duration> asked;
         if (affordable(waiter.charges, now))
             line = occupied_line(waiter, from_first);
@@ -66,21 +66,21 @@ WaitingRoom::Entered WaitingRoom::enter(Waiter& waiter, const Now& now) {
     return refused ? Entered::refused : Entered::waiting;
 }
 
-void WaitingRoom::leave(Waiter& waiter, const Now& now) noexcept {
+void AdmissionQueue::leave(Waiter& waiter, const Now& now) noexcept {
     auto [granted, news] = take_out(waiter);
     // Without the lock: what is given back is told to the room.
     for (std::size_t i = 0; i < waiter.charges.size(); ++i)
         granted.refund(i, now);
     if (news)
-        bell_.ring_now();
+        scheduler_.run_now();
 }
 
-std::pair<Permit, bool> WaitingRoom::take_out(Waiter& waiter) noexcept {
+std::pair<Permit, bool> AdmissionQueue::take_out(Waiter& waiter) noexcept {
     Permit granted;
     bool news = false;
     const std::lock_guard lock{mutex_};
     if (waiter.state_ == Waiter::State::standing) {
-        WaitingLine& line = *waiter.line_;
+        CounterQueue& line = *waiter.line_;
         unfile(line);
         line.remove(waiter);
         let_out(waiter);
@@ -94,10 +94,10 @@ std::pair<Permit, bool> WaitingRoom::take_out(Waiter& waiter) noexcept {
     return {std::move(granted), news};
 }
 
-SteadyTime WaitingRoom::open(const Now& now) noexcept {
+SteadyTime AdmissionQueue::open(const Now& now) noexcept {
     const std::lock_guard lock{mutex_};
     while (!by_due_.empty() && by_due_.begin()->filed_for <= now.steady) {
-        WaitingLine& line = *by_due_.begin();
+        CounterQueue& line = *by_due_.begin();
         unfile(line);
         if (line.is_open(now))
             serve(line, now);
@@ -113,7 +113,7 @@ SteadyTime WaitingRoom::open(const Now& now) noexcept {
 
 // The waiters go in order until the counter refuses. One that another limit refuses is not in the
 // others' way.
-void WaitingRoom::serve(WaitingLine& line, const Now& now) noexcept {
+void AdmissionQueue::serve(CounterQueue& line, const Now& now) noexcept {
     while (!line.empty()) {
         Waiter& waiter = line.front();
         const std::size_t at = waiter.waited_for;
@@ -147,7 +147,7 @@ void WaitingRoom::serve(WaitingLine& line, const Now& now) noexcept {
 }
 
 // To the line of waiter.waited_for; its deadline stays.
-void WaitingRoom::move_on(Waiter& waiter, const Now& now) noexcept {
+void AdmissionQueue::move_on(Waiter& waiter, const Now& now) noexcept {
     Decision refusal = std::move(waiter.decision);
     waiter.decision = {};
     const std::size_t at = waiter.waited_for;
@@ -164,7 +164,7 @@ void WaitingRoom::move_on(Waiter& waiter, const Now& now) noexcept {
 }
 
 // The first line, of a charge after that one, in which others stand; waiter.waited_for says whose.
-WaitingLine* WaitingRoom::occupied_line(Waiter& waiter, std::size_t after) noexcept {
+CounterQueue* AdmissionQueue::occupied_line(Waiter& waiter, std::size_t after) noexcept {
     for (std::size_t i = after + 1; i < waiter.charges.size(); ++i) {
         if (!waiter.terms[i].waits)
             continue;
@@ -178,19 +178,20 @@ WaitingLine* WaitingRoom::occupied_line(Waiter& waiter, std::size_t after) noexc
     return nullptr;
 }
 
-WaitingLine& WaitingRoom::line_of(const Charge& charge) {
+CounterQueue& AdmissionQueue::line_of(const Charge& charge) {
     const CounterId id = counter_of(*charge.limit, charge.key);
     return lines_.try_emplace(id, id, charge).first->second;
 }
 
-void WaitingRoom::stand_in(
-    WaitingLine& line,
+void AdmissionQueue::stand_in(
+    CounterQueue& line,
     Waiter& waiter,
     std::size_t at,
     std::optional<Duration> refused_for,
     const Now& now) {
     for (Charge& charge : waiter.charges) {
-        charge.held = 0; // the line's order is fair by itself, and the next window another
+        charge.reserved_for_others =
+            0; // the line's order is fair by itself, and the next window another
         charge.late = {};
     }
     unfile(line);
@@ -210,7 +211,8 @@ void WaitingRoom::stand_in(
     file(line);
 }
 
-void WaitingRoom::refuse_all(Waiters& refused, const WaitingLine& line, const Now& now) noexcept {
+void AdmissionQueue::refuse_all(
+    Waiters& refused, const CounterQueue& line, const Now& now) noexcept {
     refused.clear_and_dispose([&](Waiter* waiter) {
         const bool cap = line.id().limit->identity().algorithm == Algorithm::concurrency;
         Decision decision;
@@ -221,12 +223,12 @@ void WaitingRoom::refuse_all(Waiters& refused, const WaitingLine& line, const No
     });
 }
 
-void WaitingRoom::refuse(Waiter& waiter, Decision decision) noexcept {
+void AdmissionQueue::refuse(Waiter& waiter, Decision decision) noexcept {
     count_refusal(waiter.charges, decision);
     decide(waiter, std::move(decision));
 }
 
-void WaitingRoom::decide(Waiter& waiter, Decision decision) noexcept {
+void AdmissionQueue::decide(Waiter& waiter, Decision decision) noexcept {
     let_out(waiter);
     waiter.decision = std::move(decision);
     waiter.state_ = Waiter::State::decided;
@@ -236,7 +238,7 @@ void WaitingRoom::decide(Waiter& waiter, Decision decision) noexcept {
         to_ring_.push_back(mailbox);
 }
 
-void WaitingRoom::collect(Mailbox& mailbox, Waiters& into) noexcept {
+void AdmissionQueue::collect(Mailbox& mailbox, Waiters& into) noexcept {
     const std::lock_guard lock{mutex_};
     mailbox.rung_ = false;
     for (Waiter& waiter : mailbox.decided_)
@@ -244,7 +246,7 @@ void WaitingRoom::collect(Mailbox& mailbox, Waiters& into) noexcept {
     into.splice(into.end(), mailbox.decided_);
 }
 
-void WaitingRoom::freed(Limit& limit, Hash128 key) noexcept {
+void AdmissionQueue::freed(Limit& limit, Hash128 key) noexcept {
     {
         const std::lock_guard lock{mutex_};
         const auto found = lines_.find(counter_of(limit, key));
@@ -256,13 +258,13 @@ void WaitingRoom::freed(Limit& limit, Hash128 key) noexcept {
         if (!is_news())
             return;
     }
-    bell_.ring_now();
+    scheduler_.run_now();
 }
 
-void WaitingRoom::requote(Limit& limit, const NumbersOf& numbers) noexcept {
+void AdmissionQueue::update_quota(Limit& limit, const NumbersOf& numbers) noexcept {
     const std::lock_guard lock{mutex_};
     for (auto& [id, line] : lines_) {
-        line.requote(limit, numbers);
+        line.update_quota(limit, numbers);
         if (id.limit != &limit)
             continue;
         unfile(line);
@@ -272,7 +274,7 @@ void WaitingRoom::requote(Limit& limit, const NumbersOf& numbers) noexcept {
     announce();
 }
 
-void WaitingRoom::file(WaitingLine& line) noexcept {
+void AdmissionQueue::file(CounterQueue& line) noexcept {
     if (line.empty()) {
         lines_.erase(CounterId{line.id()});
         return;
@@ -282,12 +284,12 @@ void WaitingRoom::file(WaitingLine& line) noexcept {
     by_due_.insert(line);
 }
 
-void WaitingRoom::unfile(WaitingLine& line) noexcept {
+void AdmissionQueue::unfile(CounterQueue& line) noexcept {
     if (line.is_linked())
         by_due_.erase(by_due_.iterator_to(line));
 }
 
-void WaitingRoom::take_in(Waiter& waiter) noexcept {
+void AdmissionQueue::take_in(Waiter& waiter) noexcept {
     for (std::size_t i = 0; i < waiter.charges.size(); ++i) {
         if (!waiter.terms[i].waits)
             continue;
@@ -297,31 +299,31 @@ void WaitingRoom::take_in(Waiter& waiter) noexcept {
     }
 }
 
-void WaitingRoom::let_out(Waiter& waiter) noexcept {
+void AdmissionQueue::let_out(Waiter& waiter) noexcept {
     for (std::size_t i = 0; i < waiter.charges.size(); ++i)
         if (waiter.terms[i].waits)
             waiter.charges[i].limit->awaited_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void WaitingRoom::announce() noexcept {
+void AdmissionQueue::announce() noexcept {
     if (is_news())
-        bell_.ring_at(announced_);
+        scheduler_.schedule(announced_);
 }
 
 // Whether there is something to do earlier than was said; from now on it has been.
-bool WaitingRoom::is_news() noexcept {
+bool AdmissionQueue::is_news() noexcept {
     if (by_due_.empty() || by_due_.begin()->filed_for >= announced_)
         return false;
     announced_ = by_due_.begin()->filed_for;
     return true;
 }
 
-void WaitingRoom::ring_all() noexcept {
+void AdmissionQueue::ring_all() noexcept {
     to_ring_.clear_and_dispose([](Mailbox* mailbox) {
         if (mailbox->decided_.empty())
             return; // it has left meanwhile
         mailbox->rung_ = true;
-        mailbox->ring();
+        mailbox->notify();
     });
 }
 

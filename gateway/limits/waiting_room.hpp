@@ -21,16 +21,16 @@
 namespace stint::limits {
 
 // Who sees to it that open() is called in time.
-class Bell {
+class WakeupScheduler {
   public:
     // open() is to be called at `at` (at once, if that is past); replaces what was said before,
     // which was later. Any thread, with the room's lock held: it must not call back.
-    virtual void ring_at(SteadyTime at) noexcept = 0;
+    virtual void schedule(SteadyTime at) noexcept = 0;
     // open() is to be called now. Any thread, without the room's lock: it may call it itself.
-    virtual void ring_now() noexcept = 0;
+    virtual void run_now() noexcept = 0;
 
   protected:
-    ~Bell() = default;
+    ~WakeupScheduler() = default;
 };
 
 // A waiter holds a place, not a time: who goes is chosen at each opening, in the line's fair order
@@ -40,12 +40,12 @@ class Bell {
 //
 // One lock for all lines, because a waiter moves between them; limits that nobody waits for never
 // take it. It is taken before any shard's lock. Threads: any.
-class WaitingRoom {
+class AdmissionQueue {
   public:
-    explicit WaitingRoom(Bell& bell) : bell_{bell} {}
-    WaitingRoom(const WaitingRoom&) = delete;
-    WaitingRoom& operator=(const WaitingRoom&) = delete;
-    ~WaitingRoom(); // requires: nobody waits
+    explicit AdmissionQueue(WakeupScheduler& scheduler) : scheduler_{scheduler} {}
+    AdmissionQueue(const AdmissionQueue&) = delete;
+    AdmissionQueue& operator=(const AdmissionQueue&) = delete;
+    ~AdmissionQueue(); // requires: nobody waits
 
     enum class Entered : std::uint8_t { admitted, refused, waiting };
     // Admits, refuses (in both cases waiter.decision says how, at once) or lets it wait: then its
@@ -67,15 +67,15 @@ class WaitingRoom {
     void collect(Mailbox& mailbox, Waiters& into) noexcept;
 
     // A slot or a charge was given back. Call after Limit::awaited() was true, and without any lock
-    // that Mailbox::ring() could want.
+    // that Mailbox::notify() could want.
     void freed(Limit& limit, Hash128 key) noexcept;
     // The configuration's numbers have changed: those who wait get the new ones, and whoever may go
     // by them goes at the next open(). numbers must not throw.
-    void requote(Limit& limit, const NumbersOf& numbers) noexcept;
+    void update_quota(Limit& limit, const NumbersOf& numbers) noexcept;
 
   private:
     struct Sooner {
-        bool operator()(const WaitingLine& a, const WaitingLine& b) const noexcept {
+        bool operator()(const CounterQueue& a, const CounterQueue& b) const noexcept {
             return a.filed_for < b.filed_for;
         }
     };
@@ -83,34 +83,34 @@ class WaitingRoom {
 
     // What it was granted; whether the bell is to be told.
     [[nodiscard]] std::pair<Permit, bool> take_out(Waiter& waiter) noexcept;
-    [[nodiscard]] WaitingLine* occupied_line(Waiter& waiter, std::size_t after) noexcept;
-    [[nodiscard]] WaitingLine& line_of(const Charge& charge);
+    [[nodiscard]] CounterQueue* occupied_line(Waiter& waiter, std::size_t after) noexcept;
+    [[nodiscard]] CounterQueue& line_of(const Charge& charge);
     // refused_for: what that line's counter has just answered it; nothing if it was not asked.
     void stand_in(
-        WaitingLine& line,
+        CounterQueue& line,
         Waiter& waiter,
         std::size_t at,
         std::optional<Duration> refused_for,
         const Now& now);
     void move_on(Waiter& waiter, const Now& now) noexcept;
-    void serve(WaitingLine& line, const Now& now) noexcept;
+    void serve(CounterQueue& line, const Now& now) noexcept;
     void decide(Waiter& waiter, Decision decision) noexcept;
     void refuse(Waiter& waiter, Decision decision) noexcept;
-    void refuse_all(Waiters& refused, const WaitingLine& line, const Now& now) noexcept;
+    void refuse_all(Waiters& refused, const CounterQueue& line, const Now& now) noexcept;
     // After any change: under its due time, at once where another is the first by now; drops it
     // when it is empty.
-    void file(WaitingLine& line) noexcept;
-    void unfile(WaitingLine& line) noexcept;
+    void file(CounterQueue& line) noexcept;
+    void unfile(CounterQueue& line) noexcept;
     void take_in(Waiter& waiter) noexcept;
     void let_out(Waiter& waiter) noexcept;
     void announce() noexcept;
     [[nodiscard]] bool is_news() noexcept;
     void ring_all() noexcept;
 
-    Bell& bell_;
+    WakeupScheduler& scheduler_;
     std::mutex mutex_;
-    std::map<CounterId, WaitingLine> lines_; // none is empty
-    boost::intrusive::multiset<WaitingLine, boost::intrusive::compare<Sooner>> by_due_;
+    std::map<CounterId, CounterQueue> lines_; // none is empty
+    boost::intrusive::multiset<CounterQueue, boost::intrusive::compare<Sooner>> by_due_;
     boost::intrusive::list<Mailbox> to_ring_;
     SteadyTime announced_ = SteadyTime::max();
     std::uint64_t arrivals_ = 0;

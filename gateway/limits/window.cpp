@@ -6,7 +6,7 @@ namespace {
 
 // Where the wall clock stands between two multiples of `per`, also before 1970. Nothing is ever
 // multiplied, so no wall clock can overflow it.
-WallRuler::Place place_among_multiples(WallTime wall, Duration per) noexcept {
+WallRuler::WallWindow place_among_multiples(WallTime wall, Duration per) noexcept {
     const std::int64_t since_epoch = wall.time_since_epoch().count();
     std::int64_t quotient = since_epoch / per.count();
     std::int64_t remainder = since_epoch % per.count();
@@ -19,7 +19,7 @@ WallRuler::Place place_among_multiples(WallTime wall, Duration per) noexcept {
 
 } // namespace
 
-WallRuler::Place WallRuler::place_of(WallTime wall, CalendarSpan& known) const {
+WallRuler::WallWindow WallRuler::place_of(WallTime wall, CalendarSpan& known) const {
     if (!zone_) [[likely]]
         return place_among_multiples(wall, per_);
     if (wall < known.begin || known.end <= wall) [[unlikely]]
@@ -33,7 +33,7 @@ bool ClockWindow::open_at(const Now& now, const WallRuler& ruler) const {
 }
 
 bool ClockWindow::advance(const Now& now, const WallRuler& ruler) {
-    WallRuler::Place place = ruler.place_of(now.wall, seen);
+    WallRuler::WallWindow place = ruler.place_of(now.wall, seen);
     if (end > now.steady && place.ordinal <= ordinal) [[likely]]
         return false;
     const bool seen_before = end != SteadyTime{} && place.ordinal <= ordinal;

@@ -16,14 +16,14 @@ class WallRuler {
     explicit WallRuler(Duration per) : per_{per} {}
     WallRuler(TimeZone zone, CalendarUnit unit) : zone_{zone}, unit_{unit} {}
 
-    struct Place {
+    struct WallWindow {
         std::int64_t ordinal; // of the window
         Duration since_begin;
         Duration to_end;
         [[nodiscard]] Duration length() const noexcept { return since_begin + to_end; }
     };
     // `known` is a span that the caller has seen: who stands in it is not looked up.
-    [[nodiscard]] Place place_of(WallTime wall, CalendarSpan& known) const;
+    [[nodiscard]] WallWindow place_of(WallTime wall, CalendarSpan& known) const;
 
   private:
     Duration per_{};

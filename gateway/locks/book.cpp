@@ -35,16 +35,17 @@ Waiting::~Waiting() {
         book_->end_wait(*this);
 }
 
-Book::Book(limits::Registry& registry, limits::Bell& bell, WallTime started)
-    : registry_{registry}, bell_{bell}, fence_{microseconds(started)} {}
+LockManager::LockManager(
+    limits::Registry& registry, limits::WakeupScheduler& scheduler, WallTime started)
+    : registry_{registry}, scheduler_{scheduler}, fence_{microseconds(started)} {}
 
-Book::~Book() {
+LockManager::~LockManager() {
     by_expiry_.clear();
     for (auto& [name, lock] : locks_)
         lock->leases_.clear();
 }
 
-void Book::configure(
+void LockManager::configure(
     const std::vector<Declared>& declared,
     std::uint64_t dynamic,
     std::uint64_t max_waiting,
@@ -68,29 +69,29 @@ void Book::configure(
     forget_unused();
 }
 
-std::variant<LockPtr, Book::Missed>
-Book::obtain(std::string_view name, std::optional<std::uint64_t> max, const Now& now) {
+std::variant<LockPtr, LockManager::LockError>
+LockManager::obtain(std::string_view name, std::optional<std::uint64_t> max, const Now& now) {
     const std::lock_guard lock{mutex_};
     if (leases_.size() >= most_leases)
-        return Missed{Failure::too_many};
+        return LockError{Failure::too_many};
     if (records_.size() >= most_records)
-        return Missed{Failure::behind};
+        return LockError{Failure::behind};
     const auto found = locks_.find(name);
     const bool unused =
         found != locks_.end() && !found->second->declared_ && !in_use(found->second);
     if (most_dynamic_ == 0 && (unused || found == locks_.end()))
-        return Missed{Failure::unknown}; // a reload may have made it one
+        return LockError{Failure::unknown}; // a reload may have made it one
     if (found != locks_.end()) {
         Lock& known = *found->second;
         if (!max || *max == known.max())
             return found->second;
         if (!unused)
-            return Missed{Failure::different, known.max()};
+            return LockError{Failure::different, known.max()};
         known.max_.store(*max, std::memory_order_relaxed); // nobody has heard of the old one
         return found->second;
     }
-    if (dynamic_ >= most_dynamic_ && !make_room(now))
-        return Missed{Failure::too_many};
+    if (dynamic_ >= most_dynamic_ && !make_room_for_lock(now))
+        return LockError{Failure::too_many};
     const LockPtr made = make(name, max.value_or(1), fence_, now);
     made->max_waiting_.store(dynamic_max_waiting_, std::memory_order_relaxed);
     locks_.emplace(made->name(), made);
@@ -99,7 +100,8 @@ Book::obtain(std::string_view name, std::optional<std::uint64_t> max, const Now&
 }
 
 // fence: what is lower is late.
-LockPtr Book::make(std::string_view name, std::uint64_t max, std::uint64_t fence, const Now& now) {
+LockPtr
+LockManager::make(std::string_view name, std::uint64_t max, std::uint64_t fence, const Now& now) {
     const limits::LimitSpec spec{
         .identity =
             {.name = std::string{lock_prefix}.append(name),
@@ -108,13 +110,13 @@ LockPtr Book::make(std::string_view name, std::uint64_t max, std::uint64_t fence
         .quota = max};
     auto made = std::make_shared<Lock>(std::string{name}, registry_.obtain(spec), max);
     made->limit_->raise_fence(fence);
-    hold_for_former(made, now);
+    reserve_for_previous_holders(made, now);
     return made;
 }
 
 // Where nobody knows who held it before the start, it is as if they all still did: beside those who
 // are known, as any of these may have given it to somebody since.
-void Book::hold_for_former(const LockPtr& lock, const Now& now) {
+void LockManager::reserve_for_previous_holders(const LockPtr& lock, const Now& now) {
     if (closed_until_ <= now.steady)
         return;
     auto former = std::make_unique<Lease>();
@@ -131,15 +133,15 @@ void Book::hold_for_former(const LockPtr& lock, const Now& now) {
     insert(std::move(former), lock, now, closed_until_);
 }
 
-void Book::keep_closed_until(SteadyTime end, const Now& now) {
+void LockManager::keep_closed_until(SteadyTime end, const Now& now) {
     const std::lock_guard lock{mutex_};
     closed_until_ = end;
     for (const auto& [name, known] : locks_)
-        hold_for_former(known, now);
+        reserve_for_previous_holders(known, now);
 }
 
 // Not at every attempt: it looks at all of them.
-bool Book::make_room(const Now& now) {
+bool LockManager::make_room_for_lock(const Now& now) {
     if (now.steady < next_sweep_)
         return false;
     next_sweep_ = now.steady + std::chrono::milliseconds{10};
@@ -148,7 +150,7 @@ bool Book::make_room(const Now& now) {
 }
 
 // Those that are neither declared nor in use.
-void Book::forget_unused() {
+void LockManager::forget_unused() {
     std::erase_if(locks_, [this](const auto& entry) {
         const auto& [name, lock] = entry;
         if (lock->declared_ || in_use(lock))
@@ -161,12 +163,12 @@ void Book::forget_unused() {
 }
 
 // By its holders, or by somebody who is asking for it.
-bool Book::in_use(const LockPtr& lock) noexcept {
+bool LockManager::in_use(const LockPtr& lock) noexcept {
     return lock.use_count() > 1;
 }
 
-Lease&
-Book::insert(std::unique_ptr<Lease> made, const LockPtr& lock, const Now& now, SteadyTime expires) {
+Lease& LockManager::insert(
+    std::unique_ptr<Lease> made, const LockPtr& lock, const Now& now, SteadyTime expires) {
     std::array<char, sizeof last_number_> number;
     std::memcpy(number.data(), &++last_number_, number.size());
     if (made->id == Hash128{})
@@ -181,16 +183,16 @@ Book::insert(std::unique_ptr<Lease> made, const LockPtr& lock, const Now& now, S
     return lease;
 }
 
-void Book::file(Lease& lease) noexcept {
+void LockManager::file(Lease& lease) noexcept {
     by_expiry_.insert(lease);
     if (lease.expires >= announced_)
         return;
     announced_ = lease.expires;
-    bell_.ring_at(announced_);
+    scheduler_.schedule(announced_);
 }
 
 // The slot is the caller's, who frees it without the mutex.
-std::unique_ptr<Lease> Book::take_out(Lease& lease, End how) noexcept {
+std::unique_ptr<Lease> LockManager::take_out(Lease& lease, EndReason how) noexcept {
     Lock& lock = *lease.lock;
     lock.leases_.erase(lock.leases_.iterator_to(lease));
     lock.held_ -= lease.slots;
@@ -208,32 +210,32 @@ std::unique_ptr<Lease> Book::take_out(Lease& lease, End how) noexcept {
 }
 
 // Another lease may be known by it by now.
-void Book::forget(Hash128 hash, const Lease& lease) noexcept {
+void LockManager::forget(Hash128 hash, const Lease& lease) noexcept {
     if (const auto found = known_.find(hash); found != known_.end() && found->second == &lease)
         known_.erase(found);
 }
 
-void Book::count(Counts& counts, End how) noexcept {
+void LockManager::count(Counts& counts, EndReason how) noexcept {
     switch (how) {
-    case End::released:
+    case EndReason::released:
         ++counts.released;
         break;
-    case End::expired:
+    case EndReason::expired:
         ++counts.expired;
         break;
-    case End::forced:
+    case EndReason::forced:
         ++counts.forced;
         break;
-    case End::disconnected:
+    case EndReason::disconnected:
         ++counts.disconnected;
         break;
-    case End::unkept:
+    case EndReason::not_persisted:
         --counts.granted; // nobody was told
         break;
     }
 }
 
-void Book::remember(Hash128 id, End how) noexcept try {
+void LockManager::remember(Hash128 id, EndReason how) noexcept try {
     ended_order_.push_back(id);
     ended_.emplace(id, how);
     if (ended_order_.size() <= remembered)
@@ -243,19 +245,19 @@ void Book::remember(Hash128 id, End how) noexcept try {
 } catch (const std::exception&) { // then a repeated release is told that there is nothing
 }
 
-Lease* Book::living(Hash128 id, const Now& now) const noexcept {
+Lease* LockManager::find_active(Hash128 id, const Now& now) const noexcept {
     const auto found = leases_.find(id);
     if (found == leases_.end() || found->second->former || found->second->expires <= now.steady)
         return nullptr;
     return found->second.get();
 }
 
-Lease* Book::living_of(std::string_view lock, Hash128 id, const Now& now) noexcept {
-    Lease* const lease = living(id, now);
+Lease* LockManager::find_active_of(std::string_view lock, Hash128 id, const Now& now) noexcept {
+    Lease* const lease = find_active(id, now);
     return lease != nullptr && lease->lock->name() == lock ? lease : nullptr;
 }
 
-SteadyTime Book::expire(const Now& now) noexcept {
+SteadyTime LockManager::expire(const Now& now) noexcept {
     for (;;) {
         std::unique_ptr<Lease> ended;
         {
@@ -264,14 +266,14 @@ SteadyTime Book::expire(const Now& now) noexcept {
             announced_ = first == by_expiry_.end() ? SteadyTime::max() : first->expires;
             if (announced_ > now.steady)
                 return announced_;
-            ended = take_out(*first, End::expired);
+            ended = take_out(*first, EndReason::expired);
         }
         free_slot(std::move(ended), now);
     }
 }
 
 // Whoever waits for it is told. Without the mutex.
-void Book::free_slot(std::unique_ptr<Lease> ended, const Now& now) noexcept {
+void LockManager::free_slot(std::unique_ptr<Lease> ended, const Now& now) noexcept {
     if (ended != nullptr && !ended->former) // for how long that was held nobody knows
         ended->permit.release(now);
 }

@@ -37,14 +37,14 @@ namespace stint::locks {
 //
 // Pure but for its mutex: instants come from the callers. A slot is freed without the mutex: that
 // is told to those who wait. Threads: any.
-class Book {
+class LockManager {
   public:
     // bell: rings when expire() is to be called; called with the mutex held, it must not call back.
     // Both outlive this.
-    Book(limits::Registry& registry, limits::Bell& bell, WallTime started);
-    ~Book();
-    Book(const Book&) = delete;
-    Book& operator=(const Book&) = delete;
+    LockManager(limits::Registry& registry, limits::WakeupScheduler& scheduler, WallTime started);
+    ~LockManager();
+    LockManager(const LockManager&) = delete;
+    LockManager& operator=(const LockManager&) = delete;
 
     struct Declared {
         std::string name;
@@ -67,12 +67,12 @@ class Book {
         too_many,  // all locks, or leases, that there may be are in use
         behind     // what has been granted cannot be written as fast as it comes
     };
-    struct Missed {
+    struct LockError {
         Failure why{};
         std::uint64_t max = 0; // of Failure::different
     };
     // Made now if there is none. It stays for as long as it is in use, or its pointer lives.
-    [[nodiscard]] std::variant<LockPtr, Missed>
+    [[nodiscard]] std::variant<LockPtr, LockError>
     obtain(std::string_view name, std::optional<std::uint64_t> max, const Now& now);
     // What Wish has of a caller's texts; they stay the same over a restart that keeps the state.
     [[nodiscard]] Hash128
@@ -81,11 +81,11 @@ class Book {
 
     // The living lease of a wish that came before, or of an owner who may come in again: renewed,
     // and the owner one deeper inside. Nothing: it needs a slot.
-    [[nodiscard]] std::optional<Grant> find_living(const Wish& wish, const Now& now);
-    // permit: a slot of lock.limit(). As find_living() where that finds one by now; then the slot
+    [[nodiscard]] std::optional<Grant> find_granted(const LeaseRequest& request, const Now& now);
+    // permit: a slot of lock.limit(). As find_granted() where that finds one by now; then the slot
     // is free again. Throws std::bad_alloc with nothing changed but that slot.
     [[nodiscard]] Grant
-    grant(const LockPtr& lock, Wish wish, limits::Permit permit, const Now& now);
+    grant(const LockPtr& lock, LeaseRequest request, limits::Permit permit, const Now& now);
     void count_refusal(Lock& lock) noexcept;
     struct Busy {
         std::uint64_t held = 0;            // slots, by leases
@@ -97,8 +97,8 @@ class Book {
 
     // --- staying and leaving ---
     struct Renewal {
-        std::optional<Duration> ttl; // nothing: as it was
-        std::uint64_t tie = 0;       // of Hold::connection from now on; 0: as it is
+        std::optional<Duration> ttl;     // nothing: as it was
+        std::uint64_t connection_id = 0; // of LeaseBinding::connection from now on; 0: as it is
     };
     // Nothing where it is no living lease of that lock: what has ended never comes back. With a ttl
     // that is longer than what is kept: see kept().
@@ -113,19 +113,20 @@ class Book {
     [[nodiscard]] Released
     release(std::string_view lock, Hash128 id, std::optional<std::uint32_t> level, const Now& now);
     // False: it is no living lease.
-    [[nodiscard]] bool end(std::string_view lock, Hash128 id, End how, const Now& now);
+    [[nodiscard]] bool end(std::string_view lock, Hash128 id, EndReason how, const Now& now);
     // Nobody has heard, or will, of this grant: it is as if it had never been. Without effect if
     // the lease was granted to a later ask as well.
     void withdraw(std::string_view lock, const Grant& grant, const Now& now) noexcept;
     // Their connection has ended. Without effect on a lease that is tied to another by now; of an
     // owner who is several levels inside, those of that connection end.
-    void end_tied(std::span<const Hash128> ids, std::uint64_t tie, const Now& now);
+    void
+    end_for_connection(std::span<const Hash128> ids, std::uint64_t connection_id, const Now& now);
     // The same, where the gateway ends the connection: they live on until their ttl is over.
-    void untie(std::span<const Hash128> ids, std::uint64_t tie) noexcept;
-    [[nodiscard]] bool is_tied(Hash128 id, std::uint64_t tie, const Now& now) const;
+    void detach(std::span<const Hash128> ids, std::uint64_t connection_id) noexcept;
+    [[nodiscard]] bool is_bound(Hash128 id, std::uint64_t connection_id, const Now& now) const;
     // As it is now; nothing: it has ended, then why() it has, for a while.
     [[nodiscard]] std::optional<Grant> look(Hash128 id, const Now& now) const;
-    [[nodiscard]] std::optional<End> why(Hash128 id) const;
+    [[nodiscard]] std::optional<EndReason> why(Hash128 id) const;
     // Ends those whose time is over; when it is to be called next.
     SteadyTime expire(const Now& now) noexcept;
 
@@ -134,7 +135,7 @@ class Book {
     // the declared.
     [[nodiscard]] LockList list(std::string_view after, const Now& now) const;
     [[nodiscard]] std::optional<LockState> state_of(std::string_view name, const Now& now) const;
-    [[nodiscard]] std::vector<LockFigures> figures() const; // the declared, then the others
+    [[nodiscard]] std::vector<LockFigures> collect_metrics() const; // the declared, then the others
 
     // --- beyond the process ---
     // Before anybody asks: from now on changes are recorded, and `recorded` is called, with the
@@ -162,10 +163,10 @@ class Book {
     void written(const Records& records) noexcept;
     void not_written(Records records, const Now& now);
 
-    enum class Kept : std::uint8_t { yes, no, not_yet };
+    enum class Durability : std::uint8_t { yes, no, not_yet };
     // Whether the lease would survive the process as it was when this was answered. Always, where
     // nothing is recorded. no: it could not be written, or has ended.
-    [[nodiscard]] Kept kept(const Grant& grant) const;
+    [[nodiscard]] Durability kept(const Grant& grant) const;
     // Hears of written() and not_written(). One per worker.
     class Listener : public boost::intrusive::list_base_hook<> {
       public:
@@ -201,18 +202,18 @@ class Book {
     // With the mutex locked:
     [[nodiscard]] LockPtr
     make(std::string_view name, std::uint64_t max, std::uint64_t fence, const Now& now);
-    void hold_for_former(const LockPtr& lock, const Now& now);
-    [[nodiscard]] bool make_room(const Now& now);
+    void reserve_for_previous_holders(const LockPtr& lock, const Now& now);
+    [[nodiscard]] bool make_room_for_lock(const Now& now);
     void forget_unused();
     [[nodiscard]] static bool in_use(const LockPtr& lock) noexcept;
     [[nodiscard]] static bool to_be_seen(const Lock& lock) noexcept;
     [[nodiscard]] static LockState describe(const Lock& lock, std::size_t most, const Now& now);
-    void enter(Lease& lease, const Wish& wish);
+    void enter(Lease& lease, const LeaseRequest& request);
     void leave(Lease& lease, std::size_t levels) noexcept;
-    [[nodiscard]] Lease* living(Hash128 id, const Now& now) const noexcept;
-    [[nodiscard]] Lease* living_of(std::string_view lock, Hash128 id, const Now& now) noexcept;
-    [[nodiscard]] Lease* living_known(Hash128 hash, const Now& now) noexcept;
-    [[nodiscard]] std::optional<Grant> reenter(const Wish& wish, const Now& now);
+    [[nodiscard]] Lease* find_active(Hash128 id, const Now& now) const noexcept;
+    [[nodiscard]] Lease* find_active_of(std::string_view lock, Hash128 id, const Now& now) noexcept;
+    [[nodiscard]] Lease* find_active_known(Hash128 hash, const Now& now) noexcept;
+    [[nodiscard]] std::optional<Grant> reenter(const LeaseRequest& request, const Now& now);
     [[nodiscard]] static Grant grant_of(const Lease& lease);
     Lease&
     insert(std::unique_ptr<Lease> made, const LockPtr& lock, const Now& now, SteadyTime expires);
@@ -220,19 +221,19 @@ class Book {
     void know(Lease& lease);
     void file(Lease& lease) noexcept;
     void renew(Lease& lease, Duration ttl, const Now& now);
-    [[nodiscard]] std::unique_ptr<Lease> take_out(Lease& lease, End how) noexcept;
-    static void count(Counts& counts, End how) noexcept;
-    void remember(Hash128 id, End how) noexcept;
+    [[nodiscard]] std::unique_ptr<Lease> take_out(Lease& lease, EndReason how) noexcept;
+    static void count(Counts& counts, EndReason how) noexcept;
+    void remember(Hash128 id, EndReason how) noexcept;
     void restore(const SavedLease& from, const Now& now);
     void record_grant(Lease& lease);
     void record_end(Hash128 id) noexcept;
     [[nodiscard]] static SavedLease saved(const Lease& lease);
-    void tell() noexcept;
+    void notify_listeners() noexcept;
     // Without it:
     static void free_slot(std::unique_ptr<Lease> ended, const Now& now) noexcept;
 
     limits::Registry& registry_;
-    limits::Bell& bell_;
+    limits::WakeupScheduler& scheduler_;
     const KeyHasher id_hasher_; // of nothing but numbers: nobody can tell one id from another
 
     mutable std::mutex mutex_; // guards all below
@@ -249,7 +250,7 @@ class Book {
             by_expiry_;
     SteadyTime announced_ = SteadyTime::max();
     SteadyTime closed_until_ = SteadyTime::min();
-    std::unordered_map<Hash128, End, Spread> ended_;
+    std::unordered_map<Hash128, EndReason, Spread> ended_;
     std::list<Hash128> ended_order_; // the oldest first
     std::uint64_t fence_ = 0;        // the highest that was given
     std::uint64_t last_number_ = 0;  // of ids

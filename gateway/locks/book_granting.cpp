@@ -29,54 +29,55 @@ Hash128 hash_of(
 
 } // namespace
 
-Hash128 Book::hash_once(std::string_view lock, std::string_view owner, std::string_view key) const {
+Hash128
+LockManager::hash_once(std::string_view lock, std::string_view owner, std::string_view key) const {
     return hash_of(registry_.hasher(), 'k', lock, owner, key);
 }
 
-Hash128 Book::hash_owner(std::string_view lock, std::string_view owner) const {
+Hash128 LockManager::hash_owner(std::string_view lock, std::string_view owner) const {
     return hash_of(registry_.hasher(), 'o', lock, owner, {});
 }
 
-std::optional<Grant> Book::find_living(const Wish& wish, const Now& now) {
-    if (wish.once == Hash128{} && wish.reentrant == Hash128{})
+std::optional<Grant> LockManager::find_granted(const LeaseRequest& request, const Now& now) {
+    if (request.once == Hash128{} && request.reentrant == Hash128{})
         return std::nullopt;
     const std::lock_guard lock{mutex_};
-    return reenter(wish, now);
+    return reenter(request, now);
 }
 
-Lease* Book::living_known(Hash128 hash, const Now& now) noexcept {
+Lease* LockManager::find_active_known(Hash128 hash, const Now& now) noexcept {
     const auto found = known_.find(hash);
     return found != known_.end() && found->second->expires > now.steady ? found->second : nullptr;
 }
 
-std::optional<Grant> Book::reenter(const Wish& wish, const Now& now) {
-    Lease* const same = living_known(wish.once, now);
-    Lease* const lease = same != nullptr ? same : living_known(wish.reentrant, now);
+std::optional<Grant> LockManager::reenter(const LeaseRequest& request, const Now& now) {
+    Lease* const same = find_active_known(request.once, now);
+    Lease* const lease = same != nullptr ? same : find_active_known(request.reentrant, now);
     if (lease == nullptr || (same == nullptr && lease->levels.size() >= most_levels))
         return std::nullopt;
     if (same == nullptr)
-        enter(*lease, wish);
+        enter(*lease, request);
     for (Level& level : lease->levels)
-        if (same != nullptr && level.once == wish.once)
-            level.tie = wish.tie;
+        if (same != nullptr && level.once == request.once)
+            level.connection_id = request.connection_id;
     if (same != nullptr && lease->levels.size() == 1)
-        lease->hold = wish.hold;
+        lease->binding = request.binding;
     // Never sooner than whoever is inside already was told.
-    renew(*lease, std::max(wish.ttl, lease->ttl), now);
+    renew(*lease, std::max(request.ttl, lease->ttl), now);
     ++lease->asks;
     Grant grant = grant_of(*lease);
     grant.replayed = same != nullptr;
     return grant;
 }
 
-void Book::enter(Lease& lease, const Wish& wish) {
-    lease.levels.push_back({wish.once, wish.tie});
+void LockManager::enter(Lease& lease, const LeaseRequest& request) {
+    lease.levels.push_back({request.once, request.connection_id});
     try {
-        if (wish.once != Hash128{})
-            known_.insert_or_assign(wish.once, &lease);
+        if (request.once != Hash128{})
+            known_.insert_or_assign(request.once, &lease);
         record_grant(lease);
     } catch (...) {
-        forget(wish.once, lease);
+        forget(request.once, lease);
         lease.levels.pop_back();
         throw;
     }
@@ -84,7 +85,7 @@ void Book::enter(Lease& lease, const Wish& wish) {
 }
 
 // Until only so many levels are left, at least one.
-void Book::leave(Lease& lease, std::size_t levels) noexcept try {
+void LockManager::leave(Lease& lease, std::size_t levels) noexcept try {
     while (lease.levels.size() > levels) {
         forget(lease.levels.back().once, lease);
         lease.levels.pop_back();
@@ -93,27 +94,28 @@ void Book::leave(Lease& lease, std::size_t levels) noexcept try {
 } catch (const std::exception&) { // then a restart finds him deeper inside, for the ttl
 }
 
-Grant Book::grant(const LockPtr& lock, Wish wish, limits::Permit permit, const Now& now) {
+Grant LockManager::grant(
+    const LockPtr& lock, LeaseRequest request, limits::Permit permit, const Now& now) {
     const std::lock_guard guard{mutex_};
-    if (const auto living = reenter(wish, now)) // which it was not when the slot was asked for
-        return *living;
+    if (const auto active = reenter(request, now)) // which it was not when the slot was asked for
+        return *active;
     auto made = std::make_unique<Lease>();
-    made->levels.push_back({wish.once, wish.tie});
-    made->owner = std::move(wish.owner);
-    made->reentrant = wish.reentrant;
-    made->ttl = wish.ttl;
-    made->hold = wish.hold;
+    made->levels.push_back({request.once, request.connection_id});
+    made->owner = std::move(request.owner);
+    made->reentrant = request.reentrant;
+    made->ttl = request.ttl;
+    made->binding = request.binding;
     made->since = now.wall;
     made->permit = std::move(permit);
     made->fence = fence_ + 1;
-    Lease& lease = insert(std::move(made), lock, now, now.steady + wish.ttl);
+    Lease& lease = insert(std::move(made), lock, now, now.steady + request.ttl);
     ++lock->counts_.granted;
     try {
         know(lease);
         record_grant(lease);
     } catch (...) {
         permit = std::move(lease.permit); // is freed when the mutex is not held any more
-        static_cast<void>(take_out(lease, End::unkept));
+        static_cast<void>(take_out(lease, EndReason::not_persisted));
         throw;
     }
     ++fence_;
@@ -121,7 +123,7 @@ Grant Book::grant(const LockPtr& lock, Wish wish, limits::Permit permit, const N
     return grant_of(lease);
 }
 
-void Book::know(Lease& lease) {
+void LockManager::know(Lease& lease) {
     for (const Level& level : lease.levels)
         if (level.once != Hash128{})
             known_.insert_or_assign(level.once, &lease);
@@ -129,7 +131,7 @@ void Book::know(Lease& lease) {
         known_.insert_or_assign(lease.reentrant, &lease);
 }
 
-Grant Book::grant_of(const Lease& lease) {
+Grant LockManager::grant_of(const Lease& lease) {
     return {
         .id = lease.id,
         .fence = lease.fence,
@@ -140,7 +142,7 @@ Grant Book::grant_of(const Lease& lease) {
         .ask = lease.asks};
 }
 
-void Book::renew(Lease& lease, Duration ttl, const Now& now) {
+void LockManager::renew(Lease& lease, Duration ttl, const Now& now) {
     lease.ttl = ttl;
     const bool lost = lease.unwritten == 0 && lease.version != lease.kept_version;
     if (lost || ttl > lease.recorded_ttl)
@@ -151,29 +153,29 @@ void Book::renew(Lease& lease, Duration ttl, const Now& now) {
 }
 
 std::optional<Grant>
-Book::renew(std::string_view lock, Hash128 id, const Renewal& renewal, const Now& now) {
+LockManager::renew(std::string_view lock, Hash128 id, const Renewal& renewal, const Now& now) {
     const std::lock_guard guard{mutex_};
-    Lease* const lease = living_of(lock, id, now);
+    Lease* const lease = find_active_of(lock, id, now);
     if (lease == nullptr)
         return std::nullopt;
     renew(*lease, renewal.ttl.value_or(lease->ttl), now);
-    if (renewal.tie != 0) {
+    if (renewal.connection_id != 0) {
         for (Level& level : lease->levels)
-            level.tie = renewal.tie;
-        lease->hold = Hold::connection;
+            level.connection_id = renewal.connection_id;
+        lease->binding = LeaseBinding::connection;
     }
     return grant_of(*lease);
 }
 
-Book::Released Book::release(
+LockManager::Released LockManager::release(
     std::string_view lock, Hash128 id, std::optional<std::uint32_t> level, const Now& now) {
     std::unique_ptr<Lease> ended;
     {
         const std::lock_guard guard{mutex_};
-        Lease* const lease = living_of(lock, id, now);
+        Lease* const lease = find_active_of(lock, id, now);
         if (lease == nullptr) {
             const auto known = ended_.find(id);
-            const bool released = known != ended_.end() && known->second == End::released;
+            const bool released = known != ended_.end() && known->second == EndReason::released;
             return {released ? Release::free : Release::gone, {}};
         }
         const std::size_t inside = lease->levels.size();
@@ -183,31 +185,31 @@ Book::Released Book::release(
                 leave(*lease, left);
             return {Release::inside, grant_of(*lease)};
         }
-        ended = take_out(*lease, End::released);
+        ended = take_out(*lease, EndReason::released);
     }
     free_slot(std::move(ended), now);
     return {Release::free, {}};
 }
 
-void Book::withdraw(std::string_view lock, const Grant& grant, const Now& now) noexcept {
+void LockManager::withdraw(std::string_view lock, const Grant& grant, const Now& now) noexcept {
     std::unique_ptr<Lease> ended;
     {
         const std::lock_guard guard{mutex_};
-        Lease* const lease = living_of(lock, grant.id, now);
+        Lease* const lease = find_active_of(lock, grant.id, now);
         if (lease == nullptr || lease->asks != grant.ask)
             return;
         if (grant.count > 1)
             return leave(*lease, grant.count - 1);
-        ended = take_out(*lease, End::disconnected);
+        ended = take_out(*lease, EndReason::disconnected);
     }
     free_slot(std::move(ended), now);
 }
 
-bool Book::end(std::string_view lock, Hash128 id, End how, const Now& now) {
+bool LockManager::end(std::string_view lock, Hash128 id, EndReason how, const Now& now) {
     std::unique_ptr<Lease> ended;
     {
         const std::lock_guard guard{mutex_};
-        Lease* const lease = living_of(lock, id, now);
+        Lease* const lease = find_active_of(lock, id, now);
         if (lease == nullptr)
             return false;
         ended = take_out(*lease, how);
@@ -216,16 +218,19 @@ bool Book::end(std::string_view lock, Hash128 id, End how, const Now& now) {
     return true;
 }
 
-void Book::end_tied(std::span<const Hash128> ids, std::uint64_t tie, const Now& now) {
+void LockManager::end_for_connection(
+    std::span<const Hash128> ids, std::uint64_t connection_id, const Now& now) {
     for (const Hash128 id : ids) {
         std::unique_ptr<Lease> ended;
         {
             const std::lock_guard guard{mutex_};
-            Lease* const lease = living(id, now);
+            Lease* const lease = find_active(id, now);
             if (lease == nullptr)
                 continue;
-            const auto is_tied = [tie](const Level& level) { return level.tie == tie; };
-            const auto ending = std::ranges::stable_partition(lease->levels, std::not_fn(is_tied));
+            const auto is_bound = [connection_id](const Level& level) {
+                return level.connection_id == connection_id;
+            };
+            const auto ending = std::ranges::stable_partition(lease->levels, std::not_fn(is_bound));
             if (ending.empty())
                 continue;
             const std::size_t left = lease->levels.size() - ending.size();
@@ -233,35 +238,37 @@ void Book::end_tied(std::span<const Hash128> ids, std::uint64_t tie, const Now& 
                 leave(*lease, left);
                 continue;
             }
-            ended = take_out(*lease, End::disconnected);
+            ended = take_out(*lease, EndReason::disconnected);
         }
         free_slot(std::move(ended), now);
     }
 }
 
-void Book::untie(std::span<const Hash128> ids, std::uint64_t tie) noexcept {
+void LockManager::detach(std::span<const Hash128> ids, std::uint64_t connection_id) noexcept {
     const std::lock_guard guard{mutex_};
     for (const Hash128 id : ids)
         if (const auto found = leases_.find(id); found != leases_.end())
             for (Level& level : found->second->levels)
-                if (level.tie == tie)
-                    level.tie = 0;
+                if (level.connection_id == connection_id)
+                    level.connection_id = 0;
 }
 
-bool Book::is_tied(Hash128 id, std::uint64_t tie, const Now& now) const {
+bool LockManager::is_bound(Hash128 id, std::uint64_t connection_id, const Now& now) const {
     const std::lock_guard guard{mutex_};
-    const Lease* const lease = living(id, now);
+    const Lease* const lease = find_active(id, now);
     return lease != nullptr &&
-           std::ranges::any_of(lease->levels, [tie](const Level& each) { return each.tie == tie; });
+           std::ranges::any_of(lease->levels, [connection_id](const Level& each) {
+               return each.connection_id == connection_id;
+           });
 }
 
-std::optional<Grant> Book::look(Hash128 id, const Now& now) const {
+std::optional<Grant> LockManager::look(Hash128 id, const Now& now) const {
     const std::lock_guard guard{mutex_};
-    const Lease* const lease = living(id, now);
+    const Lease* const lease = find_active(id, now);
     return lease != nullptr ? std::optional{grant_of(*lease)} : std::nullopt;
 }
 
-std::optional<End> Book::why(Hash128 id) const {
+std::optional<EndReason> LockManager::why(Hash128 id) const {
     const std::lock_guard guard{mutex_};
     const auto found = ended_.find(id);
     return found != ended_.end() ? std::optional{found->second} : std::nullopt;

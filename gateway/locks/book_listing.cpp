@@ -12,7 +12,7 @@ constexpr std::size_t most_people = 10'000; // holders, and as many waiters
 
 } // namespace
 
-LockState Book::describe(const Lock& lock, std::size_t most, const Now& now) {
+LockState LockManager::describe(const Lock& lock, std::size_t most, const Now& now) {
     LockState state;
     state.name = lock.name();
     state.max = lock.max();
@@ -27,7 +27,7 @@ LockState Book::describe(const Lock& lock, std::size_t most, const Now& now) {
              .owner = lease.owner,
              .fence = lease.fence,
              .count = grant_of(lease).count,
-             .hold = lease.hold,
+             .binding = lease.binding,
              .held = now.steady - lease.granted,
              .since = lease.since,
              .expires_in = std::max(lease.expires - now.steady, Duration::zero())});
@@ -43,11 +43,11 @@ LockState Book::describe(const Lock& lock, std::size_t most, const Now& now) {
     return state;
 }
 
-bool Book::to_be_seen(const Lock& lock) noexcept {
+bool LockManager::to_be_seen(const Lock& lock) noexcept {
     return lock.declared_ || !lock.leases_.empty() || !lock.waiting_.empty();
 }
 
-LockList Book::list(std::string_view after, const Now& now) const {
+LockList LockManager::list(std::string_view after, const Now& now) const {
     LockList list;
     std::size_t people = 0;
     const std::lock_guard guard{mutex_};
@@ -65,7 +65,7 @@ LockList Book::list(std::string_view after, const Now& now) const {
     return list;
 }
 
-std::optional<LockState> Book::state_of(std::string_view name, const Now& now) const {
+std::optional<LockState> LockManager::state_of(std::string_view name, const Now& now) const {
     const std::lock_guard guard{mutex_};
     const auto found = locks_.find(name);
     if (found == locks_.end() || !to_be_seen(*found->second))
@@ -73,7 +73,7 @@ std::optional<LockState> Book::state_of(std::string_view name, const Now& now) c
     return describe(*found->second, most_people, now);
 }
 
-std::vector<LockFigures> Book::figures() const {
+std::vector<LockFigures> LockManager::collect_metrics() const {
     std::vector<LockFigures> figures;
     LockFigures dynamic;
     dynamic.name = "(dynamic)";

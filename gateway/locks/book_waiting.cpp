@@ -11,12 +11,12 @@ constexpr std::size_t most_compared = 64;
 
 } // namespace
 
-void Book::count_refusal(Lock& lock) noexcept {
+void LockManager::count_refusal(Lock& lock) noexcept {
     const std::lock_guard guard{mutex_};
     ++lock.counts_.refused;
 }
 
-Book::Busy Book::busy(const Lock& lock, const Now& now) const {
+LockManager::Busy LockManager::busy(const Lock& lock, const Now& now) const {
     const std::lock_guard guard{mutex_};
     if (lock.leases_.empty() || lock.leases_.size() > most_compared)
         return {lock.held_};
@@ -26,7 +26,7 @@ Book::Busy Book::busy(const Lock& lock, const Now& now) const {
     return {lock.held_, std::max(first - now.steady, Duration::zero())};
 }
 
-void Book::begin_wait(
+void LockManager::begin_wait(
     const LockPtr& lock, Waiting& waiting, std::string_view owner, const Now& now) {
     waiting.owner_ = owner;
     waiting.since_ = now.steady;
@@ -36,7 +36,7 @@ void Book::begin_wait(
     lock->waiting_.push_back(waiting);
 }
 
-void Book::end_wait(Waiting& waiting) noexcept {
+void LockManager::end_wait(Waiting& waiting) noexcept {
     const std::lock_guard guard{mutex_};
     waiting.lock_->waiting_.erase(waiting.lock_->waiting_.iterator_to(waiting));
     waiting.lock_.reset();

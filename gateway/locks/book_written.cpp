@@ -7,12 +7,13 @@
 
 namespace stint::locks {
 
-void Book::record(std::function<void()> recorded) {
+void LockManager::record(std::function<void()> recorded) {
     const std::lock_guard guard{mutex_};
     recorded_ = std::move(recorded);
 }
 
-void Book::restore(const std::vector<SavedLease>& leases, std::uint64_t fence, const Now& now) {
+void LockManager::restore(
+    const std::vector<SavedLease>& leases, std::uint64_t fence, const Now& now) {
     const std::lock_guard guard{mutex_};
     fence_ = std::max(fence_, fence);
     for (const SavedLease& each : leases)
@@ -20,7 +21,7 @@ void Book::restore(const std::vector<SavedLease>& leases, std::uint64_t fence, c
     dynamic_ = locks_.size();
 }
 
-void Book::restore(const SavedLease& from, const Now& now) {
+void LockManager::restore(const SavedLease& from, const Now& now) {
     auto found = locks_.find(from.lock);
     if (found == locks_.end())
         found = locks_.emplace(from.lock, make(from.lock, from.max, 0, now)).first;
@@ -33,7 +34,7 @@ void Book::restore(const SavedLease& from, const Now& now) {
     made->owner = from.owner;
     made->reentrant = from.reentrant;
     made->ttl = from.ttl;
-    made->hold = from.hold;
+    made->binding = from.binding;
     made->since = from.since;
     limits::Charge slot = lock->charge();
     slot.quota = any_number;
@@ -46,14 +47,14 @@ void Book::restore(const SavedLease& from, const Now& now) {
     lock->limit()->raise_fence(from.fence);
 }
 
-SavedLease Book::saved(const Lease& lease) {
+SavedLease LockManager::saved(const Lease& lease) {
     SavedLease saved{
         .lock = lease.lock->name(),
         .max = lease.lock->max(),
         .id = lease.id,
         .fence = lease.fence,
         .ttl = lease.ttl,
-        .hold = lease.hold,
+        .binding = lease.binding,
         .owner = lease.owner,
         .since = lease.since,
         .reentrant = lease.reentrant};
@@ -62,7 +63,7 @@ SavedLease Book::saved(const Lease& lease) {
     return saved;
 }
 
-void Book::record_grant(Lease& lease) {
+void LockManager::record_grant(Lease& lease) {
     if (!recorded_)
         return;
     records_.push_back({lease.id, lease.version + 1, saved(lease)});
@@ -72,18 +73,18 @@ void Book::record_grant(Lease& lease) {
     recorded_();
 }
 
-void Book::record_end(Hash128 id) noexcept try {
+void LockManager::record_end(Hash128 id) noexcept try {
     records_.push_back({id, 0, std::nullopt});
     recorded_();
 } catch (const std::exception&) { // then a restart gives it back for its ttl
 }
 
-Book::Records Book::take_records() {
+LockManager::Records LockManager::take_records() {
     const std::lock_guard guard{mutex_};
     return {std::exchange(records_, {}), fence_};
 }
 
-Book::Records Book::everything() {
+LockManager::Records LockManager::everything() {
     const std::lock_guard guard{mutex_};
     Records all{{}, fence_};
     for (const auto& [id, lease] : leases_)
@@ -95,7 +96,7 @@ Book::Records Book::everything() {
     return all;
 }
 
-void Book::written(const Records& records) noexcept {
+void LockManager::written(const Records& records) noexcept {
     const std::lock_guard guard{mutex_};
     for (const Record& each : records.changes) {
         const auto found = leases_.find(each.id);
@@ -105,11 +106,11 @@ void Book::written(const Records& records) noexcept {
         --lease.unwritten;
         lease.kept_version = std::max(lease.kept_version, each.version);
     }
-    tell();
+    notify_listeners();
 }
 
 // What has ended is to be written yet; what was not granted to anybody ends.
-void Book::not_written(Records records, const Now& now) {
+void LockManager::not_written(Records records, const Now& now) {
     for (const Record& each : records.changes) {
         std::unique_ptr<Lease> ended;
         {
@@ -119,40 +120,40 @@ void Book::not_written(Records records, const Now& now) {
                 continue;
             --found->second->unwritten;
             if (found->second->kept_version == 0 && found->second->unwritten == 0)
-                ended = take_out(*found->second, End::unkept);
+                ended = take_out(*found->second, EndReason::not_persisted);
         }
         free_slot(std::move(ended), now);
     }
     std::erase_if(records.changes, [](const Record& each) { return each.lease.has_value(); });
     const std::lock_guard guard{mutex_};
     records_.insert(records_.begin(), records.changes.begin(), records.changes.end());
-    tell();
+    notify_listeners();
 }
 
-Book::Kept Book::kept(const Grant& grant) const {
+LockManager::Durability LockManager::kept(const Grant& grant) const {
     const std::lock_guard guard{mutex_};
     if (!recorded_)
-        return Kept::yes;
+        return Durability::yes;
     const auto found = leases_.find(grant.id);
     if (found == leases_.end())
-        return Kept::no;
+        return Durability::no;
     const Lease& lease = *found->second;
     if (lease.kept_version >= grant.version)
-        return Kept::yes;
-    return lease.unwritten > 0 ? Kept::not_yet : Kept::no;
+        return Durability::yes;
+    return lease.unwritten > 0 ? Durability::not_yet : Durability::no;
 }
 
-void Book::add(Listener& listener) {
+void LockManager::add(Listener& listener) {
     const std::lock_guard guard{mutex_};
     listeners_.push_back(listener);
 }
 
-void Book::remove(Listener& listener) noexcept {
+void LockManager::remove(Listener& listener) noexcept {
     const std::lock_guard guard{mutex_};
     listeners_.erase(listeners_.iterator_to(listener));
 }
 
-void Book::tell() noexcept {
+void LockManager::notify_listeners() noexcept {
     for (Listener& each : listeners_)
         each.on_written();
 }

@@ -20,23 +20,23 @@ class Lock;
 using LockPtr = std::shared_ptr<Lock>;
 
 // What ends a lease beside its ttl and its release.
-enum class Hold : std::uint8_t {
+enum class LeaseBinding : std::uint8_t {
     lease,      // nothing
     connection, // the end of the connection that it is tied to
     stream      // the end of the response that it was granted in
 };
 
 // How a lease came to its end.
-enum class End : std::uint8_t { released, expired, forced, disconnected, unkept };
+enum class EndReason : std::uint8_t { released, expired, forced, disconnected, not_persisted };
 
 // A holder as it asks. Hashes are Book's; zero: none.
-struct Wish {
+struct LeaseRequest {
     std::string owner{}; // may be empty
     Hash128 once{};      // of its idempotency key
     Hash128 reentrant{}; // of an owner who may come in again
     Duration ttl{};      // above zero
-    Hold hold = Hold::lease;
-    std::uint64_t tie = 0; // the connection that it ends with; 0: none
+    LeaseBinding binding = LeaseBinding::lease;
+    std::uint64_t connection_id = 0; // the connection that it ends with; 0: none
 };
 
 // What a holder is told. Of fences see Book.
@@ -47,8 +47,8 @@ struct Grant {
     std::uint32_t count = 1; // how often its owner is inside
     SteadyTime expires{};
     bool replayed = false;     // it had been granted already
-    std::uint32_t version = 0; // for Book::kept()
-    std::uint32_t ask = 0;     // for Book::withdraw()
+    std::uint32_t version = 0; // for LockManager::kept()
+    std::uint32_t ask = 0;     // for LockManager::withdraw()
 };
 
 // A lease of before a restart, or for one.
@@ -58,7 +58,7 @@ struct SavedLease {
     Hash128 id{};
     std::uint64_t fence = 0;
     Duration ttl{};
-    Hold hold = Hold::lease;
+    LeaseBinding binding = LeaseBinding::lease;
     std::string owner{};
     WallTime since{};
     Hash128 reentrant{};
@@ -72,8 +72,8 @@ using ByExpiry = boost::intrusive::set_base_hook<boost::intrusive::tag<struct By
 
 // An owner's way in; the first one is the lease's own.
 struct Level {
-    Hash128 once{};        // Wish::once
-    std::uint64_t tie = 0; // Wish::tie, or a renewal's
+    Hash128 once{};                  // LeaseRequest::once
+    std::uint64_t connection_id = 0; // LeaseRequest::tie, or a renewal's
 };
 
 // Internal to locks/: all of it is the book's.
@@ -85,7 +85,7 @@ struct Lease : InLock, ByExpiry {
     std::string owner;
     Hash128 reentrant{};
     Duration ttl{};
-    Hold hold = Hold::lease;
+    LeaseBinding binding = LeaseBinding::lease;
     boost::container::small_vector<Level, 1> levels;
     std::uint32_t asks = 1; // that were granted it
     WallTime since{};

@@ -16,7 +16,7 @@ struct HolderState {
     std::string owner;
     std::uint64_t fence = 0;
     std::uint32_t count = 1;
-    Hold hold = Hold::lease;
+    LeaseBinding binding = LeaseBinding::lease;
     Duration held{};
     WallTime since{};
     Duration expires_in{};

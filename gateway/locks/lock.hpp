@@ -16,20 +16,20 @@
 
 namespace stint::locks {
 
-class Book;
+class LockManager;
 
-// Who waits for a lock, to be listed. Owned by who waits; in the book from Book::begin_wait() to
-// its end.
+// Who waits for a lock, to be listed. Owned by who waits; in the book from
+// LockManager::begin_wait() to its end.
 class Waiting : public boost::intrusive::list_base_hook<> {
   public:
     Waiting() = default;
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
-    ~Waiting(); // as Book::end_wait()
+    ~Waiting(); // as LockManager::end_wait()
 
   private:
-    friend class Book;
-    Book* book_ = nullptr;
+    friend class LockManager;
+    LockManager* book_ = nullptr;
     LockPtr lock_;
     std::string owner_;
     SteadyTime since_{};
@@ -68,7 +68,7 @@ class Lock {
     }
 
   private:
-    friend class Book;
+    friend class LockManager;
     using Leases = boost::intrusive::list<Lease, boost::intrusive::base_hook<InLock>>;
 
     const std::string name_;

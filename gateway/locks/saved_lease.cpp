@@ -34,7 +34,7 @@ std::string row_value(const SavedLease& lease) {
     put(value, lease.max);
     put(value, lease.fence);
     put(value, lease.ttl.count());
-    put(value, static_cast<std::uint8_t>(lease.hold));
+    put(value, static_cast<std::uint8_t>(lease.binding));
     put_text(value, lease.owner);
     put(value, lease.since.time_since_epoch().count());
     put_hash(value, lease.reentrant);
@@ -55,8 +55,8 @@ std::optional<SavedLease> read_row(std::string_view key, std::string_view value)
     lease.max = from.take<std::uint64_t>();
     lease.fence = from.take<std::uint64_t>();
     lease.ttl = Duration{from.take<Duration::rep>()};
-    const auto hold = from.take<std::uint8_t>();
-    lease.hold = static_cast<Hold>(hold);
+    const auto binding = from.take<std::uint8_t>();
+    lease.binding = static_cast<LeaseBinding>(binding);
     lease.owner = from.take_text();
     lease.since = WallTime{Duration{from.take<Duration::rep>()}};
     lease.reentrant = take_hash(from);
@@ -67,7 +67,8 @@ std::optional<SavedLease> read_row(std::string_view key, std::string_view value)
         lease.onces.push_back(take_hash(from));
     const bool whole = id.good() && id.rest().empty() && from.good() && from.rest().empty();
     const bool sound = lease.max > 0 && lease.ttl > Duration::zero() &&
-                       hold <= static_cast<std::uint8_t>(Hold::stream) && !lease.lock.empty();
+                       binding <= static_cast<std::uint8_t>(LeaseBinding::stream) &&
+                       !lease.lock.empty();
     return whole && sound ? std::optional{lease} : std::nullopt;
 }
 

@@ -28,7 +28,7 @@ class HandlerMemory {
             ::operator delete(memory);
     }
 
-    // While the operation is started: see UntriedBuffer.
+    // While the operation is started: see DeferredReadBuffer.
     bool starting = false;
 
   private:

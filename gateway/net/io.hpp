@@ -158,11 +158,11 @@ inline auto read_some(Socket& socket, std::span<char> into, HandlerMemory& memor
 }
 
 // What a socket that should be silent has to say.
-enum class Silence { silent, closed, bytes_waiting };
+enum class SocketState { silent, closed, bytes_waiting };
 
 // Whether the peer of a socket that nobody reads has reset it or, with `or_closed`, has closed its
 // sending side.
-inline bool has_ended(Socket& socket, bool or_closed) noexcept {
+inline bool peer_closed(Socket& socket, bool or_closed) noexcept {
     pollfd ended{socket.native_handle(), static_cast<short>(or_closed ? POLLRDHUP : 0), 0};
     return ::poll(&ended, 1, 0) > 0 && ended.revents != 0;
 }
@@ -173,14 +173,14 @@ inline bool was_reset(Socket& socket) noexcept {
     return ::poll(&failed, 1, 0) > 0 && (failed.revents & POLLERR) != 0;
 }
 
-inline Silence probe(Socket& socket) noexcept {
+inline SocketState probe(Socket& socket) noexcept {
     char byte;
     const ssize_t got = ::recv(socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     if (got > 0)
-        return Silence::bytes_waiting;
+        return SocketState::bytes_waiting;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
-        return Silence::silent;
-    return Silence::closed;
+        return SocketState::silent;
+    return SocketState::closed;
 }
 
 // Acknowledges what has been received now instead of up to 40 ms later. A server that writes head

@@ -144,7 +144,7 @@ void read_some_then(Stream& stream, std::span<char> into, HandlerMemory& memory,
 // What is known of a stream before it is read.
 enum class Input : std::uint8_t {
     unknown,
-    none_yet, // see read_untried_then()
+    none_yet, // see read_deferred_then()
 };
 
 inline auto read_some(
@@ -154,7 +154,7 @@ inline auto read_some(
             std::move(resume)(std::tuple{error, size});
         };
         if (known == Input::none_yet && stream.tls() == nullptr) [[likely]]
-            read_untried_then(stream.socket(), into, memory, std::move(done));
+            read_deferred_then(stream.socket(), into, memory, std::move(done));
         else
             read_some_then(stream, into, memory, std::move(done));
     };
@@ -162,14 +162,14 @@ inline auto read_some(
         start, asio::deferred);
 }
 
-inline Silence probe(Stream& stream) noexcept {
+inline SocketState probe(Stream& stream) noexcept {
     if (TlsSession* tls = stream.tls()) [[unlikely]]
         return tls->probe();
     return probe(stream.socket());
 }
 
-inline bool has_ended(Stream& stream, bool or_closed) noexcept {
-    return has_ended(stream.socket(), or_closed);
+inline bool peer_closed(Stream& stream, bool or_closed) noexcept {
+    return peer_closed(stream.socket(), or_closed);
 }
 
 inline bool was_reset(Stream& stream) noexcept {
@@ -191,21 +191,21 @@ inline void cancel(Stream& stream) noexcept {
 // Nothing more will be sent; what is received still is.
 inline void shutdown_send(Stream& stream) noexcept {
     if (TlsSession* tls = stream.tls()) [[unlikely]]
-        tls->say_end();
+        tls->send_close_notify();
     ErrorCode ignored;
     stream.socket().shutdown(Socket::shutdown_send, ignored);
 }
 
 inline void close(Stream& stream) noexcept {
     if (TlsSession* tls = stream.tls(); tls != nullptr && stream.socket().is_open()) [[unlikely]]
-        tls->say_end();
+        tls->send_close_notify();
     close(stream.socket());
 }
 
 // From now on closing it resets it: what was sent is not to be taken for the whole.
-inline void cut_short(Stream& stream) noexcept {
+inline void reset_on_close(Stream& stream) noexcept {
     if (TlsSession* tls = stream.tls()) [[unlikely]]
-        tls->never_say_end();
+        tls->never_send_close_notify();
     ErrorCode ignored;
     stream.socket().set_option(asio::socket_base::linger{true, 0}, ignored);
 }

@@ -224,18 +224,18 @@ ErrorCode TlsSession::write(Gather& gather) noexcept {
 }
 
 // Also takes what a peer says on its own, such as tickets: that is no answer to anything.
-Silence TlsSession::probe() noexcept {
+SocketState TlsSession::probe() noexcept {
     if (broken_)
-        return Silence::closed;
+        return SocketState::closed;
     ERR_clear_error();
     char byte;
     std::size_t size = 0;
     const int result = SSL_peek_ex(ssl_.get(), &byte, 1, &size);
     if (result == 1)
-        return Silence::bytes_waiting;
+        return SocketState::bytes_waiting;
     const ErrorCode error = error_of(result);
     ERR_clear_error();
-    return error == asio::error::would_block ? Silence::silent : Silence::closed;
+    return error == asio::error::would_block ? SocketState::silent : SocketState::closed;
 }
 
 bool TlsSession::has_buffered() const noexcept {
@@ -243,7 +243,7 @@ bool TlsSession::has_buffered() const noexcept {
     return intake_begin_ < intake_end_ || SSL_has_pending(ssl_.get()) == 1 || ended;
 }
 
-void TlsSession::say_end() noexcept {
+void TlsSession::send_close_notify() noexcept {
     if (end_said_ || broken_ || unwritable_ || SSL_is_init_finished(ssl_.get()) == 0)
         return;
     end_said_ = true;

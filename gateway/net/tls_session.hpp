@@ -15,7 +15,7 @@ namespace stint::net {
 
 class Gather;
 struct Received;
-enum class Silence;
+enum class SocketState;
 
 // Not thread-safe. Must not outlive the socket. After an error other than would_block nothing more
 // can be done with it.
@@ -43,7 +43,7 @@ class TlsSession {
     [[nodiscard]] Received read(std::span<char> into) noexcept;
     [[nodiscard]] ErrorCode write(Gather& gather) noexcept;
     // Only what the peer says in so many words: tickets, and parts of records, are none.
-    [[nodiscard]] Silence probe() noexcept;
+    [[nodiscard]] SocketState probe() noexcept;
 
     // Whether the last would_block of handshake() or read() is over when the socket can be written
     // to. That of write() always is.
@@ -54,9 +54,9 @@ class TlsSession {
     [[nodiscard]] bool has_buffered() const noexcept;
 
     // Tells the peer that nothing more comes (close_notify), as far as that goes at once.
-    void say_end() noexcept;
-    // say_end() does nothing from now on.
-    void never_say_end() noexcept { end_said_ = true; }
+    void send_close_notify() noexcept;
+    // send_close_notify() does nothing from now on.
+    void never_send_close_notify() noexcept { end_said_ = true; }
 
     // Where the socket's next bytes may be read to by whoever waits for them, and that they came.
     [[nodiscard]] std::span<char> intake();

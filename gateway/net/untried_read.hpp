@@ -15,12 +15,12 @@ namespace stint::net {
 // Asio's reactor tries each read before it waits for one. Where nothing can have come that is a
 // system call in vain; and Asio 1.26 has no read that waits first but with two system calls
 // (async_wait() and its epoll_ctl). So this buffer has an operation of its own, below.
-class UntriedBuffer {
+class DeferredReadBuffer {
   public:
     using value_type = asio::mutable_buffer;
     using const_iterator = const asio::mutable_buffer*;
 
-    UntriedBuffer(std::span<char> into, const HandlerMemory& memory) noexcept
+    DeferredReadBuffer(std::span<char> into, const HandlerMemory& memory) noexcept
         : into_{into.data(), into.size()}, memory_{&memory} {}
 
     [[nodiscard]] const_iterator begin() const noexcept { return &into_; }
@@ -36,9 +36,9 @@ class UntriedBuffer {
 // open, within the same turn of the event loop: what comes later makes an event, but an event of
 // before may have been taken already.
 template <class Done>
-void read_untried_then(Socket& socket, std::span<char> into, HandlerMemory& memory, Done done) {
+void read_deferred_then(Socket& socket, std::span<char> into, HandlerMemory& memory, Done done) {
     memory.starting = true;
-    socket.async_read_some(UntriedBuffer{into, memory}, in_place(memory, std::move(done)));
+    socket.async_read_some(DeferredReadBuffer{into, memory}, in_place(memory, std::move(done)));
     memory.starting = false;
 }
 
@@ -47,14 +47,14 @@ void read_untried_then(Socket& socket, std::span<char> into, HandlerMemory& memo
 // What Asio makes of a read into such a buffer: its own operation, as in Boost 1.81, but for the
 // first line of do_perform().
 template <>
-class boost::asio::detail::reactive_socket_recv_op_base<stint::net::UntriedBuffer>
+class boost::asio::detail::reactive_socket_recv_op_base<stint::net::DeferredReadBuffer>
     : public reactor_op {
   public:
     reactive_socket_recv_op_base(
         const boost::system::error_code& success,
         socket_type socket,
         socket_ops::state_type,
-        const stint::net::UntriedBuffer& buffer,
+        const stint::net::DeferredReadBuffer& buffer,
         socket_base::message_flags flags,
         func_type when_done)
         : reactor_op{success, &do_perform, when_done}, socket_{socket}, buffer_{buffer},
@@ -73,6 +73,6 @@ class boost::asio::detail::reactive_socket_recv_op_base<stint::net::UntriedBuffe
 
   private:
     socket_type socket_;
-    stint::net::UntriedBuffer buffer_;
+    stint::net::DeferredReadBuffer buffer_;
     socket_base::message_flags flags_;
 };

@@ -22,67 +22,68 @@ constexpr std::array<std::string_view, 6> lease_members{"max",   "wait_ms",     
                                                         "owner", "idempotency_key", "reentrant"};
 constexpr std::array<std::string_view, 1> renewal_members{"ttl_ms"};
 
-Duration wait_in(const Members& members) {
+Duration wait_in(const JsonObjectReader& members) {
     const auto most = static_cast<std::uint64_t>(longest_wait.count());
     return std::chrono::milliseconds{members.number("wait_ms", 0, most).value_or(0)};
 }
 
-std::string_view idempotency_key_in(const Members& members) {
+std::string_view idempotency_key_in(const JsonObjectReader& members) {
     const auto key = members.text("idempotency_key", longest_idempotency_key);
     if (key && key->empty())
-        throw Mistake{"\"idempotency_key\" is empty."};
+        throw RequestError{"\"idempotency_key\" is empty."};
     return key.value_or("");
 }
 
-std::optional<Duration> ttl_in(const Members& members, Duration longest) {
+std::optional<Duration> ttl_in(const JsonObjectReader& members, Duration longest) {
     const auto most = static_cast<std::uint64_t>(ceil_ms(longest));
     const auto ttl = members.number("ttl_ms", 1, most);
     return ttl ? std::optional<Duration>{std::chrono::milliseconds{*ttl}} : std::nullopt;
 }
 
-Wanted wanted_in(const Members& members, std::string_view name) {
+Wanted wanted_in(const JsonObjectReader& members, std::string_view name) {
     Wanted wanted{.name = name, .key = members.text("key", longest_name)};
     wanted.cost = members.number("cost", 0, most_cost).value_or(1);
     const auto requests = members.number("requests", 1, most_cost);
     const auto per = members.number("per_ms", 1, longest_per_ms);
     if (requests.has_value() != per.has_value())
-        throw Mistake{
+        throw RequestError{
             "\"requests\" and \"per_ms\" bring a limit together; one of them is missing."};
     if (requests)
         wanted.brought = Brought{*requests, std::chrono::milliseconds{*per}};
     return wanted;
 }
 
-void read_terms(const Members& members, TakeAsk& ask) {
+void read_terms(const JsonObjectReader& members, AcquireRequest& ask) {
     ask.wait = wait_in(members);
     ask.owner = members.text("owner", longest_name).value_or("");
     ask.ticket = members.flag("ticket");
     ask.idempotency_key = idempotency_key_in(members);
 }
 
-void read_batch(const Members& members, TakeAsk& ask) {
+void read_batch(const JsonObjectReader& members, AcquireRequest& ask) {
     ask.batch = members.number("batch", 1, largest_batch).value_or(0);
     if (ask.batch == 0)
         return;
     if (members.find("cost") != nullptr || ask.ticket)
-        throw Mistake{"\"batch\" goes with neither \"cost\" nor \"ticket\"."};
+        throw RequestError{"\"batch\" goes with neither \"cost\" nor \"ticket\"."};
 }
 
-void read_list(const Members& members, TakeAsk& ask) {
+void read_list(const JsonObjectReader& members, AcquireRequest& ask) {
     ask.listed = true;
     const json::value* const list = members.find("limits");
     if (list == nullptr || !list->is_array() || list->get_array().empty())
-        throw Mistake{"\"limits\" must be a list of objects such as {\"name\": \"shop\"}."};
+        throw RequestError{"\"limits\" must be a list of objects such as {\"name\": \"shop\"}."};
     if (list->get_array().size() > limits::max_charges)
-        throw Mistake{
+        throw RequestError{
             "\"limits\" has more than " + std::to_string(limits::max_charges) + " items."};
     for (const json::value& item : list->get_array()) {
         if (!item.is_object())
-            throw Mistake{"Each of \"limits\" must be an object such as {\"name\": \"shop\"}."};
-        const Members each{item.get_object(), item_members};
+            throw RequestError{
+                "Each of \"limits\" must be an object such as {\"name\": \"shop\"}."};
+        const JsonObjectReader each{item.get_object(), item_members};
         const auto name = each.text("name", longest_name);
         if (!name || name->empty())
-            throw Mistake{"Each of \"limits\" needs the \"name\" of a limit."};
+            throw RequestError{"Each of \"limits\" needs the \"name\" of a limit."};
         ask.limits.push_back(wanted_in(each, *name));
     }
 }
@@ -118,7 +119,7 @@ std::size_t members_kept(const json::value& value) noexcept {
 
 } // namespace
 
-Result<const json::object*, std::string> AskReader::parse(std::string_view body) {
+Result<const json::object*, std::string> RequestReader::parse(std::string_view body) {
     using Parsed = Result<const json::object*, std::string>;
     value_.reset();
     resource_.release();
@@ -139,37 +140,37 @@ Result<const json::object*, std::string> AskReader::parse(std::string_view body)
     return &value_->get_object();
 }
 
-Result<TakeAsk, std::string>
-AskReader::read_take(std::string_view body, std::optional<std::string_view> name) {
+Result<AcquireRequest, std::string>
+RequestReader::read_take(std::string_view body, std::optional<std::string_view> name) {
     const auto object = parse(body);
     if (!object)
         return object.error();
-    TakeAsk ask;
+    AcquireRequest ask;
     try {
         if (name) {
-            const Members members{**object, take_members};
+            const JsonObjectReader members{**object, take_members};
             read_terms(members, ask);
             ask.limits.push_back(wanted_in(members, *name));
             read_batch(members, ask);
         } else {
-            const Members members{**object, list_members};
+            const JsonObjectReader members{**object, list_members};
             read_terms(members, ask);
             read_list(members, ask);
         }
-    } catch (const Mistake& mistake) {
+    } catch (const RequestError& mistake) {
         return mistake.text;
     }
     return ask;
 }
 
-Result<FeedbackAsk, std::string> AskReader::read_feedback(std::string_view body) {
-    using Read = Result<FeedbackAsk, std::string>;
+Result<FeedbackRequest, std::string> RequestReader::read_feedback(std::string_view body) {
+    using Read = Result<FeedbackRequest, std::string>;
     const auto object = parse(body);
     if (!object)
         return Read{boost::system::in_place_error, object.error()};
-    FeedbackAsk ask;
+    FeedbackRequest ask;
     try {
-        const Members members{**object, feedback_members};
+        const JsonObjectReader members{**object, feedback_members};
         ask.route = members.text("route", longest_name).value_or("");
         ask.limit = members.text("limit", longest_name).value_or("");
         ask.key = members.text("key", longest_name);
@@ -177,24 +178,25 @@ Result<FeedbackAsk, std::string> AskReader::read_feedback(std::string_view body)
         ask.retry_after = members.text("retry_after", longest_name);
         const auto status = members.number("status", 100, 599);
         if (ask.route.empty() == ask.limit.empty())
-            throw Mistake{"Exactly one of \"route\" and \"limit\" must be named."};
+            throw RequestError{"Exactly one of \"route\" and \"limit\" must be named."};
         if (!status)
-            throw Mistake{"\"status\" is missing: what the upstream answered."};
+            throw RequestError{"\"status\" is missing: what the upstream answered."};
         ask.status = static_cast<int>(*status);
-    } catch (const Mistake& mistake) {
+    } catch (const RequestError& mistake) {
         return Read{boost::system::in_place_error, mistake.text};
     }
     return ask;
 }
 
-Result<LeaseAsk, std::string> AskReader::read_lease(std::string_view body, Duration longest_ttl) {
-    using Read = Result<LeaseAsk, std::string>;
+Result<LockRequest, std::string>
+RequestReader::read_lease(std::string_view body, Duration longest_ttl) {
+    using Read = Result<LockRequest, std::string>;
     const auto object = parse(body);
     if (!object)
         return Read{boost::system::in_place_error, object.error()};
-    LeaseAsk ask;
+    LockRequest ask;
     try {
-        const Members members{**object, lease_members};
+        const JsonObjectReader members{**object, lease_members};
         ask.max = members.number("max", 1, most_holders);
         ask.wait = wait_in(members);
         ask.ttl = ttl_in(members, longest_ttl).value_or(std::min<Duration>(usual_ttl, longest_ttl));
@@ -202,23 +204,24 @@ Result<LeaseAsk, std::string> AskReader::read_lease(std::string_view body, Durat
         ask.idempotency_key = idempotency_key_in(members);
         ask.reentrant = members.flag("reentrant");
         if (ask.reentrant && ask.owner.empty())
-            throw Mistake{"\"reentrant\" needs an \"owner\", who may come in again."};
-    } catch (const Mistake& mistake) {
+            throw RequestError{"\"reentrant\" needs an \"owner\", who may come in again."};
+    } catch (const RequestError& mistake) {
         return Read{boost::system::in_place_error, mistake.text};
     }
     return ask;
 }
 
 Result<std::optional<Duration>, std::string>
-AskReader::read_renewal(std::string_view body, Duration longest_ttl) {
+RequestReader::read_renewal(std::string_view body, Duration longest_ttl) {
     using Read = Result<std::optional<Duration>, std::string>;
     const auto object = parse(body);
     if (!object)
         return Read{boost::system::in_place_error, object.error()};
     try {
         return Read{
-            boost::system::in_place_value, ttl_in(Members{**object, renewal_members}, longest_ttl)};
-    } catch (const Mistake& mistake) {
+            boost::system::in_place_value,
+            ttl_in(JsonObjectReader{**object, renewal_members}, longest_ttl)};
+    } catch (const RequestError& mistake) {
         return Read{boost::system::in_place_error, mistake.text};
     }
 }

@@ -44,7 +44,7 @@ struct Wanted {
 };
 
 // Views are good until the reader's next call.
-struct TakeAsk {
+struct AcquireRequest {
     boost::container::static_vector<Wanted, limits::max_charges> limits; // at least one
     bool listed = false;              // answered as a list, also where there is but one
     bool ticket = false;              // to be shown with a proxied request
@@ -55,7 +55,7 @@ struct TakeAsk {
 };
 
 // What an upstream has answered to a caller of its own.
-struct FeedbackAsk {
+struct FeedbackRequest {
     std::string_view route; // exactly one of these two is not empty
     std::string_view limit;
     std::optional<std::string_view> key{};
@@ -65,7 +65,7 @@ struct FeedbackAsk {
 };
 
 // One slot of a lock that is asked for.
-struct LeaseAsk {
+struct LockRequest {
     std::optional<std::uint64_t> max{}; // of the lock, as the caller knows it
     Duration wait{};                    // at most, for its turn
     Duration ttl{};
@@ -75,14 +75,14 @@ struct LeaseAsk {
 };
 
 // Reusable, one per worker; not thread-safe. Allocates nothing for an ask of the usual size.
-class AskReader {
+class RequestReader {
   public:
     // The error is a sentence for the caller. name: of the path; nothing where the body lists the
     // limits. An empty body is an empty object.
-    [[nodiscard]] Result<TakeAsk, std::string>
+    [[nodiscard]] Result<AcquireRequest, std::string>
     read_take(std::string_view body, std::optional<std::string_view> name);
-    [[nodiscard]] Result<FeedbackAsk, std::string> read_feedback(std::string_view body);
-    [[nodiscard]] Result<LeaseAsk, std::string>
+    [[nodiscard]] Result<FeedbackRequest, std::string> read_feedback(std::string_view body);
+    [[nodiscard]] Result<LockRequest, std::string>
     read_lease(std::string_view body, Duration longest_ttl);
     // The ttl; nothing: as it was.
     [[nodiscard]] Result<std::optional<Duration>, std::string>

@@ -96,18 +96,18 @@ struct Call {
     static PendingPtr none() noexcept { return {}; }
 
     PendingPtr take(std::optional<std::string_view> name) const {
-        const auto ask = service.asks.read_take(body, name);
+        const auto ask = service.request_reader.read_take(body, name);
         if (!ask)
             return fail(400, ask.error());
-        auto taking = service.takings.make(service.context, service.shared, peer);
-        if (taking->begin(*ask) == Taking::Step::waits)
-            return pending<Taking>(std::move(taking));
+        auto taking = service.acquire_operations.make(service.context, service.shared, peer);
+        if (taking->begin(*ask) == AcquireOperation::Step::waits)
+            return pending<AcquireOperation>(std::move(taking));
         taking->write(out, reply);
         return none();
     }
 
     PendingPtr feed_back() const {
-        const auto ask = service.asks.read_feedback(body);
+        const auto ask = service.request_reader.read_feedback(body);
         if (!ask)
             return fail(400, ask.error());
         take_feedback(service.context, service.shared, *ask, out, reply);
@@ -122,7 +122,7 @@ PendingPtr answer(
     const RequestHead& head,
     std::string_view body,
     const routing::ClientAddress& peer,
-    Ties& ties,
+    ConnectionLeases& connection_leases,
     http::HeadBuffer& out,
     http::ReplyContext reply) {
     const Call call{service, head, body, peer, out, reply};
@@ -148,7 +148,7 @@ PendingPtr answer(
             421, "this listener does not answer to that host: use its address or localhost, or "
                  "name the host in permits.hosts");
     if (is_about_locks(head.path))
-        return answer_lock(service, head, body, ties, out, reply);
+        return answer_lock(service, head, body, connection_leases, out, reply);
     if (!target)
         return call.fail(target.error().status, target.error().detail);
     if (head.method != "POST") {

@@ -20,7 +20,7 @@ namespace stint::permits {
     const RequestHead& head,
     std::string_view body,
     const routing::ClientAddress& peer,
-    Ties& ties,
+    ConnectionLeases& connection_leases,
     http::HeadBuffer& out,
     http::ReplyContext reply);
 

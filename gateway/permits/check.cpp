@@ -12,7 +12,7 @@ namespace stint::permits {
 
 bool can_check(const routing::RouteLimit& limit) noexcept {
     return limit.limit->identity().algorithm != limits::Algorithm::concurrency &&
-           !limit.pricing.returnable();
+           !limit.pricing.refundable();
 }
 
 void check(

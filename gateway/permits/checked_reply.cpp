@@ -11,8 +11,8 @@ void CheckedRequest::write(
     http::HeadBuffer& out, http::ReplyContext context, std::optional<int> deny) const {
     context.request_id = request_id_;
     http::PolicyFields policies;
-    if (!policies_.empty()) {
-        policies = policies_.fields(route_->telling, now_);
+    if (!rate_limit_headers_.empty()) {
+        policies = rate_limit_headers_.fields(route_->telling, now_);
         context.policies = &policies;
     }
     if (status_ == 200)

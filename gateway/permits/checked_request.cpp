@@ -31,7 +31,7 @@ void CheckedRequest::decide(std::string_view text, const routing::ClientAddress&
         proxy::find_route(snapshot(), *head, context_.host_scratch, context_.path_scratch);
     if (!found)
         return fail(found.error().status, found.error().detail);
-    if (!take_route(*found))
+    if (!select_route(*found))
         return;
     const routing::ClientAddress client{
         routing::client_behind(peer.address(), head->fields, snapshot().trusted),
@@ -60,7 +60,7 @@ void CheckedRequest::name(const RequestHead& head) {
     request_id_ = {made_id_.data(), made_id_.size()};
 }
 
-bool CheckedRequest::take_route(const proxy::FoundRoute& found) {
+bool CheckedRequest::select_route(const proxy::FoundRoute& found) {
     route_ = found.match.route;
     if (route_ != nullptr)
         return true;
@@ -95,7 +95,7 @@ void CheckedRequest::admit(const routing::KeyFacts& facts, FieldIds ids) {
     if (route_->limits.empty())
         return;
     recent_ = context_.recent.begin(request_id_, now_.wall, route_->metric);
-    proxy::NotedKeys noted{*config_, context_.recent, now_.steady};
+    proxy::KeyRecorder noted{*config_, context_.recent, now_.steady};
     routing::Charges charges = routing::charges_of(*route_, facts, context_.key_scratch, &noted);
     proxy::count_exempt(context_.counters, *route_, charges);
     if (charges.denied_by != nullptr)
@@ -137,7 +137,7 @@ void CheckedRequest::claim_permit(routing::Charges& charges, std::span<const Fie
 
 limits::Decision
 CheckedRequest::admit_now(routing::Charges& charges, const routing::KeyFacts& facts) {
-    proxy::ToldPolicies* const told = route_->telling.any ? &policies_ : nullptr;
+    proxy::RateLimitHeaders* const told = route_->telling.any ? &rate_limit_headers_ : nullptr;
     if (route_->reserves) {
         proxy::Reserving reserving{
             charges, facts, context_.key_scratch, context_.shared.ticket_hasher};
@@ -155,24 +155,24 @@ CheckedRequest::admit_now(routing::Charges& charges, const routing::KeyFacts& fa
 
 // Others wait: it goes only if it need not stand in their line.
 limits::Decision CheckedRequest::admit_behind_line(const routing::Charges& charges) {
-    const auto turn = std::make_unique<proxy::Turn>(context_.turns);
-    turn->charges.assign(charges.charges.begin(), charges.charges.end());
-    turn->asked = charges;
+    const auto queued = std::make_unique<proxy::QueuedRequest>(context_.wakeups);
+    queued->charges.assign(charges.charges.begin(), charges.charges.end());
+    queued->asked = charges;
     for (const routing::RouteLimit* const each : charges.limits) {
-        limits::WaitTerms& terms = turn->terms.emplace_back();
+        limits::WaitTerms& terms = queued->terms.emplace_back();
         terms.waits = each->wait.has_value();
         terms.max_waiting = each->wait ? each->wait->max_waiting : 0;
     }
-    if (turn->room().enter(*turn, now_) != limits::WaitingRoom::Entered::waiting) {
+    if (queued->queue().enter(*queued, now_) != limits::AdmissionQueue::Entered::waiting) {
         if (route_->telling.any)
-            policies_.note_turn(
-                charges.view(), {charges.limits.data(), charges.limits.size()}, turn->decision,
+            rate_limit_headers_.note_turn(
+                charges.view(), {charges.limits.data(), charges.limits.size()}, queued->decision,
                 now_);
-        return std::move(turn->decision);
+        return std::move(queued->decision);
     }
     limits::Decision refused; // it would be its turn any moment
     refused.refusal = limits::Refusal::window;
-    refused.refused_by = turn->waited_for;
+    refused.refused_by = queued->waited_for;
     refused.retry_after = std::chrono::milliseconds{1};
     return refused;
 }

@@ -42,7 +42,7 @@ class CheckedRequest {
 
   private:
     void name(const RequestHead& head);
-    bool take_route(const proxy::FoundRoute& found);
+    bool select_route(const proxy::FoundRoute& found);
     bool is_open(const routing::KeyFacts& facts);
     void admit(const routing::KeyFacts& facts, FieldIds ids);
     void leave_out_unchecked(routing::Charges& charges);
@@ -69,10 +69,10 @@ class CheckedRequest {
     const routing::Route* route_ = nullptr;
     std::uint64_t recent_ = 0; // its number in Context::recent
     boost::container::static_vector<std::string_view, limits::max_charges> not_checked_;
-    limits::Prepaid::Claim prepaid_;
-    proxy::ToldPolicies policies_;
+    limits::PrepaidPermits::Claim prepaid_;
+    proxy::RateLimitHeaders rate_limit_headers_;
     int status_ = 200;
-    proxy::OwnReply reply_; // of any other status
+    proxy::LocalReply reply_; // of any other status
 };
 
 } // namespace stint::permits

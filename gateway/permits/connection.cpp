@@ -30,19 +30,20 @@ void cancel(net::Socket& socket) noexcept {
 } // namespace
 
 Connection::Connection(
-    Service& service, proxy::Seat seat, net::Socket socket, const net::Endpoint& peer)
-    : service_{service}, seat_{std::move(seat)}, socket_{std::move(socket)},
+    Service& service, proxy::ConnectionSlot slot, net::Socket socket, const net::Endpoint& peer)
+    : service_{service}, slot_{std::move(slot)}, socket_{std::move(socket)},
       peer_{IpAddress::from_bytes(net::PeerAddress{peer}.bytes()), service.context.shared.hasher},
-      buffer_(first_buffer), ties_{
-                                 service.shared.locks,
-                                 service.shared.ties.fetch_add(1, std::memory_order_relaxed) + 1} {
+      buffer_(first_buffer), connection_leases_{
+                                 service.shared.locks, service.shared.connection_leases.fetch_add(
+                                                           1, std::memory_order_relaxed) +
+                                                           1} {
     service_.context.shared.connections.fetch_add(1, std::memory_order_relaxed);
     ++service_.context.counters.permit_connections;
 }
 
 Connection::~Connection() {
     if (service_.context.draining)
-        ties_.let_go();
+        connection_leases_.detach();
     service_.context.shared.connections.fetch_sub(1, std::memory_order_relaxed);
     --service_.context.counters.permit_connections;
 }
@@ -84,7 +85,7 @@ net::Task<> Connection::serve_all() {
             co_return;
         if (step == Step::stream)
             co_return co_await stream();
-        if (step == Step::refuse || (step == Step::done && !keep_))
+        if (step == Step::refuse || (step == Step::done && !keep_alive_))
             co_return co_await close_gently();
         if (step == Step::done && begin_ < end_)
             continue;
@@ -102,7 +103,7 @@ net::Task<> Connection::serve_all() {
 
 // Answers to requests that were sent together go out together.
 bool Connection::more_to_answer() const noexcept {
-    return keep_ && begin_ < end_ && service_.context.head_out.view().size() < flush_from;
+    return keep_alive_ && begin_ < end_ && service_.context.head_out.view().size() < flush_from;
 }
 
 // What has been answered goes out before anything is waited for.
@@ -138,7 +139,7 @@ net::Task<Connection::Step> Connection::wait_for_answer() {
         while (!pending_->is_over())
             co_await pending_->over().wait();
         co_await stop_watching();
-        gone_ = gone_ || net::has_ended(socket_, true); // which nobody has read yet
+        gone_ = gone_ || net::peer_closed(socket_, true); // which nobody has read yet
         settled = !gone_ && pending_->settle();
     }
     --service_.context.counters.permits_waiting;
@@ -146,7 +147,7 @@ net::Task<Connection::Step> Connection::wait_for_answer() {
     service_.context.head_out.clear();
     if (gone_)
         co_return Step::gone;
-    keep_ = keep_ && !service_.context.draining;
+    keep_alive_ = keep_alive_ && !service_.context.draining;
     pending_->write(service_.context.head_out, reply_context(head_request_, minor_));
     if (pending_->streams())
         co_return Step::stream;
@@ -213,18 +214,18 @@ Connection::Sent Connection::send_now() {
     net::Gather gather;
     gather.add(out.view());
     const ErrorCode failed = net::write_now(socket_, gather);
-    unsent_.clear();
-    gather.append_to(unsent_);
+    pending_response_.clear();
+    gather.append_to(pending_response_);
     out.clear();
-    if (!failed && unsent_.empty())
-        ties_.sent();
-    return failed ? Sent::failed : unsent_.empty() ? Sent::all : Sent::part;
+    if (!failed && pending_response_.empty())
+        connection_leases_.sent();
+    return failed ? Sent::failed : pending_response_.empty() ? Sent::all : Sent::part;
 }
 
 // The rest of it.
 net::Task<Connection::Sent> Connection::send_rest() {
     net::Gather rest;
-    rest.add(unsent_);
+    rest.add(pending_response_);
     arm(Phase::request);
     while (!rest.empty()) {
         auto [error] = co_await net::wait_writable(socket_);
@@ -232,7 +233,7 @@ net::Task<Connection::Sent> Connection::send_rest() {
             co_return Sent::failed;
     }
     disarm();
-    ties_.sent();
+    connection_leases_.sent();
     service_.context.head_out.clear();
     co_return Sent::all;
 }
@@ -249,7 +250,7 @@ net::Task<Connection::Sent> Connection::flush() {
 net::Task<> Connection::close_gently() {
     ErrorCode ignored;
     socket_.shutdown(net::Socket::shutdown_send, ignored);
-    if (!ties_.any()) // else its leases would end with it
+    if (!connection_leases_.any()) // else its leases would end with it
         service_.context.lingering.push_back(*this);
     net::Linger linger{net::read_coarse_clock()};
     for (auto next = net::Linger::Next::read; next != net::Linger::Next::close;) {
@@ -297,7 +298,7 @@ void Connection::on_deadline() noexcept {
         return cancel(socket_);
     if (phase_ == Phase::pause)
         return watched_.signal();
-    if ((phase_ == Phase::idle || phase_ == Phase::parked) && ties_.any())
+    if ((phase_ == Phase::idle || phase_ == Phase::parked) && connection_leases_.any())
         return arm(Phase::idle);
     if (phase_ == Phase::idle && service_.context.active->snapshot->timeouts.idle > park_after) {
         service_.context.parked.push_back(*this);
@@ -317,7 +318,7 @@ void Connection::drain() noexcept {
 }
 
 void Connection::abort() noexcept {
-    ties_.let_go();
+    connection_leases_.detach();
     leave();
     net::close(socket_);
     if (phase_ == Phase::pause && armed()) {

@@ -26,9 +26,13 @@ namespace stint::permits {
 // Lives on its worker; the coroutine owns it. While an answer has to wait the connection is
 // watched: a caller that leaves loses its place. Leases that are tied to it end with it, unless it
 // is the gateway that ends.
-class Connection final : public Served, public proxy::Sheddable, private net::Deadline {
+class Connection final : public ConnectionHandle, public proxy::Sheddable, private net::Deadline {
   public:
-    Connection(Service& service, proxy::Seat seat, net::Socket socket, const net::Endpoint& peer);
+    Connection(
+        Service& service,
+        proxy::ConnectionSlot slot,
+        net::Socket socket,
+        const net::Endpoint& peer);
     ~Connection();
     void drain() noexcept override;
     void abort() noexcept override;
@@ -89,7 +93,7 @@ class Connection final : public Served, public proxy::Sheddable, private net::De
     void on_deadline() noexcept override;
 
     Service& service_;
-    proxy::Seat seat_;
+    proxy::ConnectionSlot slot_;
     net::Socket socket_;
     routing::ClientAddress peer_;
     net::HandlerMemory read_memory_;
@@ -99,13 +103,13 @@ class Connection final : public Served, public proxy::Sheddable, private net::De
     std::size_t scanned_ = 0; // how much of it has been searched for the end of a head
     std::size_t head_size_ = 0;
     http::BodyDecoder decoder_{{}};
-    std::string body_;   // of a request that did not come in one piece
-    std::string unsent_; // what the socket did not take at once
-    Ties ties_;
+    std::string body_;             // of a request that did not come in one piece
+    std::string pending_response_; // what the socket did not take at once
+    ConnectionLeases connection_leases_;
     PendingPtr pending_;
     net::Event watched_; // signalled when the wait for more input, or a pause, ends
     Phase phase_ = Phase::request;
-    bool keep_ = true;
+    bool keep_alive_ = true;
     bool head_request_ = false;
     std::uint8_t minor_ = 1;
     bool watching_ = false;

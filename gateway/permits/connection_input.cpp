@@ -39,7 +39,7 @@ Connection::Step Connection::take_head(std::string_view head) {
     const BodyFraming framing = request->framing;
     head_request_ = request->method == "HEAD";
     minor_ = static_cast<std::uint8_t>(request->minor_version);
-    keep_ = request->keep_alive;
+    keep_alive_ = request->keep_alive;
     if (framing.length > max_body)
         return reject(413, "the request's body is larger than 64 KiB");
     const std::span<char> rest{buffer_.data() + begin_ + head_size_, end_ - begin_ - head_size_};
@@ -83,9 +83,9 @@ net::Task<Connection::Step> Connection::read_body() {
 Connection::Step
 Connection::call(const RequestHead& head, std::string_view body, std::size_t consumed) {
     disarm();
-    keep_ = keep_ && !service_.context.draining;
+    keep_alive_ = keep_alive_ && !service_.context.draining;
     pending_ = answer(
-        service_, head, body, peer_, ties_, service_.context.head_out,
+        service_, head, body, peer_, connection_leases_, service_.context.head_out,
         reply_context(head_request_, minor_));
     served_ = true;
     begin_ += consumed;
@@ -108,7 +108,7 @@ http::ReplyContext Connection::reply_context(bool head_request, int minor) {
         .request_id = {},
         .date = context.dates.format(net::read_clocks().wall),
         .head_request = head_request,
-        .keep_alive = keep_,
+        .keep_alive = keep_alive_,
         .client_minor = minor};
 }
 
@@ -165,8 +165,8 @@ void Connection::forget_large() {
         buffer_ = std::vector<char>(first_buffer);
     if (body_.capacity() > first_buffer)
         body_ = {};
-    if (unsent_.capacity() > first_buffer)
-        unsent_ = {};
+    if (pending_response_.capacity() > first_buffer)
+        pending_response_ = {};
 }
 
 net::Task<bool> Connection::read_more() {

@@ -18,7 +18,7 @@ namespace {
 // Why a pause cannot begin, or how long it is.
 using Outcome = std::variant<std::string, Duration>;
 
-std::optional<Duration> told_wait(const FeedbackAsk& ask, WallTime now) {
+std::optional<Duration> told_wait(const FeedbackRequest& ask, WallTime now) {
     if (!ask.retry_after)
         return std::nullopt;
     const std::array fields{Field{FieldId::other, "Retry-After", *ask.retry_after}};
@@ -31,7 +31,7 @@ const routing::Route* find_route(const routing::Snapshot& snapshot, std::string_
     return found == routes.end() ? nullptr : &*found;
 }
 
-Outcome pause_route(const proxy::Context& context, const FeedbackAsk& ask, const Now& now) {
+Outcome pause_route(const proxy::Context& context, const FeedbackRequest& ask, const Now& now) {
     const routing::Route* const route = find_route(*context.active->snapshot, ask.route);
     if (route == nullptr)
         return "there is no route " + std::string{ask.route};
@@ -59,8 +59,8 @@ Outcome pause_route(const proxy::Context& context, const FeedbackAsk& ask, const
     return scope->told({ask.status, told_wait(ask, now.wall)}, now.steady, cooldown.rules);
 }
 
-Outcome
-pause_limit(const proxy::Context& context, Shared& shared, const FeedbackAsk& ask, const Now& now) {
+Outcome pause_limit(
+    const proxy::Context& context, Shared& shared, const FeedbackRequest& ask, const Now& now) {
     const routing::PermitTerms& terms = *context.active->snapshot->permits;
     RouteLimitPtr brought;
     const routing::RouteLimit* limit = nullptr;
@@ -83,7 +83,8 @@ pause_limit(const proxy::Context& context, Shared& shared, const FeedbackAsk& as
     const auto wait = told_wait(ask, now.wall);
     if (!wait)
         return Duration{};
-    return shared.pauses.begin({limit->limit->ordinal(), *key}, ask.status, *wait, now.steady);
+    return shared.reported_cooldowns.begin(
+        {limit->limit->ordinal(), *key}, ask.status, *wait, now.steady);
 }
 
 } // namespace
@@ -91,7 +92,7 @@ pause_limit(const proxy::Context& context, Shared& shared, const FeedbackAsk& as
 void take_feedback(
     proxy::Context& context,
     Shared& shared,
-    const FeedbackAsk& ask,
+    const FeedbackRequest& ask,
     http::HeadBuffer& out,
     const http::ReplyContext& reply) {
     const Now now = net::read_clocks();

@@ -15,7 +15,7 @@ namespace stint::permits {
 void take_feedback(
     proxy::Context& context,
     Shared& shared,
-    const FeedbackAsk& ask,
+    const FeedbackRequest& ask,
     http::HeadBuffer& out,
     const http::ReplyContext& reply);
 

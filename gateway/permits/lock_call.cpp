@@ -55,13 +55,13 @@ Found target_of(std::string_view path) {
     return Target{Target::What::lease, std::move(*name), *lease};
 }
 
-std::optional<locks::Hold> hold_of(std::string_view query) noexcept {
-    const auto hold = http::parameter(query, "hold");
-    if (!hold || *hold == "lease")
-        return locks::Hold::lease;
-    if (*hold == "connection")
-        return locks::Hold::connection;
-    return *hold == "stream" ? std::optional{locks::Hold::stream} : std::nullopt;
+std::optional<locks::LeaseBinding> binding_of(std::string_view query) noexcept {
+    const auto binding = http::parameter(query, "hold");
+    if (!binding || *binding == "lease")
+        return locks::LeaseBinding::lease;
+    if (*binding == "connection")
+        return locks::LeaseBinding::connection;
+    return *binding == "stream" ? std::optional{locks::LeaseBinding::stream} : std::nullopt;
 }
 
 // Of one request, while it is looked at.
@@ -69,7 +69,7 @@ struct LockCall {
     Service& service;
     const RequestHead& head;
     std::string_view body;
-    Ties& ties;
+    ConnectionLeases& connection_leases;
     http::HeadBuffer& out;
     const http::ReplyContext& reply;
 
@@ -115,42 +115,45 @@ struct LockCall {
     }
 
     // The connection is about to end, and what it holds with it.
-    [[nodiscard]] bool ends_at_once(locks::Hold hold) const noexcept {
-        return hold == locks::Hold::connection && !reply.keep_alive && !service.context.draining;
+    [[nodiscard]] bool ends_at_once(locks::LeaseBinding binding) const noexcept {
+        return binding == locks::LeaseBinding::connection && !reply.keep_alive &&
+               !service.context.draining;
     }
 
     [[nodiscard]] auto make() const {
-        return service.lockings.make(service.context, service.shared.locks, service.writes, ties);
+        return service.lock_operations.make(
+            service.context, service.shared.locks, service.persistence_waits, connection_leases);
     }
 
     PendingPtr acquire(const std::string& name) const {
-        const auto hold = hold_of(head.query);
-        if (!hold)
+        const auto binding = binding_of(head.query);
+        if (!binding)
             return fail(400, "hold is not one of lease, connection and stream");
-        if (ends_at_once(*hold))
+        if (ends_at_once(*binding))
             return fail(400, not_held);
-        const auto ask = service.asks.read_lease(body, longest_ttl());
+        const auto ask = service.request_reader.read_lease(body, longest_ttl());
         if (!ask)
             return fail(400, ask.error());
         auto locking = make();
-        if (locking->begin(name, *ask, *hold) == Locking::Step::waits || locking->streams())
-            return pending<Locking>(std::move(locking));
+        if (locking->begin(name, *ask, *binding) == LockOperation::Step::waits ||
+            locking->streams())
+            return pending<LockOperation>(std::move(locking));
         locking->write(out, reply);
         return none();
     }
 
     PendingPtr renew(const Target& target) const {
-        const auto hold = hold_of(head.query);
-        if (!hold || *hold == locks::Hold::stream)
+        const auto binding = binding_of(head.query);
+        if (!binding || *binding == locks::LeaseBinding::stream)
             return fail(400, "hold is neither lease nor connection");
-        if (ends_at_once(*hold))
+        if (ends_at_once(*binding))
             return fail(400, not_held);
-        const auto ttl = service.asks.read_renewal(body, longest_ttl());
+        const auto ttl = service.request_reader.read_renewal(body, longest_ttl());
         if (!ttl)
             return fail(400, ttl.error());
         auto locking = make();
-        if (locking->renew(target.name, target.lease, *ttl, *hold) == Locking::Step::waits)
-            return pending<Locking>(std::move(locking));
+        if (locking->renew(target.name, target.lease, *ttl, *binding) == LockOperation::Step::waits)
+            return pending<LockOperation>(std::move(locking));
         locking->write(out, reply);
         return none();
     }
@@ -168,14 +171,14 @@ struct LockCall {
         const auto released =
             service.shared.locks.release(target.name, target.lease, level, net::read_clocks());
         switch (released.what) {
-        case locks::Book::Release::gone:
+        case locks::LockManager::Release::gone:
             return fail(410, "this lease has ended, or never was: it is not released");
-        case locks::Book::Release::inside:
+        case locks::LockManager::Release::inside:
             return tell(200, "{\"count\":" + std::to_string(released.grant.count) + "}\n");
-        case locks::Book::Release::free:
+        case locks::LockManager::Release::free:
             break;
         }
-        ties.remove(target.lease);
+        connection_leases.remove(target.lease);
         http::write_no_content(out, reply);
         return none();
     }
@@ -191,10 +194,10 @@ PendingPtr answer_lock(
     Service& service,
     const RequestHead& head,
     std::string_view body,
-    Ties& ties,
+    ConnectionLeases& connection_leases,
     http::HeadBuffer& out,
     const http::ReplyContext& reply) {
-    const LockCall call{service, head, body, ties, out, reply};
+    const LockCall call{service, head, body, connection_leases, out, reply};
     const auto target = target_of(head.path);
     if (!target)
         return call.fail(target.error().status, target.error().detail);

@@ -19,7 +19,7 @@ namespace stint::permits {
     Service& service,
     const RequestHead& head,
     std::string_view body,
-    Ties& ties,
+    ConnectionLeases& connection_leases,
     http::HeadBuffer& out,
     const http::ReplyContext& reply);
 

@@ -51,13 +51,13 @@ std::string instant(WallTime time) {
     return text.data();
 }
 
-std::string_view word(locks::Hold hold) noexcept {
-    switch (hold) {
-    case locks::Hold::lease:
+std::string_view word(locks::LeaseBinding binding) noexcept {
+    switch (binding) {
+    case locks::LeaseBinding::lease:
         break;
-    case locks::Hold::connection:
+    case locks::LeaseBinding::connection:
         return "connection";
-    case locks::Hold::stream:
+    case locks::LeaseBinding::stream:
         return "stream";
     }
     return "lease";
@@ -70,7 +70,7 @@ void write(Text& out, const locks::HolderState& holder, Ids ids) {
     out << R"("owner":)";
     out.quote(holder.owner);
     out << R"(,"fence":)" << holder.fence << R"(,"count":)" << std::uint64_t{holder.count}
-        << R"(,"hold":")" << word(holder.hold) << R"(","held_ms":)" << holder.held
+        << R"(,"hold":")" << word(holder.binding) << R"(","held_ms":)" << holder.held
         << R"(,"since":")" << instant(holder.since) << R"(","expires_in_ms":)" << holder.expires_in
         << "}";
 }

@@ -23,17 +23,25 @@ namespace stint::permits {
 
 // Lives on one worker, for the time of one request. Destroyed while it waits, it loses its place;
 // destroyed before its answer was written, what it was granted is free again.
-class Locking final : public Pending {
+class LockOperation final : public DeferredReply {
   public:
     // ties: of the connection it came on. All outlive this.
-    Locking(proxy::Context& context, locks::Book& book, Writes& writes, Ties& ties);
-    ~Locking();
+    LockOperation(
+        proxy::Context& context,
+        locks::LockManager& book,
+        PersistenceWaits& persistence_waits,
+        ConnectionLeases& connection_leases);
+    ~LockOperation();
 
     enum class Step : std::uint8_t { answered, waits };
     // What `name` and `ask` refer to is not looked at afterwards.
-    [[nodiscard]] Step begin(std::string_view name, const LeaseAsk& ask, locks::Hold hold);
     [[nodiscard]] Step
-    renew(std::string_view name, Hash128 lease, std::optional<Duration> ttl, locks::Hold hold);
+    begin(std::string_view name, const LockRequest& ask, locks::LeaseBinding binding);
+    [[nodiscard]] Step renew(
+        std::string_view name,
+        Hash128 lease,
+        std::optional<Duration> ttl,
+        locks::LeaseBinding binding);
 
     [[nodiscard]] net::Event& over() noexcept override;
     [[nodiscard]] bool is_over() const noexcept override;
@@ -41,7 +49,7 @@ class Locking final : public Pending {
     void give_up() noexcept override;
     void write(http::HeadBuffer& out, const http::ReplyContext& context) override;
     [[nodiscard]] bool streams() const noexcept override {
-        return status_ == created && hold_ == locks::Hold::stream;
+        return status_ == created && binding_ == locks::LeaseBinding::stream;
     }
     [[nodiscard]] bool write_more(http::HeadBuffer& out) override;
     [[nodiscard]] const locks::Grant& grant() const noexcept { return write_.grant; }
@@ -51,7 +59,7 @@ class Locking final : public Pending {
     static constexpr int renewed = 200;
 
     bool find_lock(std::string_view name, std::optional<std::uint64_t> max);
-    void set_wish(const LeaseAsk& ask);
+    void set_wish(const LockRequest& ask);
     [[nodiscard]] Step line_up(Duration wait);
     void take(limits::Permit permit);
     void have(const locks::Grant& grant);
@@ -65,17 +73,17 @@ class Locking final : public Pending {
     void write_busy(http::HeadBuffer& out, const http::ReplyContext& context) const;
 
     proxy::Context& context_;
-    locks::Book& book_;
-    Writes& writes_;
-    Ties& ties_;
+    locks::LockManager& book_;
+    PersistenceWaits& writes_;
+    ConnectionLeases& connection_leases_;
     Now now_;
     locks::LockPtr lock_;
     std::string name_;
-    locks::Wish wish_;
-    locks::Hold hold_ = locks::Hold::lease;
-    std::unique_ptr<proxy::Turn> turn_;
+    locks::LeaseRequest wish_;
+    locks::LeaseBinding binding_ = locks::LeaseBinding::lease;
+    std::unique_ptr<proxy::QueuedRequest> queued_;
     locks::Waiting waiting_; // while there is a turn to come
-    Write write_;            // of what was granted
+    PersistenceWait write_;  // of what was granted
     bool untold_ = false;    // and of which nobody knows yet
     bool kept_ = false;      // nothing is waited for any more
     Duration waited_{};

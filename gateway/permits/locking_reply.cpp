@@ -23,10 +23,10 @@ std::uint64_t whole_milliseconds(Duration duration) noexcept {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(whole.count(), 0));
 }
 
-std::string_view word(std::optional<locks::End> how) noexcept {
-    if (how == locks::End::released)
+std::string_view word(std::optional<locks::EndReason> how) noexcept {
+    if (how == locks::EndReason::released)
         return "released";
-    return how == locks::End::forced ? "forced" : "expired";
+    return how == locks::EndReason::forced ? "forced" : "expired";
 }
 
 constexpr http::ProblemKind busy{"about:blank", "Conflict"};
@@ -36,7 +36,7 @@ constexpr http::ProblemKind other_max{"about:blank", "Unprocessable Content"};
 } // namespace
 
 template <class Out>
-void Locking::write_grant(Out& out) const {
+void LockOperation::write_grant(Out& out) const {
     out << R"({"lease":")" << http::lease_text(grant().id) << R"(","lock":")";
     http::write_json_text(out, name_);
     out << R"(","fence":)" << grant().fence << R"(,"max":)" << grant().max << R"(,"count":)"
@@ -49,7 +49,7 @@ void Locking::write_grant(Out& out) const {
     out << "}";
 }
 
-void Locking::write(http::HeadBuffer& out, const http::ReplyContext& context) {
+void LockOperation::write(http::HeadBuffer& out, const http::ReplyContext& context) {
     if (status_ == 409 || status_ == 422)
         return write_busy(out, context);
     if (status_ == 503) {
@@ -62,8 +62,8 @@ void Locking::write(http::HeadBuffer& out, const http::ReplyContext& context) {
         http::write_problem(out, context, status_, detail_);
         return;
     }
-    if (status_ == created && hold_ == locks::Hold::lease && untold_)
-        ties_.send(name_, grant());
+    if (status_ == created && binding_ == locks::LeaseBinding::lease && untold_)
+        connection_leases_.send(name_, grant());
     untold_ = false;
     if (streams())
         return write_stream(out, context);
@@ -82,7 +82,7 @@ void Locking::write(http::HeadBuffer& out, const http::ReplyContext& context) {
 
 // The server-sent events of the HTML standard (section 9.2); the end of the connection is the end
 // of the response.
-void Locking::write_stream(http::HeadBuffer& out, const http::ReplyContext& context) const {
+void LockOperation::write_stream(http::HeadBuffer& out, const http::ReplyContext& context) const {
     out << "HTTP/1.1 201 Created\r\nServer: stint\r\n";
     out.field("Date", context.date);
     out << "Content-Type: text/event-stream\r\nCache-Control: no-store\r\nConnection: "
@@ -91,7 +91,7 @@ void Locking::write_stream(http::HeadBuffer& out, const http::ReplyContext& cont
     out << "\n\n";
 }
 
-bool Locking::write_more(http::HeadBuffer& out) {
+bool LockOperation::write_more(http::HeadBuffer& out) {
     now_ = net::read_clocks();
     if (const auto alive = book_.look(grant().id, now_)) {
         out << "event: alive\ndata: {\"expires_in_ms\":"
@@ -102,7 +102,7 @@ bool Locking::write_more(http::HeadBuffer& out) {
     return false;
 }
 
-void Locking::write_busy(http::HeadBuffer& out, const http::ReplyContext& context) const {
+void LockOperation::write_busy(http::HeadBuffer& out, const http::ReplyContext& context) const {
     const bool is_busy = status_ == 409;
     const Duration wait = std::max<Duration>(retry_after_, std::chrono::milliseconds{1});
     http::write_reply(

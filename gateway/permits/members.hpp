@@ -15,7 +15,7 @@
 namespace stint::permits {
 
 // A body that is wrong: what the caller is told.
-struct Mistake {
+struct RequestError {
     std::string text;
 };
 
@@ -24,13 +24,14 @@ inline std::string quoted(std::string_view text) {
 }
 
 // An object's members. Throws Mistake.
-class Members {
+class JsonObjectReader {
   public:
-    Members(const boost::json::object& object, std::span<const std::string_view> known)
+    JsonObjectReader(const boost::json::object& object, std::span<const std::string_view> known)
         : object_{object} {
         for (const auto& member : object_)
             if (std::ranges::find(known, std::string_view{member.key()}) == known.end())
-                throw Mistake{quoted(member.key()) + " is unknown: there are " + list(known) + '.'};
+                throw RequestError{
+                    quoted(member.key()) + " is unknown: there are " + list(known) + '.'};
     }
 
     [[nodiscard]] std::optional<std::string_view>
@@ -39,10 +40,11 @@ class Members {
         if (value == nullptr)
             return std::nullopt;
         if (!value->is_string())
-            throw Mistake{quoted(name) + " must be a text."};
+            throw RequestError{quoted(name) + " must be a text."};
         const std::string_view text = value->get_string();
         if (text.size() > longest)
-            throw Mistake{quoted(name) + " is longer than " + std::to_string(longest) + " bytes."};
+            throw RequestError{
+                quoted(name) + " is longer than " + std::to_string(longest) + " bytes."};
         return text;
     }
 
@@ -51,7 +53,7 @@ class Members {
         if (value == nullptr)
             return false;
         if (!value->is_bool())
-            throw Mistake{quoted(name) + " must be true or false."};
+            throw RequestError{quoted(name) + " must be true or false."};
         return value->get_bool();
     }
 
@@ -66,7 +68,7 @@ class Members {
                                          ? static_cast<std::uint64_t>(value->get_int64())
                                          : value->get_uint64();
         if (!whole || number < least || number > most)
-            throw Mistake{
+            throw RequestError{
                 quoted(name) + " must be a whole number from " + std::to_string(least) + " to " +
                 std::to_string(most) + '.'};
         return number;

@@ -4,7 +4,8 @@
 
 namespace stint::permits {
 
-Duration Pauses::begin(const CounterId& counter, int status, Duration length, SteadyTime now) {
+Duration
+ReportedCooldowns::begin(const CounterId& counter, int status, Duration length, SteadyTime now) {
     const std::lock_guard lock{mutex_};
     if (paused_.size() >= most)
         std::erase_if(paused_, [&](const auto& each) { return each.second.end <= now; });
@@ -18,7 +19,8 @@ Duration Pauses::begin(const CounterId& counter, int status, Duration length, St
     return until.end - now;
 }
 
-std::optional<Pauses::Pause> Pauses::look(const CounterId& counter, SteadyTime now) const {
+std::optional<ReportedCooldowns::Pause>
+ReportedCooldowns::look(const CounterId& counter, SteadyTime now) const {
     if (!any_.load(std::memory_order_relaxed)) [[likely]]
         return std::nullopt;
     const std::lock_guard lock{mutex_};

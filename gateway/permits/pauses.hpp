@@ -15,7 +15,7 @@
 namespace stint::permits {
 
 // One for all workers. While nobody has told of any, looking costs one load. Threads: any.
-class Pauses {
+class ReportedCooldowns {
   public:
     static constexpr std::size_t most = 10'000; // counters at a time; more are not paused
     static constexpr Duration longest = std::chrono::minutes{10};

@@ -11,11 +11,11 @@
 namespace stint::permits {
 
 // Lives on one worker. Destroyed before it was written, it costs nothing and holds nothing.
-class Pending {
+class DeferredReply {
   public:
-    Pending() = default;
-    Pending(const Pending&) = delete;
-    Pending& operator=(const Pending&) = delete;
+    DeferredReply() = default;
+    DeferredReply(const DeferredReply&) = delete;
+    DeferredReply& operator=(const DeferredReply&) = delete;
 
     // co_await over().wait() until is_over(), then settle(), unless the caller has gone; as long as
     // that is false, again.
@@ -34,22 +34,22 @@ class Pending {
     [[nodiscard]] virtual bool write_more(http::HeadBuffer&) { return false; }
 
   protected:
-    ~Pending() = default;
+    ~DeferredReply() = default;
 };
 
 // Back to its pool, whatever it is.
 struct Recycle {
     void* pool = nullptr;
-    void (*give_back)(void* pool, Pending* pending) noexcept = nullptr;
+    void (*give_back)(void* pool, DeferredReply* pending) noexcept = nullptr;
 
-    void operator()(Pending* pending) const noexcept { give_back(pool, pending); }
+    void operator()(DeferredReply* pending) const noexcept { give_back(pool, pending); }
 };
-using PendingPtr = std::unique_ptr<Pending, Recycle>;
+using PendingPtr = std::unique_ptr<DeferredReply, Recycle>;
 
 template <class T>
 [[nodiscard]] PendingPtr pending(std::unique_ptr<T, typename proxy::ObjectPool<T>::Return> made) {
     proxy::ObjectPool<T>* const pool = made.get_deleter().pool;
-    return {made.release(), Recycle{pool, [](void* its_pool, Pending* object) noexcept {
+    return {made.release(), Recycle{pool, [](void* its_pool, DeferredReply* object) noexcept {
                                         using Return = typename proxy::ObjectPool<T>::Return;
                                         Return{static_cast<proxy::ObjectPool<T>*>(its_pool)}(
                                             static_cast<T*>(object));

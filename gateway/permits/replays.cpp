@@ -5,10 +5,10 @@
 
 namespace stint::permits {
 
-Replays::Claim::Claim(Claim&& other) noexcept
+IdempotencyCache::Claim::Claim(Claim&& other) noexcept
     : replays_{std::exchange(other.replays_, nullptr)}, key_{other.key_} {}
 
-Replays::Claim& Replays::Claim::operator=(Claim&& other) noexcept {
+IdempotencyCache::Claim& IdempotencyCache::Claim::operator=(Claim&& other) noexcept {
     if (this != &other) {
         drop();
         replays_ = std::exchange(other.replays_, nullptr);
@@ -17,33 +17,33 @@ Replays::Claim& Replays::Claim::operator=(Claim&& other) noexcept {
     return *this;
 }
 
-void Replays::Claim::drop() noexcept {
-    if (Replays* const replays = std::exchange(replays_, nullptr)) {
-        const std::lock_guard lock{replays->mutex_};
-        replays->entries_.erase(key_);
+void IdempotencyCache::Claim::drop() noexcept {
+    if (IdempotencyCache* const cache = std::exchange(replays_, nullptr)) {
+        const std::lock_guard lock{cache->mutex_};
+        cache->entries_.erase(key_);
     }
 }
 
-void Replays::Claim::record(const Grant& grant, SteadyTime expires) {
+void IdempotencyCache::Claim::record(const Grant& grant, SteadyTime expires) {
     const std::lock_guard lock{replays_->mutex_};
     Entry& entry = replays_->entries_.at(key_);
     entry.grant = grant;
     entry.age = replays_->by_age_.insert(replays_->by_age_.end(), key_);
     entry.expires = expires;
     entry.pending = false;
-    Replays& replays = *std::exchange(replays_, nullptr);
-    if (replays.by_age_.size() > most)
-        replays.forget(replays.by_age_.front());
+    IdempotencyCache& cache = *std::exchange(replays_, nullptr);
+    if (cache.by_age_.size() > most)
+        cache.forget(cache.by_age_.front());
 }
 
-void Replays::forget(Hash128 key) noexcept {
+void IdempotencyCache::forget(Hash128 key) noexcept {
     const auto found = entries_.find(key);
     by_age_.erase(found->second.age);
     entries_.erase(found);
 }
 
-std::variant<Replays::Claim, Grant, Replays::Conflict>
-Replays::begin(Hash128 key, Hash128 request, SteadyTime now) {
+std::variant<IdempotencyCache::Claim, Grant, IdempotencyCache::Conflict>
+IdempotencyCache::begin(Hash128 key, Hash128 request, SteadyTime now) {
     const std::lock_guard lock{mutex_};
     while (!by_age_.empty() && entries_.at(by_age_.front()).expires <= now)
         forget(by_age_.front());

@@ -31,7 +31,7 @@ struct Grant {
 };
 
 // One for all workers; remembers `most` grants, the oldest give way. Threads: any.
-class Replays {
+class IdempotencyCache {
   public:
     static constexpr std::size_t most = 65'536;
 
@@ -51,11 +51,11 @@ class Replays {
         void record(const Grant& grant, SteadyTime expires);
 
       private:
-        friend class Replays;
-        Claim(Replays& replays, Hash128 key) noexcept : replays_{&replays}, key_{key} {}
+        friend class IdempotencyCache;
+        Claim(IdempotencyCache& cache, Hash128 key) noexcept : replays_{&cache}, key_{key} {}
         void drop() noexcept;
 
-        Replays* replays_ = nullptr;
+        IdempotencyCache* replays_ = nullptr;
         Hash128 key_{};
     };
 

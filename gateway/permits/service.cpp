@@ -8,8 +8,8 @@
 
 namespace stint::permits {
 
-void Service::serve(proxy::Seat seat, net::Socket socket, const net::Endpoint& peer) {
-    auto connection = std::make_unique<Connection>(*this, std::move(seat), std::move(socket), peer);
+void Service::serve(proxy::ConnectionSlot slot, net::Socket socket, const net::Endpoint& peer) {
+    auto connection = std::make_unique<Connection>(*this, std::move(slot), std::move(socket), peer);
     connections_.push_back(*connection);
     net::spawn(context.executor, Connection::serve(std::move(connection)));
 }

@@ -15,16 +15,16 @@
 
 namespace stint::permits {
 
-using ServedHook = boost::intrusive::list_base_hook<
+using ConnectionHook = boost::intrusive::list_base_hook<
     boost::intrusive::tag<struct ServedTag>,
     boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
 // A caller's connection as its service sees it.
-class Served : public ServedHook {
+class ConnectionHandle : public ConnectionHook {
   public:
-    Served() = default;
-    Served(const Served&) = delete;
-    Served& operator=(const Served&) = delete;
+    ConnectionHandle() = default;
+    ConnectionHandle(const ConnectionHandle&) = delete;
+    ConnectionHandle& operator=(const ConnectionHandle&) = delete;
 
     // Ends it if no request is under way, soon; otherwise after the answer.
     virtual void drain() noexcept = 0;
@@ -32,19 +32,19 @@ class Served : public ServedHook {
     virtual void abort() noexcept = 0;
 
   protected:
-    ~Served() = default;
+    ~ConnectionHandle() = default;
 };
 
 // Not thread-safe; outlives the worker's loop, in which its connections end.
 class Service {
   public:
     Service(proxy::Context& worker, Shared& for_all)
-        : context{worker}, shared{for_all}, writes{for_all.locks, worker.executor} {}
+        : context{worker}, shared{for_all}, persistence_waits{for_all.locks, worker.executor} {}
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;
 
     // Answers whatever comes on this connection. Throws where there is no memory for it.
-    void serve(proxy::Seat seat, net::Socket socket, const net::Endpoint& peer);
+    void serve(proxy::ConnectionSlot slot, net::Socket socket, const net::Endpoint& peer);
 
     // Ends every connection that has no request under way, soon; the others after their answers. To
     // be called again and again while Context::draining.
@@ -52,22 +52,22 @@ class Service {
     // Ends all of them now.
     void abort() noexcept;
     // Before the worker's loop ends: other threads have nothing to tell it any more.
-    void detach() noexcept { writes.detach(); }
+    void detach() noexcept { persistence_waits.detach(); }
     // As Context::tick().
-    void tick() { writes.tell(); }
+    void tick() { persistence_waits.resume_finished(); }
 
     // --- for its connections ---
     proxy::Context& context;
     Shared& shared;
-    AskReader asks; // scratch, good until the next suspension
-    proxy::ObjectPool<Taking> takings;
-    Writes writes;
-    proxy::ObjectPool<Locking> lockings;
+    RequestReader request_reader; // scratch, good until the next suspension
+    proxy::ObjectPool<AcquireOperation> acquire_operations;
+    PersistenceWaits persistence_waits;
+    proxy::ObjectPool<LockOperation> lock_operations;
 
   private:
     boost::intrusive::list<
-        Served,
-        boost::intrusive::base_hook<ServedHook>,
+        ConnectionHandle,
+        boost::intrusive::base_hook<ConnectionHook>,
         boost::intrusive::constant_time_size<false>>
         connections_;
 };

@@ -15,14 +15,14 @@ namespace stint::permits {
 
 // Outlives every worker. Threads: as its parts say.
 struct Shared {
-    Shared(limits::Registry& registry, locks::Book& book) : dynamic{registry}, locks{book} {}
+    Shared(limits::Registry& registry, locks::LockManager& book) : dynamic{registry}, locks{book} {}
 
     DynamicLimits dynamic;
-    Replays replays;
-    Pauses pauses;
+    IdempotencyCache idempotency_cache;
+    ReportedCooldowns reported_cooldowns;
     limits::FairShares shares;
-    locks::Book& locks;
-    std::atomic<std::uint64_t> ties{0}; // the last number of Ties
+    locks::LockManager& locks;
+    std::atomic<std::uint64_t> connection_leases{0}; // the last number of Ties
 };
 
 } // namespace stint::permits

@@ -25,11 +25,12 @@ limits::FairShares::Window window_of(const limits::Charge& charge, const Now& no
 
 } // namespace
 
-Taking::Taking(proxy::Context& context, Shared& shared, const routing::ClientAddress& peer)
+AcquireOperation::AcquireOperation(
+    proxy::Context& context, Shared& shared, const routing::ClientAddress& peer)
     : context_{context}, shared_{shared}, peer_{peer}, config_{context.active},
       now_{net::read_clocks()} {}
 
-Taking::Step Taking::begin(const TakeAsk& ask) {
+AcquireOperation::Step AcquireOperation::begin(const AcquireRequest& ask) {
     owner_ = ask.owner.empty() ? peer_.network_hash() : context_.shared.hasher(ask.owner);
     listed_ = ask.listed;
     ticket_ = ask.ticket;
@@ -44,13 +45,13 @@ Taking::Step Taking::begin(const TakeAsk& ask) {
     return admit(ask);
 }
 
-bool Taking::reserves() const noexcept {
+bool AcquireOperation::reserves() const noexcept {
     return std::ranges::any_of(
         charges_.limits, [](const auto* limit) { return !limit->reserve_for.empty(); });
 }
 
 // Who comes while nobody waits may go at once; nobody overtakes who waits.
-Taking::Step Taking::admit(const TakeAsk& ask) {
+AcquireOperation::Step AcquireOperation::admit(const AcquireRequest& ask) {
     if (!reserves()) [[likely]]
         keep_shares(ask);
     const bool awaited = std::ranges::any_of(
@@ -67,16 +68,16 @@ Taking::Step Taking::admit(const TakeAsk& ask) {
         }
     }
     line_up(ask);
-    if (turn_->room().enter(*turn_, now_) == limits::WaitingRoom::Entered::waiting)
+    if (queued_->queue().enter(*queued_, now_) == limits::AdmissionQueue::Entered::waiting)
         return Step::waits;
-    const std::unique_ptr<proxy::Turn> turn = std::move(turn_);
-    settle(turn->decision);
+    const std::unique_ptr<proxy::QueuedRequest> queued = std::move(queued_);
+    settle(queued->decision);
     return Step::answered;
 }
 
 // What others may still come for is not for who does not wait. Who waits has the line, which is
 // fair by itself.
-void Taking::keep_shares(const TakeAsk& ask) {
+void AcquireOperation::keep_shares(const AcquireRequest& ask) {
     shares_ = ask.wait == Duration::zero();
     for (limits::Charge& charge : charges_.charges) {
         if (!is_fixed_window(*charge.limit))
@@ -84,13 +85,13 @@ void Taking::keep_shares(const TakeAsk& ask) {
         const std::uint64_t kept = shared_.shares.ask(
             counter_of(charge), owner_, std::max(batch_, charge.cost), charge.quota,
             window_of(charge, now_), now_.steady);
-        charge.held = shares_ ? kept : 0;
+        charge.reserved_for_others = shares_ ? kept : 0;
     }
 }
 
 // A limit knows what it has, not what will be kept for whom: whoever comes back alone at the time
 // that is told here is admitted.
-void Taking::tell_true_time(limits::Decision& decision) {
+void AcquireOperation::tell_true_time(limits::Decision& decision) {
     const auto& charges = charges_.charges;
     const auto by_window_alone = [&](std::size_t i) {
         return (decision.refusing >> i & 1U) == 0 ||
@@ -119,14 +120,14 @@ void Taking::tell_true_time(limits::Decision& decision) {
     decision.retry_after = std::max<Duration>(opens - now_.steady, Duration{1});
 }
 
-void Taking::note_shares() noexcept {
+void AcquireOperation::note_shares() noexcept {
     for (const limits::Charge& charge : charges_.charges)
         if (is_fixed_window(*charge.limit))
             shared_.shares.granted(
                 counter_of(charge), owner_, charge.cost, charge.limit->window_end(charge, now_));
 }
 
-limits::Decision Taking::admit_now(const TakeAsk& ask) {
+limits::Decision AcquireOperation::admit_now(const AcquireRequest& ask) {
     if (reserves()) [[unlikely]]
         return admit_reserving();
     if (ask.batch > 0) [[unlikely]]
@@ -135,7 +136,7 @@ limits::Decision Taking::admit_now(const TakeAsk& ask) {
 }
 
 // As many as there are, at most `batch`. A paced limit has one at a time.
-limits::Decision Taking::admit_batch(std::uint64_t batch) {
+limits::Decision AcquireOperation::admit_batch(std::uint64_t batch) {
     limits::Charge& charge = charges_.charges.front();
     limits::Decision decision;
     for (int i = 0; i < batch_attempts; ++i) {
@@ -150,7 +151,7 @@ limits::Decision Taking::admit_batch(std::uint64_t batch) {
 }
 
 // A slot is its owner's, who comes back for it.
-limits::Decision Taking::admit_reserving() {
+limits::Decision AcquireOperation::admit_reserving() {
     boost::container::static_vector<limits::Reservation, limits::max_charges> reserving;
     for (std::size_t i = 0; i < charges_.limits.size(); ++i)
         if (!charges_.limits[i]->reserve_for.empty())
@@ -160,18 +161,18 @@ limits::Decision Taking::admit_reserving() {
         now_);
 }
 
-void Taking::line_up(const TakeAsk& ask) {
-    turn_ = std::make_unique<proxy::Turn>(context_.turns);
+void AcquireOperation::line_up(const AcquireRequest& ask) {
+    queued_ = std::make_unique<proxy::QueuedRequest>(context_.wakeups);
     one_first_ = batch_ > 0;
     if (one_first_)
         charges_.charges.front().cost = 1;
     for (limits::Charge& charge : charges_.charges)
-        charge.held = 0;
-    turn_->charges.assign(charges_.view().begin(), charges_.view().end());
-    turn_->asked = charges_;
+        charge.reserved_for_others = 0;
+    queued_->charges.assign(charges_.view().begin(), charges_.view().end());
+    queued_->asked = charges_;
     for (std::size_t i = 0; i < charges_.limits.size(); ++i) {
         const routing::RouteLimit& limit = *charges_.limits[i];
-        limits::WaitTerms& terms = turn_->terms.emplace_back();
+        limits::WaitTerms& terms = queued_->terms.emplace_back();
         terms.waits = true;
         terms.max_wait = ask.wait;
         terms.max_waiting = limit.wait ? limit.wait->max_waiting : most_waiting;
@@ -181,26 +182,26 @@ void Taking::line_up(const TakeAsk& ask) {
     }
 }
 
-bool Taking::settle() {
-    const std::unique_ptr<proxy::Turn> turn = std::move(turn_);
+bool AcquireOperation::settle() {
+    const std::unique_ptr<proxy::QueuedRequest> queued = std::move(queued_);
     const Now before = now_;
     now_ = net::read_clocks();
     grant_.waited = now_.steady - before.steady;
     for (std::size_t i = 0; i < part_of_.size(); ++i) { // a reload may have changed them meanwhile
-        const limits::Charge& counted = turn->charges[i];
+        const limits::Charge& counted = queued->charges[i];
         charges_.charges[i].quota = counted.quota;
         charges_.charges[i].burst = counted.burst;
         parts_[part_of_[i]].numbers = {counted.quota, counted.burst};
     }
-    if (turn->decision.allowed())
+    if (queued->decision.allowed())
         context_.counters.permit_waits.time.observe(grant_.waited);
     else
         ++context_.counters.permit_waits.refused;
-    settle(turn->decision);
+    settle(queued->decision);
     return true;
 }
 
-void Taking::settle(limits::Decision& decision) {
+void AcquireOperation::settle(limits::Decision& decision) {
     const limits::Permit kept = std::move(decision.permit); // what is charged stays so
     if (!decision.allowed())
         return refuse(decision);
@@ -214,7 +215,7 @@ void Taking::settle(limits::Decision& decision) {
     grant();
 }
 
-void Taking::grant() {
+void AcquireOperation::grant() {
     for (const Part& part : parts_) {
         grant_.limits.push_back(state_of(part));
         if (part.cost > 0)
@@ -227,7 +228,7 @@ void Taking::grant() {
 }
 
 // While too many are out the grant goes without one: the request will be charged.
-void Taking::issue_ticket() {
+void AcquireOperation::issue_ticket() {
     const auto ticket = context_.shared.prepaid.issue(charges_.view(), end_of_grant(), now_.steady);
     if (!ticket)
         return;
@@ -235,7 +236,7 @@ void Taking::issue_ticket() {
     ++context_.counters.tickets_issued;
 }
 
-Grant::Limit Taking::state_of(const Part& part) const {
+Grant::Limit AcquireOperation::state_of(const Part& part) const {
     const limits::CounterState state = part.limit->limit->state_of(
         {.key = part.key, .quota = part.numbers.quota, .burst = part.numbers.burst}, now_);
     return {
@@ -244,7 +245,7 @@ Grant::Limit Taking::state_of(const Part& part) const {
 }
 
 // When the first of the windows is over in which it was counted.
-SteadyTime Taking::end_of_grant() const {
+SteadyTime AcquireOperation::end_of_grant() const {
     SteadyTime end = SteadyTime::max();
     for (const std::uint8_t i : part_of_) {
         const limits::Limit& limit = *parts_[i].limit->limit;
@@ -256,17 +257,17 @@ SteadyTime Taking::end_of_grant() const {
     return part_of_.empty() ? now_.steady : end;
 }
 
-void Taking::refuse(limits::Decision& decision) {
+void AcquireOperation::refuse(limits::Decision& decision) {
     if (shares_ && decision.refusal == limits::Refusal::window && decision.refusing != 0)
         tell_true_time(decision);
     const Duration retry_after =
         proxy::note_refusal(context_, *charges_.limits[decision.refused_by], decision);
     reply_.refuse(charges_, decision, retry_after);
-    reply_.use_common_words();
+    reply_.use_default_body();
     status_ = 429;
 }
 
-void Taking::fail(int status, std::initializer_list<std::string_view> detail) {
+void AcquireOperation::fail(int status, std::initializer_list<std::string_view> detail) {
     std::string text;
     for (const std::string_view part : detail)
         text.append(part);

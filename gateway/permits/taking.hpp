@@ -31,19 +31,19 @@ namespace stint::permits {
 
 // Lives on one worker, for the time of one request. Destroyed while it waits, it loses its place
 // and costs nothing.
-class Taking final : public Pending {
+class AcquireOperation final : public DeferredReply {
   public:
     // peer: of whose connection it is; outlives this.
-    Taking(proxy::Context& context, Shared& shared, const routing::ClientAddress& peer);
+    AcquireOperation(proxy::Context& context, Shared& shared, const routing::ClientAddress& peer);
 
     enum class Step : std::uint8_t { answered, waits };
     // What `ask` refers to is not looked at afterwards.
-    [[nodiscard]] Step begin(const TakeAsk& ask);
+    [[nodiscard]] Step begin(const AcquireRequest& ask);
 
-    [[nodiscard]] net::Event& over() noexcept override { return turn_->over; }
-    [[nodiscard]] bool is_over() const noexcept override { return turn_->is_over; }
+    [[nodiscard]] net::Event& over() noexcept override { return queued_->over; }
+    [[nodiscard]] bool is_over() const noexcept override { return queued_->is_over; }
     [[nodiscard]] bool settle() override;
-    void give_up() noexcept override { context_.turns.give_up(*turn_); }
+    void give_up() noexcept override { context_.wakeups.give_up(*queued_); }
     void write(http::HeadBuffer& out, const http::ReplyContext& context) override;
 
   private:
@@ -58,25 +58,25 @@ class Taking final : public Pending {
     };
     using Parts = boost::container::static_vector<Part, limits::max_charges>;
 
-    bool find_parts(const TakeAsk& ask);
+    bool find_parts(const AcquireRequest& ask);
     bool find_limit(const Wanted& wanted, Part& part);
     bool find_key(const Wanted& wanted, Part& part);
     bool obey_rules(std::string_view text, Part& part);
-    bool fits(const TakeAsk& ask);
+    bool fits(const AcquireRequest& ask);
     bool is_open();
     bool list_charges();
-    bool claim_once(const TakeAsk& ask);
+    bool claim_once(const AcquireRequest& ask);
     void replay(const Grant& grant);
 
-    Step admit(const TakeAsk& ask);
+    Step admit(const AcquireRequest& ask);
     bool reserves() const noexcept;
-    limits::Decision admit_now(const TakeAsk& ask);
+    limits::Decision admit_now(const AcquireRequest& ask);
     limits::Decision admit_batch(std::uint64_t batch);
     limits::Decision admit_reserving();
-    void keep_shares(const TakeAsk& ask);
+    void keep_shares(const AcquireRequest& ask);
     void note_shares() noexcept;
     void tell_true_time(limits::Decision& decision);
-    void line_up(const TakeAsk& ask);
+    void line_up(const AcquireRequest& ask);
     void settle(limits::Decision& decision);
     void grant();
     void issue_ticket();
@@ -98,8 +98,8 @@ class Taking final : public Pending {
     Parts parts_;
     routing::Charges charges_; // of those that cost
     boost::container::static_vector<std::uint8_t, limits::max_charges> part_of_; // of each charge
-    Replays::Claim once_;
-    std::unique_ptr<proxy::Turn> turn_;
+    IdempotencyCache::Claim once_;
+    std::unique_ptr<proxy::QueuedRequest> queued_;
     Hash128 owner_{}; // as whom it is told from others: said by itself, or its address
     std::uint64_t batch_ = 0;
     bool one_first_ = false; // of a batch that goes to the line, the rest behind it
@@ -108,9 +108,9 @@ class Taking final : public Pending {
     bool ticket_ = false;
     bool replayed_ = false;
     int status_ = 200;
-    Grant grant_;           // of an answer of 200
-    proxy::OwnReply reply_; // of any other
-    Duration paused_{};     // in its place, with the status: this limit is paused
+    Grant grant_;             // of an answer of 200
+    proxy::LocalReply reply_; // of any other
+    Duration paused_{};       // in its place, with the status: this limit is paused
     limits::LimitPtr paused_limit_;
 };
 

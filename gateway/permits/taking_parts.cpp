@@ -21,7 +21,7 @@ const std::string& name_of(const routing::RouteLimit& limit) noexcept {
 
 } // namespace
 
-bool Taking::find_parts(const TakeAsk& ask) {
+bool AcquireOperation::find_parts(const AcquireRequest& ask) {
     return std::ranges::all_of(ask.limits, [this](const Wanted& wanted) {
         Part& part = parts_.emplace_back();
         part.cost = wanted.cost;
@@ -29,7 +29,7 @@ bool Taking::find_parts(const TakeAsk& ask) {
     });
 }
 
-bool Taking::find_limit(const Wanted& wanted, Part& part) {
+bool AcquireOperation::find_limit(const Wanted& wanted, Part& part) {
     const std::string_view name = wanted.name;
     if (const auto* const index = routing::find_text(terms().by_name, wanted.name)) {
         part.limit = &terms().limits[*index];
@@ -62,13 +62,13 @@ bool Taking::find_limit(const Wanted& wanted, Part& part) {
         break;
     case DynamicLimits::Failure::too_many:
         fail(503, {"as many limits as dynamic_limits allows are in use"});
-        reply_.promise(std::chrono::seconds{1});
+        reply_.set_retry_after(std::chrono::seconds{1});
         break;
     }
     return false;
 }
 
-bool Taking::find_key(const Wanted& wanted, Part& part) {
+bool AcquireOperation::find_key(const Wanted& wanted, Part& part) {
     const routing::RouteLimit& limit = *part.limit;
     part.numbers = {limit.quota, limit.burst};
     if (limit.key.empty()) {
@@ -98,7 +98,7 @@ bool Taking::find_key(const Wanted& wanted, Part& part) {
     return obey_rules(*canonical, part);
 }
 
-bool Taking::obey_rules(std::string_view text, Part& part) {
+bool AcquireOperation::obey_rules(std::string_view text, Part& part) {
     const routing::RouteLimit& limit = *part.limit;
     if (limit.rules == nullptr) [[likely]]
         return true;
@@ -115,10 +115,10 @@ bool Taking::obey_rules(std::string_view text, Part& part) {
 
 // Nothing of it is paused. Asked last: what was granted before is told again whatever is paused
 // now.
-bool Taking::is_open() {
+bool AcquireOperation::is_open() {
     return std::ranges::all_of(parts_, [this](const Part& part) {
         const auto pause =
-            shared_.pauses.look({part.limit->limit->ordinal(), part.key}, now_.steady);
+            shared_.reported_cooldowns.look({part.limit->limit->ordinal(), part.key}, now_.steady);
         if (!pause) [[likely]]
             return true;
         ++context_.counters.refusals[part.limit->refusal_metric];
@@ -129,14 +129,14 @@ bool Taking::is_open() {
     });
 }
 
-bool Taking::fits(const TakeAsk& ask) {
+bool AcquireOperation::fits(const AcquireRequest& ask) {
     if (ask.batch > 0 && !is_fixed_window(*parts_.front().limit->limit))
         fail(400, {"a batch needs a fixed window: what is handed out ends with it"});
     return status_ == 200;
 }
 
 // In the order of their limits, as admit() wants them.
-bool Taking::list_charges() {
+bool AcquireOperation::list_charges() {
     for (std::size_t i = 0; i < parts_.size(); ++i)
         if (parts_[i].cost > 0 && !parts_[i].exempt)
             part_of_.push_back(static_cast<std::uint8_t>(i));
@@ -154,13 +154,13 @@ bool Taking::list_charges() {
         charge.quota = part.numbers.quota;
         charge.burst = part.numbers.burst;
         charge.cost = part.cost;
-        charge.returnable = false;
+        charge.refundable = false;
     }
     return true;
 }
 
 // Whether this is the request that is to be answered anew.
-bool Taking::claim_once(const TakeAsk& ask) {
+bool AcquireOperation::claim_once(const AcquireRequest& ask) {
     if (ask.idempotency_key.empty()) [[likely]]
         return true;
     std::string& text = context_.key_scratch;
@@ -180,21 +180,22 @@ bool Taking::claim_once(const TakeAsk& ask) {
         put(text, each.key.has_value());
         put(text, each.cost);
     }
-    auto begun = shared_.replays.begin(key, hash(text), now_.steady);
-    if (auto* const claim = std::get_if<Replays::Claim>(&begun)) {
+    auto begun = shared_.idempotency_cache.begin(key, hash(text), now_.steady);
+    if (auto* const claim = std::get_if<IdempotencyCache::Claim>(&begun)) {
         once_ = std::move(*claim);
         return true;
     }
     if (auto* const recorded = std::get_if<Grant>(&begun))
         replay(*recorded);
-    else if (std::get<Replays::Conflict>(begun) == Replays::Conflict::other_request)
+    else if (
+        std::get<IdempotencyCache::Conflict>(begun) == IdempotencyCache::Conflict::other_request)
         fail(422, {"the idempotency_key was used for another request"});
     else
         fail(409, {"a request with this idempotency_key is still being answered"});
     return false;
 }
 
-void Taking::replay(const Grant& grant) {
+void AcquireOperation::replay(const Grant& grant) {
     grant_ = grant;
     replayed_ = true;
     for (const Part& part : parts_)

@@ -31,7 +31,7 @@ void write_state(Out& out, const Grant::Limit& limit, SteadyTime now, bool batch
 } // namespace
 
 template <class Out>
-void Taking::write_grant(Out& out) const {
+void AcquireOperation::write_grant(Out& out) const {
     out << R"({"granted":true,)";
     if (!listed_) {
         write_state(out, grant_.limits.front(), now_.steady, batch_ > 0);
@@ -58,7 +58,7 @@ void Taking::write_grant(Out& out) const {
     out << "}\n";
 }
 
-void Taking::write(http::HeadBuffer& out, const http::ReplyContext& context) {
+void AcquireOperation::write(http::HeadBuffer& out, const http::ReplyContext& context) {
     if (status_ == 200)
         http::write_reply(
             out, context, status_, "application/json", [](http::HeadBuffer&) {},

@@ -6,16 +6,16 @@
 
 namespace stint::permits {
 
-Ties::~Ties() {
+ConnectionLeases::~ConnectionLeases() {
     if (leases_.empty() && sending_.empty())
         return;
     const Now now = net::read_clocks();
-    book_.end_tied(leases_, number_, now);
+    book_.end_for_connection(leases_, number_, now);
     for (const Sending& each : sending_)
         book_.withdraw(each.lock, each.grant, now);
 }
 
-void Ties::add(Hash128 lease) {
+void ConnectionLeases::add(Hash128 lease) {
     if (std::ranges::find(leases_, lease) != leases_.end())
         return;
     if (leases_.size() >= look_from_)
@@ -23,28 +23,28 @@ void Ties::add(Hash128 lease) {
     leases_.push_back(lease);
 }
 
-void Ties::remove(Hash128 lease) noexcept {
+void ConnectionLeases::remove(Hash128 lease) noexcept {
     std::erase(leases_, lease);
 }
 
-bool Ties::any() {
+bool ConnectionLeases::any() {
     forget_ended();
     return !leases_.empty();
 }
 
 // Those that ended by themselves, or are tied to another connection by now.
-void Ties::forget_ended() {
+void ConnectionLeases::forget_ended() {
     const Now now = net::read_clocks();
-    std::erase_if(leases_, [&](Hash128 id) { return !book_.is_tied(id, number_, now); });
+    std::erase_if(leases_, [&](Hash128 id) { return !book_.is_bound(id, number_, now); });
     look_from_ = std::max<std::size_t>(16, 2 * leases_.size());
 }
 
-void Ties::send(std::string_view lock, const locks::Grant& grant) {
+void ConnectionLeases::send(std::string_view lock, const locks::Grant& grant) {
     sending_.push_back({std::string{lock}, grant});
 }
 
-void Ties::let_go() noexcept {
-    book_.untie(leases_, number_);
+void ConnectionLeases::detach() noexcept {
+    book_.detach(leases_, number_);
     leases_.clear();
     sending_.clear();
 }

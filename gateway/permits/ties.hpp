@@ -11,16 +11,17 @@
 namespace stint::permits {
 
 // Belongs to one connection, on its worker; its end is theirs, however it comes.
-class Ties {
+class ConnectionLeases {
   public:
     // number: no other connection's, not 0.
-    Ties(locks::Book& book, std::uint64_t number) : book_{book}, number_{number} {}
-    ~Ties();
-    Ties(const Ties&) = delete;
-    Ties& operator=(const Ties&) = delete;
+    ConnectionLeases(locks::LockManager& book, std::uint64_t number)
+        : book_{book}, number_{number} {}
+    ~ConnectionLeases();
+    ConnectionLeases(const ConnectionLeases&) = delete;
+    ConnectionLeases& operator=(const ConnectionLeases&) = delete;
 
     [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
-    // One that has this number as Wish::tie or Renewal::tie.
+    // One that has this number as LeaseRequest::tie or Renewal::tie.
     void add(Hash128 lease);
     void remove(Hash128 lease) noexcept;
     // Whether one of them is alive.
@@ -32,7 +33,7 @@ class Ties {
 
     // The gateway ends the connection, not the caller: they live on for as long as they would if
     // the caller did not answer.
-    void let_go() noexcept;
+    void detach() noexcept;
 
   private:
     struct Sending {
@@ -41,7 +42,7 @@ class Ties {
     };
     void forget_ended();
 
-    locks::Book& book_;
+    locks::LockManager& book_;
     const std::uint64_t number_;
     std::vector<Hash128> leases_;
     std::vector<Sending> sending_;

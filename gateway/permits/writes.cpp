@@ -6,24 +6,24 @@
 
 namespace stint::permits {
 
-Writes::Writes(locks::Book& book, net::Executor executor)
+PersistenceWaits::PersistenceWaits(locks::LockManager& book, net::Executor executor)
     : book_{book}, executor_{std::move(executor)} {
     book_.add(*this);
 }
 
-Writes::~Writes() {
+PersistenceWaits::~PersistenceWaits() {
     detach();
 }
 
-void Writes::detach() noexcept {
+void PersistenceWaits::detach() noexcept {
     if (std::exchange(attached_, false))
         book_.remove(*this);
 }
 
 // Who writes asks whether anybody waits only after it is known that all is written.
-bool Writes::await(Write& write) {
+bool PersistenceWaits::await(PersistenceWait& write) {
     any_.store(true);
-    const bool waits = book_.kept(write.grant) == locks::Book::Kept::not_yet;
+    const bool waits = book_.kept(write.grant) == locks::LockManager::Durability::not_yet;
     if (waits)
         waiting_.push_back(write);
     else
@@ -31,7 +31,7 @@ bool Writes::await(Write& write) {
     return waits;
 }
 
-void Writes::give_up(Write& write) noexcept {
+void PersistenceWaits::give_up(PersistenceWait& write) noexcept {
     if (!write.is_linked())
         return;
     write.unlink();
@@ -39,32 +39,32 @@ void Writes::give_up(Write& write) noexcept {
     post_tell();
 }
 
-void Writes::tell() {
+void PersistenceWaits::resume_finished() {
     List over;
     over.splice(over.end(), given_up_);
     for (auto next = waiting_.begin(); next != waiting_.end();) {
-        Write& write = *next++;
-        if (book_.kept(write.grant) == locks::Book::Kept::not_yet)
+        PersistenceWait& write = *next++;
+        if (book_.kept(write.grant) == locks::LockManager::Durability::not_yet)
             continue;
         write.unlink();
         over.push_back(write);
     }
     any_.store(!waiting_.empty());
     while (!over.empty()) { // one of them may end another
-        Write& write = over.front();
+        PersistenceWait& write = over.front();
         over.pop_front();
         write.is_over = true;
         write.over.signal();
     }
 }
 
-void Writes::on_written() noexcept {
+void PersistenceWaits::on_written() noexcept {
     if (any_.load())
         post_tell();
 }
 
-void Writes::post_tell() noexcept {
-    static_cast<void>(net::post(executor_, [this] { tell(); }));
+void PersistenceWaits::post_tell() noexcept {
+    static_cast<void>(net::post(executor_, [this] { resume_finished(); }));
 }
 
 } // namespace stint::permits

@@ -12,12 +12,12 @@
 namespace stint::permits {
 
 // Owned by who waits; may end at any time.
-class Write : public boost::intrusive::list_base_hook<
-                  boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+class PersistenceWait : public boost::intrusive::list_base_hook<
+                            boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
   public:
-    Write() = default;
-    Write(const Write&) = delete;
-    Write& operator=(const Write&) = delete;
+    PersistenceWait() = default;
+    PersistenceWait(const PersistenceWait&) = delete;
+    PersistenceWait& operator=(const PersistenceWait&) = delete;
 
     locks::Grant grant;
     // co_await over.wait() until is_over: it is written, or never will be.
@@ -26,28 +26,29 @@ class Write : public boost::intrusive::list_base_hook<
 };
 
 // One per worker, on it but for on_written().
-class Writes final : public locks::Book::Listener {
+class PersistenceWaits final : public locks::LockManager::Listener {
   public:
-    Writes(locks::Book& book, net::Executor executor);
-    ~Writes();
+    PersistenceWaits(locks::LockManager& book, net::Executor executor);
+    ~PersistenceWaits();
 
-    // True: it is to be waited for. False: Book::kept() has the answer already.
-    [[nodiscard]] bool await(Write& write);
+    // True: it is to be waited for. False: LockManager::kept() has the answer already.
+    [[nodiscard]] bool await(PersistenceWait& write);
     // Before the loop ends: nothing is told any more.
     void detach() noexcept;
     // It is over with the loop's next turn, whether it is written or not.
-    void give_up(Write& write) noexcept;
+    void give_up(PersistenceWait& write) noexcept;
     // Resumes all that are over. Called through the loop; and with every tick, in case there was no
     // memory for that.
-    void tell();
+    void resume_finished();
 
   private:
     void on_written() noexcept override;
     void post_tell() noexcept;
 
-    using List = boost::intrusive::list<Write, boost::intrusive::constant_time_size<false>>;
+    using List =
+        boost::intrusive::list<PersistenceWait, boost::intrusive::constant_time_size<false>>;
 
-    locks::Book& book_;
+    locks::LockManager& book_;
     net::Executor executor_;
     List waiting_;
     List given_up_;

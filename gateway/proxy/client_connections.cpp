@@ -2,7 +2,7 @@
 
 namespace stint::proxy {
 
-ClientConnections::Place ClientConnections::enter(const Hash128& client, std::size_t most) {
+ClientConnections::Slot ClientConnections::enter(const Hash128& client, std::size_t most) {
     Shard& shard = shards_[client.high % shards_.size()];
     const std::lock_guard lock{shard.mutex};
     const auto [entry, is_new] = shard.open.try_emplace(client, 0);
@@ -12,7 +12,7 @@ ClientConnections::Place ClientConnections::enter(const Hash128& client, std::si
     return {shard, *entry}; // an entry stays where it is until it is erased
 }
 
-void ClientConnections::Place::Leave::operator()(Counts::value_type* entry) const noexcept {
+void ClientConnections::Slot::Leave::operator()(Counts::value_type* entry) const noexcept {
     const std::lock_guard lock{shard->mutex};
     if (--entry->second == 0)
         shard->open.erase(shard->open.find(entry->first));

@@ -27,9 +27,9 @@ class ClientConnections {
   public:
     // The place of one connection; destroying it gives it back. Empty when default-made, moved from
     // or refused. Must not outlive the table; any thread may destroy it.
-    class Place {
+    class Slot {
       public:
-        Place() = default;
+        Slot() = default;
 
         explicit operator bool() const noexcept { return entry_ != nullptr; }
 
@@ -39,7 +39,7 @@ class ClientConnections {
             Shard* shard;
             void operator()(Counts::value_type* entry) const noexcept;
         };
-        Place(Shard& shard, Counts::value_type& entry) : entry_{&entry, Leave{&shard}} {}
+        Slot(Shard& shard, Counts::value_type& entry) : entry_{&entry, Leave{&shard}} {}
 
         std::unique_ptr<Counts::value_type, Leave> entry_;
     };
@@ -47,7 +47,7 @@ class ClientConnections {
     // A place for one more connection of the client; an empty one if it has `most` (at least 1)
     // already.
     // Throws std::bad_alloc, and then counts nothing.
-    [[nodiscard]] Place enter(const Hash128& client, std::size_t most);
+    [[nodiscard]] Slot enter(const Hash128& client, std::size_t most);
 
     // How many clients are counted now.
     [[nodiscard]] std::size_t clients() const noexcept;

@@ -33,10 +33,9 @@ heavy_hitters_of(const routing::Snapshot& snapshot, const ActiveConfig* former) 
 
 Context::Context(
     net::Executor worker_executor, Shared& shared_state, observe::AccessLog::Channel log_channel)
-    : executor{std::move(worker_executor)}, shared{shared_state},
-      access_log{std::move(log_channel)}, turns{shared.waiting_room, executor}, parser{
-                                                                                    largest_head,
-                                                                                    most_fields} {}
+    : executor{std::move(worker_executor)}, shared{shared_state}, access_log{std::move(
+                                                                      log_channel)},
+      wakeups{shared.admission_queue, executor}, parser{largest_head, most_fields} {}
 
 Context::~Context() = default;
 
@@ -64,7 +63,7 @@ void Context::sweep(SteadyTime now) {
     splice_pipes.trim();
 }
 
-std::size_t Context::make_room() noexcept {
+std::size_t Context::close_idle_connections() noexcept {
     splice_pipes.close_kept();
     std::size_t closed = 0;
     while (closed < room_made_at_once && shed_lingering())
@@ -87,20 +86,20 @@ bool Context::shed_lingering() noexcept {
 }
 
 void Context::tick(SteadyTime now) {
-    if (const std::uint64_t count = shared.shortage.count(); count != shortages_seen_) {
+    if (const std::uint64_t count = shared.resource_exhaustion.count(); count != shortages_seen_) {
         shortages_seen_ = count;
-        make_room();
+        close_idle_connections();
     }
     deadlines.expire(now);
-    turns.tell();
+    wakeups.resume_decided();
     for (auto next = watched.begin(); next != watched.end();)
-        (next++)->look_for_end();
+        (next++)->poll_peer_close();
     while (!guarded.empty()) {
         auto* const ended = static_cast<Downstream*>(ends.next());
         if (ended == nullptr)
             break;
         if (ended->Watched::is_linked())
-            ended->look_for_end();
+            ended->poll_peer_close();
     }
 }
 

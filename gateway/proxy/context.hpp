@@ -49,14 +49,14 @@ struct ActiveConfig {
 // Shared by all workers.
 struct Shared {
     const KeyHasher& hasher;
-    limits::WaitingRoom& waiting_room;
-    std::atomic<std::size_t> connections{0}; // open downstream connections
-    const KeyHasher ticket_hasher{};         // of nothing but slots' tickets
-    ClientConnections clients{};             // with max_connections_per_client
-    Shortage shortage{};                     // of descriptors and memory
-    OnceASecond failures_logged{};           // failures inside the gateway
-    OnceASecond upstream_failures_logged{};  // of requests that an upstream has failed
-    limits::Prepaid prepaid{};               // permits that requests may show
+    limits::AdmissionQueue& admission_queue;
+    std::atomic<std::size_t> connections{0};  // open downstream connections
+    const KeyHasher ticket_hasher{};          // of nothing but slots' tickets
+    ClientConnections clients{};              // with max_connections_per_client
+    ResourceExhaustion resource_exhaustion{}; // of descriptors and memory
+    OnceASecond failures_logged{};            // failures inside the gateway
+    OnceASecond upstream_failures_logged{};   // of requests that an upstream has failed
+    limits::PrepaidPermits prepaid{};         // permits that requests may show
 };
 
 // The lists that a connection may be on.
@@ -88,7 +88,7 @@ struct Context {
 
     // Closes some of what is idle, so that there are descriptors again: clients' connections first,
     // and of each kind those that have been idle for longest. How many it has closed.
-    std::size_t make_room() noexcept;
+    std::size_t close_idle_connections() noexcept;
     // Closes the client connection that has lingered for longest. False: none does.
     bool shed_lingering() noexcept;
 
@@ -116,11 +116,11 @@ struct Context {
     observe::WorkerCounters counters;
     RecentRequests recent;
     observe::AccessLog::Channel access_log;
-    Turns turns;
+    WorkerWakeups wakeups;
     bool draining = false; // no connection is kept alive any more
     // Of downstream connections and those that ask for permits: those here, and those on their way
     // here. Other workers read it and take some for what they accepted.
-    std::atomic<std::size_t> seats_taken{0};
+    std::atomic<std::size_t> worker_load{0};
 
     // One per size of max_head that was ever configured: a block outlives a reload.
     std::vector<std::unique_ptr<net::BufferPool>> head_pools;

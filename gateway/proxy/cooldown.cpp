@@ -22,7 +22,7 @@ Exchange::Next Exchange::look_at_cooldown(const routing::KeyFacts& facts) {
     if (!closed) [[likely]]
         return Next::forward;
     if (cooldown.rules.waits)
-        return hold(begun_.steady);
+        return enqueue_for_cooldown(begun_.steady);
     refuse_paused(*closed);
     return Next::reply;
 }
@@ -51,7 +51,7 @@ bool Exchange::is_open(SteadyTime now) {
         refuse_paused(entry.refused);
         return false;
     }
-    const Next next = hold(now);
+    const Next next = enqueue_for_cooldown(now);
     if (next == Next::forward)
         return true;
     next_ = next;
@@ -60,16 +60,16 @@ bool Exchange::is_open(SteadyTime now) {
 }
 
 // Asks for leave to be sent, and stands in line if it is not time yet.
-Exchange::Next Exchange::hold(SteadyTime now) {
-    if (!hold_)
-        hold_ = std::make_unique<Hold>(cooldown_, context_.executor);
-    limits::Cooldown::Attempt attempt = hold_->ask(now, route_->cooldown.rules);
+Exchange::Next Exchange::enqueue_for_cooldown(SteadyTime now) {
+    if (!cooldown_wait_)
+        cooldown_wait_ = std::make_unique<CooldownWait>(cooldown_, context_.executor);
+    limits::Cooldown::Attempt attempt = cooldown_wait_->ask(now, route_->cooldown.rules);
     if (attempt.refused) {
         refuse_paused(*attempt.refused);
         return Next::reply;
     }
     pass_ = std::move(attempt.pass);
-    return pass_ ? Next::forward : Next::pause;
+    return pass_ ? Next::forward : Next::wait_cooldown;
 }
 
 // Who waits for a pause to end is charged nothing and holds no slot, and asks its limits anew.
@@ -79,14 +79,15 @@ void Exchange::give_back_admission(const Now& now) {
     permit_ = {};
     prepaid_.take_back();
     settlement_.forget();
-    policies_.clear();
+    rate_limit_headers_.clear();
     lease_ = {};
     disarm();
     leave_endpoint();
     if (!body_pump_.begun) // else it holds what was read of the body beyond the head's block
-        pending_.clear();
+        pending_request_.clear();
     answer_ = Answer::incomplete;
-    attempts_.renewed = attempts_.moved = false; // pooled connections may have died in the meantime
+    attempts_.renewed = attempts_.failed_over =
+        false; // pooled connections may have died in the meantime
     attempts_.made = 1;
 }
 
@@ -94,11 +95,12 @@ void Exchange::give_back_admission(const Now& now) {
 // refusal, or when the exchange is broken off.
 net::Task<Exchange::Next> Exchange::wait_out_pause() {
     watch_client();
-    Next next = Next::pause;
-    while (next == Next::pause) {
-        co_await hold_->sleep();
-        downstream_.look_for_end();
-        next = broken_ == Broken::no ? hold(net::read_steady_clock()) : Next::reply;
+    Next next = Next::wait_cooldown;
+    while (next == Next::wait_cooldown) {
+        co_await cooldown_wait_->sleep();
+        downstream_.poll_peer_close();
+        next = abort_reason_ == AbortReason::no ? enqueue_for_cooldown(net::read_steady_clock())
+                                                : Next::reply;
     }
     note_wait();
     co_return next == Next::forward ? admit_after_pause() : next;
@@ -136,9 +138,9 @@ void Exchange::heed_answer(const ResponseHead& head) {
     if (!pass_.is_counted())
         return;
     std::optional<limits::LearnedPace::Told> told;
-    if (const auto quota = http::read_told_quota(head.fields, wall_at(answered_)))
+    if (const auto quota = http::parse_upstream_rate_limit(head.fields, wall_at(answered_)))
         told = {quota->remaining, quota->reset};
-    pass_.learn(told, answered_);
+    pass_.adapt(told, answered_);
 }
 
 } // namespace stint::proxy

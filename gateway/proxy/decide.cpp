@@ -49,8 +49,9 @@ Exchange::Next Exchange::decide(std::string_view head) {
             send_to_https();
         return Next::reply;
     }
-    if (take_buffered_body() && take_route(*request, facts) && body_fits(*request) &&
-        may_go_on(*request, facts) && (route_->fence == nullptr || take_fence(*request))) [[likely]]
+    if (take_buffered_body() && select_route(*request, facts) && body_fits(*request) &&
+        may_go_on(*request, facts) && (route_->fence == nullptr || check_fencing_token(*request)))
+        [[likely]]
         next = route_->cooldown.set ? look_at_cooldown(facts) : Next::forward;
     if (next == Next::forward) [[likely]]
         next = admit(facts);
@@ -138,7 +139,7 @@ routing::KeyFacts Exchange::facts_of(const RequestHead& head) const {
         .tls_subject = downstream_.tls_subject()};
 }
 
-bool Exchange::take_route(const RequestHead& head, routing::KeyFacts& facts) {
+bool Exchange::select_route(const RequestHead& head, routing::KeyFacts& facts) {
     const auto found = find_route(snapshot(), head, context_.host_scratch, context_.path_scratch);
     if (!found) {
         fail(found.error().status, std::string{found.error().detail}, observe::Outcome::rejected);
@@ -202,7 +203,7 @@ Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
     if (route_->limits.empty())
         return Next::forward;
     recent_ = context_.recent.begin(request_id_, begun_.wall, route_->metric);
-    NotedKeys noted{*config_, context_.recent, decided_.steady};
+    KeyRecorder noted{*config_, context_.recent, decided_.steady};
     routing::Charges charges = routing::charges_of(*route_, facts, context_.key_scratch, &noted);
     if (charges.exempt != 0) [[unlikely]]
         count_exempt(context_.counters, *route_, charges);
@@ -220,18 +221,18 @@ Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
         settlement_.expect(charges);
     if (route_->cooldown.rules.waits) [[unlikely]]
         for (limits::Charge& each : charges.charges)
-            each.returnable = true; // a pause may begin before it has been sent
+            each.refundable = true; // a pause may begin before it has been sent
     if (route_->waits) [[unlikely]]
         return admit_in_turn(charges, facts);
     if (route_->reserves) [[unlikely]]
         return admit_reserving(charges, facts);
-    limits::Decision decision = route_->telling.any ? policies_.admit(charges, decided_)
+    limits::Decision decision = route_->telling.any ? rate_limit_headers_.admit(charges, decided_)
                                                     : limits::admit(charges.view(), decided_);
     if (!decision.allowed()) {
         refuse(charges, decision);
         return Next::reply;
     }
-    take_admission(decision, charges);
+    accept_admission(decision, charges);
     return Next::forward;
 }
 

@@ -24,11 +24,11 @@ constexpr Duration park_after = 1s;
 
 Downstream::Downstream(
     Context& context,
-    Seat seat,
+    ConnectionSlot slot,
     net::Socket socket,
     const net::Endpoint& peer,
     ListenerOptions options)
-    : context_{context}, seat_{std::move(seat)}, stream_{std::move(socket)},
+    : context_{context}, slot_{std::move(slot)}, stream_{std::move(socket)},
       peer_{IpAddress::from_bytes(net::PeerAddress{peer}.bytes()), context.shared.hasher},
       options_{options} {
     context_.connections.push_back(*this);
@@ -49,7 +49,7 @@ net::Task<> Downstream::serve(std::unique_ptr<Downstream> self) {
         bool keep = true;
         if (down.options_.proxy_protocol) [[unlikely]]
             keep = co_await down.receive_proxy_header();
-        if (keep && !down.take_place()) [[unlikely]] {
+        if (keep && !down.acquire_client_slot()) [[unlikely]] {
             down.turn_away();
             keep = false;
         }

@@ -40,7 +40,7 @@ class Downstream : public Listed, public Watched, public Sheddable, private net:
   public:
     Downstream(
         Context& context,
-        Seat seat,
+        ConnectionSlot slot,
         net::Socket socket,
         const net::Endpoint& peer,
         ListenerOptions options);
@@ -59,7 +59,7 @@ class Downstream : public Listed, public Watched, public Sheddable, private net:
     // Asks the kernel whether the client has gone, where no read has told yet. With every tick,
     // while it is among Context::watched; of Context::guarded, when it has ended; and when a wait
     // ends, before what was waited for is taken.
-    void look_for_end();
+    void poll_peer_close();
 
     // --- for the exchange under way ---
     [[nodiscard]] net::Stream& stream() noexcept { return stream_; }
@@ -115,7 +115,7 @@ class Downstream : public Listed, public Watched, public Sheddable, private net:
     net::Task<bool> receive_proxy_header();
     net::Task<bool> shake_hands();
     void answer_plain_http();
-    bool take_place();
+    bool acquire_client_slot();
     void turn_away();
     bool head_complete() noexcept;
     bool read_on();
@@ -142,10 +142,10 @@ class Downstream : public Listed, public Watched, public Sheddable, private net:
     net::Task<> close_gently();
 
     Context& context_;
-    Seat seat_;
+    ConnectionSlot slot_;
     net::Stream stream_;
     routing::ClientAddress peer_;
-    ClientConnections::Place place_; // among those of its client, if they are counted
+    ClientConnections::Slot client_slot_; // among those of its client, if they are counted
     net::HandlerMemory read_memory_;
     net::Event input_; // signalled when a pending operation on the client's input ends
     net::Block block_; // [begin_, end_) of it was received and not consumed

@@ -38,7 +38,7 @@ net::Task<bool> Downstream::receive_proxy_header() {
 }
 
 // Whether the client may have this connection besides those it has.
-bool Downstream::take_place() {
+bool Downstream::acquire_client_slot() {
     const routing::Snapshot& snapshot = *context_.active->snapshot;
     const std::size_t most = snapshot.max_connections_per_client;
     const IpAddress& client = peer_.address();
@@ -46,8 +46,8 @@ bool Downstream::take_place() {
     if (most == 0 || client.empty() || snapshot.trusted.contains(client))
         return true;
     const IpAddress network = snapshot.prefixes.network_of(client).address;
-    place_ = context_.shared.clients.enter(context_.shared.hasher(network.bytes()), most);
-    return static_cast<bool>(place_);
+    client_slot_ = context_.shared.clients.enter(context_.shared.hasher(network.bytes()), most);
+    return static_cast<bool>(client_slot_);
 }
 
 // One write, then the connection lingers, as the client may be sending its request; but not where

@@ -174,12 +174,12 @@ net::Task<> Downstream::hand_over() {
     }
 }
 
-void Downstream::look_for_end() {
+void Downstream::poll_peer_close() {
     if (handed_over_) [[unlikely]]
         return exchange_->look_at_tunnel();
     if (exchange_ == nullptr)
         return;
-    if (!net::has_ended(stream_, !options_.half_close_allowed)) {
+    if (!net::peer_closed(stream_, !options_.half_close_allowed)) {
         if (Watched::is_linked()) // not after a wait, while a read is pending
             guard();
         return;
@@ -214,7 +214,7 @@ void Downstream::on_parked_readable(const ErrorCode& error) {
 // arrived since.
 bool Downstream::nothing_came(const ErrorCode& error) noexcept {
     return error == net::asio::error::operation_aborted && stream_.socket().is_open() &&
-           net::probe(stream_) == net::Silence::silent && !net::has_buffered(stream_);
+           net::probe(stream_) == net::SocketState::silent && !net::has_buffered(stream_);
 }
 
 void Downstream::keep_surplus(std::span<const char> bytes) noexcept {

@@ -35,15 +35,16 @@ void Exchange::note_endpoint_key(const routing::KeyFacts& facts) {
 // Of those that have not had the request. Unless `yes`, all is as it was.
 Taken Exchange::take_endpoint(SteadyTime now) {
     // Nobody overtakes those who wait.
-    if (cluster_->queue() != nullptr && !place_ && cluster_->queue()->awaited()) [[unlikely]]
+    if (cluster_->queue() != nullptr && !endpoint_wait_ && cluster_->queue()->awaited())
+        [[unlikely]]
         return Taken::full;
     upstream::Cluster::Choice choice = cluster_->choose(now, endpoint_key_, attempts_.tried);
     if (choice.member == nullptr) [[unlikely]]
         return choice.full ? Taken::full : Taken::none;
     endpoint_ = choice.member;
     pool_ = endpoint_->pool.get();
-    charge_ = std::move(choice.charge);
-    attempts_.judged = false;
+    in_flight_ = std::move(choice.charge);
+    attempts_.outcome_reported = false;
     return Taken::yes;
 }
 
@@ -55,8 +56,8 @@ bool Exchange::take_first_endpoint() {
     if (upstream::Cluster::Member* const only = cluster_->the_only(now)) [[likely]] {
         endpoint_ = only;
         pool_ = only->pool.get();
-        charge_ = upstream::Charge{*only->own_in_flight};
-        attempts_.judged = false;
+        in_flight_ = upstream::InFlightToken{*only->own_in_flight};
+        attempts_.outcome_reported = false;
         name_endpoint();
         return true;
     }
@@ -65,7 +66,7 @@ bool Exchange::take_first_endpoint() {
         name_endpoint();
         return true;
     }
-    next_ = taken == Taken::full ? stand_in_line(now) : refuse_unavailable(taken, now);
+    next_ = taken == Taken::full ? join_endpoint_queue(now) : refuse_unavailable(taken, now);
     return false;
 }
 
@@ -89,14 +90,14 @@ void Exchange::name_endpoint() {
 }
 
 void Exchange::leave_endpoint() noexcept {
-    charge_.release();
+    in_flight_.release();
     endpoint_ = nullptr;
     pool_ = nullptr;
     attempts_.tried = 0;
 }
 
 void Exchange::endpoint_answered(int status) {
-    if (std::exchange(attempts_.judged, true))
+    if (std::exchange(attempts_.outcome_reported, true))
         return;
     if (!is_failure(status)) [[likely]]
         upstream::Cluster::succeeded(*endpoint_);
@@ -105,43 +106,46 @@ void Exchange::endpoint_answered(int status) {
 }
 
 void Exchange::endpoint_failed(std::string_view why) {
-    if (endpoint_ != nullptr && !std::exchange(attempts_.judged, true))
+    if (endpoint_ != nullptr && !std::exchange(attempts_.outcome_reported, true))
         cluster_->failed(*endpoint_, why, net::read_steady_clock());
 }
 
 // As long as none comes, or as it may.
-Exchange::Next Exchange::stand_in_line(SteadyTime now) {
+Exchange::Next Exchange::join_endpoint_queue(SteadyTime now) {
     const routing::BalanceSpec& balance = cluster_->balance();
-    place_ = std::make_unique<Place>(*cluster_->queue(), context_.executor, now + balance.max_wait);
-    if (place_->join(balance.max_waiting))
-        return Next::place;
-    place_.reset();
+    endpoint_wait_ = std::make_unique<EndpointWait>(
+        *cluster_->queue(), context_.executor, now + balance.max_wait);
+    if (endpoint_wait_->join(balance.max_waiting))
+        return Next::wait_endpoint;
+    endpoint_wait_.reset();
     return refuse_unavailable(Taken::full, now);
 }
 
-Exchange::Next Exchange::ask_for_place(SteadyTime now) {
-    if (place_->is_first()) {
+Exchange::Next Exchange::try_endpoints(SteadyTime now) {
+    if (endpoint_wait_->is_first()) {
         const Taken taken = take_endpoint(now);
         if (taken == Taken::yes)
             return Next::forward;
         if (taken == Taken::none)
             return refuse_unavailable(taken, now);
     }
-    return now < place_->until() ? Next::place : refuse_unavailable(Taken::full, now);
+    return now < endpoint_wait_->until() ? Next::wait_endpoint
+                                         : refuse_unavailable(Taken::full, now);
 }
 
 // The client is watched meanwhile, its body is not read. Always ends: with a place, with a refusal,
 // or when the exchange is broken off.
-net::Task<Exchange::Next> Exchange::wait_for_place() {
+net::Task<Exchange::Next> Exchange::wait_for_endpoint() {
     watch_client();
-    Next next = ask_for_place(net::read_steady_clock());
-    while (next == Next::place) {
+    Next next = try_endpoints(net::read_steady_clock());
+    while (next == Next::wait_endpoint) {
         const SteadyTime again = net::read_steady_clock() + ask_again_after;
-        co_await place_->sleep_until(std::min(again, place_->until()));
-        downstream_.look_for_end();
-        next = broken_ == Broken::no ? ask_for_place(net::read_steady_clock()) : Next::reply;
+        co_await endpoint_wait_->sleep_until(std::min(again, endpoint_wait_->until()));
+        downstream_.poll_peer_close();
+        next = abort_reason_ == AbortReason::no ? try_endpoints(net::read_steady_clock())
+                                                : Next::reply;
     }
-    place_.reset();
+    endpoint_wait_.reset();
     note_wait();
     if (next == Next::forward)
         write_request_head(*context_.parser.parse_request(head_)); // it was good the first time
@@ -157,7 +161,7 @@ Exchange::Next Exchange::refuse_unavailable(Taken why, SteadyTime now) {
         why == Taken::none ? "no endpoint of the upstream " + name + " is up"
                            : "all endpoints of the upstream " + name + " have too many requests",
         observe::Outcome::upstream_failed);
-    reply_.promise(std::max<Duration>(known, 1s));
+    reply_.set_retry_after(std::max<Duration>(known, 1s));
     return Next::reply;
 }
 

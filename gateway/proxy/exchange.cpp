@@ -18,22 +18,22 @@ Exchange::~Exchange() {
 Exchange::Step Exchange::begin(std::string_view head) {
     next_ = decide(head);
     if (next_ == Next::reply)
-        return broken_ == Broken::no && reply_at_once() ? Step::over : Step::rest;
-    sent_at_once_ = next_ == Next::forward && send_at_once();
-    return sent_at_once_ ? Step::answer : Step::rest;
+        return abort_reason_ == AbortReason::no && reply_at_once() ? Step::over : Step::rest;
+    sent_inline_ = next_ == Next::forward && send_at_once();
+    return sent_inline_ ? Step::answer : Step::rest;
 }
 
 Exchange::Step Exchange::take_answer(const ErrorCode& error, std::size_t size) {
     answer_ = on_answer(error, size);
     if (answer_ == Answer::incomplete)
         return Step::answer;
-    const bool all = answer_ == Answer::ready && response_body_.done() && unsent_.empty() &&
-                     switching_ == nullptr;
+    const bool all = answer_ == Answer::ready && response_body_.done() &&
+                     pending_response_.empty() && upgrade_ == nullptr;
     return all && !body_pump_.running ? Step::over : Step::rest;
 }
 
 net::Task<Exchange::Result> Exchange::rest() {
-    bool sent = sent_at_once_;
+    bool sent = sent_inline_;
     while (answer_ == Answer::incomplete || answer_ == Answer::retry) {
         if (next_ != Next::forward && next_ != Next::reply) [[unlikely]]
             sent = co_await wait_to_send();
@@ -42,11 +42,11 @@ net::Task<Exchange::Result> Exchange::rest() {
         const bool again = answer_ == Answer::retry;
         if (again) [[unlikely]]
             co_await rewind();
-        if (broken_ != Broken::no)
+        if (abort_reason_ != AbortReason::no)
             co_return co_await reply();
         if (!sent || again)
             sent = co_await send_slowly();
-        if (next_ == Next::pause) [[unlikely]]
+        if (next_ == Next::wait_cooldown) [[unlikely]]
             continue;
         if (!sent)
             co_return co_await reply();
@@ -55,7 +55,7 @@ net::Task<Exchange::Result> Exchange::rest() {
     }
     if (answer_ == Answer::failed)
         co_return co_await reply();
-    if (!response_body_.done() || !unsent_.empty())
+    if (!response_body_.done() || !pending_response_.empty())
         co_await stream_response();
     if (tunnels())
         co_await run_tunnel();
@@ -74,36 +74,37 @@ net::Task<Exchange::Result> Exchange::reject(int status, std::string_view detail
 
 Exchange::Result Exchange::finish() {
     disarm();
-    const bool cut = judge_break();
+    const bool cut = classify_abort();
     // A response that came in one piece ends when its head was read. The wall clock is not read
     // again: what happened in between is measured, not stamped.
     const SteadyTime ended = answered_ > SteadyTime{} ? answered_ : net::read_steady_clock();
     const Now now{ended, begun_.wall + (ended - begun_.steady)};
-    const bool clean = broken_ == Broken::no && request_body_.done() && !body_pump_.running;
-    if (clean && request_sent_ && upstream_keeps_ && lease_ && !route_->introduces)
+    const bool clean =
+        abort_reason_ == AbortReason::no && request_body_.done() && !body_pump_.running;
+    if (clean && request_sent_ && upstream_keeps_ && lease_ && !route_->sends_proxy_protocol)
         lease_.keep(now.steady);
     else
         lease_.abort();
-    charge_.release();
+    in_flight_.release();
     if (!settlement_.empty()) [[unlikely]]
         settlement_.settle_end(status_, permit_, now);
     permit_.release(now);
     record(now);
     const bool unread = !request_body_.done() || downstream_.received().size() > consumed_;
     // Also while draining: a client that was told so may have sent its next request already.
-    const bool keep = keep_ && clean;
-    const bool linger = !keep && !cut && unread && broken_ != Broken::client_gone;
+    const bool keep = keep_alive_ && clean;
+    const bool linger = !keep && !cut && unread && abort_reason_ != AbortReason::client_gone;
     return {keep, linger, consumed_};
 }
 
 // A response that broke off after its head: the record says by whom, and the client must not take
 // what it got for the whole: then true, and whoever closes the connection resets it.
-bool Exchange::judge_break() noexcept {
-    if (broken_ == Broken::no || outcome_ != observe::Outcome::forwarded)
+bool Exchange::classify_abort() noexcept {
+    if (abort_reason_ == AbortReason::no || outcome_ != observe::Outcome::forwarded)
         return false;
-    outcome_ =
-        by_upstream(broken_) ? observe::Outcome::upstream_failed : observe::Outcome::client_gone;
-    net::cut_short(downstream_.stream());
+    outcome_ = by_upstream(abort_reason_) ? observe::Outcome::upstream_failed
+                                          : observe::Outcome::client_gone;
+    net::reset_on_close(downstream_.stream());
     return true;
 }
 
@@ -145,37 +146,39 @@ void Exchange::log(const Now& now) {
 }
 
 void Exchange::on_client_gone() noexcept {
-    break_off(Broken::client_gone);
+    abort(AbortReason::client_gone);
 }
 
 void Exchange::look_at_tunnel() noexcept {
     if (tunnels())
-        switching_->tunnel->look_for_end();
+        upgrade_->tunnel->poll_peer_close();
 }
 
 void Exchange::on_client_stalled() noexcept {
     // An answer that came before the body's end goes its way; the pump ends with it.
     if (head_sent_ && body_pump_.running)
         return downstream_.arm_body_deadline(route_->timeouts.body_idle);
-    break_off(body_pump_.writes ? Broken::upstream_stalled : Broken::client_stalled);
+    abort(body_pump_.writes ? AbortReason::upstream_stalled : AbortReason::client_stalled);
 }
 
-// Whatever is being waited for ends with an error, and the coroutine that waits looks at broken_.
-void Exchange::break_off(Broken why) noexcept {
+// Whatever is being waited for ends with an error, and the coroutine that waits looks at
+// abort_reason_.
+void Exchange::abort(AbortReason why) noexcept {
     // A connect time-out may yet be retried, for a client that is still there.
-    const bool worse = broken_ == Broken::connect_timeout && why == Broken::client_gone;
-    if (broken_ != Broken::no && !worse)
+    const bool worse =
+        abort_reason_ == AbortReason::connect_timeout && why == AbortReason::client_gone;
+    if (abort_reason_ != AbortReason::no && !worse)
         return;
-    broken_ = why;
+    abort_reason_ = why;
     lease_.abort();
-    if (turn_)
-        context_.turns.give_up(*turn_);
-    if (hold_)
-        hold_->give_up();
-    if (place_)
-        place_->give_up();
+    if (queued_)
+        context_.wakeups.give_up(*queued_);
+    if (cooldown_wait_)
+        cooldown_wait_->give_up();
+    if (endpoint_wait_)
+        endpoint_wait_->give_up();
     if (tunnels())
-        switching_->tunnel->end();
+        upgrade_->tunnel->end();
     if (waiting_ == Waiting::client || body_pump_.reads)
         net::cancel(downstream_.stream());
 }
@@ -186,7 +189,7 @@ void Exchange::arm(Waiting what, Duration length) {
 }
 
 void Exchange::on_deadline() noexcept {
-    break_off(missed(waiting_));
+    abort(timeout_reason(waiting_));
 }
 
 observe::UpstreamCounters& Exchange::upstream_counters() const noexcept {

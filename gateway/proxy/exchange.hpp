@@ -47,7 +47,7 @@
 
 namespace stint::proxy {
 
-struct Switching;
+struct UpgradeState;
 
 // Lives on one worker, owned by its Downstream for the time of one request. Whatever it holds is
 // given back by destructors, in the reverse order of the members: first the lease, then the permit,
@@ -99,7 +99,7 @@ class Exchange : private net::Deadline {
     void find_client(const RequestHead& head);
     bool take_buffered_body();
     routing::KeyFacts facts_of(const RequestHead& head) const;
-    bool take_route(const RequestHead& head, routing::KeyFacts& facts);
+    bool select_route(const RequestHead& head, routing::KeyFacts& facts);
     bool body_fits(const RequestHead& head);
     bool may_go_on(const RequestHead& head, const routing::KeyFacts& facts);
     Next admit(const routing::KeyFacts& facts);
@@ -110,13 +110,13 @@ class Exchange : private net::Deadline {
     // refuse.cpp: limits that refuse, or would.
     void refuse(const routing::Charges& charges, const limits::Decision& decision);
     void deny(const routing::RouteLimit& limit, routing::Denial denial);
-    void take_admission(limits::Decision& decision, const routing::Charges& charges);
+    void accept_admission(limits::Decision& decision, const routing::Charges& charges);
     void note_admission(const limits::Decision& decision, const routing::Charges& charges);
 
     // fence.cpp: numbers of locks that writes have to show.
-    bool take_fence(const RequestHead& head);
+    bool check_fencing_token(const RequestHead& head);
     bool fence_holds();
-    void fence_off(routing::ShownFence::Fault fault);
+    void reject_fencing_token(routing::ShownFence::Fault fault);
 
     // prepaid.cpp: what a permit that it shows has paid for.
     void leave_out_prepaid(routing::Charges& charges, std::span<const Field> fields);
@@ -128,8 +128,8 @@ class Exchange : private net::Deadline {
     Next admit_in_turn(const routing::Charges& charges, const routing::KeyFacts& facts);
     void line_up(const routing::Charges& charges, const routing::KeyFacts& facts);
     net::Task<bool> wait_for_turn();
-    bool take_turn();
-    bool settle_turn(Turn& turn, const Now& now);
+    bool finish_wait();
+    bool settle_turn(QueuedRequest& queued, const Now& now);
 
     // reserve.cpp: before limits that give slots to those they refuse.
     Next admit_reserving(routing::Charges& charges, const routing::KeyFacts& facts);
@@ -142,7 +142,7 @@ class Exchange : private net::Deadline {
     [[nodiscard]] const std::string& host_to_send() const;
 
     // introduce.cpp: PROXY headers before requests.
-    std::string introduction();
+    std::string proxy_protocol_header();
 
     // respond.cpp: answers that stand in the configuration.
     Next respond();
@@ -174,16 +174,16 @@ class Exchange : private net::Deadline {
     void endpoint_answered(int status);
     void endpoint_failed(std::string_view why);
     bool take_first_endpoint();
-    Next stand_in_line(SteadyTime now);
-    Next ask_for_place(SteadyTime now);
-    net::Task<Next> wait_for_place();
+    Next join_endpoint_queue(SteadyTime now);
+    Next try_endpoints(SteadyTime now);
+    net::Task<Next> wait_for_endpoint();
     Next refuse_unavailable(Taken why, SteadyTime now);
 
     // retry.cpp: sending it once more.
     [[nodiscard]] bool request_at_hand() const noexcept;
-    [[nodiscard]] bool renews() noexcept;
-    [[nodiscard]] bool retries(std::string_view why, bool was_sent);
-    [[nodiscard]] bool connects_again(const upstream::Lease::Connected& connected);
+    [[nodiscard]] bool should_reconnect() noexcept;
+    [[nodiscard]] bool should_retry(std::string_view why, bool was_sent);
+    [[nodiscard]] bool should_retry_connect(const upstream::Lease::Connected& connected);
     [[nodiscard]] bool may_retry(SteadyTime now) noexcept;
     net::Task<> rewind();
 
@@ -205,7 +205,7 @@ class Exchange : private net::Deadline {
     Next look_at_cooldown(const routing::KeyFacts& facts);
     bool may_send(SteadyTime now);
     bool is_open(SteadyTime now);
-    Next hold(SteadyTime now);
+    Next enqueue_for_cooldown(SteadyTime now);
     net::Task<Next> wait_out_pause();
     Next admit_after_pause();
     void give_back_admission(const Now& now);
@@ -222,7 +222,7 @@ class Exchange : private net::Deadline {
     void note_answer(const ResponseHead& head);
     Answer
     send_head(const ResponseHead& head, std::string_view payload, const http::ChunkHeader& chunk);
-    void tell_policies(const ResponseHead& head);
+    void add_rate_limit_headers(const ResponseHead& head);
     void drop_head(std::size_t head_size) noexcept;
     net::Task<> stream_response();
     net::Task<bool> relay_piece(std::size_t size);
@@ -241,7 +241,7 @@ class Exchange : private net::Deadline {
     // switch.cpp: to another protocol than HTTP.
     std::string_view offer_of(const RequestHead& head);
     [[nodiscard]] bool tunnels() const noexcept;
-    Answer on_switch(const ResponseHead& head, std::size_t head_size);
+    Answer on_upgrade(const ResponseHead& head, std::size_t head_size);
     net::Task<> run_tunnel();
     static net::Task<> carry_up(Exchange& self, std::string_view early);
     void judge_tunnel() noexcept;
@@ -250,14 +250,14 @@ class Exchange : private net::Deadline {
     bool reply_at_once();
     net::Task<Result> reply();
     net::Task<> discard_body();
-    void explain_break();
+    void reply_for_abort();
     void write_reply();
 
     // exchange.cpp: the end, whatever it was.
-    [[nodiscard]] bool judge_break() noexcept;
+    [[nodiscard]] bool classify_abort() noexcept;
     void record(const Now& now);
     void log(const Now& now);
-    void break_off(Broken why) noexcept;
+    void abort(AbortReason why) noexcept;
     void arm(Waiting what, Duration length);
     void on_deadline() noexcept override;
     [[nodiscard]] const routing::Snapshot& snapshot() const noexcept { return *config_->snapshot; }
@@ -273,16 +273,16 @@ class Exchange : private net::Deadline {
     bool peer_is_trusted_ = false;
     bool forward_path_ = false; // as it is normalised, not as it was spelt
     Next next_ = Next::reply;
-    bool sent_at_once_ = false;
+    bool sent_inline_ = false;
     Answer answer_ = Answer::incomplete;
-    std::unique_ptr<Turn> turn_; // while it waits for its turn
+    std::unique_ptr<QueuedRequest> queued_; // while it waits for its turn
     limits::Permit permit_;
-    limits::Prepaid::Claim prepaid_; // spent once it is admitted
-    limits::CooldownPtr cooldown_;   // null: the route has none
-    limits::Cooldown::Pass pass_;    // from right before the request is sent, or while it was held
-    std::unique_ptr<Hold> hold_;     // once it has had to wait for the scope
-    std::unique_ptr<Place> place_;   // while every endpoint is full
-    upstream::Charge charge_;        // of endpoint_, until the end
+    limits::PrepaidPermits::Claim prepaid_; // spent once it is admitted
+    limits::CooldownPtr cooldown_;          // null: the route has none
+    limits::Cooldown::Pass pass_; // from right before the request is sent, or while it was held
+    std::unique_ptr<CooldownWait> cooldown_wait_; // once it has had to wait for the scope
+    std::unique_ptr<EndpointWait> endpoint_wait_; // while every endpoint is full
+    upstream::InFlightToken in_flight_;           // of endpoint_, until the end
     upstream::Lease lease_;
     Now begun_;
     Now decided_;           // the instant of the decision: begun_, until it has waited
@@ -314,7 +314,7 @@ class Exchange : private net::Deadline {
     upstream::Cluster::Member* endpoint_ = nullptr;
     std::uint64_t endpoint_key_ = 0; // what balance: hash goes by
     Attempts attempts_;
-    PendingRequest pending_;
+    PendingRequest pending_request_;
     bool request_sent_ = false; // the upstream's socket has taken the whole request
     Waiting waiting_ = Waiting::connect;
     BodyPump body_pump_;
@@ -328,26 +328,26 @@ class Exchange : private net::Deadline {
     unsigned interims_ = 0;
     http::BodyDecoder response_body_{{}};
     http::ResponseFraming framing_;
-    std::string unsent_; // what could not be sent at once
+    std::string pending_response_; // what could not be sent at once
     ResponseTrailers trailers_;
-    std::unique_ptr<Switching> switching_; // where other protocols are offered to the upstream
-    bool takes_trailers_ = false;          // the client
+    std::unique_ptr<UpgradeState> upgrade_; // where other protocols are offered to the upstream
+    bool takes_trailers_ = false;           // the client
     bool upstream_keeps_ = false;
     bool head_sent_ = false;
-    bool keep_ = false; // the client's connection may carry another request
+    bool keep_alive_ = false; // the client's connection may carry another request
 
     // A reply of our own, until it is written.
     int status_ = 0;
-    OwnReply reply_;
+    LocalReply reply_;
 
     // Its limits.
     std::uint64_t recent_ = 0; // its number in Context::recent, where its route has any
-    ToldPolicies policies_;
+    RateLimitHeaders rate_limit_headers_;
     Settlement settlement_;
 
     // For the record.
     std::string_view would_refuse_; // the first limit that would have, were it enforced
-    Broken broken_ = Broken::no;
+    AbortReason abort_reason_ = AbortReason::no;
     observe::Outcome outcome_ = observe::Outcome::forwarded;
     std::uint64_t bytes_in_ = 0;
     std::uint64_t bytes_out_ = 0;

@@ -7,13 +7,13 @@ namespace stint::proxy {
 
 // Before anything is charged: what is wrong now is so after every wait, too. The other answer is
 // not the last one, see may_send().
-bool Exchange::take_fence(const RequestHead& head) {
+bool Exchange::check_fencing_token(const RequestHead& head) {
     fence_ = routing::ShownFence{head.method, head.fields};
     const auto fault = fence_.against(*route_->fence);
     if (fault == routing::ShownFence::Fault::none) [[likely]]
         return true;
     recent_ = context_.recent.begin(request_id_, begun_.wall, route_->metric);
-    fence_off(fault);
+    reject_fencing_token(fault);
     return false;
 }
 
@@ -23,15 +23,15 @@ bool Exchange::fence_holds() {
         return true;
     if (route_->limits.empty())
         recent_ = context_.recent.begin(request_id_, begun_.wall, route_->metric);
-    fence_off(fault);
+    reject_fencing_token(fault);
     next_ = Next::reply;
     return false;
 }
 
-void Exchange::fence_off(routing::ShownFence::Fault fault) {
+void Exchange::reject_fencing_token(routing::ShownFence::Fault fault) {
     ++context_.counters.fenced_off[route_->fence_metric];
     context_.recent.end(recent_, RecentRequests::Kind::denied, route_->fence_metric, {});
-    reply_.fence_off(*route_->fence, fault);
+    reply_.reject_fencing_token(*route_->fence, fault);
     end_as(412, observe::Outcome::refused);
 }
 

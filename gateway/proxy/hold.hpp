@@ -12,11 +12,11 @@
 namespace stint::proxy {
 
 // Owned by the exchange, on its worker's thread; called from any.
-class Hold final : public limits::ScopeWaiter {
+class CooldownWait final : public limits::CooldownWaiter {
   public:
-    Hold(limits::CooldownPtr scope, const net::Executor& executor)
+    CooldownWait(limits::CooldownPtr scope, const net::Executor& executor)
         : scope_{std::move(scope)}, alarm_{std::make_shared<net::Alarm>(executor)} {}
-    ~Hold() { scope_->leave(*this); }
+    ~CooldownWait() { scope_->leave(*this); }
 
     // Asks to be sent; see Cooldown::attempt. Who then stands in line sleeps and asks again.
     [[nodiscard]] limits::Cooldown::Attempt

@@ -9,7 +9,7 @@ namespace stint::proxy {
 enum class Waiting : std::uint8_t { connect, response, upstream, client };
 
 // What ended it early.
-enum class Broken : std::uint8_t {
+enum class AbortReason : std::uint8_t {
     no,
     client_gone,
     client_stalled, // in the middle of its body, or of reading the answer
@@ -23,23 +23,23 @@ enum class Broken : std::uint8_t {
 };
 
 // A deadline that has passed.
-[[nodiscard]] constexpr Broken missed(Waiting what) noexcept {
+[[nodiscard]] constexpr AbortReason timeout_reason(Waiting what) noexcept {
     switch (what) {
     case Waiting::connect:
-        return Broken::connect_timeout;
+        return AbortReason::connect_timeout;
     case Waiting::response:
-        return Broken::response_timeout;
+        return AbortReason::response_timeout;
     case Waiting::upstream:
-        return Broken::upstream_stalled;
+        return AbortReason::upstream_stalled;
     case Waiting::client:
-        return Broken::client_stalled;
+        return AbortReason::client_stalled;
     }
-    return Broken::no;
+    return AbortReason::no;
 }
 
 // Of a response that broke off after its head.
-[[nodiscard]] constexpr bool by_upstream(Broken why) noexcept {
-    return why == Broken::upstream_stalled || why == Broken::upstream_broken;
+[[nodiscard]] constexpr bool by_upstream(AbortReason why) noexcept {
+    return why == AbortReason::upstream_stalled || why == AbortReason::upstream_broken;
 }
 
 } // namespace stint::proxy

@@ -26,7 +26,7 @@ std::uint16_t port_of(const net::Endpoint& endpoint) {
 
 // The connection is new, this client's alone, and nothing has been sent on it. The client is who
 // limits count; its port is known of the peer alone.
-std::string Exchange::introduction() {
+std::string Exchange::proxy_protocol_header() {
     http::ProxiedConnection connection;
     connection.source = client_->address();
     ErrorCode error;

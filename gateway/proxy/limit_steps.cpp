@@ -44,7 +44,7 @@ void count_exempt(
     }
 }
 
-bool leave_out_paid(routing::Charges& charges, const limits::Prepaid::Claim& permit) {
+bool leave_out_paid(routing::Charges& charges, const limits::PrepaidPermits::Claim& permit) {
     bool pays = false;
     for (std::size_t i = charges.charges.size(); i-- > 0;) {
         const auto at = static_cast<std::ptrdiff_t>(i);
@@ -128,7 +128,7 @@ Reserving::Reserving(
     }
 }
 
-limits::Decision Reserving::admit(const Now& now, ToldPolicies* told) {
+limits::Decision Reserving::admit(const Now& now, RateLimitHeaders* told) {
     const std::size_t count = charges_.view().size();
     const std::span<limits::Charge> charged{charges_.charges.data(), count};
     std::array<limits::ChargeState, limits::max_charges> room;
@@ -140,7 +140,7 @@ limits::Decision Reserving::admit(const Now& now, ToldPolicies* told) {
     return decision;
 }
 
-void Reserving::add_tickets(OwnReply& reply) const {
+void Reserving::add_tickets(LocalReply& reply) const {
     for (const limits::Reservation& each : reserving_)
         if (each.slot != 0)
             reply.add_ticket(slot_of(charges_.charges[each.charge], each.slot), seals_);

@@ -37,7 +37,7 @@ void count_exempt(
 
 // Leaves out what the permit has paid for; of a charge that costs more the rest stays. False: it
 // has paid for nothing.
-bool leave_out_paid(routing::Charges& charges, const limits::Prepaid::Claim& permit);
+bool leave_out_paid(routing::Charges& charges, const limits::PrepaidPermits::Claim& permit);
 
 // What is worth noting of an admission beside that it was one. The name of the first limit that
 // would have refused; empty: none.
@@ -74,9 +74,9 @@ class Reserving {
         const KeyHasher& seals);
 
     // told: takes note of the decision; null where nothing is told.
-    [[nodiscard]] limits::Decision admit(const Now& now, ToldPolicies* told);
-    // After a refusal, before OwnReply::refuse().
-    void add_tickets(OwnReply& reply) const;
+    [[nodiscard]] limits::Decision admit(const Now& now, RateLimitHeaders* told);
+    // After a refusal, before LocalReply::refuse().
+    void add_tickets(LocalReply& reply) const;
 
   private:
     routing::Charges& charges_;

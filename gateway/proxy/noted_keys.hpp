@@ -9,9 +9,9 @@
 namespace stint::proxy {
 
 // Of the request that the recent ones have begun last.
-class NotedKeys final : public routing::KeyWitness {
+class KeyRecorder final : public routing::KeyObserver {
   public:
-    NotedKeys(const ActiveConfig& config, RecentRequests& recent, SteadyTime now) noexcept
+    KeyRecorder(const ActiveConfig& config, RecentRequests& recent, SteadyTime now) noexcept
         : config_{config}, recent_{recent}, now_{now} {}
 
     bool concerns(const routing::RouteLimit&, const routing::Key&) noexcept override {

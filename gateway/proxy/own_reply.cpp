@@ -43,29 +43,29 @@ std::string_view describe_failure(int status) noexcept {
 
 } // namespace
 
-void OwnReply::explain(std::string detail) {
+void LocalReply::explain(std::string detail) {
     kind_ = Kind::problem;
     blames_upstream_ = false;
     detail_ = std::move(detail);
 }
 
-void OwnReply::blame_upstream(std::string why) {
+void LocalReply::blame_upstream(std::string why) {
     kind_ = Kind::problem;
     blames_upstream_ = true;
     detail_ = std::move(why);
 }
 
-void OwnReply::refuse_method(std::string allowed) {
+void LocalReply::refuse_method(std::string allowed) {
     kind_ = Kind::method;
     allowed_ = std::move(allowed);
 }
 
-void OwnReply::answer_options(std::string allowed) {
+void LocalReply::answer_options(std::string allowed) {
     kind_ = Kind::options;
     allowed_ = std::move(allowed);
 }
 
-void OwnReply::refuse(
+void LocalReply::refuse(
     const routing::Charges& charges, const limits::Decision& decision, Duration retry_after) {
     const routing::RouteLimit& limit = *charges.limits[decision.refused_by];
     kind_ = Kind::limit;
@@ -82,38 +82,38 @@ void OwnReply::refuse(
     limited_.others = {also_refusing_.data(), also_refusing_.size()};
 }
 
-void OwnReply::use_common_words() noexcept {
+void LocalReply::use_default_body() noexcept {
     limited_.status = 429;
     limited_.content_type = {};
 }
 
-void OwnReply::add_ticket(const http::SlotName& slot, const KeyHasher& seals) {
+void LocalReply::add_ticket(const http::SlotName& slot, const KeyHasher& seals) {
     http::add_ticket(ticket_, slot, seals);
 }
 
-void OwnReply::deny(const routing::RouteLimit& limit, routing::Denial denial) {
+void LocalReply::deny(const routing::RouteLimit& limit, routing::Denial denial) {
     kind_ = Kind::denial;
     limited_.limit = limit.limit->identity().name;
     detail_ = routing::describe(limit, denial);
 }
 
-void OwnReply::fence_off(const limits::Limit& lock, routing::ShownFence::Fault fault) {
+void LocalReply::reject_fencing_token(const limits::Limit& lock, routing::ShownFence::Fault fault) {
     kind_ = Kind::fence;
     limited_.limit = lock.identity().name;
     detail_ = routing::describe(fault);
 }
 
-void OwnReply::pause(const http::PausedReply& reply) {
+void LocalReply::pause(const http::PausedReply& reply) {
     kind_ = Kind::pause;
     paused_ = reply;
 }
 
-void OwnReply::promise(Duration retry_after) {
+void LocalReply::set_retry_after(Duration retry_after) {
     kind_ = Kind::unavailable;
     retry_after_ = retry_after;
 }
 
-void OwnReply::write(http::HeadBuffer& out, http::ReplyContext context, int status) const {
+void LocalReply::write(http::HeadBuffer& out, http::ReplyContext context, int status) const {
     context.media = media_.value_or(http::MediaType::problem_json);
     switch (kind_) {
     case Kind::problem:

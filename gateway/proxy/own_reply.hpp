@@ -20,11 +20,11 @@ namespace stint::proxy {
 
 // One per exchange, which seldom needs it. What is said last is what write() answers. Names and
 // bodies of limits and upstreams are views into the exchange's configuration.
-class OwnReply {
+class LocalReply {
   public:
-    OwnReply() = default;
-    OwnReply(const OwnReply&) = delete; // it refers to itself
-    OwnReply& operator=(const OwnReply&) = delete;
+    LocalReply() = default;
+    LocalReply(const LocalReply&) = delete; // it refers to itself
+    LocalReply& operator=(const LocalReply&) = delete;
 
     // A problem document about nothing but the status.
     void explain(std::string detail);
@@ -37,7 +37,7 @@ class OwnReply {
         return explains && blames_upstream_ ? std::string_view{detail_} : std::string_view{};
     }
     // Behind these, of a 503: when it is worth another try.
-    void promise(Duration retry_after);
+    void set_retry_after(Duration retry_after);
     // 405 with the methods that the path serves.
     void refuse_method(std::string allowed);
     // 200 to an OPTIONS that ends here, with the same.
@@ -46,13 +46,13 @@ class OwnReply {
     void
     refuse(const routing::Charges& charges, const limits::Decision& decision, Duration retry_after);
     // Behind refuse(): 429 and a problem document, whatever the limit says for itself.
-    void use_common_words() noexcept;
+    void use_default_body() noexcept;
     // Before refuse(): a slot that the request has been given to come back with.
     void add_ticket(const http::SlotName& slot, const KeyHasher& seals);
     // 403: not a matter of how often.
     void deny(const routing::RouteLimit& limit, routing::Denial denial);
     // 412: the request lacks the fencing number of this lock.
-    void fence_off(const limits::Limit& lock, routing::ShownFence::Fault fault);
+    void reject_fencing_token(const limits::Limit& lock, routing::ShownFence::Fault fault);
     // The upstream has asked for a pause.
     void pause(const http::PausedReply& reply);
 

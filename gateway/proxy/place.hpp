@@ -12,11 +12,11 @@
 namespace stint::proxy {
 
 // Owned by the exchange, on its worker's thread; called from any.
-class Place final : public upstream::PlaceWaiter {
+class EndpointWait final : public upstream::EndpointWaiter {
   public:
-    Place(upstream::PlaceQueue& queue, const net::Executor& executor, SteadyTime until)
+    EndpointWait(upstream::EndpointQueue& queue, const net::Executor& executor, SteadyTime until)
         : queue_{queue}, alarm_{std::make_shared<net::Alarm>(executor)}, until_{until} {}
-    ~Place() { queue_.leave(*this); }
+    ~EndpointWait() { queue_.leave(*this); }
 
     [[nodiscard]] bool join(std::size_t most) { return queue_.join(*this, most); }
     [[nodiscard]] bool is_first() const noexcept { return queue_.is_first(*this); }
@@ -33,7 +33,7 @@ class Place final : public upstream::PlaceWaiter {
   private:
     void call() noexcept override { alarm_->ring(); }
 
-    upstream::PlaceQueue& queue_;
+    upstream::EndpointQueue& queue_;
     const std::shared_ptr<net::Alarm> alarm_;
     const SteadyTime until_;
 };

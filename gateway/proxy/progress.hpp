@@ -28,7 +28,7 @@ enum class ExchangeStep : std::uint8_t {
 enum class UpstreamAnswer : std::uint8_t { incomplete, retry, failed, ready };
 
 // What the decision about a request leads to.
-enum class NextOfRequest : std::uint8_t { forward, reply, wait, pause, place };
+enum class NextOfRequest : std::uint8_t { forward, reply, wait, wait_cooldown, wait_endpoint };
 
 // Whether an endpoint takes the request.
 enum class Taken : std::uint8_t { yes, full, none };

@@ -31,7 +31,7 @@ std::string_view Exchange::read_ahead(net::Block& block) {
 
 // Sends what is left of the first write, then the rest of the body as it comes.
 void Exchange::begin_pump() {
-    if (pending_.empty() && !begin_body())
+    if (pending_request_.empty() && !begin_body())
         return;
     body_pump_.running = true;
     try {
@@ -46,16 +46,16 @@ void Exchange::begin_pump() {
 bool Exchange::begin_body() {
     if (expects_continue_ && buffered_body_.empty() && !head_sent_) {
         net::Gather gather;
-        gather.add(unsent_); // of an interim response
+        gather.add(pending_response_); // of an interim response
         gather.add("HTTP/1.1 100 Continue\r\n\r\n");
-        bytes_out_ += gather.bytes() - unsent_.size();
+        bytes_out_ += gather.bytes() - pending_response_.size();
         if (net::write_now(downstream_.stream(), gather)) {
-            break_off(Broken::client_gone);
+            abort(AbortReason::client_gone);
             return false;
         }
         std::string left;
         gather.append_to(left);
-        unsent_ = std::move(left);
+        pending_response_ = std::move(left);
     }
     forget_buffered_body();
     body_pump_.begun = true;
@@ -74,7 +74,7 @@ void Exchange::forget_buffered_body() noexcept {
 net::Task<> Exchange::pump(Exchange& self) {
     try {
         bool more = true;
-        if (!self.pending_.empty())
+        if (!self.pending_request_.empty())
             more = co_await self.send_pending();
         net::Block block;
         if (more && !self.request_body_.done())
@@ -93,7 +93,7 @@ net::Task<> Exchange::pump(Exchange& self) {
     } catch (const std::exception& failure) {
         if (self.context_.shared.failures_logged.pass(net::read_steady_clock()))
             spdlog::error("a request's body could not be relayed: {}", failure.what());
-        self.break_off(Broken::client_stalled);
+        self.abort(AbortReason::client_stalled);
     }
     self.end_pump();
 }
@@ -104,14 +104,14 @@ bool Exchange::keeps_up(const SendingRate& rate) {
     if (request_body_.done() || head_sent_ || !rate.below(snapshot().min_body_rate))
         return true;
     ++context_.counters.slow_bodies;
-    break_off(Broken::client_stalled);
+    abort(AbortReason::client_stalled);
     return false;
 }
 
 // Reads no further than what belongs to this body, or fits beside the next request's beginning.
 net::Task<bool> Exchange::read_body(net::Block& block, Duration pause, std::string_view& payload) {
     if (downstream_.input_ended()) {
-        break_off(Broken::client_gone);
+        abort(AbortReason::client_gone);
         co_return false;
     }
     const std::uint64_t most = request_framing_ == BodyFraming::Kind::length
@@ -126,13 +126,13 @@ net::Task<bool> Exchange::read_body(net::Block& block, Duration pause, std::stri
     downstream_.disarm_body_deadline();
     if (error) {
         if (!body_pump_.stopping)
-            break_off(Broken::client_gone);
+            abort(AbortReason::client_gone);
         co_return false;
     }
     const auto step = request_body_.decode(block.span().first(got));
     if (!step) {
         reply_.explain(std::string{step.error().detail});
-        break_off(Broken::bad_body);
+        abort(AbortReason::bad_body);
         co_return false;
     }
     payload = {block.data(), step->payload};
@@ -140,7 +140,7 @@ net::Task<bool> Exchange::read_body(net::Block& block, Duration pause, std::stri
     bytes_in_ += step->payload;
     body_left_ -= std::min<std::uint64_t>(body_left_, step->payload);
     if (!body_pump_.stopping && bytes_in_ > route_->max_body) [[unlikely]] {
-        break_off(Broken::body_too_long); // a part of the body that the upstream never sees
+        abort(AbortReason::body_too_long); // a part of the body that the upstream never sees
         co_return false;
     }
     co_return true;
@@ -166,7 +166,7 @@ net::Task<bool> Exchange::forward_body(std::string_view payload) {
             error = net::write_now(lease_.stream(), gather);
     }
     // An upstream that closes early may have answered before: whoever waits for that decides.
-    co_return !error && !body_pump_.stopping && broken_ == Broken::no;
+    co_return !error && !body_pump_.stopping && abort_reason_ == AbortReason::no;
 }
 
 // Until the upstream's socket takes more, for body_idle at most.
@@ -184,25 +184,25 @@ net::Task<ErrorCode> Exchange::wait_for_upstream() {
 // the first write may have left all (of TLS, where the socket had room for a part of a record).
 net::Task<bool> Exchange::send_pending() {
     ErrorCode error;
-    while (!error && !pending_.rest().empty()) {
+    while (!error && !pending_request_.rest().empty()) {
         error = co_await wait_for_upstream();
         if (error)
             break;
         net::Gather gather;
-        gather.add(pending_.rest());
+        gather.add(pending_request_.rest());
         const std::size_t before = gather.bytes();
         error = net::write_now(lease_.stream(), gather);
-        pending_.take(before - gather.bytes());
+        pending_request_.take(before - gather.bytes());
     }
-    if (error || body_pump_.stopping || broken_ != Broken::no)
+    if (error || body_pump_.stopping || abort_reason_ != AbortReason::no)
         co_return false;
-    pending_.clear();
+    pending_request_.clear();
     co_return request_body_.done() || begin_body();
 }
 
 void Exchange::end_pump() {
     body_pump_.running = false;
-    if (broken_ == Broken::no) {
+    if (abort_reason_ == AbortReason::no) {
         // Also where the rest could not be sent: no connection waits for ever for what decides.
         if (!head_sent_ && !body_pump_.stopping)
             arm(Waiting::response, route_->timeouts.response);

@@ -20,7 +20,7 @@ void Exchange::deny(const routing::RouteLimit& limit, routing::Denial denial) {
     end_as(403, observe::Outcome::refused);
 }
 
-void Exchange::take_admission(limits::Decision& decision, const routing::Charges& charges) {
+void Exchange::accept_admission(limits::Decision& decision, const routing::Charges& charges) {
     permit_ = std::move(decision.permit);
     if (shows_permit_) [[unlikely]]
         spend_prepaid();

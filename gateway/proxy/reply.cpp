@@ -27,20 +27,20 @@ std::string_view first_word(std::span<const char> bytes) noexcept {
 bool Exchange::reply_at_once() {
     const bool readable =
         request_framing_ == BodyFraming::Kind::chunked || body_left_ <= most_discarded;
-    keep_ = client_keeps_ && !context_.draining &&
-            (request_body_.done() || (readable && !expects_continue_ && !body_pump_.begun)) &&
-            broken_ == Broken::no;
+    keep_alive_ = client_keeps_ && !context_.draining &&
+                  (request_body_.done() || (readable && !expects_continue_ && !body_pump_.begun)) &&
+                  abort_reason_ == AbortReason::no;
     write_reply();
     net::Gather gather;
     gather.add(context_.head_out.view());
     bytes_out_ += gather.bytes();
     head_sent_ = true;
     if (net::write_now(downstream_.stream(), gather)) {
-        break_off(Broken::client_gone);
+        abort(AbortReason::client_gone);
         return true;
     }
-    gather.append_to(unsent_);
-    return unsent_.empty() && (request_body_.done() || !keep_);
+    gather.append_to(pending_response_);
+    return pending_response_.empty() && (request_body_.done() || !keep_alive_);
 }
 
 net::Task<Exchange::Result> Exchange::reply() {
@@ -49,12 +49,12 @@ net::Task<Exchange::Result> Exchange::reply() {
         co_await body_pump_.stopped.wait();
     // What is still to be said and read concerns the client alone: neither the upstream nor a cap.
     lease_ = {};
-    charge_.release();
+    in_flight_.release();
     pass_ = {};
     permit_.release({net::read_steady_clock(), begun_.wall});
     upstream_keeps_ = false;
-    explain_break();
-    if (broken_ == Broken::client_gone)
+    reply_for_abort();
+    if (abort_reason_ == AbortReason::client_gone)
         co_return finish();
     // Results of co_await have names everywhere: GCC 12 has given this frame, with unnamed ones in
     // conditions, two layouts.
@@ -64,42 +64,42 @@ net::Task<Exchange::Result> Exchange::reply() {
     sent = co_await send_unsent();
     if (!sent)
         co_return finish();
-    if (keep_ && !request_body_.done())
+    if (keep_alive_ && !request_body_.done())
         co_await discard_body();
     co_return finish();
 }
 
 // Turns what broke the exchange into the answer it deserves. An upstream's failure does not speak
 // against the client's connection, which goes on.
-void Exchange::explain_break() {
+void Exchange::reply_for_abort() {
     const auto upstream_failed = [this](int status, std::string detail) {
-        broken_ = Broken::no;
+        abort_reason_ = AbortReason::no;
         fail(status, std::move(detail), observe::Outcome::upstream_failed);
     };
-    switch (broken_) {
-    case Broken::no:
+    switch (abort_reason_) {
+    case AbortReason::no:
         return;
-    case Broken::client_gone:
+    case AbortReason::client_gone:
         status_ = head_sent_ ? status_ : 499;
         outcome_ = observe::Outcome::client_gone;
         return;
-    case Broken::client_stalled:
+    case AbortReason::client_stalled:
         return fail(
             408, "the request's body did not arrive in time", observe::Outcome::client_gone);
-    case Broken::bad_body:
+    case AbortReason::bad_body:
         return end_as(400, observe::Outcome::rejected); // the pump has explained
-    case Broken::body_too_long:
+    case AbortReason::body_too_long:
         return fail(413, std::string{body_too_long}, observe::Outcome::rejected);
-    case Broken::connect_timeout:
+    case AbortReason::connect_timeout:
         return upstream_failed(504, "connecting to " + pool_->endpoint() + " took too long");
-    case Broken::handshake_timeout:
+    case AbortReason::handshake_timeout:
         return upstream_failed(
             504, "the TLS handshake with " + pool_->endpoint() + " took too long");
-    case Broken::response_timeout:
+    case AbortReason::response_timeout:
         return upstream_failed(504, pool_->endpoint() + " did not answer in time");
-    case Broken::upstream_stalled:
+    case AbortReason::upstream_stalled:
         return upstream_failed(504, pool_->endpoint() + " did not take the request in time");
-    case Broken::upstream_broken:
+    case AbortReason::upstream_broken:
         return upstream_failed(502, pool_->endpoint() + " broke off");
     }
 }
@@ -110,11 +110,11 @@ void Exchange::write_reply() {
         if (const auto request = context_.parser.parse_request(head_))
             reply_.use(http::preferred_media_type(request->fields));
     http::PolicyFields policies;
-    if (!policies_.empty()) {
+    if (!rate_limit_headers_.empty()) {
         // A refusal's decision was made a moment ago: the clock is not read again.
         const bool just_decided = outcome_ == observe::Outcome::refused;
         const SteadyTime now = just_decided ? decided_.steady : net::read_steady_clock();
-        policies = policies_.fields(route_->telling, {now, wall_at(now)});
+        policies = rate_limit_headers_.fields(route_->telling, {now, wall_at(now)});
     }
     const http::ReplyContext context{
         .request_id = request_id_,
@@ -122,9 +122,9 @@ void Exchange::write_reply() {
         // Also where the rest of the head could not be read: it has no body (RFC 9110
         // section 9.3.2).
         .head_request = (method_.empty() ? first_word(downstream_.received()) : method_) == "HEAD",
-        .keep_alive = keep_,
+        .keep_alive = keep_alive_,
         .client_minor = minor_,
-        .policies = policies_.empty() ? nullptr : &policies};
+        .policies = rate_limit_headers_.empty() ? nullptr : &policies};
     context_.head_out.clear();
     if (outcome_ == observe::Outcome::responded) [[unlikely]]
         write_answer(context);
@@ -145,7 +145,7 @@ net::Task<> Exchange::discard_body() {
         more = more && net::read_steady_clock() < end;
         discarded += payload.size();
     }
-    keep_ = keep_ && request_body_.done();
+    keep_alive_ = keep_alive_ && request_body_.done();
 }
 
 } // namespace stint::proxy

@@ -14,8 +14,8 @@ namespace stint::proxy {
 net::Gather Exchange::gather_request(std::string_view head, const http::ChunkHeader& chunk) const {
     net::Gather gather;
     gather.add(head);
-    if (!pending_.empty()) [[unlikely]] {
-        gather.add(pending_.body());
+    if (!pending_request_.empty()) [[unlikely]] {
+        gather.add(pending_request_.body());
         return gather;
     }
     const bool chunked = request_framing_ == BodyFraming::Kind::chunked;
@@ -36,7 +36,7 @@ bool Exchange::send_at_once() {
         return false;
     if (endpoint_ == nullptr && !take_first_endpoint()) [[unlikely]]
         return false;
-    if (!route_->introduces) [[likely]]
+    if (!route_->sends_proxy_protocol) [[likely]]
         lease_ = pool_->take_idle();
     const http::ChunkHeader chunk{buffered_body_.size()};
     if (!lease_) {
@@ -53,12 +53,12 @@ bool Exchange::send_at_once() {
     const ErrorCode error = net::write_now(lease_.stream(), gather);
     if (!error && gather.empty()) [[likely]] {
         upstream_input_ = net::Input::none_yet; // take_idle() has looked, within the same turn
-        pending_.clear();
+        pending_request_.clear();
         request_was_sent(decided_.steady);
         return true;
     }
     hold_request(chunk, ahead, whole - gather.bytes());
-    if (pending_.begun()) {
+    if (pending_request_.begun()) {
         first_part_was_sent(error, decided_.steady);
         return true;
     }
@@ -77,7 +77,7 @@ void Exchange::hold_request(
     std::string bytes;
     bytes.reserve(gather.bytes());
     gather.append_to(bytes);
-    pending_.assign(std::move(bytes), head.size(), taken);
+    pending_request_.assign(std::move(bytes), head.size(), taken);
 }
 
 // An idle connection was closed between the probe and the write. It has taken no byte of the
@@ -97,21 +97,21 @@ net::Task<bool> Exchange::send_slowly() {
         if (!ready)
             co_return false;
         net::Gather gather;
-        gather.add(pending_.rest());
+        gather.add(pending_request_.rest());
         const ErrorCode error = net::write_now(lease_.stream(), gather);
-        pending_.take(pending_.rest().size() - gather.bytes());
-        if (error && !pending_.begun() && lease_.reused()) {
+        pending_request_.take(pending_request_.rest().size() - gather.bytes());
+        if (error && !pending_request_.begun() && lease_.reused()) {
             replace_idle_connection();
             continue;
         }
         const SteadyTime now = net::read_steady_clock();
         if (!error && gather.empty()) {
-            pending_.clear();
+            pending_request_.clear();
             request_was_sent(now);
         } else {
             first_part_was_sent(error, now);
         }
-        co_return broken_ == Broken::no;
+        co_return abort_reason_ == AbortReason::no;
     }
 }
 
@@ -127,7 +127,7 @@ net::Task<bool> Exchange::have_connection() {
     if (!may_send(net::read_steady_clock())) // connecting took its time
         co_return false;
     // What comes before there is a request is no answer to it (RFC 9112 section 9.2).
-    if (!lease_.reused() && net::probe(lease_.stream()) == net::Silence::bytes_waiting) {
+    if (!lease_.reused() && net::probe(lease_.stream()) == net::SocketState::bytes_waiting) {
         fail(
             502, pool_->endpoint() + " spoke before it was asked",
             observe::Outcome::upstream_failed);
@@ -138,7 +138,7 @@ net::Task<bool> Exchange::have_connection() {
 
 // Of another endpoint, that may have an idle one. Where one has died, a new one it is.
 bool Exchange::take_idle_again() {
-    if (attempts_.made == 1 || attempts_.renewed || route_->introduces)
+    if (attempts_.made == 1 || attempts_.renewed || route_->sends_proxy_protocol)
         return false;
     lease_ = pool_->take_idle();
     if (lease_)
@@ -149,7 +149,8 @@ bool Exchange::take_idle_again() {
 // One for which there was no descriptor tries again, once, if others could be closed.
 net::Task<upstream::Lease::Connected> Exchange::connect() {
     bool made_room = false;
-    const std::string first = route_->introduces ? introduction() : std::string{};
+    const std::string first =
+        route_->sends_proxy_protocol ? proxy_protocol_header() : std::string{};
     for (;;) {
         if (take_idle_again()) [[unlikely]]
             co_return upstream::Lease::Connected{};
@@ -159,17 +160,17 @@ net::Task<upstream::Lease::Connected> Exchange::connect() {
         upstream::Lease::Connected connected = co_await lease_.connect(first);
         const ErrorCode error = connected.error;
         disarm();
-        if (!error && broken_ == Broken::no)
+        if (!error && abort_reason_ == AbortReason::no)
             co_return connected;
         ++upstream_counters().connect_failures;
-        if (is_shortage(error) && broken_ == Broken::no) [[unlikely]] {
-            context_.shared.shortage.note(error, net::read_steady_clock());
-            if (!std::exchange(made_room, true) && context_.make_room() > 0)
+        if (is_resource_exhaustion(error) && abort_reason_ == AbortReason::no) [[unlikely]] {
+            context_.shared.resource_exhaustion.note(error, net::read_steady_clock());
+            if (!std::exchange(made_room, true) && context_.close_idle_connections() > 0)
                 continue;
         }
         if (!error)
             connected.error = net::asio::error::operation_aborted;
-        if (!connects_again(connected))
+        if (!should_retry_connect(connected))
             co_return connected;
         if (host_.empty()) [[unlikely]] { // Host is the endpoint's own name
             name_endpoint();
@@ -180,15 +181,18 @@ net::Task<upstream::Lease::Connected> Exchange::connect() {
 
 void Exchange::explain_connect(const upstream::Lease::Connected& connected) {
     const std::string& endpoint = pool_->endpoint();
-    if (broken_ == Broken::connect_timeout && connected.in_handshake)
-        broken_ = Broken::handshake_timeout;
-    if (broken_ != Broken::no)
+    if (abort_reason_ == AbortReason::connect_timeout && connected.in_handshake)
+        abort_reason_ = AbortReason::handshake_timeout;
+    if (abort_reason_ != AbortReason::no)
         return;
-    attempts_.judged = attempts_.judged || is_shortage(connected.error); // which is our own
+    attempts_.outcome_reported =
+        attempts_.outcome_reported || is_resource_exhaustion(connected.error); // which is our own
     const std::string what = connected.in_handshake ? "TLS with " + endpoint + " failed: "
                                                     : "could not connect to " + endpoint + ": ";
     const std::string why = connected.reason.empty() ? connected.error.message() : connected.reason;
-    fail(is_shortage(connected.error) ? 503 : 502, what + why, observe::Outcome::upstream_failed);
+    fail(
+        is_resource_exhaustion(connected.error) ? 503 : 502, what + why,
+        observe::Outcome::upstream_failed);
 }
 
 void Exchange::watch_client() {

@@ -8,13 +8,13 @@ Exchange::Next
 Exchange::admit_reserving(routing::Charges& charges, const routing::KeyFacts& facts) {
     Reserving reserving{charges, facts, context_.key_scratch, context_.shared.ticket_hasher};
     limits::Decision decision =
-        reserving.admit(decided_, route_->telling.any ? &policies_ : nullptr);
+        reserving.admit(decided_, route_->telling.any ? &rate_limit_headers_ : nullptr);
     if (!decision.allowed()) {
         reserving.add_tickets(reply_);
         refuse(charges, decision);
         return Next::reply;
     }
-    take_admission(decision, charges);
+    accept_admission(decision, charges);
     return Next::forward;
 }
 

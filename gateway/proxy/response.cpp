@@ -22,7 +22,7 @@ std::span<char> Exchange::answer_room() {
 }
 
 Exchange::Answer Exchange::on_answer(const ErrorCode& error, std::size_t size) {
-    if (error || broken_ != Broken::no)
+    if (error || abort_reason_ != AbortReason::no)
         return on_upstream_failure(error);
     filled_ += size;
     for (;;) {
@@ -47,26 +47,26 @@ Exchange::Answer Exchange::on_answer(const ErrorCode& error, std::size_t size) {
         }
         if (head->status >= 200)
             return on_response_head(*head, head_size);
-        if (head->status == 101 && switching_ != nullptr)
-            return on_switch(*head, head_size);
+        if (head->status == 101 && upgrade_ != nullptr)
+            return on_upgrade(*head, head_size);
         if (const Answer answer = on_interim(*head, head_size); answer != Answer::incomplete)
             return answer;
     }
 }
 
 Exchange::Answer Exchange::on_upstream_failure(const ErrorCode& error) {
-    if (broken_ != Broken::no)
+    if (abort_reason_ != AbortReason::no)
         return Answer::failed;
     // A pooled one is closed when it has been idle: no failure.
-    attempts_.judged = attempts_.judged || lease_.reused();
-    if (renews())
+    attempts_.outcome_reported = attempts_.outcome_reported || lease_.reused();
+    if (should_reconnect())
         return Answer::retry;
     std::string why = pool_->endpoint();
     if (error == net::asio::error::eof)
         why += " closed the connection before it answered";
     else
         why.append(" broke off before it answered: ").append(error.message());
-    if (route_->retry.on_reset && retries(why, true)) [[unlikely]]
+    if (route_->retry.on_reset && should_retry(why, true)) [[unlikely]]
         return Answer::retry;
     fail(502, std::move(why), observe::Outcome::upstream_failed);
     return Answer::failed;
@@ -84,7 +84,7 @@ Exchange::Answer Exchange::on_interim(const ResponseHead& head, std::size_t head
             observe::Outcome::upstream_failed);
         return Answer::failed;
     }
-    if (head.status != 100 && minor_ > 0 && unsent_.empty()) {
+    if (head.status != 100 && minor_ > 0 && pending_response_.empty()) {
         const std::optional<http::Shaping> shape = shaping(&routing::RouteShape::response);
         context_.head_out.clear();
         http::write_downstream_head(
@@ -94,10 +94,10 @@ Exchange::Answer Exchange::on_interim(const ResponseHead& head, std::size_t head
         gather.add(context_.head_out.view());
         bytes_out_ += gather.bytes();
         if (net::write_now(downstream_.stream(), gather)) {
-            break_off(Broken::client_gone);
+            abort(AbortReason::client_gone);
             return Answer::failed;
         }
-        gather.append_to(unsent_);
+        gather.append_to(pending_response_);
     }
     drop_head(head_size);
     return Answer::incomplete;
@@ -122,7 +122,7 @@ void Exchange::note_answer(const ResponseHead& head) {
 
 Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_t head_size) {
     note_answer(head);
-    if (head.status >= 500 && route_->retry.on_status(head.status) && retries({}, true))
+    if (head.status >= 500 && route_->retry.on_status(head.status) && should_retry({}, true))
         [[unlikely]]
         return Answer::retry;
     const std::span<char> rest{block_.data() + head_size, filled_ - head_size};
@@ -139,7 +139,7 @@ Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_
     const bool want_keep = client_keeps_ && !context_.draining && request_body_.done();
     framing_ = http::frame_response(minor_, head.framing, want_keep);
     framing_.trailers = trailers_.expected();
-    keep_ = framing_.keep_alive;
+    keep_alive_ = framing_.keep_alive;
     upstream_keeps_ = head.keep_alive && head.framing.kind != BodyFraming::Kind::until_close &&
                       step->consumed == rest.size();
     const std::optional<http::Shaping> shape =
@@ -159,27 +159,27 @@ Exchange::Answer Exchange::send_head(
     head_sent_ = true;
     if (!settlement_.empty()) [[unlikely]]
         settlement_.settle(head, permit_, context_.counters, {answered_, begun_.wall});
-    if (!policies_.empty())
-        tell_policies(head);
+    if (!rate_limit_headers_.empty())
+        add_rate_limit_headers(head);
     net::Gather gather;
-    gather.add(unsent_); // of an interim response
+    gather.add(pending_response_); // of an interim response
     gather.add(context_.head_out.view());
     gather_response(gather, payload, chunk);
-    bytes_out_ += gather.bytes() - unsent_.size();
+    bytes_out_ += gather.bytes() - pending_response_.size();
     if (net::write_now(downstream_.stream(), gather)) {
-        break_off(Broken::client_gone);
+        abort(AbortReason::client_gone);
         return Answer::failed;
     }
     std::string left;
     gather.append_to(left);
-    unsent_ = std::move(left);
+    pending_response_ = std::move(left);
     return Answer::ready;
 }
 
 // The head is written already, behind what the upstream says of its own limits.
-void Exchange::tell_policies(const ResponseHead& head) {
+void Exchange::add_rate_limit_headers(const ResponseHead& head) {
     const http::PolicyFields ours =
-        policies_.fields(route_->telling, {answered_, wall_at(answered_)});
+        rate_limit_headers_.fields(route_->telling, {answered_, wall_at(answered_)});
     context_.head_out.reopen();
     http::write_policy_fields(context_.head_out, ours, head.fields);
     context_.head_out << "\r\n";
@@ -206,14 +206,14 @@ net::Task<> Exchange::stream_response() {
         net::acknowledge_at_once(lease_.stream());
     if (splices())
         co_await splice_response();
-    while (!response_body_.done() && broken_ == Broken::no) {
+    while (!response_body_.done() && abort_reason_ == AbortReason::no) {
         arm(Waiting::upstream, route_->timeouts.body_idle);
         auto [error, size] = co_await net::read_some(lease_.stream(), block_.span(), read_memory_);
-        if (broken_ != Broken::no)
+        if (abort_reason_ != AbortReason::no)
             co_return;
         // A body that is delimited by close ends with the stream; any other was cut short.
         if (error && !(error == net::asio::error::eof && response_body_.end_of_stream()))
-            co_return break_off(Broken::upstream_broken);
+            co_return abort(AbortReason::upstream_broken);
         sent = co_await relay_piece(size);
         if (!sent)
             co_return;
@@ -221,9 +221,9 @@ net::Task<> Exchange::stream_response() {
 }
 
 net::Task<bool> Exchange::send_unsent() {
-    if (unsent_.empty())
+    if (pending_response_.empty())
         co_return true;
-    const std::string unsent = std::exchange(unsent_, {});
+    const std::string unsent = std::exchange(pending_response_, {});
     net::Gather gather;
     gather.add(unsent);
     bytes_out_ -= unsent.size(); // counted when it was gathered
@@ -233,7 +233,7 @@ net::Task<bool> Exchange::send_unsent() {
 net::Task<bool> Exchange::relay_piece(std::size_t size) {
     const auto step = response_body_.decode(block_.span().first(size));
     if (!step) {
-        break_off(Broken::upstream_broken);
+        abort(AbortReason::upstream_broken);
         co_return false;
     }
     upstream_keeps_ = upstream_keeps_ && step->consumed == size;
@@ -257,8 +257,8 @@ net::Task<bool> Exchange::send_to_client(net::Gather gather) {
     disarm();
     waiting_ = Waiting::upstream;
     if (error)
-        break_off(Broken::client_gone);
-    co_return broken_ == Broken::no;
+        abort(AbortReason::client_gone);
+    co_return abort_reason_ == AbortReason::no;
 }
 
 } // namespace stint::proxy

@@ -24,19 +24,19 @@ bool idempotent(std::string_view method) {
 
 // Whether the request can be sent from its first byte.
 bool Exchange::request_at_hand() const noexcept {
-    return !body_pump_.begun || !pending_.empty();
+    return !body_pump_.begun || !pending_request_.empty();
 }
 
 // Whatever the rules: servers close connections that are idle, and cannot know that a request is on
 // its way. True once a request at most; it goes to the same endpoint. A request that is not
 // idempotent goes only if no byte of it was taken.
-bool Exchange::renews() noexcept {
-    const bool untouched = !pending_.empty() && !pending_.begun();
+bool Exchange::should_reconnect() noexcept {
+    const bool untouched = !pending_request_.empty() && !pending_request_.begun();
     const bool again = lease_.reused() && !attempts_.renewed && request_at_hand() && filled_ == 0 &&
                        interims_ == 0 && (untouched || idempotent(method_));
     if (again) {
         attempts_.renewed = true;
-        attempts_.judged = false;
+        attempts_.outcome_reported = false;
         ++upstream_counters().retries;
     }
     return again;
@@ -48,7 +48,7 @@ bool Exchange::may_retry(SteadyTime now) noexcept {
     const routing::RetryRules& rules = route_->retry;
     const bool untold = bytes_out_ == 0 && !head_sent_; // the client has nothing of an answer
     const bool whole = request_body_.done() && request_at_hand();
-    if (attempts_.made >= rules.attempts || broken_ != Broken::no || !untold || !whole ||
+    if (attempts_.made >= rules.attempts || abort_reason_ != AbortReason::no || !untold || !whole ||
         !rules.on_method(method_) || (pass_ && !pass_.still_good()))
         return false;
     if (cluster_->retry_budget().allows(now, rules.budget))
@@ -61,7 +61,7 @@ bool Exchange::may_retry(SteadyTime now) noexcept {
 // same, as far as they take requests. Where it was sent it is one request more to the scope of its
 // cool-down, and needs leave; without it the client is to see what there is. why: what this one has
 // failed by, for people.
-bool Exchange::retries(std::string_view why, bool was_sent) {
+bool Exchange::should_retry(std::string_view why, bool was_sent) {
     const SteadyTime now = net::read_steady_clock();
     if (!may_retry(now))
         return false;
@@ -76,7 +76,7 @@ bool Exchange::retries(std::string_view why, bool was_sent) {
         attempts_.tried = 0;
         if (!take_other_endpoint() && !cluster_->takes(*endpoint_, now))
             return false;
-        attempts_.judged = false;
+        attempts_.outcome_reported = false;
     }
     if (pass)
         pass_ = std::move(pass);
@@ -88,15 +88,15 @@ bool Exchange::retries(std::string_view why, bool was_sent) {
 
 // After a connection that has not come about. Whatever the rules, one that was refused tries
 // another endpoint, once: nothing of the request was sent.
-bool Exchange::connects_again(const upstream::Lease::Connected& connected) {
-    if (is_shortage(connected.error))
+bool Exchange::should_retry_connect(const upstream::Lease::Connected& connected) {
+    if (is_resource_exhaustion(connected.error))
         return false; // which is our own
     const routing::RetryRules& rules = route_->retry;
     std::string why = "could not connect: ";
     why += connected.reason.empty() ? connected.error.message() : connected.reason;
     const bool refused =
-        broken_ == Broken::no && connected.error == net::asio::error::connection_refused;
-    if (refused && cluster_->size() > 1 && !std::exchange(attempts_.moved, true) &&
+        abort_reason_ == AbortReason::no && connected.error == net::asio::error::connection_refused;
+    if (refused && cluster_->size() > 1 && !std::exchange(attempts_.failed_over, true) &&
         (!rules.any() || attempts_.made < rules.attempts)) {
         endpoint_failed(why);
         if (take_other_endpoint()) {
@@ -106,12 +106,12 @@ bool Exchange::connects_again(const upstream::Lease::Connected& connected) {
     }
     if (!rules.on_connect)
         return false;
-    const bool timed_out = broken_ == Broken::connect_timeout;
+    const bool timed_out = abort_reason_ == AbortReason::connect_timeout;
     if (timed_out)
-        broken_ = Broken::no; // unless it stays the last attempt
-    const bool again = retries(timed_out ? "connecting took too long" : why, false);
+        abort_reason_ = AbortReason::no; // unless it stays the last attempt
+    const bool again = should_retry(timed_out ? "connecting took too long" : why, false);
     if (timed_out && !again)
-        broken_ = Broken::connect_timeout;
+        abort_reason_ = AbortReason::connect_timeout;
     return again;
 }
 

@@ -7,18 +7,19 @@
 
 namespace stint::proxy {
 
-struct Vacate {
+struct ReleaseConnectionSlot {
     void operator()(std::atomic<std::size_t>* taken) const noexcept {
         taken->fetch_sub(1, std::memory_order_relaxed);
     }
 };
 
 // Counted where it points to, as long as it is held. May move from thread to thread.
-using Seat = std::unique_ptr<std::atomic<std::size_t>, Vacate>;
+using ConnectionSlot = std::unique_ptr<std::atomic<std::size_t>, ReleaseConnectionSlot>;
 
-[[nodiscard]] inline Seat take_seat(std::atomic<std::size_t>& taken) noexcept {
+[[nodiscard]] inline ConnectionSlot
+acquire_connection_slot(std::atomic<std::size_t>& taken) noexcept {
     taken.fetch_add(1, std::memory_order_relaxed);
-    return Seat{&taken};
+    return ConnectionSlot{&taken};
 }
 
 } // namespace stint::proxy

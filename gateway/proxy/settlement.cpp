@@ -8,7 +8,7 @@ namespace stint::proxy {
 
 void Settlement::expect(const routing::Charges& charges) {
     for (std::size_t i = 0; i < charges.charges.size(); ++i) {
-        if (!charges.charges[i].returnable)
+        if (!charges.charges[i].refundable)
             continue;
         const routing::Pricing& pricing = charges.limits[i]->pricing;
         const bool told = !pricing.response_field.empty();
@@ -37,7 +37,7 @@ void Settlement::settle(
         }
     }
     settle_by_status(head.status, permit, now);
-    permit.tell();
+    permit.notify_waiters();
 }
 
 void Settlement::settle_by_status(int status, limits::Permit& permit, const Now& now) {

@@ -4,7 +4,7 @@
 
 namespace stint::proxy {
 
-void Shortage::note(const ErrorCode& error, SteadyTime now) {
+void ResourceExhaustion::note(const ErrorCode& error, SteadyTime now) {
     const std::uint64_t before = count_.fetch_add(1, std::memory_order_relaxed);
     if (log_.pass(now))
         spdlog::warn(

@@ -29,7 +29,7 @@ net::Task<> Exchange::splice_response() {
     bool more = true;
     while (more && !response_body_.done())
         more = co_await splice_piece(*pipe);
-    if (!response_body_.done() && broken_ == Broken::no)
+    if (!response_body_.done() && abort_reason_ == AbortReason::no)
         block_ = context_.body_blocks.borrow();
     context_.splice_pipes.keep(std::move(*pipe));
 }
@@ -40,7 +40,7 @@ net::Task<> Exchange::splice_response() {
 net::Task<bool> Exchange::splice_piece(net::SplicePipe& pipe) {
     arm(Waiting::upstream, route_->timeouts.body_idle);
     auto [failed] = co_await net::wait_readable(lease_.stream());
-    if (broken_ != Broken::no)
+    if (abort_reason_ != AbortReason::no)
         co_return false;
     const std::size_t at_most = std::min<std::uint64_t>(response_body_.unframed(), pipe.capacity);
     const net::Received got =
@@ -53,7 +53,7 @@ net::Task<bool> Exchange::splice_piece(net::SplicePipe& pipe) {
     }
     if (got.error) {
         if (!(got.error == net::asio::error::eof && response_body_.end_of_stream()))
-            break_off(Broken::upstream_broken);
+            abort(AbortReason::upstream_broken);
         co_return false;
     }
     response_body_.pass(got.size);
@@ -73,7 +73,7 @@ net::Task<bool> Exchange::drain_to_client(net::SplicePipe& pipe) {
         if (error == net::asio::error::would_block) {
             arm(Waiting::client, route_->timeouts.body_idle);
             auto [failed] = co_await net::wait_writable(downstream_.stream());
-            if (broken_ != Broken::no)
+            if (abort_reason_ != AbortReason::no)
                 co_return false;
             error = failed;
         }
@@ -81,8 +81,8 @@ net::Task<bool> Exchange::drain_to_client(net::SplicePipe& pipe) {
     disarm();
     waiting_ = Waiting::upstream;
     if (error)
-        break_off(Broken::client_gone);
-    co_return broken_ == Broken::no;
+        abort(AbortReason::client_gone);
+    co_return abort_reason_ == AbortReason::no;
 }
 
 // What is in the pipe already, where it cannot be spliced out of it.
@@ -91,7 +91,7 @@ net::Task<bool> Exchange::copy_to_client(net::SplicePipe& pipe) {
     while (pipe.bytes() > 0) {
         const net::Received got = pipe.copy_out(block.span());
         if (got.error) {
-            break_off(Broken::upstream_broken);
+            abort(AbortReason::upstream_broken);
             co_return false;
         }
         net::Gather gather;

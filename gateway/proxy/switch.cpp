@@ -15,21 +15,21 @@ namespace stint::proxy {
 // What of the request's Upgrade goes on; empty for an ordinary request.
 std::string_view Exchange::offer_of(const RequestHead& head) {
     std::string offer = http::offered_protocols(head, route_->upgrades);
-    switching_.reset();
+    upgrade_.reset();
     if (offer.empty())
         return {};
-    switching_ = std::make_unique<Switching>();
-    switching_->offer = std::move(offer);
-    return switching_->offer;
+    upgrade_ = std::make_unique<UpgradeState>();
+    upgrade_->offer = std::move(offer);
+    return upgrade_->offer;
 }
 
 bool Exchange::tunnels() const noexcept {
-    return switching_ != nullptr && switching_->tunnel.has_value();
+    return upgrade_ != nullptr && upgrade_->tunnel.has_value();
 }
 
 // Afterwards block_ begins with what the upstream has said in the new protocol.
-Exchange::Answer Exchange::on_switch(const ResponseHead& head, std::size_t head_size) {
-    const std::string protocols = http::chosen_protocols(head, switching_->offer);
+Exchange::Answer Exchange::on_upgrade(const ResponseHead& head, std::size_t head_size) {
+    const std::string protocols = http::chosen_protocols(head, upgrade_->offer);
     if (protocols.empty()) {
         fail(
             502, pool_->endpoint() + " switched to a protocol that was not offered",
@@ -53,8 +53,7 @@ Exchange::Answer Exchange::on_switch(const ResponseHead& head, std::size_t head_
     if (answer != Answer::ready)
         return answer;
     drop_head(head_size);
-    switching_->tunnel.emplace(
-        context_, downstream_, lease_.stream(), route_->timeouts.tunnel_idle);
+    upgrade_->tunnel.emplace(context_, downstream_, lease_.stream(), route_->timeouts.tunnel_idle);
     return answer;
 }
 
@@ -62,11 +61,11 @@ Exchange::Answer Exchange::on_switch(const ResponseHead& head, std::size_t head_
 net::Task<> Exchange::run_tunnel() {
     co_await downstream_.hand_over();
     if (downstream_.was_reset())
-        break_off(Broken::client_gone);
-    if (broken_ != Broken::no)
+        abort(AbortReason::client_gone);
+    if (abort_reason_ != AbortReason::no)
         co_return;
     answered_ = {};
-    Tunnel& tunnel = *switching_->tunnel;
+    Tunnel& tunnel = *upgrade_->tunnel;
     const std::span<char> early = downstream_.received().subspan(consumed_);
     consumed_ += early.size();
     body_pump_.running = true;
@@ -85,7 +84,7 @@ net::Task<> Exchange::run_tunnel() {
 // Runs beside the way down, which waits for it. self: lives until pump_stopped() has been
 // signalled.
 net::Task<> Exchange::carry_up(Exchange& self, std::string_view early) {
-    Tunnel& tunnel = *self.switching_->tunnel;
+    Tunnel& tunnel = *self.upgrade_->tunnel;
     try {
         co_await tunnel.carry_up(early);
     } catch (const std::exception& failure) {
@@ -98,15 +97,15 @@ net::Task<> Exchange::carry_up(Exchange& self, std::string_view early) {
 }
 
 void Exchange::judge_tunnel() noexcept {
-    const Tunnel& tunnel = *switching_->tunnel;
+    const Tunnel& tunnel = *upgrade_->tunnel;
     bytes_in_ += tunnel.bytes_up();
     bytes_out_ += tunnel.bytes_down();
     if (tunnel.ended() == Tunnel::End::client_failed)
-        break_off(Broken::client_gone);
+        abort(AbortReason::client_gone);
     else if (tunnel.ended() == Tunnel::End::upstream_failed)
-        break_off(Broken::upstream_broken);
+        abort(AbortReason::upstream_broken);
     else if (tunnel.ended() == Tunnel::End::told)
-        break_off(Broken::client_gone); // unless it is known why
+        abort(AbortReason::client_gone); // unless it is known why
 }
 
 } // namespace stint::proxy

@@ -14,7 +14,7 @@ using States = boost::container::static_vector<limits::ChargeState, limits::max_
 
 } // namespace
 
-limits::Decision ToldPolicies::admit(const routing::Charges& admitted, const Now& now) {
+limits::Decision RateLimitHeaders::admit(const routing::Charges& admitted, const Now& now) {
     const std::span<const limits::Charge> charges = admitted.view();
     States states(charges.size());
     limits::Decision decision = limits::admit(charges, now, states);
@@ -22,7 +22,7 @@ limits::Decision ToldPolicies::admit(const routing::Charges& admitted, const Now
     return decision;
 }
 
-void ToldPolicies::note_turn(
+void RateLimitHeaders::note_turn(
     std::span<const limits::Charge> charges,
     ChargedLimits limits,
     const limits::Decision& decision,
@@ -35,7 +35,7 @@ void ToldPolicies::note_turn(
     note(charges, limits, states, decision, now);
 }
 
-void ToldPolicies::note(
+void RateLimitHeaders::note(
     std::span<const limits::Charge> charges,
     ChargedLimits limits,
     std::span<const limits::ChargeState> states,
@@ -69,8 +69,8 @@ void ToldPolicies::note(
     }
 }
 
-http::PolicyFields
-ToldPolicies::fields(const routing::PolicyTelling& telling, const Now& now) const noexcept {
+http::PolicyFields RateLimitHeaders::fields(
+    const routing::RateLimitHeaderSettings& telling, const Now& now) const noexcept {
     using Style = http::LegacyStyle;
     http::PolicyFields fields;
     fields.policies = {policies_.data(), policies_.size()};

@@ -14,7 +14,7 @@ namespace stint::proxy {
 
 // Empty on a route that tells nothing, which is not to note anything. Names are views into the
 // exchange's configuration.
-class ToldPolicies {
+class RateLimitHeaders {
   public:
     using ChargedLimits = std::span<const routing::RouteLimit* const>; // of each charge
 
@@ -38,7 +38,7 @@ class ToldPolicies {
     [[nodiscard]] bool empty() const noexcept { return policies_.empty(); }
     // now: when the response's head is written. Valid until the next change.
     [[nodiscard]] http::PolicyFields
-    fields(const routing::PolicyTelling& telling, const Now& now) const noexcept;
+    fields(const routing::RateLimitHeaderSettings& telling, const Now& now) const noexcept;
 
   private:
     boost::container::static_vector<http::PolicyState, limits::max_charges> policies_;

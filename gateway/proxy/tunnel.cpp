@@ -113,12 +113,12 @@ void Tunnel::end(End why) noexcept {
     disarm();
     // A stream that broke off is not to be taken for one that has ended.
     if (why == End::client_failed)
-        net::cut_short(up_.to);
+        net::reset_on_close(up_.to);
     net::close(up_.to);
     net::cancel(down_.to);
 }
 
-void Tunnel::look_for_end() noexcept {
+void Tunnel::poll_peer_close() noexcept {
     if (over())
         return;
     if (net::was_reset(up_.from))

@@ -43,7 +43,7 @@ class Tunnel : private net::Deadline {
     // Ends both ways soon. The client's socket stays open, for its owner to close.
     void end(End why = End::told) noexcept;
     // With every tick, while a way does not read from its sender: has either been reset?
-    void look_for_end() noexcept;
+    void poll_peer_close() noexcept;
 
     [[nodiscard]] End ended() const noexcept { return end_; }
     // Bytes that were sent on.
@@ -80,7 +80,7 @@ class Tunnel : private net::Deadline {
 };
 
 // What a request that offers other protocols needs beyond others.
-struct Switching {
+struct UpgradeState {
     std::string offer; // as http::offered_protocols() gives it, never empty
     std::optional<Tunnel> tunnel;
 };

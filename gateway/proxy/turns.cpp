@@ -9,43 +9,43 @@
 
 namespace stint::proxy {
 
-Turn::Turn(Turns& turns) : Waiter{turns}, room_{turns.room()} {}
+QueuedRequest::QueuedRequest(WorkerWakeups& wakeups) : Waiter{wakeups}, queue_{wakeups.queue()} {}
 
-Turn::~Turn() {
+QueuedRequest::~QueuedRequest() {
     const Now now = net::read_clocks();
-    room_.leave(*this, now);
+    queue_.leave(*this, now);
     for (std::size_t i = 0; i < charges.size(); ++i)
         decision.permit.refund(i, now);
 }
 
-Turns::Turns(limits::WaitingRoom& room, net::Executor executor)
-    : room_{room}, executor_{std::move(executor)} {}
+WorkerWakeups::WorkerWakeups(limits::AdmissionQueue& room, net::Executor executor)
+    : queue_{room}, executor_{std::move(executor)} {}
 
-void Turns::give_up(Turn& turn) noexcept {
-    room_.leave(turn, net::read_clocks());
-    if (turn.is_over || static_cast<const limits::InMailbox&>(turn).is_linked())
+void WorkerWakeups::give_up(QueuedRequest& queued) noexcept {
+    queue_.leave(queued, net::read_clocks());
+    if (queued.is_over || static_cast<const limits::InMailbox&>(queued).is_linked())
         return;
-    over_.push_back(turn);
+    over_.push_back(queued);
     post_tell();
 }
 
-void Turns::tell() noexcept {
-    room_.collect(*this, over_);
+void WorkerWakeups::resume_decided() noexcept {
+    queue_.collect(*this, over_);
     while (!over_.empty()) {
-        Turn& turn = static_cast<Turn&>(over_.front());
+        QueuedRequest& queued = static_cast<QueuedRequest&>(over_.front());
         over_.pop_front();
-        turn.is_over = true;
-        turn.over.signal();
+        queued.is_over = true;
+        queued.over.signal();
     }
 }
 
-void Turns::ring() noexcept {
+void WorkerWakeups::notify() noexcept {
     post_tell();
 }
 
-void Turns::post_tell() noexcept {
+void WorkerWakeups::post_tell() noexcept {
     try {
-        net::asio::post(executor_, [this] { tell(); });
+        net::asio::post(executor_, [this] { resume_decided(); });
     } catch (const std::exception&) {
         // Out of memory: the next tick tells.
     }

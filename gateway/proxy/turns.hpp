@@ -9,16 +9,16 @@
 
 namespace stint::proxy {
 
-class Turns;
+class WorkerWakeups;
 
 // One request's wait. The exchange owns it and ends it before itself; until then the exchange's
 // configuration keeps the limits alive that it waits for.
-class Turn : public limits::Waiter {
+class QueuedRequest : public limits::Waiter {
   public:
-    explicit Turn(Turns& turns);
-    ~Turn(); // leaves the room; what it was given and nobody has taken goes back
+    explicit QueuedRequest(WorkerWakeups& wakeups);
+    ~QueuedRequest(); // leaves the room; what it was given and nobody has taken goes back
 
-    [[nodiscard]] limits::WaitingRoom& room() noexcept { return room_; }
+    [[nodiscard]] limits::AdmissionQueue& queue() noexcept { return queue_; }
 
     routing::Charges asked; // whom it counts against
 
@@ -27,30 +27,30 @@ class Turn : public limits::Waiter {
     bool is_over = false;
 
   private:
-    limits::WaitingRoom& room_;
+    limits::AdmissionQueue& queue_;
 };
 
 // One per worker. What is decided on any thread is collected and told on the worker's.
-class Turns final : public limits::Mailbox {
+class WorkerWakeups final : public limits::Mailbox {
   public:
-    Turns(limits::WaitingRoom& room, net::Executor executor);
-    ~Turns() = default;
+    WorkerWakeups(limits::AdmissionQueue& room, net::Executor executor);
+    ~WorkerWakeups() = default;
 
-    [[nodiscard]] limits::WaitingRoom& room() noexcept { return room_; }
+    [[nodiscard]] limits::AdmissionQueue& queue() noexcept { return queue_; }
 
     // The request's client has gone: its place is free at once, and it is over with the worker's
     // next turn of its loop, not within this call.
-    void give_up(Turn& turn) noexcept;
+    void give_up(QueuedRequest& queued) noexcept;
 
     // Resumes all that are over. Called by ring() through the loop, and with every tick in case
     // there was no memory for that.
-    void tell() noexcept;
+    void resume_decided() noexcept;
 
   private:
-    void ring() noexcept override;
+    void notify() noexcept override;
     void post_tell() noexcept;
 
-    limits::WaitingRoom& room_;
+    limits::AdmissionQueue& queue_;
     net::Executor executor_;
     limits::Waiters over_; // the worker's own
 };

@@ -26,10 +26,10 @@ Exchange::admit_in_turn(const routing::Charges& charges, const routing::KeyFacts
         const bool admitted = decision.allowed();
         if (admitted || !limits[decision.refused_by]->wait) {
             if (route_->telling.any)
-                policies_.note_turn(
+                rate_limit_headers_.note_turn(
                     charges.view(), {limits.data(), limits.size()}, decision, decided_);
             if (admitted) {
-                take_admission(decision, charges);
+                accept_admission(decision, charges);
                 return Next::forward;
             }
             limits::count_refusal(charges.view(), decision);
@@ -38,19 +38,19 @@ Exchange::admit_in_turn(const routing::Charges& charges, const routing::KeyFacts
         }
     }
     line_up(charges, facts);
-    const auto entered = turn_->room().enter(*turn_, decided_);
-    if (entered == limits::WaitingRoom::Entered::waiting)
+    const auto entered = queued_->queue().enter(*queued_, decided_);
+    if (entered == limits::AdmissionQueue::Entered::waiting)
         return Next::wait;
-    const std::unique_ptr<Turn> turn = std::move(turn_);
-    return settle_turn(*turn, decided_) ? Next::forward : Next::reply;
+    const std::unique_ptr<QueuedRequest> queued = std::move(queued_);
+    return settle_turn(*queued, decided_) ? Next::forward : Next::reply;
 }
 
 void Exchange::line_up(const routing::Charges& charges, const routing::KeyFacts& facts) {
-    turn_ = std::make_unique<Turn>(context_.turns);
-    turn_->charges.assign(charges.view().begin(), charges.view().end());
-    turn_->asked = charges;
+    queued_ = std::make_unique<QueuedRequest>(context_.wakeups);
+    queued_->charges.assign(charges.view().begin(), charges.view().end());
+    queued_->asked = charges;
     for (const routing::RouteLimit* const each : charges.limits) {
-        limits::WaitTerms& terms = turn_->terms.emplace_back();
+        limits::WaitTerms& terms = queued_->terms.emplace_back();
         if (const routing::Key key = each->key.evaluate(facts, context_.key_scratch);
             !each->key.empty() && !key.missing)
             terms.key = key.text;
@@ -68,10 +68,10 @@ void Exchange::line_up(const routing::Charges& charges, const routing::KeyFacts&
 net::Task<bool> Exchange::wait_to_send() {
     bool sent = false;
     while (next_ != Next::forward && next_ != Next::reply) {
-        if (next_ == Next::place) {
-            const Next next = co_await wait_for_place();
+        if (next_ == Next::wait_endpoint) {
+            const Next next = co_await wait_for_endpoint();
             next_ = next;
-        } else if (next_ == Next::pause) {
+        } else if (next_ == Next::wait_cooldown) {
             const Next next = co_await wait_out_pause();
             next_ = next;
         } else {
@@ -96,20 +96,20 @@ Duration Exchange::note_wait() {
 // the exchange is broken off.
 net::Task<bool> Exchange::wait_for_turn() {
     watch_client();
-    while (!turn_->is_over)
-        co_await turn_->over.wait();
-    downstream_.look_for_end();
-    co_return take_turn();
+    while (!queued_->is_over)
+        co_await queued_->over.wait();
+    downstream_.poll_peer_close();
+    co_return finish_wait();
 }
 
-bool Exchange::take_turn() {
-    const std::unique_ptr<Turn> turn = std::move(turn_);
+bool Exchange::finish_wait() {
+    const std::unique_ptr<QueuedRequest> queued = std::move(queued_);
     const Duration waited = note_wait();
-    if (broken_ != Broken::no)
+    if (abort_reason_ != AbortReason::no)
         return false; // it has given up what it was given
-    const routing::RouteLimit& limit = *turn->asked.limits[turn->waited_for];
+    const routing::RouteLimit& limit = *queued->asked.limits[queued->waited_for];
     observe::WaitCounters& counters = context_.counters.waits[limit.wait->metric];
-    const bool admitted = settle_turn(*turn, decided_);
+    const bool admitted = settle_turn(*queued, decided_);
     if (admitted)
         counters.time.observe(waited);
     else
@@ -123,18 +123,18 @@ bool Exchange::take_turn() {
     return admitted;
 }
 
-bool Exchange::settle_turn(Turn& turn, const Now& now) {
-    limits::Decision& decision = turn.decision;
-    const auto& limits = turn.asked.limits;
+bool Exchange::settle_turn(QueuedRequest& queued, const Now& now) {
+    limits::Decision& decision = queued.decision;
+    const auto& limits = queued.asked.limits;
     if (route_->telling.any)
-        policies_.note_turn(
-            {turn.charges.data(), turn.charges.size()}, {limits.data(), limits.size()}, decision,
-            now);
+        rate_limit_headers_.note_turn(
+            {queued.charges.data(), queued.charges.size()}, {limits.data(), limits.size()},
+            decision, now);
     const bool admitted = decision.allowed();
     if (admitted)
-        take_admission(decision, turn.asked);
+        accept_admission(decision, queued.asked);
     else
-        refuse(turn.asked, decision);
+        refuse(queued.asked, decision);
     return admitted;
 }
 

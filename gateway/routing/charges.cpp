@@ -33,7 +33,7 @@ Standing standing_of(const RouteLimit& limit, const KeyFacts& facts, const Key& 
 } // namespace
 
 Charges
-charges_of(const Route& route, const KeyFacts& facts, std::string& scratch, KeyWitness* witness) {
+charges_of(const Route& route, const KeyFacts& facts, std::string& scratch, KeyObserver* witness) {
     Charges made;
     for (std::size_t i = 0; i < route.limits.size(); ++i) {
         const RouteLimit& limit = route.limits[i];

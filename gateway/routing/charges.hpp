@@ -37,7 +37,7 @@ struct Charges {
 };
 
 // Who wants to know the keys while they are at hand: their texts do not outlast the call.
-class KeyWitness {
+class KeyObserver {
   public:
     // Before the limit is asked what it makes of the key. False: it is left out.
     virtual bool concerns(const RouteLimit& limit, const Key& key) noexcept = 0;
@@ -45,12 +45,15 @@ class KeyWitness {
     virtual void counts(const RouteLimit& limit, const Key& key) noexcept = 0;
 
   protected:
-    ~KeyWitness() = default;
+    ~KeyObserver() = default;
 };
 
 // Charges as limits::admit() takes them. They do not refer to the facts or the scratch.
 [[nodiscard]] Charges charges_of(
-    const Route& route, const KeyFacts& facts, std::string& scratch, KeyWitness* witness = nullptr);
+    const Route& route,
+    const KeyFacts& facts,
+    std::string& scratch,
+    KeyObserver* witness = nullptr);
 
 // Why `denied_by` denies, for the client; a sentence without its end.
 [[nodiscard]] std::string describe(const RouteLimit& denied_by, Denial denial);

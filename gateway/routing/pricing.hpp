@@ -29,7 +29,7 @@ struct Pricing {
     Statuses refund;
 
     // Whether the charge may change after the admission.
-    [[nodiscard]] bool returnable() const noexcept {
+    [[nodiscard]] bool refundable() const noexcept {
         return !response_field.empty() || !count_when.empty() || !refund.empty();
     }
 };

@@ -50,7 +50,7 @@ struct RefusalAnswer {
 };
 
 // How responses tell of a route's limits; which do is each RouteLimit's.
-struct PolicyTelling {
+struct RateLimitHeaderSettings {
     bool any = false;               // whether any limit of the route is told at all
     bool legacy_unprefixed = false; // RateLimit-Limit instead of X-RateLimit-Limit
     bool legacy_epoch = false;      // Reset in Unix time instead of seconds from now
@@ -100,8 +100,8 @@ struct RouteLimit {
             .cost = pricing.cost,
             .enforce = enforce,
             .pace = pace,
-            .returnable = pricing.returnable(),
-            .early = !holds_tunnel};
+            .refundable = pricing.refundable(),
+            .release_on_upgrade = !holds_tunnel};
     }
 };
 
@@ -129,14 +129,14 @@ struct Route {
     bool settles = false;           // what a limit of it was charged may be given back
     bool waits = false;             // one of them, at least
     bool reserves = false;          // one of them, at least
-    bool introduces = false;        // connections to its upstream begin with a PROXY header
+    bool sends_proxy_protocol = false; // connections to its upstream begin with a PROXY header
     RouteTimeouts timeouts;
     RouteShapePtr shape;
     limits::LimitPtr fence;                    // require_fence: the lock; nullptr: none
     std::uint32_t fence_metric = 0;            // slot in the workers' counters, of its refusals
     std::shared_ptr<const FixedAnswer> answer; // null: the upstream's
     std::vector<std::string> upgrades;         // protocols that clients may switch to, lower case
-    PolicyTelling telling;
+    RateLimitHeaderSettings telling;
     RouteCooldown cooldown;
     RetryRules retry;
     std::uint64_t max_body = std::numeric_limits<std::uint64_t>::max(); // bytes of a request's

@@ -45,7 +45,7 @@ void Gateway::reload_certificates() {
     if (!objects) {
         ++certificate_reload_failures_;
         spdlog::error("certificates have changed and cannot be used, the former ones stay");
-        for (const config::Mistake& mistake : objects.error())
+        for (const config::ConfigError& mistake : objects.error())
             spdlog::error("{}", mistake.text());
         return;
     }

@@ -21,7 +21,7 @@ std::string_view why_not(const config::Limit& limit) {
 
 } // namespace
 
-std::vector<std::string> not_checked_notes(const config::Config& config) {
+std::vector<std::string> check_warnings(const config::Config& config) {
     std::vector<std::string> notes;
     if (!config.permits)
         return notes;

@@ -10,6 +10,6 @@ namespace stint::runtime {
 
 // One line for a person for each limit of a route that /v1/check does not charge
 // (permits/check.hpp); none where permits are not given.
-[[nodiscard]] std::vector<std::string> not_checked_notes(const config::Config& config);
+[[nodiscard]] std::vector<std::string> check_warnings(const config::Config& config);
 
 } // namespace stint::runtime

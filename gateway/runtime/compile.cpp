@@ -43,10 +43,10 @@ void tell_policies(
     const config::Headers& headers,
     routing::RouteLimit& limit,
     std::size_t index,
-    routing::PolicyTelling& telling) {
+    routing::RateLimitHeaderSettings& telling) {
     using Fields = config::Headers::Fields;
     const Fields fields = config.limits[index].headers.value_or(headers.fields);
-    limit.told_in_draft = fields == Fields::draft || fields == Fields::both;
+    limit.told_in_draft = fields == Fields::loading || fields == Fields::both;
     limit.told_in_legacy = fields == Fields::legacy || fields == Fields::both;
     telling.any = telling.any || fields != Fields::off;
 }
@@ -105,8 +105,8 @@ routing::Route route_of(
         from.timeouts);
     route.shape = shape_of(config, from);
     route.answer = answer_of(from);
-    route.introduces = !from.answer && config.upstreams[from.upstream].proxy_protocol !=
-                                           config::Upstream::ProxyProtocol::off;
+    route.sends_proxy_protocol = !from.answer && config.upstreams[from.upstream].proxy_protocol !=
+                                                     config::Upstream::ProxyProtocol::off;
     route.upgrades = from.upgrade;
     if (!from.answer)
         route.retry = retry_of(config.upstreams[from.upstream], from);
@@ -124,7 +124,7 @@ routing::Route route_of(
         route.waits = route.waits || limit.wait;
         tell_policies(config, from.headers, limit, index, route.telling);
         route.reserves = route.reserves || !limit.reserve_for.empty();
-        route.settles = route.settles || limit.pricing.returnable();
+        route.settles = route.settles || limit.pricing.refundable();
         route.limits.push_back(std::move(limit));
     }
     std::sort(route.limits.begin(), route.limits.end(), [](const auto& left, const auto& right) {

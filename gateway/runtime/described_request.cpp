@@ -22,7 +22,7 @@ bool is_framing(std::string_view name) {
 }
 
 // The head as a client may send it.
-void write_head(std::string& head, const DescribedRequest& request) {
+void write_head(std::string& head, const SyntheticRequest& request) {
     head.clear();
     head.append(request.method).append(" ").append(request.target);
     if (request.host.empty())
@@ -40,7 +40,7 @@ void write_head(std::string& head, const DescribedRequest& request) {
 RequestReader::RequestReader() : parser_{largest_head, most_fields} {}
 
 Result<RequestReader::Seen, http::HeadError> RequestReader::read(
-    const DescribedRequest& request, const routing::Snapshot& snapshot, const KeyHasher& hasher) {
+    const SyntheticRequest& request, const routing::Snapshot& snapshot, const KeyHasher& hasher) {
     write_head(head_, request);
     std::size_t scanned = 0;
     if (http::find_head_end(head_, scanned) != head_.size())

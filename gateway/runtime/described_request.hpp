@@ -15,7 +15,7 @@
 
 namespace stint::runtime {
 
-struct DescribedRequest {
+struct SyntheticRequest {
     std::string method = "GET";
     std::string target = "/"; // with its query
     std::string host;         // empty: HTTP/1.0 without Host
@@ -37,7 +37,7 @@ class RequestReader {
     // The error is what a client would be answered. Fields that say where the body ends are left
     // out.
     [[nodiscard]] Result<Seen, http::HeadError> read(
-        const DescribedRequest& request,
+        const SyntheticRequest& request,
         const routing::Snapshot& snapshot,
         const KeyHasher& hasher);
 

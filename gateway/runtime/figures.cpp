@@ -23,7 +23,7 @@ slots_of(const ConfiguredLimit& limit, const Now& now) {
 
 } // namespace
 
-observe::ProcessFigures Gateway::figures() const {
+observe::ProcessFigures Gateway::collect_metrics() const {
     observe::ProcessFigures figures;
     figures.version = version;
     figures.config_generation = generation_;
@@ -61,7 +61,7 @@ observe::ProcessFigures Gateway::figures() const {
              .waiting = each.limit->waiting(),
              .slots = slots_of(each, now)});
     }
-    for (const locks::LockFigures& each : openings_.locks().figures())
+    for (const locks::LockFigures& each : openings_.locks().collect_metrics())
         figures.locks.push_back(
             {.name = each.name,
              .max = each.max,
@@ -81,7 +81,7 @@ observe::ProcessFigures Gateway::figures() const {
              totals.refused, totals.waiting});
     }
     figures.endpoints = endpoint_figures();
-    if (const auto state = persistence_ ? persistence_->figures() : std::nullopt)
+    if (const auto state = persistence_ ? persistence_->collect_metrics() : std::nullopt)
         figures.state = {
             state->writes, state->write_failures, state->last_write_seconds, state->round_seconds};
     return figures;

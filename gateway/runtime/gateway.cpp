@@ -70,7 +70,7 @@ std::size_t worker_count(const config::Config& config) {
 Gateway::Gateway(config::Config config, std::filesystem::path file)
     : signals_{control_}, file_{std::move(file)}, config_{std::move(config)},
       access_log_{target_of(config_.access_log)}, openings_{registry_, net::read_clocks().wall},
-      shared_{registry_.hasher(), openings_.room()}, permits_{registry_, openings_.locks()},
+      shared_{registry_.hasher(), openings_.queue()}, permits_{registry_, openings_.locks()},
       ticket_keys_{std::make_shared<tls::TicketKeys>(net::read_steady_clock())},
       resolver_{
           control_,
@@ -206,7 +206,7 @@ void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
 
     const std::vector<ConfiguredLimit> changed = with_other_numbers(compiled_, compiled);
     for (std::size_t i = 0; i < workers_.size(); ++i) {
-        Adoption adoption{
+        WorkerUpdate adoption{
             compiled.snapshot,
             {slots_.routes().size(), slots_.refusals().size(), slots_.upstreams().size(),
              slots_.waits().size()},
@@ -221,7 +221,7 @@ void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
         // any more.
         workers_[i]->post([changed](proxy::Context& context) {
             for (const ConfiguredLimit& limit : changed)
-                context.turns.room().requote(
+                context.wakeups.queue().update_quota(
                     *limit.limit, [&](const auto& key) { return limit.numbers_for(key); });
         });
     }
@@ -253,7 +253,7 @@ void Gateway::await_former_holders() {
 }
 
 void Gateway::declare_locks(const config::Config& config) {
-    std::vector<locks::Book::Declared> declared;
+    std::vector<locks::LockManager::Declared> declared;
     for (const config::Limit& limit : config.limits)
         if (limit.lock)
             declared.push_back(
@@ -264,7 +264,7 @@ void Gateway::declare_locks(const config::Config& config) {
     for (const ConfiguredLimit& each :
          compiled_.limits) // who waits for what was not declared before
         if (each.limit->identity().name.starts_with(lock_prefix))
-            openings_.room().requote(*each.limit, [&](const auto&) { return each.numbers; });
+            openings_.queue().update_quota(*each.limit, [&](const auto&) { return each.numbers; });
 }
 
 void Gateway::run() {

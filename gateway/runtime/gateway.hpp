@@ -79,7 +79,7 @@ class Gateway {
     [[nodiscard]] Now now() const noexcept;
     // The listeners' addresses as bound (port 0 resolved), in the configuration's order.
     [[nodiscard]] std::vector<std::string> listening() const;
-    [[nodiscard]] observe::ProcessFigures figures() const;
+    [[nodiscard]] observe::ProcessFigures collect_metrics() const;
     // Its index in config().limits and compiled().limits.
     [[nodiscard]] std::optional<std::size_t> limit_named(std::string_view name) const noexcept;
     // nullptr: there is none of that name.
@@ -111,7 +111,7 @@ class Gateway {
         std::function<void(const std::optional<proxy::RecentRequests::Record>&)> done);
 
     // Who holds what.
-    [[nodiscard]] locks::Book& locks() noexcept { return openings_.locks(); }
+    [[nodiscard]] locks::LockManager& locks() noexcept { return openings_.locks(); }
 
     // Called when the drain is over, before run() returns: whoever shares the control loop ends
     // here.
@@ -130,7 +130,7 @@ class Gateway {
     void apply(config::Config config, Compiled compiled, Opened opened);
     void await_former_holders();
     void declare_locks(const config::Config& config);
-    std::vector<std::string> notes_on(const config::Config& config, const Compiled& next) const;
+    std::vector<std::string> reload_notes(const config::Config& config, const Compiled& next) const;
     void use(TlsObjects objects, const config::Config& config);
     void watch_certificates();
     void reload_certificates();
@@ -156,7 +156,7 @@ class Gateway {
     upstream::EndpointRegistry endpoints_;
     observe::MetricSlots slots_;
     observe::AccessLog access_log_;
-    Openings openings_;
+    QueueTimerThread openings_;
     proxy::Shared shared_;
     permits::Shared permits_;
     const std::shared_ptr<tls::TicketKeys> ticket_keys_;

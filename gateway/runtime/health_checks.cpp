@@ -18,9 +18,9 @@ upstream::HealthSpec spec_of(
     spec.host = upstream.host.empty() ? endpoint.authority : upstream.host;
     using Protocol = routing::UpstreamSpec::ProxyProtocol;
     if (upstream.proxy_protocol == Protocol::v1)
-        http::append_proxy_header_v1(spec.introduction, {});
+        http::append_proxy_header_v1(spec.proxy_protocol_header, {});
     else if (upstream.proxy_protocol == Protocol::v2)
-        http::append_proxy_header_v2(spec.introduction, {});
+        http::append_proxy_header_v2(spec.proxy_protocol_header, {});
     spec.interval = health.interval;
     spec.timeout = health.timeout;
     spec.rules = {health.healthy_after, health.unhealthy_after};

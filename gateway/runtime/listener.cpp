@@ -21,11 +21,11 @@ constexpr std::size_t accepted_at_once = 8;
 
 Listener::Listener(
     proxy::Context& context,
-    Reception& reception,
+    ConnectionDispatcher& dispatcher,
     const net::Endpoint& address,
     Descriptor socket,
     ListenerRole role)
-    : context_{context}, reception_{reception}, acceptor_{context.executor},
+    : context_{context}, dispatcher_{dispatcher}, acceptor_{context.executor},
       pause_{context.executor}, role_{std::move(role)} {
     acceptor_.assign(address.protocol(), socket.release());
 }
@@ -39,7 +39,7 @@ ErrorCode Listener::take_waiting(std::size_t most) {
     for (std::size_t taken = 0; !error && taken < most; ++taken) {
         net::Accepted accepted = net::accept_now(acceptor_, error);
         if (!error)
-            reception_.take(std::move(accepted), role_);
+            dispatcher_.take(std::move(accepted), role_);
     }
     return error;
 }
@@ -62,8 +62,8 @@ net::Task<> Listener::accept_all(std::shared_ptr<Listener> self) {
         ++self->context_.counters.accept_errors;
         if (error == boost::system::errc::connection_aborted)
             continue; // that client left before it was its turn
-        if (proxy::is_shortage(error))
-            self->context_.shared.shortage.note(error, net::read_steady_clock());
+        if (proxy::is_resource_exhaustion(error))
+            self->context_.shared.resource_exhaustion.note(error, net::read_steady_clock());
         self->pause_.expires_after(pause_after_error);
         co_await self->pause_.async_wait(net::as_result);
     }

@@ -20,7 +20,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
   public:
     Listener(
         proxy::Context& context,
-        Reception& reception,
+        ConnectionDispatcher& dispatcher,
         const net::Endpoint& address,
         Descriptor socket,
         ListenerRole role);
@@ -42,7 +42,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
     static net::Task<> accept_all(std::shared_ptr<Listener> self);
 
     proxy::Context& context_;
-    Reception& reception_;
+    ConnectionDispatcher& dispatcher_;
     net::Acceptor acceptor_;
     Timer pause_;
     ListenerRole role_;

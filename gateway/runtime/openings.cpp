@@ -9,12 +9,12 @@
 
 namespace stint::runtime {
 
-Openings::Openings(limits::Registry& registry, WallTime started)
+QueueTimerThread::QueueTimerThread(limits::Registry& registry, WallTime started)
     : locks_{registry, *this, started}, thread_{[this] { run(); }} {
     pthread_setname_np(thread_.native_handle(), "stint-openings");
 }
 
-Openings::~Openings() {
+QueueTimerThread::~QueueTimerThread() {
     {
         const std::lock_guard lock{mutex_};
         stopping_ = true;
@@ -23,7 +23,7 @@ Openings::~Openings() {
     thread_.join();
 }
 
-void Openings::ring_at(SteadyTime at) noexcept {
+void QueueTimerThread::schedule(SteadyTime at) noexcept {
     {
         const std::lock_guard lock{mutex_};
         if (at >= next_)
@@ -33,11 +33,11 @@ void Openings::ring_at(SteadyTime at) noexcept {
     rung_.notify_one();
 }
 
-void Openings::ring_now() noexcept {
-    ring_at(room_.open(net::read_clocks()));
+void QueueTimerThread::run_now() noexcept {
+    schedule(queue_.open(net::read_clocks()));
 }
 
-void Openings::run() {
+void QueueTimerThread::run() {
     sigset_t all; // signals belong to the control thread
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);
@@ -52,7 +52,7 @@ void Openings::run() {
             lock.unlock();
             const Now now = net::read_clocks();
             const SteadyTime next_end = locks_.expire(now);
-            const SteadyTime next = std::min(next_end, room_.open(now));
+            const SteadyTime next = std::min(next_end, queue_.open(now));
             lock.lock();
             next_ = std::min(next_, next);
         }

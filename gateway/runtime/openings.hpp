@@ -1,5 +1,6 @@
-// The clock of those who wait before limits, and of leases: calls WaitingRoom::open() at the very
-// instant of each opening, and Book::expire() at that of each end, from a thread of its own.
+// The clock of those who wait before limits, and of leases: calls AdmissionQueue::open() at the
+// very instant of each opening, and LockManager::expire() at that of each end, from a thread of its
+// own.
 #pragma once
 
 #include "base/time.hpp"
@@ -15,29 +16,29 @@ namespace stint::runtime {
 
 // A worker's tick would be up to 50 ms late. Where something was given back for which somebody
 // waits, whoever gave it back lets the next one in. Outlives every worker.
-class Openings final : private limits::Bell {
+class QueueTimerThread final : private limits::WakeupScheduler {
   public:
     // registry: outlives this.
-    Openings(limits::Registry& registry, WallTime started);
-    ~Openings();
-    Openings(const Openings&) = delete;
-    Openings& operator=(const Openings&) = delete;
+    QueueTimerThread(limits::Registry& registry, WallTime started);
+    ~QueueTimerThread();
+    QueueTimerThread(const QueueTimerThread&) = delete;
+    QueueTimerThread& operator=(const QueueTimerThread&) = delete;
 
-    [[nodiscard]] limits::WaitingRoom& room() noexcept { return room_; }
-    [[nodiscard]] locks::Book& locks() noexcept { return locks_; }
-    [[nodiscard]] const locks::Book& locks() const noexcept { return locks_; }
+    [[nodiscard]] limits::AdmissionQueue& queue() noexcept { return queue_; }
+    [[nodiscard]] locks::LockManager& locks() noexcept { return locks_; }
+    [[nodiscard]] const locks::LockManager& locks() const noexcept { return locks_; }
 
   private:
-    void ring_at(SteadyTime at) noexcept override;
-    void ring_now() noexcept override;
+    void schedule(SteadyTime at) noexcept override;
+    void run_now() noexcept override;
     void run();
 
     std::mutex mutex_;
     std::condition_variable rung_;
     SteadyTime next_ = SteadyTime::max();
     bool stopping_ = false;
-    limits::WaitingRoom room_{*this};
-    locks::Book locks_; // frees slots for which somebody may wait
+    limits::AdmissionQueue queue_{*this};
+    locks::LockManager locks_; // frees slots for which somebody may wait
     std::thread thread_;
 };
 

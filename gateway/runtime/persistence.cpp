@@ -31,7 +31,7 @@ std::optional<KeyHasher> hasher_of(const std::string* value) {
 } // namespace
 
 Persistence::Persistence(
-    const config::State& settings, limits::Registry& registry, locks::Book& locks)
+    const config::State& settings, limits::Registry& registry, locks::LockManager& locks)
     : file_{settings.file}, registry_{registry}, locks_{locks}, started_{SavedClock::read()},
       closed_{settings.closed_on_start} {
     if (!file_.empty())
@@ -196,7 +196,7 @@ void Persistence::holders_known_from(SteadyTime time) {
     known_from_ = time;
 }
 
-std::optional<Persistence::Figures> Persistence::figures() const noexcept {
+std::optional<Persistence::Figures> Persistence::collect_metrics() const noexcept {
     if (file_.empty())
         return std::nullopt;
     const WallTime last{Duration{last_write_.load(std::memory_order_relaxed)}};

@@ -33,8 +33,8 @@ namespace stint::runtime {
 // file, it is said in the log, once, and tried again: nothing here fails.
 //
 // Leases are written as they are granted, as many in one transaction as have come during the one
-// before: who gets one is told when it is in the file (Book::kept()). A round of counts makes way
-// for them between its transactions.
+// before: who gets one is told when it is in the file (LockManager::kept()). A round of counts
+// makes way for them between its transactions.
 //
 // Kept are windows of at least `shortest`, and token buckets, which may have debts for longer than
 // their `per`; at the end, of all of them. Caps have nothing to keep.
@@ -44,7 +44,8 @@ class Persistence {
     static constexpr Duration between_writes = std::chrono::milliseconds{500};
 
     // Reads the file, blocking. Before the registry makes its first limit; both outlive this.
-    Persistence(const config::State& settings, limits::Registry& registry, locks::Book& locks);
+    Persistence(
+        const config::State& settings, limits::Registry& registry, locks::LockManager& locks);
     // As finish().
     ~Persistence();
     Persistence(const Persistence&) = delete;
@@ -69,7 +70,7 @@ class Persistence {
         double round_seconds = 0;         // how long the last round of writes took
     };
     // Nothing, if there is no file in the settings.
-    [[nodiscard]] std::optional<Figures> figures() const noexcept;
+    [[nodiscard]] std::optional<Figures> collect_metrics() const noexcept;
 
   private:
     using Store = state::Store;
@@ -111,8 +112,9 @@ class Persistence {
     void restore_leases(const Contents& contents);
     void write_leases();
     void write_leases_meanwhile();
-    [[nodiscard]] bool try_write(const locks::Book::Records& records);
-    [[nodiscard]] static std::vector<state::Change> changes_of(const locks::Book::Records& records);
+    [[nodiscard]] bool try_write(const locks::LockManager::Records& records);
+    [[nodiscard]] static std::vector<state::Change>
+    changes_of(const locks::LockManager::Records& records);
     void introduce_leases(Batch& batch);
     void settle_introduced(bool done);
     void note_known(const SavedClock& now, Batch& batch);
@@ -133,7 +135,7 @@ class Persistence {
 
     const std::filesystem::path file_; // empty: nothing is kept
     limits::Registry& registry_;
-    locks::Book& locks_;
+    locks::LockManager& locks_;
     const SavedClock started_;
     bool closed_ = false;        // limits begin closed; not changed after construction
     bool holders_known_ = false; // the same
@@ -157,8 +159,9 @@ class Persistence {
     bool failing_ = false;
     SteadyTime next_open_{};
     bool unknown_written_ = false;
-    bool grace_over_ = false;                               // of a start that did not know them
-    std::optional<locks::Book::Records> introduced_leases_; // in the batch that is being written
+    bool grace_over_ = false; // of a start that did not know them
+    std::optional<locks::LockManager::Records>
+        introduced_leases_; // in the batch that is being written
     SteadyTime next_sweep_{};
 
     std::atomic<std::uint64_t> writes_{0};

@@ -32,7 +32,7 @@ void Persistence::restore_leases(const Contents& contents) {
 // Those who were granted one wait for it. Without Stint's own rows nobody could read them.
 void Persistence::write_leases() {
     try {
-        locks::Book::Records records = locks_.take_records();
+        locks::LockManager::Records records = locks_.take_records();
         if (records.changes.empty() && stale_leases_.empty())
             return;
         if (store_ && introduced_ && try_write(records))
@@ -54,7 +54,7 @@ void Persistence::write_leases_meanwhile() {
     write_leases();
 }
 
-bool Persistence::try_write(const locks::Book::Records& records) {
+bool Persistence::try_write(const locks::LockManager::Records& records) {
     try {
         std::vector<state::Change> changes;
         for (const std::string& key : stale_leases_)
@@ -74,7 +74,7 @@ bool Persistence::try_write(const locks::Book::Records& records) {
     }
 }
 
-std::vector<state::Change> Persistence::changes_of(const locks::Book::Records& records) {
+std::vector<state::Change> Persistence::changes_of(const locks::LockManager::Records& records) {
     std::vector<state::Change> changes;
     for (const auto& each : records.changes)
         changes.push_back(
@@ -87,7 +87,7 @@ std::vector<state::Change> Persistence::changes_of(const locks::Book::Records& r
 }
 
 void Persistence::settle_introduced(bool done) {
-    locks::Book::Records records = *std::exchange(introduced_leases_, std::nullopt);
+    locks::LockManager::Records records = *std::exchange(introduced_leases_, std::nullopt);
     if (!done)
         return locks_.not_written(std::move(records), net::read_clocks());
     stale_leases_.clear();

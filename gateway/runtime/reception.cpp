@@ -18,66 +18,68 @@ namespace stint::runtime {
 
 // Exact for a few; of many the hash makes about the same numbers by itself, and each one that
 // changes its worker costs a system call.
-std::size_t place_of_next(std::span<const std::size_t> open, std::size_t own) noexcept {
+std::size_t pick_worker(std::span<const std::size_t> open, std::size_t own) noexcept {
     const auto fewest = std::ranges::min_element(open);
     const bool leaves = open[own] > *fewest + *fewest / 4;
     return leaves ? static_cast<std::size_t>(fewest - open.begin()) : own;
 }
 
-Reception::Reception(proxy::Context& context, permits::Service& permits) noexcept
+ConnectionDispatcher::ConnectionDispatcher(
+    proxy::Context& context, permits::Service& permits) noexcept
     : context_{context}, permits_{permits} {}
 
-void Reception::join(std::shared_ptr<Receptions> receptions) {
-    receptions_ = std::move(receptions);
-    own_ = receptions_->all.size();
-    receptions_->all.push_back(this);
-    receptions_->taken.push_back(0);
+void ConnectionDispatcher::join(std::shared_ptr<ConnectionDispatchers> dispatchers) {
+    dispatchers_ = std::move(dispatchers);
+    own_ = dispatchers_->all.size();
+    dispatchers_->all.push_back(this);
+    dispatchers_->taken.push_back(0);
 }
 
-void Reception::close() noexcept {
-    if (!receptions_)
+void ConnectionDispatcher::close() noexcept {
+    if (!dispatchers_)
         return;
-    const std::scoped_lock lock{receptions_->choosing};
+    const std::scoped_lock lock{dispatchers_->choosing};
     closed_ = true;
 }
 
-void Reception::take(net::Accepted accepted, const ListenerRole& role) noexcept {
+void ConnectionDispatcher::take(net::Accepted accepted, const ListenerRole& role) noexcept {
     ++context_.counters.connections_accepted;
     Choice choice = choose();
     if (&choice.there == this)
-        return serve(std::move(choice.seat), std::move(accepted), role);
+        return serve(std::move(choice.slot), std::move(accepted), role);
     try {
         net::asio::post(
             choice.there.context_.executor,
-            [&there = choice.there, role, seat = std::move(choice.seat),
+            [&there = choice.there, role, slot = std::move(choice.slot),
              accepted = std::move(accepted)]() mutable {
-                there.serve(std::move(seat), std::move(accepted), role);
+                there.serve(std::move(slot), std::move(accepted), role);
             });
     } catch (const std::exception&) { // no memory for it: the connection is closed
         ++context_.counters.connections_rejected;
     }
 }
 
-Reception::Choice Reception::choose() noexcept {
-    if (!receptions_ || receptions_->all.size() < 2)
-        return {*this, proxy::take_seat(context_.seats_taken)};
-    const std::scoped_lock lock{receptions_->choosing};
-    Reception& there = closed_ ? *this : emptiest();
-    return {there, proxy::take_seat(there.context_.seats_taken)};
+ConnectionDispatcher::Choice ConnectionDispatcher::choose() noexcept {
+    if (!dispatchers_ || dispatchers_->all.size() < 2)
+        return {*this, proxy::acquire_connection_slot(context_.worker_load)};
+    const std::scoped_lock lock{dispatchers_->choosing};
+    ConnectionDispatcher& there = closed_ ? *this : least_loaded();
+    return {there, proxy::acquire_connection_slot(there.context_.worker_load)};
 }
 
-Reception& Reception::emptiest() noexcept {
-    auto& [all, taken, choosing] = *receptions_;
-    std::ranges::transform(all, taken.begin(), [](const Reception* each) {
+ConnectionDispatcher& ConnectionDispatcher::least_loaded() noexcept {
+    auto& [all, taken, choosing] = *dispatchers_;
+    std::ranges::transform(all, taken.begin(), [](const ConnectionDispatcher* each) {
         return each->closed_ ? std::numeric_limits<std::size_t>::max()
-                             : each->context_.seats_taken.load(std::memory_order_relaxed);
+                             : each->context_.worker_load.load(std::memory_order_relaxed);
     });
-    return *all[place_of_next(taken, own_)];
+    return *all[pick_worker(taken, own_)];
 }
 
-void Reception::serve(proxy::Seat seat, net::Accepted accepted, const ListenerRole& role) noexcept {
+void ConnectionDispatcher::serve(
+    proxy::ConnectionSlot slot, net::Accepted accepted, const ListenerRole& role) noexcept {
     try {
-        begin(std::move(seat), std::move(accepted), role);
+        begin(std::move(slot), std::move(accepted), role);
     } catch (const std::exception& failure) {
         if (context_.shared.failures_logged.pass(net::read_steady_clock()))
             spdlog::error("a connection could not be served: {}", failure.what());
@@ -85,7 +87,8 @@ void Reception::serve(proxy::Seat seat, net::Accepted accepted, const ListenerRo
     }
 }
 
-void Reception::begin(proxy::Seat seat, net::Accepted accepted, const ListenerRole& role) {
+void ConnectionDispatcher::begin(
+    proxy::ConnectionSlot slot, net::Accepted accepted, const ListenerRole& role) {
     const net::Endpoint peer = accepted.peer;
     ErrorCode failed;
     net::Socket socket = net::adopt(context_.executor, std::move(accepted), failed);
@@ -96,13 +99,13 @@ void Reception::begin(proxy::Seat seat, net::Accepted accepted, const ListenerRo
     if (full && !context_.shed_lingering())
         return turn_away(std::move(socket), role);
     if (role.permits)
-        return permits_.serve(std::move(seat), std::move(socket), peer);
+        return permits_.serve(std::move(slot), std::move(socket), peer);
     auto downstream = std::make_unique<proxy::Downstream>(
-        context_, std::move(seat), std::move(socket), peer, role.proxied);
+        context_, std::move(slot), std::move(socket), peer, role.proxied);
     net::spawn(context_.executor, proxy::Downstream::serve(std::move(downstream)));
 }
 
-void Reception::turn_away(net::Socket socket, const ListenerRole& role) {
+void ConnectionDispatcher::turn_away(net::Socket socket, const ListenerRole& role) {
     ++context_.counters.connections_rejected;
     if (role.proxied.tls)
         return; // nothing could be said without a handshake

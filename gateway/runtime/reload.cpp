@@ -14,10 +14,10 @@ ReloadReport Gateway::reload() {
     if (stopping_) {
         report.errors.push_back("the gateway is stopping");
     } else if (!loaded) {
-        for (const config::Mistake& mistake : loaded.error())
+        for (const config::ConfigError& mistake : loaded.error())
             report.errors.push_back(mistake.text());
     } else if (auto tls = load_tls(*loaded, file_, tls_, ticket_keys_); !tls) {
-        for (const config::Mistake& mistake : tls.error())
+        for (const config::ConfigError& mistake : tls.error())
             report.errors.push_back(mistake.text());
     } else if (auto opened = open_new_listeners(*loaded); !opened) {
         report.errors.push_back(opened.error());
@@ -27,7 +27,7 @@ ReloadReport Gateway::reload() {
                 *loaded, registry_, slots_, generation_ + 1, overrides_, *tls, &endpoints_);
         };
         Compiled next = compiled();
-        report.notes = notes_on(*loaded, next);
+        report.notes = reload_notes(*loaded, next);
         const std::size_t notes = report.notes.size();
         forget_overrides(next, report.notes);
         if (report.notes.size() > notes)
@@ -54,7 +54,7 @@ ReloadReport Gateway::reload() {
 }
 
 std::vector<std::string>
-Gateway::notes_on(const config::Config& config, const Compiled& next) const {
+Gateway::reload_notes(const config::Config& config, const Compiled& next) const {
     std::vector<std::string> notes;
     for (const ConfiguredLimit& each : next.limits)
         for (const ConfiguredLimit& former : compiled_.limits)

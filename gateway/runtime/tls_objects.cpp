@@ -82,7 +82,7 @@ class Loading {
     }
 
     TlsObjects objects;
-    config::Mistakes mistakes;
+    config::ConfigErrors mistakes;
 
   private:
     template <class Settings, class Object, class Make>
@@ -153,7 +153,7 @@ TlsServerPtr TlsObjects::listener(const std::string& address) const {
     return find(listeners, address);
 }
 
-Result<TlsObjects, config::Mistakes> load_tls(
+Result<TlsObjects, config::ConfigErrors> load_tls(
     const config::Config& config,
     const std::filesystem::path& file,
     const TlsObjects& former,
@@ -172,10 +172,10 @@ Result<TlsObjects, config::Mistakes> load_tls(
     return std::move(loading.objects);
 }
 
-config::Mistakes tls_mistakes(const config::Config& config, const std::filesystem::path& file) {
+config::ConfigErrors tls_mistakes(const config::Config& config, const std::filesystem::path& file) {
     const auto keys = std::make_shared<tls::TicketKeys>(SteadyTime{});
     auto loaded = load_tls(config, file, {}, keys);
-    return loaded ? config::Mistakes{} : std::move(loaded.error());
+    return loaded ? config::ConfigErrors{} : std::move(loaded.error());
 }
 
 } // namespace stint::runtime

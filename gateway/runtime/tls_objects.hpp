@@ -47,14 +47,14 @@ struct TlsObjects {
 
 // Reads the files, but takes from `former` what has not changed. Mistakes name `file` and the place
 // in it where the file with the mistake is named.
-[[nodiscard]] Result<TlsObjects, config::Mistakes> load_tls(
+[[nodiscard]] Result<TlsObjects, config::ConfigErrors> load_tls(
     const config::Config& config,
     const std::filesystem::path& file,
     const TlsObjects& former,
     const std::shared_ptr<tls::TicketKeys>& keys);
 
 // What is wrong with the files, for who only wants to know.
-[[nodiscard]] config::Mistakes
+[[nodiscard]] config::ConfigErrors
 tls_mistakes(const config::Config& config, const std::filesystem::path& file);
 
 } // namespace stint::runtime

@@ -31,7 +31,7 @@ Worker::Worker(proxy::Shared& shared, permits::Shared& permits, observe::AccessL
     : loop_{std::make_unique<net::asio::io_context>(one_thread_per_object)} {
     context_ = std::make_unique<proxy::Context>(loop_->get_executor(), shared, std::move(log));
     permits_ = std::make_unique<permits::Service>(*context_, permits);
-    reception_ = std::make_unique<Reception>(*context_, *permits_);
+    dispatcher_ = std::make_unique<ConnectionDispatcher>(*context_, *permits_);
     ticker_ = std::make_unique<Timer>(*loop_);
 }
 
@@ -58,8 +58,8 @@ Worker::~Worker() {
     loop_.reset();
 }
 
-void Worker::join(std::shared_ptr<Receptions> receptions) {
-    reception_->join(std::move(receptions));
+void Worker::join(std::shared_ptr<ConnectionDispatchers> dispatchers) {
+    dispatcher_->join(std::move(dispatchers));
 }
 
 void Worker::start(std::optional<int> core) {
@@ -80,11 +80,11 @@ void Worker::post(std::function<void(proxy::Context&)> task) {
     net::asio::post(*loop_, [this, task = std::move(task)] { task(*context_); });
 }
 
-void Worker::adopt(Adoption adoption) {
+void Worker::adopt(WorkerUpdate adoption) {
     net::asio::post(*loop_, [this, adoption = std::move(adoption)]() mutable { take(adoption); });
 }
 
-void Worker::take(Adoption& adoption) {
+void Worker::take(WorkerUpdate& adoption) {
     const SlotCounts& slots = adoption.slots;
     context_->counters.fit(slots.routes, slots.refusals, slots.upstreams, slots.waits);
     context_->adopt(std::move(adoption.snapshot));
@@ -97,7 +97,7 @@ void Worker::take(Adoption& adoption) {
     for (OpenedListener& opened : adoption.opened) {
         try {
             auto listener = std::make_shared<Listener>(
-                *context_, *reception_, opened.address, std::move(opened.socket),
+                *context_, *dispatcher_, opened.address, std::move(opened.socket),
                 adoption.listeners.at(opened.name));
             listener->start();
             listeners_[opened.name] = std::move(listener);
@@ -114,7 +114,7 @@ void Worker::drain(Duration most, std::function<void()> done) {
         drained_ = std::move(done);
         drain_until_ = net::read_steady_clock() + most;
         context_->draining = true;
-        reception_->close();
+        dispatcher_->close();
         for (const auto& [name, listener] : listeners_) {
             listener->take_waiting(); // for their clients they are open
             listener->close();
@@ -139,7 +139,7 @@ void Worker::look_whether_drained() {
         permits_->abort();
     else
         permits_->drain();
-    if (context_->seats_taken.load(std::memory_order_relaxed) == 0)
+    if (context_->worker_load.load(std::memory_order_relaxed) == 0)
         std::exchange(drained_, nullptr)();
 }
 
@@ -158,9 +158,9 @@ void Worker::tick() {
 }
 
 void start_workers(const std::vector<std::unique_ptr<Worker>>& workers, bool pinned) {
-    const auto receptions = std::make_shared<Receptions>();
+    const auto dispatchers = std::make_shared<ConnectionDispatchers>();
     for (const auto& worker : workers)
-        worker->join(receptions);
+        worker->join(dispatchers);
     const std::vector<int> cores = usable_cores();
     for (std::size_t i = 0; i < workers.size(); ++i)
         workers[i]->start(pinned ? std::optional{cores[i % cores.size()]} : std::nullopt);

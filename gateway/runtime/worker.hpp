@@ -40,7 +40,7 @@ struct OpenedListener {
 };
 
 // What a worker takes over in one step, at start and at every reload.
-struct Adoption {
+struct WorkerUpdate {
     routing::SnapshotPtr snapshot;
     SlotCounts slots;
     std::vector<OpenedListener> opened;
@@ -54,7 +54,7 @@ class Worker {
     ~Worker();
 
     // Connections are evened out among all workers that join the same. Before they start.
-    void join(std::shared_ptr<Receptions> receptions);
+    void join(std::shared_ptr<ConnectionDispatchers> dispatchers);
 
     // On this core alone, where one is named.
     void start(std::optional<int> core = std::nullopt);
@@ -65,7 +65,7 @@ class Worker {
     // Runs `task` on the worker's thread, soon.
     void post(std::function<void(proxy::Context&)> task);
 
-    void adopt(Adoption adoption);
+    void adopt(WorkerUpdate adoption);
 
     // No new connections; those without a request are closed, the others after their response.
     // `done` is called on the worker's thread when none is left, once; `most` later the rest is
@@ -73,7 +73,7 @@ class Worker {
     void drain(Duration most, std::function<void()> done);
 
   private:
-    void take(Adoption& adoption);
+    void take(WorkerUpdate& adoption);
     void tick();
     void look_whether_drained();
 
@@ -86,7 +86,7 @@ class Worker {
     // to the context and the listeners.
     std::unique_ptr<proxy::Context> context_;
     std::unique_ptr<permits::Service> permits_;
-    std::unique_ptr<Reception> reception_;
+    std::unique_ptr<ConnectionDispatcher> dispatcher_;
     std::map<std::string, std::shared_ptr<Listener>> listeners_;
     std::unique_ptr<net::asio::io_context> loop_;
     std::unique_ptr<Timer> ticker_;

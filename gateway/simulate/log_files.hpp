@@ -37,7 +37,7 @@ class LogFiles {
 
     // A read that failed, after next() has returned nothing.
     [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
-    [[nodiscard]] const Figures& figures() const noexcept { return figures_; }
+    [[nodiscard]] const Figures& summary() const noexcept { return figures_; }
 
   private:
     struct Source {

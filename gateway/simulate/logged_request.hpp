@@ -13,7 +13,7 @@ namespace stint::simulate {
 struct LoggedRequest {
     WallTime time{}; // when its head had arrived
     Duration duration{};
-    runtime::DescribedRequest request; // with the fields that the log carries
+    runtime::SyntheticRequest request; // with the fields that the log carries
     std::string route;                 // that took it; empty where none did
     std::string limit;                 // that refused it
     std::string decision;

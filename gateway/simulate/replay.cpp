@@ -32,7 +32,7 @@ Replay::Names fields_of(const config::Limit& limit) {
     return names;
 }
 
-bool carries(const runtime::DescribedRequest& request, std::string_view name) {
+bool carries(const runtime::SyntheticRequest& request, std::string_view name) {
     return std::ranges::any_of(request.fields, [&](const auto& field) {
         return http::ascii::equals_folded(field.first, name);
     });
@@ -87,16 +87,16 @@ void Replay::hold(
     const LoggedRequest& logged, limits::Permit permit, const routing::Charges& charges) {
     Held held{now_of(logged.time).steady + logged.duration, std::move(permit), logged.status, {}};
     for (std::size_t i = 0; i < charges.charges.size() && !logged.was_refused(); ++i)
-        if (charges.charges[i].returnable)
+        if (charges.charges[i].refundable)
             held.refunds.emplace_back(i, charges.limits[i]);
     held_.push_back(std::move(held));
     std::ranges::push_heap(held_, std::ranges::greater{}, &Held::until);
 }
 
 // Leaves out the limits that the log does not say enough for, and keeps the keys of the others.
-class Replay::Keys final : public routing::KeyWitness {
+class Replay::Keys final : public routing::KeyObserver {
   public:
-    Keys(const runtime::DescribedRequest& request, const std::vector<Names>& doubtful)
+    Keys(const runtime::SyntheticRequest& request, const std::vector<Names>& doubtful)
         : request_{request}, doubtful_{doubtful} {}
 
     bool concerns(const routing::RouteLimit& limit, const routing::Key& key) noexcept override {
@@ -121,7 +121,7 @@ class Replay::Keys final : public routing::KeyWitness {
     std::vector<std::pair<const routing::RouteLimit*, std::string>> texts;
 
   private:
-    const runtime::DescribedRequest& request_;
+    const runtime::SyntheticRequest& request_;
     const std::vector<Names>& doubtful_;
 };
 
@@ -145,7 +145,7 @@ Verdict Replay::admit(
         verdict.key = keys.of(*refuser);
         return verdict;
     }
-    const auto returnable = [](const limits::Charge& charge) { return charge.returnable; };
+    const auto returnable = [](const limits::Charge& charge) { return charge.refundable; };
     verdict.end_matters =
         decision.permit.holds_slots() || std::ranges::any_of(charges.view(), returnable);
     if (verdict.end_matters)

@@ -15,7 +15,7 @@ std::optional<config::Config> load(const std::string& file, std::ostream& errors
     auto loaded = config::load_file(file);
     if (loaded)
         return std::move(*loaded);
-    for (const config::Mistake& mistake : loaded.error())
+    for (const config::ConfigError& mistake : loaded.error())
         errors << mistake.text() << '\n';
     return std::nullopt;
 }
@@ -57,7 +57,7 @@ Ending run(const Options& options, std::ostream& out, std::ostream& errors) {
     report.file = options.config;
     report.against = options.against;
     replay_all(*logs, after, before, report);
-    report.log = logs->figures();
+    report.log = logs->summary();
     const bool nothing = report.log.lines > 0 && report.log.malformed == report.log.lines;
     if (nothing || !logs->failure().empty()) {
         errors << "stint: "

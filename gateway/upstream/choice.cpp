@@ -73,9 +73,9 @@ Cluster::choose(SteadyTime now, std::uint64_t key, EndpointMask not_these) noexc
             break;
         Member& member = members_[chosen];
         if (only_ != nullptr)
-            return {&member, Charge{*member.own_in_flight}};
+            return {&member, InFlightToken{*member.own_in_flight}};
         if (member.state->charge(member.max_requests))
-            return {&member, Charge{*member.state, queue_}};
+            return {&member, InFlightToken{*member.state, queue_}};
         left &= ~member.bit();
     }
     return {nullptr, {}, asked != 0};

@@ -48,7 +48,7 @@ class Cluster {
 
     struct Choice {
         Member* member = nullptr; // nullptr: none takes the request
-        Charge charge{};          // holds a place on it
+        InFlightToken charge{};   // holds a place on it
         bool full = false;        // no member, though some would take it had they a place
     };
     // key: what Balance::hash goes by. not_these: those that have had the request already.
@@ -81,7 +81,7 @@ class Cluster {
         return only_ != nullptr ? *only_->own_in_flight : 0;
     }
     // Where requests wait while it is full; nullptr: it never is.
-    [[nodiscard]] PlaceQueue* queue() const noexcept { return queue_; }
+    [[nodiscard]] EndpointQueue* queue() const noexcept { return queue_; }
     [[nodiscard]] const routing::BalanceSpec& balance() const noexcept { return balance_; }
     [[nodiscard]] std::size_t size() const noexcept { return members_.size(); }
     [[nodiscard]] std::size_t idle() const noexcept;
@@ -95,8 +95,8 @@ class Cluster {
     std::vector<EndpointStatePtr> states_; // the members', for their group
     std::vector<Candidate> candidates_;    // of the choice that is being made
     Balancer balancer_;
-    PlaceQueue* queue_ = nullptr; // the group's
-    Member* only_ = nullptr;      // where there is no choice and no bound
+    EndpointQueue* queue_ = nullptr; // the group's
+    Member* only_ = nullptr;         // where there is no choice and no bound
     RetryBudget retry_budget_;
 };
 

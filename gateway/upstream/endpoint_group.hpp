@@ -29,10 +29,10 @@ class EndpointGroup {
         SteadyTime now);
 
     // Who waits for a place on one of them.
-    [[nodiscard]] PlaceQueue& queue() noexcept { return queue_; }
+    [[nodiscard]] EndpointQueue& queue() noexcept { return queue_; }
 
   private:
-    PlaceQueue queue_;
+    EndpointQueue queue_;
     std::mutex mutex_;
     std::map<std::string, std::weak_ptr<EndpointState>> known_;
 };

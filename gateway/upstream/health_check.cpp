@@ -97,7 +97,7 @@ net::Task<HealthCheck::Result> HealthCheck::ask() {
 }
 
 net::Task<HealthCheck::Result> HealthCheck::talk(Lease& lease) {
-    const Lease::Connected connected = co_await lease.connect(spec_.introduction);
+    const Lease::Connected connected = co_await lease.connect(spec_.proxy_protocol_header);
     if (connected.error)
         co_return Result{
             false, std::string{"could not connect: "}.append(

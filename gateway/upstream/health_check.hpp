@@ -21,8 +21,8 @@ namespace stint::upstream {
 
 struct HealthSpec {
     std::string path;
-    std::string host;         // as proxied requests name it
-    std::string introduction; // what connections begin with, a PROXY header of nobody
+    std::string host;                  // as proxied requests name it
+    std::string proxy_protocol_header; // what connections begin with, a PROXY header of nobody
     Duration interval{};
     Duration timeout{}; // of a whole check
     HealthRules rules;

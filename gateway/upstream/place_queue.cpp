@@ -2,7 +2,7 @@
 
 namespace stint::upstream {
 
-bool PlaceQueue::join(PlaceWaiter& waiter, std::size_t most) {
+bool EndpointQueue::join(EndpointWaiter& waiter, std::size_t most) {
     const std::lock_guard lock{mutex_};
     if (line_.size() >= most)
         return false;
@@ -11,7 +11,7 @@ bool PlaceQueue::join(PlaceWaiter& waiter, std::size_t most) {
     return true;
 }
 
-void PlaceQueue::leave(PlaceWaiter& waiter) noexcept {
+void EndpointQueue::leave(EndpointWaiter& waiter) noexcept {
     const std::lock_guard lock{mutex_};
     if (!waiter.is_linked())
         return;
@@ -22,12 +22,12 @@ void PlaceQueue::leave(PlaceWaiter& waiter) noexcept {
         line_.front().call(); // there may be another place
 }
 
-bool PlaceQueue::is_first(const PlaceWaiter& waiter) const noexcept {
+bool EndpointQueue::is_first(const EndpointWaiter& waiter) const noexcept {
     const std::lock_guard lock{mutex_};
     return !line_.empty() && &line_.front() == &waiter;
 }
 
-void PlaceQueue::place_is_free() noexcept {
+void EndpointQueue::notify_free() noexcept {
     const std::lock_guard lock{mutex_};
     if (!line_.empty())
         line_.front().call();

@@ -82,7 +82,7 @@ Lease Pool::take_idle() noexcept {
     while (!idle_.empty()) {
         std::unique_ptr<Connection> connection = std::move(idle_.back());
         idle_.pop_back();
-        if (net::probe(connection->stream) == net::Silence::silent)
+        if (net::probe(connection->stream) == net::SocketState::silent)
             return {*this, std::move(connection), true};
     }
     return {};
@@ -95,7 +95,7 @@ Lease Pool::make_new(const net::Executor& executor) {
 void Pool::sweep(SteadyTime now, Duration idle) noexcept {
     std::erase_if(idle_, [&](const std::unique_ptr<Connection>& connection) {
         return now - connection->idle_since >= idle ||
-               net::probe(connection->stream) != net::Silence::silent;
+               net::probe(connection->stream) != net::SocketState::silent;
     });
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t longest = 64 * 1024;
 
-void check_mistake(const config::Mistake& mistake, std::size_t lines, std::string_view yaml) {
+void check_mistake(const config::ConfigError& mistake, std::size_t lines, std::string_view yaml) {
     require(mistake.file == "fuzz.yaml", "a mistake names its file", yaml);
     require(mistake.line >= 1 && mistake.line <= lines, "a mistake is on a line of the file", yaml);
     require(
@@ -42,7 +42,7 @@ void check(std::string_view yaml) {
     }
     const auto lines = static_cast<std::size_t>(1 + std::count(yaml.begin(), yaml.end(), '\n'));
     require(!loaded.error().empty(), "what is refused has a mistake", yaml);
-    for (const config::Mistake& mistake : loaded.error())
+    for (const config::ConfigError& mistake : loaded.error())
         check_mistake(mistake, lines, yaml);
 }
 

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 constexpr int threads = 4;
 constexpr int requests = 1'000; // of each thread
 
-struct Waiting final : ScopeWaiter {
+struct Waiting final : CooldownWaiter {
     void call() noexcept override { called.store(true); }
 
     std::atomic<bool> called{true};

@@ -265,7 +265,7 @@ TEST_CASE("charges, refunds, releases and full tables at once lose no slot and g
                     }
                     const std::uint64_t of = random() % keys;
                     const Charge charges[] = {
-                        {.limit = &requests, .key = key(of), .quota = quota, .returnable = true},
+                        {.limit = &requests, .key = key(of), .quota = quota, .refundable = true},
                         {.limit = &slots, .key = key(of), .quota = 3},
                         {.limit = &shadow, .key = key(of), .quota = 5, .enforce = false}};
                     ++kept[of]; // before it is: so that no other thread sees too few

@@ -25,20 +25,20 @@ constexpr int threads = 4;
 constexpr int rounds = 4'000; // of each
 constexpr std::size_t names = 4;
 
-struct NoBell final : limits::Bell {
-    void ring_at(SteadyTime) noexcept override {}
-    void ring_now() noexcept override {}
+struct NoBell final : limits::WakeupScheduler {
+    void schedule(SteadyTime) noexcept override {}
+    void run_now() noexcept override {}
 };
 
-struct Listening final : Book::Listener {
+struct Listening final : LockManager::Listener {
     void on_written() noexcept override { heard.fetch_add(1); }
     std::atomic<int> heard{0};
 };
 
 struct Shared {
-    NoBell bell;
+    NoBell scheduler;
     limits::Registry registry;
-    Book book{registry, bell, WallTime{1'700'000'000s}};
+    LockManager book{registry, scheduler, WallTime{1'700'000'000s}};
     std::array<std::atomic<int>, names> inside{};
     std::atomic<Duration::rep> clock{0};
     std::atomic<int> entered{0};
@@ -50,8 +50,8 @@ struct Shared {
     }
 };
 
-void come_and_go(Shared& all, std::uint64_t tie) {
-    std::mt19937 random{static_cast<std::mt19937::result_type>(tie)};
+void come_and_go(Shared& all, std::uint64_t connection_id) {
+    std::mt19937 random{static_cast<std::mt19937::result_type>(connection_id)};
     for (int i = 0; i < rounds; ++i) {
         const std::size_t which = random() % names;
         const std::string name(1, static_cast<char>('a' + which));
@@ -63,11 +63,11 @@ void come_and_go(Shared& all, std::uint64_t tie) {
         limits::Decision decision = limits::try_admit({&slot, 1}, all.now());
         if (!decision.allowed())
             continue;
-        Wish wish;
+        LeaseRequest wish;
         wish.ttl = 1h;
-        wish.tie = tie;
+        wish.connection_id = connection_id;
         const Grant grant = all.book.grant(*lock, wish, std::move(decision.permit), all.now());
-        found = Book::Missed{}; // the lease alone keeps the lock
+        found = LockManager::LockError{}; // the lease alone keeps the lock
         CHECK(all.inside[which].fetch_add(1) == 0);
         ++all.entered;
         if (random() % 2 == 0)
@@ -75,15 +75,15 @@ void come_and_go(Shared& all, std::uint64_t tie) {
         all.inside[which].fetch_sub(1);
         switch (random() % 3) {
         case 0:
-            all.book.end_tied(std::vector{grant.id}, tie, all.now());
+            all.book.end_for_connection(std::vector{grant.id}, connection_id, all.now());
             break;
         case 1:
-            CHECK(all.book.end(name, grant.id, End::forced, all.now()));
+            CHECK(all.book.end(name, grant.id, EndReason::forced, all.now()));
             break;
         default:
             CHECK(
                 all.book.release(name, grant.id, std::nullopt, all.now()).what ==
-                Book::Release::free);
+                LockManager::Release::free);
         }
     }
 }
@@ -100,7 +100,7 @@ void look(Shared& all) {
     while (!all.over.load()) {
         static_cast<void>(all.book.expire(all.now()));
         static_cast<void>(all.book.list("", all.now()));
-        static_cast<void>(all.book.figures());
+        static_cast<void>(all.book.collect_metrics());
         all.book.configure({}, 2 + all.entered.load() % 2, 10, all.now());
         std::this_thread::yield();
     }

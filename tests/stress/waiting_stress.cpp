@@ -38,17 +38,17 @@ class Clock {
 };
 
 // Who gives something back lets the next one in, as in the gateway.
-struct DoorBell final : Bell {
+struct DoorBell final : WakeupScheduler {
     explicit DoorBell(const Clock& its_clock) : clock{its_clock} {}
-    void ring_at(SteadyTime) noexcept override {} // the opener never sleeps
-    void ring_now() noexcept override { (void)room.open(clock.now()); }
+    void schedule(SteadyTime) noexcept override {} // the opener never sleeps
+    void run_now() noexcept override { (void)room.open(clock.now()); }
 
     const Clock& clock;
-    WaitingRoom room{*this};
+    AdmissionQueue room{*this};
 };
 
 struct Post final : Mailbox {
-    void ring() noexcept override { rung = true; }
+    void notify() noexcept override { rung = true; }
     std::atomic<bool> rung = false;
 };
 
@@ -67,7 +67,7 @@ constexpr std::uint64_t cap_quota = 6;
 // What a worker does with its requests.
 class Worker {
   public:
-    Worker(std::uint64_t seed, Limits& limits, WaitingRoom& room, const Clock& clock)
+    Worker(std::uint64_t seed, Limits& limits, AdmissionQueue& room, const Clock& clock)
         : random_{seed}, limits_{limits}, room_{room}, clock_{clock} {}
     ~Worker() {
         for (auto& waiter : waiting_)
@@ -111,13 +111,13 @@ class Worker {
         if (below(2) == 0 || waiter->charges.empty())
             want(limits_.cap, cap_quota, {});
         switch (room_.enter(*waiter, clock_.now())) {
-        case WaitingRoom::Entered::admitted:
+        case AdmissionQueue::Entered::admitted:
             begin(std::move(waiter));
             break;
-        case WaitingRoom::Entered::waiting:
+        case AdmissionQueue::Entered::waiting:
             waiting_.push_back(std::move(waiter));
             break;
-        case WaitingRoom::Entered::refused:
+        case AdmissionQueue::Entered::refused:
             break;
         }
     }
@@ -182,7 +182,7 @@ class Worker {
 
     std::mt19937_64 random_;
     Limits& limits_;
-    WaitingRoom& room_;
+    AdmissionQueue& room_;
     const Clock& clock_;
     Post post_;
     std::vector<std::unique_ptr<Waiter>> waiting_;
@@ -194,8 +194,8 @@ class Worker {
 TEST_CASE("nothing is lost, granted twice or left behind while all wait, leave and release") {
     Limits limits;
     Clock clock;
-    DoorBell bell{clock};
-    WaitingRoom& room = bell.room;
+    DoorBell scheduler{clock};
+    AdmissionQueue& room = scheduler.room;
     {
         std::atomic<bool> over = false;
         std::jthread opener{[&] {
@@ -206,7 +206,7 @@ TEST_CASE("nothing is lost, granted twice or left behind while all wait, leave a
         }};
         std::jthread changer{[&] {
             for (std::uint64_t quota = 3; !over; quota = quota == 3 ? 4 : 3) {
-                room.requote(limits.keyed, [quota](const auto&) { return Numbers{quota}; });
+                room.update_quota(limits.keyed, [quota](const auto&) { return Numbers{quota}; });
                 std::this_thread::yield();
             }
         }};

@@ -34,14 +34,14 @@ InProcessGateway::InProcessGateway(
     std::optional<TwoEndpoints> two,
     const net::Endpoint& upstream_at)
     : two_{std::move(two)}, tls_{options.tls != nullptr || over_tls()},
-      locks_{registry_, room_.bell(), net::read_clocks().wall},
+      locks_{registry_, room_.scheduler(), net::read_clocks().wall},
       loop_{std::make_unique<net::asio::io_context>(1)}, upstream{*loop_, upstream_at},
       second{*loop_} {
     std::signal(SIGPIPE, SIG_IGN); // as the process does
     context_ = std::make_unique<proxy::Context>(
         loop_->get_executor(), shared_, access_log_.open_channel());
     permits_ = std::make_unique<permits::Service>(*context_, shared_permits_);
-    reception_ = std::make_unique<runtime::Reception>(*context_, *permits_);
+    dispatcher_ = std::make_unique<runtime::ConnectionDispatcher>(*context_, *permits_);
     locks_.configure({}, 100, 1000, net::read_clocks());
     reload(yaml);
     address_ = listen({.proxied = options});
@@ -56,7 +56,7 @@ InProcessGateway::~InProcessGateway() {
         (next++)->abort();
     permits_->abort();
     try {
-        run_until([this] { return context_->seats_taken == 0; });
+        run_until([this] { return context_->worker_load == 0; });
     } catch (const std::exception&) {
         // The test has failed already, or its leak is reported by the sanitizer.
     }
@@ -78,7 +78,7 @@ net::Endpoint InProcessGateway::listen(runtime::ListenerRole role) {
     auto opened = net::open_listeners(any_port(), 1);
     const net::Endpoint address = opened.value().address;
     listeners_.push_back(std::make_shared<runtime::Listener>(
-        *context_, *reception_, address, std::move(opened->sockets.front()), std::move(role)));
+        *context_, *dispatcher_, address, std::move(opened->sockets.front()), std::move(role)));
     listeners_.back()->start();
     return address;
 }

@@ -71,7 +71,7 @@ class InProcessGateway {
     void drain_permits();
     // Where those wait that the test lets in, and the leases that it ends.
     [[nodiscard]] SilentRoom& room() noexcept { return room_; }
-    [[nodiscard]] locks::Book& locks() noexcept { return locks_; }
+    [[nodiscard]] locks::LockManager& locks() noexcept { return locks_; }
     // Idle connections to the upstream.
     [[nodiscard]] std::size_t pooled() const { return context_->active->clusters.at(0).idle(); }
     // Requests that ended in this way, with this class of status (2 for 2xx; 0: no answer).
@@ -98,7 +98,7 @@ class InProcessGateway {
     observe::AccessLog access_log_{{observe::AccessLog::Target::Kind::off, {}}};
     SilentRoom room_;
     proxy::Shared shared_{registry_.hasher(), room_};
-    locks::Book locks_;
+    locks::LockManager locks_;
     permits::Shared shared_permits_{registry_, locks_};
     std::uint64_t generation_ = 0;
     runtime::Compiled compiled_;
@@ -106,7 +106,7 @@ class InProcessGateway {
     // In a worker's order: the loop ends before the context that its handlers refer to.
     std::unique_ptr<proxy::Context> context_;
     std::unique_ptr<permits::Service> permits_;
-    std::unique_ptr<runtime::Reception> reception_;
+    std::unique_ptr<runtime::ConnectionDispatcher> dispatcher_;
     std::vector<std::shared_ptr<runtime::Listener>> listeners_;
     std::unique_ptr<net::asio::io_context> loop_;
     net::Endpoint address_;

@@ -41,25 +41,25 @@ void add_extension(X509* certificate, int nid, const std::string& value) {
 }
 
 // issuer: nullptr: itself.
-Issued make(const Wish& wish, const Issued* issuer) {
+Issued make(const Wish& request, const Issued* issuer) {
     static std::atomic<long> serial{1};
-    Issued made{CertificatePtr{X509_new()}, make_key(wish.rsa)};
+    Issued made{CertificatePtr{X509_new()}, make_key(request.rsa)};
     X509* certificate = made.certificate.get();
     X509_set_version(certificate, X509_VERSION_3);
     ASN1_INTEGER_set(X509_get_serialNumber(certificate), ++serial);
-    X509_gmtime_adj(X509_getm_notBefore(certificate), wish.begins);
-    X509_gmtime_adj(X509_getm_notAfter(certificate), wish.ends);
+    X509_gmtime_adj(X509_getm_notBefore(certificate), request.begins);
+    X509_gmtime_adj(X509_getm_notAfter(certificate), request.ends);
     X509_NAME_add_entry_by_txt(
         X509_get_subject_name(certificate), "CN", MBSTRING_UTF8,
-        reinterpret_cast<const unsigned char*>(wish.common_name.c_str()), -1, -1, 0);
+        reinterpret_cast<const unsigned char*>(request.common_name.c_str()), -1, -1, 0);
     const X509* signer = issuer != nullptr ? issuer->certificate.get() : certificate;
     X509_set_issuer_name(certificate, X509_get_subject_name(signer));
     X509_set_pubkey(certificate, made.key.get());
-    add_extension(certificate, NID_basic_constraints, wish.ca ? "critical,CA:TRUE" : "CA:FALSE");
-    if (wish.ca)
+    add_extension(certificate, NID_basic_constraints, request.ca ? "critical,CA:TRUE" : "CA:FALSE");
+    if (request.ca)
         add_extension(certificate, NID_subject_key_identifier, "hash");
     std::string names;
-    for (const std::string& name : wish.names)
+    for (const std::string& name : request.names)
         names.append(names.empty() ? "" : ",").append(name);
     if (!names.empty())
         add_extension(certificate, NID_subject_alt_name, names);
@@ -111,8 +111,8 @@ KeyPair Issued::in(const Folder& folder, const std::string& name) const {
 Authority::Authority(const std::string& name)
     : own_{make({.common_name = name, .names = {}, .ca = true}, nullptr)} {}
 
-Issued Authority::issue(const Wish& wish) const {
-    return make(wish, &own_);
+Issued Authority::issue(const Wish& request) const {
+    return make(request, &own_);
 }
 
 Authority Authority::intermediate(const std::string& name) const {
@@ -176,8 +176,8 @@ std::string Authority::ocsp_response(const Issued& about, long ends) const {
     return text;
 }
 
-Issued self_signed(const Wish& wish) {
-    return make(wish, nullptr);
+Issued self_signed(const Wish& request) {
+    return make(request, nullptr);
 }
 
 } // namespace stint::tls

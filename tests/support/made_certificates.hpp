@@ -52,7 +52,7 @@ class Authority {
   public:
     explicit Authority(const std::string& name = "Test authority");
 
-    [[nodiscard]] Issued issue(const Wish& wish) const;
+    [[nodiscard]] Issued issue(const Wish& request) const;
     // One that this one has signed.
     [[nodiscard]] Authority intermediate(const std::string& name) const;
     [[nodiscard]] const Issued& own() const noexcept { return own_; }
@@ -70,6 +70,6 @@ class Authority {
     Issued own_;
 };
 
-[[nodiscard]] Issued self_signed(const Wish& wish);
+[[nodiscard]] Issued self_signed(const Wish& request);
 
 } // namespace stint::tls

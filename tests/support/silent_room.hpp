@@ -5,17 +5,17 @@
 
 namespace stint::test {
 
-class SilentRoom final : private limits::Bell {
+class SilentRoom final : private limits::WakeupScheduler {
   public:
-    operator limits::WaitingRoom&() noexcept { return room_; }
-    [[nodiscard]] limits::WaitingRoom& room() noexcept { return room_; }
-    [[nodiscard]] limits::Bell& bell() noexcept { return *this; }
+    operator limits::AdmissionQueue&() noexcept { return room_; }
+    [[nodiscard]] limits::AdmissionQueue& room() noexcept { return room_; }
+    [[nodiscard]] limits::WakeupScheduler& scheduler() noexcept { return *this; }
 
   private:
-    void ring_at(SteadyTime) noexcept override {}
-    void ring_now() noexcept override {}
+    void schedule(SteadyTime) noexcept override {}
+    void run_now() noexcept override {}
 
-    limits::WaitingRoom room_{*this};
+    limits::AdmissionQueue room_{*this};
 };
 
 } // namespace stint::test

@@ -21,11 +21,11 @@ struct Everything {
     Everything() {
         std::signal(SIGPIPE, SIG_IGN); // OpenSSL's own socket calls raise it
         const tls::Authority authority;
-        tls::Wish wish;
-        wish.names = {"DNS:localhost", "IP:127.0.0.1"};
+        tls::Wish request;
+        request.names = {"DNS:localhost", "IP:127.0.0.1"};
         ca = folder.write("authority.pem", authority.pem());
         tls::ServerSettings settings;
-        settings.certificates = {authority.issue(wish).in(folder, "server")};
+        settings.certificates = {authority.issue(request).in(folder, "server")};
         server =
             value(tls::Server::make(settings, std::make_shared<tls::TicketKeys>(SteadyTime{})));
         tls::ClientSettings believing;
@@ -108,7 +108,7 @@ std::ptrdiff_t TlsEnd::failed(int result) {
     return -1;
 }
 
-void TlsEnd::say_end() {
+void TlsEnd::send_close_notify() {
     if (SSL_is_init_finished(ssl_.get()) == 1)
         SSL_shutdown(ssl_.get());
     ERR_clear_error();

@@ -31,7 +31,7 @@ class TlsEnd {
     [[nodiscard]] bool shake_hands();                           // whether it is complete
     [[nodiscard]] std::ptrdiff_t read(char* into, std::size_t); // -1 and EAGAIN, or another errno
     [[nodiscard]] std::ptrdiff_t write(std::string_view bytes);
-    void say_end();
+    void send_close_notify();
 
   private:
     [[nodiscard]] std::ptrdiff_t failed(int result);

@@ -152,7 +152,7 @@ void Wire::begin_tls_as_server() {
 
 void Wire::close() noexcept {
     if (tls_ && socket_.get() >= 0)
-        tls_->say_end();
+        tls_->send_close_notify();
     socket_ = {};
 }
 
@@ -220,7 +220,7 @@ std::string Wire::read_to_end(std::source_location where) {
 
 void Wire::shutdown_send() noexcept {
     if (tls_)
-        tls_->say_end();
+        tls_->send_close_notify();
     ::shutdown(socket_.get(), SHUT_WR);
 }
 

@@ -41,9 +41,9 @@ inline constexpr std::string_view base = "listeners: [{address: 127.0.0.1:8080}]
                                          "upstreams: {shop: {endpoints: [127.0.0.1:9000]}}\n";
 inline constexpr std::string_view no_routes = "routes: []\n";
 
-inline std::string text_of(const Mistakes& mistakes) {
+inline std::string text_of(const ConfigErrors& mistakes) {
     std::string all;
-    for (const Mistake& mistake : mistakes)
+    for (const ConfigError& mistake : mistakes)
         all += mistake.text() + '\n';
     return all;
 }
@@ -65,7 +65,7 @@ inline void check_mistakes(
     std::source_location at = std::source_location::current()) {
     INFO("called on line " << at.line() << " with\n" << std::string{yaml.substr(0, 500)});
     const auto result = load_text(yaml, "test.yaml");
-    const Mistakes found = result ? Mistakes{} : result.error();
+    const ConfigErrors found = result ? ConfigErrors{} : result.error();
     INFO("found\n" << text_of(found));
     CHECK(found.size() == expected.size());
     auto mistake = found.begin();

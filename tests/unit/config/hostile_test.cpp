@@ -49,8 +49,8 @@ class Garbler {
     std::mt19937 random_;
 };
 
-bool has_places(const Mistakes& mistakes) {
-    return std::all_of(mistakes.begin(), mistakes.end(), [](const Mistake& mistake) {
+bool has_places(const ConfigErrors& mistakes) {
+    return std::all_of(mistakes.begin(), mistakes.end(), [](const ConfigError& mistake) {
         return mistake.line >= 1 && mistake.column >= 1 && !mistake.message.empty();
     });
 }

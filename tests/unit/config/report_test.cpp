@@ -24,10 +24,10 @@ TEST_CASE("the nearest word is what was probably meant") {
 }
 
 TEST_CASE("a mistake is one line that any terminal can show, whatever the file's names are") {
-    Report report{"a.yaml"};
+    Diagnostics report{"a.yaml"};
     report.add({1, 2}, "\"x\" is not a limit; expected \x1b[31m or a\tb\n");
 
-    const Mistakes mistakes = std::move(report).take();
+    const ConfigErrors mistakes = std::move(report).take();
 
     CHECK(mistakes.front().message == R"("x" is not a limit; expected \x1b[31m or a\x09b\x0a)");
 }
@@ -55,13 +55,13 @@ TEST_CASE("quotes do not cut a character in two") {
 }
 
 TEST_CASE("mistakes come in the order of the file, each once") {
-    Report report{"f"};
+    Diagnostics report{"f"};
     report.add({2, 1}, "c");
     report.add({1, 9}, "b");
     report.add({1, 2}, "a");
     report.add({1, 9}, "b");
 
-    const Mistakes mistakes = std::move(report).take();
+    const ConfigErrors mistakes = std::move(report).take();
 
     REQUIRE(mistakes.size() == 3);
     CHECK(mistakes[0].text() == "f:1:2: a");

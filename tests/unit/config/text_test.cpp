@@ -6,8 +6,8 @@ namespace stint::config {
 
 namespace {
 
-Mistakes mistakes_of(std::string_view bytes, std::string& text) {
-    Report report{"t"};
+ConfigErrors mistakes_of(std::string_view bytes, std::string& text) {
+    Diagnostics report{"t"};
     text = checked_text(bytes, report);
     return std::move(report).take();
 }
@@ -66,7 +66,7 @@ TEST_CASE("columns count characters") {
 TEST_CASE("checked text keeps every place") {
     std::string text;
 
-    const Mistakes mistakes = mistakes_of("a\xFF\xFE\nb", text);
+    const ConfigErrors mistakes = mistakes_of("a\xFF\xFE\nb", text);
 
     CHECK(text == "a__\nb");
     CHECK(mistakes.size() == 1);

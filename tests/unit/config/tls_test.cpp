@@ -26,7 +26,7 @@ class Files {
     [[nodiscard]] std::string path(std::string_view name) const {
         return (folder_ / name).string();
     }
-    [[nodiscard]] Result<Config, Mistakes> load(const std::string& yaml) const {
+    [[nodiscard]] Result<Config, ConfigErrors> load(const std::string& yaml) const {
         return load_text(yaml, folder_ / "test.yaml");
     }
     [[nodiscard]] Config loaded(const std::string& yaml) const {
@@ -40,7 +40,7 @@ class Files {
         const auto result = load(yaml);
         std::string text;
         if (!result)
-            for (const Mistake& each : result.error())
+            for (const ConfigError& each : result.error())
                 text += std::to_string(each.line) + ':' + std::to_string(each.column) + ": " +
                         each.message + '\n';
         return text;

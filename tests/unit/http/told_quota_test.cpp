@@ -22,7 +22,7 @@ Field field(std::string_view name, std::string_view value) {
 
 // "remaining/seconds", or "-" where nothing is told.
 std::string told(const std::vector<Field>& fields) {
-    const auto quota = read_told_quota(fields, now);
+    const auto quota = parse_upstream_rate_limit(fields, now);
     if (!quota)
         return "-";
     return std::to_string(quota->remaining) + "/" +

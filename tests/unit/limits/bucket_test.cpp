@@ -86,9 +86,9 @@ TEST_CASE("two numbers in turns, as in a reload, admit no more than the larger")
 
 TEST_CASE("of a charge from before the number was raised no more is given back than is owed") {
     Limit limit{bucket(60s)};
-    const Charge before{.limit = &limit, .quota = 10, .cost = 10, .returnable = true};
+    const Charge before{.limit = &limit, .quota = 10, .cost = 10, .refundable = true};
     Decision first = admit({&before, 1}, at(0s));
-    const Charge after{.limit = &limit, .quota = 60, .cost = 50, .returnable = true};
+    const Charge after{.limit = &limit, .quota = 60, .cost = 50, .refundable = true};
     REQUIRE(admit({&after, 1}, at(0s)).allowed());
 
     // Ten seconds have paid for the first ten, by the number of now.
@@ -100,7 +100,7 @@ TEST_CASE("of a charge from before the number was raised no more is given back t
 TEST_CASE("where a number changes, less may be given back to who was under way, never more") {
     for (const std::uint64_t quota : {5, 10, 40}) {
         Limit limit{bucket(60s)};
-        const Charge charge{.limit = &limit, .quota = 10, .cost = 4, .returnable = true};
+        const Charge charge{.limit = &limit, .quota = 10, .cost = 4, .refundable = true};
         Decision decision = admit({&charge, 1}, at(0s));
         REQUIRE(wait_for_one(limit, at(0s), quota) == Duration{});
 
@@ -117,7 +117,7 @@ TEST_CASE("a failing upstream: what is given back to many keys at once is given 
     constexpr std::uint64_t keys = 900;
     std::vector<Decision> failed;
     for (std::uint64_t of = 0; of < keys; ++of) {
-        const Charge charge{.limit = &limit, .key = key(of), .quota = 1, .returnable = true};
+        const Charge charge{.limit = &limit, .key = key(of), .quota = 1, .refundable = true};
         failed.push_back(admit({&charge, 1}, at(0s)));
     }
 
@@ -132,7 +132,7 @@ TEST_CASE("a failing upstream: what is given back to many keys at once is given 
 
 TEST_CASE("charges at once are given back in whatever order the first and the last of them end") {
     Limit limit{bucket(60s)};
-    const Charge charge{.limit = &limit, .quota = 2, .returnable = true};
+    const Charge charge{.limit = &limit, .quota = 2, .refundable = true};
     for (const std::size_t first : {0U, 1U}) {
         Decision decisions[] = {admit({&charge, 1}, at(0s)), admit({&charge, 1}, at(0s))};
         REQUIRE(decisions[1].allowed());
@@ -146,7 +146,7 @@ TEST_CASE("charges at once are given back in whatever order the first and the la
 
 TEST_CASE("a part that was given back is not given back once more where others came after it") {
     Limit limit{bucket(60s)};
-    const Charge two{.limit = &limit, .quota = 4, .cost = 2, .returnable = true};
+    const Charge two{.limit = &limit, .quota = 4, .cost = 2, .refundable = true};
     Decision first = admit({&two, 1}, at(0s));
     first.permit.settle(0, 1, at(0s));
     REQUIRE(admit_one(limit, 4, at(0s)).allowed());
@@ -165,7 +165,7 @@ TEST_CASE("what was given back is known of no more keys than the limit may have"
     std::uint64_t given_back = 0;
     SUBCASE("one request of each at a time is always given back") {
         for (std::uint64_t of = 0; of < keys; ++of) {
-            const Charge charge{.limit = &limit, .key = key(of), .quota = 1, .returnable = true};
+            const Charge charge{.limit = &limit, .key = key(of), .quota = 1, .refundable = true};
             Decision decision = admit({&charge, 1}, at(0s));
             REQUIRE(decision.allowed());
             decision.permit.refund(0, at(0s));
@@ -175,7 +175,7 @@ TEST_CASE("what was given back is known of no more keys than the limit may have"
     }
     SUBCASE("of several at a time, where it can be known") {
         for (std::uint64_t of = 0; of < keys; ++of) {
-            const Charge charge{.limit = &limit, .key = key(of), .quota = 2, .returnable = true};
+            const Charge charge{.limit = &limit, .key = key(of), .quota = 2, .refundable = true};
             Decision first = admit({&charge, 1}, at(0s));
             Decision last = admit({&charge, 1}, at(0s));
             first.permit.refund(0, at(0s));
@@ -193,7 +193,7 @@ TEST_CASE("what is given back to keys over and over leaves nothing behind, and n
         const Now now = at(round * 1s);
         for (std::uint64_t of = 0; of < 40; ++of) {
             const Hash128 whose = key(static_cast<std::uint64_t>(round) * 20 + of);
-            const Charge charge{.limit = &limit, .key = whose, .quota = 2, .returnable = true};
+            const Charge charge{.limit = &limit, .key = whose, .quota = 2, .refundable = true};
             Decision first = admit({&charge, 1}, now);
             REQUIRE(first.allowed());
             REQUIRE(admit({&charge, 1}, now).allowed());

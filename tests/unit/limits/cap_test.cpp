@@ -46,7 +46,7 @@ TEST_CASE("early slots are freed early, and the others stay") {
     Limit held{cap()};
     Limit early{cap()};
     const Charge charges[] = {
-        {.limit = &held, .quota = 1}, {.limit = &early, .quota = 1, .early = true}};
+        {.limit = &held, .quota = 1}, {.limit = &early, .quota = 1, .release_on_upgrade = true}};
     Decision decision = admit(charges, at(0s));
     REQUIRE(decision.allowed());
 

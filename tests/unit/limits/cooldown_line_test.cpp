@@ -24,7 +24,7 @@ SteadyTime at(Duration since_start) {
     return SteadyTime{1000s} + since_start;
 }
 
-struct Waiting final : ScopeWaiter {
+struct Waiting final : CooldownWaiter {
     explicit Waiting(int which) : number{which} {}
     void call() noexcept override { called = true; }
 
@@ -291,7 +291,7 @@ TEST_CASE("those who wait go at the pace that the upstream told") {
     scope.rules.learn = true;
     auto first = Cooldown::enter(scope.cooldown, at(0s), scope.rules).pass;
     first.answered(std::nullopt, at(0s), scope.rules);
-    first.learn(LearnedPace::Told{10, 10s}, at(0s));
+    first.adapt(LearnedPace::Told{10, 10s}, at(0s));
     for (int i = 0; i < 5; ++i)
         scope.arrive(i, 0s);
     CHECK(scope.gone == std::vector{0});

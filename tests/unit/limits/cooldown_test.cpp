@@ -255,7 +255,7 @@ TEST_CASE("with learn what the upstream tells paces the scope, and lost passes a
     { const auto lost = scope.pass(0s); }
     auto first = scope.pass(0s);
     first.answered(std::nullopt, at(0s), scope.with);
-    first.learn(LearnedPace::Told{1, 10s}, at(0s));
+    first.adapt(LearnedPace::Told{1, 10s}, at(0s));
 
     CHECK(scope.enter(0s).pass);
     const auto refused = scope.enter(1s).refused;
@@ -271,7 +271,7 @@ TEST_CASE("without learn nothing that is told counts") {
     Scope scope;
     auto first = scope.pass(0s);
 
-    first.learn(LearnedPace::Told{0, 10s}, at(0s));
+    first.adapt(LearnedPace::Told{0, 10s}, at(0s));
 
     CHECK(scope.enter(0s).pass);
 }

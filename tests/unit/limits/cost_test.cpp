@@ -50,7 +50,7 @@ TEST_CASE("a request that costs several slots of a cap holds and frees as many")
 TEST_CASE("what a request turns out not to cost goes back to the window that is still open") {
     Limit limit{window(1s)};
     Charge charge = costing(limit, 10, 8);
-    charge.returnable = true;
+    charge.refundable = true;
     Decision decision = admit_all({charge}, at(0s));
 
     decision.permit.settle(0, 3, at(500ms));
@@ -67,7 +67,7 @@ TEST_CASE("nothing is given back to a window that followed") {
         for (const bool keyed : {false, true}) {
             Limit limit{keyed ? keyed_window(1s, 100, anchor) : window(1s, anchor)};
             const Charge charge{
-                .limit = &limit, .key = key(1), .quota = 10, .cost = 8, .returnable = true};
+                .limit = &limit, .key = key(1), .quota = 10, .cost = 8, .refundable = true};
             Decision decision = admit_all({charge}, at(0s));
             REQUIRE(admit_all({charge}, at(1s)).allowed());
 
@@ -80,7 +80,7 @@ TEST_CASE("nothing is given back to a window that followed") {
 
 TEST_CASE("a refund whose key has left the table changes nothing") {
     Limit limit{keyed_window(1s, 1)};
-    const Charge charge{.limit = &limit, .key = key(1), .quota = 2, .returnable = true};
+    const Charge charge{.limit = &limit, .key = key(1), .quota = 2, .refundable = true};
     Decision decision = admit_all({charge}, at(0s));
     REQUIRE(admit_one(limit, 1, at(1s), key(2)).allowed());
 
@@ -93,7 +93,7 @@ TEST_CASE("a charge is given back after the slots of caps were freed, and slots 
     Limit requests{window(1s)};
     Limit slots{cap()};
     const Charge charges[] = {
-        {.limit = &requests, .quota = 5, .returnable = true}, {.limit = &slots, .quota = 5}};
+        {.limit = &requests, .quota = 5, .refundable = true}, {.limit = &slots, .quota = 5}};
     for (const bool slots_first : {false, true}) {
         Decision decision = admit(charges, at(0s));
         if (slots_first)
@@ -135,7 +135,7 @@ TEST_CASE("what has left a sliding window is not taken off its neighbour") {
     spec.identity.algorithm = Algorithm::sliding_window;
     Limit limit{spec};
     const auto ask = [&](const Now& now) {
-        const Charge charge{.limit = &limit, .quota = 2, .returnable = true};
+        const Charge charge{.limit = &limit, .quota = 2, .refundable = true};
         return admit({&charge, 1}, now);
     };
     Decision first = ask(at(0s));

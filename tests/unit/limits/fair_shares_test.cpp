@@ -32,7 +32,7 @@ struct Sharing {
         Charge charge{.limit = &limit, .quota = quota, .cost = cost};
         const SteadyTime end = limit.window_end(charge, now);
         const FairShares::Counter counter{limit.ordinal(), {}};
-        charge.held = kept =
+        charge.reserved_for_others = kept =
             shares.ask(counter, key(owner), cost, quota, {end, length}, now.steady);
         CHECK(kept <= quota);
         if (!admit({&charge, 1}, now).allowed())

@@ -103,7 +103,7 @@ TEST_CASE("slots of a cap are held and freed in the sketch as in the table") {
 
 TEST_CASE("what the sketch has counted is given back to it while it counts") {
     Limit limit{full(Algorithm::fixed_window)};
-    const Charge charge{.limit = &limit, .key = key(1), .quota = 5, .cost = 4, .returnable = true};
+    const Charge charge{.limit = &limit, .key = key(1), .quota = 5, .cost = 4, .refundable = true};
     REQUIRE(admit_one(limit, 5, at(0s), key(0)).allowed());
     Decision early = admit_all({charge}, at(0s));
     CHECK_FALSE(admit_all({charge}, at(30min)).allowed());
@@ -122,7 +122,7 @@ TEST_CASE("nothing is given back to a clock window's sketch that has begun anew"
     LimitSpec spec = full(Algorithm::fixed_window, 1s);
     spec.identity.anchor = Anchor::clock;
     Limit limit{spec};
-    const Charge charge{.limit = &limit, .key = key(1), .quota = 5, .cost = 4, .returnable = true};
+    const Charge charge{.limit = &limit, .key = key(1), .quota = 5, .cost = 4, .refundable = true};
     REQUIRE(admit_one(limit, 5, at(950ms), key(0)).allowed());
     Decision before = admit_all({charge}, at(950ms));
     REQUIRE(admit_one(limit, 5, at(1s), key(0)).allowed());
@@ -166,7 +166,7 @@ TEST_CASE("however many keys come and go, none is admitted more than it is due")
                     .key = key(of),
                     .quota = quota,
                     .cost = ask.cost,
-                    .returnable = true};
+                    .refundable = true};
                 Decision decision = admit({&charge, 1}, now);
                 if (decision.allowed()) {
                     REQUIRE(twin.ask(of, ask, now).refusal == Refusal::none);

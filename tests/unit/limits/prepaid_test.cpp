@@ -19,20 +19,20 @@ SteadyTime in(Duration since_start) {
 }
 
 std::optional<Hash128>
-issue(Prepaid& prepaid, std::initializer_list<Charge> charges, Duration life = 10s) {
+issue(PrepaidPermits& prepaid, std::initializer_list<Charge> charges, Duration life = 10s) {
     return prepaid.issue({charges.begin(), charges.size()}, in(life), in(0s));
 }
 
 } // namespace
 
 TEST_CASE("a permit pays for the counter that it was taken for, and for no other") {
-    Prepaid prepaid;
+    PrepaidPermits prepaid;
     Limit limit{keyed_window(10s, 100)};
     Limit other{keyed_window(10s, 100)};
     const auto id = issue(prepaid, {{&limit, key(1), 5}});
     REQUIRE(id);
 
-    const Prepaid::Claim claim = prepaid.claim(*id, in(1s));
+    const PrepaidPermits::Claim claim = prepaid.claim(*id, in(1s));
 
     REQUIRE(claim);
     CHECK(claim.paid_of({&limit, key(1), 5}) == 1);
@@ -41,7 +41,7 @@ TEST_CASE("a permit pays for the counter that it was taken for, and for no other
 }
 
 TEST_CASE("a limit without a key does not ask for one") {
-    Prepaid prepaid;
+    PrepaidPermits prepaid;
     Limit limit{window(10s)};
     const auto id = issue(prepaid, {{&limit, key(1), 5}});
 
@@ -49,11 +49,11 @@ TEST_CASE("a limit without a key does not ask for one") {
 }
 
 TEST_CASE("a permit pays what was taken, not more") {
-    Prepaid prepaid;
+    PrepaidPermits prepaid;
     Limit limit{window(10s)};
     const auto id = issue(prepaid, {{.limit = &limit, .quota = 9, .cost = 3}});
 
-    const Prepaid::Claim claim = prepaid.claim(id.value(), in(0s));
+    const PrepaidPermits::Claim claim = prepaid.claim(id.value(), in(0s));
 
     CHECK(claim.paid_of({.limit = &limit, .quota = 9, .cost = 2}) == 2);
     CHECK(claim.paid_of({.limit = &limit, .quota = 9, .cost = 3}) == 3);
@@ -61,26 +61,26 @@ TEST_CASE("a permit pays what was taken, not more") {
 }
 
 TEST_CASE("caps are never paid for") {
-    Prepaid prepaid;
+    PrepaidPermits prepaid;
     Limit first{window(10s)};
     Limit slots{cap()};
     CHECK_FALSE(issue(prepaid, {{&slots, {}, 5}}));
     const auto id = issue(prepaid, {{&first, {}, 5}, {&slots, {}, 5}});
 
-    const Prepaid::Claim claim = prepaid.claim(id.value(), in(0s));
+    const PrepaidPermits::Claim claim = prepaid.claim(id.value(), in(0s));
 
     CHECK(claim.paid_of({&first, {}, 5}) == 1);
     CHECK(claim.paid_of({&slots, {}, 5}) == 0);
 }
 
 TEST_CASE("while a permit is claimed nobody else can claim it") {
-    Prepaid prepaid;
+    PrepaidPermits prepaid;
     Limit limit{window(10s)};
     const Hash128 id = issue(prepaid, {{&limit, {}, 5}}).value();
 
-    Prepaid::Claim claim = prepaid.claim(id, in(0s));
+    PrepaidPermits::Claim claim = prepaid.claim(id, in(0s));
     CHECK_FALSE(prepaid.claim(id, in(0s)));
-    Prepaid::Claim moved = std::move(claim);
+    PrepaidPermits::Claim moved = std::move(claim);
     CHECK_FALSE(prepaid.claim(id, in(0s)));
 
     moved = {};
@@ -88,7 +88,7 @@ TEST_CASE("while a permit is claimed nobody else can claim it") {
 }
 
 TEST_CASE("a permit that was spent is gone, one that was not goes back") {
-    Prepaid prepaid;
+    PrepaidPermits prepaid;
     Limit limit{window(10s)};
     const Hash128 id = issue(prepaid, {{&limit, {}, 5}}).value();
     for (int i = 0; i < 3; ++i)
@@ -100,11 +100,11 @@ TEST_CASE("a permit that was spent is gone, one that was not goes back") {
 }
 
 TEST_CASE("an admission that was given back gives the permit back, and it counts once") {
-    Prepaid prepaid;
+    PrepaidPermits prepaid;
     Limit limit{window(10s)};
     const Hash128 id = issue(prepaid, {{&limit, {}, 5}}).value();
     {
-        Prepaid::Claim claim = prepaid.claim(id, in(0s));
+        PrepaidPermits::Claim claim = prepaid.claim(id, in(0s));
         CHECK(claim.spend());
         claim.take_back();
         CHECK_FALSE(claim.spend());
@@ -116,7 +116,7 @@ TEST_CASE("an admission that was given back gives the permit back, and it counts
 }
 
 TEST_CASE("a permit dies with its window, claimed or not") {
-    Prepaid prepaid;
+    PrepaidPermits prepaid;
     Limit limit{window(10s)};
     const Hash128 id = issue(prepaid, {{&limit, {}, 5}}).value();
     CHECK(prepaid.claim(id, in(9'999ms)));
@@ -126,8 +126,8 @@ TEST_CASE("a permit dies with its window, claimed or not") {
 }
 
 TEST_CASE("ids do not repeat and are not those of another process") {
-    Prepaid here;
-    Prepaid there;
+    PrepaidPermits here;
+    PrepaidPermits there;
     Limit limit{window(10s)};
     std::set<Hash128> ids;
     for (int i = 0; i < 1'000; ++i) {
@@ -140,11 +140,11 @@ TEST_CASE("ids do not repeat and are not those of another process") {
 }
 
 TEST_CASE("only so many permits are out, and those that expired make room") {
-    Prepaid prepaid;
+    PrepaidPermits prepaid;
     Limit limit{window(10s)};
     const Hash128 first = issue(prepaid, {{&limit, {}, 5}}, 1h).value();
-    Prepaid::Claim claim = prepaid.claim(first, in(0s));
-    for (std::size_t i = 1; i < Prepaid::most; ++i)
+    PrepaidPermits::Claim claim = prepaid.claim(first, in(0s));
+    for (std::size_t i = 1; i < PrepaidPermits::most; ++i)
         REQUIRE(issue(prepaid, {{&limit, {}, 5}}));
     const std::initializer_list<Charge> charges{{&limit, {}, 5}};
 
@@ -154,14 +154,14 @@ TEST_CASE("only so many permits are out, and those that expired make room") {
     CHECK_FALSE(prepaid.issue(charges, in(20s), in(1s)));
 
     std::size_t more = 0;
-    while (more <= Prepaid::most && prepaid.issue(charges, in(30s), in(10s)))
+    while (more <= PrepaidPermits::most && prepaid.issue(charges, in(30s), in(10s)))
         ++more;
-    CHECK(more == Prepaid::most - 1); // the one of above lives until 20 s
+    CHECK(more == PrepaidPermits::most - 1); // the one of above lives until 20 s
 }
 
 TEST_CASE("of threads that claim one permit one gets it") {
     constexpr int rounds = 20'000;
-    Prepaid prepaid;
+    PrepaidPermits prepaid;
     Limit limit{window(10s)};
     std::vector<Hash128> ids;
     for (int i = 0; i < rounds; ++i)
@@ -173,7 +173,7 @@ TEST_CASE("of threads that claim one permit one gets it") {
         while (ready.load() < 2)
             std::this_thread::yield();
         for (int i = 0; i < rounds; ++i) {
-            Prepaid::Claim claim =
+            PrepaidPermits::Claim claim =
                 prepaid.claim(ids[static_cast<std::size_t>(forward ? i : rounds - 1 - i)], in(0s));
             if (claim && i % 3 != 0 && claim.spend()) // a third goes back
                 spent.fetch_add(1);

@@ -128,7 +128,7 @@ class History {
                  .cost = cost,
                  .enforce = side.enforce,
                  .pace = numbers.pace,
-                 .returnable = !dice_.one_in(3)});
+                 .refundable = !dice_.one_in(3)});
             made.asked.push_back(
                 {&side.model,
                  of,
@@ -190,7 +190,7 @@ class History {
             0};
         charges_made_ += made.asked.size();
         for (std::size_t i = 0; i < made.asked.size(); ++i) {
-            held.returnable |= made.charges[i].returnable ? std::uint32_t{1} << i : 0;
+            held.returnable |= made.charges[i].refundable ? std::uint32_t{1} << i : 0;
             if (held.model.charged(i) && !changing_)
                 bounds_of(held, i).charge(held.model.first + i, made.asked[i].ask.cost, now());
         }

@@ -126,7 +126,7 @@ class History {
             .burst = settings_.burst,
             .cost = random_cost(dice_, settings_.quota),
             .pace = settings_.pace,
-            .returnable = true};
+            .refundable = true};
         Decision was = admit({&charge, 1}, clocks_.now());
         clocks_.aim(was.retry_after);
         Held held{std::move(was.permit), {}, charge.cost};

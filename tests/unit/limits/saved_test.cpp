@@ -41,7 +41,7 @@ TEST_CASE("only what was charged or given back has changed") {
     Limit limit{keyed_window(1s, 1'000'000)};
     CHECK(saved(limit, at(0s)).empty());
 
-    Charge charge{.limit = &limit, .key = key(1), .quota = 1, .returnable = true};
+    Charge charge{.limit = &limit, .key = key(1), .quota = 1, .refundable = true};
     Decision first = admit({&charge, 1}, at(0s));
     CHECK(saved(limit, at(0s)).size() == 1);
     CHECK(saved(limit, at(0s)).empty());

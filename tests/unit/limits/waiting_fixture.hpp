@@ -15,13 +15,13 @@
 namespace stint::limits::test {
 
 struct Post final : Mailbox {
-    void ring() noexcept override { ++rings; }
+    void notify() noexcept override { ++rings; }
     int rings = 0;
 };
 
-struct Alarm final : Bell {
-    void ring_at(SteadyTime at) noexcept override { next = std::min(next, at); }
-    void ring_now() noexcept override {
+struct Alarm final : WakeupScheduler {
+    void schedule(SteadyTime at) noexcept override { next = std::min(next, at); }
+    void run_now() noexcept override {
         next = SteadyTime::min();
         if (at_once)
             at_once();
@@ -54,7 +54,7 @@ class Hall {
             room.leave(waiter, start);
     }
 
-    using Entered = WaitingRoom::Entered;
+    using Entered = AdmissionQueue::Entered;
 
     // "a1" shares its turns with all whose names begin with "a".
     Entered enter(const std::string& name, const std::vector<Want>& wants, const Now& now) {
@@ -103,7 +103,7 @@ class Hall {
     }
 
     Alarm alarm;
-    WaitingRoom room{alarm};
+    AdmissionQueue room{alarm};
     Post post;
     std::deque<Named> waiters;
     SteadyTime next{};

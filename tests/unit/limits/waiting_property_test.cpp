@@ -138,10 +138,11 @@ class History {
         std::vector<Decided> wanted = model_.collect();
         const auto own = std::ranges::find(wanted, name, &Decided::name);
         REQUIRE(waits == (own == wanted.end()));
-        REQUIRE((entered == WaitingRoom::Entered::waiting) == waits);
+        REQUIRE((entered == AdmissionQueue::Entered::waiting) == waits);
         if (!waits) { // the caller has its answer already
             REQUIRE(model::outcome_of(made.real->decision) == own->outcome);
-            REQUIRE(made.real->decision.allowed() == (entered == WaitingRoom::Entered::admitted));
+            REQUIRE(
+                made.real->decision.allowed() == (entered == AdmissionQueue::Entered::admitted));
             wanted.erase(own);
         } else {
             clocks_.aim(made.real->terms[made.real->waited_for].max_wait);
@@ -246,7 +247,7 @@ class History {
         const std::uint64_t cost = request.permit.asked[i].ask.cost;
         const std::uint64_t actual = dice_.one_in(2) ? 0 : dice_.below(cost + 2);
         request.real->decision.permit.settle(i, actual, now());
-        request.real->decision.permit.tell();
+        request.real->decision.permit.notify_waiters();
         give_back(request, i, actual);
     }
 
@@ -278,7 +279,7 @@ class History {
             const Settings& settings = meant ? fresh : side.numbers;
             return Numbers{settings.quota, settings.burst};
         };
-        room_.requote(*side.limit, numbers);
+        room_.update_quota(*side.limit, numbers);
         model_.requote(*side.limit, numbers);
     }
 
@@ -287,7 +288,7 @@ class History {
     Alarm alarm_;
     Post post_;
     std::deque<Side> sides_; // outlives the permits in waiters_
-    WaitingRoom room_{alarm_};
+    AdmissionQueue room_{alarm_};
     model::RoomModel model_;
     std::map<int, Request> waiters_; // waiting, or going
     std::vector<int> going_;

@@ -8,7 +8,7 @@ using namespace stint;
 using namespace stint::limits;
 using namespace stint::limits::test;
 
-using Entered = WaitingRoom::Entered;
+using Entered = AdmissionQueue::Entered;
 
 TEST_CASE("exactly the window's number goes at each opening while three times as many wait") {
     Limit limit{window(1s)};
@@ -220,7 +220,7 @@ TEST_CASE("a charge that is given back lets the next one go") {
     (void)hall.enter("a2", {.limit = &limit}, at(0s));
 
     hall.waiter("a1").decision.permit.refund(0, at(1s));
-    hall.waiter("a1").decision.permit.tell();
+    hall.waiter("a1").decision.permit.notify_waiters();
 
     CHECK(hall.alarm.next <= at(1s).steady);
     CHECK(hall.open(at(1s)) == "a2");
@@ -394,7 +394,7 @@ TEST_CASE("a raised number lets more go at once") {
     for (std::size_t i = 1; i <= 5; ++i)
         (void)hall.enter(named("a", i), {.limit = &limit, .max_wait = 60s}, at(0s));
 
-    hall.room.requote(limit, [](const auto&) { return Numbers{.quota = 3}; });
+    hall.room.update_quota(limit, [](const auto&) { return Numbers{.quota = 3}; });
 
     CHECK(hall.open(at(1s)) == "a2 a3");
     CHECK(hall.next == at(10s).steady);
@@ -412,7 +412,7 @@ TEST_CASE("numbers of one key wake those who wait with it, and nobody else") {
         (void)hall.enter(named("p", i), {.limit = &limit, .key = plain, .max_wait = 60s}, at(0s));
     }
 
-    hall.room.requote(limit, [](const std::optional<std::string>& key) {
+    hall.room.update_quota(limit, [](const std::optional<std::string>& key) {
         return Numbers{.quota = key == "gold" ? 2U : 1U};
     });
 

@@ -44,9 +44,11 @@ TEST_CASE("a lease ends when its ttl is over, and never comes back") {
 
     CHECK(hall.enter(lock, at(1500ms)).has_value());
     CHECK_FALSE(hall.book.renew("a", grant.id, {}, at(1500ms)).has_value());
-    CHECK(hall.book.release("a", grant.id, std::nullopt, at(1500ms)).what == Book::Release::gone);
-    CHECK(hall.book.why(grant.id) == End::expired);
-    CHECK(hall.book.figures().back().counts.expired == 1);
+    CHECK(
+        hall.book.release("a", grant.id, std::nullopt, at(1500ms)).what ==
+        LockManager::Release::gone);
+    CHECK(hall.book.why(grant.id) == EndReason::expired);
+    CHECK(hall.book.collect_metrics().back().counts.expired == 1);
 }
 
 TEST_CASE("what is over is over, also before anybody has looked") {
@@ -65,8 +67,8 @@ TEST_CASE("only the holder's id of that very lock releases, as often as it likes
     const Grant grant = *hall.enter(a, start);
     REQUIRE(hall.enter(b, start));
 
-    CHECK(hall.book.release("b", grant.id, std::nullopt, start).what == Book::Release::gone);
-    CHECK(hall.book.release("a", {1, 1}, std::nullopt, start).what == Book::Release::gone);
+    CHECK(hall.book.release("b", grant.id, std::nullopt, start).what == LockManager::Release::gone);
+    CHECK(hall.book.release("a", {1, 1}, std::nullopt, start).what == LockManager::Release::gone);
     CHECK_FALSE(hall.enter(a, start));
     CHECK(hall.leave(*a, grant, start));
     REQUIRE(hall.enter(a, start));
@@ -79,17 +81,18 @@ TEST_CASE("the same idempotency key finds the lease while it lives") {
     const LockPtr lock = hall.lock("a", 2);
     const Hash128 once = hall.book.hash_once("a", "anna", "1");
     CHECK(once != hall.book.hash_once("b", "anna", "1"));
-    const Grant grant = *hall.enter(lock, start, {.once = once, .ttl = 10s, .tie = 1});
+    const Grant grant = *hall.enter(lock, start, {.once = once, .ttl = 10s, .connection_id = 1});
 
-    const Grant again = *hall.enter(lock, at(1s), {.once = once, .ttl = 10s, .tie = 2});
+    const Grant again = *hall.enter(lock, at(1s), {.once = once, .ttl = 10s, .connection_id = 2});
 
     CHECK(again.id == grant.id);
     CHECK(again.fence == grant.fence);
     CHECK(again.replayed);
     CHECK(again.expires == start.steady + 11s);
-    hall.book.end_tied(std::vector{grant.id}, 1, at(1s)); // the connection that it came on first
+    hall.book.end_for_connection(
+        std::vector{grant.id}, 1, at(1s)); // the connection that it came on first
     CHECK(hall.book.look(grant.id, at(1s)).has_value());
-    hall.book.end_tied(std::vector{grant.id}, 2, at(1s));
+    hall.book.end_for_connection(std::vector{grant.id}, 2, at(1s));
     CHECK_FALSE(hall.book.look(grant.id, at(1s)).has_value());
     CHECK_FALSE(hall.enter(lock, at(1s), {.once = once, .ttl = 10s})->replayed);
 }
@@ -97,7 +100,7 @@ TEST_CASE("the same idempotency key finds the lease while it lives") {
 TEST_CASE("an owner who may come in again is as deep inside as he came") {
     Hall hall;
     const LockPtr lock = hall.lock("a", 1);
-    const Wish anna{.reentrant = hall.book.hash_owner("a", "anna"), .ttl = 10s};
+    const LeaseRequest anna{.reentrant = hall.book.hash_owner("a", "anna"), .ttl = 10s};
     const Grant first = *hall.enter(lock, start, anna);
 
     const Grant second = *hall.enter(lock, start, anna);
@@ -108,17 +111,17 @@ TEST_CASE("an owner who may come in again is as deep inside as he came") {
     const auto release = [&](std::uint32_t level) {
         return hall.book.release("a", first.id, level, start).what;
     };
-    CHECK(release(2) == Book::Release::inside);
-    CHECK(release(2) == Book::Release::inside); // again: it changes nothing
+    CHECK(release(2) == LockManager::Release::inside);
+    CHECK(release(2) == LockManager::Release::inside); // again: it changes nothing
     CHECK_FALSE(hall.enter(lock, start));
-    CHECK(release(1) == Book::Release::free);
+    CHECK(release(1) == LockManager::Release::free);
     CHECK(hall.enter(lock, start).has_value());
 }
 
 TEST_CASE("a way in that is repeated under its idempotency key is one level") {
     Hall hall;
     const LockPtr lock = hall.lock("a", 1);
-    Wish wish{.reentrant = hall.book.hash_owner("a", "anna"), .ttl = 10s};
+    LeaseRequest wish{.reentrant = hall.book.hash_owner("a", "anna"), .ttl = 10s};
     wish.once = {1, 1};
     REQUIRE(hall.enter(lock, start, wish));
     wish.once = {2, 2};
@@ -130,23 +133,26 @@ TEST_CASE("what a lock's max is: the configuration's, or the first caller's whil
     Hall hall;
     hall.book.configure({{"declared", 3, 10}}, 1, 1000, start);
 
-    CHECK(std::get<Book::Missed>(hall.book.obtain("declared", 5, start)).max == 3);
+    CHECK(std::get<LockManager::LockError>(hall.book.obtain("declared", 5, start)).max == 3);
     CHECK(hall.lock("declared", 3)->max() == 3);
     Grant grant;
     {
         const LockPtr lock = hall.lock("made", 2);
         grant = *hall.enter(lock, start);
     }
-    const auto other = std::get<Book::Missed>(hall.book.obtain("made", 1, start));
-    CHECK(other.why == Book::Failure::different);
+    const auto other = std::get<LockManager::LockError>(hall.book.obtain("made", 1, start));
+    CHECK(other.why == LockManager::Failure::different);
     CHECK(other.max == 2);
     CHECK(
-        std::get<Book::Missed>(hall.book.obtain("third", 1, start)).why == Book::Failure::too_many);
-    CHECK(hall.book.end("made", grant.id, End::forced, start));
+        std::get<LockManager::LockError>(hall.book.obtain("third", 1, start)).why ==
+        LockManager::Failure::too_many);
+    CHECK(hall.book.end("made", grant.id, EndReason::forced, start));
     CHECK(hall.lock("third", 1, at(10ms))->max() == 1); // in the place of that one
 
     hall.book.configure({}, 0, 1000, start);
-    CHECK(std::get<Book::Missed>(hall.book.obtain("any", 1, start)).why == Book::Failure::unknown);
+    CHECK(
+        std::get<LockManager::LockError>(hall.book.obtain("any", 1, start)).why ==
+        LockManager::Failure::unknown);
 }
 
 TEST_CASE("a lower max throws nobody out, and lets nobody in before there is room") {
@@ -184,17 +190,17 @@ TEST_CASE("what could not be written is nobody's") {
     hall.book.record([] {});
     const LockPtr lock = hall.lock("a", 1);
     const Grant grant = *hall.enter(lock, start);
-    CHECK(hall.book.kept(grant) == Book::Kept::not_yet);
+    CHECK(hall.book.kept(grant) == LockManager::Durability::not_yet);
 
     hall.book.not_written(hall.book.take_records(), start);
 
-    CHECK(hall.book.kept(grant) == Book::Kept::no);
+    CHECK(hall.book.kept(grant) == LockManager::Durability::no);
     const Grant next = *hall.enter(lock, start);
-    const Book::Records records = hall.book.take_records();
+    const LockManager::Records records = hall.book.take_records();
     REQUIRE(records.changes.size() == 1); // nothing has to be taken back
     CHECK(records.fence == next.fence);
     hall.book.written(records);
-    CHECK(hall.book.kept(next) == Book::Kept::yes);
+    CHECK(hall.book.kept(next) == LockManager::Durability::yes);
     CHECK(hall.leave(*lock, next, start));
     CHECK_FALSE(hall.book.take_records().changes.at(0).lease.has_value());
 }
@@ -207,23 +213,25 @@ TEST_CASE("a longer ttl is written before it is promised") {
     hall.book.written(hall.book.take_records());
 
     const Grant same = *hall.book.renew("a", grant.id, {.ttl = 10s}, start);
-    CHECK(hall.book.kept(same) == Book::Kept::yes);
+    CHECK(hall.book.kept(same) == LockManager::Durability::yes);
     CHECK(hall.book.take_records().changes.empty());
 
     const Grant longer = *hall.book.renew("a", grant.id, {.ttl = 20s}, start);
-    CHECK(hall.book.kept(longer) == Book::Kept::not_yet);
+    CHECK(hall.book.kept(longer) == LockManager::Durability::not_yet);
     hall.book.not_written(hall.book.take_records(), start);
-    CHECK(hall.book.kept(longer) == Book::Kept::no); // but it is the holder's as before
+    CHECK(
+        hall.book.kept(longer) == LockManager::Durability::no); // but it is the holder's as before
     const Grant again = *hall.book.renew("a", grant.id, {}, start);
     hall.book.written(hall.book.take_records());
-    CHECK(hall.book.kept(again) == Book::Kept::yes);
+    CHECK(hall.book.kept(again) == LockManager::Durability::yes);
 }
 
 TEST_CASE("those who hold and wait are to be seen") {
     Hall hall;
     const LockPtr lock = hall.lock("a", 1);
-    const Grant grant =
-        *hall.enter(lock, start, {.owner = "anna", .ttl = 10s, .hold = Hold::connection, .tie = 7});
+    const Grant grant = *hall.enter(
+        lock, start,
+        {.owner = "anna", .ttl = 10s, .binding = LeaseBinding::connection, .connection_id = 7});
     Waiting waiting;
     hall.book.begin_wait(lock, waiting, "bert", at(1s));
     static_cast<void>(hall.lock("unused", 1));
@@ -248,29 +256,30 @@ TEST_CASE("those who hold and wait are to be seen") {
 TEST_CASE("an owner's levels end with the connections that they came on") {
     Hall hall;
     const LockPtr lock = hall.lock("a", 1);
-    Wish wish{.reentrant = hall.book.hash_owner("a", "anna"), .ttl = 10s, .tie = 1};
+    LeaseRequest wish{
+        .reentrant = hall.book.hash_owner("a", "anna"), .ttl = 10s, .connection_id = 1};
     const Grant grant = *hall.enter(lock, start, wish);
-    wish.tie = 2;
+    wish.connection_id = 2;
     CHECK(hall.enter(lock, start, wish)->count == 2);
 
-    hall.book.end_tied(std::vector{grant.id}, 2, start);
+    hall.book.end_for_connection(std::vector{grant.id}, 2, start);
     REQUIRE(hall.book.look(grant.id, start).has_value());
     CHECK(hall.book.look(grant.id, start)->count == 1);
-    CHECK(hall.book.is_tied(grant.id, 1, start));
-    hall.book.end_tied(std::vector{grant.id}, 1, start);
+    CHECK(hall.book.is_bound(grant.id, 1, start));
+    hall.book.end_for_connection(std::vector{grant.id}, 1, start);
     CHECK_FALSE(hall.book.look(grant.id, start).has_value());
 
     hall.enter(lock, start, wish);
-    wish.tie = 1;
+    wish.connection_id = 1;
     const Grant inner = *hall.enter(lock, start, wish);
-    hall.book.end_tied(std::vector{inner.id}, 2, start); // the outer one's
+    hall.book.end_for_connection(std::vector{inner.id}, 2, start); // the outer one's
     CHECK(hall.book.look(inner.id, start)->count == 1);
 }
 
 TEST_CASE("who comes in again does not shorten what was promised") {
     Hall hall;
     const LockPtr lock = hall.lock("a", 1);
-    Wish wish{.reentrant = hall.book.hash_owner("a", "anna"), .ttl = 60s};
+    LeaseRequest wish{.reentrant = hall.book.hash_owner("a", "anna"), .ttl = 60s};
     const Grant grant = *hall.enter(lock, start, wish);
     wish.ttl = 1s;
 
@@ -281,7 +290,7 @@ TEST_CASE("who comes in again does not shorten what was promised") {
 TEST_CASE("a grant of which nobody heard is withdrawn, but not from a later ask") {
     Hall hall;
     const LockPtr lock = hall.lock("a", 1);
-    const Wish wish{.once = {1, 1}, .ttl = 10s};
+    const LeaseRequest wish{.once = {1, 1}, .ttl = 10s};
     const Grant lost = *hall.enter(lock, start, wish);
     const Grant told = *hall.enter(lock, start, wish);
 
@@ -333,6 +342,8 @@ TEST_CASE("a lock that is declared no more lives on while it is in use") {
     hall.book.configure({}, 0, 1000, start);
 
     CHECK(hall.book.renew("a", grant.id, {}, start).has_value());
-    CHECK(hall.book.end("a", grant.id, End::released, start));
-    CHECK(std::get<Book::Missed>(hall.book.obtain("a", 1, start)).why == Book::Failure::unknown);
+    CHECK(hall.book.end("a", grant.id, EndReason::released, start));
+    CHECK(
+        std::get<LockManager::LockError>(hall.book.obtain("a", 1, start)).why ==
+        LockManager::Failure::unknown);
 }

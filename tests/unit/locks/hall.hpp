@@ -28,26 +28,27 @@ class Hall {
     }
 
     // Nothing: it is held.
-    std::optional<Grant> enter(const LockPtr& lock, const Now& now, Wish wish = {}) {
-        if (wish.ttl == Duration::zero())
-            wish.ttl = 10s;
-        if (const auto living = book.find_living(wish, now))
-            return living;
+    std::optional<Grant> enter(const LockPtr& lock, const Now& now, LeaseRequest request = {}) {
+        if (request.ttl == Duration::zero())
+            request.ttl = 10s;
+        if (const auto active = book.find_granted(request, now))
+            return active;
         const limits::Charge slot = lock->charge();
         limits::Decision decision = limits::try_admit({&slot, 1}, now);
         if (!decision.allowed())
             return std::nullopt;
-        return book.grant(lock, std::move(wish), std::move(decision.permit), now);
+        return book.grant(lock, std::move(request), std::move(decision.permit), now);
     }
 
     bool leave(const Lock& lock, const Grant& grant, const Now& now) {
-        return book.release(lock.name(), grant.id, std::nullopt, now).what == Book::Release::free;
+        return book.release(lock.name(), grant.id, std::nullopt, now).what ==
+               LockManager::Release::free;
     }
 
     limits::test::Alarm alarm;
     limits::Registry registry;
-    limits::WaitingRoom room{alarm};
-    Book book;
+    limits::AdmissionQueue room{alarm};
+    LockManager book;
 };
 
 } // namespace stint::locks::test

@@ -69,14 +69,14 @@ class History {
         std::size_t lock;
         Grant grant;
         SteadyTime until; // at the latest: a holder reckons from when it asked
-        std::uint64_t tie;
+        std::uint64_t connection_id;
         int life; // in which it was granted
     };
     // Who has been let in by the limits, or waits for that.
     struct Asking {
         explicit Asking(limits::Mailbox& post) : waiter{post} {}
         std::size_t lock = 0;
-        Wish wish;
+        LeaseRequest wish;
         limits::Waiter waiter;
         Waiting seen;
     };
@@ -84,7 +84,7 @@ class History {
     struct Granted {
         std::size_t lock;
         Grant grant;
-        Wish wish;
+        LeaseRequest wish;
     };
     struct Life {
         explicit Life(const Now& now) : hall{now} {}
@@ -118,7 +118,7 @@ class History {
         } else {
             hall().book.keep_closed_until(now_.steady + longest_ttl, now_);
         }
-        std::vector<Book::Declared> declared;
+        std::vector<LockManager::Declared> declared;
         for (std::size_t i = 0; i < max_.size(); ++i)
             declared.push_back({name(i), max_[i], 1000});
         hall().book.configure(declared, 0, 1000, now_);
@@ -134,7 +134,7 @@ class History {
         auto asking = std::make_unique<Asking>(life_->post);
         asking->lock = dice_.below(max_.size());
         asking->wish.ttl = 1ms + Duration{dice_.shorter_than(longest_ttl - 1ms)};
-        asking->wish.tie = dice_.below(4); // 0: none
+        asking->wish.connection_id = dice_.below(4); // 0: none
         const LockPtr lock = hall().lock(name(asking->lock), max_[asking->lock], now_);
         asking->waiter.charges.push_back(lock->charge());
         limits::WaitTerms& terms = asking->waiter.terms.emplace_back();
@@ -142,11 +142,11 @@ class History {
         terms.max_wait = 1ns + Duration{dice_.shorter_than(2s)};
         terms.max_waiting = 1000;
         const auto entered = hall().room.enter(asking->waiter, now_);
-        if (entered == limits::WaitingRoom::Entered::admitted) {
+        if (entered == limits::AdmissionQueue::Entered::admitted) {
             // Nobody who came before may still stand there.
             REQUIRE(standing(asking->lock) == 0);
             grant(*asking);
-        } else if (entered == limits::WaitingRoom::Entered::waiting) {
+        } else if (entered == limits::AdmissionQueue::Entered::waiting) {
             hall().book.begin_wait(lock, asking->seen, "", now_);
             life_->line.push_back(std::move(asking));
         }
@@ -170,21 +170,21 @@ class History {
     // Those whose grants are written, or need not be.
     void tell() {
         std::erase_if(life_->granted, [&](const Granted& each) {
-            const Book::Kept kept = hall().book.kept(each.grant);
-            if (kept == Book::Kept::yes && hall().book.look(each.grant.id, now_))
+            const LockManager::Durability kept = hall().book.kept(each.grant);
+            if (kept == LockManager::Durability::yes && hall().book.look(each.grant.id, now_))
                 believers_.push_back(
-                    {each.lock, each.grant, each.grant.expires, each.wish.tie, lives_});
-            return kept != Book::Kept::not_yet;
+                    {each.lock, each.grant, each.grant.expires, each.wish.connection_id, lives_});
+            return kept != LockManager::Durability::not_yet;
         });
     }
     void write() {
         if (!with_state_)
             return;
-        Book::Records records = hall().book.take_records();
+        LockManager::Records records = hall().book.take_records();
         if (dice_.one_in(8)) {
             hall().book.not_written(std::move(records), now_);
         } else {
-            for (const Book::Record& each : records.changes) {
+            for (const LockManager::Record& each : records.changes) {
                 if (each.lease)
                     file_[each.id] = *each.lease;
                 else
@@ -243,7 +243,7 @@ class History {
         const auto released =
             hall().book.release(name(gone.lock), gone.grant.id, std::nullopt, now_);
         if (gone.until > now_.steady && known(gone)) // nobody has taken it before its time
-            REQUIRE(released.what == Book::Release::free);
+            REQUIRE(released.what == LockManager::Release::free);
     }
 
     void renew() {
@@ -260,7 +260,7 @@ class History {
             return;
         }
         CHECK(renewed->fence == believer.grant.fence);
-        if (hall().book.kept(*renewed) == Book::Kept::yes)
+        if (hall().book.kept(*renewed) == LockManager::Durability::yes)
             believer.until = renewed->expires;
         else // it is told nothing, or that it failed; what it knew still holds
             believer.until = std::min(believer.until, renewed->expires);
@@ -268,15 +268,15 @@ class History {
 
     // A process dies, and with it all that came on one connection.
     void kill() {
-        const std::uint64_t tie = 1 + dice_.below(3);
+        const std::uint64_t connection_id = 1 + dice_.below(3);
         std::vector<Hash128> ids;
         std::erase_if(believers_, [&](const Believer& each) {
-            if (each.tie != tie)
+            if (each.connection_id != connection_id)
                 return false;
             ids.push_back(each.grant.id);
             return true;
         });
-        hall().book.end_tied(ids, tie, now_);
+        hall().book.end_for_connection(ids, connection_id, now_);
     }
 
     void check() {

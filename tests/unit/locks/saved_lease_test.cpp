@@ -15,7 +15,7 @@ SavedLease lease() {
         .id = {1, 2},
         .fence = 1'763'818'000'000'001,
         .ttl = 30s,
-        .hold = Hold::connection,
+        .binding = LeaseBinding::connection,
         .owner = std::string{"a\0b", 3},
         .since = WallTime{1'763'818'000s},
         .reentrant = {3, 4},

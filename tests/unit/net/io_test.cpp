@@ -108,23 +108,23 @@ TEST_CASE("write_now returns the error of a peer that is gone, without a signal"
 
 TEST_CASE("probe tells a silent peer from one that speaks and one that has closed") {
     SocketPair pair;
-    CHECK(probe(pair.near) == Silence::silent);
+    CHECK(probe(pair.near) == SocketState::silent);
 
     SUBCASE("speaks") {
         REQUIRE(::send(pair.far.native_handle(), "x", 1, MSG_NOSIGNAL) == 1);
-        CHECK(probe(pair.near) == Silence::bytes_waiting);
-        CHECK(probe(pair.near) == Silence::bytes_waiting); // takes nothing away
+        CHECK(probe(pair.near) == SocketState::bytes_waiting);
+        CHECK(probe(pair.near) == SocketState::bytes_waiting); // takes nothing away
     }
     SUBCASE("closed") {
         pair.far.close();
-        CHECK(probe(pair.near) == Silence::closed);
+        CHECK(probe(pair.near) == SocketState::closed);
     }
     SUBCASE("closed its sending side") {
         pair.far.shutdown(Socket::shutdown_send);
-        CHECK(probe(pair.near) == Silence::closed);
+        CHECK(probe(pair.near) == SocketState::closed);
     }
     SUBCASE("our own end is closed") {
         close(pair.near);
-        CHECK(probe(pair.near) == Silence::closed);
+        CHECK(probe(pair.near) == SocketState::closed);
     }
 }

@@ -166,5 +166,5 @@ TEST_CASE("a stream that ends without TLS's own end was cut") {
 
     CHECK(got == expected);
     CHECK(error == asio::error::connection_reset);
-    CHECK(session.tls.probe() == Silence::closed);
+    CHECK(session.tls.probe() == SocketState::closed);
 }

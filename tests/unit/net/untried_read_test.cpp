@@ -24,7 +24,7 @@ struct Reading {
     int times = 0;
 
     void start() {
-        read_untried_then(
+        read_deferred_then(
             pair.near, room, memory, [this](const ErrorCode& failed, std::size_t size) {
                 error = failed;
                 text.assign(room.data(), size);

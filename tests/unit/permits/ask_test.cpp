@@ -12,13 +12,13 @@ using namespace std::chrono_literals;
 namespace {
 
 std::string mistake_in_take(std::string_view body) {
-    AskReader reader;
+    RequestReader reader;
     const auto ask = reader.read_take(body, "shop");
     return ask ? "(none)" : ask.error();
 }
 
 std::string mistake_in_list(std::string_view body) {
-    AskReader reader;
+    RequestReader reader;
     const auto ask = reader.read_take(body, std::nullopt);
     return ask ? "(none)" : ask.error();
 }
@@ -26,7 +26,7 @@ std::string mistake_in_list(std::string_view body) {
 } // namespace
 
 TEST_CASE("an empty body takes one") {
-    AskReader reader;
+    RequestReader reader;
     for (const std::string_view body : {"", "{}", " {} "}) {
         const auto ask = reader.read_take(body, "shop");
         REQUIRE(ask.has_value());
@@ -43,7 +43,7 @@ TEST_CASE("an empty body takes one") {
 }
 
 TEST_CASE("all that may be said of one take") {
-    AskReader reader;
+    RequestReader reader;
     const auto ask = reader.read_take(
         R"({"key":"kü\u0000\n","cost":0,"wait_ms":250,"owner":"o","idempotency_key":"i","ticket":true,)"
         R"("requests":4,"per_ms":1500})",
@@ -68,7 +68,7 @@ TEST_CASE("a member that is there twice is a mistake, however it is spelt, at an
         CHECK_MESSAGE(mistake_in_take(body) == twice, body);
     CHECK(mistake_in_list(R"({"limits":[{"name":"a","name":"b"}]})") == twice);
     CHECK(mistake_in_list(R"({"limits":[{"name":"a"}],"limits":[{"name":"a"}]})") == twice);
-    AskReader reader;
+    RequestReader reader;
     CHECK(reader.read_feedback(R"({"route":"r","status":429,"status":503})").error() == twice);
     CHECK(reader.read_lease(R"({"max":1,"max":100})", 60s).error() == twice);
     CHECK(reader.read_renewal(R"({"ttl_ms":1,"ttl_ms":60000})", 60s).error() == twice);
@@ -80,7 +80,7 @@ TEST_CASE("a member that is there twice is a mistake, however it is spelt, at an
 }
 
 TEST_CASE("a list of limits") {
-    AskReader reader;
+    RequestReader reader;
     const auto ask = reader.read_take(
         R"({"limits":[{"name":"a","key":"x","cost":2},{"name":"b","requests":4,"per_ms":1000}],"wait_ms":1})",
         std::nullopt);
@@ -139,7 +139,7 @@ TEST_CASE("what is wrong with an ask is said") {
 }
 
 TEST_CASE("a long ask is read as a short one, and the next one after it") {
-    AskReader reader;
+    RequestReader reader;
     std::string body = R"({"limits":[)";
     for (int i = 0; i < 16; ++i)
         body += (i > 0 ? R"(,{"name":")" : R"({"name":")") + std::string(1000, 'n') + "\"}";
@@ -150,7 +150,7 @@ TEST_CASE("a long ask is read as a short one, and the next one after it") {
 }
 
 TEST_CASE("feedback") {
-    AskReader reader;
+    RequestReader reader;
     const auto ask = reader.read_feedback(R"({"route":"r","status":429,"retry_after":"120"})");
     REQUIRE(ask.has_value());
     CHECK(ask->route == "r");

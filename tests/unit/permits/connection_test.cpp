@@ -196,7 +196,7 @@ TEST_CASE("for want of descriptors an idle caller's connection is closed, and on
     }
     gateway.settle();
 
-    CHECK(gateway.context().make_room() == 1);
+    CHECK(gateway.context().close_idle_connections() == 1);
     caller.wait_closed();
     gateway.settle();
 
@@ -218,7 +218,7 @@ TEST_CASE(
     ask(busy, "GET /v1/locks/a HTTP/1.1\r\nHost: localhost\r\n\r\n");
     gateway.settle();
 
-    CHECK(gateway.context().make_room() == 0);
+    CHECK(gateway.context().close_idle_connections() == 0);
 
     CHECK_FALSE(fresh.closed());
     CHECK_FALSE(busy.closed());
@@ -235,7 +235,7 @@ TEST_CASE("a caller that lingers makes no room while its connection holds someth
     CHECK(has(read_answer(holder), "413"));
     gateway.settle();
 
-    CHECK(gateway.context().make_room() == 0);
+    CHECK(gateway.context().close_idle_connections() == 0);
     CHECK_FALSE(gateway.context().shed_lingering());
 
     Wire other = gateway.connect_for_permits();

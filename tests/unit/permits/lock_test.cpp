@@ -259,7 +259,7 @@ TEST_CASE("a stream tells that its lease was lost, and ends") {
     stream.read_head();
     const std::string lease = lease_of(stream.read_until("\n\n"));
     const auto id = gateway.locks().list("", net::read_clocks()).locks.at(0).holders.at(0).id;
-    REQUIRE(gateway.locks().end("a", id, locks::End::forced, net::read_clocks()));
+    REQUIRE(gateway.locks().end("a", id, locks::EndReason::forced, net::read_clocks()));
     gateway.pass(1100ms);
     CHECK(has(stream.read_until("\n\n"), "event: lost\ndata: {\"reason\":\"forced\"}"));
     gateway.pass(2s);

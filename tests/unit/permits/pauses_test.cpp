@@ -11,12 +11,12 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr SteadyTime start{1h};
-constexpr Pauses::CounterId counter{1, {2, 3}};
+constexpr ReportedCooldowns::CounterId counter{1, {2, 3}};
 
 } // namespace
 
 TEST_CASE("a pause lasts as long as it was told, of one counter") {
-    Pauses pauses;
+    ReportedCooldowns pauses;
     CHECK(!pauses.look(counter, start));
     CHECK(pauses.begin(counter, 503, 2s, start) == Duration{2s});
     REQUIRE(pauses.look(counter, start + 500ms));
@@ -28,17 +28,17 @@ TEST_CASE("a pause lasts as long as it was told, of one counter") {
 }
 
 TEST_CASE("a longer pause stays, and none is too long") {
-    Pauses pauses;
+    ReportedCooldowns pauses;
     pauses.begin(counter, 503, 10s, start);
     CHECK(pauses.begin(counter, 429, 1s, start) == Duration{10s});
     CHECK(pauses.look(counter, start)->status == 503);
-    CHECK(pauses.begin(counter, 429, 24h, start) == Pauses::longest);
+    CHECK(pauses.begin(counter, 429, 24h, start) == ReportedCooldowns::longest);
     CHECK(pauses.begin({2, {}}, 429, -1s, start) == Duration::zero());
 }
 
 TEST_CASE("there are only so many, until some are over") {
-    Pauses pauses;
-    for (std::uint64_t i = 0; i < Pauses::most; ++i)
+    ReportedCooldowns pauses;
+    for (std::uint64_t i = 0; i < ReportedCooldowns::most; ++i)
         pauses.begin({i + 10, {}}, 429, 1s, start);
     CHECK(pauses.begin(counter, 429, 1s, start) == Duration::zero());
     CHECK(pauses.begin(counter, 429, 1s, start + 1s) == Duration{1s});

@@ -21,16 +21,16 @@ Grant grant_of(std::uint64_t remaining) {
     return grant;
 }
 
-Replays::Claim claim(Replays& replays, SteadyTime now = start) {
+IdempotencyCache::Claim claim(IdempotencyCache& replays, SteadyTime now = start) {
     auto begun = replays.begin(key, request, now);
-    REQUIRE(std::holds_alternative<Replays::Claim>(begun));
-    return std::move(std::get<Replays::Claim>(begun));
+    REQUIRE(std::holds_alternative<IdempotencyCache::Claim>(begun));
+    return std::move(std::get<IdempotencyCache::Claim>(begun));
 }
 
 } // namespace
 
 TEST_CASE("a grant is told again until it is over") {
-    Replays replays;
+    IdempotencyCache replays;
     claim(replays).record(grant_of(3), start + 1s);
     const auto again = replays.begin(key, request, start + 999ms);
     REQUIRE(std::holds_alternative<Grant>(again));
@@ -39,39 +39,39 @@ TEST_CASE("a grant is told again until it is over") {
 }
 
 TEST_CASE("a request that came to nothing is answered anew") {
-    Replays replays;
+    IdempotencyCache replays;
     {
-        const Replays::Claim first = claim(replays);
+        const IdempotencyCache::Claim first = claim(replays);
         CHECK(
-            std::get<Replays::Conflict>(replays.begin(key, request, start)) ==
-            Replays::Conflict::in_progress);
+            std::get<IdempotencyCache::Conflict>(replays.begin(key, request, start)) ==
+            IdempotencyCache::Conflict::in_progress);
     }
     CHECK(claim(replays));
 }
 
 TEST_CASE("a key is for one request") {
-    Replays replays;
+    IdempotencyCache replays;
     claim(replays).record(grant_of(3), start + 1s);
     CHECK(
-        std::get<Replays::Conflict>(replays.begin(key, {9, 9}, start)) ==
-        Replays::Conflict::other_request);
-    CHECK(std::holds_alternative<Replays::Claim>(replays.begin({7, 7}, request, start)));
+        std::get<IdempotencyCache::Conflict>(replays.begin(key, {9, 9}, start)) ==
+        IdempotencyCache::Conflict::other_request);
+    CHECK(std::holds_alternative<IdempotencyCache::Claim>(replays.begin({7, 7}, request, start)));
 }
 
 TEST_CASE("the oldest grants give way") {
-    Replays replays;
-    for (std::uint64_t i = 0; i <= Replays::most; ++i) {
+    IdempotencyCache replays;
+    for (std::uint64_t i = 0; i <= IdempotencyCache::most; ++i) {
         auto begun = replays.begin({i, i}, request, start);
-        std::get<Replays::Claim>(begun).record(grant_of(i), start + 1h);
+        std::get<IdempotencyCache::Claim>(begun).record(grant_of(i), start + 1h);
     }
-    CHECK(std::holds_alternative<Replays::Claim>(replays.begin({0, 0}, request, start)));
+    CHECK(std::holds_alternative<IdempotencyCache::Claim>(replays.begin({0, 0}, request, start)));
     CHECK(std::holds_alternative<Grant>(replays.begin({1, 1}, request, start)));
 }
 
 TEST_CASE("a short grant recorded behind a long one ends in time") {
-    Replays replays;
+    IdempotencyCache replays;
     auto longer = replays.begin({7, 7}, request, start);
-    std::get<Replays::Claim>(longer).record(grant_of(1), start + 1h);
+    std::get<IdempotencyCache::Claim>(longer).record(grant_of(1), start + 1h);
     claim(replays).record(grant_of(2), start + 1s);
     CHECK(claim(replays, start + 2s));
 }

@@ -56,7 +56,7 @@ TEST_CASE("a place that is given back can be taken again, and only living ones a
 
 TEST_CASE("places are exact when all threads take them at once") {
     ClientConnections table;
-    std::vector<ClientConnections::Place> places[4];
+    std::vector<ClientConnections::Slot> places[4];
     {
         std::vector<std::jthread> threads;
         for (auto& mine : places)

@@ -28,15 +28,15 @@ TEST_CASE("a charge may change after the admission only where something may chan
     Pricing fixed;
     fixed.cost = 5;
     fixed.request_field = "x-cost";
-    CHECK_FALSE(fixed.returnable());
+    CHECK_FALSE(fixed.refundable());
 
     Pricing told;
     told.response_field = "x-cost";
-    CHECK(told.returnable());
+    CHECK(told.refundable());
     Pricing counted;
     counted.count_when = {401};
-    CHECK(counted.returnable());
+    CHECK(counted.refundable());
     Pricing refunded;
     refunded.refund = {502};
-    CHECK(refunded.returnable());
+    CHECK(refunded.refundable());
 }

@@ -25,7 +25,7 @@ std::vector<std::string> notes_on(std::string_view permits) {
             "  - {name: b, respond: {status: 204}, limits: [told, good, back]}\n",
         "test");
     REQUIRE(config.has_value());
-    return runtime::not_checked_notes(*config);
+    return runtime::check_warnings(*config);
 }
 
 } // namespace
@@ -55,7 +55,7 @@ TEST_CASE("what /v1/check leaves out of locks is named, too") {
     REQUIRE(config.has_value());
 
     CHECK(
-        runtime::not_checked_notes(*config) ==
+        runtime::check_warnings(*config) ==
         std::vector<std::string>{
             "the route a: /v1/check does not look at the X-Stint-Fence that require_fence asks for",
             "the route a: /v1/check does not charge the limit lock:jobs, which is a lock, whose "

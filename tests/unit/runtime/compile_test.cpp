@@ -179,8 +179,8 @@ TEST_CASE("what a route says of tunnels becomes what its requests need") {
     const routing::Route& r = route(compiled, "r");
     CHECK(r.upgrades == std::vector<std::string>{"foo"});
     CHECK(r.timeouts.tunnel_idle == 5s);
-    CHECK(r.limits[0].charge({}).early);
-    CHECK_FALSE(r.limits[1].charge({}).early);
+    CHECK(r.limits[0].charge({}).release_on_upgrade);
+    CHECK_FALSE(r.limits[1].charge({}).release_on_upgrade);
     CHECK(route(compiled, "s").upgrades.empty());
     CHECK(route(compiled, "s").timeouts.tunnel_idle == 10min);
 }

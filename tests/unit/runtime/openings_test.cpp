@@ -17,7 +17,7 @@ using namespace stint::limits;
 using namespace std::chrono_literals;
 
 struct Post final : Mailbox {
-    void ring() noexcept override {
+    void notify() noexcept override {
         ++rings;
         rings.notify_all();
     }
@@ -26,20 +26,20 @@ struct Post final : Mailbox {
 
 // A request that waits for a slot.
 struct Waiting {
-    Waiting(Mailbox& mailbox, WaitingRoom& its_room, const Charge& charge, Duration most)
+    Waiting(Mailbox& mailbox, AdmissionQueue& its_room, const Charge& charge, Duration most)
         : room{its_room}, waiter{mailbox} {
         waiter.charges.push_back(charge);
         WaitTerms& terms = waiter.terms.emplace_back();
         terms.waits = true;
         terms.max_wait = most;
         terms.max_waiting = 1;
-        REQUIRE(room.enter(waiter, net::read_clocks()) == WaitingRoom::Entered::waiting);
+        REQUIRE(room.enter(waiter, net::read_clocks()) == AdmissionQueue::Entered::waiting);
     }
     ~Waiting() { room.leave(waiter, net::read_clocks()); }
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
 
-    WaitingRoom& room;
+    AdmissionQueue& room;
     Waiter waiter;
 };
 
@@ -49,10 +49,10 @@ TEST_CASE("who gives a slot back has let the next one in when it returns") {
     Registry registry;
     Limit cap{{.identity = {.name = "c", .key = "", .algorithm = Algorithm::concurrency}}};
     const Charge slot{.limit = &cap, .quota = 1};
-    runtime::Openings openings{registry, net::read_clocks().wall};
+    runtime::QueueTimerThread openings{registry, net::read_clocks().wall};
     Permit held = std::move(try_admit({&slot, 1}, net::read_clocks()).permit);
     Post post;
-    const Waiting next{post, openings.room(), slot, 1h};
+    const Waiting next{post, openings.queue(), slot, 1h};
 
     held.release(net::read_clocks());
 
@@ -64,10 +64,10 @@ TEST_CASE("a wait that is over ends by itself") {
     Registry registry;
     Limit cap{{.identity = {.name = "c", .key = "", .algorithm = Algorithm::concurrency}}};
     const Charge slot{.limit = &cap, .quota = 1};
-    runtime::Openings openings{registry, net::read_clocks().wall};
+    runtime::QueueTimerThread openings{registry, net::read_clocks().wall};
     const Decision held = try_admit({&slot, 1}, net::read_clocks());
     Post post;
-    const Waiting refused{post, openings.room(), slot, 1ms};
+    const Waiting refused{post, openings.queue(), slot, 1ms};
 
     post.rings.wait(0);
 

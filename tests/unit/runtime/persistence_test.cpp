@@ -43,7 +43,7 @@ struct Run {
 
     Registry registry;
     test::SilentRoom room;
-    locks::Book locks{registry, room.bell(), net::read_clocks().wall};
+    locks::LockManager locks{registry, room.scheduler(), net::read_clocks().wall};
     std::unique_ptr<Persistence> persistence;
 };
 
@@ -178,17 +178,17 @@ TEST_CASE("only an end in order opens the next start") {
 TEST_CASE("without a file nothing is kept, and a start may still be closed") {
     Run run{"", true};
 
-    CHECK_FALSE(run.persistence->figures());
+    CHECK_FALSE(run.persistence->collect_metrics());
     CHECK_FALSE(charge(run.registry.obtain(spec("a")), 100));
-    CHECK_FALSE(Run{"", false}.persistence->figures());
+    CHECK_FALSE(Run{"", false}.persistence->collect_metrics());
 }
 
 TEST_CASE("a file in no folder is a failure that is counted, and nothing more") {
     Run run{"/none/such/state.db"};
 
-    REQUIRE(run.persistence->figures());
-    CHECK(run.persistence->figures()->writes == 0);
-    CHECK(run.persistence->figures()->write_failures == 1);
+    REQUIRE(run.persistence->collect_metrics());
+    CHECK(run.persistence->collect_metrics()->writes == 0);
+    CHECK(run.persistence->collect_metrics()->write_failures == 1);
     CHECK(charge(run.registry.obtain(spec("a")), 1));
 }
 
@@ -202,12 +202,12 @@ std::optional<locks::Grant> enter(Run& run, const std::string& name) {
     limits::Decision decision = limits::try_admit({&slot, 1}, now);
     if (!decision.allowed())
         return std::nullopt;
-    locks::Wish wish;
+    locks::LeaseRequest wish;
     wish.ttl = 10s;
     const auto grant = run.locks.grant(lock, wish, std::move(decision.permit), now);
-    while (run.locks.kept(grant) == locks::Book::Kept::not_yet)
+    while (run.locks.kept(grant) == locks::LockManager::Durability::not_yet)
         std::this_thread::yield();
-    if (run.locks.kept(grant) == locks::Book::Kept::no)
+    if (run.locks.kept(grant) == locks::LockManager::Durability::no)
         return std::nullopt;
     return grant;
 }
@@ -225,7 +225,8 @@ TEST_CASE("who holds a lock holds it in the next run, and fences rise") {
         const auto given_back = enter(run, "back");
         REQUIRE(kept);
         REQUIRE(given_back);
-        CHECK(run.locks.end("back", given_back->id, locks::End::released, net::read_clocks()));
+        CHECK(
+            run.locks.end("back", given_back->id, locks::EndReason::released, net::read_clocks()));
         fence = given_back->fence;
         run.persistence->finish();
     }
@@ -255,12 +256,12 @@ TEST_CASE("counts are written also while leases never stop coming") {
             const auto& lock = std::get<locks::LockPtr>(obtained);
             const limits::Charge slot = lock->charge();
             limits::Decision decision = limits::try_admit({&slot, 1}, now);
-            locks::Wish wish;
+            locks::LeaseRequest wish;
             wish.ttl = 10s;
             if (decision.allowed())
                 (void)run.locks.end(
                     "a", run.locks.grant(lock, wish, std::move(decision.permit), now).id,
-                    locks::End::released, now);
+                    locks::EndReason::released, now);
         }
     }};
 
@@ -290,7 +291,7 @@ TEST_CASE("what a kill forgets is no older than a round of writes and what is be
     }
     const std::string copy = file.killed();
     const SteadyTime killed = net::read_steady_clock();
-    const auto figures = run.persistence->figures();
+    const auto figures = run.persistence->collect_metrics();
     REQUIRE(figures);
 
     Run next{copy};
@@ -341,5 +342,5 @@ TEST_CASE("where nothing can be written nothing is granted, and later it is agai
 
     CHECK_FALSE(run.persistence->holders_known());
     CHECK_FALSE(enter(run, "a"));
-    CHECK(run.locks.figures().back().held == 0);
+    CHECK(run.locks.collect_metrics().back().held == 0);
 }

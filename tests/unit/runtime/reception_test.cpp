@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-using stint::runtime::place_of_next;
+using stint::runtime::pick_worker;
 
 namespace {
 
@@ -16,22 +16,22 @@ using Open = std::vector<std::size_t>;
 } // namespace
 
 TEST_CASE("a connection stays where it was accepted unless others have a good deal fewer") {
-    CHECK(place_of_next(Open{0}, 0) == 0);
-    CHECK(place_of_next(Open{0, 0}, 1) == 1);
-    CHECK(place_of_next(Open{3, 3, 3}, 2) == 2);
-    CHECK(place_of_next(Open{100, 80}, 0) == 0);
+    CHECK(pick_worker(Open{0}, 0) == 0);
+    CHECK(pick_worker(Open{0, 0}, 1) == 1);
+    CHECK(pick_worker(Open{3, 3, 3}, 2) == 2);
+    CHECK(pick_worker(Open{100, 80}, 0) == 0);
 }
 
 TEST_CASE("of a few connections nobody has two more than another") {
-    CHECK(place_of_next(Open{1, 0}, 0) == 1);
-    CHECK(place_of_next(Open{0, 1}, 1) == 0);
-    CHECK(place_of_next(Open{3, 2, 2}, 0) == 1);
-    CHECK(place_of_next(Open{2, 2, 1}, 1) == 2);
+    CHECK(pick_worker(Open{1, 0}, 0) == 1);
+    CHECK(pick_worker(Open{0, 1}, 1) == 0);
+    CHECK(pick_worker(Open{3, 2, 2}, 0) == 1);
+    CHECK(pick_worker(Open{2, 2, 1}, 1) == 2);
 }
 
 TEST_CASE("of many nobody has over a quarter more than another") {
-    CHECK(place_of_next(Open{101, 80}, 0) == 1);
-    CHECK(place_of_next(Open{1000, 90, 80}, 0) == 2);
+    CHECK(pick_worker(Open{101, 80}, 0) == 1);
+    CHECK(pick_worker(Open{1000, 90, 80}, 0) == 2);
 }
 
 TEST_CASE("wherever connections are accepted the first hundred are spread evenly") {
@@ -39,7 +39,7 @@ TEST_CASE("wherever connections are accepted the first hundred are spread evenly
     for (std::size_t workers = 1; workers <= 16; ++workers) {
         Open open(workers, 0);
         for (int i = 0; i < 100; ++i) {
-            ++open[place_of_next(open, random() % workers)];
+            ++open[pick_worker(open, random() % workers)];
             const auto [fewest, most] = std::ranges::minmax(open);
             CAPTURE(workers);
             CHECK(most <= fewest + fewest / 4 + 1);

@@ -34,7 +34,7 @@ struct Shop {
             throw std::runtime_error{loaded.error().front().text()};
         return *loaded;
     }
-    [[nodiscard]] Result<runtime::TlsObjects, config::Mistakes>
+    [[nodiscard]] Result<runtime::TlsObjects, config::ConfigErrors>
     load(const std::string& yaml, const runtime::TlsObjects& former = {}) const {
         return runtime::load_tls(config(yaml), file(), former, keys);
     }

@@ -89,7 +89,7 @@ struct Running {
     observe::AccessLog log{{observe::AccessLog::Target::Kind::off, {}}};
     test::SilentRoom room;
     proxy::Shared shared{registry.hasher(), room};
-    locks::Book locks{registry, room.bell(), net::read_clocks().wall};
+    locks::LockManager locks{registry, room.scheduler(), net::read_clocks().wall};
     permits::Shared permits{registry, locks};
     std::uint64_t generation = 0;
     limits::LimitPtr limit;
@@ -295,7 +295,7 @@ TEST_CASE("a worker that was never started can be destroyed") {
     observe::AccessLog log{{observe::AccessLog::Target::Kind::off, {}}};
     test::SilentRoom room;
     proxy::Shared shared{registry.hasher(), room};
-    locks::Book locks{registry, room.bell(), net::read_clocks().wall};
+    locks::LockManager locks{registry, room.scheduler(), net::read_clocks().wall};
     permits::Shared permits{registry, locks};
 
     const runtime::Worker worker{shared, permits, log.open_channel()};

@@ -40,7 +40,7 @@ TEST_CASE("requests come in the order in which they began, not in which they end
 
     REQUIRE(logs.has_value());
     CHECK(targets(*logs) == Names{"/first", "/second", "/third"});
-    CHECK(logs->figures().late == 0);
+    CHECK(logs->summary().late == 0);
 }
 
 TEST_CASE("requests of one instant keep the log's order") {
@@ -69,7 +69,7 @@ TEST_CASE("a request that ends too long after it began is told apart and moved u
     const auto all = targets(*logs);
 
     CHECK(all.size() == LogFiles::look_ahead + 11);
-    CHECK(logs->figures().late == 1);
+    CHECK(logs->summary().late == 1);
 }
 
 TEST_CASE("lines that cannot be read are counted and the first are shown") {
@@ -83,11 +83,11 @@ TEST_CASE("lines that cannot be read are counted and the first are shown") {
     auto logs = LogFiles::open({log});
     CHECK(targets(*logs).size() == 2);
 
-    CHECK(logs->figures().lines == 11);
-    CHECK(logs->figures().malformed == 8);
-    CHECK(logs->figures().unrouted == 1);
-    REQUIRE(logs->figures().first_malformed.size() == 5);
-    CHECK(logs->figures().first_malformed[0] == log + ":2: not a JSON object");
+    CHECK(logs->summary().lines == 11);
+    CHECK(logs->summary().malformed == 8);
+    CHECK(logs->summary().unrouted == 1);
+    REQUIRE(logs->summary().first_malformed.size() == 5);
+    CHECK(logs->summary().first_malformed[0] == log + ":2: not a JSON object");
 }
 
 TEST_CASE("a last line needs no end and an empty file has none") {

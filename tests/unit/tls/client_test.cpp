@@ -18,9 +18,9 @@ struct World {
             {.certificates = {issued.in(folder, "shop")}, .ciphers = {}, .client_ca = {}});
     }
     [[nodiscard]] std::shared_ptr<const Server> shop() const {
-        return serve(authority.issue(wish()));
+        return serve(authority.issue(request()));
     }
-    static Wish wish() { return {.names = {"DNS:shop.example", "IP:192.0.2.1"}}; }
+    static Wish request() { return {.names = {"DNS:shop.example", "IP:192.0.2.1"}}; }
     [[nodiscard]] ClientSettings settings() const {
         return {.ca = ca, .crl = {}, .certificate = {}, .key = {}};
     }
@@ -69,23 +69,23 @@ TEST_CASE("an address is verified as one, and not told as a name") {
 TEST_CASE("why a server is not believed is said") {
     const World world;
     const auto client = tls::client(world.settings());
-    Wish wish = World::wish();
+    Wish request = World::request();
     const std::string name = "shop.example";
 
-    wish.ends = -60;
+    request.ends = -60;
     CHECK(
-        reason(*client, *world.serve(world.authority.issue(wish)), name) ==
+        reason(*client, *world.serve(world.authority.issue(request)), name) ==
         "its certificate has expired");
-    wish = World::wish();
-    wish.begins = 3600;
+    request = World::request();
+    request.begins = 3600;
     CHECK(
-        reason(*client, *world.serve(world.authority.issue(wish)), name) ==
+        reason(*client, *world.serve(world.authority.issue(request)), name) ==
         "its certificate is not valid yet");
     CHECK(
-        reason(*client, *world.serve(self_signed(World::wish())), name) ==
+        reason(*client, *world.serve(self_signed(World::request())), name) ==
         "its certificate is self-signed");
     CHECK(
-        reason(*client, *world.serve(Authority{"Stranger"}.issue(World::wish())), name) ==
+        reason(*client, *world.serve(Authority{"Stranger"}.issue(World::request())), name) ==
         "it is not signed by a known authority");
     CHECK(
         reason(*client, *world.shop(), "other.example") ==
@@ -117,7 +117,7 @@ TEST_CASE("the system's store does not know a test's authority") {
 
 TEST_CASE("a server's own certificate may be what is believed") {
     const World world;
-    const Issued issued = self_signed(World::wish());
+    const Issued issued = self_signed(World::request());
     ClientSettings settings = world.settings();
     settings.ca = world.folder.write("own.pem", issued.pem());
 
@@ -126,7 +126,7 @@ TEST_CASE("a server's own certificate may be what is believed") {
 
 TEST_CASE("a revoked certificate is not believed, whichever file says so") {
     const World world;
-    const Issued revoked = world.authority.issue(World::wish());
+    const Issued revoked = world.authority.issue(World::request());
     const std::string list = world.authority.revocations({&revoked});
     ClientSettings settings = world.settings();
     SUBCASE("in ca") {
@@ -144,11 +144,11 @@ TEST_CASE("a revoked certificate is not believed, whichever file says so") {
 TEST_CASE("an authority without a list of revocations is believed beside one that has one") {
     const World world;
     const Authority other{"Other"};
-    const Issued revoked = world.authority.issue(World::wish());
+    const Issued revoked = world.authority.issue(World::request());
     world.folder.write(
         "ca.pem", world.authority.pem() + world.authority.revocations({&revoked}) + other.pem());
 
-    CHECK(meet(*tls::client(world.settings()), *world.serve(other.issue(World::wish()))).done);
+    CHECK(meet(*tls::client(world.settings()), *world.serve(other.issue(World::request()))).done);
 }
 
 TEST_CASE("a list of revocations that is too old is not relied on") {
@@ -165,8 +165,8 @@ TEST_CASE(
     const World world;
     const Authority& root = world.authority;
     const Authority middle = root.intermediate("Middle");
-    const Issued issued = middle.issue(World::wish());
-    const Issued revoked = middle.issue(World::wish());
+    const Issued issued = middle.issue(World::request());
+    const Issued revoked = middle.issue(World::request());
     const std::string lists_of_middle = middle.revocations({&revoked});
     for (const bool names_key : {false, true})
         for (const bool root_is_known : {false, true}) {
@@ -204,7 +204,7 @@ TEST_CASE(
 
     CHECK(
         reason(
-            *tls::client(world.settings()), *world.serve(middle.issue(World::wish())),
+            *tls::client(world.settings()), *world.serve(middle.issue(World::request())),
             "shop.example") == "the list of revoked certificates (CRL) is forged");
 }
 
@@ -217,7 +217,7 @@ TEST_CASE(
         "ca.pem",
         world.authority.pem() + middle.pem() + former.revocations({&middle.own()}, 3600, true));
 
-    CHECK(meet(*tls::client(world.settings()), *world.serve(middle.issue(World::wish()))).done);
+    CHECK(meet(*tls::client(world.settings()), *world.serve(middle.issue(World::request()))).done);
 }
 
 TEST_CASE("without verification everybody is believed") {
@@ -227,14 +227,14 @@ TEST_CASE("without verification everybody is believed") {
     const auto client = tls::client(settings);
 
     CHECK_FALSE(client->verifies());
-    CHECK(meet(*client, *world.serve(self_signed(World::wish())), "other.example").done);
+    CHECK(meet(*client, *world.serve(self_signed(World::request())), "other.example").done);
 }
 
 TEST_CASE("a client shows its certificate") {
     const World world;
     const KeyPair robot =
         world.authority.issue({.common_name = "robot", .names = {}}).in(world.folder, "robot");
-    const KeyPair shop = world.authority.issue(World::wish()).in(world.folder, "shop");
+    const KeyPair shop = world.authority.issue(World::request()).in(world.folder, "shop");
     const auto server = tls::server(
         {.certificates = {shop},
          .ciphers = {},

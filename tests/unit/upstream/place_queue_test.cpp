@@ -10,19 +10,19 @@ using namespace stint::upstream;
 
 namespace {
 
-struct Waiter final : PlaceWaiter {
-    explicit Waiter(PlaceQueue& in) : queue{in} {}
+struct Waiter final : EndpointWaiter {
+    explicit Waiter(EndpointQueue& in) : queue{in} {}
     ~Waiter() { queue.leave(*this); }
     void call() noexcept override { ++calls; }
 
-    PlaceQueue& queue;
+    EndpointQueue& queue;
     int calls = 0;
 };
 
 } // namespace
 
 TEST_CASE("the line takes so many and no more") {
-    PlaceQueue queue;
+    EndpointQueue queue;
     Waiter first{queue};
     Waiter second{queue};
     Waiter third{queue};
@@ -35,14 +35,14 @@ TEST_CASE("the line takes so many and no more") {
 }
 
 TEST_CASE("a free place calls the first in line, and the next one when that one has gone") {
-    PlaceQueue queue;
+    EndpointQueue queue;
     Waiter first{queue};
     Waiter second{queue};
     REQUIRE(queue.join(first, 9));
     REQUIRE(queue.join(second, 9));
     CHECK(queue.is_first(first));
 
-    queue.place_is_free();
+    queue.notify_free();
     CHECK(first.calls == 1);
     CHECK(second.calls == 0);
 
@@ -54,7 +54,7 @@ TEST_CASE("a free place calls the first in line, and the next one when that one 
 }
 
 TEST_CASE("who leaves from the middle makes nobody the first") {
-    PlaceQueue queue;
+    EndpointQueue queue;
     Waiter first{queue};
     Waiter third{queue};
     {
@@ -68,14 +68,14 @@ TEST_CASE("who leaves from the middle makes nobody the first") {
 }
 
 TEST_CASE("a charge that ends tells the line, once") {
-    PlaceQueue queue;
+    EndpointQueue queue;
     Waiter waiter{queue};
     EndpointState state{"a:1"};
     REQUIRE(state.charge(1));
-    Charge charge{state, &queue};
+    InFlightToken charge{state, &queue};
     REQUIRE(queue.join(waiter, 9));
 
-    Charge moved{std::move(charge)};
+    InFlightToken moved{std::move(charge)};
     CHECK(waiter.calls == 0);
     moved = {};
 
