@@ -2,7 +2,7 @@
 #include "admin/server.hpp"
 #include "base/version.hpp"
 #include "config/load.hpp"
-#include "runtime/check_notes.hpp"
+#include "runtime/check_warnings.hpp"
 #include "runtime/gateway.hpp"
 #include "runtime/process.hpp"
 #include "runtime/tls_objects.hpp"

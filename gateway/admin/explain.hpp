@@ -3,8 +3,8 @@
 
 #include "admin/message.hpp"
 #include "net/types.hpp"
-#include "runtime/described_request.hpp"
 #include "runtime/gateway.hpp"
+#include "runtime/synthetic_request.hpp"
 
 #include <string>
 #include <string_view>

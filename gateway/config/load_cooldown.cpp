@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 3> scopes{"host", "route", "key"};
 constexpr std::array<std::string_view, 2> when_paused{"answer", "wait"};
 constexpr std::array<std::string_view, 2> cooldown_switches{"on", "off"};
 constexpr std::string_view a_duration = "a duration such as 30s";
-constexpr std::string_view a_key = "a key such as header:X-Api-Key, or a list of keys";
+constexpr std::string_view a_cooldown_key = "a key such as header:X-Api-Key, or a list of keys";
 
 Parsed<Cooldown::Scope> parse_scope(std::string_view text) {
     const auto word = parse_word(text, scopes);
@@ -38,7 +38,7 @@ Parsed<bool> parse_switch(std::string_view text) {
 // One source, or several together.
 void read_key(const Section& section, Cooldown& cooldown) {
     const auto add = [&](const Value& value) {
-        if (const auto source = value.as(a_key, parse_key_source))
+        if (const auto source = value.as(a_cooldown_key, parse_key_source))
             cooldown.key.push_back(*source);
     };
     const auto key = section.find("key");
@@ -52,7 +52,7 @@ void read_key(const Section& section, Cooldown& cooldown) {
         section.wrong_at("key", "is only for scope: key");
     if (key->is_scalar())
         return add(*key);
-    const auto items = key->items(a_key);
+    const auto items = key->items(a_cooldown_key);
     for (const Value& item : items.value_or(std::vector<Value>{}))
         add(item);
     if (items && items->empty())

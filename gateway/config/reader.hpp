@@ -2,7 +2,7 @@
 // with its place and its path ("routes[2].upstream: ..."), and reading goes on.
 #pragma once
 
-#include "config/report.hpp"
+#include "config/diagnostics.hpp"
 #include "config/yaml_tree.hpp"
 
 #include <optional>

@@ -1,7 +1,7 @@
 // What must hold for the bytes of a configuration before a YAML parser may see them.
 #pragma once
 
-#include "config/report.hpp"
+#include "config/diagnostics.hpp"
 
 #include <cstddef>
 #include <string>

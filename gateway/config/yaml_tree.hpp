@@ -2,7 +2,7 @@
 // and merge keys, which yaml-cpp's own nodes resolve and hide, are reported here.
 #pragma once
 
-#include "config/report.hpp"
+#include "config/diagnostics.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
 // A cap on what is in flight. Slot: stamp = 1 once used; used = the slots that are held.
-#include "limits/rules.hpp"
+#include "limits/algorithm_ops.hpp"
 
 namespace stint::limits {
 

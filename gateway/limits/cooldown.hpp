@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/time.hpp"
+#include "limits/cooldown_waiter.hpp"
 #include "limits/learned_pace.hpp"
-#include "limits/scope_waiter.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/hash.hpp"
-#include "limits/slot.hpp"
+#include "limits/counter_cell.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,13 +1,14 @@
 // The sharded counters behind one Limit. Internal to limits/: admission.cpp drives it. What a slot
-// says is the algorithm's business (rules.hpp); where it is and how long it stays is decided here.
+// says is the algorithm's business (algorithm_ops.hpp); where it is and how long it stays is
+// decided here.
 #pragma once
 
-#include "limits/brief_mutex.hpp"
+#include "limits/algorithm_ops.hpp"
+#include "limits/backoff_mutex.hpp"
 #include "limits/counter_table.hpp"
 #include "limits/decision.hpp"
 #include "limits/limit.hpp"
 #include "limits/overflow.hpp"
-#include "limits/rules.hpp"
 #include "limits/saved.hpp"
 #include "limits/window.hpp"
 

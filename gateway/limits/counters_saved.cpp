@@ -4,7 +4,7 @@
 // counters to the end, each with its key where the limit has one.
 #include "base/bytes.hpp"
 #include "limits/counters.hpp"
-#include "limits/exact.hpp"
+#include "limits/fraction.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "limits/fair_shares.hpp"
 
-#include "limits/exact.hpp"
+#include "limits/fraction.hpp"
 
 #include <boost/container/static_vector.hpp>
 

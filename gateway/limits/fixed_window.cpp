@@ -1,7 +1,7 @@
 // A fixed window: a count, and when it ends. Slot: stamp = the end of the counter's own window
 // (steady, ns), or the serial of the window that all counters share; used = the count.
-#include "limits/exact.hpp"
-#include "limits/rules.hpp"
+#include "limits/algorithm_ops.hpp"
+#include "limits/fraction.hpp"
 
 #include <algorithm>
 

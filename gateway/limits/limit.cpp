@@ -1,8 +1,8 @@
 #include "limits/limit.hpp"
 
+#include "limits/admission_queue.hpp"
 #include "limits/counters.hpp"
 #include "limits/reservations.hpp"
-#include "limits/waiting_room.hpp"
 
 #include <atomic>
 

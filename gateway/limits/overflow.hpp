@@ -1,7 +1,7 @@
 // The counters of keys for which a shard's table has no room. One for each kind of algorithm.
 #pragma once
 
-#include "limits/rules.hpp"
+#include "limits/algorithm_ops.hpp"
 #include "limits/sketch.hpp"
 
 #include <memory>

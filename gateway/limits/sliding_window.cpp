@@ -5,8 +5,8 @@
 // The ring holds what was admitted when. Up to 128 a window each instant has an entry of its own;
 // above that, what is admitted within the same 1/128 of the window shares one, and counts as if all
 // of it had come at the last instant of that: later than true, never earlier.
-#include "limits/exact.hpp"
-#include "limits/rules.hpp"
+#include "limits/algorithm_ops.hpp"
+#include "limits/fraction.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -3,8 +3,8 @@
 // 1/quota ns. Slot: stamp = TAT rounded up to ns (steady); used = the quota by which it is paid off
 // (see code_of()), and by how many units TAT is earlier, less than that quota. Where the quota
 // changes, the tokens that are owed stay, and TAT follows: see raise() and charge().
-#include "limits/exact.hpp"
-#include "limits/rules.hpp"
+#include "limits/algorithm_ops.hpp"
+#include "limits/fraction.hpp"
 
 #include <algorithm>
 #include <bit>

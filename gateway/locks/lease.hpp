@@ -29,7 +29,7 @@ enum class LeaseBinding : std::uint8_t {
 // How a lease came to its end.
 enum class EndReason : std::uint8_t { released, expired, forced, disconnected, not_persisted };
 
-// A holder as it asks. Hashes are Book's; zero: none.
+// A holder as it asks. Hashes are LockManager's; zero: none.
 struct LeaseRequest {
     std::string owner{}; // may be empty
     Hash128 once{};      // of its idempotency key
@@ -39,7 +39,7 @@ struct LeaseRequest {
     std::uint64_t connection_id = 0; // the connection that it ends with; 0: none
 };
 
-// What a holder is told. Of fences see Book.
+// What a holder is told. Of fences see LockManager.
 struct Grant {
     Hash128 id{};
     std::uint64_t fence = 0;

@@ -2,9 +2,9 @@
 // more, with one branch each.
 #pragma once
 
+#include "net/deferred_read.hpp"
 #include "net/io.hpp"
 #include "net/tls_session.hpp"
-#include "net/untried_read.hpp"
 
 #include <boost/asio/post.hpp>
 

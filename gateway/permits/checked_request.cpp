@@ -2,12 +2,12 @@
 
 #include "http/media_type.hpp"
 #include "http/permit_text.hpp"
-#include "limits/waiting_room.hpp"
+#include "limits/admission_queue.hpp"
 #include "net/clock.hpp"
 #include "permits/check.hpp"
+#include "proxy/key_recorder.hpp"
 #include "proxy/limit_steps.hpp"
-#include "proxy/noted_keys.hpp"
-#include "proxy/turns.hpp"
+#include "proxy/queued_request.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -11,8 +11,8 @@
 #include "limits/prepaid.hpp"
 #include "proxy/context.hpp"
 #include "proxy/find_route.hpp"
-#include "proxy/own_reply.hpp"
-#include "proxy/told_policies.hpp"
+#include "proxy/local_reply.hpp"
+#include "proxy/rate_limit_headers.hpp"
 #include "routing/charges.hpp"
 #include "routing/client_address.hpp"
 

@@ -8,10 +8,10 @@
 #include "net/io.hpp"
 #include "net/types.hpp"
 #include "permits/call.hpp"
-#include "permits/pending.hpp"
+#include "permits/connection_leases.hpp"
+#include "permits/deferred_reply.hpp"
 #include "permits/service.hpp"
-#include "permits/ties.hpp"
-#include "proxy/seat.hpp"
+#include "proxy/connection_slot.hpp"
 #include "routing/client_address.hpp"
 
 #include <cstddef>

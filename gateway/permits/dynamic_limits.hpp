@@ -4,7 +4,7 @@
 #include "base/error.hpp"
 #include "base/time.hpp"
 #include "limits/registry.hpp"
-#include "permits/ask.hpp"
+#include "permits/acquire_request.hpp"
 #include "routing/route.hpp"
 #include "routing/text_map.hpp"
 

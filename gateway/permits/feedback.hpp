@@ -4,7 +4,7 @@
 
 #include "http/head_buffer.hpp"
 #include "http/local_reply.hpp"
-#include "permits/ask.hpp"
+#include "permits/acquire_request.hpp"
 #include "permits/shared.hpp"
 #include "proxy/context.hpp"
 

@@ -4,9 +4,9 @@
 #include "base/message.hpp"
 #include "http/head_buffer.hpp"
 #include "http/local_reply.hpp"
-#include "permits/pending.hpp"
+#include "permits/connection_leases.hpp"
+#include "permits/deferred_reply.hpp"
 #include "permits/service.hpp"
-#include "permits/ties.hpp"
 
 #include <string_view>
 

@@ -2,7 +2,7 @@
 
 #include "http/json_text.hpp"
 #include "http/query.hpp"
-#include "permits/ask.hpp"
+#include "permits/acquire_request.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -2,14 +2,14 @@
 #pragma once
 
 #include "net/types.hpp"
-#include "permits/ask.hpp"
-#include "permits/locking.hpp"
+#include "permits/acquire_operation.hpp"
+#include "permits/acquire_request.hpp"
+#include "permits/lock_operation.hpp"
+#include "permits/persistence_waits.hpp"
 #include "permits/shared.hpp"
-#include "permits/taking.hpp"
-#include "permits/writes.hpp"
+#include "proxy/connection_slot.hpp"
 #include "proxy/context.hpp"
 #include "proxy/object_pool.hpp"
-#include "proxy/seat.hpp"
 
 #include <boost/intrusive/list.hpp>
 

@@ -3,10 +3,10 @@
 
 #include "limits/fair_shares.hpp"
 #include "limits/registry.hpp"
-#include "locks/book.hpp"
+#include "locks/lock_manager.hpp"
 #include "permits/dynamic_limits.hpp"
-#include "permits/pauses.hpp"
-#include "permits/replays.hpp"
+#include "permits/idempotency_cache.hpp"
+#include "permits/reported_cooldowns.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Shared {
     ReportedCooldowns reported_cooldowns;
     limits::FairShares shares;
     locks::LockManager& locks;
-    std::atomic<std::uint64_t> connection_leases{0}; // the last number of Ties
+    std::atomic<std::uint64_t> connection_leases{0}; // the last number of ConnectionLeases
 };
 
 } // namespace stint::permits

@@ -18,9 +18,9 @@
 #include "observe/metrics.hpp"
 #include "proxy/client_connections.hpp"
 #include "proxy/object_pool.hpp"
+#include "proxy/queued_request.hpp"
 #include "proxy/recent_requests.hpp"
-#include "proxy/shortage.hpp"
-#include "proxy/turns.hpp"
+#include "proxy/resource_exhaustion.hpp"
 #include "routing/snapshot.hpp"
 #include "upstream/cluster.hpp"
 

@@ -1,7 +1,7 @@
 // Pauses that upstreams ask for.
 #include "http/head_parser.hpp"
 #include "http/retry_after.hpp"
-#include "http/told_quota.hpp"
+#include "http/upstream_rate_limit.hpp"
 #include "limits/limit.hpp"
 #include "net/clock.hpp"
 #include "proxy/downstream.hpp"

@@ -8,8 +8,8 @@
 #include "proxy/downstream.hpp"
 #include "proxy/exchange.hpp"
 #include "proxy/find_route.hpp"
+#include "proxy/key_recorder.hpp"
 #include "proxy/limit_steps.hpp"
-#include "proxy/noted_keys.hpp"
 
 #include <boost/algorithm/string/predicate.hpp>
 #include <spdlog/spdlog.h>

@@ -8,9 +8,9 @@
 #include "net/handler_memory.hpp"
 #include "net/stream.hpp"
 #include "net/types.hpp"
+#include "proxy/connection_slot.hpp"
 #include "proxy/context.hpp"
 #include "proxy/exchange.hpp"
-#include "proxy/seat.hpp"
 #include "routing/client_address.hpp"
 
 #include <cstddef>

@@ -15,20 +15,20 @@
 #include "net/handler_memory.hpp"
 #include "net/io.hpp"
 #include "observe/access_log.hpp"
+#include "proxy/abort_reason.hpp"
 #include "proxy/attempts.hpp"
 #include "proxy/body_pump.hpp"
 #include "proxy/context.hpp"
-#include "proxy/hold.hpp"
-#include "proxy/interruption.hpp"
-#include "proxy/own_reply.hpp"
+#include "proxy/cooldown_wait.hpp"
+#include "proxy/endpoint_wait.hpp"
+#include "proxy/local_reply.hpp"
 #include "proxy/pending_request.hpp"
-#include "proxy/place.hpp"
 #include "proxy/progress.hpp"
+#include "proxy/queued_request.hpp"
+#include "proxy/rate_limit_headers.hpp"
 #include "proxy/response_trailers.hpp"
 #include "proxy/sending_rate.hpp"
 #include "proxy/settlement.hpp"
-#include "proxy/told_policies.hpp"
-#include "proxy/turns.hpp"
 #include "routing/charges.hpp"
 #include "routing/fence.hpp"
 #include "upstream/cluster.hpp"
@@ -141,7 +141,7 @@ class Exchange : private net::Deadline {
     [[nodiscard]] std::string_view path_to_send(std::string_view path) const;
     [[nodiscard]] const std::string& host_to_send() const;
 
-    // introduce.cpp: PROXY headers before requests.
+    // send_proxy_protocol.cpp: PROXY headers before requests.
     std::string proxy_protocol_header();
 
     // respond.cpp: answers that stand in the configuration.
@@ -238,7 +238,7 @@ class Exchange : private net::Deadline {
     net::Task<bool> drain_to_client(net::SplicePipe& pipe);
     net::Task<bool> copy_to_client(net::SplicePipe& pipe);
 
-    // switch.cpp: to another protocol than HTTP.
+    // upgrade.cpp: to another protocol than HTTP.
     std::string_view offer_of(const RequestHead& head);
     [[nodiscard]] bool tunnels() const noexcept;
     Answer on_upgrade(const ResponseHead& head, std::size_t head_size);

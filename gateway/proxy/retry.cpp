@@ -4,7 +4,7 @@
 #include "net/clock.hpp"
 #include "proxy/downstream.hpp"
 #include "proxy/exchange.hpp"
-#include "proxy/shortage.hpp"
+#include "proxy/resource_exhaustion.hpp"
 
 #include <algorithm>
 #include <iterator>

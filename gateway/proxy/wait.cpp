@@ -1,8 +1,8 @@
 // A request that waits, for its turn before its limits, for a pause to end or for a place on an
 // endpoint, without touching the upstream.
 #include "http/head_parser.hpp"
+#include "limits/admission_queue.hpp"
 #include "limits/limit.hpp"
-#include "limits/waiting_room.hpp"
 #include "net/clock.hpp"
 #include "proxy/downstream.hpp"
 #include "proxy/exchange.hpp"

@@ -15,7 +15,7 @@
 #include "runtime/file_stamps.hpp"
 #include "runtime/health_checks.hpp"
 #include "runtime/live_overrides.hpp"
-#include "runtime/openings.hpp"
+#include "runtime/queue_timer_thread.hpp"
 #include "runtime/tls_objects.hpp"
 #include "runtime/worker.hpp"
 #include "upstream/resolver.hpp"

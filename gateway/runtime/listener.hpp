@@ -5,7 +5,7 @@
 #include "net/acceptor.hpp"
 #include "net/types.hpp"
 #include "proxy/context.hpp"
-#include "runtime/reception.hpp"
+#include "runtime/connection_dispatcher.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 

@@ -4,7 +4,7 @@
 
 #include "config/schema.hpp"
 #include "limits/registry.hpp"
-#include "locks/book.hpp"
+#include "locks/lock_manager.hpp"
 #include "runtime/saved_rows.hpp"
 #include "state/store.hpp"
 

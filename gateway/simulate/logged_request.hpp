@@ -3,7 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/time.hpp"
-#include "runtime/described_request.hpp"
+#include "runtime/synthetic_request.hpp"
 
 #include <string>
 #include <string_view>

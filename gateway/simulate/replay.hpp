@@ -7,7 +7,7 @@
 #include "observe/metrics.hpp"
 #include "routing/charges.hpp"
 #include "runtime/compile.hpp"
-#include "runtime/described_request.hpp"
+#include "runtime/synthetic_request.hpp"
 #include "simulate/logged_request.hpp"
 
 #include <cstddef>

@@ -3,8 +3,8 @@
 
 #include "base/time.hpp"
 #include "routing/balance_spec.hpp"
+#include "upstream/endpoint_queue.hpp"
 #include "upstream/endpoint_state.hpp"
-#include "upstream/place_queue.hpp"
 
 #include <map>
 #include <memory>

@@ -1,7 +1,7 @@
 // Locks from several threads at once: holders who come, stay, leave and are cut off, while leases
 // expire, locks are forgotten and made anew, a writer takes the records, and somebody looks.
-#include "limits/waiting_room.hpp"
-#include "locks/book.hpp"
+#include "limits/admission_queue.hpp"
+#include "locks/lock_manager.hpp"
 
 #include <doctest/doctest.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "fixture.hpp"
-#include "limits/waiting_room.hpp"
+#include "limits/admission_queue.hpp"
 
 #include <deque>
 #include <functional>

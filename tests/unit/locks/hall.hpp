@@ -1,8 +1,8 @@
 // What the tests of locks share: a book, the room before its locks, and the test's own time.
 #pragma once
 
-#include "limits/waiting_room.hpp"
-#include "locks/book.hpp"
+#include "limits/admission_queue.hpp"
+#include "locks/lock_manager.hpp"
 #include "waiting_fixture.hpp"
 
 #include <memory>

@@ -1,0 +1,281 @@
+#include "locks/lock_manager.hpp"
+
+#include "base/lock_names.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+namespace stint::locks {
+namespace {
+
+std::uint64_t microseconds(WallTime time) noexcept {
+    const auto since =
+        std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch());
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(since.count(), 0));
+}
+
+} // namespace
+
+Counts& Counts::operator+=(const Counts& other) noexcept {
+    granted += other.granted;
+    refused += other.refused;
+    released += other.released;
+    expired += other.expired;
+    forced += other.forced;
+    disconnected += other.disconnected;
+    return *this;
+}
+
+Waiting::~Waiting() {
+    if (book_ != nullptr)
+        book_->end_wait(*this);
+}
+
+LockManager::LockManager(
+    limits::Registry& registry, limits::WakeupScheduler& scheduler, WallTime started)
+    : registry_{registry}, scheduler_{scheduler}, fence_{microseconds(started)} {}
+
+LockManager::~LockManager() {
+    by_expiry_.clear();
+    for (auto& [name, lock] : locks_)
+        lock->leases_.clear();
+}
+
+void LockManager::configure(
+    const std::vector<Declared>& declared,
+    std::uint64_t dynamic,
+    std::uint64_t max_waiting,
+    const Now& now) {
+    const std::lock_guard lock{mutex_};
+    most_dynamic_ = dynamic;
+    dynamic_max_waiting_ = max_waiting;
+    for (auto& [name, known] : locks_) {
+        known->declared_ = false;
+        known->max_waiting_.store(max_waiting, std::memory_order_relaxed);
+    }
+    for (const Declared& each : declared) {
+        auto found = locks_.find(each.name);
+        if (found == locks_.end())
+            found = locks_.emplace(each.name, make(each.name, each.max, fence_, now)).first;
+        Lock& known = *found->second;
+        known.declared_ = true;
+        known.max_.store(each.max, std::memory_order_relaxed);
+        known.max_waiting_.store(each.max_waiting, std::memory_order_relaxed);
+    }
+    forget_unused();
+}
+
+std::variant<LockPtr, LockManager::LockError>
+LockManager::obtain(std::string_view name, std::optional<std::uint64_t> max, const Now& now) {
+    const std::lock_guard lock{mutex_};
+    if (leases_.size() >= most_leases)
+        return LockError{Failure::too_many};
+    if (records_.size() >= most_records)
+        return LockError{Failure::behind};
+    const auto found = locks_.find(name);
+    const bool unused =
+        found != locks_.end() && !found->second->declared_ && !in_use(found->second);
+    if (most_dynamic_ == 0 && (unused || found == locks_.end()))
+        return LockError{Failure::unknown}; // a reload may have made it one
+    if (found != locks_.end()) {
+        Lock& known = *found->second;
+        if (!max || *max == known.max())
+            return found->second;
+        if (!unused)
+            return LockError{Failure::different, known.max()};
+        known.max_.store(*max, std::memory_order_relaxed); // nobody has heard of the old one
+        return found->second;
+    }
+    if (dynamic_ >= most_dynamic_ && !make_room_for_lock(now))
+        return LockError{Failure::too_many};
+    const LockPtr made = make(name, max.value_or(1), fence_, now);
+    made->max_waiting_.store(dynamic_max_waiting_, std::memory_order_relaxed);
+    locks_.emplace(made->name(), made);
+    ++dynamic_;
+    return made;
+}
+
+// fence: what is lower is late.
+LockPtr
+LockManager::make(std::string_view name, std::uint64_t max, std::uint64_t fence, const Now& now) {
+    const limits::LimitSpec spec{
+        .identity =
+            {.name = std::string{lock_prefix}.append(name),
+             .key = {},
+             .algorithm = limits::Algorithm::concurrency},
+        .quota = max};
+    auto made = std::make_shared<Lock>(std::string{name}, registry_.obtain(spec), max);
+    made->limit_->raise_fence(fence);
+    reserve_for_previous_holders(made, now);
+    return made;
+}
+
+// Where nobody knows who held it before the start, it is as if they all still did: beside those who
+// are known, as any of these may have given it to somebody since.
+void LockManager::reserve_for_previous_holders(const LockPtr& lock, const Now& now) {
+    if (closed_until_ <= now.steady)
+        return;
+    auto former = std::make_unique<Lease>();
+    former->former = true;
+    former->slots = lock->max();
+    former->owner = "(before the start)";
+    former->fence = fence_;
+    former->levels.emplace_back();
+    limits::Charge all = lock->charge();
+    all.cost = former->slots;
+    all.quota = any_number;
+    former->permit = std::move(limits::admit({&all, 1}, now).permit);
+    lock->limit_->keep_full_until(closed_until_, former->slots);
+    insert(std::move(former), lock, now, closed_until_);
+}
+
+void LockManager::keep_closed_until(SteadyTime end, const Now& now) {
+    const std::lock_guard lock{mutex_};
+    closed_until_ = end;
+    for (const auto& [name, known] : locks_)
+        reserve_for_previous_holders(known, now);
+}
+
+// Not at every attempt: it looks at all of them.
+bool LockManager::make_room_for_lock(const Now& now) {
+    if (now.steady < next_sweep_)
+        return false;
+    next_sweep_ = now.steady + std::chrono::milliseconds{10};
+    forget_unused();
+    return dynamic_ < most_dynamic_;
+}
+
+// Those that are neither declared nor in use.
+void LockManager::forget_unused() {
+    std::erase_if(locks_, [this](const auto& entry) {
+        const auto& [name, lock] = entry;
+        if (lock->declared_ || in_use(lock))
+            return false;
+        dynamic_counts_ += lock->counts_;
+        return true;
+    });
+    dynamic_ = static_cast<std::size_t>(
+        std::ranges::count_if(locks_, [](const auto& entry) { return !entry.second->declared_; }));
+}
+
+// By its holders, or by somebody who is asking for it.
+bool LockManager::in_use(const LockPtr& lock) noexcept {
+    return lock.use_count() > 1;
+}
+
+Lease& LockManager::insert(
+    std::unique_ptr<Lease> made, const LockPtr& lock, const Now& now, SteadyTime expires) {
+    std::array<char, sizeof last_number_> number;
+    std::memcpy(number.data(), &++last_number_, number.size());
+    if (made->id == Hash128{})
+        made->id = id_hasher_({number.data(), number.size()});
+    made->lock = lock;
+    made->granted = now.steady;
+    Lease& lease = *leases_.emplace(made->id, std::move(made)).first->second;
+    lock->leases_.push_back(lease);
+    lock->held_ += lease.slots;
+    lease.expires = expires;
+    file(lease);
+    return lease;
+}
+
+void LockManager::file(Lease& lease) noexcept {
+    by_expiry_.insert(lease);
+    if (lease.expires >= announced_)
+        return;
+    announced_ = lease.expires;
+    scheduler_.schedule(announced_);
+}
+
+// The slot is the caller's, who frees it without the mutex.
+std::unique_ptr<Lease> LockManager::take_out(Lease& lease, EndReason how) noexcept {
+    Lock& lock = *lease.lock;
+    lock.leases_.erase(lock.leases_.iterator_to(lease));
+    lock.held_ -= lease.slots;
+    by_expiry_.erase(by_expiry_.iterator_to(lease));
+    for (const Level& level : lease.levels)
+        forget(level.once, lease);
+    forget(lease.reentrant, lease);
+    count(lock.counts_, how);
+    remember(lease.id, how);
+    const bool in_the_file = lease.kept_version > 0 || lease.unwritten > 0;
+    if (recorded_ && in_the_file)
+        record_end(lease.id);
+    auto taken = leases_.extract(lease.id);
+    return std::move(taken.mapped());
+}
+
+// Another lease may be known by it by now.
+void LockManager::forget(Hash128 hash, const Lease& lease) noexcept {
+    if (const auto found = known_.find(hash); found != known_.end() && found->second == &lease)
+        known_.erase(found);
+}
+
+void LockManager::count(Counts& counts, EndReason how) noexcept {
+    switch (how) {
+    case EndReason::released:
+        ++counts.released;
+        break;
+    case EndReason::expired:
+        ++counts.expired;
+        break;
+    case EndReason::forced:
+        ++counts.forced;
+        break;
+    case EndReason::disconnected:
+        ++counts.disconnected;
+        break;
+    case EndReason::not_persisted:
+        --counts.granted; // nobody was told
+        break;
+    }
+}
+
+void LockManager::remember(Hash128 id, EndReason how) noexcept try {
+    ended_order_.push_back(id);
+    ended_.emplace(id, how);
+    if (ended_order_.size() <= remembered)
+        return;
+    ended_.erase(ended_order_.front());
+    ended_order_.pop_front();
+} catch (const std::exception&) { // then a repeated release is told that there is nothing
+}
+
+Lease* LockManager::find_active(Hash128 id, const Now& now) const noexcept {
+    const auto found = leases_.find(id);
+    if (found == leases_.end() || found->second->former || found->second->expires <= now.steady)
+        return nullptr;
+    return found->second.get();
+}
+
+Lease* LockManager::find_active_of(std::string_view lock, Hash128 id, const Now& now) noexcept {
+    Lease* const lease = find_active(id, now);
+    return lease != nullptr && lease->lock->name() == lock ? lease : nullptr;
+}
+
+SteadyTime LockManager::expire(const Now& now) noexcept {
+    for (;;) {
+        std::unique_ptr<Lease> ended;
+        {
+            const std::lock_guard lock{mutex_};
+            const auto first = by_expiry_.begin();
+            announced_ = first == by_expiry_.end() ? SteadyTime::max() : first->expires;
+            if (announced_ > now.steady)
+                return announced_;
+            ended = take_out(*first, EndReason::expired);
+        }
+        free_slot(std::move(ended), now);
+    }
+}
+
+// Whoever waits for it is told. Without the mutex.
+void LockManager::free_slot(std::unique_ptr<Lease> ended, const Now& now) noexcept {
+    if (ended != nullptr && !ended->former) // for how long that was held nobody knows
+        ended->permit.release(now);
+}
+
+} // namespace stint::locks

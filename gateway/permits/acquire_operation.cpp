@@ -1,0 +1,278 @@
+#include "permits/acquire_operation.hpp"
+
+#include "limits/reservations.hpp"
+#include "net/clock.hpp"
+#include "proxy/limit_steps.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace stint::permits {
+namespace {
+
+// In the line before one counter, where the limit itself lets nobody wait.
+constexpr std::uint64_t most_waiting = 1000;
+// Others take from the same window meanwhile: then the rest is counted again.
+constexpr int batch_attempts = 4;
+
+limits::FairShares::Counter counter_of(const limits::Charge& charge) noexcept {
+    return {charge.limit->ordinal(), charge.limit->keyed() ? charge.key : Hash128{}};
+}
+
+limits::FairShares::Window window_of(const limits::Charge& charge, const Now& now) {
+    return {charge.limit->window_end(charge, now), charge.limit->identity().per};
+}
+
+} // namespace
+
+AcquireOperation::AcquireOperation(
+    proxy::Context& context, Shared& shared, const routing::ClientAddress& peer)
+    : context_{context}, shared_{shared}, peer_{peer}, config_{context.active},
+      now_{net::read_clocks()} {}
+
+AcquireOperation::Step AcquireOperation::begin(const AcquireRequest& ask) {
+    owner_ = ask.owner.empty() ? peer_.network_hash() : context_.shared.hasher(ask.owner);
+    listed_ = ask.listed;
+    ticket_ = ask.ticket;
+    batch_ = ask.batch;
+    if (!find_parts(ask) || !fits(ask) || !list_charges() || !claim_once(ask) || !is_open())
+        return Step::answered;
+    if (charges_.charges.empty()) {
+        grant_.count = batch_; // no limit concerns it
+        grant();
+        return Step::answered;
+    }
+    return admit(ask);
+}
+
+bool AcquireOperation::reserves() const noexcept {
+    return std::ranges::any_of(
+        charges_.limits, [](const auto* limit) { return !limit->reserve_for.empty(); });
+}
+
+// Who comes while nobody waits may go at once; nobody overtakes who waits.
+AcquireOperation::Step AcquireOperation::admit(const AcquireRequest& ask) {
+    if (!reserves()) [[likely]]
+        keep_shares(ask);
+    const bool awaited = std::ranges::any_of(
+        charges_.limits, [](const auto* limit) { return limit->limit->awaited(); });
+    if (!awaited || reserves()) [[likely]] {
+        limits::Decision decision = admit_now(ask);
+        const bool waits = !decision.allowed() && ask.wait > Duration::zero() && !reserves() &&
+                           decision.refusal != limits::Refusal::cost;
+        if (!waits) {
+            if (!decision.allowed() && !reserves())
+                limits::count_refusal(charges_.view(), decision);
+            settle(decision);
+            return Step::answered;
+        }
+    }
+    line_up(ask);
+    if (queued_->queue().enter(*queued_, now_) == limits::AdmissionQueue::Entered::waiting)
+        return Step::waits;
+    const std::unique_ptr<proxy::QueuedRequest> queued = std::move(queued_);
+    settle(queued->decision);
+    return Step::answered;
+}
+
+// What others may still come for is not for who does not wait. Who waits has the line, which is
+// fair by itself.
+void AcquireOperation::keep_shares(const AcquireRequest& ask) {
+    shares_ = ask.wait == Duration::zero();
+    for (limits::Charge& charge : charges_.charges) {
+        if (!is_fixed_window(*charge.limit))
+            continue;
+        const std::uint64_t kept = shared_.shares.ask(
+            counter_of(charge), owner_, std::max(batch_, charge.cost), charge.quota,
+            window_of(charge, now_), now_.steady);
+        charge.reserved_for_others = shares_ ? kept : 0;
+    }
+}
+
+// A limit knows what it has, not what will be kept for whom: whoever comes back alone at the time
+// that is told here is admitted.
+void AcquireOperation::tell_true_time(limits::Decision& decision) {
+    const auto& charges = charges_.charges;
+    const auto by_window_alone = [&](std::size_t i) {
+        return (decision.refusing >> i & 1U) == 0 ||
+               (is_fixed_window(*charges[i].limit) && !charges[i].pace);
+    };
+    SteadyTime opens = now_.steady;
+    for (std::size_t i = 0; i < charges.size(); ++i)
+        if (!by_window_alone(i))
+            opens = now_.steady + decision.retry_after;
+    for (int pass = 0; pass < 2; ++pass) // a later one may lead into an earlier one's next window
+        for (std::size_t i = 0; i < charges.size(); ++i) {
+            const limits::Charge& charge = charges[i];
+            if (!is_fixed_window(*charge.limit))
+                continue;
+            const limits::Charge plain{.key = charge.key, .quota = charge.quota};
+            const std::uint64_t remaining = charge.limit->state_of(plain, now_).remaining;
+            limits::FairShares::Window window = window_of(charge, now_);
+            if (remaining < charge.cost) // a key in the sketch may have more before its window ends
+                window.end = std::min(window.end, now_.steady + decision.retry_after);
+            const SteadyTime own = shared_.shares.opens_at(
+                counter_of(charge), owner_, charge.cost, charge.quota, remaining, window, opens);
+            if (own > opens)
+                decision.refused_by = i;
+            opens = std::max(opens, own);
+        }
+    decision.retry_after = std::max<Duration>(opens - now_.steady, Duration{1});
+}
+
+void AcquireOperation::note_shares() noexcept {
+    for (const limits::Charge& charge : charges_.charges)
+        if (is_fixed_window(*charge.limit))
+            shared_.shares.granted(
+                counter_of(charge), owner_, charge.cost, charge.limit->window_end(charge, now_));
+}
+
+limits::Decision AcquireOperation::admit_now(const AcquireRequest& ask) {
+    if (reserves()) [[unlikely]]
+        return admit_reserving();
+    if (ask.batch > 0) [[unlikely]]
+        return admit_batch(ask.batch);
+    return limits::try_admit(charges_.view(), now_);
+}
+
+// As many as there are, at most `batch`. A paced limit has one at a time.
+limits::Decision AcquireOperation::admit_batch(std::uint64_t batch) {
+    limits::Charge& charge = charges_.charges.front();
+    limits::Decision decision;
+    for (int i = 0; i < batch_attempts; ++i) {
+        const std::uint64_t left = charge.limit->state_of(charge, now_).remaining;
+        charge.cost = charge.pace ? 1 : std::clamp<std::uint64_t>(left, 1, batch);
+        decision = limits::try_admit(charges_.view(), now_);
+        if (decision.allowed() || charge.cost == 1)
+            return decision;
+    }
+    charge.cost = 1;
+    return limits::try_admit(charges_.view(), now_);
+}
+
+// A slot is its owner's, who comes back for it.
+limits::Decision AcquireOperation::admit_reserving() {
+    boost::container::static_vector<limits::Reservation, limits::max_charges> reserving;
+    for (std::size_t i = 0; i < charges_.limits.size(); ++i)
+        if (!charges_.limits[i]->reserve_for.empty())
+            reserving.push_back({.charge = i, .client = owner_});
+    return limits::admit_reserving(
+        {charges_.charges.data(), charges_.charges.size()}, {reserving.data(), reserving.size()},
+        now_);
+}
+
+void AcquireOperation::line_up(const AcquireRequest& ask) {
+    queued_ = std::make_unique<proxy::QueuedRequest>(context_.wakeups);
+    one_first_ = batch_ > 0;
+    if (one_first_)
+        charges_.charges.front().cost = 1;
+    for (limits::Charge& charge : charges_.charges)
+        charge.reserved_for_others = 0;
+    queued_->charges.assign(charges_.view().begin(), charges_.view().end());
+    queued_->asked = charges_;
+    for (std::size_t i = 0; i < charges_.limits.size(); ++i) {
+        const routing::RouteLimit& limit = *charges_.limits[i];
+        limits::WaitTerms& terms = queued_->terms.emplace_back();
+        terms.waits = true;
+        terms.max_wait = ask.wait;
+        terms.max_waiting = limit.wait ? limit.wait->max_waiting : most_waiting;
+        terms.flow = owner_;
+        if (const auto& key = ask.limits[part_of_[i]].key)
+            terms.key = limit.key.canonical(*key);
+    }
+}
+
+bool AcquireOperation::settle() {
+    const std::unique_ptr<proxy::QueuedRequest> queued = std::move(queued_);
+    const Now before = now_;
+    now_ = net::read_clocks();
+    grant_.waited = now_.steady - before.steady;
+    for (std::size_t i = 0; i < part_of_.size(); ++i) { // a reload may have changed them meanwhile
+        const limits::Charge& counted = queued->charges[i];
+        charges_.charges[i].quota = counted.quota;
+        charges_.charges[i].burst = counted.burst;
+        parts_[part_of_[i]].numbers = {counted.quota, counted.burst};
+    }
+    if (queued->decision.allowed())
+        context_.counters.permit_waits.time.observe(grant_.waited);
+    else
+        ++context_.counters.permit_waits.refused;
+    settle(queued->decision);
+    return true;
+}
+
+void AcquireOperation::settle(limits::Decision& decision) {
+    const limits::Permit kept = std::move(decision.permit); // what is charged stays so
+    if (!decision.allowed())
+        return refuse(decision);
+    note_shares();
+    if (batch_ > 0)
+        grant_.count = charges_.charges.front().cost;
+    if (one_first_ && batch_ > 1 && admit_batch(batch_ - 1).allowed()) {
+        note_shares();
+        grant_.count += charges_.charges.front().cost;
+    }
+    grant();
+}
+
+void AcquireOperation::grant() {
+    for (const Part& part : parts_) {
+        grant_.limits.push_back(state_of(part));
+        if (part.cost > 0)
+            ++context_.counters.granted[part.limit->refusal_metric];
+    }
+    if (ticket_)
+        issue_ticket();
+    if (once_)
+        once_.record(grant_, end_of_grant());
+}
+
+// While too many are out the grant goes without one: the request will be charged.
+void AcquireOperation::issue_ticket() {
+    const auto ticket = context_.shared.prepaid.issue(charges_.view(), end_of_grant(), now_.steady);
+    if (!ticket)
+        return;
+    grant_.permit = *ticket;
+    ++context_.counters.tickets_issued;
+}
+
+Grant::Limit AcquireOperation::state_of(const Part& part) const {
+    const limits::CounterState state = part.limit->limit->state_of(
+        {.key = part.key, .quota = part.numbers.quota, .burst = part.numbers.burst}, now_);
+    return {
+        part.numbers.burst > 0 ? part.numbers.burst : part.numbers.quota, state.remaining,
+        state.resets_in > Duration::zero() ? now_.steady + state.resets_in : SteadyTime{}};
+}
+
+// When the first of the windows is over in which it was counted.
+SteadyTime AcquireOperation::end_of_grant() const {
+    SteadyTime end = SteadyTime::max();
+    for (const std::uint8_t i : part_of_) {
+        const limits::Limit& limit = *parts_[i].limit->limit;
+        const SteadyTime own = is_fixed_window(limit)
+                                   ? limit.window_end({.key = parts_[i].key}, now_)
+                                   : now_.steady + limit.identity().per;
+        end = std::min(end, own);
+    }
+    return part_of_.empty() ? now_.steady : end;
+}
+
+void AcquireOperation::refuse(limits::Decision& decision) {
+    if (shares_ && decision.refusal == limits::Refusal::window && decision.refusing != 0)
+        tell_true_time(decision);
+    const Duration retry_after =
+        proxy::note_refusal(context_, *charges_.limits[decision.refused_by], decision);
+    reply_.refuse(charges_, decision, retry_after);
+    reply_.use_default_body();
+    status_ = 429;
+}
+
+void AcquireOperation::fail(int status, std::initializer_list<std::string_view> detail) {
+    std::string text;
+    for (const std::string_view part : detail)
+        text.append(part);
+    reply_.explain(std::move(text));
+    status_ = status;
+}
+
+} // namespace stint::permits

@@ -1,0 +1,77 @@
+// What an ask is answered.
+#include "base/hash.hpp"
+#include "http/permit_text.hpp"
+#include "http/reply_writer.hpp"
+#include "permits/acquire_operation.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace stint::permits {
+namespace {
+
+std::uint64_t milliseconds(Duration duration) noexcept {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_ms(duration), 0));
+}
+
+std::uint64_t whole_milliseconds(Duration duration) noexcept {
+    const auto whole = std::chrono::floor<std::chrono::milliseconds>(duration);
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(whole.count(), 0));
+}
+
+// The members of one limit's state, without braces. A batch is handed out until the window ends,
+// and not a moment longer.
+template <class Out>
+void write_state(Out& out, const Grant::Limit& limit, SteadyTime now, bool batch) {
+    const Duration reset = limit.more_at > now ? limit.more_at - now : Duration::zero();
+    out << R"("limit":)" << limit.quota << R"(,"remaining":)" << limit.remaining
+        << R"(,"reset_ms":)" << (batch ? whole_milliseconds(reset) : milliseconds(reset));
+}
+
+} // namespace
+
+template <class Out>
+void AcquireOperation::write_grant(Out& out) const {
+    out << R"({"granted":true,)";
+    if (!listed_) {
+        write_state(out, grant_.limits.front(), now_.steady, batch_ > 0);
+        out << ",";
+    }
+    out << R"("waited_ms":)" << whole_milliseconds(grant_.waited);
+    if (batch_ > 0)
+        out << R"(,"count":)" << grant_.count;
+    if (listed_) {
+        out << R"(,"limits":[)";
+        for (std::size_t i = 0; i < grant_.limits.size(); ++i) {
+            out << (i == 0 ? R"({"name":")" : R"(,{"name":")");
+            http::write_json_text(out, parts_[i].limit->limit->identity().name);
+            out << R"(",)";
+            write_state(out, grant_.limits[i], now_.steady, batch_ > 0);
+            out << "}";
+        }
+        out << "]";
+    }
+    if (grant_.permit != Hash128{})
+        out << R"(,"permit":")" << http::permit_text(grant_.permit) << R"(")";
+    if (replayed_)
+        out << R"(,"replayed":true)";
+    out << "}\n";
+}
+
+void AcquireOperation::write(http::HeadBuffer& out, const http::ReplyContext& context) {
+    if (status_ == 200)
+        http::write_reply(
+            out, context, status_, "application/json", [](http::HeadBuffer&) {},
+            [this](auto& sink) { write_grant(sink); });
+    else if (paused_ > Duration::zero())
+        http::write_paused(
+            out, context,
+            {.upstream = {},
+             .limit = paused_limit_->identity().name,
+             .status = status_,
+             .retry_after = paused_});
+    else
+        reply_.write(out, context, status_);
+}
+
+} // namespace stint::permits

@@ -1,0 +1,52 @@
+#include "permits/connection_leases.hpp"
+
+#include "net/clock.hpp"
+
+#include <algorithm>
+
+namespace stint::permits {
+
+ConnectionLeases::~ConnectionLeases() {
+    if (leases_.empty() && sending_.empty())
+        return;
+    const Now now = net::read_clocks();
+    book_.end_for_connection(leases_, number_, now);
+    for (const Sending& each : sending_)
+        book_.withdraw(each.lock, each.grant, now);
+}
+
+void ConnectionLeases::add(Hash128 lease) {
+    if (std::ranges::find(leases_, lease) != leases_.end())
+        return;
+    if (leases_.size() >= look_from_)
+        forget_ended();
+    leases_.push_back(lease);
+}
+
+void ConnectionLeases::remove(Hash128 lease) noexcept {
+    std::erase(leases_, lease);
+}
+
+bool ConnectionLeases::any() {
+    forget_ended();
+    return !leases_.empty();
+}
+
+// Those that ended by themselves, or are tied to another connection by now.
+void ConnectionLeases::forget_ended() {
+    const Now now = net::read_clocks();
+    std::erase_if(leases_, [&](Hash128 id) { return !book_.is_bound(id, number_, now); });
+    look_from_ = std::max<std::size_t>(16, 2 * leases_.size());
+}
+
+void ConnectionLeases::send(std::string_view lock, const locks::Grant& grant) {
+    sending_.push_back({std::string{lock}, grant});
+}
+
+void ConnectionLeases::detach() noexcept {
+    book_.detach(leases_, number_);
+    leases_.clear();
+    sending_.clear();
+}
+
+} // namespace stint::permits

@@ -1,0 +1,72 @@
+#include "runtime/synthetic_request.hpp"
+
+#include "base/ip_address.hpp"
+#include "http/ascii.hpp"
+#include "proxy/find_route.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace stint::runtime {
+namespace {
+
+constexpr std::size_t largest_head = 1 << 20;
+constexpr std::size_t most_fields = 1000;
+
+bool is_framing(std::string_view name) {
+    constexpr std::array names{
+        "host", "content-length", "transfer-encoding", "connection", "expect"};
+    return std::ranges::any_of(
+        names, [&](const char* each) { return http::ascii::equals_folded(name, each); });
+}
+
+// The head as a client may send it.
+void write_head(std::string& head, const SyntheticRequest& request) {
+    head.clear();
+    head.append(request.method).append(" ").append(request.target);
+    if (request.host.empty())
+        head += " HTTP/1.0\r\n";
+    else
+        head.append(" HTTP/1.1\r\nHost: ").append(request.host).append("\r\n");
+    for (const auto& [name, value] : request.fields)
+        if (!is_framing(name))
+            head.append(name).append(": ").append(value).append("\r\n");
+    head += "\r\n";
+}
+
+} // namespace
+
+RequestReader::RequestReader() : parser_{largest_head, most_fields} {}
+
+Result<RequestReader::Seen, http::HeadError> RequestReader::read(
+    const SyntheticRequest& request, const routing::Snapshot& snapshot, const KeyHasher& hasher) {
+    write_head(head_, request);
+    std::size_t scanned = 0;
+    if (http::find_head_end(head_, scanned) != head_.size())
+        return http::HeadError{400, "a line of the head is empty"};
+    const auto head = parser_.parse_request(
+        head_, {.max_target = snapshot.max_target, .max_fields = snapshot.max_fields});
+    if (!head)
+        return head.error();
+    const auto found = proxy::find_route(snapshot, *head, host_scratch_, path_scratch_);
+    if (!found)
+        return found.error();
+    if (proxy::asks_forward_proxy(snapshot, *head, found->host))
+        return proxy::no_forward_proxy;
+    const routing::Route* const route = found->match.route;
+    client_.emplace(IpAddress::parse(request.client).value_or(IpAddress{}), hasher);
+    return Seen{
+        found->match,
+        {.client = *client_,
+         .hasher = hasher,
+         .fields = head->fields,
+         .query = head->query,
+         .host = found->host,
+         .path = found->path,
+         .method = head->method,
+         .route = route != nullptr ? std::string_view{route->name} : std::string_view{},
+         .tls_subject = request.tls_subject}};
+}
+
+} // namespace stint::runtime
