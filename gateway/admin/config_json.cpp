@@ -4,7 +4,7 @@
 #include "admin/shaping_json.hpp"
 #include "admin/tls_json.hpp"
 #include "base/lock_names.hpp"
-#include "config/key_values.hpp"
+#include "config/values/key_values.hpp"
 
 #include <cstddef>
 #include <string>

@@ -1,6 +1,6 @@
 #include "admin/endpoints.hpp"
 
-#include "config/key_values.hpp"
+#include "config/values/key_values.hpp"
 #include "upstream/endpoint_group.hpp"
 
 #include <cstddef>

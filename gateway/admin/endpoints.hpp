@@ -3,7 +3,7 @@
 
 #include "admin/message.hpp"
 #include "base/time.hpp"
-#include "config/schema.hpp"
+#include "config/schema/schema.hpp"
 #include "observe/metrics.hpp"
 #include "routing/snapshot.hpp"
 #include "runtime/gateway.hpp"

@@ -1,7 +1,7 @@
 // A limit's settings as JSON.
 #include "admin/config_json.hpp"
 #include "base/lock_names.hpp"
-#include "config/key_values.hpp"
+#include "config/values/key_values.hpp"
 
 #include <cstdint>
 #include <string_view>

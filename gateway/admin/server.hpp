@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/error.hpp"
-#include "config/schema.hpp"
+#include "config/schema/schema.hpp"
 #include "net/types.hpp"
 #include "runtime/gateway.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "admin/config_json.hpp"
 #include "admin/shaping_json.hpp"
-#include "limits/reservations.hpp"
+#include "limits/reservation/reservations.hpp"
 #include "observe/access_log.hpp"
 
 #include <algorithm>

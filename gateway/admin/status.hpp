@@ -3,8 +3,8 @@
 
 #include "admin/message.hpp"
 #include "base/time.hpp"
-#include "config/schema.hpp"
-#include "limits/cooldown_set.hpp"
+#include "config/schema/schema.hpp"
+#include "limits/cooldown/cooldown_set.hpp"
 #include "limits/limit.hpp"
 #include "observe/metrics.hpp"
 #include "upstream/resolver.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "admin/message.hpp"
-#include "config/schema.hpp"
+#include "config/schema/schema.hpp"
 
 #include <optional>
 

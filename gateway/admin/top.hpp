@@ -2,7 +2,7 @@
 #pragma once
 
 #include "admin/message.hpp"
-#include "limits/heavy_hitters.hpp"
+#include "limits/top_keys/heavy_hitters.hpp"
 #include "net/types.hpp"
 #include "runtime/gateway.hpp"
 

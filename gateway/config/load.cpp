@@ -1,9 +1,9 @@
 #include "config/load.hpp"
 
-#include "config/load_parts.hpp"
-#include "config/text_check.hpp"
-#include "config/values.hpp"
-#include "config/yaml_tree.hpp"
+#include "config/sections/section_readers.hpp"
+#include "config/values/text_check.hpp"
+#include "config/values/values.hpp"
+#include "config/yaml/yaml_tree.hpp"
 
 #include <array>
 #include <cerrno>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/error.hpp"
-#include "config/schema.hpp"
+#include "config/schema/schema.hpp"
 
 #include <cstddef>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "limits/counters.hpp"
+#include "limits/counter/counters.hpp"
 
 #include <boost/container/static_vector.hpp>
 

@@ -1,8 +1,8 @@
 #include "limits/limit.hpp"
 
-#include "limits/admission_queue.hpp"
-#include "limits/counters.hpp"
-#include "limits/reservations.hpp"
+#include "limits/counter/counters.hpp"
+#include "limits/queue/admission_queue.hpp"
+#include "limits/reservation/reservations.hpp"
 
 #include <atomic>
 

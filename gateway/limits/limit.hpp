@@ -3,8 +3,8 @@
 
 #include "base/hash.hpp"
 #include "base/time.hpp"
+#include "limits/counter/saved.hpp"
 #include "limits/decision.hpp"
-#include "limits/saved.hpp"
 #include "limits/spec.hpp"
 
 #include <atomic>

@@ -1,6 +1,6 @@
 #include "limits/permit.hpp"
 
-#include "limits/counters.hpp"
+#include "limits/counter/counters.hpp"
 
 #include <algorithm>
 #include <utility>

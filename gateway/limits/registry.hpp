@@ -1,7 +1,7 @@
 // Every limit that exists, by identity: how counts survive a reload.
 #pragma once
 
-#include "limits/cooldown_set.hpp"
+#include "limits/cooldown/cooldown_set.hpp"
 #include "limits/limit.hpp"
 
 #include <functional>

@@ -3,7 +3,7 @@
 
 #include "base/hash.hpp"
 #include "base/time.hpp"
-#include "limits/admission_queue.hpp"
+#include "limits/queue/admission_queue.hpp"
 #include "limits/registry.hpp"
 #include "locks/lease.hpp"
 #include "locks/listing.hpp"

@@ -1,8 +1,8 @@
 #include "permits/acquire_operation.hpp"
 
-#include "limits/reservations.hpp"
+#include "limits/reservation/reservations.hpp"
 #include "net/clock.hpp"
-#include "proxy/limit_steps.hpp"
+#include "proxy/admission/limit_steps.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -8,9 +8,9 @@
 #include "permits/acquire_request.hpp"
 #include "permits/deferred_reply.hpp"
 #include "permits/shared.hpp"
+#include "proxy/admission/queued_request.hpp"
 #include "proxy/context.hpp"
-#include "proxy/local_reply.hpp"
-#include "proxy/queued_request.hpp"
+#include "proxy/response/local_reply.hpp"
 #include "routing/charges.hpp"
 #include "routing/client_address.hpp"
 

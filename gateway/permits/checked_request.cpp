@@ -2,12 +2,12 @@
 
 #include "http/media_type.hpp"
 #include "http/permit_text.hpp"
-#include "limits/admission_queue.hpp"
+#include "limits/queue/admission_queue.hpp"
 #include "net/clock.hpp"
 #include "permits/check.hpp"
-#include "proxy/key_recorder.hpp"
-#include "proxy/limit_steps.hpp"
-#include "proxy/queued_request.hpp"
+#include "proxy/admission/key_recorder.hpp"
+#include "proxy/admission/limit_steps.hpp"
+#include "proxy/admission/queued_request.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -9,10 +9,10 @@
 #include "http/request_id.hpp"
 #include "limits/limit.hpp"
 #include "limits/prepaid.hpp"
+#include "proxy/admission/find_route.hpp"
+#include "proxy/admission/rate_limit_headers.hpp"
 #include "proxy/context.hpp"
-#include "proxy/find_route.hpp"
-#include "proxy/local_reply.hpp"
-#include "proxy/rate_limit_headers.hpp"
+#include "proxy/response/local_reply.hpp"
 #include "routing/charges.hpp"
 #include "routing/client_address.hpp"
 

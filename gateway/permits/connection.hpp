@@ -11,7 +11,7 @@
 #include "permits/connection_leases.hpp"
 #include "permits/deferred_reply.hpp"
 #include "permits/service.hpp"
-#include "proxy/connection_slot.hpp"
+#include "proxy/downstream/connection_slot.hpp"
 #include "routing/client_address.hpp"
 
 #include <cstddef>

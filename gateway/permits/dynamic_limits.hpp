@@ -23,7 +23,8 @@ using RouteLimitPtr = std::shared_ptr<const routing::RouteLimit>;
 // One for all workers. Threads: any.
 class DynamicLimits {
   public:
-    // Keys that one of them counts exactly; more are counted together (limits/overflow.hpp).
+    // Keys that one of them counts exactly; more are counted together
+    // (limits/counter/overflow.hpp).
     static constexpr std::uint64_t keys_each = 10'000;
 
     explicit DynamicLimits(limits::Registry& registry) : registry_{registry} {}

@@ -10,7 +10,7 @@
 namespace stint::permits {
 namespace {
 
-// First come, first served: they all share one flow's turns (limits/fair_queue.hpp).
+// First come, first served: they all share one flow's turns (limits/queue/fair_queue.hpp).
 constexpr Hash128 holders{0, 1};
 
 constexpr Duration try_again{std::chrono::seconds{1}};

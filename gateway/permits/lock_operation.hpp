@@ -10,8 +10,8 @@
 #include "permits/connection_leases.hpp"
 #include "permits/deferred_reply.hpp"
 #include "permits/persistence_waits.hpp"
+#include "proxy/admission/queued_request.hpp"
 #include "proxy/context.hpp"
-#include "proxy/queued_request.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -7,8 +7,8 @@
 #include "permits/lock_operation.hpp"
 #include "permits/persistence_waits.hpp"
 #include "permits/shared.hpp"
-#include "proxy/connection_slot.hpp"
 #include "proxy/context.hpp"
+#include "proxy/downstream/connection_slot.hpp"
 #include "proxy/object_pool.hpp"
 
 #include <boost/intrusive/list.hpp>

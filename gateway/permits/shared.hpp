@@ -1,7 +1,7 @@
 // What the workers share of giving permits.
 #pragma once
 
-#include "limits/fair_shares.hpp"
+#include "limits/fairness/fair_shares.hpp"
 #include "limits/registry.hpp"
 #include "locks/lock_manager.hpp"
 #include "permits/dynamic_limits.hpp"

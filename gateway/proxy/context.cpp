@@ -1,6 +1,6 @@
 #include "proxy/context.hpp"
 
-#include "proxy/downstream.hpp"
+#include "proxy/downstream/downstream.hpp"
 #include "proxy/exchange.hpp"
 
 #include <algorithm>

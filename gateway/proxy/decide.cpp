@@ -5,11 +5,11 @@
 #include "http/trailers.hpp"
 #include "limits/limit.hpp"
 #include "net/clock.hpp"
-#include "proxy/downstream.hpp"
+#include "proxy/admission/find_route.hpp"
+#include "proxy/admission/key_recorder.hpp"
+#include "proxy/admission/limit_steps.hpp"
+#include "proxy/downstream/downstream.hpp"
 #include "proxy/exchange.hpp"
-#include "proxy/find_route.hpp"
-#include "proxy/key_recorder.hpp"
-#include "proxy/limit_steps.hpp"
 
 #include <boost/algorithm/string/predicate.hpp>
 #include <spdlog/spdlog.h>

@@ -1,8 +1,8 @@
 #include "proxy/exchange.hpp"
 
 #include "net/clock.hpp"
-#include "proxy/downstream.hpp"
-#include "proxy/tunnel.hpp"
+#include "proxy/downstream/downstream.hpp"
+#include "proxy/response/tunnel.hpp"
 
 namespace stint::proxy {
 

@@ -4,7 +4,7 @@
 #include "base/fixed_answer.hpp"
 #include "base/regex.hpp"
 #include "base/time.hpp"
-#include "limits/cooldown_set.hpp"
+#include "limits/cooldown/cooldown_set.hpp"
 #include "limits/limit.hpp"
 #include "routing/key_rules.hpp"
 #include "routing/key_template.hpp"

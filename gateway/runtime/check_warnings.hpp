@@ -1,7 +1,7 @@
 // What /v1/check cannot say of a configuration's routes.
 #pragma once
 
-#include "config/schema.hpp"
+#include "config/schema/schema.hpp"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "runtime/compile.hpp"
 
-#include "config/addresses.hpp"
+#include "config/values/addresses.hpp"
 #include "runtime/compile_balance.hpp"
 #include "runtime/compile_limit.hpp"
 #include "runtime/compile_shape.hpp"

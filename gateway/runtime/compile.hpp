@@ -2,7 +2,7 @@
 // meets routes, limits and upstreams.
 #pragma once
 
-#include "config/schema.hpp"
+#include "config/schema/schema.hpp"
 #include "limits/registry.hpp"
 #include "observe/metrics.hpp"
 #include "routing/snapshot.hpp"

@@ -2,7 +2,7 @@
 // compile.cpp.
 #pragma once
 
-#include "config/schema.hpp"
+#include "config/schema/schema.hpp"
 #include "routing/balance_spec.hpp"
 #include "routing/retry_rules.hpp"
 #include "upstream/endpoint_group.hpp"

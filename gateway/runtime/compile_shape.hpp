@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/fixed_answer.hpp"
-#include "config/schema.hpp"
+#include "config/schema/schema.hpp"
 #include "routing/route.hpp"
 #include "routing/snapshot.hpp"
 

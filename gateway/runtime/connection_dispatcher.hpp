@@ -3,9 +3,9 @@
 
 #include "net/accept.hpp"
 #include "permits/service.hpp"
-#include "proxy/connection_slot.hpp"
 #include "proxy/context.hpp"
-#include "proxy/downstream.hpp"
+#include "proxy/downstream/connection_slot.hpp"
+#include "proxy/downstream/downstream.hpp"
 
 #include <cstddef>
 #include <memory>

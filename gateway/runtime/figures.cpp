@@ -1,6 +1,6 @@
 // What a scrape shows of the process and its limits.
 #include "base/version.hpp"
-#include "limits/reservations.hpp"
+#include "limits/reservation/reservations.hpp"
 #include "net/clock.hpp"
 #include "runtime/gateway.hpp"
 #include "runtime/persistence.hpp"

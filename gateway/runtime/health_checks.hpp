@@ -1,7 +1,7 @@
 // The active checks of all endpoints that have them, on the control thread.
 #pragma once
 
-#include "config/schema.hpp"
+#include "config/schema/schema.hpp"
 #include "net/types.hpp"
 #include "routing/snapshot.hpp"
 #include "upstream/health_check.hpp"

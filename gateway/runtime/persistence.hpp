@@ -2,7 +2,7 @@
 // kept of it, and writes what changes.
 #pragma once
 
-#include "config/schema.hpp"
+#include "config/schema/schema.hpp"
 #include "limits/registry.hpp"
 #include "locks/lock_manager.hpp"
 #include "runtime/saved_rows.hpp"

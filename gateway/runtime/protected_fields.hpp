@@ -1,7 +1,7 @@
 // Which fields of a request limits depend on. Internal to compile.cpp.
 #pragma once
 
-#include "config/schema.hpp"
+#include "config/schema/schema.hpp"
 
 #include <string>
 #include <vector>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/time.hpp"
-#include "limits/admission_queue.hpp"
+#include "limits/queue/admission_queue.hpp"
 #include "limits/registry.hpp"
 #include "locks/lock_manager.hpp"
 

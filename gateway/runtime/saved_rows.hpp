@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/time.hpp"
-#include "limits/saved.hpp"
+#include "limits/counter/saved.hpp"
 #include "limits/spec.hpp"
 
 #include <cstdint>

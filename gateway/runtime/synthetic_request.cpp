@@ -2,7 +2,7 @@
 
 #include "base/ip_address.hpp"
 #include "http/ascii.hpp"
-#include "proxy/find_route.hpp"
+#include "proxy/admission/find_route.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 
 #include "base/error.hpp"
 #include "config/load.hpp"
-#include "config/schema.hpp"
+#include "config/schema/schema.hpp"
 #include "runtime/file_stamps.hpp"
 #include "tls/client.hpp"
 #include "tls/server.hpp"

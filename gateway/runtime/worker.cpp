@@ -1,7 +1,7 @@
 #include "runtime/worker.hpp"
 
 #include "net/clock.hpp"
-#include "proxy/downstream.hpp"
+#include "proxy/downstream/downstream.hpp"
 #include "runtime/process.hpp"
 
 #include <boost/asio/io_context.hpp>

@@ -1,7 +1,7 @@
 // A configuration's routes and limits under a clock that the log sets.
 #pragma once
 
-#include "config/schema.hpp"
+#include "config/schema/schema.hpp"
 #include "limits/permit.hpp"
 #include "limits/registry.hpp"
 #include "observe/metrics.hpp"

@@ -1,7 +1,7 @@
 // What the verdicts on a log come to, and where two of them differ.
 #pragma once
 
-#include "limits/space_saving.hpp"
+#include "limits/top_keys/space_saving.hpp"
 #include "simulate/replay.hpp"
 
 #include <cstdint>

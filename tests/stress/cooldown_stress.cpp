@@ -1,6 +1,6 @@
 // One scope, asked by several threads at once: nobody is forgotten in its line. Time is virtual and
 // moves on with every question.
-#include "limits/cooldown.hpp"
+#include "limits/cooldown/cooldown.hpp"
 
 #include <doctest/doctest.h>
 

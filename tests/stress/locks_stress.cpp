@@ -1,6 +1,6 @@
 // Locks from several threads at once: holders who come, stay, leave and are cut off, while leases
 // expire, locks are forgotten and made anew, a writer takes the records, and somebody looks.
-#include "limits/admission_queue.hpp"
+#include "limits/queue/admission_queue.hpp"
 #include "locks/lock_manager.hpp"
 
 #include <doctest/doctest.h>

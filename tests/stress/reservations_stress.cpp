@@ -1,5 +1,5 @@
 // Many threads before limits that reserve. As limits_stress.cpp: time is virtual.
-#include "limits/reservations.hpp"
+#include "limits/reservation/reservations.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // Many threads in one waiting room: they come, wait, leave, give slots and charges back, and have
 // more keys than the table holds, while one thread opens the room and another changes numbers. Time
 // is virtual and runs by itself.
-#include "limits/admission_queue.hpp"
+#include "limits/queue/admission_queue.hpp"
 
 #include <doctest/doctest.h>
 

@@ -3,7 +3,7 @@
 #include "config/load.hpp"
 #include "net/address.hpp"
 #include "net/clock.hpp"
-#include "proxy/downstream.hpp"
+#include "proxy/downstream/downstream.hpp"
 
 #include <algorithm>
 #include <csignal>

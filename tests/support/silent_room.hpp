@@ -1,7 +1,7 @@
 // A waiting room that nobody opens but the test.
 #pragma once
 
-#include "limits/admission_queue.hpp"
+#include "limits/queue/admission_queue.hpp"
 
 namespace stint::test {
 

@@ -1,4 +1,4 @@
-#include "config/addresses.hpp"
+#include "config/values/addresses.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "config/diagnostics.hpp"
+#include "config/yaml/diagnostics.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // Keys of limits: what they may be, and mistakes in them.
-#include "config/key_values.hpp"
+#include "config/values/key_values.hpp"
 #include "config_support.hpp"
 
 #include <vector>

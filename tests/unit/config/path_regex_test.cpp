@@ -1,6 +1,6 @@
 // Regular expressions that can match no path are mistakes; those of which that is not certain are
 // none.
-#include "config/path_regex.hpp"
+#include "config/values/path_regex.hpp"
 #include "config_support.hpp"
 
 #include <string>

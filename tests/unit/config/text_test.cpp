@@ -1,5 +1,5 @@
 // Bytes that have no place in a configuration.
-#include "config/text_check.hpp"
+#include "config/values/text_check.hpp"
 #include "config_support.hpp"
 
 namespace stint::config {

@@ -1,4 +1,4 @@
-#include "config/values.hpp"
+#include "config/values/values.hpp"
 
 #include <doctest/doctest.h>
 

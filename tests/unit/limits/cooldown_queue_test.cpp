@@ -1,5 +1,5 @@
 // Requests that wait for a closed scope, under a virtual clock.
-#include "limits/cooldown.hpp"
+#include "limits/cooldown/cooldown.hpp"
 
 #include <doctest/doctest.h>
 

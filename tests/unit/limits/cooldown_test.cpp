@@ -1,5 +1,5 @@
-#include "limits/cooldown.hpp"
-#include "limits/cooldown_set.hpp"
+#include "limits/cooldown/cooldown.hpp"
+#include "limits/cooldown/cooldown_set.hpp"
 
 #include <doctest/doctest.h>
 

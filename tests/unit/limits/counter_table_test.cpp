@@ -1,5 +1,5 @@
 #include "fixture.hpp"
-#include "limits/counter_table.hpp"
+#include "limits/counter/counter_table.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 #include "fixture.hpp"
-#include "limits/fair_queue.hpp"
+#include "limits/queue/fair_queue.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 #include "fixture.hpp"
-#include "limits/fair_shares.hpp"
+#include "limits/fairness/fair_shares.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 #include "fixture.hpp"
-#include "limits/heavy_hitters.hpp"
+#include "limits/top_keys/heavy_hitters.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "limits/learned_pace.hpp"
+#include "limits/cooldown/learned_pace.hpp"
 
 #include <doctest/doctest.h>
 

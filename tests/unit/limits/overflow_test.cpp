@@ -1,5 +1,5 @@
 // Keys that come while the table is full of others.
-#include "limits/sketch.hpp"
+#include "limits/counter/sketch.hpp"
 #include "reference_model.hpp"
 
 #include <doctest/doctest.h>

@@ -2,7 +2,7 @@
 // Who goes and who is refused, when, and what they are told must be what this says.
 #pragma once
 
-#include "limits/admission_queue.hpp"
+#include "limits/queue/admission_queue.hpp"
 #include "reference_line.hpp"
 #include "reference_model.hpp"
 

@@ -1,6 +1,6 @@
 // Random histories: whoever holds a slot and comes in time is admitted, whatever others do.
 #include "fixture.hpp"
-#include "limits/reservations.hpp"
+#include "limits/reservation/reservations.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 #include "fixture.hpp"
-#include "limits/reservations.hpp"
+#include "limits/reservation/reservations.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 #include "fixture.hpp"
-#include "limits/slot_ledger.hpp"
+#include "limits/reservation/slot_ledger.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 #include "fixture.hpp"
-#include "limits/space_saving.hpp"
+#include "limits/top_keys/space_saving.hpp"
 
 #include <doctest/doctest.h>
 

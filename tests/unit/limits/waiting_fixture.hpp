@@ -2,7 +2,7 @@
 #pragma once
 
 #include "fixture.hpp"
-#include "limits/admission_queue.hpp"
+#include "limits/queue/admission_queue.hpp"
 
 #include <deque>
 #include <functional>

@@ -1,5 +1,5 @@
 #include "fixture.hpp"
-#include "limits/window.hpp"
+#include "limits/algorithm/window.hpp"
 
 #include <doctest/doctest.h>
 

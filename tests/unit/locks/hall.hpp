@@ -1,7 +1,7 @@
 // What the tests of locks share: a book, the room before its locks, and the test's own time.
 #pragma once
 
-#include "limits/admission_queue.hpp"
+#include "limits/queue/admission_queue.hpp"
 #include "locks/lock_manager.hpp"
 #include "waiting_fixture.hpp"
 

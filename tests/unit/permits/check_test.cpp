@@ -1,6 +1,6 @@
 #include "fixture.hpp"
 #include "http/permit_text.hpp"
-#include "limits/reservations.hpp"
+#include "limits/reservation/reservations.hpp"
 #include "net/clock.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // Bounds on the connections of one client.
 #include "fixture.hpp"
-#include "proxy/client_connections.hpp"
+#include "proxy/downstream/client_connections.hpp"
 
 #include <doctest/doctest.h>
 

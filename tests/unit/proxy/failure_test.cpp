@@ -1,5 +1,5 @@
 #include "fixture.hpp"
-#include "proxy/downstream.hpp"
+#include "proxy/downstream/downstream.hpp"
 
 #include <doctest/doctest.h>
 

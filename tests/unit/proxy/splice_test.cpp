@@ -2,7 +2,7 @@
 #include "fixture.hpp"
 #include "net/clock.hpp"
 #include "no_descriptors.hpp"
-#include "proxy/downstream.hpp"
+#include "proxy/downstream/downstream.hpp"
 #include "tls_end.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // What follows a 101: bytes both ways until both have ended.
-#include "proxy/downstream.hpp"
+#include "proxy/downstream/downstream.hpp"
 #include "tunnel.hpp"
 
 #include <utility>

@@ -1,0 +1,119 @@
+// The keys of a listener that say who may connect and by which names: mode, group, hosts.
+#include "config/sections/section_readers.hpp"
+#include "config/values/addresses.hpp"
+#include "config/values/values.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <grp.h>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace stint::config {
+
+namespace {
+
+constexpr std::size_t most_hosts = 64;
+
+struct Group {
+    std::string name;
+    std::uint32_t id = 0;
+};
+
+// As chmod(1) takes it: "0660" or "660".
+Parsed<std::uint32_t> parse_mode(std::string_view text) {
+    const bool octal = (text.size() == 3 || (text.size() == 4 && text.front() == '0')) &&
+                       std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '7'; });
+    if (!octal)
+        return ParseError{
+            in_quotes(text) + " is not a file's mode; expected three octal digits such as 0660"};
+    std::uint32_t mode = 0;
+    std::from_chars(text.data(), text.data() + text.size(), mode, 8);
+    return mode;
+}
+
+// Its entry lists its members: nobody knows how long it is. Sets its id, or returns what is wrong.
+std::optional<std::string> look_up(Group& group) {
+    constexpr std::size_t longest_entry = 1024 * 1024;
+    int error = ERANGE;
+    for (std::size_t size = 16 * 1024; error == ERANGE && size <= longest_entry; size *= 4) {
+        std::vector<char> memory(size);
+        struct group entry {};
+        struct group* found = nullptr;
+        error = getgrnam_r(group.name.c_str(), &entry, memory.data(), memory.size(), &found);
+        if (found != nullptr) {
+            group.id = found->gr_gid;
+            return std::nullopt;
+        }
+    }
+    if (error == ERANGE)
+        return "cannot be looked up: a group has an entry of more than 1 MiB";
+    if (error == EMFILE || error == ENFILE || error == ENOMEM || error == EIO)
+        return "cannot be looked up: " + std::generic_category().message(error);
+    return "is no group of this machine; expected its name or number";
+}
+
+// A name that this machine knows, or a number.
+Parsed<Group> parse_group(std::string_view text) {
+    constexpr std::uint32_t no_group = 0xFFFFFFFF; // to chown(2): leave it
+    Group group{std::string{text}};
+    const char* const end = text.data() + text.size();
+    const auto [rest, failed] = std::from_chars(text.data(), end, group.id);
+    if (failed == std::errc{} && rest == end && group.id != no_group)
+        return group;
+    if (const auto mistake = look_up(group))
+        return ParseError{in_quotes(text) + " " + *mistake};
+    return group;
+}
+
+Parsed<std::string> parse_host(std::string_view text) {
+    if (!is_host_name(text))
+        return ParseError{
+            in_quotes(text) + " is not a host's name; expected one such as stint.internal, without "
+                              "a port"};
+    std::string host{text};
+    std::ranges::transform(host, host.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return host;
+}
+
+} // namespace
+
+void read_hosts(const Section& section, std::vector<std::string>& hosts) {
+    const auto value = section.find("hosts");
+    if (!value)
+        return;
+    const auto items = value->items("a list of names such as [stint.internal]");
+    if (items && items->size() > most_hosts)
+        value->wrong("has more than " + std::to_string(most_hosts) + " names");
+    for (const Value& item : items.value_or(std::vector<Value>{})) {
+        const auto host = item.as("a name such as stint.internal", parse_host);
+        if (!host)
+            continue;
+        if (std::ranges::find(hosts, *host) != hosts.end())
+            item.wrong(in_quotes(*host) + " is listed already");
+        hosts.push_back(*host);
+    }
+}
+
+void read_socket_file(const Section& section, Address& address) {
+    const auto mode = section.find("mode");
+    if (mode)
+        mode->into(address.mode, "a mode such as 0660", parse_mode);
+    const auto group = section.find("group");
+    if (group) {
+        if (auto known = group->as("a group such as www-data", parse_group)) {
+            address.group = std::move((*known).name);
+            address.group_id = (*known).id;
+        }
+    }
+    for (const std::string_view key : {"mode", "group"})
+        if (section.find(key) && address.kind != Address::Kind::unix_socket)
+            section.wrong_at(key, "is for the file of a Unix socket (unix:/path)");
+}
+
+} // namespace stint::config

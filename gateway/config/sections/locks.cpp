@@ -1,0 +1,108 @@
+// Locks: caps whose slots callers lease, and that routes may take and ask the numbers of.
+#include "base/lock_names.hpp"
+#include "config/sections/section_readers.hpp"
+#include "config/values/values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace stint::config {
+
+namespace {
+
+constexpr std::array<std::string_view, 9> lock_keys{
+    "max",    "max_waiting", "when_exceeded", "max_wait",          "fair_by",
+    "status", "body",        "headers",       "retry_after_jitter"};
+constexpr std::array<std::string_view, 1> reference_keys{"lock"};
+constexpr std::string_view a_lock = "a map such as {max: 3}, or nothing for a mutex";
+constexpr std::string_view a_lock_name = "a lock's name";
+
+Parsed<std::uint64_t> parse_max(std::string_view text) {
+    const bool zero = !text.empty() && text.find_first_not_of('0') == std::string_view::npos;
+    if (zero)
+        return ParseError{
+            "a lock with max 0 could never be had; expected at least 1, the default (to keep "
+            "everybody out for a while, hold it yourself)"};
+    return parse_count(text, 1, most_concurrent);
+}
+
+// Of proxied requests as many may wait as of those who ask for leases.
+void read_lock_queue(const Section& section, Limit& limit) {
+    if (const auto most = section.find("max_waiting"))
+        most->into(limit.lock->max_waiting, "a number of waiters", [](std::string_view text) {
+            return parse_count(text, 1, most_waiting);
+        });
+    if (!read_wait_terms(section, limit))
+        return;
+    limit.wait->max_waiting = limit.lock->max_waiting;
+}
+
+void read_lock(const Value& value, Limit& limit, const LoadState& loading) {
+    if (value.is_null())
+        return;
+    const auto section = Section::open(value, lock_keys, a_lock);
+    if (!section)
+        return;
+    if (const auto max = section->find("max"))
+        max->into(limit.quota, "a number of holders", parse_max);
+    read_refusal(*section, limit);
+    read_lock_queue(*section, limit);
+    check_subjects(*section, "fair_by", loading);
+}
+
+} // namespace
+
+void read_locks(const Section& top, const Value& value, LoadState& loading) {
+    if (!top.find("permits"))
+        top.wrong_at(
+            "locks", "needs permits: the listener where locks are asked for, such as permits: "
+                     "{address: 127.0.0.1:8082}");
+    const auto entries = value.entries("a map of locks by name such as {jobs: {max: 1}}");
+    for (const Value::Named& entry : entries.value_or(std::vector<Value::Named>{})) {
+        if (const auto name = parse_name(entry.name); !name)
+            entry.key.wrong(name.error().why);
+        Limit limit;
+        limit.name = std::string{lock_prefix}.append(entry.name);
+        limit.kind = Limit::Kind::cap;
+        limit.quota = 1;
+        limit.prefixes = loading.config.prefixes;
+        limit.lock.emplace();
+        read_lock(entry.value, limit, loading);
+        const std::size_t line = entry.key.mark().line;
+        loading.locks.try_emplace(
+            std::string{entry.name},
+            LoadState::NamedAt{add_limit(std::move(limit), loading), line});
+    }
+}
+
+bool names_lock(const Value& item) {
+    if (!item.is_map())
+        return false;
+    const auto entries = item.entries(a_lock_name);
+    return std::ranges::any_of(
+        *entries, [](const Value::Named& entry) { return entry.name == reference_keys.front(); });
+}
+
+std::optional<std::size_t> find_lock(const Value& item, const LoadState& loading) {
+    const auto section = Section::open(item, reference_keys, "a map such as {lock: product}");
+    const auto value = section ? section->find("lock") : std::nullopt;
+    const auto name = value ? value->scalar(a_lock_name) : std::nullopt;
+    return name ? find_name(*value, *name, loading.locks, "a lock") : std::nullopt;
+}
+
+void read_require_fence(const Value& value, Route& route, const LoadState& loading) {
+    const auto name = value.scalar(a_lock_name);
+    const auto index = name ? find_name(value, *name, loading.locks, "a lock") : std::nullopt;
+    if (!index)
+        return;
+    const std::uint64_t max = loading.config.limits[*index].quota;
+    if (max > 1)
+        value.wrong(
+            in_quotes(*name) + " has max " + std::to_string(max) +
+            ", and the number of each holder would shut the others out; expected a lock with max "
+            "1");
+    route.require_fence = *index;
+}
+
+} // namespace stint::config

@@ -1,0 +1,250 @@
+// Routes: what they match, where they lead and what they charge.
+#include "config/sections/section_readers.hpp"
+#include "config/values/match_values.hpp"
+#include "config/values/path_regex.hpp"
+#include "config/values/values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace stint::config {
+
+namespace {
+
+constexpr std::size_t most_limits = 16;
+constexpr std::array<std::string_view, 18> route_keys{
+    "name",     "match",    "upstream",     "respond",  "redirect", "limits",
+    "timeouts", "upgrade",  "headers",      "cooldown", "max_body", "host",
+    "request",  "response", "strip_prefix", "rewrite",  "retry",    "require_fence"};
+constexpr std::array<std::string_view, 5> match_keys{
+    "host", "path", "path_exact", "path_regex", "methods"};
+
+// Finds routes that would match the same requests with the same right: the same host, the same kind
+// of path with the same text, and a method in common (or both any).
+class Overlaps {
+  public:
+    void add(const Value& route, const Match& match) {
+        auto& others = seen_[std::tuple{match.host, match.kind, match.path}];
+        for (const Seen& other : others) {
+            const auto shared = shared_method(match.methods, other.methods);
+            if (!shared)
+                continue;
+            route.wrong(
+                "matches the same requests" + *shared + " as " + other.path + " on line " +
+                std::to_string(other.line) + "; expected another host, path or methods");
+            break;
+        }
+        others.push_back({route.path(), route.mark().line, match.methods});
+    }
+
+  private:
+    using Methods = std::vector<std::string>;
+    struct Seen {
+        std::string path;
+        std::size_t line;
+        Methods methods;
+    };
+
+    // " (GET)" where both name it, "" where both take any. One that names a method goes before one
+    // that takes any, so those two do not compete.
+    static std::optional<std::string> shared_method(const Methods& a, const Methods& b) {
+        if (a.empty() && b.empty())
+            return std::string{};
+        const auto at = std::find_first_of(a.begin(), a.end(), b.begin(), b.end());
+        if (at == a.end())
+            return std::nullopt;
+        return std::string{" ("}.append(*at).append(")");
+    }
+
+    std::map<std::tuple<std::string, Match::Path, std::string>, std::vector<Seen>> seen_;
+};
+
+bool read_methods(const Value& value, Match& match) {
+    const auto items = value.items("a list such as [GET, HEAD]");
+    if (!items)
+        return false;
+    if (items->empty())
+        value.wrong("is empty; leave methods out to match any");
+    bool whole = !items->empty();
+    for (const Value& item : *items) {
+        const auto method = item.as("a method such as GET", parse_method);
+        whole = whole && method.has_value();
+        if (!method)
+            continue;
+        if (std::find(match.methods.begin(), match.methods.end(), *method) != match.methods.end())
+            item.wrong(in_quotes(*method) + " is listed already");
+        match.methods.push_back(*method);
+    }
+    return whole;
+}
+
+// Reads one text of a match; true when it is absent or right.
+template <class Parse>
+bool read_text(const std::optional<Value>& value, std::string& place, Parse parse) {
+    if (!value)
+        return true;
+    auto text = value->as("a text", parse);
+    if (!text)
+        return false;
+    place = std::move(*text);
+    return true;
+}
+
+// At most one of the three ways to say which paths.
+bool read_path(const Section& section, const PathRules& rules, Match& match) {
+    const auto prefix = section.find("path");
+    const auto exact = section.find("path_exact");
+    const auto regex = section.find("path_regex");
+    const bool several = (prefix && exact) || (regex && (prefix || exact));
+    if (prefix && exact)
+        section.wrong_at("path_exact", "excludes path; keep one of them");
+    if (regex && (prefix || exact))
+        section.wrong_at("path_regex", "excludes path and path_exact; keep one of them");
+    bool whole = !several;
+    whole = read_text(prefix, match.path, parse_path) && whole;
+    whole = read_text(exact, match.path, parse_path) && whole;
+    match.kind = regex ? Match::Path::regex : exact ? Match::Path::exact : Match::Path::prefix;
+    if (!regex)
+        return whole;
+    match.regex = regex->as("a regular expression", [&](std::string_view text) {
+        return parse_path_regex(text, PathUse::pattern, rules);
+    });
+    if (match.regex)
+        match.path = match.regex->pattern();
+    return whole && match.regex;
+}
+
+// True when all of it is right, so that it may be compared with other routes.
+bool read_match(const Value& value, const PathRules& rules, Match& match) {
+    const auto section = Section::open(value, match_keys, "a map such as {path: /products}");
+    if (!section)
+        return false;
+    bool whole = read_text(section->find("host"), match.host, parse_host_pattern);
+    whole = read_path(*section, rules, match) && whole;
+    if (const auto methods = section->find("methods"))
+        whole = read_methods(*methods, match) && whole;
+    return whole;
+}
+
+bool counts_permits(const Limit& limit) {
+    return !limit.key.empty() && limit.key.front().kind == KeySource::Kind::permit_key;
+}
+
+// Who waits goes as soon as there is room, also where that is held for others. `item`: the limit
+// that was added last.
+void refuse_waiting_beside_reserving(const Value& item, const Route& route, const Config& config) {
+    const Limit& added = config.limits[route.limits.back()];
+    for (const std::size_t index : route.limits) {
+        const Limit& other = config.limits[index];
+        const bool clash = (added.wait && !other.reserve_for.empty()) ||
+                           (!added.reserve_for.empty() && other.wait);
+        if (!clash || &added == &other)
+            continue;
+        return item.wrong(
+            in_quotes(added.name) + (added.wait ? " lets requests wait and " : " reserves and ") +
+            in_quotes(other.name) + (added.wait ? " reserves" : " lets requests wait") +
+            "; expected limits with either when_exceeded: wait or retry_after: reserve");
+    }
+}
+
+std::optional<std::size_t>
+find_limit(const Value& item, std::string_view name, const LoadState& loading) {
+    if (!loading.limits.contains(name) && loading.locks.contains(name)) {
+        item.wrong(in_quotes(name) + " is a lock; expected {lock: " + std::string{name} + "}");
+        return std::nullopt;
+    }
+    return find_name(item, name, loading.limits, "a limit");
+}
+
+void read_route_limits(const Value& value, Route& route, LoadState& loading) {
+    const auto items = value.items("a list of limits such as [per_client, {concurrent: 3}]");
+    std::size_t position = 0;
+    for (const Value& item : items.value_or(std::vector<Value>{})) {
+        ++position;
+        if (position == most_limits + 1)
+            item.wrong("too many limits; expected at most " + std::to_string(most_limits));
+        std::optional<std::size_t> index;
+        if (names_lock(item))
+            index = find_lock(item, loading);
+        else if (item.is_map())
+            index = read_inline_limit(item, route, position, loading);
+        else if (const auto name = item.scalar("a limit's name or a map such as {concurrent: 3}"))
+            index = find_limit(item, *name, loading);
+        if (!index)
+            continue;
+        if (std::find(route.limits.begin(), route.limits.end(), *index) != route.limits.end())
+            item.wrong(in_quotes(loading.config.limits[*index].name) + " is listed already");
+        if (counts_permits(loading.config.limits[*index]))
+            item.wrong(
+                in_quotes(loading.config.limits[*index].name) +
+                " counts by permit_key, which only who takes a permit names; expected a "
+                "limit with another key");
+        route.limits.push_back(*index);
+        refuse_waiting_beside_reserving(item, route, loading.config);
+    }
+}
+
+Parsed<std::string> parse_route_host(std::string_view text) {
+    return text == "keep" ? Parsed<std::string>{std::string{}} : parse_host_field(text);
+}
+
+void read_route(const Value& value, Route& route, Overlaps& overlaps, LoadState& loading) {
+    const auto section =
+        Section::open(value, route_keys, "a map such as {name: shop, upstream: shop}");
+    if (!section)
+        return;
+    if (const auto name = section->require("name", "a name for logs and metrics"))
+        name->into(route.name, "a name", parse_name);
+    const auto match = section->find("match");
+    const bool match_is_right = !match || read_match(*match, loading.config.paths, route.match);
+    if (match_is_right)
+        overlaps.add(value, route.match);
+    read_action(*section, route, loading);
+    if (match_is_right)
+        read_path_changes(*section, loading.config.paths, route);
+    read_shaping(*section, route.shaping, loading);
+    if (const auto host = section->find("host"))
+        route.host = host->as("what to send as Host, or keep", parse_route_host);
+    if (const auto limits = section->find("limits"))
+        read_route_limits(*limits, route, loading);
+    if (const auto fence = section->find("require_fence"))
+        read_require_fence(*fence, route, loading);
+    if (const auto timeouts = section->find("timeouts"))
+        read_overrides(*timeouts, route.timeouts);
+    if (const auto upgrade = section->find("upgrade"))
+        read_upgrade(*upgrade, route.upgrade);
+    route.max_body = loading.config.max_body;
+    read_max_body(*section, route.max_body);
+    route.headers = loading.config.headers;
+    if (const auto headers = section->find("headers"))
+        read_headers(*headers, route.headers);
+    if (const auto cooldown = section->find("cooldown")) {
+        route.cooldown.emplace().scope = Cooldown::Scope::route;
+        read_cooldown(*cooldown, *route.cooldown, loading);
+    }
+    if (const auto retry = section->find("retry"))
+        read_retry(*retry, route.retry.emplace());
+}
+
+} // namespace
+
+void read_routes(const Value& value, LoadState& loading) {
+    const auto items = value.items("a list of routes");
+    Overlaps overlaps;
+    std::map<std::string, std::size_t> lines; // where each name is
+    for (const Value& item : items.value_or(std::vector<Value>{})) {
+        Route route;
+        read_route(item, route, overlaps, loading);
+        const auto [first, added] = lines.try_emplace(route.name, item.mark().line);
+        if (!added && !route.name.empty())
+            item.wrong(
+                "the name " + in_quotes(route.name) + " is taken by the route on line " +
+                std::to_string(first->second) + "; expected another name");
+        loading.config.routes.push_back(std::move(route));
+    }
+}
+
+} // namespace stint::config

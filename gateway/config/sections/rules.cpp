@@ -1,0 +1,135 @@
+// Exceptions from a limit: overrides, exempt and deny.
+#include "config/sections/section_readers.hpp"
+#include "config/values/networks.hpp"
+#include "config/values/values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+
+namespace stint::config {
+
+namespace {
+
+constexpr std::size_t longest_pattern = 256;
+constexpr std::array<std::string_view, 1> window_keys{"requests"};
+constexpr std::array<std::string_view, 2> bucket_keys{"requests", "burst"};
+constexpr std::array<std::string_view, 1> cap_keys{"concurrent"};
+constexpr std::string_view a_listed = "a network such as 10.0.0.0/8, an address or a key";
+
+bool is_pattern(std::string_view text) {
+    return text.find_first_of("*?") != std::string_view::npos;
+}
+
+bool of_client_alone(const Limit& limit) {
+    return limit.key.size() == 1 && limit.key.front().kind == KeySource::Kind::client_ip;
+}
+
+// A client's key as routing spells it: what of an address counts.
+Parsed<std::string> parse_client_key(std::string_view text, const AddressPrefixes& prefixes) {
+    const auto network = Cidr::parse(text);
+    if (!network)
+        return ParseError{
+            in_quotes(text) +
+            " is no key of this limit; expected an address, or a pattern such as 10.*"};
+    const Cidr counted{network->address, network->address.is_v4() ? prefixes.ipv4 : prefixes.ipv6};
+    if (network->prefix < counted.prefix)
+        return ParseError{
+            in_quotes(text) +
+            " is more than one key; expected an address, or a pattern such as 10.*"};
+    return std::string{IpText{counted}.view()};
+}
+
+Parsed<std::string> parse_key_text(std::string_view text, const Limit& limit) {
+    if (text.empty() || text.size() > longest_pattern)
+        return ParseError{
+            in_quotes(text) + " is not a key; expected 1 to " + std::to_string(longest_pattern) +
+            " characters"};
+    if (of_client_alone(limit) && !is_pattern(text))
+        return parse_client_key(text, limit.prefixes);
+    return std::string{text};
+}
+
+std::span<const std::string_view> override_keys(const Limit& limit) {
+    if (limit.kind == Limit::Kind::cap)
+        return cap_keys;
+    const bool bursts = limit.algorithm == Limit::Algorithm::token_bucket && !limit.pace;
+    return bursts ? std::span<const std::string_view>{bucket_keys} : window_keys;
+}
+
+void read_override(const Value::Named& entry, Limit& limit) {
+    const auto key = parse_key_text(entry.name, limit);
+    if (!key)
+        return entry.key.wrong(key.error().why);
+    const bool window = limit.kind == Limit::Kind::window;
+    const std::string_view number = window ? "requests" : "concurrent";
+    const std::string example = "a map such as {" + std::string{number} + ": 1000}";
+    const auto section = Section::open(entry.value, override_keys(limit), example);
+    if (!section)
+        return;
+    const auto quota = section->require(number, "a number of requests");
+    if (!quota)
+        return;
+    Override made{.key = *key};
+    quota->into(made.quota, "a number of requests", [&](std::string_view text) {
+        return parse_quota(text, limit.kind);
+    });
+    if (const auto burst = section->find("burst"))
+        read_burst_number(*section, *burst, limit, made.quota, made.burst);
+    const bool known =
+        std::any_of(limit.overrides.begin(), limit.overrides.end(), [&](const Override& other) {
+            return other.key == made.key;
+        });
+    if (known)
+        entry.key.wrong(in_quotes(made.key) + " is listed already");
+    limit.overrides.push_back(std::move(made));
+}
+
+void read_overrides(const Value& value, Limit& limit) {
+    const auto entries = value.entries("a map such as {premium-*: {requests: 1000}}");
+    for (const Value::Named& entry : entries.value_or(std::vector<Value::Named>{}))
+        read_override(entry, limit);
+}
+
+// What may be an address is one, and concerns the client; anything else is a key's text.
+void read_listed(const Value& value, const Limit& limit, KeyList& list) {
+    const auto text = value.scalar(a_listed);
+    if (!text)
+        return;
+    const bool network_only = limit.key.empty() || (of_client_alone(limit) && !is_pattern(*text));
+    if (Cidr::parse(*text) || network_only) {
+        if (const auto network = value.as(a_listed, parse_network))
+            list.networks.push_back(*network);
+        return;
+    }
+    if (auto key =
+            value.as(a_listed, [&](std::string_view each) { return parse_key_text(each, limit); }))
+        list.keys.push_back(std::move(*key));
+}
+
+void read_list(const Section& section, std::string_view name, const Limit& limit, KeyList& list) {
+    const auto value = section.find(name);
+    if (!value)
+        return;
+    const auto items = value->items("a list such as [10.0.0.0/8]");
+    for (const Value& item : items.value_or(std::vector<Value>{}))
+        read_listed(item, limit, list);
+}
+
+} // namespace
+
+void read_rules(const Section& section, Limit& limit) {
+    const auto overrides = section.find("overrides");
+    const auto key = section.find("key");
+    if (overrides && !key)
+        section.wrong_at("overrides", "is only for a limit with a key");
+    else if (overrides && !limit.key.empty())
+        read_overrides(*overrides, limit);
+    if (key && limit.key.empty())
+        return; // which is wrong: what could be a value of it is not known
+    read_list(section, "exempt", limit, limit.exempt);
+    read_list(section, "deny", limit, limit.deny);
+}
+
+} // namespace stint::config

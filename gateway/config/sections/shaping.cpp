@@ -1,0 +1,145 @@
+// What routes and upstreams set and remove in heads.
+#include "config/sections/section_readers.hpp"
+#include "config/values/match_values.hpp"
+#include "config/values/placeholders.hpp"
+#include "config/values/values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace stint::config {
+
+namespace {
+
+constexpr std::size_t most_edits = 64; // of each list
+constexpr std::array<std::string_view, 2> edit_keys{"set_headers", "remove_headers"};
+
+// Framing, what concerns one connection only, and what Stint says itself: about the client, or
+// about limits. Compared as a server may read them, with "-" for "_".
+struct OwnNames {
+    std::span<const std::string_view> names;
+    std::span<const std::string_view> prefixes;
+};
+constexpr std::array<std::string_view, 16> request_names{
+    "connection",     "content-length",    "expect",       "forwarded", "host",
+    "http2-settings", "keep-alive",        "max-forwards", "proxy",     "te",
+    "trailer",        "transfer-encoding", "upgrade",      "via",       "date",
+    "x-request-id"};
+constexpr std::array<std::string_view, 3> request_prefixes{"proxy-", "x-forwarded-", "x-stint-"};
+constexpr std::array<std::string_view, 13> response_names{
+    "connection",  "content-length",    "date",           "http2-settings",
+    "keep-alive",  "retry-after",       "retry-after-ms", "te",
+    "trailer",     "transfer-encoding", "upgrade",        "via",
+    "x-request-id"};
+constexpr std::array<std::string_view, 4> response_prefixes{
+    "proxy-", "ratelimit", "x-ratelimit-", "x-stint-"};
+constexpr OwnNames of_requests{request_names, request_prefixes};
+constexpr OwnNames of_responses{response_names, response_prefixes};
+
+std::string as_read(std::string_view name) {
+    std::string read = lower(name);
+    std::replace(read.begin(), read.end(), '_', '-');
+    return read;
+}
+
+const OwnNames& own_names(EditedHead head) {
+    return head == EditedHead::request ? of_requests : of_responses;
+}
+
+std::string name_fault(std::string_view name, EditedHead head, const LoadState& loading) {
+    if (!is_token(name))
+        return " is not the name of a header";
+    const std::string read = as_read(name);
+    const OwnNames& own = own_names(head);
+    const bool by_prefix =
+        std::any_of(own.prefixes.begin(), own.prefixes.end(), [&](std::string_view prefix) {
+            return read.starts_with(prefix);
+        });
+    const bool retry_after = head == EditedHead::answer && read == "retry-after";
+    if (by_prefix ||
+        (std::find(own.names.begin(), own.names.end(), read) != own.names.end() && !retry_after))
+        return std::string{" is left to Stint: it frames messages, or is written or removed anyway"}
+            .append(read == "host" ? "; use host" : "");
+    if (head == EditedHead::answer && read == "content-type")
+        return " has a key of its own; use content_type";
+    const TrustedProxies& trusted = loading.config.trusted_proxies;
+    const bool trusts = !trusted.networks.empty() || trusted.unix_peers;
+    if (head == EditedHead::request && trusts && read == as_read(trusted.header))
+        return " names the client (client_ip_header) and is written by Stint";
+    return {};
+}
+
+bool names(const FieldEdits& edits, std::string_view read) {
+    return std::any_of(
+               edits.set.begin(), edits.set.end(),
+               [&](const auto& set) { return as_read(set.name) == read; }) ||
+           std::any_of(edits.remove.begin(), edits.remove.end(), [&](const std::string& name) {
+               return as_read(name) == read;
+           });
+}
+
+// Whether the name may be taken into `edits`.
+bool check_name(
+    const Value& at,
+    std::string_view name,
+    EditedHead head,
+    const FieldEdits& edits,
+    const LoadState& loading) {
+    if (const std::string fault = name_fault(name, head, loading); !fault.empty()) {
+        at.wrong(in_quotes(name) + fault);
+        return false;
+    }
+    if (names(edits, as_read(name))) {
+        at.wrong(in_quotes(name) + " is set or removed already");
+        return false;
+    }
+    return true;
+}
+
+void read_removed(
+    const Value& value, EditedHead head, FieldEdits& edits, const LoadState& loading) {
+    const auto items = value.items("a list of names such as [Server]");
+    if (items && items->size() > most_edits)
+        value.wrong("has more than 64 names");
+    for (const Value& item : items.value_or(std::vector<Value>{})) {
+        const auto name = item.scalar("a header's name");
+        if (name && check_name(item, *name, head, edits, loading))
+            edits.remove.push_back(std::string{*name});
+    }
+}
+
+} // namespace
+
+void read_set_headers(
+    const Value& value, EditedHead head, FieldEdits& edits, const LoadState& loading) {
+    const auto entries = value.entries("a map of names and values such as {X-Tenant: shop}");
+    if (entries && entries->size() > most_edits)
+        value.wrong("has more than 64 names");
+    for (const Value::Named& entry : entries.value_or(std::vector<Value::Named>{})) {
+        if (!check_name(entry.key, entry.name, head, edits, loading))
+            continue;
+        if (auto text = entry.value.as("a header's value", parse_field_value))
+            edits.set.push_back({std::string{entry.name}, std::move(*text)});
+    }
+}
+
+void read_shaping(const Section& section, Shaping& shaping, const LoadState& loading) {
+    const auto read = [&](std::string_view key, EditedHead head, FieldEdits& edits) {
+        const auto value = section.find(key);
+        if (!value)
+            return;
+        const auto part =
+            Section::open(*value, edit_keys, "a map such as {set_headers: {X-Tenant: shop}}");
+        if (!part)
+            return;
+        if (const auto set = part->find("set_headers"))
+            read_set_headers(*set, head, edits, loading);
+        if (const auto removed = part->find("remove_headers"))
+            read_removed(*removed, head, edits, loading);
+    };
+    read("request", EditedHead::request, shaping.request);
+    read("response", EditedHead::response, shaping.response);
+}
+
+} // namespace stint::config

@@ -1,0 +1,129 @@
+// Whom Stint believes about the client.
+#include "config/sections/section_readers.hpp"
+#include "config/values/match_values.hpp"
+#include "config/values/networks.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace stint::config {
+
+namespace {
+
+constexpr std::size_t most_trusted_fields = 64;
+constexpr std::string_view a_peer = "a network such as 10.0.0.0/8, an address, or unix";
+
+void add_peer(const Value& value, TrustedProxies& trusted) {
+    const auto text = value.scalar(a_peer);
+    if (!text)
+        return;
+    if (*text == "unix") {
+        if (trusted.unix_peers)
+            value.wrong("\"unix\" is listed already");
+        trusted.unix_peers = true;
+        return;
+    }
+    const auto network = value.as(a_peer, parse_network);
+    if (!network)
+        return;
+    if (std::find(trusted.networks.begin(), trusted.networks.end(), *network) !=
+        trusted.networks.end())
+        value.wrong(in_quotes(IpText{*network}.view()) + " is listed already");
+    trusted.networks.push_back(*network);
+}
+
+// Those that say something else, and that Stint reads or writes itself.
+constexpr std::array<std::string_view, 20> other_headers{
+    "authorization",
+    "connection",
+    "content-length",
+    "cookie",
+    "date",
+    "expect",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "via",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+    "x-request-id"};
+
+Parsed<std::string> parse_header_name(std::string_view text) {
+    const std::string name = lower(text);
+    if (std::find(other_headers.begin(), other_headers.end(), name) != other_headers.end())
+        return ParseError{
+            in_quotes(text) + " does not name a client; expected a header such as X-Forwarded-For"};
+    if (is_token(text))
+        return name;
+    return ParseError{
+        in_quotes(text) + " is not the name of a header; expected one such as X-Forwarded-For"};
+}
+
+// Stint reads, writes or removes these itself, whoever sent them. Lower case.
+constexpr std::array<std::string_view, 16> own_fields{
+    "connection",   "content-length",    "expect",           "forwarded",
+    "host",         "http2-settings",    "keep-alive",       "te",
+    "trailer",      "transfer-encoding", "upgrade",          "via",
+    "x-request-id", "x-forwarded-for",   "x-forwarded-host", "x-forwarded-proto"};
+constexpr std::array<std::string_view, 2> own_families{"proxy-", "x-stint-"};
+
+Parsed<std::string> parse_trusted_field(std::string_view text) {
+    const std::string_view name = text.substr(0, text.size() - (text.ends_with('*') ? 1 : 0));
+    if (!is_token(name) || name.find('*') != std::string_view::npos)
+        return ParseError{
+            in_quotes(text) + " is not the name of a header; expected one such as X-Real-IP, or "
+                              "the beginning of several such as X-Forwarded-*"};
+    std::string read = lower(text);
+    std::replace(read.begin(), read.end(), '_', '-');
+    const auto begins = [&read](std::string_view family) { return read.starts_with(family); };
+    if (std::find(own_fields.begin(), own_fields.end(), read) != own_fields.end() ||
+        std::any_of(own_families.begin(), own_families.end(), begins))
+        return ParseError{in_quotes(text) + " is written or removed by Stint, whoever sends it"};
+    return std::string{text};
+}
+
+void read_trusted_fields(const Value& value, std::vector<std::string>& fields) {
+    const auto items = value.items("a list of headers such as [X-Forwarded-*, X-Real-IP]");
+    if (!items)
+        return;
+    if (items->size() > most_trusted_fields)
+        value.wrong("has more than 64 names");
+    fields.clear();
+    for (const Value& item : *items) {
+        auto field = item.as("a header such as X-Real-IP", parse_trusted_field);
+        if (!field)
+            continue;
+        const auto is_same = [&](const std::string& each) { return lower(each) == lower(*field); };
+        if (std::any_of(fields.begin(), fields.end(), is_same))
+            item.wrong(in_quotes(*field) + " is listed already");
+        fields.push_back(*std::move(field));
+    }
+}
+
+} // namespace
+
+void read_trusted_proxies(const Section& top, TrustedProxies& trusted) {
+    const auto peers = top.find("trusted_proxies");
+    if (peers) {
+        const auto items = peers->items("a list of networks such as [10.0.0.0/8]");
+        for (const Value& item : items.value_or(std::vector<Value>{}))
+            add_peer(item, trusted);
+    }
+    if (const auto fields = top.find("trusted_fields"))
+        read_trusted_fields(*fields, trusted.fields);
+    const auto header = top.find("client_ip_header");
+    if (!header)
+        return;
+    header->into(trusted.header, "the name of a header such as X-Forwarded-For", parse_header_name);
+    if (!peers)
+        top.wrong_at("client_ip_header", "has no use without trusted_proxies: nobody is believed");
+}
+
+} // namespace stint::config

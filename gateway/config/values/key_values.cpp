@@ -1,0 +1,90 @@
+#include "config/values/key_values.hpp"
+
+#include "config/values/match_values.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace stint::config {
+
+namespace {
+
+using Kind = KeySource::Kind;
+
+struct Word {
+    std::string_view text; // with a colon where a name follows
+    Kind kind;
+    std::string_view a_name; // what follows, and an example of it
+    std::string_view example;
+};
+
+constexpr std::array<Word, 11> words{{
+    {"client_ip", Kind::client_ip, "", ""},
+    {"header:", Kind::header, "the name of a header", "header:X-Api-Key"},
+    {"cookie:", Kind::cookie, "the name of a cookie", "cookie:session"},
+    {"query:", Kind::query, "the name of a parameter", "query:api_key"},
+    {"host", Kind::host, "", ""},
+    {"path", Kind::path, "", ""},
+    {"method", Kind::method, "", ""},
+    {"route", Kind::route, "", ""},
+    {"jwt:", Kind::jwt, "the name of a claim", "jwt:sub"},
+    {"tls:subject", Kind::tls_subject, "", ""},
+    {"permit_key", Kind::permit_key, "", ""},
+}};
+
+const Word& word_for(Kind kind) {
+    return *std::find_if(
+        words.begin(), words.end(), [&](const Word& word) { return word.kind == kind; });
+}
+
+// What the text before its colon was meant to be.
+ParseError unknown(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    const std::string_view kind =
+        colon == std::string_view::npos ? text : text.substr(0, colon + 1);
+    std::array<std::string_view, words.size()> known;
+    std::transform(
+        words.begin(), words.end(), known.begin(), [](const Word& word) { return word.text; });
+    std::string_view meant = nearest(kind, known);
+    if (meant.empty())
+        meant = nearest(text, known); // one with a colon of its own
+    std::string why = in_quotes(text) + " is not a key";
+    if (meant.empty())
+        return ParseError{
+            why + "; expected client_ip, header:NAME, cookie:NAME, query:NAME, host, path, method, "
+                  "route, jwt:CLAIM, tls:subject or a list of these (or permit_key, of permits)"};
+    std::string whole{meant};
+    if (meant.ends_with(':'))
+        whole += colon == std::string_view::npos ? "NAME" : text.substr(colon + 1);
+    return ParseError{why + "; did you mean " + in_quotes(whole) + '?'};
+}
+
+bool good_name(Kind kind, std::string_view name) {
+    if (kind == Kind::header || kind == Kind::cookie)
+        return is_token(name);
+    return !name.empty() && std::none_of(name.begin(), name.end(), [](char c) {
+        return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+    });
+}
+
+} // namespace
+
+Parsed<KeySource> parse_key_source(std::string_view text) {
+    const auto word = std::find_if(words.begin(), words.end(), [&](const Word& each) {
+        return each.a_name.empty() ? text == each.text : text.starts_with(each.text);
+    });
+    if (word == words.end())
+        return unknown(text);
+    const std::string_view name = text.substr(word->text.size());
+    if (!word->a_name.empty() && !good_name(word->kind, name))
+        return ParseError{
+            in_quotes(text) + " is not a key; expected " + std::string{word->a_name} +
+            ", such as " + std::string{word->example}};
+    return KeySource{word->kind, word->kind == Kind::header ? lower(name) : std::string{name}};
+}
+
+std::string to_text(const KeySource& source) {
+    return std::string{word_for(source.kind).text} + source.name;
+}
+
+} // namespace stint::config

@@ -1,0 +1,76 @@
+#include "config/values/placeholders.hpp"
+
+#include "base/text_template.hpp"
+#include "config/values/values.hpp"
+
+#include <algorithm>
+
+namespace stint::config {
+
+namespace {
+
+constexpr std::size_t longest_value = 4096;
+
+bool is_word(std::string_view text) {
+    if (text.starts_with('?'))
+        text.remove_prefix(1);
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || c == '_';
+    });
+}
+
+bool is_printable(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+} // namespace
+
+std::string placeholder_fault(std::string_view text, std::span<const std::string_view> known) {
+    for (std::size_t open = 0; (open = text.find('{', open)) != std::string_view::npos; ++open) {
+        const std::size_t close = text.find('}', open);
+        if (close == std::string_view::npos)
+            break;
+        const std::string_view whole = text.substr(open, close + 1 - open);
+        if (std::find(known.begin(), known.end(), whole) != known.end() ||
+            !is_word(whole.substr(1, whole.size() - 2)))
+            continue;
+        const std::string hint = did_you_mean(whole, known);
+        return std::string{whole}
+            .append(" is no placeholder")
+            .append(hint.empty() ? "; expected " + listed(known, "or") : hint);
+    }
+    return {};
+}
+
+Parsed<std::string> parse_answer_text(std::string_view text, std::size_t most) {
+    if (text.size() > most)
+        return ParseError{"the body is longer than " + std::to_string(most / 1024) + " KiB"};
+    if (std::string fault = placeholder_fault(text, field_placeholders); !fault.empty())
+        return ParseError{std::move(fault)};
+    return std::string{text};
+}
+
+Parsed<std::string> parse_field_value(std::string_view text) {
+    if (text.empty())
+        return ParseError{"is empty; to leave a field out, name it in remove_headers"};
+    if (text.size() > longest_value)
+        return ParseError{"the value is longer than 4 KiB"};
+    if (!is_printable(text))
+        return ParseError{
+            in_quotes(text) + " has a line end, another control character or one beyond ASCII"};
+    if (text.front() == ' ' || text.back() == ' ')
+        return ParseError{in_quotes(text) + " has a blank at its beginning or end"};
+    if (std::string fault = placeholder_fault(text, field_placeholders); !fault.empty())
+        return ParseError{std::move(fault)};
+    return std::string{text};
+}
+
+Parsed<std::string> parse_content_type(std::string_view text) {
+    const std::size_t slash = text.find('/');
+    if (is_printable(text) && text.size() <= longest_name * 2 && slash != std::string_view::npos &&
+        slash > 0 && slash + 1 < text.size())
+        return std::string{text};
+    return ParseError{in_quotes(text) + " is not a content type; expected one such as text/html"};
+}
+
+} // namespace stint::config

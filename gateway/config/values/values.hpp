@@ -1,0 +1,54 @@
+// Numbers, durations, sizes and names as a configuration writes them. Every function says in words
+// what is wrong with a text and what is expected.
+#pragma once
+
+#include "config/yaml/reader.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace stint::config {
+
+// A whole decimal number from low to high (low at least 1).
+[[nodiscard]] Parsed<std::uint64_t>
+parse_count(std::string_view text, std::uint64_t low, std::uint64_t high);
+
+// A number, which may have decimals, and one of ms, s, m, h and d: from 1ms to 366d, exact to the
+// nanosecond.
+[[nodiscard]] Parsed<std::chrono::nanoseconds> parse_duration(std::string_view text);
+
+// The same in whole milliseconds.
+[[nodiscard]] Parsed<std::chrono::milliseconds> parse_timeout(std::string_view text);
+
+// Bytes: a whole number, alone or with B, KiB, MiB, GiB or TiB.
+[[nodiscard]] Parsed<std::size_t>
+parse_size(std::string_view text, std::size_t low, std::size_t high);
+
+// off, for which `off` stands, or whatever parse(text) takes.
+template <class T, class Parse>
+[[nodiscard]] Parsed<T> parse_or_off(std::string_view text, T off, Parse parse) {
+    if (text == "off")
+        return off;
+    const auto value = parse(text);
+    if (!value)
+        return ParseError{value.error().why + ", or off"};
+    return T{*value};
+}
+
+// true or false.
+[[nodiscard]] Parsed<bool> parse_bool(std::string_view text);
+
+// One of the words.
+[[nodiscard]] Parsed<std::string>
+parse_word(std::string_view text, std::span<const std::string_view> words);
+
+// What routes, upstreams and limits may be called: [A-Za-z0-9_.-]{1,64}.
+[[nodiscard]] Parsed<std::string> parse_name(std::string_view text);
+
+inline constexpr std::size_t longest_name = 64;
+
+} // namespace stint::config

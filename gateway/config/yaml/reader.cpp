@@ -1,0 +1,118 @@
+#include "config/yaml/reader.hpp"
+
+#include <algorithm>
+
+namespace stint::config {
+
+namespace {
+
+std::string join(const std::string& path, std::string_view key) {
+    return path.empty() ? std::string{key} : path + '.' + std::string{key};
+}
+
+// A user's name as a part of a path: quoted only where it must be.
+std::string part(std::string_view name) {
+    const std::string text = in_quotes(name);
+    const bool plain = text.size() == name.size() + 2 && !name.empty() &&
+                       name.find_first_of(" \"':[]{}") == std::string_view::npos;
+    return plain ? std::string{name} : text;
+}
+
+} // namespace
+
+void Value::wrong(std::string_view what) const {
+    report_->add(mark(), path_.empty() ? std::string{what} : path_ + ": " + std::string{what});
+}
+
+bool Value::check(Node::Kind kind, std::string_view expected) const {
+    if (node_->kind == kind)
+        return true;
+    if (node_->kind != Node::Kind::unusable)
+        wrong(
+            "found " + std::string{describe(node_->kind)} + "; expected " + std::string{expected});
+    return false;
+}
+
+std::optional<std::string_view> Value::scalar(std::string_view expected) const {
+    if (!check(Node::Kind::scalar, expected))
+        return std::nullopt;
+    return node_->text;
+}
+
+std::optional<std::vector<Value>> Value::items(std::string_view expected) const {
+    if (!check(Node::Kind::sequence, expected))
+        return std::nullopt;
+    std::vector<Value> values;
+    for (const Node& item : node_->items)
+        values.emplace_back(item, path_ + '[' + std::to_string(values.size()) + ']', *report_);
+    return values;
+}
+
+std::optional<std::vector<Value::Named>> Value::entries(std::string_view expected) const {
+    if (!check(Node::Kind::map, expected))
+        return std::nullopt;
+    std::vector<Named> named;
+    for (std::size_t i = 0; i < node_->keys.size(); ++i) {
+        const Node& key = node_->keys[i];
+        if (key.kind != Node::Kind::scalar)
+            continue;
+        const std::string path = join(path_, part(key.text));
+        named.push_back({{key, path, *report_}, key.text, {node_->items[i], path, *report_}});
+    }
+    return named;
+}
+
+std::optional<Section> Section::open(
+    const Value& value, std::span<const std::string_view> known, std::string_view expected) {
+    if (!value.check(Node::Kind::map, expected))
+        return std::nullopt;
+    Section section{value};
+    const Node& map = *value.node_;
+    for (std::size_t i = 0; i < map.keys.size(); ++i) {
+        if (map.keys[i].kind == Node::Kind::scalar)
+            section.entries_.push_back({map.keys[i].text, &map.keys[i], &map.items[i]});
+    }
+    section.adopt(known);
+    return section;
+}
+
+void Section::adopt(std::span<const std::string_view> known) {
+    for (Entry& found : entries_) {
+        if (std::find(known.begin(), known.end(), found.key) != known.end())
+            continue;
+        const std::string_view meant = nearest(found.key, known);
+        const Value key{*found.key_node, join(value_.path(), part(found.key)), value_.report()};
+        key.wrong(
+            meant.empty() ? "unknown key; expected " + listed(known, "or")
+                          : "unknown key; did you mean " + in_quotes(meant) + '?');
+        if (!meant.empty() && entry(meant) == nullptr)
+            found.key = meant;
+    }
+}
+
+const Section::Entry* Section::entry(std::string_view key) const {
+    const auto at = std::find_if(
+        entries_.begin(), entries_.end(), [&](const Entry& e) { return e.key == key; });
+    return at == entries_.end() ? nullptr : &*at;
+}
+
+std::optional<Value> Section::find(std::string_view key) const {
+    const Entry* const found = entry(key);
+    if (found == nullptr)
+        return std::nullopt;
+    return Value{*found->node, join(value_.path(), key), value_.report()};
+}
+
+std::optional<Value> Section::require(std::string_view key, std::string_view expected) const {
+    auto found = find(key);
+    if (!found)
+        value_.wrong(std::string{key} + " is missing; expected " + std::string{expected});
+    return found;
+}
+
+void Section::wrong_at(std::string_view key, std::string_view what) const {
+    if (const Entry* const found = entry(key))
+        Value{*found->key_node, join(value_.path(), key), value_.report()}.wrong(what);
+}
+
+} // namespace stint::config

@@ -1,0 +1,222 @@
+#include "config/yaml/yaml_tree.hpp"
+
+#include "config/values/text_check.hpp"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <utility>
+
+namespace stint::config {
+
+namespace {
+
+// A configuration needs seven levels; the bound keeps recursion over the tree off the stack's end.
+constexpr std::size_t deepest = 32;
+
+struct Stop {}; // thrown through the parser once what follows is of no use
+
+// Builds the tree from the parser's events and reports what plain data has no room for.
+class TreeBuilder final : public YAML::EventHandler {
+  public:
+    TreeBuilder(std::string_view text, Diagnostics& report) : positions_(text), report_(report) {}
+
+    [[nodiscard]] Mark place(const YAML::Mark& mark) {
+        return mark.pos < 0 ? Mark{} : positions_.at(static_cast<std::size_t>(mark.pos));
+    }
+    [[nodiscard]] std::optional<Node> take() { return std::move(root_); }
+
+    // The parser does not always consume what makes it begin a second document, so that reading on
+    // could go on for ever.
+    void OnDocumentStart(const YAML::Mark& mark) override {
+        if (++documents_ == 1)
+            return;
+        report_.add(place(mark), "a second document; a configuration is one document");
+        throw Stop{};
+    }
+    void OnDocumentEnd() override {}
+
+    void OnNull(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override {
+        attach(node(Node::Kind::null, mark));
+    }
+
+    void OnAlias(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override {
+        report_.add(place(mark), "an alias; aliases are not supported, write the value out");
+        attach(node(Node::Kind::unusable, mark));
+    }
+
+    void OnAnchor(const YAML::Mark& mark, const std::string& name) override {
+        report_.add(
+            place(mark), "the anchor " + in_quotes("&" + name) +
+                             "; anchors are not supported, write the value out where it is needed");
+    }
+
+    void OnScalar(
+        const YAML::Mark& mark,
+        const std::string& tag,
+        YAML::anchor_t /*anchor*/,
+        const std::string& value) override {
+        check_tag(mark, tag);
+        Node scalar = node(Node::Kind::scalar, mark);
+        scalar.text = value;
+        attach(std::move(scalar));
+    }
+
+    void OnSequenceStart(
+        const YAML::Mark& mark,
+        const std::string& tag,
+        YAML::anchor_t /*anchor*/,
+        YAML::EmitterStyle::value /*style*/) override {
+        open(Node::Kind::sequence, mark, tag);
+    }
+    void OnSequenceEnd() override { close(); }
+
+    void OnMapStart(
+        const YAML::Mark& mark,
+        const std::string& tag,
+        YAML::anchor_t /*anchor*/,
+        YAML::EmitterStyle::value /*style*/) override {
+        open(Node::Kind::map, mark, tag);
+    }
+    void OnMapEnd() override {
+        check_keys(open_.back());
+        close();
+    }
+
+  private:
+    [[nodiscard]] Node node(Node::Kind kind, const YAML::Mark& mark) {
+        Node made;
+        made.kind = kind;
+        made.mark = place(mark);
+        return made;
+    }
+
+    // "?" and "!" stand for values without a tag, plain and quoted.
+    void check_tag(const YAML::Mark& mark, const std::string& tag) {
+        if (!tag.empty() && tag != "?" && tag != "!")
+            report_.add(place(mark), "the tag " + in_quotes(tag) + "; tags are not supported");
+    }
+
+    void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag) {
+        check_tag(mark, tag);
+        if (open_.size() >= deepest) {
+            report_.add(place(mark), "more than " + std::to_string(deepest) + " levels deep");
+            throw Stop{};
+        }
+        open_.push_back(node(kind, mark));
+    }
+
+    void close() {
+        Node done = std::move(open_.back());
+        open_.pop_back();
+        attach(std::move(done));
+    }
+
+    void attach(Node done) {
+        if (open_.empty())
+            root_ = std::move(done);
+        else if (Node& parent = open_.back();
+                 parent.kind == Node::Kind::map && parent.keys.size() == parent.items.size())
+            parent.keys.push_back(std::move(done));
+        else {
+            // The parser places a value that is not there at whatever comes next.
+            if (parent.kind == Node::Kind::map && done.kind == Node::Kind::null)
+                done.mark = parent.keys.back().mark;
+            parent.items.push_back(std::move(done));
+        }
+    }
+
+    void check_keys(Node& map) {
+        std::map<std::string_view, std::size_t> first_lines;
+        for (Node& key : map.keys) {
+            if (key.kind == Node::Kind::scalar) {
+                if (key.text == "<<")
+                    report_.add(
+                        key.mark, "a merge key; merge keys are not supported, write the "
+                                  "values out");
+                else if (const auto [at, added] = first_lines.try_emplace(key.text, key.mark.line);
+                         !added)
+                    report_.add(
+                        key.mark, "the key " + in_quotes(key.text) +
+                                      " is here twice, first on line " +
+                                      std::to_string(at->second) + "; keep one");
+                else
+                    continue;
+            } else if (key.kind != Node::Kind::unusable) {
+                report_.add(
+                    key.mark,
+                    "a key that is " + std::string{describe(key.kind)} + "; expected a word");
+            }
+            key.kind = Node::Kind::unusable;
+        }
+    }
+
+    Positions positions_;
+    Diagnostics& report_;
+    std::vector<Node> open_; // the maps and lists around the next event, outermost first
+    std::optional<Node> root_;
+    std::size_t documents_ = 0;
+};
+
+// What most often stands behind an error whose text does not say it. An IPv6 address in brackets is
+// a list to YAML, and what follows the list is then an error.
+std::string_view syntax_hint(std::string_view text, const YAML::Mark& mark) {
+    if (mark.pos < 1 || static_cast<std::size_t>(mark.pos) >= text.size())
+        return {};
+    const auto at = static_cast<std::size_t>(mark.pos);
+    if (text.substr(at - 1, 2) == "]:")
+        return "; an address such as \"[::1]:8080\" needs quotes";
+    const std::size_t line = text.rfind('\n', at - 1) + 1; // npos + 1 is 0
+    const std::string_view before = text.substr(line, at - line);
+    const std::string_view indent = before.substr(0, before.find_first_not_of(" \t"));
+    if (indent.find('\t') != std::string_view::npos)
+        return "; indent with spaces, not with tabs";
+    return {};
+}
+
+} // namespace
+
+std::optional<Node> parse_yaml(std::string_view text, Diagnostics& report) {
+    TreeBuilder builder{text, report};
+    std::istringstream in{std::string{text}};
+    try {
+        YAML::Parser parser{in};
+        while (parser.HandleNextDocument(builder)) {
+        }
+    } catch (const Stop&) {
+        return builder.take(); // the first document, when it was whole
+    } catch (const YAML::Exception& error) {
+        report.add(
+            builder.place(error.mark),
+            "not valid YAML: " + error.msg + std::string{syntax_hint(text, error.mark)});
+        return std::nullopt;
+    }
+    std::optional<Node> root = builder.take();
+    if (!root || root->kind == Node::Kind::null) {
+        report.add({1, 1}, "the file is empty; expected a map with listeners and routes");
+        return std::nullopt;
+    }
+    return root;
+}
+
+std::string_view describe(Node::Kind kind) noexcept {
+    switch (kind) {
+    case Node::Kind::scalar:
+        return "a value";
+    case Node::Kind::map:
+        return "a map";
+    case Node::Kind::sequence:
+        return "a list";
+    case Node::Kind::null:
+    case Node::Kind::unusable:
+        break;
+    }
+    return "nothing";
+}
+
+} // namespace stint::config

@@ -1,0 +1,191 @@
+// One pause that an upstream has asked for: who may be sent meanwhile, and how the rate comes back.
+#pragma once
+
+#include "base/time.hpp"
+#include "limits/cooldown/cooldown_waiter.hpp"
+#include "limits/cooldown/learned_pace.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace stint::limits {
+
+// What a configuration says; comes with each call, as a quota does.
+struct CooldownRules {
+    Duration most{};                   // no pause is longer
+    std::optional<Duration> otherwise; // of an answer that names no time; without it, none
+    Duration ramp{};                   // from half of the former rate back to all of it
+    bool learn = false;                // pace to what the upstream tells of its own limits
+    // Whether requests wait for the scope, together how long, and how many at once.
+    bool waits = false;
+    Duration max_wait{};
+    std::uint64_t max_waiting = 0;
+};
+
+// Moving count of what is sent: over the last 10 to 20 seconds, or since the first if that is less.
+class SendRate {
+  public:
+    void count(SteadyTime now) noexcept;
+    // At least one in ten seconds, and over no less than one second.
+    [[nodiscard]] double per_second(SteadyTime now) const noexcept;
+
+  private:
+    static constexpr Duration span = std::chrono::seconds{10};
+    SteadyTime first_{};
+    SteadyTime begin_{}; // of the current span
+    double current_ = 0;
+    double former_ = 0;
+};
+
+struct CooldownState {
+    enum class Phase : std::uint8_t { open, paused, probing, ramping };
+    std::string_view of; // what is paused: a host, a route, a key
+    Phase phase = Phase::open;
+    int status = 0;           // that the upstream answered
+    Duration left{};          // of the pause
+    double rate = 0;          // per second: while ramping what is let through, else what was sent
+    std::uint64_t pauses = 0; // ever
+    std::uint64_t refused = 0;
+    std::size_t waiting = 0;
+};
+
+// One scope: a host, a route or a key. While it is open everything may be sent. An answer of 429 or
+// 503 that names a time pauses it: nothing is sent. Then one request, the probe, may go, and all
+// others wait for its answer. A good one opens the scope at half the rate that was sent before the
+// pause, which grows by the same amount every moment and has no bound any more once it is what it
+// was; a bad one pauses it again; a probe without an answer is replaced by the next request.
+// Beside that, and only with CooldownRules::learn, see LearnedPace.
+// Who may wait for a closed scope stands in its line (see CooldownWaiter): the first in line is the
+// next to go, and nobody overtakes it as long as only so many may go.
+// Threads: any. No I/O, no clock.
+class Cooldown {
+  public:
+    // Leave to send one request. Destroyed without an answered() it gives a probe's place back.
+    class Pass {
+      public:
+        Pass() = default;
+        Pass(Pass&& other) noexcept;
+        Pass& operator=(Pass&& other) noexcept;
+        Pass(const Pass&) = delete;
+        Pass& operator=(const Pass&) = delete;
+        ~Pass() { drop(); }
+
+        explicit operator bool() const noexcept { return cooldown_ != nullptr; }
+        [[nodiscard]] bool is_probe() const noexcept { return probe_; }
+        // Whether its answer is to be shown to learn().
+        [[nodiscard]] bool is_counted() const noexcept { return counted_; }
+        // Whether no pause has begun since it was given: to be asked again right before sending.
+        [[nodiscard]] bool still_good() const noexcept;
+        // The head of the answer has come. asked: the status and the time of one that asks for a
+        // pause (the time may be missing); nothing for any other answer.
+        struct Asked {
+            int status;
+            std::optional<Duration> wait;
+        };
+        void
+        answered(const std::optional<Asked>& asked, SteadyTime now, const CooldownRules& rules);
+        // What the same answer told of the upstream's own limits, if anything.
+        void adapt(const std::optional<LearnedPace::Told>& told, SteadyTime now);
+
+      private:
+        friend class Cooldown;
+        Pass(std::shared_ptr<Cooldown> cooldown, std::uint64_t era, bool probe) noexcept;
+        void drop() noexcept;
+
+        std::shared_ptr<Cooldown> cooldown_;
+        std::uint64_t era_ = 0;
+        bool probe_ = false;
+        bool counted_ = false; // in the learned pace, as under way
+        bool scout_ = false;   // see LearnedPace
+    };
+
+    // Why not now: the upstream's status, and how long. While a probe is under way nobody knows,
+    // and a second is as good as anything.
+    struct Refused {
+        int status = 0;
+        Duration wait{};
+        bool paced = false; // to what the upstream told; it has asked for no pause
+    };
+    struct Entry {
+        Pass pass; // empty: refused
+        Refused refused;
+    };
+
+    explicit Cooldown(std::string of) : of_{std::move(of)} {}
+    Cooldown(const Cooldown&) = delete;
+    Cooldown& operator=(const Cooldown&) = delete;
+
+    // What enter() would say now, without entering: nothing where it would let one pass.
+    [[nodiscard]] std::optional<Refused> look(SteadyTime now, const CooldownRules& rules);
+    // May this request be sent now? To be asked right before.
+    [[nodiscard]] static Entry
+    enter(const std::shared_ptr<Cooldown>& cooldown, SteadyTime now, const CooldownRules& rules);
+
+    // What becomes of one who may wait: it goes, it is refused, or it stands in line and asks again
+    // at `again`, or earlier when it is called.
+    struct Attempt {
+        Pass pass;
+        std::optional<Refused> refused;
+        SteadyTime again{};
+    };
+    // The first call is its arrival in the line; with a pass or a refusal it has left.
+    [[nodiscard]] static Attempt attempt(
+        const std::shared_ptr<Cooldown>&, CooldownWaiter&, SteadyTime now, const CooldownRules&);
+    // An answer to a request that did not go through here. How long the pause lasts from now; zero
+    // where it asks for none.
+    Duration told(const Pass::Asked& asked, SteadyTime now, const CooldownRules& rules);
+
+    // Whoever has stood in line must have left it before it ends. Idempotent.
+    void leave(CooldownWaiter& waiter) noexcept;
+
+    [[nodiscard]] CooldownState state(SteadyTime now) const;
+    // Open, and nothing was sent for so long that forgetting it loses nothing.
+    [[nodiscard]] bool is_idle(SteadyTime now) const;
+
+  private:
+    using Phase = CooldownState::Phase;
+
+    static constexpr Duration shortest_wait = std::chrono::milliseconds{1};
+    static constexpr int too_many_requests = 429; // where the upstream has named no status
+
+    [[nodiscard]] std::optional<Refused> closed(SteadyTime now, const CooldownRules& rules);
+    [[nodiscard]] std::optional<Refused> closed_to_new(SteadyTime now, const CooldownRules& rules);
+    [[nodiscard]] Pass grant(const std::shared_ptr<Cooldown>&, SteadyTime, const CooldownRules&);
+    [[nodiscard]] SteadyTime ask_again_at(const Refused&, bool first, SteadyTime now) const;
+    void take_out(CooldownWaiter& waiter) noexcept;
+    void call_first() noexcept;
+    void call_all() noexcept;
+    [[nodiscard]] double rate_at(SteadyTime now) const noexcept;
+    void pause(int status, Duration wait, SteadyTime now);
+    void throttled(const Pass::Asked& asked, bool probe, SteadyTime, const CooldownRules& rules);
+    void settle_probe(bool good, SteadyTime now) noexcept;
+
+    const std::string of_;
+    mutable std::mutex mutex_;          // guards all below
+    std::atomic<std::uint64_t> era_{0}; // changes with each pause; read without the lock
+    Phase phase_ = Phase::open;
+    int status_ = 0;
+    SteadyTime until_{};   // of the pause
+    Duration last_wait_{}; // the last time that was asked for
+    SendRate sent_;
+    SteadyTime last_sent_{};
+    double former_rate_ = 0; // per second, before the pause
+    Duration ramp_{};
+    SteadyTime ramp_from_{};
+    SteadyTime next_{}; // while ramping: when one more may go
+    LearnedPace pace_;
+    CooldownQueue line_;
+    std::uint64_t pauses_ = 0;
+    std::uint64_t refused_ = 0;
+};
+
+using CooldownPtr = std::shared_ptr<Cooldown>;
+
+} // namespace stint::limits

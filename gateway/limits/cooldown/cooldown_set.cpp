@@ -1,0 +1,86 @@
+#include "limits/cooldown/cooldown_set.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace stint::limits {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t longest_text = 256;
+constexpr Duration between_looks = 1s; // a look goes over all
+
+} // namespace
+
+CooldownPtr CooldownSet::of(const Hash128& key, std::string_view text, SteadyTime now) {
+    const std::lock_guard lock{mutex_};
+    if (const auto found = known_.find(key); found != known_.end())
+        return found->second;
+    if (known_.size() >= most && now >= next_look_)
+        forget_idle(now);
+    if (known_.size() >= most) {
+        if (!shared_)
+            shared_ = std::make_shared<Cooldown>("(all others)");
+        return shared_;
+    }
+    return known_
+        .emplace(key, std::make_shared<Cooldown>(std::string{text.substr(0, longest_text)}))
+        .first->second;
+}
+
+// One that a request still holds is left alone: it may be about to pause it.
+void CooldownSet::forget_idle(SteadyTime now) {
+    next_look_ = now + between_looks;
+    std::erase_if(known_, [&](const auto& each) {
+        if (each.second.use_count() > 1 || !each.second->is_idle(now))
+            return false;
+        const CooldownState state = each.second->state(now);
+        forgotten_.pauses += state.pauses;
+        forgotten_.refused += state.refused;
+        return true;
+    });
+}
+
+CooldownSet::Totals CooldownSet::totals(SteadyTime now) const {
+    const std::vector<CooldownPtr> cooldowns = all();
+    Totals totals;
+    {
+        const std::lock_guard lock{mutex_};
+        totals = forgotten_;
+    }
+    for (const CooldownPtr& each : cooldowns) {
+        const CooldownState state = each->state(now);
+        const bool closed = state.phase == CooldownState::Phase::paused ||
+                            state.phase == CooldownState::Phase::probing;
+        totals.closed += closed ? 1 : 0;
+        totals.pauses += state.pauses;
+        totals.refused += state.refused;
+        totals.waiting += state.waiting;
+    }
+    return totals;
+}
+
+std::vector<CooldownPtr> CooldownSet::all() const {
+    const std::lock_guard lock{mutex_};
+    std::vector<CooldownPtr> cooldowns;
+    for (const auto& [key, cooldown] : known_)
+        cooldowns.push_back(cooldown);
+    if (shared_)
+        cooldowns.push_back(shared_);
+    return cooldowns;
+}
+
+CooldownSetPtr CooldownRegistry::obtain(const CooldownIdentity& identity) {
+    const std::lock_guard lock{mutex_};
+    std::erase_if(known_, [](const auto& each) { return each.second.expired(); });
+    std::weak_ptr<CooldownSet>& known = known_[identity];
+    if (CooldownSetPtr alive = known.lock())
+        return alive;
+    auto made = std::make_shared<CooldownSet>(identity);
+    known = made;
+    return made;
+}
+
+} // namespace stint::limits

@@ -1,0 +1,75 @@
+// The cool-downs of one route or upstream: one for all its requests, or one for each host or key.
+#pragma once
+
+#include "base/hash.hpp"
+#include "base/time.hpp"
+#include "limits/cooldown/cooldown.hpp"
+
+#include <compare>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stint::limits {
+
+// What makes two sets the same across reloads.
+struct CooldownIdentity {
+    std::string owner; // "upstream:NAME" or "route:NAME"
+    std::string scope; // "route", "host", or "key:" and the key's canonical text
+
+    friend auto operator<=>(const CooldownIdentity&, const CooldownIdentity&) = default;
+};
+
+// Threads: any. Holds at most `most` cool-downs: when as many are in use, those that are open and
+// have not been used for a minute are forgotten, and what is left over shares one.
+class CooldownSet {
+  public:
+    static constexpr std::size_t most = 10'000;
+
+    explicit CooldownSet(CooldownIdentity identity) : identity_{std::move(identity)} {}
+
+    [[nodiscard]] const CooldownIdentity& identity() const noexcept { return identity_; }
+
+    // The cool-down of this key; text: what names it to people, of which 256 bytes are kept.
+    [[nodiscard]] CooldownPtr of(const Hash128& key, std::string_view text, SteadyTime now);
+
+    // All that are kept, in no order. The pointers keep CooldownState::of alive.
+    [[nodiscard]] std::vector<CooldownPtr> all() const;
+
+    // Over all of them, with the forgotten ones' where it is "ever".
+    struct Totals {
+        std::uint64_t closed = 0;  // paused, or waiting for a probe's answer
+        std::uint64_t pauses = 0;  // ever
+        std::uint64_t refused = 0; // ever
+        std::uint64_t waiting = 0; // for a scope to open
+    };
+    [[nodiscard]] Totals totals(SteadyTime now) const;
+
+  private:
+    void forget_idle(SteadyTime now);
+
+    const CooldownIdentity identity_;
+    mutable std::mutex mutex_;
+    std::map<Hash128, CooldownPtr> known_;
+    CooldownPtr shared_; // of those that have found no room
+    SteadyTime next_look_{};
+    Totals forgotten_;
+};
+
+using CooldownSetPtr = std::shared_ptr<CooldownSet>;
+
+// Every set that exists, by identity: how pauses survive a reload. Thread-safe.
+class CooldownRegistry {
+  public:
+    [[nodiscard]] CooldownSetPtr obtain(const CooldownIdentity& identity);
+
+  private:
+    std::mutex mutex_;
+    std::map<CooldownIdentity, std::weak_ptr<CooldownSet>> known_;
+};
+
+} // namespace stint::limits

@@ -1,0 +1,82 @@
+// The counters of one shard by key: open addressing with linear probing. No lock, no clock; what
+// makes a counter live is the caller's to say.
+#pragma once
+
+#include "base/hash.hpp"
+#include "limits/algorithm/counter_cell.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace stint::limits {
+
+struct Counter {
+    Hash128 key;
+    CounterCell slot;
+
+    [[nodiscard]] bool vacant() const noexcept { return slot.stamp == 0; }
+};
+static_assert(sizeof(Counter) == 32 && std::is_trivially_copyable_v<Counter>);
+
+// Never throws: running out of memory is an answer. Pointers into it last until the next call that
+// is not const.
+class CounterTable {
+  public:
+    struct Probe {
+        Counter* match = nullptr;  // holds the key, live or spent
+        Counter* spent = nullptr;  // the first slot on the key's path that may be taken over
+        Counter* vacant = nullptr; // where the path ends; nullptr only in a table without slots
+    };
+
+    CounterTable() = default;
+    CounterTable(const CounterTable&) = delete;
+    CounterTable& operator=(const CounterTable&) = delete;
+    ~CounterTable();
+
+    [[nodiscard]] Probe probe(Hash128 key, LiveStamps live) noexcept;
+    [[nodiscard]] const Counter* find(Hash128 key) const noexcept;
+
+    // Called with a slot before it is erased: what it owns is to be freed. Not called by claim().
+    using Discard = void (*)(CounterCell&) noexcept;
+    void on_discard(Discard discard) noexcept { discard_ = discard; }
+
+    // Gives a slot that probe() found for `key`, spent or vacant, to it. slot.stamp is not 0.
+    // Requires has_room() for a vacant slot.
+    void claim(Counter& counter, Hash128 key, CounterCell slot) noexcept;
+    // Makes the slot vacant and closes the gap that this leaves in others' paths.
+    void erase(Counter& slot) noexcept;
+
+    struct Swept {
+        std::size_t erased = 0;
+        std::int64_t lowest_stamp = std::numeric_limits<std::int64_t>::max(); // of those that stay
+    };
+    // Erases every spent counter. O(capacity).
+    Swept sweep(LiveStamps live) noexcept;
+
+    // Moves to an array of `capacity` > occupied() slots; false, with nothing changed, if there is
+    // no memory. O(capacity).
+    [[nodiscard]] bool grow(std::size_t capacity) noexcept;
+
+    // Whether one more slot may be occupied: above seven eighths probing gets long.
+    [[nodiscard]] bool has_room() const noexcept { return (occupied_ + 1) * 8 <= capacity_ * 7; }
+    [[nodiscard]] std::size_t occupied() const noexcept { return occupied_; } // live and spent
+    [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+
+    [[nodiscard]] const Counter* begin() const noexcept { return slots_; } // vacant slots included
+    [[nodiscard]] const Counter* end() const noexcept { return slots_ + capacity_; }
+
+  private:
+    [[nodiscard]] std::size_t home(Hash128 key) const noexcept;
+    [[nodiscard]] std::size_t after(std::size_t slot) const noexcept {
+        return slot + 1 == capacity_ ? 0 : slot + 1;
+    }
+
+    Counter* slots_ = nullptr;
+    Discard discard_ = nullptr;
+    std::size_t capacity_ = 0;
+    std::size_t occupied_ = 0;
+};
+
+} // namespace stint::limits

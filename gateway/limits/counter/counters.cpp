@@ -1,0 +1,272 @@
+#include "limits/counter/counters.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+
+namespace stint::limits {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// A table of up to this many keys is one shard, so that its bound is exact under any contention;
+// a larger one has shards of about this size, so that none is moved for long when it grows.
+constexpr std::uint64_t keys_per_shard = 4096;
+constexpr std::uint64_t max_shards = 256;
+
+// Cells in each row of a shard's sketch: 160 bytes each for a window, 32 for a bucket or a cap.
+// Many sketches together take an eighth of what the keys of a full table do, and few have more.
+std::size_t sketch_width(std::size_t shards) noexcept {
+    constexpr std::size_t least = 128;
+    constexpr std::size_t most = 1024;
+    return std::clamp(2 * most / shards, least, most);
+}
+
+constexpr Duration between_overflow_news = 60s;
+
+WallRuler ruler_for(const LimitSpec& spec) {
+    if (spec.identity.time_zone.empty())
+        return WallRuler{spec.identity.per};
+    const auto zone = TimeZone::find(spec.identity.time_zone);
+    if (!zone)
+        throw std::invalid_argument{"unknown time zone " + spec.identity.time_zone};
+    return {*zone, spec.identity.unit};
+}
+
+std::size_t shards_for(const LimitSpec& spec) noexcept {
+    if (spec.identity.key.empty() || spec.max_keys <= keys_per_shard)
+        return 1;
+    const std::uint64_t wanted = (spec.max_keys - 1) / keys_per_shard + 1;
+    return static_cast<std::size_t>(wanted >= max_shards ? max_shards : std::bit_ceil(wanted));
+}
+
+} // namespace
+
+Counters::Counters(const LimitSpec& spec)
+    : algorithm_{spec.identity.algorithm}, rules_{ops_of(spec.identity.algorithm)},
+      cap_{spec.identity.algorithm == Algorithm::concurrency}, keyed_{!spec.identity.key.empty()},
+      clocked_{!cap_ && spec.identity.anchor == Anchor::clock}, per_{spec.identity.per},
+      ruler_{ruler_for(spec)}, shard_count_{shards_for(spec)},
+      shards_{std::make_unique<Shard[]>(shard_count_)}, max_keys_{spec.max_keys} {
+    for (std::size_t i = 0; i < shard_count_; ++i)
+        shards_[i].table.on_discard(rules_.discard);
+}
+
+Counters::~Counters() {
+    for (std::size_t i = 0; rules_.discard != nullptr && i < shard_count_; ++i)
+        rules_.discard(shards_[i].single);
+}
+
+ChargeTerms Counters::terms(const Shard& shard, const Charge& charge) const noexcept {
+    return {
+        .quota = charge.quota,
+        .burst = charge.burst > 0 ? charge.burst : charge.quota,
+        .cost = charge.cost,
+        .pace = charge.pace,
+        .reserved_for_others = charge.reserved_for_others,
+        .late = charge.late,
+        .per = per_,
+        .clock = clocked_ ? &shard.clock : nullptr,
+        .returned = nullptr};
+}
+
+Verdict Counters::check(CounterRef& claim, const Charge& charge, const Now& now) noexcept {
+    Shard& shard = *claim.shard;
+    if (clocked_)
+        observe(shard, now);
+    if (!keyed_) {
+        claim.slot = &shard.single;
+    } else {
+        const LiveStamps live = live_stamps(shard, now);
+        Counter* const match = shard.table.probe(charge.key, live).match;
+        if (match != nullptr && live.contain(match->slot)) [[likely]]
+            claim.slot = &match->slot;
+    }
+    if (claim.slot != nullptr && pays_off())
+        take_up_quota(claim, charge, now);
+    static constexpr CounterCell unused;
+    const ChargeTerms terms = this->terms(shard, charge);
+    Verdict verdict = rules_.check(claim.slot != nullptr ? *claim.slot : unused, terms, now.steady);
+    if (verdict.refusal == Refusal::cap)
+        verdict.wait =
+            std::max(hold_estimate(charge.quota), charge.limit->full_for(charge.quota, now.steady));
+    if (now.steady < closed_until_) [[unlikely]]
+        close(verdict, terms, now.steady);
+    if (verdict.refusal != Refusal::none)
+        return verdict;
+    if (claim.slot == nullptr)
+        return find_place(claim, charge, terms, now);
+    if (rules_.prepare == nullptr || rules_.prepare(*claim.slot, terms)) [[likely]]
+        return verdict;
+    return {Refusal::table_full, room_estimate(shard, charge.quota, now)};
+}
+
+// For a key without a live counter. One that the sketch has counted stays there until that is over:
+// it would be forgiven what it has used otherwise.
+Verdict Counters::find_place(
+    CounterRef& claim, const Charge& charge, const ChargeTerms& terms, const Now& now) noexcept {
+    Shard& shard = *claim.shard;
+    if (shard.overflow != nullptr) [[unlikely]] {
+        shard.overflow->advance(now.steady, terms);
+        if (shard.overflow->holds(charge.key, now.steady))
+            return check_overflow(claim, charge, terms, now);
+    }
+    claim.counter = slot_for(claim, charge.key, now);
+    if (claim.counter == nullptr)
+        return check_overflow(claim, charge, terms, now);
+    claim.fresh = prepare_fresh(claim, terms);
+    return claim.fresh ? Verdict{}
+                       : Verdict{Refusal::table_full, room_estimate(shard, charge.quota, now)};
+}
+
+Verdict Counters::check_overflow(
+    CounterRef& claim,
+    const Charge& charge,
+    const ChargeTerms& terms,
+    const Now& now) const noexcept {
+    Shard& shard = *claim.shard;
+    if (shard.overflow == nullptr) {
+        shard.overflow = Overflow::make(algorithm_, per_, sketch_width(shard_count_));
+        if (shard.overflow == nullptr)
+            return {Refusal::table_full, room_estimate(shard, charge.quota, now)};
+        shard.overflow->advance(now.steady, terms);
+    }
+    claim.overflow = true;
+    Verdict verdict = shard.overflow->check(charge.key, terms, now.steady);
+    if (verdict.refusal == Refusal::cap)
+        verdict.wait = hold_estimate(charge.quota);
+    return verdict;
+}
+
+// What the slot of a new key begins with. A slot that is taken over leaves it what it owned.
+bool Counters::prepare_fresh(CounterRef& claim, const ChargeTerms& terms) const noexcept {
+    constexpr std::int64_t spent = -1; // under any algorithm
+    claim.prepared = {spent, 0};
+    if (rules_.prepare == nullptr) [[likely]]
+        return true;
+    if (claim.counter->vacant())
+        return rules_.prepare(claim.prepared, terms);
+    const bool prepared = rules_.prepare(claim.counter->slot, terms);
+    claim.prepared.used = claim.counter->slot.used;
+    return prepared;
+}
+
+// A clock window that is over gives way as soon as anyone looks, whoever is then refused: when it
+// ends is not up to the requests.
+void Counters::observe(Shard& shard, const Now& now) noexcept {
+    if (!clocked_ || !shard.clock.advance(now, ruler_))
+        return;
+    shard.next_sweep.store(0, std::memory_order_relaxed);
+    next_look_.store(0, std::memory_order_relaxed);
+}
+
+LiveStamps Counters::live_stamps(const Shard& shard, const Now& now) const noexcept {
+    if (cap_)
+        return {};
+    if (clocked_)
+        return {.first = shard.clock.serial, .last = shard.clock.serial};
+    return {.first = now.steady.time_since_epoch().count() + 1};
+}
+
+std::int64_t Counters::spent_at(const Shard& shard, const CounterCell& slot) const noexcept {
+    return cap_ ? Shard::never : clocked_ ? shard.clock.end.time_since_epoch().count() : slot.stamp;
+}
+
+void Counters::expect_spent(Shard& shard, std::int64_t instant) noexcept {
+    if (instant < shard.next_sweep.load(std::memory_order_relaxed))
+        shard.next_sweep.store(instant, std::memory_order_relaxed);
+}
+
+Receipt Counters::charge(const CounterRef& claim, const Charge& charge, const Now& now) noexcept {
+    Shard& shard = *claim.shard;
+    if (claim.overflow) [[unlikely]]
+        return shard.overflow->charge(charge.key, terms(shard, charge), now.steady);
+    if (claim.fresh)
+        shard.table.claim(*claim.counter, charge.key, claim.prepared);
+    CounterCell& slot = claim.fresh ? claim.counter->slot : *claim.slot;
+    ChargeTerms terms = this->terms(shard, charge);
+    if (charge.refundable && pays_off()) {
+        shard.lends = true;
+        terms.returned = returned_to(shard, charge.key, now.steady);
+    }
+    const Receipt receipt = rules_.charge(slot, terms, now.steady);
+    note_change(shard, charge.key);
+    if (claim.fresh)
+        expect_spent(shard, spent_at(shard, slot));
+    return receipt;
+}
+
+void Counters::cancel(CounterRef& claim) noexcept {
+    if (claim.fresh && rules_.discard != nullptr && claim.counter->vacant())
+        rules_.discard(claim.prepared);
+    if (claim.reserved)
+        occupied_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Counters::give_back(
+    Hash128 key, Receipt& receipt, std::uint64_t cost, SteadyTime now) noexcept {
+    Shard& shard = shard_of(key);
+    const std::lock_guard lock{shard.mutex};
+    if (receipt.overflow) [[unlikely]] {
+        if (!cap_)
+            shard.overflow->advance(now, terms(shard, {}));
+        return shard.overflow->give_back(key, receipt, cost);
+    }
+    Counter* const counter = keyed_ ? shard.table.probe(key, {}).match : nullptr;
+    if (keyed_ && counter == nullptr)
+        return; // its window is over, and its slot was needed
+    const Charge charge{.key = key, .quota = receipt.quota, .cost = cost};
+    CounterCell& slot = keyed_ ? counter->slot : shard.single;
+    ChargeTerms terms = this->terms(shard, charge);
+    if (pays_off()) {
+        if (receipt.mark <= now.time_since_epoch().count())
+            return; // time has paid for it
+        terms.returned = returned_to(shard, key, now);
+        if (terms.returned == nullptr && !rules_.is_last(slot, terms, receipt))
+            terms.returned = make_returned(shard, key, slot.stamp, now);
+    }
+    rules_.give_back(slot, terms, receipt, now);
+    note_change(shard, key);
+    if (!keyed_)
+        return;
+    if (!cap_)
+        return expect_spent(shard, spent_at(shard, slot));
+    if (slot.used > 0)
+        return;
+    shard.table.erase(*counter);
+    occupied_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// Relaxed on purpose: a sample lost between two threads does an average no harm.
+void Counters::learn_hold(Duration held) noexcept {
+    const std::int64_t sample = std::max<std::int64_t>(held.count(), 1);
+    const std::int64_t mean = mean_hold_.load(std::memory_order_relaxed);
+    const std::int64_t next = mean == 0 ? sample : mean + (sample - mean) / 8;
+    mean_hold_.store(next, std::memory_order_relaxed);
+}
+
+Duration Counters::hold_estimate(std::uint64_t quota) const noexcept {
+    const std::int64_t mean = mean_hold_.load(std::memory_order_relaxed);
+    if (mean == 0)
+        return 1s;
+    const auto share = static_cast<std::uint64_t>(mean) / std::max<std::uint64_t>(quota, 1);
+    return std::max<Duration>(Duration{static_cast<std::int64_t>(share)}, 1ms);
+}
+
+bool Counters::count_overflow(SteadyTime now) noexcept {
+    overflowed_.fetch_add(1, std::memory_order_relaxed);
+    const std::int64_t instant = now.time_since_epoch().count();
+    std::int64_t next = next_overflow_news_.load(std::memory_order_relaxed);
+    return next <= instant &&
+           next_overflow_news_.compare_exchange_strong(
+               next, instant + between_overflow_news.count(), std::memory_order_relaxed);
+}
+
+void Counters::count_refusal(Refusal refusal) noexcept {
+    refused_.fetch_add(1, std::memory_order_relaxed);
+    if (refusal == Refusal::table_full)
+        table_full_.fetch_add(1, std::memory_order_relaxed);
+}
+
+} // namespace stint::limits

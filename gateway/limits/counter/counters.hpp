@@ -1,0 +1,216 @@
+// The sharded counters behind one Limit. Internal to limits/: admission.cpp drives it. What a slot
+// says is the algorithm's business (algorithm_ops.hpp); where it is and how long it stays is
+// decided here.
+#pragma once
+
+#include "limits/algorithm/algorithm_ops.hpp"
+#include "limits/algorithm/window.hpp"
+#include "limits/counter/backoff_mutex.hpp"
+#include "limits/counter/counter_table.hpp"
+#include "limits/counter/overflow.hpp"
+#include "limits/counter/saved.hpp"
+#include "limits/decision.hpp"
+#include "limits/limit.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace stint::limits {
+
+// Everything but next_sweep and changed is guarded by `mutex`. A limit without a key needs the
+// first cache line only, but for Anchor::clock.
+struct alignas(64) Shard {
+    static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+
+    BackoffMutex mutex;
+    CounterCell single; // of a limit without a key
+    // Pages (see SavedPage) with counters that were charged or given back since they were saved: a
+    // bit each. Written with `mutex` locked, in the line that the lock has made this thread's own.
+    std::atomic<std::uint64_t> changed{0};
+    ClockWindow clock; // Anchor::clock: shared by all that the shard counts
+    CounterTable table;
+    // What was given back to token buckets, by key (see ChargeTerms::returned); made when it is
+    // first needed.
+    std::unique_ptr<CounterTable> returned;
+    SteadyTime next_sweep_of_returned{};
+    bool lends = false; // some charge of a token bucket may be given back
+    // Keys for which the table has no room, or had none when they came; made when first needed.
+    std::unique_ptr<Overflow> overflow;
+    // Nothing in the table is spent before this instant (steady, ns): a lower bound that others may
+    // read without the lock.
+    std::atomic<std::int64_t> next_sweep{never};
+};
+
+// What check() found for one charge and charge() or cancel() completes. The shard stays locked from
+// before check() until after either.
+struct CounterRef {
+    explicit CounterRef(Shard& of) noexcept : shard{&of} {}
+
+    Shard* shard;
+    CounterCell* slot = nullptr; // the key's; nullptr: none yet, or none to be had
+    Counter* counter = nullptr;  // fresh: still to be claimed for the key
+    CounterCell prepared;        // fresh: what the counter's slot begins with
+    bool fresh = false;
+    bool reserved = false; // counted in Counters::occupied_ already
+    bool overflow = false; // the key is counted in the shard's sketch
+};
+
+class Counters {
+  public:
+    explicit Counters(const LimitSpec& spec);
+    Counters(const Counters&) = delete;
+    Counters& operator=(const Counters&) = delete;
+    ~Counters();
+
+    [[nodiscard]] bool is_cap() const noexcept { return cap_; }
+    [[nodiscard]] Shard& shard_of(Hash128 key) noexcept { return shards_[shard_index(key)]; }
+
+    // With claim.shard locked. check() changes no count; a refused or cancelled claim leaves no
+    // trace but a larger table and a clock window that time has ended.
+    [[nodiscard]] Verdict check(CounterRef& claim, const Charge& charge, const Now& now) noexcept;
+    Receipt charge(const CounterRef& claim, const Charge& charge, const Now& now) noexcept;
+    void cancel(CounterRef& claim) noexcept;
+    // After charge() or cancel().
+    [[nodiscard]] CounterState
+    state(const CounterRef& claim, const Charge& charge, const Now& now) const noexcept;
+
+    // Gives back, in a window, or frees, in a cap; locks. `now` is not looked at for a cap.
+    void give_back(Hash128 key, Receipt& receipt, std::uint64_t cost, SteadyTime now) noexcept;
+    void learn_hold(Duration held) noexcept;
+    void count_refusal(Refusal refusal) noexcept;
+    // Counts an admission of the sketch; true once a minute.
+    [[nodiscard]] bool count_overflow(SteadyTime now) noexcept;
+    void count_would_refuse() noexcept { would_refuse_.fetch_add(1, std::memory_order_relaxed); }
+
+    void set_max_keys(std::uint64_t max_keys) noexcept {
+        max_keys_.store(max_keys, std::memory_order_relaxed);
+    }
+    [[nodiscard]] CounterState state_of(const Charge& charge, const Now& now) const;
+    [[nodiscard]] SteadyTime window_end(const Charge& charge, const Now& now) const;
+    [[nodiscard]] std::uint64_t live_keys(const Now& now) const;
+
+    // As Limit says: counters_saved.cpp.
+    void close(const Now& from) noexcept;
+    [[nodiscard]] std::size_t shards() const noexcept { return shard_count_; }
+    [[nodiscard]] std::uint64_t take_changed(std::size_t shard) noexcept;
+    void mark_changed(std::size_t shard, std::uint64_t pages) noexcept;
+    void
+    save(std::size_t shard, std::uint64_t pages, const Now& now, std::vector<SavedPage>& to) const;
+    bool restore(std::span<const RestoredPage> pages, const Now& now);
+    [[nodiscard]] std::uint64_t in_flight() const;
+    [[nodiscard]] std::uint64_t refused() const noexcept {
+        return refused_.load(std::memory_order_relaxed);
+    }
+    [[nodiscard]] std::uint64_t would_refuse() const noexcept {
+        return would_refuse_.load(std::memory_order_relaxed);
+    }
+    [[nodiscard]] std::uint64_t table_full() const noexcept {
+        return table_full_.load(std::memory_order_relaxed);
+    }
+
+    [[nodiscard]] std::uint64_t overflowed() const noexcept {
+        return overflowed_.load(std::memory_order_relaxed);
+    }
+
+  private:
+    static constexpr std::size_t pages_per_shard = 64; // as many as Shard::changed has bits
+
+    [[nodiscard]] std::size_t shard_index(Hash128 key) const noexcept {
+        return keyed_ ? static_cast<std::size_t>((key.high >> 32) * shard_count_ >> 32) : 0;
+    }
+    [[nodiscard]] ChargeTerms terms(const Shard& shard, const Charge& charge) const noexcept;
+    [[nodiscard]] Verdict find_place(
+        CounterRef& claim, const Charge& charge, const ChargeTerms& terms, const Now& now) noexcept;
+    [[nodiscard]] Verdict check_overflow(
+        CounterRef& claim,
+        const Charge& charge,
+        const ChargeTerms& terms,
+        const Now& now) const noexcept;
+    [[nodiscard]] bool prepare_fresh(CounterRef& claim, const ChargeTerms& terms) const noexcept;
+    // Counters that are paid off in time: counters_paid_off.cpp.
+    [[nodiscard]] bool pays_off() const noexcept { return rules_.raise != nullptr; }
+    void
+    take_up_quota(const CounterRef& claim, const Charge& charge, const Now& now) const noexcept;
+    [[nodiscard]] CounterCell*
+    returned_to(const Shard& shard, Hash128 key, SteadyTime now) const noexcept;
+    [[nodiscard]] CounterCell*
+    make_returned(Shard& shard, Hash128 key, std::int64_t until, SteadyTime now) const noexcept;
+    void make_room_for_returned(Shard& shard, SteadyTime now) const noexcept;
+    [[nodiscard]] Duration hold_estimate(std::uint64_t quota) const noexcept;
+    [[nodiscard]] std::int64_t spent_at(const Shard& shard, const CounterCell& slot) const noexcept;
+    static void expect_spent(Shard& shard, std::int64_t instant) noexcept;
+    void observe(Shard& shard, const Now& now) noexcept;
+    // What is live in a shard that has observed `now`; live_in() is right without that.
+    [[nodiscard]] LiveStamps live_stamps(const Shard& shard, const Now& now) const noexcept;
+    [[nodiscard]] LiveStamps live_in(const Shard& shard, const Now& now) const noexcept;
+
+    // Room for new keys: reclaim.cpp.
+    [[nodiscard]] Counter* slot_for(CounterRef& claim, Hash128 key, const Now& now) noexcept;
+    [[nodiscard]] bool reserve_key() noexcept;
+    [[nodiscard]] bool make_space(Shard& shard, const Now& now) noexcept;
+    [[nodiscard]] std::size_t capacity_after(std::size_t capacity) const noexcept;
+    void reclaim(Shard& own, const Now& now) noexcept;
+    void reclaim_elsewhere(const Shard& own, const Now& now) noexcept;
+    [[nodiscard]] bool try_sweep(Shard& shard, const Now& now) noexcept;
+    [[nodiscard]] bool has_room_for_key() const noexcept {
+        return occupied_.load(std::memory_order_relaxed) <
+               max_keys_.load(std::memory_order_relaxed);
+    }
+    void sweep(Shard& shard, const Now& now) noexcept;
+
+    // What outlives the process: counters_saved.cpp.
+    struct Source;
+    // Counted from 0 over all shards.
+    [[nodiscard]] std::size_t page_of(Hash128 key) const noexcept {
+        return keyed_ ? static_cast<std::size_t>(
+                            (key.high >> 32) * shard_count_ * pages_per_shard >> 32)
+                      : 0;
+    }
+    void note_change(Shard& shard, Hash128 key) const noexcept {
+        const std::uint64_t pages = shard.changed.load(std::memory_order_relaxed);
+        shard.changed.store(
+            pages | std::uint64_t{1} << (page_of(key) % pages_per_shard),
+            std::memory_order_relaxed);
+    }
+    [[nodiscard]] SteadyTime closed_until(const ChargeTerms& terms) const noexcept;
+    void close(Verdict& verdict, const ChargeTerms& terms, SteadyTime now) const noexcept;
+    void close(CounterState& state, const ChargeTerms& terms, SteadyTime now) const noexcept;
+    [[nodiscard]] Source source_of(const RestoredPage& page) const;
+    void choose_windows(std::vector<Source>& sources, const Now& now);
+    [[nodiscard]] bool restore(Source& source, const Now& now);
+    [[nodiscard]] bool put_back(Hash128 key, CounterCell& slot, const Now& now);
+
+    [[nodiscard]] Duration
+    room_estimate(const Shard& own, std::uint64_t quota, const Now& now) const noexcept;
+
+    const Algorithm algorithm_;
+    const AlgorithmOps& rules_;
+    const bool cap_;
+    const bool keyed_;
+    const bool clocked_; // Anchor::clock
+    const Duration per_;
+    const WallRuler ruler_; // clocked_
+    SteadyTime closed_from_{};
+    SteadyTime closed_until_{}; // looked at no more; of a bucket, which says itself, far away
+    const std::size_t shard_count_;
+    std::unique_ptr<Shard[]> shards_;
+
+    std::atomic<std::uint64_t> max_keys_;
+    alignas(64) std::atomic<std::uint64_t> occupied_{0}; // slots of all shards that hold a key
+    // Before this instant (steady, ns) no other shard is worth a look; set when a look was in vain.
+    std::atomic<std::int64_t> next_look_{0};
+    alignas(64) std::atomic<std::uint64_t> refused_{0};
+    std::atomic<std::uint64_t> would_refuse_{0};
+    std::atomic<std::uint64_t> table_full_{0};
+    std::atomic<std::uint64_t> overflowed_{0};
+    std::atomic<std::int64_t> next_overflow_news_{0}; // steady, ns
+    std::atomic<std::int64_t> mean_hold_{0};          // ns, moving average; 0 = no sample yet
+};
+
+} // namespace stint::limits

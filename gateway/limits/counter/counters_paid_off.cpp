@@ -1,0 +1,88 @@
+// Counters that time pays off (token buckets): which quota does it, and what was given back to
+// them.
+#include "limits/counter/counters.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace stint::limits {
+
+namespace {
+
+LiveStamps after(SteadyTime now) noexcept {
+    return {.first = now.time_since_epoch().count() + 1};
+}
+
+} // namespace
+
+// Receipts know the end that their charges led to. Where it comes forward, it is as if that time
+// had been given back; where that cannot be remembered, the former quota goes on.
+void Counters::take_up_quota(
+    const CounterRef& claim, const Charge& charge, const Now& now) const noexcept {
+    Shard& shard = *claim.shard;
+    const CounterCell before = *claim.slot;
+    const std::int64_t by = rules_.raise(*claim.slot, terms(shard, charge), now.steady);
+    if (by == 0) [[likely]]
+        return;
+    if (shard.lends) {
+        CounterCell* const returned = make_returned(shard, charge.key, before.stamp, now.steady);
+        if (returned == nullptr) {
+            *claim.slot = before;
+            return;
+        }
+        returned->used += static_cast<std::uint64_t>(by);
+    }
+    if (keyed_)
+        expect_spent(shard, claim.slot->stamp);
+}
+
+CounterCell* Counters::returned_to(const Shard& shard, Hash128 key, SteadyTime now) const noexcept {
+    if (shard.returned == nullptr) [[likely]]
+        return nullptr;
+    const LiveStamps live = after(now);
+    Counter* const known = shard.returned->probe(keyed_ ? key : Hash128{}, live).match;
+    return known != nullptr && live.contain(known->slot) ? &known->slot : nullptr;
+}
+
+// until: of the counter's end, before anything is given back to it. nullptr: there is no memory, or
+// there are as many keys as there may be.
+CounterCell* Counters::make_returned(
+    Shard& shard, Hash128 key, std::int64_t until, SteadyTime now) const noexcept {
+    if (CounterCell* const known = returned_to(shard, key, now))
+        return known;
+    if (shard.returned == nullptr)
+        shard.returned.reset(new (std::nothrow) CounterTable);
+    if (shard.returned == nullptr)
+        return nullptr;
+    CounterTable& table = *shard.returned;
+    const Hash128 of = keyed_ ? key : Hash128{};
+    const LiveStamps live = after(now);
+    const CounterTable::Probe probe = table.probe(of, live);
+    Counter* place = probe.match != nullptr ? probe.match : probe.spent;
+    if (place == nullptr) {
+        if (!table.has_room())
+            make_room_for_returned(shard, now);
+        if (!table.has_room())
+            return nullptr;
+        place = table.probe(of, {}).vacant;
+    }
+    table.claim(*place, of, {until, 0});
+    return &place->slot;
+}
+
+// For no more keys than the limit may have. A sweep looks at all of them: not each time.
+void Counters::make_room_for_returned(Shard& shard, SteadyTime now) const noexcept {
+    constexpr std::size_t least = 8;
+    constexpr Duration between_sweeps = std::chrono::milliseconds{100};
+    CounterTable& table = *shard.returned;
+    if (now >= shard.next_sweep_of_returned) {
+        table.sweep(after(now));
+        shard.next_sweep_of_returned = now + between_sweeps;
+    }
+    const std::uint64_t keys = max_keys_.load(std::memory_order_relaxed) / shard_count_;
+    const std::size_t most = std::max(static_cast<std::size_t>(keys), least);
+    if (2 * table.occupied() >= table.capacity() && table.capacity() < most)
+        static_cast<void>(table.grow(std::clamp(2 * table.capacity(), least, most)));
+}
+
+} // namespace stint::limits

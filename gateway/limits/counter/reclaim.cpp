@@ -1,0 +1,154 @@
+// How a keyed limit stays within max_keys and its memory without a sweeper thread: what is spent is
+// taken over in passing, and looked for only when a new key finds no room and something can have
+// ended since the last look. A refused new key costs a probe and a few loads.
+#include "limits/counter/counters.hpp"
+
+#include <algorithm>
+
+namespace stint::limits {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// Sweeping up to this many slots costs a few microseconds; more are swept at most so many times in
+// a window's length, so that each sweep finds about as much to erase as it has to look at.
+constexpr std::size_t cheap_sweep = 512;
+constexpr int sweeps_per_window = 64;
+
+std::int64_t nanoseconds(const Now& now) noexcept {
+    return now.steady.time_since_epoch().count();
+}
+
+} // namespace
+
+// A slot for a key that has no live counter; nullptr if there is no room.
+Counter* Counters::slot_for(CounterRef& claim, Hash128 key, const Now& now) noexcept {
+    Shard& shard = *claim.shard;
+    for (bool reclaimed = false;; reclaimed = true) {
+        const CounterTable::Probe probe = shard.table.probe(key, live_stamps(shard, now));
+        Counter* const spent = probe.match != nullptr ? probe.match : probe.spent;
+        if (spent != nullptr &&
+            occupied_.load(std::memory_order_relaxed) <= max_keys_.load(std::memory_order_relaxed))
+            return spent; // counted already
+        if (spent == nullptr && reserve_key()) {
+            if (make_space(shard, now)) {
+                claim.reserved = true;
+                return shard.table.probe(key, {}).vacant;
+            }
+            occupied_.fetch_sub(1, std::memory_order_relaxed);
+            return nullptr;
+        }
+        if (reclaimed)
+            return nullptr;
+        reclaim(shard, now);
+    }
+}
+
+bool Counters::reserve_key() noexcept {
+    std::uint64_t occupied = occupied_.load(std::memory_order_relaxed);
+    while (occupied < max_keys_.load(std::memory_order_relaxed))
+        if (occupied_.compare_exchange_weak(occupied, occupied + 1, std::memory_order_relaxed))
+            return true;
+    return false;
+}
+
+// Room for one more occupied slot in the shard's array: what is spent goes first, and only if that
+// does not free enough to last for a while the array grows.
+bool Counters::make_space(Shard& shard, const Now& now) noexcept {
+    CounterTable& table = shard.table;
+    if (table.has_room()) [[likely]]
+        return true;
+    if (shard.next_sweep.load(std::memory_order_relaxed) <= nanoseconds(now)) {
+        sweep(shard, now);
+        if (table.occupied() * 8 <= table.capacity() * 5 && table.has_room())
+            return true;
+    }
+    return table.grow(capacity_after(table.capacity()));
+}
+
+// Doubles up to the size that this shard's share of max_keys fills to four fifths (1,000,000 keys
+// then take 40 bytes each), and goes on in small steps for a shard that has got more than that.
+std::size_t Counters::capacity_after(std::size_t capacity) const noexcept {
+    const std::uint64_t share = max_keys_.load(std::memory_order_relaxed) / shard_count_ + 1;
+    const std::size_t full = static_cast<std::size_t>(share) + static_cast<std::size_t>(share) / 4;
+    const std::size_t smallest = 8;
+    const std::size_t least = std::max(capacity + capacity / 4 + 1, smallest);
+    std::size_t next = std::max(full, least);
+    while ((next + 1) / 2 >= least && next > 2 * smallest)
+        next = (next + 1) / 2;
+    return capacity >= full ? least : next;
+}
+
+// Nothing to do for a cap: the last slot that is freed takes its key along.
+void Counters::reclaim(Shard& own, const Now& now) noexcept {
+    if (cap_)
+        return;
+    const std::int64_t instant = nanoseconds(now);
+    if (own.next_sweep.load(std::memory_order_relaxed) <= instant)
+        sweep(own, now);
+    if (shard_count_ > 1 && !has_room_for_key() &&
+        next_look_.load(std::memory_order_relaxed) <= instant)
+        reclaim_elsewhere(own, now);
+}
+
+// Others' shards are only tried, never waited for: this thread holds locks already. Stops as soon
+// as a key has room. A clock window may be over before its time on the monotonic clock: after the
+// wall clock ended one (see observe()) every shard is asked.
+void Counters::reclaim_elsewhere(const Shard& own, const Now& now) noexcept {
+    const std::int64_t instant = nanoseconds(now);
+    const bool ask_all = clocked_ && next_look_.load(std::memory_order_relaxed) == 0;
+    // No later than a window's length from now: a key that is being charged in this moment shows in
+    // no shard yet.
+    std::int64_t earliest =
+        std::min(own.next_sweep.load(std::memory_order_relaxed), instant + per_.count());
+    const auto first = static_cast<std::size_t>(&own - shards_.get());
+    for (std::size_t step = 1; step < shard_count_; ++step) {
+        Shard& shard = shards_[(first + step) % shard_count_];
+        if (ask_all || shard.next_sweep.load(std::memory_order_relaxed) <= instant) {
+            if (try_sweep(shard, now) && has_room_for_key())
+                return;
+        }
+        earliest = std::min(earliest, shard.next_sweep.load(std::memory_order_relaxed));
+    }
+    next_look_.store(earliest, std::memory_order_relaxed);
+}
+
+// Whether it got the lock and something could have been spent.
+bool Counters::try_sweep(Shard& shard, const Now& now) noexcept {
+    const std::unique_lock lock{shard.mutex, std::try_to_lock};
+    if (!lock)
+        return false;
+    observe(shard, now);
+    if (shard.next_sweep.load(std::memory_order_relaxed) > nanoseconds(now))
+        return false;
+    sweep(shard, now);
+    return true;
+}
+
+void Counters::sweep(Shard& shard, const Now& now) noexcept {
+    const CounterTable::Swept swept = shard.table.sweep(live_stamps(shard, now));
+    occupied_.fetch_sub(swept.erased, std::memory_order_relaxed);
+    std::int64_t next = Shard::never;
+    if (shard.table.occupied() > 0) {
+        next = clocked_ ? shard.clock.end.time_since_epoch().count() : swept.lowest_stamp;
+        if (shard.table.capacity() > cheap_sweep)
+            next = std::max(next, nanoseconds(now) + (per_ / sweeps_per_window).count());
+    }
+    shard.next_sweep.store(next, std::memory_order_relaxed);
+}
+
+// When something may next end; nothing is promised to more than one of those who wait.
+Duration
+Counters::room_estimate(const Shard& own, std::uint64_t quota, const Now& now) const noexcept {
+    if (cap_)
+        return hold_estimate(quota);
+    std::int64_t earliest = own.next_sweep.load(std::memory_order_relaxed);
+    if (shard_count_ > 1)
+        earliest = std::min(earliest, next_look_.load(std::memory_order_relaxed));
+    if (earliest == Shard::never)
+        return per_;
+    return std::max<Duration>(Duration{earliest - nanoseconds(now)}, 1ms);
+}
+
+} // namespace stint::limits

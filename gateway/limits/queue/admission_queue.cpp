@@ -1,0 +1,330 @@
+#include "limits/queue/admission_queue.hpp"
+
+#include <cassert>
+#include <new>
+#include <utility>
+
+namespace stint::limits {
+
+namespace {
+
+CounterId counter_of(Limit& limit, Hash128 key) noexcept {
+    return {&limit, limit.keyed() ? key : Hash128{}};
+}
+
+// There is nothing to wait for where the table is full of others' keys, or the price too high.
+bool may_wait(const Waiter& waiter, const Decision& refused) noexcept {
+    return waiter.terms[refused.refused_by].waits && refused.refusal != Refusal::table_full &&
+           refused.refusal != Refusal::cost;
+}
+
+} // namespace
+
+AdmissionQueue::~AdmissionQueue() {
+    assert(lines_.empty());
+}
+
+AdmissionQueue::Entered AdmissionQueue::enter(Waiter& waiter, const Now& now) {
+    const std::lock_guard lock{mutex_};
+    assert(waiter.state_ == Waiter::State::outside);
+    // Before the attempt: whoever gives something back after it finds that somebody waits.
+    take_in(waiter);
+    waiter.arrival_ = ++arrivals_;
+    for (Charge& charge : waiter.charges)
+        charge.refundable = true; // for one that leaves before it knows that it may go
+    try {
+        CounterQueue* line = nullptr; // one that waits in vain would lengthen the turns meanwhile
+        std::optional<Duration> asked;
+        if (affordable(waiter.charges, now))
+            line = occupied_line(waiter, from_first);
+        if (line == nullptr) {
+            Decision decision = try_admit(waiter.charges, now);
+            if (decision.allowed() || !may_wait(waiter, decision)) {
+                let_out(waiter);
+                if (!decision.allowed())
+                    count_refusal(waiter.charges, decision);
+                waiter.decision = std::move(decision);
+                return waiter.decision.allowed() ? Entered::admitted : Entered::refused;
+            }
+            waiter.waited_for = decision.refused_by;
+            line = &line_of(waiter.charges[decision.refused_by]);
+            asked = decision.retry_after;
+        }
+        waiter.deadline_ = now.steady + waiter.terms[waiter.waited_for].max_wait;
+        stand_in(*line, waiter, waiter.waited_for, asked, now);
+    } catch (...) {
+        let_out(waiter);
+        throw;
+    }
+    const bool refused = waiter.state_ == Waiter::State::decided;
+    if (refused) { // the caller has the answer already
+        waiter.InMailbox::unlink();
+        waiter.state_ = Waiter::State::outside;
+    }
+    announce();
+    ring_all();
+    return refused ? Entered::refused : Entered::waiting;
+}
+
+void AdmissionQueue::leave(Waiter& waiter, const Now& now) noexcept {
+    auto [granted, news] = take_out(waiter);
+    // Without the lock: what is given back is told to the room.
+    for (std::size_t i = 0; i < waiter.charges.size(); ++i)
+        granted.refund(i, now);
+    if (news)
+        scheduler_.run_now();
+}
+
+std::pair<Permit, bool> AdmissionQueue::take_out(Waiter& waiter) noexcept {
+    Permit granted;
+    bool news = false;
+    const std::lock_guard lock{mutex_};
+    if (waiter.state_ == Waiter::State::standing) {
+        CounterQueue& line = *waiter.line_;
+        unfile(line);
+        line.remove(waiter);
+        let_out(waiter);
+        file(line);
+        news = is_news();
+    } else if (waiter.state_ == Waiter::State::decided) {
+        waiter.InMailbox::unlink();
+        granted = std::move(waiter.decision.permit);
+    }
+    waiter.state_ = Waiter::State::outside;
+    return {std::move(granted), news};
+}
+
+SteadyTime AdmissionQueue::open(const Now& now) noexcept {
+    const std::lock_guard lock{mutex_};
+    while (!by_due_.empty() && by_due_.begin()->filed_for <= now.steady) {
+        CounterQueue& line = *by_due_.begin();
+        unfile(line);
+        if (line.is_open(now))
+            serve(line, now);
+        Waiters refused;
+        line.expire(now, refused);
+        refuse_all(refused, line, now);
+        file(line);
+    }
+    ring_all();
+    announced_ = by_due_.empty() ? SteadyTime::max() : by_due_.begin()->filed_for;
+    return announced_;
+}
+
+// The waiters go in order until the counter refuses. One that another limit refuses is not in the
+// others' way.
+void AdmissionQueue::serve(CounterQueue& line, const Now& now) noexcept {
+    while (!line.empty()) {
+        Waiter& waiter = line.front();
+        const std::size_t at = waiter.waited_for;
+        if (occupied_line(waiter, at) != nullptr) {
+            line.remove(waiter);
+            move_on(waiter, now);
+            continue;
+        }
+        Decision decision;
+        waiter.charges[at].late = line.late(now);
+        try {
+            decision = try_admit(waiter.charges, now);
+        } catch (const std::bad_alloc&) {
+            return line.opens_after(Duration{std::chrono::milliseconds{1}}, waiter, now);
+        }
+        if (decision.allowed()) {
+            line.pop_front();
+            decide(waiter, std::move(decision));
+        } else if (!may_wait(waiter, decision)) {
+            line.remove(waiter);
+            refuse(waiter, std::move(decision));
+        } else if (decision.refused_by == at) {
+            return line.opens_after(decision.retry_after, waiter, now);
+        } else {
+            line.remove(waiter);
+            waiter.decision = std::move(decision);
+            waiter.waited_for = waiter.decision.refused_by;
+            move_on(waiter, now);
+        }
+    }
+}
+
+// To the line of waiter.waited_for; its deadline stays.
+void AdmissionQueue::move_on(Waiter& waiter, const Now& now) noexcept {
+    Decision refusal = std::move(waiter.decision);
+    waiter.decision = {};
+    const std::size_t at = waiter.waited_for;
+    std::optional<Duration> asked;
+    if (!refusal.allowed())
+        asked = refusal.retry_after;
+    try {
+        stand_in(line_of(waiter.charges[at]), waiter, at, asked, now);
+    } catch (const std::bad_alloc&) {
+        refusal.refusal = Refusal::window;
+        refusal.refused_by = at;
+        refuse(waiter, std::move(refusal));
+    }
+}
+
+// The first line, of a charge after that one, in which others stand; waiter.waited_for says whose.
+CounterQueue* AdmissionQueue::occupied_line(Waiter& waiter, std::size_t after) noexcept {
+    for (std::size_t i = after + 1; i < waiter.charges.size(); ++i) {
+        if (!waiter.terms[i].waits)
+            continue;
+        const Charge& charge = waiter.charges[i];
+        const auto found = lines_.find(counter_of(*charge.limit, charge.key));
+        if (found == lines_.end())
+            continue;
+        waiter.waited_for = i;
+        return &found->second;
+    }
+    return nullptr;
+}
+
+CounterQueue& AdmissionQueue::line_of(const Charge& charge) {
+    const CounterId id = counter_of(*charge.limit, charge.key);
+    return lines_.try_emplace(id, id, charge).first->second;
+}
+
+void AdmissionQueue::stand_in(
+    CounterQueue& line,
+    Waiter& waiter,
+    std::size_t at,
+    std::optional<Duration> refused_for,
+    const Now& now) {
+    for (Charge& charge : waiter.charges) {
+        charge.reserved_for_others =
+            0; // the line's order is fair by itself, and the next window another
+        charge.late = {};
+    }
+    unfile(line);
+    Waiters refused;
+    if (line.empty() && refused_for)
+        line.opens_after(*refused_for, waiter, now);
+    try {
+        line.join(waiter, at, now, refused);
+    } catch (...) {
+        file(line);
+        throw;
+    }
+    refuse_all(refused, line, now);
+    if (refused_for &&
+        line.is_next(waiter)) // one that came earlier goes before those who stood here
+        line.opens_after(*refused_for, waiter, now);
+    file(line);
+}
+
+void AdmissionQueue::refuse_all(
+    Waiters& refused, const CounterQueue& line, const Now& now) noexcept {
+    refused.clear_and_dispose([&](Waiter* waiter) {
+        const bool cap = line.id().limit->identity().algorithm == Algorithm::concurrency;
+        Decision decision;
+        decision.refusal = cap ? Refusal::cap : Refusal::window;
+        decision.refused_by = waiter->waited_for;
+        decision.retry_after = line.wait_behind_all(waiter->charges[waiter->waited_for].cost, now);
+        refuse(*waiter, std::move(decision));
+    });
+}
+
+void AdmissionQueue::refuse(Waiter& waiter, Decision decision) noexcept {
+    count_refusal(waiter.charges, decision);
+    decide(waiter, std::move(decision));
+}
+
+void AdmissionQueue::decide(Waiter& waiter, Decision decision) noexcept {
+    let_out(waiter);
+    waiter.decision = std::move(decision);
+    waiter.state_ = Waiter::State::decided;
+    Mailbox& mailbox = waiter.mailbox_;
+    mailbox.decided_.push_back(waiter);
+    if (!mailbox.rung_ && !mailbox.is_linked())
+        to_ring_.push_back(mailbox);
+}
+
+void AdmissionQueue::collect(Mailbox& mailbox, Waiters& into) noexcept {
+    const std::lock_guard lock{mutex_};
+    mailbox.rung_ = false;
+    for (Waiter& waiter : mailbox.decided_)
+        waiter.state_ = Waiter::State::outside;
+    into.splice(into.end(), mailbox.decided_);
+}
+
+void AdmissionQueue::freed(Limit& limit, Hash128 key) noexcept {
+    {
+        const std::lock_guard lock{mutex_};
+        const auto found = lines_.find(counter_of(limit, key));
+        if (found == lines_.end())
+            return;
+        unfile(found->second);
+        found->second.open_now();
+        file(found->second);
+        if (!is_news())
+            return;
+    }
+    scheduler_.run_now();
+}
+
+void AdmissionQueue::update_quota(Limit& limit, const NumbersOf& numbers) noexcept {
+    const std::lock_guard lock{mutex_};
+    for (auto& [id, line] : lines_) {
+        line.update_quota(limit, numbers);
+        if (id.limit != &limit)
+            continue;
+        unfile(line);
+        line.open_now();
+        file(line);
+    }
+    announce();
+}
+
+void AdmissionQueue::file(CounterQueue& line) noexcept {
+    if (line.empty()) {
+        lines_.erase(CounterId{line.id()});
+        return;
+    }
+    line.open_to_new_front();
+    line.filed_for = line.due();
+    by_due_.insert(line);
+}
+
+void AdmissionQueue::unfile(CounterQueue& line) noexcept {
+    if (line.is_linked())
+        by_due_.erase(by_due_.iterator_to(line));
+}
+
+void AdmissionQueue::take_in(Waiter& waiter) noexcept {
+    for (std::size_t i = 0; i < waiter.charges.size(); ++i) {
+        if (!waiter.terms[i].waits)
+            continue;
+        Limit& limit = *waiter.charges[i].limit;
+        limit.room_.store(this, std::memory_order_relaxed);
+        limit.awaited_.fetch_add(1, std::memory_order_release);
+    }
+}
+
+void AdmissionQueue::let_out(Waiter& waiter) noexcept {
+    for (std::size_t i = 0; i < waiter.charges.size(); ++i)
+        if (waiter.terms[i].waits)
+            waiter.charges[i].limit->awaited_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void AdmissionQueue::announce() noexcept {
+    if (is_news())
+        scheduler_.schedule(announced_);
+}
+
+// Whether there is something to do earlier than was said; from now on it has been.
+bool AdmissionQueue::is_news() noexcept {
+    if (by_due_.empty() || by_due_.begin()->filed_for >= announced_)
+        return false;
+    announced_ = by_due_.begin()->filed_for;
+    return true;
+}
+
+void AdmissionQueue::ring_all() noexcept {
+    to_ring_.clear_and_dispose([](Mailbox* mailbox) {
+        if (mailbox->decided_.empty())
+            return; // it has left meanwhile
+        mailbox->rung_ = true;
+        mailbox->notify();
+    });
+}
+
+} // namespace stint::limits

@@ -1,0 +1,62 @@
+// Who came most often lately, by name: the heaviest keys of one limit, as one worker saw them.
+#pragma once
+
+#include "base/hash.hpp"
+#include "base/time.hpp"
+#include "limits/top_keys/space_saving.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace stint::limits {
+
+// "Lately" is the running period of five minutes and the one before it: between five and ten
+// minutes. Periods begin at multiples of their length on the monotonic clock, so those of all
+// workers are the same. Plain data of one worker, a copy of which may be read elsewhere; add()
+// allocates nothing. At most 80 KiB, resident as it fills.
+class HeavyHitters {
+  public:
+    static constexpr Duration period = std::chrono::minutes{5};
+
+    // One request of `key`; `text` is read only when the key is new here.
+    void add(Hash128 key, std::string_view text, SteadyTime now) noexcept {
+        if (now >= current_ends_) [[unlikely]]
+            turn(now);
+        halves_[newer_].add(key, text);
+    }
+    // The request that was added last under this key was refused.
+    void refuse(Hash128 key) noexcept { halves_[newer_].refuse(key); }
+
+    struct Listed {
+        std::string text;
+        bool cut = false; // the text is longer than what is kept of it
+        std::uint64_t requests = 0;
+        std::uint64_t refused = 0; // never too high; too low if the key lost its entry in between
+        std::uint64_t over = 0;    // the most that `requests` may be too high by
+    };
+    struct Top {
+        std::vector<Listed> keys;   // the heaviest first
+        std::uint64_t unlisted = 0; // the most that any other key can have come
+        Duration span{};            // how far back it reaches
+    };
+
+    // What these together saw until `now`. Counts and errors are added up; a key that one of them
+    // does not list counts there as often as it can have come (Agarwal et al., "Mergeable
+    // Summaries", PODS 2012).
+    [[nodiscard]] static Top
+    merged(std::span<const HeavyHitters* const> parts, std::size_t most, SteadyTime now);
+
+  private:
+    void turn(SteadyTime now) noexcept;
+
+    std::array<SpaceSaving, 2> halves_;
+    std::size_t newer_ = 0;
+    SteadyTime current_ends_{};
+};
+
+} // namespace stint::limits

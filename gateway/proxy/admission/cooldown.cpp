@@ -1,0 +1,146 @@
+// Pauses that upstreams ask for.
+#include "http/head_parser.hpp"
+#include "http/retry_after.hpp"
+#include "http/upstream_rate_limit.hpp"
+#include "limits/limit.hpp"
+#include "net/clock.hpp"
+#include "proxy/admission/find_route.hpp"
+#include "proxy/admission/limit_steps.hpp"
+#include "proxy/downstream/downstream.hpp"
+#include "proxy/exchange.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace stint::proxy {
+
+// Whether the scope is open now. Nothing is entered yet: a limit may still refuse, or make wait.
+Exchange::Next Exchange::look_at_cooldown(const routing::KeyFacts& facts) {
+    const routing::RouteCooldown& cooldown = route_->cooldown;
+    cooldown_ = cooldown_of(cooldown, facts, context_.key_scratch, begun_.steady);
+    const auto closed = cooldown_->look(begun_.steady, cooldown.rules);
+    if (!closed) [[likely]]
+        return Next::forward;
+    if (cooldown.rules.waits)
+        return enqueue_for_cooldown(begun_.steady);
+    refuse_paused(*closed);
+    return Next::reply;
+}
+
+// Right before a send, whatever it has waited for: a lock may have been given out meanwhile.
+bool Exchange::may_send(SteadyTime now) {
+    return is_open(now) && (route_->fence == nullptr || fence_holds());
+}
+
+// From the moment that a pause begins nothing goes that has not gone.
+bool Exchange::is_open(SteadyTime now) {
+    if (!cooldown_) [[likely]]
+        return true;
+    if (reply_.is_pause())
+        return false;
+    if (pass_ && pass_.still_good())
+        return true;
+    pass_ = {};
+    limits::Cooldown::Entry entry = limits::Cooldown::enter(cooldown_, now, route_->cooldown.rules);
+    if (entry.pass) {
+        pass_ = std::move(entry.pass);
+        return true;
+    }
+    // What the upstream has had once is not given back, and does not wait to be sent again.
+    if (!route_->cooldown.rules.waits || sent_ != SteadyTime{}) {
+        refuse_paused(entry.refused);
+        return false;
+    }
+    const Next next = enqueue_for_cooldown(now);
+    if (next == Next::forward)
+        return true;
+    next_ = next;
+    give_back_admission({now, wall_at(now)});
+    return false;
+}
+
+// Asks for leave to be sent, and stands in line if it is not time yet.
+Exchange::Next Exchange::enqueue_for_cooldown(SteadyTime now) {
+    if (!cooldown_wait_)
+        cooldown_wait_ = std::make_unique<CooldownWait>(cooldown_, context_.executor);
+    limits::Cooldown::Attempt attempt = cooldown_wait_->ask(now, route_->cooldown.rules);
+    if (attempt.refused) {
+        refuse_paused(*attempt.refused);
+        return Next::reply;
+    }
+    pass_ = std::move(attempt.pass);
+    return pass_ ? Next::forward : Next::wait_cooldown;
+}
+
+// Who waits for a pause to end is charged nothing and holds no slot, and asks its limits anew.
+void Exchange::give_back_admission(const Now& now) {
+    for (std::size_t i = 0; i < limits::max_charges; ++i)
+        permit_.refund(i, now);
+    permit_ = {};
+    prepaid_.take_back();
+    settlement_.forget();
+    rate_limit_headers_.clear();
+    lease_ = {};
+    disarm();
+    leave_endpoint();
+    if (!body_pump_.begun) // else it holds what was read of the body beyond the head's block
+        pending_request_.clear();
+    answer_ = Answer::incomplete;
+    attempts_.renewed = attempts_.failed_over =
+        false; // pooled connections may have died in the meantime
+    attempts_.made = 1;
+}
+
+// The client is watched meanwhile, its body is not read. Always ends: with leave to be sent, with a
+// refusal, or when the exchange is broken off.
+net::Task<Exchange::Next> Exchange::wait_out_pause() {
+    watch_client();
+    Next next = Next::wait_cooldown;
+    while (next == Next::wait_cooldown) {
+        co_await cooldown_wait_->sleep();
+        downstream_.poll_peer_close();
+        next = abort_reason_ == AbortReason::no ? enqueue_for_cooldown(net::read_steady_clock())
+                                                : Next::reply;
+    }
+    note_wait();
+    co_return next == Next::forward ? admit_after_pause() : next;
+}
+
+// The head was good the first time, and its route is known.
+Exchange::Next Exchange::admit_after_pause() {
+    const auto request = context_.parser.parse_request(head_);
+    routing::KeyFacts facts = facts_of(*request);
+    const auto found =
+        find_route(snapshot(), *request, context_.host_scratch, context_.path_scratch);
+    facts.host = found->host;
+    facts.path = found->path;
+    facts.route = route_->name;
+    const Next next = admit(facts);
+    if (next == Next::forward)
+        write_request_head(*request);
+    return next;
+}
+
+void Exchange::refuse_paused(const limits::Cooldown::Refused& refused) {
+    reply_.pause(
+        {.upstream = snapshot().upstreams[route_->upstream].name,
+         .status = refused.status,
+         .retry_after = refused.wait,
+         .paced = refused.paced});
+    end_as(refused.status, observe::Outcome::cooling_down);
+}
+
+void Exchange::heed_answer(const ResponseHead& head) {
+    std::optional<limits::Cooldown::Pass::Asked> asked;
+    if (head.status == 429 || head.status == 503)
+        asked = {head.status, http::parse_retry_after(head.fields, wall_at(answered_))};
+    pass_.answered(asked, answered_, route_->cooldown.rules);
+    if (!pass_.is_counted())
+        return;
+    std::optional<limits::LearnedPace::Told> told;
+    if (const auto quota = http::parse_upstream_rate_limit(head.fields, wall_at(answered_)))
+        told = {quota->remaining, quota->reset};
+    pass_.adapt(told, answered_);
+}
+
+} // namespace stint::proxy

@@ -1,0 +1,168 @@
+// Which endpoint of its upstream the request goes to, and what becomes known of it.
+#include "http/head_parser.hpp"
+#include "net/clock.hpp"
+#include "proxy/downstream/downstream.hpp"
+#include "proxy/exchange.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace stint::proxy {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Places come with a call; endpoints that come back do not.
+constexpr Duration ask_again_after = 100ms;
+
+// Answers of an endpoint that does not do its work. Others, 429 above all, are good answers to a
+// client that has no right to a better one.
+bool is_failure(int status) noexcept {
+    return status == 500 || (status >= 502 && status <= 504);
+}
+
+} // namespace
+
+// Those without the key are told apart by their address.
+void Exchange::note_endpoint_key(const routing::KeyFacts& facts) {
+    const routing::Key key = cluster_->balance().hash_key.evaluate(facts, context_.key_scratch);
+    endpoint_key_ = upstream::stable_hash(key.missing ? client_->text() : key.text);
+}
+
+// Of those that have not had the request. Unless `yes`, all is as it was.
+Taken Exchange::take_endpoint(SteadyTime now) {
+    // Nobody overtakes those who wait.
+    if (cluster_->queue() != nullptr && !endpoint_wait_ && cluster_->queue()->awaited())
+        [[unlikely]]
+        return Taken::full;
+    upstream::Cluster::Choice choice = cluster_->choose(now, endpoint_key_, attempts_.tried);
+    if (choice.member == nullptr) [[unlikely]]
+        return choice.full ? Taken::full : Taken::none;
+    endpoint_ = choice.member;
+    pool_ = endpoint_->pool.get();
+    in_flight_ = std::move(choice.charge);
+    attempts_.outcome_reported = false;
+    return Taken::yes;
+}
+
+// False: next_ says whether it waits or is refused.
+bool Exchange::take_first_endpoint() {
+    const SteadyTime now = decided_.steady;
+    if (route_->retry.any() && !std::exchange(attempts_.noted, true)) [[unlikely]]
+        cluster_->retry_budget().note_request(now);
+    if (upstream::Cluster::Member* const only = cluster_->the_only(now)) [[likely]] {
+        endpoint_ = only;
+        pool_ = only->pool.get();
+        in_flight_ = upstream::InFlightToken{*only->own_in_flight};
+        attempts_.outcome_reported = false;
+        name_endpoint();
+        return true;
+    }
+    const Taken taken = take_endpoint(now);
+    if (taken == Taken::yes) [[likely]] {
+        name_endpoint();
+        return true;
+    }
+    next_ = taken == Taken::full ? join_endpoint_queue(now) : refuse_unavailable(taken, now);
+    return false;
+}
+
+bool Exchange::take_other_endpoint() {
+    attempts_.tried |= endpoint_->bit();
+    return take_endpoint(net::read_steady_clock()) == Taken::yes;
+}
+
+// What Host is for a request that has none (HTTP/1.0): an upstream needs one. Nothing before the
+// endpoint is known.
+std::string_view Exchange::endpoint_authority() const noexcept {
+    if (endpoint_ == nullptr)
+        return {};
+    return snapshot().upstreams[route_->upstream].endpoints[endpoint_->index].authority;
+}
+
+// The head was written before there was an endpoint.
+void Exchange::name_endpoint() {
+    if (host_.empty()) [[unlikely]]
+        write_request_head(*context_.parser.parse_request(head_)); // it was good the first time
+}
+
+void Exchange::leave_endpoint() noexcept {
+    in_flight_.release();
+    endpoint_ = nullptr;
+    pool_ = nullptr;
+    attempts_.tried = 0;
+}
+
+void Exchange::endpoint_answered(int status) {
+    if (std::exchange(attempts_.outcome_reported, true))
+        return;
+    if (!is_failure(status)) [[likely]]
+        upstream::Cluster::succeeded(*endpoint_);
+    else
+        cluster_->failed(*endpoint_, "answered " + std::to_string(status), answered_);
+}
+
+void Exchange::endpoint_failed(std::string_view why) {
+    if (endpoint_ != nullptr && !std::exchange(attempts_.outcome_reported, true))
+        cluster_->failed(*endpoint_, why, net::read_steady_clock());
+}
+
+// As long as none comes, or as it may.
+Exchange::Next Exchange::join_endpoint_queue(SteadyTime now) {
+    const routing::BalanceSpec& balance = cluster_->balance();
+    endpoint_wait_ = std::make_unique<EndpointWait>(
+        *cluster_->queue(), context_.executor, now + balance.max_wait);
+    if (endpoint_wait_->join(balance.max_waiting))
+        return Next::wait_endpoint;
+    endpoint_wait_.reset();
+    return refuse_unavailable(Taken::full, now);
+}
+
+Exchange::Next Exchange::try_endpoints(SteadyTime now) {
+    if (endpoint_wait_->is_first()) {
+        const Taken taken = take_endpoint(now);
+        if (taken == Taken::yes)
+            return Next::forward;
+        if (taken == Taken::none)
+            return refuse_unavailable(taken, now);
+    }
+    return now < endpoint_wait_->until() ? Next::wait_endpoint
+                                         : refuse_unavailable(Taken::full, now);
+}
+
+// The client is watched meanwhile, its body is not read. Always ends: with a place, with a refusal,
+// or when the exchange is broken off.
+net::Task<Exchange::Next> Exchange::wait_for_endpoint() {
+    watch_client();
+    Next next = try_endpoints(net::read_steady_clock());
+    while (next == Next::wait_endpoint) {
+        const SteadyTime again = net::read_steady_clock() + ask_again_after;
+        co_await endpoint_wait_->sleep_until(std::min(again, endpoint_wait_->until()));
+        downstream_.poll_peer_close();
+        next = abort_reason_ == AbortReason::no ? try_endpoints(net::read_steady_clock())
+                                                : Next::reply;
+    }
+    endpoint_wait_.reset();
+    note_wait();
+    if (next == Next::forward)
+        write_request_head(*context_.parser.parse_request(head_)); // it was good the first time
+    co_return next;
+}
+
+// Retry-After is what is known: when an endpoint may come back. When one has a place is not.
+Exchange::Next Exchange::refuse_unavailable(Taken why, SteadyTime now) {
+    const std::string& name = snapshot().upstreams[route_->upstream].name;
+    const Duration known = why == Taken::none ? cluster_->back_in(now) : Duration::zero();
+    fail(
+        503,
+        why == Taken::none ? "no endpoint of the upstream " + name + " is up"
+                           : "all endpoints of the upstream " + name + " have too many requests",
+        observe::Outcome::upstream_failed);
+    reply_.set_retry_after(std::max<Duration>(known, 1s));
+    return Next::reply;
+}
+
+} // namespace stint::proxy

@@ -1,0 +1,226 @@
+// The request on its way to the upstream.
+#include "http/head_parser.hpp"
+#include "net/clock.hpp"
+#include "net/stream.hpp"
+#include "proxy/downstream/downstream.hpp"
+#include "proxy/exchange.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+namespace stint::proxy {
+
+net::Gather Exchange::gather_request(std::string_view head, const http::ChunkHeader& chunk) const {
+    net::Gather gather;
+    gather.add(head);
+    if (!pending_request_.empty()) [[unlikely]] {
+        gather.add(pending_request_.body());
+        return gather;
+    }
+    const bool chunked = request_framing_ == BodyFraming::Kind::chunked;
+    if (chunked && !buffered_body_.empty())
+        gather.add(chunk.view());
+    gather.add(buffered_body_);
+    if (chunked && !buffered_body_.empty())
+        gather.add(http::chunk_end);
+    if (chunked && request_body_.done())
+        gather.add(http::last_chunk);
+    return gather;
+}
+
+// The usual case: an idle connection of the endpoint whose turn it is takes head and body in one
+// write. False: what is to be sent is in pending_, to go out on lease_ if there is one.
+bool Exchange::send_at_once() {
+    if (!may_send(decided_.steady))
+        return false;
+    if (endpoint_ == nullptr && !take_first_endpoint()) [[unlikely]]
+        return false;
+    if (!route_->sends_proxy_protocol) [[likely]]
+        lease_ = pool_->take_idle();
+    const http::ChunkHeader chunk{buffered_body_.size()};
+    if (!lease_) {
+        hold_request(chunk, {}, 0);
+        return false;
+    }
+    net::Gather gather = gather_request(context_.head_out.view(), chunk);
+    net::Block block;
+    std::string_view ahead;
+    if (!request_body_.done())
+        gather.add(ahead = read_ahead(block));
+    ++upstream_counters().reused;
+    const std::size_t whole = gather.bytes();
+    const ErrorCode error = net::write_now(lease_.stream(), gather);
+    if (!error && gather.empty()) [[likely]] {
+        upstream_input_ = net::Input::none_yet; // take_idle() has looked, within the same turn
+        pending_request_.clear();
+        request_was_sent(decided_.steady);
+        return true;
+    }
+    hold_request(chunk, ahead, whole - gather.bytes());
+    if (pending_request_.begun()) {
+        first_part_was_sent(error, decided_.steady);
+        return true;
+    }
+    if (error)
+        replace_idle_connection();
+    return false;
+}
+
+// Keeps the first write for as long as it may be needed. taken: the bytes that a socket has taken
+// of it.
+void Exchange::hold_request(
+    const http::ChunkHeader& chunk, std::string_view ahead, std::size_t taken) {
+    const std::string_view head = context_.head_out.view();
+    net::Gather gather = gather_request(head, chunk);
+    gather.add(ahead);
+    std::string bytes;
+    bytes.reserve(gather.bytes());
+    gather.append_to(bytes);
+    pending_request_.assign(std::move(bytes), head.size(), taken);
+}
+
+// An idle connection was closed between the probe and the write. It has taken no byte of the
+// request, so that any request may go on another connection.
+void Exchange::replace_idle_connection() noexcept {
+    lease_ = {};
+    attempts_.renewed = true;
+    ++upstream_counters().retries;
+}
+
+net::Task<bool> Exchange::send_slowly() {
+    if (!may_send(net::read_steady_clock()))
+        co_return false;
+    watch_client();
+    for (;;) {
+        const bool ready = co_await have_connection();
+        if (!ready)
+            co_return false;
+        net::Gather gather;
+        gather.add(pending_request_.rest());
+        const ErrorCode error = net::write_now(lease_.stream(), gather);
+        pending_request_.take(pending_request_.rest().size() - gather.bytes());
+        if (error && !pending_request_.begun() && lease_.reused()) {
+            replace_idle_connection();
+            continue;
+        }
+        const SteadyTime now = net::read_steady_clock();
+        if (!error && gather.empty()) {
+            pending_request_.clear();
+            request_was_sent(now);
+        } else {
+            first_part_was_sent(error, now);
+        }
+        co_return abort_reason_ == AbortReason::no;
+    }
+}
+
+// A connection that takes the request, when it may be sent. False: it is not to be sent.
+net::Task<bool> Exchange::have_connection() {
+    if (lease_)
+        co_return true;
+    const upstream::Lease::Connected connected = co_await connect();
+    if (connected.error) {
+        explain_connect(connected);
+        co_return false;
+    }
+    if (!may_send(net::read_steady_clock())) // connecting took its time
+        co_return false;
+    // What comes before there is a request is no answer to it (RFC 9112 section 9.2).
+    if (!lease_.reused() && net::probe(lease_.stream()) == net::SocketState::bytes_waiting) {
+        fail(
+            502, pool_->endpoint() + " spoke before it was asked",
+            observe::Outcome::upstream_failed);
+        co_return false;
+    }
+    co_return true;
+}
+
+// Of another endpoint, that may have an idle one. Where one has died, a new one it is.
+bool Exchange::take_idle_again() {
+    if (attempts_.made == 1 || attempts_.renewed || route_->sends_proxy_protocol)
+        return false;
+    lease_ = pool_->take_idle();
+    if (lease_)
+        ++upstream_counters().reused;
+    return static_cast<bool>(lease_);
+}
+
+// One for which there was no descriptor tries again, once, if others could be closed.
+net::Task<upstream::Lease::Connected> Exchange::connect() {
+    bool made_room = false;
+    const std::string first =
+        route_->sends_proxy_protocol ? proxy_protocol_header() : std::string{};
+    for (;;) {
+        if (take_idle_again()) [[unlikely]]
+            co_return upstream::Lease::Connected{};
+        lease_ = pool_->make_new(context_.executor);
+        ++upstream_counters().connects;
+        arm(Waiting::connect, route_->timeouts.connect);
+        upstream::Lease::Connected connected = co_await lease_.connect(first);
+        const ErrorCode error = connected.error;
+        disarm();
+        if (!error && abort_reason_ == AbortReason::no)
+            co_return connected;
+        ++upstream_counters().connect_failures;
+        if (is_resource_exhaustion(error) && abort_reason_ == AbortReason::no) [[unlikely]] {
+            context_.shared.resource_exhaustion.note(error, net::read_steady_clock());
+            if (!std::exchange(made_room, true) && context_.close_idle_connections() > 0)
+                continue;
+        }
+        if (!error)
+            connected.error = net::asio::error::operation_aborted;
+        if (!should_retry_connect(connected))
+            co_return connected;
+        if (host_.empty()) [[unlikely]] { // Host is the endpoint's own name
+            name_endpoint();
+            hold_request(http::ChunkHeader{buffered_body_.size()}, {}, 0);
+        }
+    }
+}
+
+void Exchange::explain_connect(const upstream::Lease::Connected& connected) {
+    const std::string& endpoint = pool_->endpoint();
+    if (abort_reason_ == AbortReason::connect_timeout && connected.in_handshake)
+        abort_reason_ = AbortReason::handshake_timeout;
+    if (abort_reason_ != AbortReason::no)
+        return;
+    attempts_.outcome_reported =
+        attempts_.outcome_reported || is_resource_exhaustion(connected.error); // which is our own
+    const std::string what = connected.in_handshake ? "TLS with " + endpoint + " failed: "
+                                                    : "could not connect to " + endpoint + ": ";
+    const std::string why = connected.reason.empty() ? connected.error.message() : connected.reason;
+    fail(
+        is_resource_exhaustion(connected.error) ? 503 : 502, what + why,
+        observe::Outcome::upstream_failed);
+}
+
+void Exchange::watch_client() {
+    if (request_body_.done())
+        downstream_.watch();
+    else
+        downstream_.watch_from_afar();
+}
+
+// All of the request that was at hand.
+void Exchange::request_was_sent(SteadyTime at) {
+    sent_ = at;
+    if (!request_body_.done())
+        return begin_pump();
+    request_sent_ = true;
+    arm(Waiting::response, route_->timeouts.response);
+    downstream_.watch();
+}
+
+// The upstream may answer before it has the rest (RFC 9112 section 9.5): the answer is awaited
+// while the pump sends on. After an error, what it has said before decides.
+void Exchange::first_part_was_sent(const ErrorCode& error, SteadyTime at) {
+    sent_ = at;
+    watch_client();
+    if (error)
+        arm(Waiting::response, route_->timeouts.response);
+    else
+        begin_pump();
+}
+
+} // namespace stint::proxy

@@ -1,0 +1,137 @@
+// Sending a request once more: because its pooled connection had died, because nothing of it had
+// been sent, or because its route's rules say so.
+#include "http/head_parser.hpp"
+#include "net/clock.hpp"
+#include "proxy/downstream/downstream.hpp"
+#include "proxy/exchange.hpp"
+#include "proxy/resource_exhaustion.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+namespace stint::proxy {
+namespace {
+
+// Methods whose request may be sent a second time (RFC 9110 section 9.2.2).
+bool idempotent(std::string_view method) {
+    constexpr std::string_view methods[] = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"};
+    return std::find(std::begin(methods), std::end(methods), method) != std::end(methods);
+}
+
+} // namespace
+
+// Whether the request can be sent from its first byte.
+bool Exchange::request_at_hand() const noexcept {
+    return !body_pump_.begun || !pending_request_.empty();
+}
+
+// Whatever the rules: servers close connections that are idle, and cannot know that a request is on
+// its way. True once a request at most; it goes to the same endpoint. A request that is not
+// idempotent goes only if no byte of it was taken.
+bool Exchange::should_reconnect() noexcept {
+    const bool untouched = !pending_request_.empty() && !pending_request_.begun();
+    const bool again = lease_.reused() && !attempts_.renewed && request_at_hand() && filled_ == 0 &&
+                       interims_ == 0 && (untouched || idempotent(method_));
+    if (again) {
+        attempts_.renewed = true;
+        attempts_.outcome_reported = false;
+        ++upstream_counters().retries;
+    }
+    return again;
+}
+
+// What is asked of every request, whatever has failed. The last of it: no pause has begun since it
+// was sent.
+bool Exchange::may_retry(SteadyTime now) noexcept {
+    const routing::RetryRules& rules = route_->retry;
+    const bool untold = bytes_out_ == 0 && !head_sent_; // the client has nothing of an answer
+    const bool whole = request_body_.done() && request_at_hand();
+    if (attempts_.made >= rules.attempts || abort_reason_ != AbortReason::no || !untold || !whole ||
+        !rules.on_method(method_) || (pass_ && !pass_.still_good()))
+        return false;
+    if (cluster_->retry_budget().allows(now, rules.budget))
+        return true;
+    ++upstream_counters().retries_over_budget;
+    return false;
+}
+
+// Whether it goes once more: to an endpoint that has not had it, else to another one, else to the
+// same, as far as they take requests. Where it was sent it is one request more to the scope of its
+// cool-down, and needs leave; without it the client is to see what there is. why: what this one has
+// failed by, for people.
+bool Exchange::should_retry(std::string_view why, bool was_sent) {
+    const SteadyTime now = net::read_steady_clock();
+    if (!may_retry(now))
+        return false;
+    limits::Cooldown::Pass pass;
+    if (cooldown_ && was_sent) {
+        pass = limits::Cooldown::enter(cooldown_, now, route_->cooldown.rules).pass;
+        if (!pass)
+            return false;
+    }
+    endpoint_failed(why);
+    if (!take_other_endpoint()) {
+        attempts_.tried = 0;
+        if (!take_other_endpoint() && !cluster_->takes(*endpoint_, now))
+            return false;
+        attempts_.outcome_reported = false;
+    }
+    if (pass)
+        pass_ = std::move(pass);
+    cluster_->retry_budget().note_retry(now);
+    ++attempts_.made;
+    ++upstream_counters().retries;
+    return true;
+}
+
+// After a connection that has not come about. Whatever the rules, one that was refused tries
+// another endpoint, once: nothing of the request was sent.
+bool Exchange::should_retry_connect(const upstream::Lease::Connected& connected) {
+    if (is_resource_exhaustion(connected.error))
+        return false; // which is our own
+    const routing::RetryRules& rules = route_->retry;
+    std::string why = "could not connect: ";
+    why += connected.reason.empty() ? connected.error.message() : connected.reason;
+    const bool refused =
+        abort_reason_ == AbortReason::no && connected.error == net::asio::error::connection_refused;
+    if (refused && cluster_->size() > 1 && !std::exchange(attempts_.failed_over, true) &&
+        (!rules.any() || attempts_.made < rules.attempts)) {
+        endpoint_failed(why);
+        if (take_other_endpoint()) {
+            ++attempts_.made;
+            return true;
+        }
+    }
+    if (!rules.on_connect)
+        return false;
+    const bool timed_out = abort_reason_ == AbortReason::connect_timeout;
+    if (timed_out)
+        abort_reason_ = AbortReason::no; // unless it stays the last attempt
+    const bool again = should_retry(timed_out ? "connecting took too long" : why, false);
+    if (timed_out && !again)
+        abort_reason_ = AbortReason::connect_timeout;
+    return again;
+}
+
+// Before another attempt: what has come of an answer is forgotten, and so is the connection. The
+// pump refers to that, and ends first.
+net::Task<> Exchange::rewind() {
+    disarm();
+    stop_pump();
+    while (body_pump_.running)
+        co_await body_pump_.stopped.wait();
+    body_pump_.stopping = false;
+    request_sent_ = false;
+    lease_ = {};
+    filled_ = 0;
+    scanned_ = 0;
+    interims_ = 0;
+    answered_ = {};
+    upstream_time_ = {};
+    write_request_head(*context_.parser.parse_request(head_)); // it was good the first time
+    hold_request(http::ChunkHeader{buffered_body_.size()}, {}, 0);
+}
+
+} // namespace stint::proxy

@@ -1,0 +1,49 @@
+// The PROXY header before the first byte of a connection to the upstream, where it asks for one.
+#include "http/proxy_header.hpp"
+#include "net/address.hpp"
+#include "proxy/downstream/downstream.hpp"
+#include "proxy/exchange.hpp"
+
+#include <charconv>
+
+namespace stint::proxy {
+namespace {
+
+using Protocol = routing::UpstreamSpec::ProxyProtocol;
+
+// 0 for a Unix socket, which has none.
+std::uint16_t port_of(const net::Endpoint& endpoint) {
+    if (net::is_unix(endpoint))
+        return 0;
+    const std::string text = net::to_text(endpoint);
+    const std::size_t colon = text.rfind(':') + 1;
+    std::uint16_t port = 0;
+    std::from_chars(text.data() + colon, text.data() + text.size(), port);
+    return port;
+}
+
+} // namespace
+
+// The connection is new, this client's alone, and nothing has been sent on it. The client is who
+// limits count; its port is known of the peer alone.
+std::string Exchange::proxy_protocol_header() {
+    http::ProxiedConnection connection;
+    connection.source = client_->address();
+    ErrorCode error;
+    const net::Endpoint peer = downstream_.stream().socket().remote_endpoint(error);
+    if (!error && IpAddress::from_bytes(net::PeerAddress{peer}.bytes()) == connection.source)
+        connection.source_port = port_of(peer);
+    const net::Endpoint local = downstream_.stream().socket().local_endpoint(error);
+    if (!error) {
+        connection.destination = IpAddress::from_bytes(net::PeerAddress{local}.bytes());
+        connection.destination_port = port_of(local);
+    }
+    std::string header;
+    if (snapshot().upstreams[route_->upstream].proxy_protocol == Protocol::v1)
+        http::append_proxy_header_v1(header, connection);
+    else
+        http::append_proxy_header_v2(header, connection);
+    return header;
+}
+
+} // namespace stint::proxy

@@ -1,0 +1,71 @@
+// Answers that stand in the configuration: a route's own, and a listener's way to https.
+#include "http/fixed_reply.hpp"
+#include "http/request_line.hpp"
+#include "proxy/downstream/downstream.hpp"
+#include "proxy/exchange.hpp"
+
+#include <string>
+
+namespace stint::proxy {
+namespace {
+
+constexpr std::string_view no_host = "the request has no Host to be redirected to";
+
+// A client that repeats its request there sends the same method and body (RFC 9110 section 15.4.9).
+const FixedAnswer& to_https() {
+    static const FixedAnswer answer{
+        .status = 308,
+        .content_type = {},
+        .body = {},
+        .fields = {},
+        .location = TextTemplate{"https://{host}{path}{?query}"}};
+    return answer;
+}
+
+} // namespace
+
+// After the limits: what the route answers in the place of an upstream.
+Exchange::Next Exchange::respond() {
+    if (host_.empty() && route_->answer->location.has(Placeholder::host))
+        fail(400, std::string{no_host}, observe::Outcome::rejected);
+    else
+        fail(route_->answer->status, {}, observe::Outcome::responded);
+    return Next::reply;
+}
+
+// Before routes and limits.
+void Exchange::send_to_https() {
+    if (host_.empty())
+        return fail(400, std::string{no_host}, observe::Outcome::rejected);
+    fail(to_https().status, {}, observe::Outcome::responded);
+}
+
+// Outcome::responded: by the route, or by the listener where no route was looked for.
+void Exchange::write_answer(const http::ReplyContext& context) {
+    PlaceholderValues values = placeholder_values();
+    const FixedAnswer& answer = route_ != nullptr ? *route_->answer : to_https();
+    if (!answer.location.empty())
+        add_target(values);
+    http::write_fixed_reply(context_.head_out, context, answer, values);
+}
+
+// The target was good when the head was read.
+void Exchange::add_target(PlaceholderValues& values) {
+    const std::string_view path = http::split_target(method_, target_)->path;
+    std::string_view sent = route_ != nullptr ? path_to_send(path) : std::string_view{};
+    if (sent.empty())
+        sent = path;
+    values[Placeholder::path] = sent.starts_with('/') ? sent : std::string_view{"/"}; // "*"
+    const std::size_t query = target_.find('?');
+    if (query != std::string_view::npos)
+        values[Placeholder::query] = target_.substr(query);
+    const std::uint16_t port = downstream_.https_port();
+    if (route_ != nullptr || port == 443)
+        return;
+    std::string& host = context_.host_scratch;
+    if (values[Placeholder::host].data() != host.data())
+        host = values[Placeholder::host];
+    values[Placeholder::host] = host.append(":").append(std::to_string(port));
+}
+
+} // namespace stint::proxy

@@ -1,0 +1,50 @@
+// What a route changes of requests and responses on their way.
+#include "http/target.hpp"
+#include "proxy/downstream/downstream.hpp"
+#include "proxy/exchange.hpp"
+
+#include <cassert>
+
+namespace stint::proxy {
+
+PlaceholderValues Exchange::placeholder_values() const {
+    PlaceholderValues values;
+    const std::string_view client = client_->text();
+    values[Placeholder::client_ip] = client.empty() ? std::string_view{"unknown"} : client;
+    values[Placeholder::host] = http::normalise_host(host_, context_.host_scratch);
+    values[Placeholder::method] = method_;
+    values[Placeholder::request_id] = request_id_;
+    if (route_ != nullptr)
+        values[Placeholder::route] = route_->name;
+    return values;
+}
+
+// Nothing where the route sets and removes nothing.
+std::optional<http::Shaping> Exchange::shaping(const FieldEdits routing::RouteShape::*edits) const {
+    if (route_->shape == nullptr || ((*route_->shape).*edits).empty()) [[likely]]
+        return std::nullopt;
+    return http::Shaping{(*route_->shape).*edits, placeholder_values()};
+}
+
+// Instead of how it was spelt; empty: just so. In the worker's scratch.
+std::string_view Exchange::path_to_send(std::string_view path) const {
+    const bool rewrites = route_->shape != nullptr && route_->shape->path;
+    if ((!forward_path_ && !rewrites) || path == "*")
+        return {};
+    const std::string_view normal =
+        http::normalise_path(path, snapshot().paths, context_.path_scratch)->text;
+    if (!rewrites)
+        return normal;
+    std::string& rewritten = context_.rewrite_scratch;
+    [[maybe_unused]] const bool whole = route_->shape->path->apply(normal, rewritten);
+    assert(whole); // find_route() has refused the others
+    return rewritten;
+}
+
+const std::string& Exchange::host_to_send() const {
+    if (route_->shape != nullptr && route_->shape->host) [[unlikely]]
+        return *route_->shape->host;
+    return snapshot().upstreams[route_->upstream].host;
+}
+
+} // namespace stint::proxy

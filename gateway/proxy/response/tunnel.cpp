@@ -1,0 +1,146 @@
+#include "proxy/response/tunnel.hpp"
+
+#include "net/clock.hpp"
+#include "proxy/downstream/downstream.hpp"
+
+namespace stint::proxy {
+
+Tunnel::Tunnel(Context& context, Downstream& downstream, net::Stream& upstream, Duration idle)
+    : context_{context}, downstream_{downstream}, idle_{idle}, up_{downstream.stream(), upstream,
+                                                                   End::client_failed,
+                                                                   End::upstream_failed},
+      down_{upstream, downstream.stream(), End::upstream_failed, End::client_failed} {
+    ++context_.counters.tunnels_open;
+}
+
+Tunnel::~Tunnel() {
+    --context_.counters.tunnels_open;
+}
+
+net::Task<> Tunnel::carry_up(std::string_view early) {
+    touch();
+    const bool sent = co_await deliver(up_, early);
+    if (sent)
+        co_await carry(up_);
+}
+
+net::Task<> Tunnel::carry_down(net::Block& early, std::size_t size) {
+    touch();
+    const bool sent = co_await deliver(down_, {early.data(), size});
+    early.release();
+    if (sent)
+        co_await carry(down_);
+}
+
+net::Task<> Tunnel::carry(Way& way) {
+    bool more = true;
+    while (more)
+        more = co_await carry_piece(way);
+}
+
+// A wait for each piece: a sender that never pauses leaves room for other connections.
+net::Task<bool> Tunnel::carry_piece(Way& way) {
+    ErrorCode failed;
+    if (!way.dry && net::has_buffered(way.from)) {
+        co_await net::yield_to_others(way.from.socket());
+    } else {
+        auto [error] = co_await net::wait_readable(way.from);
+        failed = error;
+    }
+    if (over())
+        co_return false;
+    const net::Block block = context_.body_blocks.borrow();
+    const net::Received got =
+        failed ? net::Received{failed} : net::read_now(way.from, block.span());
+    way.dry = got.error == net::asio::error::would_block;
+    if (way.dry)
+        co_return true;
+    if (got.error == net::asio::error::eof) {
+        finish(way);
+        co_return false;
+    }
+    if (got.error) {
+        end(way.from_failed);
+        co_return false;
+    }
+    touch();
+    co_return co_await deliver(way, {block.data(), got.size});
+}
+
+// False: the tunnel has ended.
+net::Task<bool> Tunnel::deliver(Way& way, std::string_view bytes) {
+    net::Gather gather;
+    gather.add(bytes);
+    for (;;) {
+        const std::size_t before = gather.bytes();
+        ErrorCode error = net::write_now(way.to, gather);
+        way.bytes += before - gather.bytes();
+        if (gather.bytes() < before)
+            touch();
+        if (!error && gather.empty())
+            break;
+        if (!error) {
+            way.reads = false;
+            watch();
+            auto [failed] = co_await net::wait_writable(way.to);
+            error = failed;
+        }
+        if (over())
+            co_return false;
+        if (error) {
+            end(way.to_failed);
+            co_return false;
+        }
+    }
+    way.reads = true;
+    watch();
+    co_return true;
+}
+
+// The sender has closed its side, and all that it sent before has been passed on.
+void Tunnel::finish(Way& way) noexcept {
+    net::shutdown_send(way.to);
+    way.reads = false;
+    watch();
+    if (ended_ways_++ > 0)
+        end(End::closed);
+}
+
+void Tunnel::end(End why) noexcept {
+    if (over())
+        return;
+    end_ = why;
+    disarm();
+    // A stream that broke off is not to be taken for one that has ended.
+    if (why == End::client_failed)
+        net::reset_on_close(up_.to);
+    net::close(up_.to);
+    net::cancel(down_.to);
+}
+
+void Tunnel::poll_peer_close() noexcept {
+    if (over())
+        return;
+    if (net::was_reset(up_.from))
+        end(End::client_failed);
+    else if (net::was_reset(down_.from))
+        end(End::upstream_failed);
+}
+
+// A reset is told by the read that waits for bytes; where none does, by looking.
+void Tunnel::watch() {
+    if (up_.reads && down_.reads)
+        downstream_.Watched::unlink();
+    else
+        downstream_.watch_from_afar();
+}
+
+void Tunnel::touch() {
+    context_.deadlines.arm(*this, idle_, net::read_coarse_clock());
+}
+
+void Tunnel::on_deadline() noexcept {
+    end(End::idle);
+}
+
+} // namespace stint::proxy
