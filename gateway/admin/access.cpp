@@ -15,7 +15,7 @@ bool same_folded(std::string_view a, std::string_view b) {
     });
 }
 
-// Whether a page that this listener did not serve may have made the request. Browsers send Origin
+// True if a page that this listener did not serve may have made the request. Browsers send Origin
 // with every POST, the value "null" included.
 bool from_elsewhere(const Request& request) {
     return std::any_of(

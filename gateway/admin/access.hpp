@@ -1,4 +1,4 @@
-// Who may ask for what: the Host check against DNS rebinding, and what a change needs.
+// Access checks: the Host check against DNS rebinding, and the conditions of a change.
 #pragma once
 
 #include "admin/message.hpp"
@@ -23,12 +23,12 @@ struct Policy {
     std::vector<std::string> hosts{}; // Host names it accepts beside its address; in lower case
 };
 
-// As http::is_own_host(); over TLS any host, since the certificate is what a name has to stand up
-// to.
+// True if http::is_own_host(); over TLS true for any host, since clients check the name against the
+// certificate.
 [[nodiscard]] bool
 host_allowed(std::string_view authority, int minor_version, const Policy& policy);
 
-// The answer to a change that may not be made (403, 401), or nothing.
+// Returns the response to a change that is not allowed (403, 401), or nothing.
 [[nodiscard]] std::optional<Response> refuse_change(const Request& request, const Policy& policy);
 
 } // namespace stint::admin

@@ -37,7 +37,7 @@ Json headers_json(const config::Headers& headers) {
         {"legacy_reset", epoch ? "epoch" : "delta"}};
 }
 
-// What a limit says of its refusals.
+// Adds a limit's refusal settings.
 void add_refusal_json(const config::Limit& limit, Json& json) {
     if (limit.headers)
         json["headers"] = fields_text(*limit.headers);
@@ -48,7 +48,7 @@ void add_refusal_json(const config::Limit& limit, Json& json) {
         json["retry_after_jitter_ms"] = limit.retry_after_jitter.count();
 }
 
-// Where something listens, and the file of it.
+// Returns a listener's address, and mode and group of its socket file.
 Json address_json(const config::Address& address) {
     Json json{{"address", address.text}};
     if (address.kind != config::Address::Kind::unix_socket)
@@ -262,7 +262,7 @@ Json routes_json(const config::Config& config) {
     return routes;
 }
 
-// What is taken of requests, and how it is read.
+// Adds the bounds of requests, and how they are read.
 void add_requests_json(const config::Config& config, Json& json) {
     json["max_head_bytes"] = config.max_head;
     json["max_target_bytes"] = config.max_target;

@@ -11,7 +11,7 @@
 
 namespace stint::admin {
 
-// What needs a restart to change, as it was at the start.
+// Settings that need a restart to change, as they were at the start.
 struct RunningConfig {
     std::optional<config::Admin> admin;
     std::size_t workers = 0;
@@ -26,8 +26,8 @@ struct RunningConfig {
 // In milliseconds: a whole number where it is one.
 [[nodiscard]] Json ms_json(std::chrono::nanoseconds duration);
 
-// What of a route's or an upstream's time-outs differs by route, in force: the first of those that
-// set one wins, else the default.
+// Returns the timeouts in force of a route or an upstream, those that may differ by route: the
+// route's wins over the upstream's, else the default.
 [[nodiscard]] Json timeouts_json(
     const config::Timeouts& defaults,
     const config::TimeoutOverrides& upstream,
@@ -47,7 +47,7 @@ struct RunningConfig {
 // applies to its kind.
 [[nodiscard]] Json limit_settings_json(const config::Limit& limit);
 
-// Of those that let requests wait: when_exceeded, max_wait_ms, max_waiting, fair_by.
+// Adds when_exceeded, max_wait_ms, max_waiting and fair_by, for limits that let requests wait.
 void add_wait_json(const config::Limit& limit, Json& json);
 
 } // namespace stint::admin

@@ -68,7 +68,8 @@ net::Task<> Connection::serve_all() {
     co_await tls_->async_shutdown(net::as_result);
 }
 
-// Whether the connection goes on. Who has mistaken the port is told so, once.
+// Does the TLS handshake; returns whether the connection goes on. A client that speaks plain HTTP
+// to a TLS port gets one 400.
 net::Task<bool> Connection::shake_hands() {
     if (!tls_)
         co_return true;
@@ -91,7 +92,7 @@ net::Task<bool> Connection::shake_hands() {
     co_return !failed;
 }
 
-// Whether the connection goes on.
+// Serves one request; returns whether the connection goes on.
 net::Task<bool> Connection::serve_one() {
     begin();
     const std::size_t size = co_await read_head();
@@ -173,7 +174,7 @@ net::Task<bool> Connection::read_more() {
     co_return true;
 }
 
-// Out of memory, say: that is this request's misfortune alone.
+// Answers 500 on an exception, such as out of memory: only this request fails.
 net::Task<Response> Connection::answer_safely(Request request) {
     try {
         co_return co_await answer(shared_->service, std::move(request));
@@ -183,7 +184,7 @@ net::Task<Response> Connection::answer_safely(Request request) {
     co_return problem(500, "The request failed inside the gateway; its log says why.");
 }
 
-// Whether the connection goes on.
+// Sends the response; returns whether the connection goes on.
 net::Task<bool> Connection::send(Response response, bool head_only, bool keep_alive) {
     std::string head =
         head_of(response, shared_->dates.format(net::read_clocks().wall), keep_alive);
@@ -221,7 +222,8 @@ net::Task<bool> Connection::write_plain(net::Gather gather) {
     }
 }
 
-// Answers what cannot be understood to its end, so nothing after it either. Always false.
+// Refuses a request whose end cannot be found, so nothing after it can be read either. Always
+// false.
 net::Task<bool> Connection::refuse(int status, std::string_view detail) {
     if (!socket_.is_open())
         co_return false;
@@ -229,13 +231,13 @@ net::Task<bool> Connection::refuse(int status, std::string_view detail) {
     Response response = refusal(status, detail);
     co_await send(std::move(response), false, false);
     ErrorCode ignored;
-    if (!tls_) // otherwise the end is told inside of TLS, once the client has gone on to close
+    if (!tls_) // TLS sends its own end (close_notify), once the client has gone on to close
         socket_.shutdown(net::Socket::shutdown_send, ignored);
     co_await linger();
     co_return false;
 }
 
-// A silent one is closed among Connections.
+// Discards input until the client closes or net::Linger ends. Connections closes a silent client.
 net::Task<> Connection::linger() {
     using Next = net::Linger::Next;
     net::Linger linger{net::read_steady_clock()};

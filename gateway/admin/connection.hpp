@@ -27,10 +27,10 @@ namespace stint::admin {
 inline constexpr std::size_t max_head = 16 * 1024;
 inline constexpr std::size_t max_body = 64 * 1024;
 inline constexpr std::size_t max_connections = 64;
-// To wait for a whole request, and again to answer it.
+// The timeout of waiting for a whole request, and again of answering it.
 inline constexpr std::chrono::seconds longest_wait{30};
 
-// What all connections share; lives as long as any of them.
+// State that all connections share; lives as long as any of them.
 struct Shared {
     explicit Shared(Service for_all) : service{std::move(for_all)} {}
 
@@ -40,7 +40,7 @@ struct Shared {
     http::DateClock dates;
 };
 
-// Lives on the control thread. Closing the socket, from wherever, ends it.
+// A connection on the control thread. Closing its socket, from any place, ends it.
 class Connection final : public Bounded {
   public:
     // ssl: nullptr on a plain listener.

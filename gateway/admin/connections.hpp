@@ -10,7 +10,7 @@
 
 namespace stint::admin {
 
-// A connection as seen from here. Off the list once it is closed or destroyed.
+// A connection as Connections sees it. Off the list once it is closed or destroyed.
 class Bounded : public boost::intrusive::list_base_hook<
                     boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
   public:
@@ -25,20 +25,20 @@ class Bounded : public boost::intrusive::list_base_hook<
     friend class Connections;
     virtual void close() noexcept = 0;
 
-    SteadyTime since_{}; // what it does now: waiting for a request, or answering one
+    SteadyTime since_{}; // start of its present step: waiting for a request, or answering one
 };
 
-// Not thread-safe. In the order in which they came.
+// The open connections, oldest first. Not thread-safe.
 class Connections {
   public:
     Connections(std::size_t most, Duration longest) : most_{most}, longest_{longest} {}
 
-    // Takes a connection in that is not in yet, and gives it its time anew. When there are too
-    // many, the first to come is closed: whoever clings to a connection loses it to those who ask
-    // and go, and no bustle on it helps.
+    // Adds a connection that is not in the list yet, and restarts its time. When there are too
+    // many, closes the oldest: a client that clings to a connection loses it to clients that ask
+    // and leave, and no activity on it helps.
     void begin(Bounded& connection, SteadyTime now);
 
-    // Closes those that have done the same for too long.
+    // Closes connections whose present step has taken too long.
     void expire(SteadyTime now);
 
     void close_all();

@@ -1,4 +1,4 @@
-// Endpoints of upstreams: their settings, their live state, and an operator's hand on them.
+// Endpoints of upstreams: their settings, their live state, drain and enable.
 #pragma once
 
 #include "admin/message.hpp"
@@ -12,13 +12,13 @@
 
 namespace stint::admin {
 
-// What an upstream's configuration says of its endpoints: a text where that is all there is.
+// Returns an endpoint's configured settings: a text where it has no others.
 [[nodiscard]] Json endpoint_settings_json(const config::Endpoint& endpoint);
 // balance, hash_key, slow_start_ms, ejection, health, when_all_down and queue, into the upstream's.
 void add_balance_json(const config::Upstream& upstream, Json& json);
 
-// Adds to each of `upstreams`, as of upstreams_status_json(), how many requests wait for a place
-// (waiting), and what is known of its endpoints:
+// Adds to each of `upstreams`, as of upstreams_status_json(), the number of requests in its queue
+// (waiting), and the state of its endpoints:
 // weight, max_requests, state (up, unhealthy, ejected, drained), requests_in_flight,
 // failures_in_a_row, failures, ejections, and, as far as there are any, ejected_for_ms,
 // last_failure and last_check. snapshot: of the same configuration.

@@ -95,7 +95,7 @@ std::string_view to_text(limits::Refusal refusal) {
     return "";
 }
 
-// What a limit makes of the request, before its state.
+// Returns a limit's name and its key for the request, without its state.
 Json limit_json(const RouteLimit& limit, const routing::KeyFacts& facts, std::string& scratch) {
     const limits::LimitIdentity& identity = limit.limit->identity();
     Json json{{"name", identity.name}};
@@ -201,7 +201,7 @@ Result<runtime::SyntheticRequest, Response> described_in(std::string_view body) 
 
 namespace {
 
-// Of a body that has this member alone.
+// Returns request_id of a body that has this member alone.
 std::optional<std::string> request_id_in(std::string_view body) {
     const auto json = object_in(body, {});
     if (!json || json->size() != 1 || !json->contains("request_id") ||

@@ -10,11 +10,11 @@
 
 namespace stint::admin {
 
-// What the limits decided then, and what is left of them now.
+// Returns what the limits decided then, and what is left of them now.
 [[nodiscard]] Json recent_json(
     const runtime::Gateway& gateway, const proxy::RecentRequests::Record& record, const Now& now);
 
-// May wait for the workers. 404 where none remembers it.
+// May wait for the workers. 404 if no worker remembers the request.
 [[nodiscard]] net::Task<Response> explain_recent(runtime::Gateway& gateway, std::string request_id);
 
 } // namespace stint::admin

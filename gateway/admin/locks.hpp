@@ -1,4 +1,4 @@
-// Who holds which lock, with the ids that end it.
+// Locks and their holders, with the lease ids that end them.
 #pragma once
 
 #include "admin/message.hpp"
@@ -8,10 +8,10 @@
 
 namespace stint::admin {
 
-// In the order of their names; "after" in the query: those behind that one.
+// Lists locks in the order of their names; "after" in the query: those behind that name.
 [[nodiscard]] Response all_locks(runtime::Gateway& gateway, std::string_view query);
 [[nodiscard]] Response one_lock(runtime::Gateway& gateway, std::string_view name);
-// Whoever holds it: 204, or 404 where it is no living lease of that lock.
+// Ends the lease, whoever holds it: 204, or 404 where the lock has no such live lease.
 [[nodiscard]] Response
 end_lease(runtime::Gateway& gateway, std::string_view lock, std::string_view lease);
 

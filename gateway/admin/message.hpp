@@ -23,18 +23,18 @@ struct Request {
     int minor_version = 1;
     bool keep_alive = true;
     std::vector<std::string> authorizations; // the values of every Authorization field
-    std::vector<std::string> origins;        // of every Origin field
+    std::vector<std::string> origins;        // the values of every Origin field
     std::string body;
 };
 
-// Copies what the handlers look at.
+// Copies the parts that handlers use.
 [[nodiscard]] Request request_of(const RequestHead& head);
 
 struct Response {
     int status = 200;
     std::string content_type;
     std::string body;
-    // Beside those that every answer has.
+    // Fields beside those that every response has.
     std::vector<std::pair<std::string, std::string>> fields{};
 };
 

@@ -13,11 +13,11 @@ namespace stint::admin {
 
 // {"requests": 200, "expires_in_ms": 7200000}; of a cap "concurrent" instead of "requests", and of
 // a token bucket "burst" beside it. Without "expires_in_ms" it stays until it is deleted or the
-// process ends. The error is what to answer.
+// process ends. The error is the response.
 [[nodiscard]] Result<runtime::LiveOverride, Response>
 override_in(std::string_view body, const config::Limit& limit, std::string pattern, const Now& now);
 
-// Adds those of one limit to its "overrides", which may hold the file's.
+// Adds one limit's live overrides to its "overrides", which may hold the file's.
 void add_overrides(
     Json& limit_json,
     const config::Limit& limit,

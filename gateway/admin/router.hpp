@@ -1,4 +1,4 @@
-// From method and path to what is asked for.
+// Routes a request by method and path to an Endpoint.
 #pragma once
 
 #include "admin/message.hpp"
@@ -22,7 +22,7 @@ enum class Endpoint : std::uint8_t {
     override_of_key, // other numbers for one key of one
     locks,
     lock,  // one, by name
-    lease, // of a lock, to be ended
+    lease, // a lock's, to end it
     routes,
     upstreams,
     drain,  // an endpoint of an upstream
@@ -34,12 +34,13 @@ enum class Endpoint : std::uint8_t {
 
 struct Target {
     Endpoint endpoint{};
-    std::string name{}; // of the limit, the lock or the upstream, decoded
-    std::string key{};  // of Endpoint::override_of_key; the endpoint's text; a lease's id; decoded
+    std::string name{}; // the limit's, the lock's or the upstream's; decoded
+    std::string key{};  // Endpoint::override_of_key's; the endpoint's text; a lease's id; decoded
 };
 
-// The target, or the answer to a request that has none: 404, 405, or 400 for a malformed escape.
-// What can be read answers to GET and HEAD, what changes something to POST alone.
+// Returns the target, or the response to a request that has none: 404, 405, or 400 for a malformed
+// escape. Reads take GET and HEAD; changes (and explain) POST, overrides PUT and DELETE, leases
+// DELETE.
 [[nodiscard]] Result<Target, Response> find_target(std::string_view method, std::string_view path);
 
 } // namespace stint::admin

@@ -63,7 +63,8 @@ struct Server::Listening : std::enable_shared_from_this<Listening> {
         });
     }
 
-    // Whether it speaks TLS stays as it began; its certificate may have changed.
+    // Returns TLS for the next connection, with the newest certificate; nullptr on a plain
+    // listener. TLS stays on or off as at the start.
     tls::SslPtr next_ssl() {
         if (!tls)
             return nullptr;

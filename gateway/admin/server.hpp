@@ -1,5 +1,5 @@
-// The admin listener: what an operator, a dashboard or Prometheus asks, answered on the gateway's
-// control thread. Not part of the traffic: it may be slow, but it stops nobody.
+// The admin listener: answers operators, dashboards and Prometheus on the gateway's control thread.
+// Not part of the traffic: it may be slow, but it stops no proxied request.
 #pragma once
 
 #include "base/error.hpp"

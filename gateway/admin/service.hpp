@@ -1,4 +1,4 @@
-// From a request to its answer.
+// Dispatches a request to its handler.
 #pragma once
 
 #include "admin/access.hpp"
@@ -9,15 +9,15 @@
 
 namespace stint::admin {
 
-// What every handler needs. Outlives the requests; the gateway outlives it.
+// State that every handler needs. Outlives the requests; the gateway outlives it.
 struct Service {
     runtime::Gateway& gateway;
     Policy policy;
     RunningConfig running;
 };
 
-// On the control thread. May wait for the workers' counters; what it shows is read after that, so a
-// reload in between does no harm.
+// Answers the request on the control thread. May wait for the workers' counters; what it shows is
+// read after that, so a reload in between does no harm.
 [[nodiscard]] net::Task<Response> answer(Service& service, Request request);
 
 } // namespace stint::admin

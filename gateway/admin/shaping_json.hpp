@@ -1,4 +1,4 @@
-// What a configuration changes of heads and answers itself, as JSON.
+// Shaping of heads and responses of Stint's own in a configuration, as JSON.
 #pragma once
 
 #include "admin/message.hpp"
@@ -9,10 +9,11 @@ namespace stint::admin {
 // Adds request and response, where they set or remove anything.
 void add_shaping_json(const config::Shaping& shaping, Json& json);
 
-// Adds who answers the route, its upstream, respond or redirect, and what it does to host and path.
+// Adds the route's action (upstream, respond or redirect) and its changes of host, path and heads.
 void add_action_json(const config::Config& config, const config::Route& route, Json& json);
 
-// The upstream's time-outs and cooldown; those of none for a route that answers itself.
+// Returns the route's upstream, for its timeouts and cooldown; an empty one for a route that
+// answers itself.
 [[nodiscard]] const config::Upstream&
 upstream_of(const config::Config& config, const config::Route& route);
 

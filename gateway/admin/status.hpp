@@ -16,7 +16,7 @@
 
 namespace stint::admin {
 
-// Of a limit with a key: one key of it.
+// One key of a limit that has a key.
 struct ChosenKey {
     std::string text;
     Hash128 hash;

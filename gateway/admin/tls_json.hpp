@@ -1,4 +1,4 @@
-// What GET /config says of TLS.
+// TLS settings in GET /config.
 #pragma once
 
 #include "admin/message.hpp"

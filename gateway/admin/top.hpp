@@ -1,4 +1,4 @@
-// GET /limits/NAME/top: who counts most against a limit.
+// GET /limits/NAME/top: the keys that count most against a limit.
 #pragma once
 
 #include "admin/message.hpp"

@@ -9,7 +9,7 @@ namespace stint {
 class Descriptor {
   public:
     Descriptor() = default;
-    // Takes it over; a negative one is none.
+    // Takes ownership of fd; a negative one is none.
     explicit Descriptor(int fd) noexcept : fd_{fd} {}
     Descriptor(Descriptor&& other) noexcept : fd_{other.release()} {}
     Descriptor& operator=(Descriptor&& other) noexcept {
@@ -22,7 +22,7 @@ class Descriptor {
     }
 
     [[nodiscard]] int get() const noexcept { return fd_; }
-    // From now on somebody else closes it.
+    // Gives up ownership: the caller closes it.
     [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
 
   private:

@@ -1,4 +1,4 @@
-// Which fields of a head are replaced or left out on its way; who does it is http/rewrite.hpp.
+// Fields of a head that are replaced or removed on its way; http/rewrite.hpp applies the edits.
 #pragma once
 
 #include "base/text_template.hpp"
@@ -10,12 +10,12 @@ namespace stint {
 
 struct FieldEdits {
     struct Set {
-        std::string name; // as it is to be spelt
+        std::string name; // spelt as it is sent
         TextTemplate value;
     };
     std::vector<Set> set; // each in the place of all fields of its name
-    // What goes: the names of `set` and those that are removed, in lower case and with "-" for "_",
-    // since servers are known that read one as the other.
+    // Removed names: those of `set` and the removed ones, in lower case and with "-" for "_", since
+    // servers are known that read one as the other.
     std::vector<std::string> dropped;
 
     [[nodiscard]] bool empty() const noexcept { return dropped.empty(); }

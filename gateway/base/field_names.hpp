@@ -25,8 +25,8 @@ class FieldNames {
             add(name);
     }
 
-    // Most names end at a look into a table: none on the list begins with that letter and is of
-    // that length.
+    // A table lookup settles most names: none on the list begins with that letter and has that
+    // length.
     [[nodiscard]] bool contains(std::string_view name) const noexcept {
         if (name.empty() || (lengths_[row_of(name)] >> column_of(name.size()) & 1U) == 0) [[likely]]
             return false;

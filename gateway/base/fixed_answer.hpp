@@ -1,4 +1,4 @@
-// An answer that stands in the configuration: no upstream is asked.
+// A response from the configuration, sent without an upstream.
 #pragma once
 
 #include "base/field_edits.hpp"
@@ -11,10 +11,10 @@ namespace stint {
 
 struct FixedAnswer {
     int status = 200;         // 200 to 599
-    std::string content_type; // empty: none is told
+    std::string content_type; // empty: not sent
     TextTemplate body;
     std::vector<FieldEdits::Set> fields; // each name once
-    TextTemplate location;               // of a redirect, with target_placeholders; empty: none
+    TextTemplate location;               // a redirect's, with target_placeholders; empty: none
     bool names_server = false;           // one of the fields is Server
 };
 

@@ -27,7 +27,7 @@ class KeyHasher {
 
     KeyHasher();
     explicit KeyHasher(const Key& key) : key_{key} {}
-    // Who knows it can make texts collide: it is shown to nobody.
+    // Returns the secret key: no client may see it, since knowing it lets one make texts collide.
     [[nodiscard]] const Key& key() const noexcept { return key_; }
     [[nodiscard]] Hash128 operator()(std::string_view text) const noexcept;
 

@@ -69,7 +69,7 @@ std::optional<IpAddress> IpAddress::parse(std::string_view text) noexcept {
 IpAddress IpAddress::network(unsigned prefix) const noexcept {
     IpAddress masked = *this;
     for (unsigned bit = std::min(prefix, bits()) & ~7U; bit < bits(); bit += 8) {
-        const unsigned kept = prefix > bit ? prefix - bit : 0; // of this byte
+        const unsigned kept = prefix > bit ? prefix - bit : 0; // this byte's bits
         const auto mask = static_cast<unsigned char>(0xFF00U >> std::min(kept, 8U));
         char& byte = masked.bytes_[bit / 8];
         byte = static_cast<char>(static_cast<unsigned char>(byte) & mask);

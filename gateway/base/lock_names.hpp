@@ -1,4 +1,4 @@
-// What limits that are locks are called: the lock NAME is the limit `lock:NAME`.
+// Names of limits that are locks: the lock NAME is the limit `lock:NAME`.
 #pragma once
 
 #include <string_view>

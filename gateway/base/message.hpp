@@ -42,7 +42,7 @@ enum class FieldId : std::uint8_t {
     x_stint_ticket,
 };
 
-// A set of them: which fields a head has, whatever they say.
+// A set of field ids: the fields that a head has, whatever their values.
 class FieldIds {
   public:
     constexpr void add(FieldId id) noexcept { bits_ |= bit(id); }
@@ -81,14 +81,14 @@ struct RequestHead {
     std::string_view target;    // as sent: origin-form, absolute-form or "*"
     std::string_view path;      // the target's path, without its query; "*" for asterisk-form
     std::string_view query;     // without the "?"; empty where there is none
-    std::string_view authority; // of an absolute-form target, else the Host field; may be empty
+    std::string_view authority; // an absolute-form target's, else the Host field; may be empty
     int minor_version = 1;      // HTTP/1.minor_version
     BodyFraming framing;
     bool keep_alive = true; // the client would keep the connection (RFC 9112 section 9.3)
     bool expects_continue = false;
     // How many more hops an OPTIONS or TRACE may take, where it says so (RFC 9110 section 7.6.2).
     std::optional<std::uint64_t> max_forwards;
-    FieldIds ids; // of `fields`
+    FieldIds ids; // those in `fields`
     std::span<const Field> fields;
 };
 
@@ -98,7 +98,7 @@ struct ResponseHead {
     int minor_version = 1;
     BodyFraming framing;    // as the response to the request's method
     bool keep_alive = true; // the upstream would keep the connection
-    FieldIds ids;           // of `fields`
+    FieldIds ids;           // those in `fields`
     std::span<const Field> fields;
 };
 

@@ -9,10 +9,10 @@
 namespace stint {
 
 struct MinRate {
-    std::uint64_t bytes = 0; // a second, at most 2^30; 0 = anything will do
-    Duration after{};        // how long it is not looked at
+    std::uint64_t bytes = 0; // a second, at most 2^30; 0 = no minimum
+    Duration after{};        // no check before
 
-    // Whether this many bytes in `elapsed` are too few.
+    // True if this many bytes in `elapsed` are too few.
     [[nodiscard]] constexpr bool missed_by(std::uint64_t sent, Duration elapsed) const noexcept {
         if (bytes == 0 || elapsed < after)
             return false;

@@ -1,4 +1,5 @@
-// Lets one through each second: for log lines about what may happen ten thousand times a second.
+// Passes one call each second: for log lines about events that may come ten thousand times a
+// second.
 #pragma once
 
 #include "base/time.hpp"
@@ -11,7 +12,7 @@ namespace stint {
 // Thread-safe; any thread may ask.
 class OnceASecond {
   public:
-    // The first time, and then once the last `true` is a second ago.
+    // True the first time, and again once the last `true` is a second ago.
     [[nodiscard]] bool pass(SteadyTime now) noexcept {
         const std::int64_t at = now.time_since_epoch().count();
         std::int64_t next = next_.load(std::memory_order_relaxed);

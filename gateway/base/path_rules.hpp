@@ -1,5 +1,5 @@
-// How the paths of requests are read before they are routed. What else two servers may read
-// differently is no matter of choice: see http/target.hpp.
+// Settings of how request paths are read before routing. Other spellings that two servers may read
+// differently cannot be configured: see http/target.hpp.
 #pragma once
 
 #include <string_view>
@@ -11,8 +11,8 @@ struct PathRules {
     bool refuse_encoded_slashes = false; // any "%2F" is a 400
 };
 
-// What may stand in a segment of a path as it is or as an escape (RFC 3986 sections 2.2 and 3.3):
-// many servers take both for the same. ";" is not among them: servers cut it.
+// Characters that may be literal or escaped in a path segment (RFC 3986 sections 2.2 and 3.3): many
+// servers take both for the same. ";" is not among them: servers cut it.
 inline constexpr std::string_view path_marks = ":@!$&'()*+,=";
 
 } // namespace stint

@@ -1,4 +1,4 @@
-// What the text of a limit's own answer may hold in braces, to be filled in at each refusal.
+// Placeholders in the text of a limit's own response, filled in at each refusal.
 #pragma once
 
 #include <array>

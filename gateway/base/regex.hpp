@@ -30,22 +30,21 @@ class Regex {
 
     [[nodiscard]] const std::string& pattern() const noexcept;
 
-    // Whether it is the text as a whole that matches, as if written between "^(?:" and ")$". The
-    // automaton that RE2 makes on the way allocates, up to max_memory in all; what it has made it
-    // keeps.
+    // True if the text as a whole matches, as if the pattern stood between "^(?:" and ")$". The
+    // automaton that RE2 makes on the way allocates, up to max_memory in all; RE2 keeps it.
     [[nodiscard]] bool matches(std::string_view text) const;
 
-    using Groups = std::array<std::string_view, most_groups + 1>; // of the text; [0] is all of it
-    // The same, and puts those groups into `groups` that `to` names as \0 to \9; the others, and
-    // what took no part in the match, are empty. RE2 may allocate for them at every call.
+    using Groups = std::array<std::string_view, most_groups + 1>; // the text's; [0] is all of it
+    // Matches, and puts those groups into `groups` that `to` names as \0 to \9; other groups, and
+    // those that took no part in the match, are empty. RE2 may allocate for them at every call.
     // to: without a rewrite_fault().
     [[nodiscard]] bool
     match_groups(std::string_view text, std::string_view to, Groups& groups) const;
 
-    // Why groups cannot be filled into `to`, in RE2's words; "" when they can: each "\" in it is
-    // followed by another, or by the number of a group.
+    // Returns why groups cannot be filled into `to`, in RE2's words; "" when they can: each "\" in
+    // it is followed by another, or by the number of a group.
     [[nodiscard]] std::string rewrite_fault(std::string_view to) const;
-    // False: no text that begins with this character matches.
+    // False if no text that begins with this character matches.
     [[nodiscard]] bool may_begin_with(char first) const;
 
   private:

@@ -1,4 +1,4 @@
-// A text of the configuration with what is known of a request in braces, such as "{client_ip}".
+// A text of the configuration with placeholders for a request's data, such as "{client_ip}".
 #pragma once
 
 #include <array>
@@ -10,20 +10,20 @@
 
 namespace stint {
 
-// What may stand in braces. What clients choose of it is text that a field can hold: their host is
+// Placeholders in braces. Values that clients choose are text that a field can hold: their host is
 // one, a method is a token, a path holds what request targets do.
 enum class Placeholder : std::uint8_t { client_ip, host, method, path, query, request_id, route };
 
 // In the order of Placeholder. "{?query}" is the query with its "?", or nothing.
 inline constexpr std::array<std::string_view, 7> placeholder_texts{
     "{client_ip}", "{host}", "{method}", "{path}", "{?query}", "{request_id}", "{route}"};
-// Those that fields and bodies may have, and those of a redirect's target.
+// Placeholders that fields and bodies may have, and those of a redirect's target.
 inline constexpr std::array<std::string_view, 5> field_placeholders{
     "{client_ip}", "{host}", "{method}", "{request_id}", "{route}"};
 inline constexpr std::array<std::string_view, 3> target_placeholders{
     "{host}", "{path}", "{?query}"};
 
-// A request's, as views of whatever outlives the write.
+// A request's values, as views of text that outlives the write.
 class PlaceholderValues {
   public:
     std::string_view& operator[](Placeholder which) noexcept {
@@ -46,7 +46,7 @@ class TextTemplate {
 
     [[nodiscard]] bool empty() const noexcept { return pieces_.empty() && rest_.empty(); }
     [[nodiscard]] bool has(Placeholder which) const noexcept;
-    // What stands before the first placeholder.
+    // Returns the text before the first placeholder.
     [[nodiscard]] std::string_view beginning() const noexcept {
         return pieces_.empty() ? rest_ : pieces_.front().before;
     }

@@ -34,7 +34,7 @@ class TimeZone {
 
   private:
     explicit TimeZone(const date::time_zone& zone) : zone_{&zone} {}
-    const date::time_zone* zone_; // of the database, which stays
+    const date::time_zone* zone_; // the database's, which stays
 };
 
 } // namespace stint

@@ -99,7 +99,7 @@ void read_numbers(const Section& top, Config& config) {
     read_prefixes(top, config.prefixes);
 }
 
-// What every gateway has but one that only gives permits.
+// Finds a key that is required unless the gateway gives permits.
 std::optional<Value>
 find_unless_permits(const Section& top, std::string_view key, std::string_view expected) {
     return top.find("permits") ? top.find(key) : top.require(key, expected);

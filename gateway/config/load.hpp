@@ -1,4 +1,4 @@
-// YAML to Config, or the list of everything that is wrong with it.
+// Reads YAML into a Config, or lists every mistake in it.
 #pragma once
 
 #include "base/error.hpp"
@@ -18,7 +18,7 @@ struct ConfigError {
     std::string file;
     std::size_t line = 1;
     std::size_t column = 1;
-    std::string message; // what was found and what is expected
+    std::string message; // the fault found and the value expected
 
     [[nodiscard]] std::string text() const; // "file:line:column: message"
 };

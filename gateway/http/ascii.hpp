@@ -67,7 +67,7 @@ equals_folded(std::string_view text, std::string_view lower_case) noexcept {
            });
 }
 
-// Whether both are the same name, however each is spelt.
+// True if both names are equal, ignoring case.
 [[nodiscard]] constexpr bool same_folded(std::string_view a, std::string_view b) noexcept {
     return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
                return lower(x) == lower(y);
@@ -94,7 +94,7 @@ constexpr void for_each_element(std::string_view list, Visit visit) {
     }
 }
 
-// Whether an element of the list is this name, however each is spelt.
+// True if an element of the list equals this name, ignoring case.
 [[nodiscard]] constexpr bool list_contains(std::string_view list, std::string_view name) noexcept {
     bool found = false;
     for_each_element(list, [&](std::string_view each) { found |= same_folded(each, name); });

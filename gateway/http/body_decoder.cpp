@@ -29,7 +29,7 @@ enum class BodyDecoder::State : std::uint8_t {
     trailer_name,  // up to ":"
     trailer_value, // up to CR
     trailer_lf,
-    final_lf, // of the empty line
+    final_lf, // LF of the empty line
     done,
     failed,
 };

@@ -21,11 +21,11 @@ class BodyDecoder {
 
     explicit BodyDecoder(BodyFraming framing) noexcept;
 
-    // Before the first decode(): a place for the trailer fields, of max_trailer_bytes, which stays
-    // until the body is done().
+    // Stores the trailer fields in `place`, which has room for max_trailer_bytes and outlives the
+    // body (until done()). Call it before the first decode().
     void keep_trailer(char* place) noexcept { trailer_ = place; }
-    // What was kept, once done(): well-formed lines without their LF, "Name: value\r", as they
-    // came; then "\r".
+    // The stored trailer fields, once done(): well-formed lines without their LF, "Name: value\r",
+    // as received; then "\r".
     [[nodiscard]] std::string_view trailer() const noexcept;
 
     struct Step {
@@ -33,27 +33,27 @@ class BodyDecoder {
         std::size_t consumed = 0; // bytes of `data` that belong to this body
     };
 
-    // Takes what has arrived, in any pieces. Bytes after `consumed` belong to the next message
-    // (only when done()). data may be empty.
+    // Decodes the bytes that have arrived, in any pieces. Bytes after `consumed` belong to the next
+    // message (only when done()). data may be empty.
     [[nodiscard]] Result<Step, HeadError> decode(std::span<char> data) noexcept;
 
-    // The body's last byte has been consumed. Never true for Kind::until_close before
+    // True if the body's last byte has been consumed. Never true for Kind::until_close before
     // end_of_stream().
     [[nodiscard]] bool done() const noexcept;
 
-    // How many of the next bytes are payload and nothing but payload, so that they need not be
-    // looked at: what is left of a body of known length; `unbounded` for one that is delimited by
-    // close; 0 for one that is chunked or done.
+    // Returns how many of the next bytes are payload only and need no decoding: the rest of a body
+    // of known length; `unbounded` for one delimited by close; 0 for one that is chunked or done.
     static constexpr std::uint64_t unbounded = ~std::uint64_t{0};
     [[nodiscard]] std::uint64_t unframed() const noexcept;
-    // So many of them (at most unframed()) went by without decode().
+    // Counts payload bytes (at most unframed()) that were forwarded without decode().
     void pass(std::uint64_t payload) noexcept;
 
-    // The peer closed. Returns whether the body may end so: complete already, or close-delimited.
+    // Records that the peer closed. Returns true if the body may end here: complete already, or
+    // delimited by close.
     [[nodiscard]] bool end_of_stream() noexcept;
 
   private:
-    enum class State : std::uint8_t; // of the chunked machine
+    enum class State : std::uint8_t; // state of the chunked decoder
 
     [[nodiscard]] Result<Step, HeadError> decode_chunked(std::span<char> data) noexcept;
     void take_framing(char c) noexcept;
@@ -65,9 +65,9 @@ class BodyDecoder {
     char* trailer_ = nullptr;
     BodyFraming::Kind kind_;
     State state_;
-    std::uint64_t remaining_ = 0; // of the body, or of the chunk
+    std::uint64_t remaining_ = 0; // bytes left of the body or chunk
     std::uint32_t skipped_ = 0;   // bytes of extensions, then of trailers, so far
-    std::uint8_t digits_ = 0;     // of the chunk's size so far
+    std::uint8_t digits_ = 0;     // digits of the chunk size so far
 };
 
 } // namespace stint::http

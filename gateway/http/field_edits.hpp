@@ -1,4 +1,4 @@
-// Writes what a configuration sets in heads.
+// Writes the header fields that a configuration sets.
 #pragma once
 
 #include "base/field_edits.hpp"
@@ -10,13 +10,13 @@
 
 namespace stint::http {
 
-// For one head; refers to what outlives the write.
+// The field edits for one head, by reference: all of it outlives the write.
 struct Shaping {
     const FieldEdits& edits;
     PlaceholderValues values;
 };
 
-// Whether a field of this name is removed or replaced, however the sender spelt it.
+// True if the configuration removes or replaces a field of this name, ignoring case.
 [[nodiscard]] bool drops(const FieldEdits& edits, std::string_view name) noexcept;
 
 void write_set_fields(

@@ -1,4 +1,4 @@
-// Answers that stand in the configuration, as responses.
+// Responses with a fixed answer from the configuration.
 #pragma once
 
 #include "base/fixed_answer.hpp"
@@ -9,9 +9,9 @@
 
 namespace stint::http {
 
-// A complete response (head and body) is appended to `out` and its body's length returned. 204, 205
-// and 304 have no body; 204 and 304 tell no length either (RFC 9110 section 8.6). Allocates nothing
-// after warm-up. context.media is not looked at.
+// Appends a complete response (head and body) to `out` and returns its body's length. 204, 205 and
+// 304 have no body; 204 and 304 have no Content-Length either (RFC 9110 section 8.6). Allocates
+// nothing after warm-up. context.media is not used.
 std::size_t write_fixed_reply(
     HeadBuffer& out,
     const ReplyContext& context,

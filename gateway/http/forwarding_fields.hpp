@@ -1,4 +1,4 @@
-// The fields that tell an upstream of the way a request has come. Internal to http/.
+// Writes the fields that describe a request's path to an upstream. Internal to http/.
 #pragma once
 
 #include "base/message.hpp"
@@ -7,11 +7,11 @@
 
 namespace stint::http {
 
-// X-Forwarded-For, -Proto and -Host, Forwarded (RFC 7239) where it is wanted or a trusted peer has
-// begun it, and the other field that names the client.
+// Writes X-Forwarded-For, -Proto and -Host, Forwarded (RFC 7239) if configured or begun by a
+// trusted peer, and the other field that names the client.
 void write_hops(HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding);
 
-// Via, appended to the client's (RFC 9110 section 7.6.3).
+// Writes Via, appended to the client's (RFC 9110 section 7.6.3).
 void write_via(HeadBuffer& out, const RequestHead& head);
 
 } // namespace stint::http

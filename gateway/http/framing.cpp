@@ -12,8 +12,8 @@ namespace {
 
 using Kind = BodyFraming::Kind;
 
-// What one Transfer-Encoding value says when it is not exactly "chunked". A coding that we do not
-// know is the sender's right (501); a chunked that is not last, or no list at all, is an error.
+// Returns the error for one Transfer-Encoding value that is not exactly "chunked". An unknown
+// coding is legitimate (501); a chunked that is not last, or no list at all, is an error.
 HeadError refuse_transfer_encoding(std::string_view value) noexcept {
     bool well_formed = true;
     bool after_chunked = false;
@@ -26,7 +26,7 @@ HeadError refuse_transfer_encoding(std::string_view value) noexcept {
     return {501, "Only the transfer coding chunked is supported."};
 }
 
-// Whether the message is chunked; true only for the one form that everyone reads alike.
+// True if the message is chunked, in the one form that all implementations read alike.
 Result<bool, HeadError> is_chunked(const ControlFields& control, int minor_version) noexcept {
     const auto& [field, count] = control.transfer_encoding;
     if (count == 0)

@@ -1,4 +1,4 @@
-// Where an outgoing head is put together: one contiguous run of bytes, kept and reused.
+// The buffer for an outgoing head: one contiguous run of bytes, kept and reused.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@ class HeadBuffer {
     }
     [[nodiscard]] std::string_view view() const noexcept { return {bytes_.get(), size()}; }
 
-    // Several pieces of text as one step: room is looked for once. Inline, so that a literal's copy
-    // is a store or two.
+    // Appends several pieces of text with one capacity check. Inline, so that a literal's copy is a
+    // store or two.
     template <class... Text>
     [[gnu::always_inline]] void add(const Text&... text) {
         add_views(std::string_view{text}...);
@@ -39,18 +39,18 @@ class HeadBuffer {
         return *this;
     }
 
-    // "name: value" and the line's end: fields are what heads are made of.
+    // Appends one header field, "name: value" and CRLF.
     [[gnu::always_inline]] void field(std::string_view name, std::string_view value) {
         add(name, ": ", value, "\r\n");
     }
 
-    // Takes back all but the first `size` bytes.
+    // Truncates to the first `size` bytes.
     void cut(std::size_t size) noexcept { end_ = bytes_.get() + size; }
 
-    // Takes back the empty line at the end of a head, so that more fields can follow.
+    // Removes the empty line at the end of a head, so that more fields can follow.
     void reopen() noexcept { end_ -= 2; }
 
-    // Puts a number before what begins at `at`: a length that is known once all is written.
+    // Inserts a number at offset `at`, such as a length known only after the rest is written.
     void insert(std::size_t at, std::uint64_t number) {
         char digits[most_digits];
         const char* const digits_end = std::to_chars(digits, digits + most_digits, number).ptr;
@@ -95,7 +95,7 @@ class HeadBuffer {
     }
 
     std::unique_ptr<char[]> bytes_;
-    char* end_ = nullptr; // of what is written
+    char* end_ = nullptr; // end of the text written
     char* limit_ = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// Why a head or a body was not accepted, and how to answer.
+// The reason why a head or a body was refused, and the status to answer with.
 #pragma once
 
 #include <boost/assert/source_location.hpp>
@@ -21,7 +21,7 @@ struct HeadError {
     std::string_view detail; // one sentence with static storage: what was found, by which rule
 };
 
-// What Result<T, HeadError>::value() does without a value: a programming error, as everywhere.
+// Throws when Result<T, HeadError>::value() has no value: a programming error, as everywhere.
 [[noreturn]] inline void
 throw_exception_from_error(const HeadError& error, const boost::source_location& where) {
     boost::throw_with_location(std::logic_error{std::string{error.detail}}, where);

@@ -80,8 +80,8 @@ HeadError explain(const beast::error_code& code) noexcept {
     return {400, "The head is malformed."};
 }
 
-// Whether the first line ends (a request) or begins (a response) with an HTTP version that is well
-// formed: Beast refuses all but 1.0 and 1.1 with the same code as a malformed one.
+// True if the first line ends (request) or begins (response) with a well-formed but unsupported
+// HTTP version: Beast refuses all but 1.0 and 1.1 with the same code as a malformed one.
 bool has_other_version(std::string_view head, bool request) noexcept {
     constexpr std::size_t version_size = std::string_view{"HTTP/1.1"}.size();
     const std::string_view line = head.substr(0, head.find("\r\n"));
@@ -101,7 +101,7 @@ class HeadSink final : public beast::http::basic_parser<is_request> {
     // fields: where they are put.
     HeadSink(std::string_view head, std::span<Field> fields) : head_{head}, room_{fields} {}
 
-    // What was wrong with the head, or nothing.
+    // Parses the head. Returns the error, or nullptr.
     [[nodiscard]] const HeadError* parse(std::size_t header_limit) {
         this->header_limit(static_cast<std::uint32_t>(header_limit));
         this->body_limit(boost::none);
@@ -191,7 +191,7 @@ class HeadSink final : public beast::http::basic_parser<is_request> {
     bool refused_ = false;
 };
 
-// What holds for some methods alone.
+// Applies the rules for TRACE bodies and Max-Forwards, which depend on the method.
 Result<void, HeadError> heed_method(RequestHead& request) noexcept {
     if (request.framing.has_body() && ascii::equals_folded(request.method, "trace"))
         return HeadError{400, "TRACE has a body."};
@@ -204,7 +204,7 @@ Result<void, HeadError> heed_method(RequestHead& request) noexcept {
     return {};
 }
 
-// What the tokens mean, or why they mean nothing.
+// Fills `request` from the parsed tokens, or returns the error.
 Result<void, HeadError>
 judge_request(const HeadSink<true>& sink, std::string_view head, RequestHead& request) {
     const ControlFields& control = sink.control;

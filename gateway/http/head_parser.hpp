@@ -14,12 +14,12 @@
 
 namespace stint::http {
 
-// The length of the head that `data` begins with, its final empty line included, or 0 when it is
-// not complete. `scanned` is how much of `data` earlier calls have already looked at (start with
-// 0); it is moved on, so that a head that trickles in is scanned once.
+// Returns the length of the head that `data` begins with, its final empty line included, or 0 when
+// it is incomplete. `scanned` counts the bytes of `data` that earlier calls have scanned (start
+// with 0); it is advanced, so that a head that trickles in is scanned once.
 [[nodiscard]] std::size_t find_head_end(std::string_view data, std::size_t& scanned) noexcept;
 
-// What a request's head may have at most; without them, what the parser takes.
+// The limits for a request's head; by default the parser's own.
 struct RequestLimits {
     std::size_t max_target = std::numeric_limits<std::size_t>::max(); // bytes; else 414
     std::size_t max_fields = std::numeric_limits<std::size_t>::max(); // else 431
@@ -28,8 +28,8 @@ struct RequestLimits {
 // Reusable; one per worker. Not thread-safe. After warm-up parsing allocates nothing.
 class HeadParser {
   public:
-    // Heads longer than max_head bytes are the caller's to refuse (431). Any head with more than
-    // max_fields is refused, whatever else is asked for.
+    // Does not check max_head: the caller refuses longer heads (431). Any head with more than
+    // max_fields fields is refused, whatever the other limits.
     explicit HeadParser(std::size_t max_head, std::size_t max_fields = 128);
     ~HeadParser();
     HeadParser(HeadParser&&) noexcept;
@@ -41,7 +41,7 @@ class HeadParser {
     [[nodiscard]] Result<RequestHead, HeadError>
     parse_request(std::string_view head, const RequestLimits& limits = {});
 
-    // From now on responses may have no more than this, or max_fields.
+    // Sets the field limit for later responses: `max`, or max_fields if that is less.
     void limit_response_fields(std::size_t max) noexcept;
 
     // method: of the request that this answers (a HEAD response has no body whatever it says).

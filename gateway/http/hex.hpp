@@ -8,7 +8,7 @@
 
 namespace stint::http {
 
-inline constexpr std::size_t hex_digits = 16; // of 64 bits
+inline constexpr std::size_t hex_digits = 16; // digits of 64 bits
 
 // Writes sixteen lower-case digits to `out`.
 inline void write_hex(char* out, std::uint64_t value) noexcept {

@@ -34,8 +34,8 @@ namespace stint::http {
     }
 }
 
-// Fields of a response that no client is given: those, what only requests have, and what the
-// gateway alone says to its clients.
+// True for response fields that clients never receive: hop-by-hop ones, request-only ones, and
+// those that only the gateway may send to its clients.
 [[nodiscard]] constexpr bool ends_before_client(FieldId id) noexcept {
     switch (id) {
     case FieldId::expect:
@@ -49,13 +49,13 @@ namespace stint::http {
     }
 }
 
-// Fields that go on as they came, unless Connection names them.
+// True for fields forwarded unchanged, unless Connection names them.
 [[nodiscard]] constexpr bool is_passed_on(FieldId id) noexcept {
     return id == FieldId::other || id == FieldId::date || id == FieldId::max_forwards;
 }
 
-// Whether a Connection field names anything but the usual options (close, keep-alive, TE, Upgrade
-// and the like), so that Nominations are needed at all.
+// True if a Connection field names anything but the usual options (close, keep-alive, TE, Upgrade
+// and the like), so that Nominations are needed.
 [[nodiscard]] bool nominates_fields(std::span<const Field> fields) noexcept;
 
 // The names of end-to-end fields that Connection fields declare hop-by-hop. Fields of the gateway's

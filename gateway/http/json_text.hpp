@@ -14,15 +14,15 @@ inline constexpr auto plain_json = [] {
     return plain;
 }();
 
-// Whether a byte stands for itself in a string: printable ASCII but '"' and '\\'.
+// True if a byte needs no escape in a JSON string: printable ASCII but '"' and '\\'.
 [[nodiscard]] constexpr bool is_plain_json(char c) noexcept {
     return plain_json[static_cast<unsigned char>(c)];
 }
 
-// The length of the UTF-8 sequence that `text` begins with (RFC 3629), 0 when it begins with none.
+// Returns the length of the UTF-8 sequence that `text` begins with (RFC 3629), 0 if there is none.
 [[nodiscard]] std::size_t utf8_sequence(std::string_view text) noexcept;
 
-// The escape that a byte below 0x80 must have in a string, or an empty view.
+// Returns the escape that a byte below 0x80 must have in a string, or an empty view.
 [[nodiscard]] std::string_view json_escape(char c) noexcept;
 
 // Appends `text`, escaped, to `out` piece by piece; bytes that are not UTF-8 become U+FFFD.

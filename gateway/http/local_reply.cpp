@@ -11,8 +11,8 @@ namespace stint::http {
 
 namespace {
 
-// What a gateway in front of any API can forward; an answer of 405 must state something (RFC 9110
-// section 15.5.6) even when the request never got as far as a route.
+// The methods that a gateway in front of any API can forward. A 405 must have Allow (RFC 9110
+// section 15.5.6) even when the request never reached a route.
 constexpr std::string_view common_methods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
 constexpr ProblemKind quota_exceeded{

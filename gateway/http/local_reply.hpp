@@ -1,5 +1,5 @@
-// Answers that the gateway gives itself: refusals and errors, as problem documents (RFC 9457), or
-// in the form that the client prefers.
+// Local replies: the gateway's own refusals and errors, as problem documents (RFC 9457) or in the
+// form that the client prefers.
 #pragma once
 
 #include "base/time.hpp"
@@ -20,51 +20,51 @@ struct ReplyContext {
     bool keep_alive = true;      // otherwise "Connection: close"
     int client_minor = 1;
     MediaType media = MediaType::problem_json;
-    const PolicyFields* policies = nullptr; // told in the head where there are any
+    const PolicyFields* policies = nullptr; // added to the head; may be null
 };
 
-// A complete response (head and body) is appended to `out` and its body's length returned.
-// status: 400, 404, 413, 431, 501, 502, 503, 504, 505, …; detail may come from anywhere: it is
-// JSON-escaped.
+// Appends a complete response (head and body) to `out` and returns its body's length. status: 400,
+// 404, 413, 431, 501, 502, 503, 504, 505, …; detail may come from anywhere: it is JSON-escaped.
 std::size_t
 write_problem(HeadBuffer& out, const ReplyContext& context, int status, std::string_view detail);
 
-// To a connection that is not served, before anything of it was read: such a response with
-// Retry-After: 1 that ends the connection.
+// Writes the refusal for a connection of which nothing has been read: such a response with
+// Retry-After: 1 that closes the connection.
 std::size_t
 write_turned_away(HeadBuffer& out, std::string_view date, int status, std::string_view detail);
 
-// 401 with WWW-Authenticate: Bearer (RFC 6750 section 3).
+// Writes 401 with WWW-Authenticate: Bearer (RFC 6750 section 3).
 std::size_t
 write_unauthorized(HeadBuffer& out, const ReplyContext& context, std::string_view detail);
 
-// 405 with Allow ("GET, HEAD").
+// Writes 405 with Allow ("GET, HEAD").
 std::size_t
 write_method_not_allowed(HeadBuffer& out, const ReplyContext& context, std::string_view allow);
 
-// 200 with Allow and no content: what OPTIONS asks of this gateway itself (RFC 9110 section 9.3.7).
+// Writes 200 with Allow and no content: the answer to OPTIONS for the gateway itself (RFC 9110
+// section 9.3.7).
 std::size_t write_options(HeadBuffer& out, const ReplyContext& context, std::string_view allow);
 
-// 204.
+// Writes 204.
 void write_no_content(HeadBuffer& out, const ReplyContext& context);
 
-// 403 by a limit, which the problem document names (type, title, status, detail, limit): its list
-// of those it denies has the request, or the request lacks what it counts by. No Retry-After: later
-// it would be the same. "The limit NAME: " goes before the detail, and "." behind it.
+// Writes 403 by a limit, which the problem document names (type, title, status, detail, limit). The
+// limit's deny list has the request, or the request lacks the limit's key. No Retry-After: a retry
+// would fail the same. The detail is written between "The limit NAME: " and ".".
 std::size_t write_denied(
     HeadBuffer& out, const ReplyContext& context, std::string_view limit, std::string_view detail);
 
-// 412 by a lock that the route needs a fencing number of, which the problem document names (type,
-// title, status, detail, lock). "The lock NAME: " goes before the detail, and "." behind it.
+// Writes 412 by a lock whose fencing number the route requires; the problem document names it
+// (type, title, status, detail, lock). The detail is written between "The lock NAME: " and ".".
 std::size_t write_fenced_off(
     HeadBuffer& out, const ReplyContext& context, std::string_view lock, std::string_view detail);
 
 struct LimitedReply {
     std::string_view limit; // its name
     Duration retry_after{};
-    // cost: the request costs more than the limit ever has, so no time to come back at is named.
+    // cost: the request costs more than the limit ever has, so there is no time to retry at.
     enum class Why : std::uint8_t { window, pace, cap, cost, table_full } why = Why::window;
-    // What the limit has of its own.
+    // The limit's own status, content type and body, if configured.
     int status = 429;
     std::string_view content_type{};            // empty: no own body
     std::string_view body{};                    // with reply_placeholders
@@ -72,35 +72,34 @@ struct LimitedReply {
     std::span<const std::string_view> others{}; // names of limits that refuse as well
 };
 
-// The limit's status (429 unless it has its own; RFC 6585 section 4) with Retry-After in whole
-// seconds rounded up, at least 1, Retry-After-Ms, Cache-Control: no-store, and either the limit's
-// own body or a quota-exceeded problem (draft-ietf-httpapi-ratelimit-headers-11) that names the
-// limit: type, title, status, detail, violated-policies, limit, retry_after_ms. Allocates nothing
-// after warm-up.
+// Writes the limit's status (429 unless it has its own; RFC 6585 section 4) with Retry-After in
+// whole seconds rounded up, at least 1, Retry-After-Ms, Cache-Control: no-store, and either the
+// limit's own body or a quota-exceeded problem (draft-ietf-httpapi-ratelimit-headers-11) that names
+// the limit: type, title, status, detail, violated-policies, limit, retry_after_ms. Allocates
+// nothing after warm-up.
 std::size_t write_limited(HeadBuffer& out, const ReplyContext& context, const LimitedReply& reply);
 
-// An upstream has asked for a pause: its own status (429 or 503) with what remains of it, as a
-// problem of the draft's type quota-exceeded or temporary-reduced-capacity.
+// A refusal while an upstream's requested pause lasts: the upstream's status (429 or 503) with the
+// rest of the pause, as a problem of the draft's type quota-exceeded or temporary-reduced-capacity.
 struct PausedReply {
     std::string_view upstream; // its name; or empty, with
-    std::string_view limit{};  // the name of a limit whose callers told of the pause
+    std::string_view limit{};  // a limit whose callers reported the pause
     int status = 503;
     Duration retry_after{};
-    bool paced = false; // to the limits that the upstream told; it asked for no pause
+    bool paced = false; // paced by the upstream's rate-limit fields, without a pause
 };
 std::size_t write_paused(HeadBuffer& out, const ReplyContext& context, const PausedReply& reply);
 
-// 503 with Retry-After (as above) and this detail: nobody serves the request for now.
+// Writes 503 with Retry-After (as above) and this detail: no endpoint serves the request now.
 std::size_t write_unavailable(
     HeadBuffer& out, const ReplyContext& context, std::string_view detail, Duration retry_after);
 
-// The wait and from 0 to `most` on top, in whole milliseconds, each as likely: clients that were
-// refused together do not come back together, and none earlier than it may. random: 64 uniform
-// bits.
+// Adds a uniform random 0 to `most`, in whole milliseconds: clients refused together do not retry
+// together, and none before its time. random: 64 uniform bits.
 [[nodiscard]] Duration
 with_jitter(Duration retry_after, Duration most, std::uint64_t random) noexcept;
 
-// The reason phrase of a status (RFC 9110 section 15), "Unknown" for others.
+// Returns the reason phrase of a status (RFC 9110 section 15), "Unknown" for others.
 [[nodiscard]] std::string_view reason_phrase(int status) noexcept;
 
 // The Date field's value, formatted once a second. One per worker.

@@ -1,4 +1,4 @@
-// Where a redirect leads, as a field's value.
+// A redirect's Location field value.
 #pragma once
 
 #include "base/text_template.hpp"
@@ -6,9 +6,9 @@
 
 namespace stint::http {
 
-// Writes `to` with its placeholders. Whatever no URI may hold (RFC 3986 section 2) is percent-
-// encoded. A target that begins as a path stays one: of slashes at the very beginning one is
-// written, since "//evil.example" would name another host (RFC 3986 section 4.2).
+// Writes `to` with its placeholders. Bytes that no URI may hold (RFC 3986 section 2) are
+// percent-encoded. A target that begins as a path stays one: leading slashes are reduced to one,
+// since "//evil.example" would name another host (RFC 3986 section 4.2).
 void write_location(HeadBuffer& out, const TextTemplate& to, const PlaceholderValues& values);
 
 } // namespace stint::http

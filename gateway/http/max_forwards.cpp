@@ -14,7 +14,7 @@ read_max_forwards(std::string_view method, std::span<const Field> fields) noexce
             continue;
         if (hops)
             return HeadError{400, "Max-Forwards is given more than once."};
-        const auto number = parse_content_length(field.value); // of the same form
+        const auto number = parse_content_length(field.value); // has the same form
         if (!number)
             return HeadError{400, "Max-Forwards is not a decimal number."};
         hops = *number;

@@ -12,8 +12,9 @@
 
 namespace stint::http {
 
-// What Max-Forwards says to OPTIONS and TRACE; nothing for other methods, for which the field means
-// nothing, and where it is absent. Refuses (400) what is no number, and more than one field.
+// Returns Max-Forwards of an OPTIONS or TRACE request; nothing if it is absent, and for other
+// methods, where the field has no meaning. Refuses (400) a value that is no number, and more than
+// one field.
 [[nodiscard]] Result<std::optional<std::uint64_t>, HeadError>
 read_max_forwards(std::string_view method, std::span<const Field> fields) noexcept;
 

@@ -14,7 +14,7 @@ struct Candidate {
     std::string_view type;
     std::string_view subtype;
     MediaType as;
-    int specificity = -1; // of the range that has matched best: 0 */*, 1 type/*, 2 the type itself
+    int specificity = -1; // best range so far: 0 */*, 1 type/*, 2 the type itself
     int weight = 0;       // in thousandths
 };
 
@@ -58,8 +58,8 @@ int specificity_of(
 } // namespace
 
 MediaType preferred_media_type(std::span<const Field> fields) noexcept {
-    // What most programs send, or nothing: every refusal asks, and weighing it cost 300
-    // instructions.
+    // Fast path for no Accept or "*/*", as most programs send: every refusal calls this, and
+    // weighing cost 300 instructions.
     const auto prefers = [](const Field& field) {
         return ascii::equals_folded(field.name, "accept") && field.value != "*/*";
     };

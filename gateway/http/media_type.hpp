@@ -1,4 +1,4 @@
-// In which form a client would have the gateway's own answers (RFC 9110 section 12.5.1).
+// The form of the gateway's own answers that a client prefers (RFC 9110 section 12.5.1).
 #pragma once
 
 #include "base/message.hpp"
@@ -11,10 +11,11 @@ namespace stint::http {
 
 enum class MediaType : std::uint8_t { problem_json, html, plain };
 
-// The best of the three by the request's Accept fields: the most specific range that matches a type
-// gives its weight, and of equal weights the first of the three wins. application/json asks for a
-// problem document too. Without Accept, or where none of the three is acceptable, problem_json: an
-// answer in another form is more use than a 406. What is malformed in a list is passed over.
+// Returns the best of the three by the request's Accept fields: the most specific range that
+// matches a type gives its weight, and of equal weights the first of the three wins.
+// application/json asks for a problem document too. Without Accept, or if none of the three is
+// acceptable, problem_json: an answer in another form is more use than a 406. Malformed list
+// elements are skipped.
 [[nodiscard]] MediaType preferred_media_type(std::span<const Field> fields) noexcept;
 
 // The Content-Type field's value.

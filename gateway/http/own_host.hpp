@@ -1,5 +1,5 @@
-// Whether a request is meant for a listener that is asked by people and programs of the same house:
-// the Host check against DNS rebinding.
+// The Host check against DNS rebinding, for a listener that serves people and programs of the same
+// site.
 #pragma once
 
 #include "base/reach.hpp"
@@ -13,14 +13,14 @@ namespace stint::http {
 struct OwnHost {
     Reach reach = Reach::loopback;
     std::string_view host;               // the configured address's, without brackets
-    std::span<const std::string> others; // names that are its own, too; normalised
+    std::span<const std::string> others; // further names of the listener; normalised
 };
 
-// A page whose name was made to resolve to this machine sends that name as Host, never an address:
-// allowed are "localhost", loopback addresses, the configured address, the names in `others`, and
-// any address when the listener is open to the network (where translation may show it under another
-// one). An authority may be empty in HTTP/1.0 only; browsers do not speak that. No browser reaches
-// a Unix socket.
+// Checks Host. A page whose name was made to resolve to this machine sends that name as Host, never
+// an address: allowed are "localhost", loopback addresses, the configured address, the names in
+// `others`, and any address when the listener is open to the network (where NAT may show it under
+// another one). An authority may be empty in HTTP/1.0 only; browsers do not speak that. No browser
+// reaches a Unix socket.
 [[nodiscard]] bool is_own_host(std::string_view authority, int minor_version, const OwnHost& own);
 
 } // namespace stint::http

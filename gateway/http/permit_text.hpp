@@ -1,4 +1,4 @@
-// How permits that were taken beforehand, and leases, are written; X-Stint-Permit.
+// The text form of permits taken in advance, and of leases; X-Stint-Permit.
 #pragma once
 
 #include "base/hash.hpp"
@@ -11,16 +11,16 @@
 
 namespace stint::http {
 
-// "p_" and 32 lower-case hexadecimal digits.
+// Returns "p_" and 32 lower-case hexadecimal digits.
 [[nodiscard]] std::string permit_text(Hash128 id);
-// Nothing where it is spelt in any other way.
+// Parses permit_text(); nothing for any other spelling.
 [[nodiscard]] std::optional<Hash128> parse_permit(std::string_view text) noexcept;
 
-// The same for leases of locks: "l_" and such digits.
+// Writes and parses leases of locks likewise: "l_" and such digits.
 [[nodiscard]] std::string lease_text(Hash128 id);
 [[nodiscard]] std::optional<Hash128> parse_lease(std::string_view text) noexcept;
 
-// What the request shows; nothing where that is malformed, or the field stands there twice.
+// Returns the request's permit; nothing if it is malformed, or the field occurs twice.
 [[nodiscard]] std::optional<Hash128> shown_permit(std::span<const Field> fields) noexcept;
 
 } // namespace stint::http

@@ -1,4 +1,4 @@
-// A problem in each of the forms that a client may prefer. Internal to who writes such answers.
+// A problem in each form that a client may prefer. Internal to the code that writes local replies.
 #pragma once
 
 #include "http/head_buffer.hpp"
@@ -15,8 +15,8 @@
 
 namespace stint::http {
 
-// A literal that needs no escape in any form, for which the compiler looks: most of a sentence, and
-// so no work for whoever escapes the rest.
+// A literal that needs no escape in any form, as the compiler checks: most of a sentence, and no
+// work for the escaping at run time.
 struct PlainWords {
     consteval PlainWords(const char* literal) : text{literal} {
         if (!std::all_of(text.begin(), text.end(), is_plain) || text.empty())
@@ -90,7 +90,7 @@ struct ProblemKind {
     std::string_view title;
 };
 
-// What write(out) writes, between `before` and `after`; where that is nothing, nothing at all.
+// Writes the output of write() between `before` and `after`; nothing at all if it writes nothing.
 template <class Write>
 void write_between(HeadBuffer& out, std::string_view before, std::string_view after, Write write) {
     const std::size_t begin = out.size();
@@ -103,8 +103,9 @@ void write_between(HeadBuffer& out, std::string_view before, std::string_view af
         out << after;
 }
 
-// write_detail(sink) writes one sentence or nothing to anything with << for text and numbers;
-// write_members(out) further members of the JSON object, each with a comma in front.
+// Writes a problem's body. write_detail(sink) writes one sentence or nothing to anything with <<
+// for text and numbers; write_members(out) writes further members of the JSON object, each with a
+// comma in front.
 template <class WriteDetail, class WriteMembers>
 void write_problem_body(
     HeadBuffer& out,

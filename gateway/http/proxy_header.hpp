@@ -1,4 +1,4 @@
-// Writes the PROXY header that http/proxy_protocol.hpp reads: who the client of a connection is.
+// Writes the PROXY header that http/proxy_protocol.hpp reads: the client address of a connection.
 #pragma once
 
 #include "base/ip_address.hpp"
@@ -9,14 +9,14 @@
 namespace stint::http {
 
 struct ProxiedConnection {
-    IpAddress source;              // none: nobody knows
-    std::uint16_t source_port = 0; // 0: the same
+    IpAddress source;              // none: unknown
+    std::uint16_t source_port = 0; // 0: unknown
     IpAddress destination;
     std::uint16_t destination_port = 0;
 };
 
-// Version 1 (a line) or 2. Without a source it says UNKNOWN or LOCAL. Both addresses are of the
-// source's family: a destination of the other one is told as unspecified (0.0.0.0 or ::).
+// Appends version 1 (a line) or 2. Without a source it is UNKNOWN or LOCAL. Both addresses have the
+// source's family: a destination of the other one is written as unspecified (0.0.0.0 or ::).
 void append_proxy_header_v1(std::string& out, const ProxiedConnection& connection);
 void append_proxy_header_v2(std::string& out, const ProxiedConnection& connection);
 

@@ -71,8 +71,8 @@ ProxyHeader parse_v1(std::string_view received) noexcept {
 // addresses: what follows the prefix, TLVs included.
 ProxyHeader read_v2(unsigned char family, std::string_view addresses, std::size_t size) noexcept {
     struct Family {
-        std::size_t block;  // of both addresses and their ports
-        std::size_t source; // of the first address
+        std::size_t block;  // bytes of both addresses and their ports
+        std::size_t source; // bytes of the first address
     };
     constexpr Family inet{12, 4};
     constexpr Family inet6{36, 16};

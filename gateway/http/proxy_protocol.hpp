@@ -1,5 +1,5 @@
-// The header that a proxy of connections sends before the first byte of its client: the PROXY
-// protocol, versions 1 and 2 (haproxy.org/download/2.8/doc/proxy-protocol.txt).
+// The header that a TCP proxy sends before its client's first byte: the PROXY protocol, versions 1
+// and 2 (haproxy.org/download/2.8/doc/proxy-protocol.txt).
 #pragma once
 
 #include "base/ip_address.hpp"
@@ -10,10 +10,10 @@
 
 namespace stint::http {
 
-// What a connection begins with.
+// The PROXY header that a connection begins with.
 struct ProxyHeader {
     enum class Status : std::uint8_t {
-        incomplete, // and right so far
+        incomplete, // and valid so far
         malformed,
         // The proxy's own connection (LOCAL), or a client of unknown address (UNKNOWN, UNSPEC).
         no_address,
@@ -21,15 +21,15 @@ struct ProxyHeader {
         address,
     };
     Status status = Status::incomplete;
-    std::size_t size = 0; // of the complete header, to be skipped
+    std::size_t size = 0; // bytes of the complete header, to be skipped
     IpAddress source;
 };
 
-// A longer header of version 2 is malformed here.
+// The limit of this parser: a longer header of version 2 is malformed.
 inline constexpr std::size_t longest_proxy_header = 4096;
 
-// received: all that has come in on the connection. Strict: nothing that the specification does not
-// have is taken, but for what version 2 says to skip (TLVs).
+// Parses the PROXY header. received: all bytes received on the connection. Strict: accepts nothing
+// outside the specification, but skips what version 2 says to skip (TLVs).
 [[nodiscard]] ProxyHeader parse_proxy_header(std::string_view received) noexcept;
 
 } // namespace stint::http

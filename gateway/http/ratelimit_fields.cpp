@@ -53,7 +53,7 @@ bool well_formed(const Field& field) noexcept {
     return !list.malformed();
 }
 
-// Whether the upstream has a policy of the name that is `renames` prefixes and `name`.
+// True if the upstream has a policy whose name is `renames` prefixes and `name`.
 bool is_taken(std::span<const Field> theirs, unsigned renames, std::string_view name) noexcept {
     const auto equals = [&](std::string_view other) {
         for (unsigned i = 0; i < renames; ++i) {
@@ -116,7 +116,7 @@ void write_state(HeadBuffer& out, const PolicyState& policy, const Now& now) {
         out << ";t=" << until_more(policy, now);
 }
 
-// One field with a member for each policy that is told. The names are the same in both fields.
+// Writes one field with a member for each policy shown. The names are the same in both fields.
 template <class Write>
 void write_list(
     HeadBuffer& out,

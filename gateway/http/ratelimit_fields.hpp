@@ -1,4 +1,4 @@
-// What a response says about limits: RateLimit-Policy and RateLimit
+// Rate-limit fields of a response: RateLimit-Policy and RateLimit
 // (draft-ietf-httpapi-ratelimit-headers-11) and the older trio of Limit, Remaining and Reset.
 #pragma once
 
@@ -14,29 +14,29 @@
 
 namespace stint::http {
 
-// One limit as its client may know it, at the moment of its decision.
+// The state of one limit that its client may see, at the moment of its decision.
 struct PolicyState {
     std::string_view name; // printable ASCII; '"' and '\' are escaped
     std::uint64_t quota = 0;
     std::uint64_t remaining = 0;
-    Duration window{};           // zero for a cap on what is in flight
+    Duration window{};           // zero for a concurrency cap
     SteadyTime more_at{};        // when there will be more; meaningless for a cap
-    std::uint64_t partition = 0; // of a keyed limit: see partition_of()
+    std::uint64_t partition = 0; // the key's: see partition_of()
     bool keyed = false;
-    bool draft = false;  // is told in the draft's fields
-    bool legacy = false; // may be told in the older trio
+    bool draft = false;  // shown in the draft's fields
+    bool legacy = false; // may be shown in the older trio
 
     [[nodiscard]] bool is_cap() const noexcept { return window == Duration::zero(); }
 };
 
-// The name of a key's partition that clients see: equal for equal keys while the process lives, and
-// of no use for finding keys that share a place in a counter table, as neither half of the hash can
-// be told from it.
+// Returns the partition name of a key that clients see: equal for equal keys while the process
+// lives. It does not help to find keys that collide in a counter table, as neither half of the hash
+// can be derived from it.
 [[nodiscard]] constexpr std::uint64_t partition_of(const Hash128& key) noexcept {
     return key.high ^ key.low;
 }
 
-// How the older trio is spelt: no standard says.
+// The spelling of the older trio, for which there is no standard.
 struct LegacyStyle {
     enum class Prefix : std::uint8_t { x_ratelimit, ratelimit }; // "X-RateLimit-", "RateLimit-"
     enum class Reset : std::uint8_t { delta, epoch }; // seconds from now, or of Unix time
@@ -50,18 +50,18 @@ struct PolicyFields {
     Now now; // when the response's head is written
 };
 
-// Appends the fields' lines. `theirs`: the fields that the upstream's response carries and that go
-// to the client as they are.
-//  - The draft's two fields are Lists, which several lines make one of (RFC 9651 section 4.2), so
+// Appends the fields' lines. `theirs`: the fields that the upstream's response carries and that the
+// client receives unchanged.
+//  - The draft's two fields are Lists, and several lines form one List (RFC 9651 section 4.2), so
 //    ours stand on lines of their own behind the upstream's. A name that the upstream uses too gets
 //    "stint-" in front, in both fields.
-//  - Where one of the upstream's is no List of Strings, a recipient has to ignore the whole field,
-//    and one that knows an older form may still read it: it stays alone, in both fields.
-//  - Windows are told in whole seconds, rounded up, at least 1; times until there is more likewise,
-//    but may be 0.
-//  - The trio tells of one limit: of those that may be told, the window with the least remaining,
-//    of equals the one that takes longest to have more. Caps have no reset and are never it. An
-//    upstream's own trio (of either prefix) stays alone.
+//  - If one of the upstream's is no List of Strings, a recipient has to ignore the whole field,
+//    and one that knows an older form may still read it: ours are left out, in both fields.
+//  - Windows are written in whole seconds, rounded up, at least 1; times until there is more
+//    likewise, but may be 0.
+//  - The trio describes one limit: of those that may be shown, the window with the least
+//    remaining, of equals the one that takes longest to have more. Caps have no reset and are
+//    never it. If the upstream sends a trio (of either prefix), ours is left out.
 // Never allocates but in `out`.
 void write_policy_fields(
     HeadBuffer& out, const PolicyFields& ours, std::span<const Field> theirs = {});

@@ -1,4 +1,4 @@
-// The head and the body of an answer of the gateway's own. Internal to who writes such answers.
+// The head and the body of a local reply. Internal to the code that writes local replies.
 #pragma once
 
 #include "http/head_buffer.hpp"
@@ -18,9 +18,9 @@ inline void write_connection(HeadBuffer& out, const ReplyContext& context) {
         out << "Connection: keep-alive\r\n";
 }
 
-// Writes a body, and its length to the place `length_at` of the head, which is written already: so
-// every body is written once. To a HEAD request only the length goes. Returns what follows the
-// head.
+// Writes a body, and inserts its length at offset `length_at` of the head, which is written
+// already: so every body is written once. A HEAD request gets only the length. Returns the number
+// of bytes that follow the head.
 template <class WriteBody>
 std::size_t write_body_and_length(
     HeadBuffer& out, const ReplyContext& context, std::size_t length_at, WriteBody write_body) {
@@ -33,7 +33,7 @@ std::size_t write_body_and_length(
     return context.head_request ? 0 : length;
 }
 
-// write_fields(out) adds fields to the head; write_body(out) writes the body.
+// Writes a local reply. write_fields(out) adds fields to the head; write_body(out) writes the body.
 template <class WriteFields, class WriteBody>
 std::size_t write_reply(
     HeadBuffer& out,

@@ -10,26 +10,25 @@
 
 namespace stint::http {
 
-// 1 to 128 characters of A-Z a-z 0-9 . _ - : + / = @.
+// True for 1 to 128 characters of A-Z a-z 0-9 . _ - : + / = @.
 [[nodiscard]] bool well_formed_request_id(std::string_view id) noexcept;
 
-// Makes ids that sort in the order of their making, also within a millisecond (RFC 9562
-// section 6.2, method 1) and when the clock steps back by up to a second. One per worker, not
-// thread-safe. Random bits come from a generator seeded by the system at construction: unique, not
-// secret.
+// A source of ids that sort by creation order, also within a millisecond (RFC 9562 section 6.2,
+// method 1) and when the clock steps back by up to a second. One per worker, not thread-safe.
+// Random bits come from a generator seeded by the system at construction: unique, not secret.
 class RequestIdSource {
   public:
     using Text = std::array<char, 36>;
 
     RequestIdSource();
     [[nodiscard]] Text make(WallTime now) noexcept;
-    // 64 random bits of the same kind.
+    // Returns 64 random bits from the same generator.
     [[nodiscard]] std::uint64_t next() noexcept;
 
   private:
     std::array<std::uint64_t, 2> state_;
-    std::uint64_t millisecond_ = 0; // of the last id
-    std::uint64_t counter_ = 0;     // of 12 bits, within that millisecond
+    std::uint64_t millisecond_ = 0; // time of the last id
+    std::uint64_t counter_ = 0;     // 12 bits, within that millisecond
 };
 
 } // namespace stint::http

@@ -9,27 +9,27 @@
 
 namespace stint::http {
 
-// A target taken apart; every view points into it.
+// The parts of a target; every view points into it.
 struct TargetParts {
     std::string_view path;      // "/" where an absolute-form target has none, "*" for asterisk-form
     std::string_view query;     // without the "?"
-    std::string_view authority; // of an absolute-form target, else empty
+    std::string_view authority; // authority of an absolute-form target, else empty
 };
 
-// Accepts origin-form, absolute-form (http and https, without user information) and, for OPTIONS,
-// asterisk-form. Refuses CONNECT (405) and every character that URIs do not have and that servers
-// are known to read in different ways: controls, space, '"', '#', '<', '>', '\' and bytes from 0x7f
-// on.
+// Splits a target. Accepts origin-form, absolute-form (http and https, without user information)
+// and, for OPTIONS, asterisk-form. Refuses CONNECT (405) and every character that URIs do not have
+// and that servers are known to read in different ways: controls, space, '"', '#', '<', '>', '\'
+// and bytes from 0x7f on.
 [[nodiscard]] Result<TargetParts, HeadError>
 split_target(std::string_view method, std::string_view target) noexcept;
 
-// host [":" port] without user information. Stricter than RFC 3986 section 3.2: a host is an IPv6
-// address in brackets, or labels of letters, digits, "-" and "_" between dots, none of them empty
-// (one dot may end it); a port is empty or from 1 to 65535. An empty authority is valid.
+// Checks host [":" port] without user information. Stricter than RFC 3986 section 3.2: a host is an
+// IPv6 address in brackets, or labels of letters, digits, "-" and "_" between dots, none of them
+// empty (one dot may end it); a port is empty or from 1 to 65535. An empty authority is valid.
 [[nodiscard]] bool valid_authority(std::string_view authority) noexcept;
 
-// Whether the request line that `data` begins with has a target of more than max_target bytes, or,
-// where the line's end has not come yet, can have no other (RFC 9112 section 3: 414).
+// True if the request line that `data` begins with has a target of more than max_target bytes, or
+// if the line is incomplete and its target is bound to be (RFC 9112 section 3: 414).
 [[nodiscard]] bool target_too_long(std::string_view data, std::size_t max_target) noexcept;
 
 } // namespace stint::http

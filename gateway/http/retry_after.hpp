@@ -10,21 +10,21 @@
 
 namespace stint::http {
 
-// An HTTP-date in any of its three forms (RFC 9110 section 5.6.7): IMF-fixdate, the one of RFC 850
-// (whose two-digit year is the one at most 50 years after `now`), and asctime's. The name of the
-// day is not held against the date.
+// Parses an HTTP-date in any of its three forms (RFC 9110 section 5.6.7): IMF-fixdate, the one of
+// RFC 850 (whose two-digit year is the one at most 50 years after `now`), and asctime's. A wrong
+// day name is accepted.
 [[nodiscard]] std::optional<WallTime> parse_http_date(std::string_view text, WallTime now) noexcept;
 
-// When the sender of these fields says that it is: its Date, if that is within a day of `now`, else
-// `now`. Times that it names are compared with this.
+// Returns the sender's current time: its Date, if that is within a day of `now`, else `now`. Times
+// in its fields are compared with this.
 [[nodiscard]] WallTime http_reference_time(std::span<const Field> fields, WallTime now) noexcept;
 
-// How long a response asks its client to stay away, from now on; never negative.
+// Returns how long a response asks its client to wait, from now on; never negative.
 //  - Seconds of any number of digits; more than fit are 366 days, as is everything above that.
 //  - A date counts from the response's own Date, if that is within a day of `now`: the upstream's
 //    clock, not ours, has measured it. Else from `now`. A date that has passed is zero.
-// Of several fields the longest time holds; those that are neither are passed over. Nothing where
-// there is none: no time is ever made up here.
+// Of several fields the longest time holds; those that are neither are skipped. Nothing if there is
+// no such field: the gateway never invents a time.
 [[nodiscard]] std::optional<Duration>
 parse_retry_after(std::span<const Field> fields, WallTime now) noexcept;
 

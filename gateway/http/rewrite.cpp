@@ -120,12 +120,12 @@ void write_request_id(HeadBuffer& out, const ResponseHead& head, std::string_vie
         out.field("X-Request-Id", request_id);
 }
 
-// Whether a 426 says what to upgrade to, as it has to (RFC 9110 section 15.5.22).
+// True if a 426 names the protocols to upgrade to, as it has to (RFC 9110 section 15.5.22).
 bool asks_for_upgrade(const ResponseHead& head) noexcept {
     return head.status == 426 && head.ids.contains(FieldId::upgrade);
 }
 
-// What becomes of the client's connection, as far as that has to be said.
+// Writes the client's Connection field, if it needs one.
 void write_connection(HeadBuffer& out, const ResponseHead& head, const ResponseFraming& framing) {
     const std::string_view options = !framing.keep_alive         ? "close"
                                      : framing.client_minor == 0 ? "keep-alive"
@@ -178,7 +178,7 @@ void write_end_to_end_fields(
         write_set_fields(out, shaping->edits.set, shaping->values);
 }
 
-// What a response says beside its framing.
+// Writes the response's fields other than framing.
 void write_response_fields(HeadBuffer& out, const ResponseHead& head, const Shaping* shaping) {
     const bool upgrade = asks_for_upgrade(head);
     const auto keep = [upgrade](const Field& field) {

@@ -13,53 +13,53 @@
 
 namespace stint::http {
 
-// What the gateway knows about the request beyond its head.
+// The gateway's knowledge about a request beyond its head.
 struct Forwarding {
     std::string_view peer_address; // for X-Forwarded-For; empty: "unknown" (a Unix socket)
     std::string_view scheme;       // for X-Forwarded-Proto: "http"
     std::string_view host;         // replaces Host when not empty
     std::string_view request_id;   // X-Request-Id, well-formed
-    bool peer_is_trusted = false;  // what it says of those before it is kept
-    // Another field that names the client, in lower case; empty: none. Unless the peer is trusted
-    // it is replaced by the peer's address.
+    bool peer_is_trusted = false;  // its forwarding fields are kept
+    // Another field that names the client, in lower case; empty: none. Unless the peer is trusted,
+    // the peer's address replaces it.
     std::string_view client_field{};
-    // What Upgrade offers, from offered_protocols(); empty: the request is an ordinary one.
+    // The protocols offered in Upgrade, from offered_protocols(); empty: an ordinary request.
     std::string_view upgrade{};
-    bool trailers = false;   // those of the response can be passed on: "TE: trailers"
+    bool trailers = false;   // the response's trailers can be forwarded: "TE: trailers"
     std::string_view path{}; // replaces the target's when not empty; its query stays
-    bool forwarded = false;  // Forwarded (RFC 7239) is written also where no peer has begun it
-    // Names in lower case that Connection cannot name away and that nobody may imitate.
+    bool forwarded = false;  // Forwarded (RFC 7239) is written even if no peer has begun it
+    // Names in lower case that Connection cannot remove and that no client's field may imitate.
     std::span<const std::string> protected_fields{};
-    const Shaping* shaping = nullptr; // what the configuration sets and removes; may be null
-    // What only a trusted peer may say; nullptr: nothing beside X-Forwarded-For, -Proto and -Host.
+    const Shaping* shaping = nullptr; // the configuration's field edits; may be null
+    // Fields accepted from a trusted peer only; nullptr: just X-Forwarded-For, -Proto and -Host.
     const FieldNames* trusted_fields = nullptr;
 };
 
 // Writes the head to send upstream: origin-form target, HTTP/1.1, Host, end-to-end fields, our own
-// framing (length or chunked as in head.framing), X-Forwarded-For/-Proto/-Host (replaced; of a
+// framing (length or chunked as in head.framing), X-Forwarded-For/-Proto/-Host (replaced; for a
 // trusted peer appended to or kept, Forwarded too), Via (appended to the client's), X-Request-Id.
-// Removed: of an untrusted peer what only a trusted one may say, hop-by-hop fields and whatever
-// Connection names (but nobody can name away Host, framing, forwarding or protected fields),
-// Expect, X-Stint-*, Proxy and Proxy-*, and names that imitate one of these with "_"
-// (http/field_names.hpp). What shaping sets is the configuration's alone: no Connection names it
-// away. The connection is kept alive (1.1's default), so a Connection field is written only beside
-// our own Upgrade and TE.
+// Removes the trusted-only fields of an untrusted peer, hop-by-hop fields and those that Connection
+// names (but Connection cannot name away Host, framing, forwarding or protected fields), Expect,
+// X-Stint-*, Proxy and Proxy-*, and names that imitate one of these with "_"
+// (http/field_names.hpp). Connection cannot remove fields that shaping sets either. The upstream
+// connection is kept alive (1.1's default), so a Connection field is written only beside our own
+// Upgrade and TE.
 void write_upstream_head(HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding);
 
-// How the response goes to this client.
+// The framing of the response to this client.
 struct ResponseFraming {
     bool chunked = false;   // we write chunks (the upstream's were chunked or close-delimited)
     bool keep_alive = true; // otherwise "Connection: close" is written
-    int client_minor = 1;   // an HTTP/1.0 client that keeps its connection is told "keep-alive"
-    bool trailers = false;  // the upstream's may follow the last chunk: its Trailer field is told
+    int client_minor = 1;   // an HTTP/1.0 client that keeps its connection gets "keep-alive"
+    bool trailers = false;  // trailers may follow the last chunk: the Trailer field is sent
 };
 
-// What of a response's framing this client can be given. A body without a known length is chunked
+// Chooses a response framing that this client supports. A body without a known length is chunked
 // for HTTP/1.1 and delimited by close for 1.0.
 [[nodiscard]] ResponseFraming
 frame_response(const RequestHead& request, const ResponseHead& response, bool want_keep_alive);
 
-// The same, from what must be remembered of the request.
+// Does the same from the remembered parts of the request.
 [[nodiscard]] ResponseFraming
 frame_response(int client_minor, const BodyFraming& body, bool want_keep_alive);
 
@@ -77,7 +77,7 @@ void write_downstream_head(
     std::string_view date,
     const Shaping* shaping = nullptr);
 
-// The same for a 101: all that follows it belongs to `protocols`, from chosen_protocols().
+// Does the same for a 101: all bytes that follow it belong to `protocols`, from chosen_protocols().
 void write_switching_head(
     HeadBuffer& out,
     const ResponseHead& head,

@@ -1,6 +1,6 @@
-// X-Stint-Ticket: what a refused request is given to come back with, so that its slot in a coming
-// window is its own. A slot's number and a seal that only this process can make: nobody claims
-// another's by counting. Which slots there are is not known here.
+// X-Stint-Ticket: the ticket that a refused request gets, to return with and use its reserved slot
+// in a coming window. It has the slot's number and a seal that only this process can make: no
+// client claims another's slot by counting. Existing slots are not known here.
 #pragma once
 
 #include "base/hash.hpp"
@@ -14,18 +14,18 @@
 namespace stint::http {
 
 struct SlotName {
-    std::uint64_t limit = 0; // another for each limit of the process
-    Hash128 counter{};       // of the limit: the key's hash
+    std::uint64_t limit = 0; // unique per limit in the process
+    Hash128 counter{};       // the limit's counter: its key's hash
     std::uint64_t number = 0;
 };
 
-// Adds a ticket of 48 characters to the field's value; "." parts several, one for each limit.
-// hasher: of nothing but tickets, so that no client can have a seal made by another way.
+// Adds a ticket of 48 characters to the field's value; "." separates several, one for each limit.
+// hasher: used for nothing but tickets, so that no client can obtain a seal in another way.
 void add_ticket(std::string& value, const SlotName& slot, const KeyHasher& hasher);
 
-// The number of the slot of this limit and counter for which the request has a ticket; 0: it has
-// none. What is malformed, of another limit, counter or process, or forged is passed over, in time
-// that says nothing of the right seal.
+// Returns the number of the slot of this limit and counter for which the request has a ticket; 0:
+// none. Skips tickets that are malformed, of another limit, counter or process, or forged, in time
+// that reveals nothing of the right seal.
 [[nodiscard]] std::uint64_t find_ticket(
     std::span<const Field> fields,
     std::uint64_t limit,

@@ -16,12 +16,13 @@ constexpr bool is_upper(char c) noexcept {
     return c >= 'A' && c <= 'Z';
 }
 
-// What no path has (RFC 3986 section 3.3), though clients send it: the same as its escape.
+// Characters that no path may have (RFC 3986 section 3.3), though clients send them: same as
+// escaped.
 constexpr ascii::CharSet unescaped{"[]^`{|}"};
 constexpr ascii::CharSet unusual{"%;[]^`{|}"};
 
-// Whether a path may need work: an escape or what lacks one, parameters, a run of slashes, or a
-// segment that begins with a dot.
+// True if a path may need normalising: an escape or an unescaped character, parameters, a run of
+// slashes, or a segment that begins with a dot.
 bool looks_unusual(std::string_view path) noexcept {
     char previous = 'a';
     for (const char c : path) {
@@ -73,7 +74,7 @@ enum class Resolved : std::uint8_t { without_dots, with_dots, above_root };
 // Resolves "." and ".." in place, and merges runs of "/" if `merge`.
 Resolved resolve_segments(std::string& path, bool merge) {
     Resolved result = Resolved::without_dots;
-    std::size_t out = 0; // what is before it is resolved: "/segment" any number of times
+    std::size_t out = 0; // end of the resolved part: "/segment" any number of times
     for (std::size_t at = 0; at < path.size();) {
         const std::size_t begin =
             merge ? std::min(path.find_first_not_of('/', at), path.size()) : at + 1;
@@ -102,7 +103,7 @@ Resolved resolve_segments(std::string& path, bool merge) {
 
 constexpr ascii::CharSet marks{path_marks};
 
-// What the escape here stands for.
+// Returns the character that the escape at `at` stands for.
 char escaped_at(std::string_view path, std::size_t at) noexcept {
     return static_cast<char>(ascii::hex_value(path[at + 1]) * 16 + ascii::hex_value(path[at + 2]));
 }

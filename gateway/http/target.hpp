@@ -1,4 +1,4 @@
-// What routing decides on: a host and a path spelt in one way only.
+// The host and path that routing decides on, normalised to one spelling.
 #pragma once
 
 #include "base/error.hpp"
@@ -12,13 +12,14 @@
 
 namespace stint::http {
 
-// Host for routing: lower case, without port and one trailing dot; an IPv6 literal in brackets as
-// RFC 5952 spells it (base/ip_address.hpp). authority: valid_authority() (http/request_line.hpp).
-// Returns a view of `authority` when it is already so spelt, or no authority, else of `scratch`.
+// Returns the host for routing: lower case, without port and one trailing dot; an IPv6 literal in
+// brackets as RFC 5952 spells it (base/ip_address.hpp). authority: valid_authority()
+// (http/request_line.hpp). The view is of `authority` when it is already normal, or no authority,
+// else of `scratch`.
 [[nodiscard]] std::string_view normalise_host(std::string_view authority, std::string& scratch);
 
-// What servers may do to a path before they look at its segments, beside what normalising does. A
-// set: one server may do several.
+// Ways in which servers rewrite a path before they split it into segments, beside normalising. A
+// set: one server may use several.
 enum class PathReading : std::uint8_t {
     plain = 0,
     decoded_slashes = 1, // "%2F" is "/"
@@ -29,11 +30,11 @@ enum class PathReading : std::uint8_t {
 [[nodiscard]] constexpr PathReading operator|(PathReading a, PathReading b) noexcept {
     return static_cast<PathReading>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
-// Whether all of `part` is in `set`.
+// True if `set` contains all of `part`.
 [[nodiscard]] constexpr bool has(PathReading set, PathReading part) noexcept {
     return (set | part) == set;
 }
-// All but the plain one, each behind its parts.
+// All readings but the plain one, each after its subsets.
 inline constexpr std::array path_readings = [] {
     std::array<PathReading, 15> all{};
     for (unsigned i = 0; i < all.size(); ++i)
@@ -42,24 +43,24 @@ inline constexpr std::array path_readings = [] {
 }();
 
 struct NormalPath {
-    std::string_view text; // of the given path when it is already so spelt, else of the scratch
-    // A server may read the given spelling as another resource (dot segments, an authority behind a
-    // leading "//"): `text` is to be forwarded in its place.
+    std::string_view text; // view of the given path if already normal, else of the scratch
+    // True if a server may read the given spelling as another resource (dot segments, an authority
+    // behind a leading "//"): `text` has to be forwarded instead.
     bool forward = false;
-    // What makes a difference to it: ask read_path() for every part of this as well.
+    // The readings that change the path: check read_path() for every subset of this as well.
     PathReading ambiguous = PathReading::plain;
 };
 
-// Path for routing: percent-encoded unreserved characters decoded, what may not stand in a path
-// (such as "|") escaped, escapes in upper case, dot segments removed (RFC 3986 section 5.2.4), runs
-// of "/" merged if the rules say so. Escapes of reserved characters stay as they are: data. Refuses
-// "%00", "%5C", malformed escapes and a path that climbs above its root. The usual path costs one
-// scan and no copy.
+// Normalises a path for routing: percent-encoded unreserved characters decoded, characters that may
+// not stand in a path (such as "|") escaped, escapes in upper case, dot segments removed (RFC 3986
+// section 5.2.4), runs of "/" merged if the rules say so. Escapes of reserved characters stay as
+// they are: data. Refuses "%00", "%5C", malformed escapes and a path that climbs above its root.
+// The usual path costs one scan and no copy.
 [[nodiscard]] Result<NormalPath, HeadError>
 normalise_path(std::string_view path, const PathRules& rules, std::string& scratch);
 
-// What a server that reads it so would take the path for, normalised after that. path: one that
-// normalise_path() took. Refuses what climbs above the root then.
+// Returns the path as a server with this reading sees it, normalised after that. path: one that
+// normalise_path() accepted. Refuses a path that then climbs above the root.
 [[nodiscard]] Result<std::string, HeadError>
 read_path(std::string_view path, const PathRules& rules, PathReading reading);
 

@@ -1,4 +1,5 @@
-// Trailer fields: who takes them, which may be passed on, and how (RFC 9110 section 6.5).
+// Trailer fields: which clients accept them, which may be forwarded, and how (RFC 9110 section
+// 6.5).
 #pragma once
 
 #include "base/message.hpp"
@@ -10,23 +11,23 @@
 
 namespace stint::http {
 
-// Whether the request says "TE: trailers" (RFC 9110 section 10.1.4); HTTP/1.0 has no chunks that
+// True if the request has "TE: trailers" (RFC 9110 section 10.1.4). HTTP/1.0 has no chunks that
 // trailers could follow.
 [[nodiscard]] bool takes_trailers(const RequestHead& request) noexcept;
 
-// Whether a field may stand in a trailer: it neither frames nor routes, nor authenticates, nor
-// controls a request, a response or a cache, nor speaks of limits or hops (RFC 9110 section 6.5.1).
+// True if a field may be a trailer: it neither frames nor routes, nor authenticates, nor controls a
+// request, a response or a cache, nor describes limits or hops (RFC 9110 section 6.5.1).
 [[nodiscard]] bool may_be_trailer(std::string_view name) noexcept;
 
-// Writes the Trailer field for those of the names in `fields`' own that may be passed on; nothing
-// where there is none.
+// Writes the Trailer field with those names from `fields`' own that may be forwarded; nothing if
+// there is none.
 void write_trailer_field(HeadBuffer& out, std::span<const Field> fields);
 
-// All options of the Connection fields, as one list.
+// Returns all options of the Connection fields, as one list.
 [[nodiscard]] std::string connection_options(std::span<const Field> fields);
 
-// Appends "name: value" CRLF for each field that may be passed on. trailer: as
-// BodyDecoder::trailer() gives it. nominated: the head's connection_options().
+// Appends "name: value" CRLF for each field that may be forwarded. trailer: as
+// BodyDecoder::trailer() returns it. nominated: the head's connection_options().
 void append_trailer_fields(std::string& out, std::string_view trailer, std::string_view nominated);
 
 } // namespace stint::http

@@ -1,5 +1,5 @@
-// Which protocols a request offers to switch to, and whether an answer has taken one of them (RFC
-// 9110 section 7.8).
+// The protocols that a request offers to upgrade to, and the one that a response accepts (RFC 9110
+// section 7.8).
 #pragma once
 
 #include "base/message.hpp"
@@ -10,16 +10,17 @@
 
 namespace stint::http {
 
-// The protocols of the request's Upgrade that may be offered to the upstream, as that field's value
-// ("websocket, foo/2"): those with a name in `allowed` (lower case), of any version. Empty: the
-// request is an ordinary one. It is one, too, without the connection option "upgrade", on HTTP/1.0,
-// and with a body: what comes behind that could be read as the body or as the tunnel.
+// Returns the protocols of the request's Upgrade that may be offered to the upstream, as that
+// field's value ("websocket, foo/2"): those with a name in `allowed` (lower case), of any version.
+// Empty: the request is an ordinary one. It is also ordinary without the connection option
+// "upgrade", on HTTP/1.0, and with a body: bytes behind that could be read as the body or as the
+// tunnel.
 [[nodiscard]] std::string
 offered_protocols(const RequestHead& request, std::span<const std::string> allowed);
 
-// The protocols that a 101 switches to, as the value of Upgrade. Empty, and not to be believed:
-// where it names none, or one that was not in `offer`, or is not HTTP/1.1, or lacks the connection
-// option "upgrade".
+// Returns the protocols that a 101 switches to, as the value of Upgrade. Empty if the 101 is not to
+// be trusted: it names none, or one that was not in `offer`, or is not HTTP/1.1, or lacks the
+// connection option "upgrade".
 [[nodiscard]] std::string chosen_protocols(const ResponseHead& answer, std::string_view offer);
 
 } // namespace stint::http

@@ -44,7 +44,7 @@ std::optional<std::int64_t> leading_number(std::string_view text) noexcept {
     return ends ? std::optional{value} : std::nullopt;
 }
 
-// Keeps the tightest of what it is told.
+// The tightest of the limits taken.
 class Tightest {
   public:
     explicit Tightest(std::span<const Field> fields, WallTime now)
@@ -78,7 +78,7 @@ class Tightest {
     std::optional<UpstreamRateLimit> found_;
 };
 
-// Whether the policy of this name counts requests, as far as anything says.
+// True if the policy of this name counts requests, or nothing says otherwise.
 bool counts_requests(std::span<const Field> fields, std::string_view name) noexcept {
     for (const Field& field : fields) {
         if (!ascii::equals_folded(field.name, "ratelimit-policy"))

@@ -9,8 +9,8 @@
 
 namespace stint::limits {
 
-// One request before its limits: all their shards are locked while it lives. The locks are taken in
-// rising order of the limits' ordinals, the same for every thread, so none waits in a circle.
+// One request before its limits: locks all their shards while it lives. The locks are taken in
+// rising order of the limits' ordinals, the same for every thread, so no cycle of waits arises.
 class Admission {
   public:
     Admission(std::span<const Charge> charges, const Now& now) : charges_{charges}, now_{now} {
@@ -41,7 +41,7 @@ class Admission {
         }
     }
 
-    // The same decision, but nobody is charged.
+    // Makes the same decision without charging.
     void preview(Decision& decision, std::span<ChargeState> states) noexcept {
         judge(decision, states.data());
         for (std::size_t i = 0; i < charges_.size(); ++i) {
@@ -50,8 +50,8 @@ class Admission {
         }
     }
 
-    // Room for all that the permit may have to remember. Called before any lock is taken: it may
-    // allocate and throw.
+    // Reserves room for all that the permit may have to remember. Call before any lock is taken: it
+    // may allocate and throw.
     static void reserve(Permit& permit, std::span<const Charge> charges) {
         if (charges.size() <= permit.held_.capacity()) [[likely]]
             return;
@@ -68,7 +68,7 @@ class Admission {
     }
 
   private:
-    // Which charges refuse, bit by bit; `decision` says what follows.
+    // Returns the charges that refuse, a bit each, and fills in `decision`.
     std::uint32_t judge(Decision& decision, ChargeState* states) noexcept {
         std::uint32_t refusing = 0;
         for (std::size_t i = 0; i < charges_.size(); ++i) {

@@ -1,4 +1,4 @@
-// What an admission is asked, what it answered, and what it holds.
+// Input and output of an admission: charges, the decision, the counters' states.
 #pragma once
 
 #include "base/hash.hpp"
@@ -12,10 +12,10 @@ namespace stint::limits {
 
 class Limit;
 
-// What a configuration lets one key have.
+// The numbers that a configuration gives one key.
 struct Numbers {
     std::uint64_t quota = 0;
-    std::uint64_t burst = 0; // of a token bucket: the most it holds; 0 = as many as the quota
+    std::uint64_t burst = 0; // a token bucket's capacity; 0 = the quota
 
     friend bool operator==(const Numbers&, const Numbers&) = default;
 };
@@ -24,17 +24,17 @@ struct Numbers {
 // began with, the count from the limit.
 struct Charge {
     Limit* limit = nullptr; // not null; outlives the call and the Permit that it leads to
-    Hash128 key{};          // of the client's key; ignored by a limit without a key
+    Hash128 key{};          // hash of the client's key; ignored by a limit without a key
     std::uint64_t quota = 0;
-    std::uint64_t burst = 0; // of a token bucket: the most it holds; 0 = as many as the quota
-    std::uint64_t cost = 1;  // of this request, at least 1; a cap's slots
+    std::uint64_t burst = 0; // a token bucket's capacity; 0 = the quota
+    std::uint64_t cost = 1;  // this request's, at least 1; for a cap, slots
     bool enforce = true;     // false: never refuses; counts what it has room for
     bool pace =
         false; // spread the admissions evenly: after one of cost c none for c / quota of `per`
     bool refundable = false;         // the Permit can settle() and refund() it
-    bool release_on_upgrade = false; // of a cap: Permit::release_early() frees the slot
+    bool release_on_upgrade = false; // a cap's: Permit::release_early() frees the slot
     std::uint64_t reserved_for_others =
-        0; // of a fixed window's quota: kept for others (reservations.hpp)
+        0; // part of a fixed window's quota that is kept for others (reservations.hpp)
     // How late a waiter was woken after its counter had opened. A token bucket, or a paced sliding
     // window, counts the charge from the opening, so that it opens again in time.
     Duration late{};
@@ -51,12 +51,12 @@ enum class Refusal : std::uint8_t {
 
 // The state of one counter, for people and headers.
 struct CounterState {
-    std::uint64_t used = 0;      // of the open window; slots in use for a cap
+    std::uint64_t used = 0;      // in the open window; slots in use for a cap
     std::uint64_t remaining = 0; // how much more it would take now, pacing aside
     Duration resets_in{};        // until there is more; zero when nothing is used, and for a cap
 };
 
-// What became of one charge: its counter after the decision, and whether it refused.
+// The outcome of one charge: its counter after the decision, and whether it refused.
 struct ChargeState {
     CounterState counter;
     Refusal refusal = Refusal::none;
@@ -66,12 +66,12 @@ struct Decision {
     Refusal refusal = Refusal::none;
     std::size_t refused_by =
         0; // index into the charges: of those that refuse, the one to wait for longest
-    Duration retry_after{};         // until that one admits again: for a cap an estimate (see
-                                    // Limit), for Refusal::cost Duration::max()
-    std::uint32_t refusing = 0;     // of a refused request: bit i = charge i refuses; zero where it
-                                    // has waited
-    std::uint32_t would_refuse = 0; // of an admitted request: bit i = charge i, not enforced, was
-                                    // not charged because it would have refused
+    Duration retry_after{};           // until that one admits again: for a cap an estimate (see
+                                      // Limit), for Refusal::cost Duration::max()
+    std::uint32_t refusing = 0;       // if refused: bit i = charge i refuses; zero where it
+                                      // has waited
+    std::uint32_t would_refuse = 0;   // if admitted: bit i = charge i, not enforced, was
+                                      // not charged because it would have refused
     std::uint32_t overflow_began = 0; // bit i = the table of charge i's limit is full and new keys
                                       // are counted in its sketch; told once a minute
     Permit permit;                    // holds the caps' slots; empty when refused

@@ -48,75 +48,76 @@ class Limit {
     void set_max_keys(std::uint64_t max_keys) noexcept;
 
     // Live state, each thread-safe; the scans lock one shard at a time.
-    // The counter that such a charge would go to; charge.limit is not looked at.
+    // Returns the state of the counter that such a charge would go to; charge.limit is ignored.
     [[nodiscard]] CounterState state_of(const Charge& charge, const Now& now) const;
-    // The end of the fixed window, open or not, that would count such a charge. While the limit is
-    // closed: the instant at which it opens.
+    // Returns the end of the fixed window, open or not, that would count such a charge. While the
+    // limit is closed: the instant at which it opens.
     [[nodiscard]] SteadyTime window_end(const Charge& charge, const Now& now) const;
     [[nodiscard]] std::uint64_t live_keys(const Now& now) const; // 0 without a key
     [[nodiscard]] std::uint64_t in_flight() const; // summed over the keys of a cap, else 0
     // Admissions refused, ever, where this limit was the one to wait for longest.
     [[nodiscard]] std::uint64_t refused() const noexcept;
-    [[nodiscard]] std::uint64_t table_full() const noexcept; // of those, for want of memory
+    [[nodiscard]] std::uint64_t table_full() const noexcept; // refusals for want of memory
     // Admissions counted in the sketch, as the table was full.
     [[nodiscard]] std::uint64_t overflowed() const noexcept;
     // Admissions that it would have refused, had it been enforced.
     [[nodiscard]] std::uint64_t would_refuse() const noexcept;
 
-    // What it has promised to those it refused.
+    // The slots promised to requests that it refused.
     [[nodiscard]] Reservations& reservations() const noexcept { return *reservations_; }
 
-    // Requests that wait for their turn before it (AdmissionQueue).
+    // Requests that wait before it (AdmissionQueue).
     [[nodiscard]] std::uint64_t waiting() const noexcept {
         return waiting_.load(std::memory_order_relaxed);
     }
-    // Whether anybody may be waiting, or about to: who comes now goes to the room, and who gives
-    // something back tells it (notify_waiters). What a thread gave back under a shard's lock is
-    // seen either by the waiter's attempt under that lock, or this is true for the thread.
+    // True if a request waits, or is about to: newcomers then go to the AdmissionQueue, and a
+    // thread that gives something back notifies it (notify_waiters). What a thread gave back under
+    // a shard's lock is seen by the waiter's attempt under that lock, or else this is true for the
+    // thread.
     [[nodiscard]] bool awaited() const noexcept {
         return awaited_.load(std::memory_order_relaxed) > 0;
     }
-    // --- what outlives the process; of a cap nothing does ---
-    // [0, shards()): each is saved for itself.
+    // --- persistence; a cap persists nothing ---
+    // Number of shards; each is saved on its own.
     [[nodiscard]] std::size_t shards() const noexcept;
-    // The shard's pages whose counters were charged or given back since the last call, a bit each;
-    // without a lock where there are none. mark_changed(): the next call gives them, too.
+    // Returns the shard's pages whose counters were charged or given back since the last call, a
+    // bit each; takes no lock where there are none. mark_changed(): the next call returns these
+    // pages, too.
     [[nodiscard]] std::uint64_t take_changed(std::size_t shard) noexcept;
     void mark_changed(std::size_t shard, std::uint64_t pages) noexcept;
-    // These pages as they are now, under the shard's lock for some 0.1 us a key. Not among them:
-    // keys that are counted in the sketch, slots in coming windows. Throws std::bad_alloc.
+    // Saves these pages as they are now, under the shard's lock for some 0.1 us a key. Leaves out:
+    // keys counted in the sketch, slots in coming windows. Throws std::bad_alloc.
     void
     save(std::size_t shard, std::uint64_t pages, const Now& now, std::vector<SavedPage>& to) const;
-    // Goes on counting where all of these pages of a limit of this identity left off: exactly, for
+    // Restores all of these pages of a limit of this identity and goes on counting: exactly, for
     // whatever max_keys and quotas (where the wall clock is set back over the end of a window in
     // which nothing was counted, one that it opens anew may begin before it would have). False:
-    // some of it is nonsense and was left out. Throws std::bad_alloc. Requires: nobody else has the
-    // limit yet.
+    // some of it is nonsense and was left out. Throws std::bad_alloc. Requires: the limit has no
+    // other user yet.
     bool restore(std::span<const RestoredPage> pages, const Now& now);
-    // For a limit whose counts were lost at `from`: it admits nothing until nobody can have had
-    // more than it allows. For windows of their own and sliding ones that is `per`, for
-    // Anchor::clock the end of the window that `from` lies in, for a token bucket the time in which
-    // an empty one is full again, at least `per`. Without effect on a cap. Requires: as restore().
+    // Closes a limit whose counts were lost at `from`: it admits nothing until no client can have
+    // had more than it allows. For windows of their own and sliding ones that takes `per`, for
+    // Anchor::clock until the end of the window that `from` lies in, for a token bucket the time to
+    // refill an empty one, at least `per`. Without effect on a cap. Requires: as restore().
     void close(const Now& from) noexcept;
 
-    // --- of a cap whose slots are held as a lock ---
-    // The highest fencing number that a holder of its slots was given; 0: none was. It lives as
-    // long as the Limit does: who gives numbers for longer raises it once, before anybody else has
-    // the limit.
+    // --- caps whose slots are held as a lock ---
+    // The highest fence given to a holder of its slots; 0: none. It lives as long as the Limit
+    // does: a caller whose fences live longer raises it once, before the limit has any other user.
     [[nodiscard]] std::uint64_t fence() const noexcept {
         return fence_.load(std::memory_order_acquire);
     }
-    // At least to `number`; a lower one changes nothing. What happened before the call is seen by
-    // whoever sees the number.
+    // Raises the fence to at least `number`; a lower one changes nothing. Writes before the call
+    // are visible to a reader that sees the number.
     void raise_fence(std::uint64_t number) noexcept;
 
-    // Reserves `slots` slots until `end` for those who held them before the start. Called before
-    // the limit is used.
+    // Reserves `slots` slots until `end` for the holders from before the start. Called before the
+    // limit is used.
     void keep_full_until(SteadyTime end, std::uint64_t slots) noexcept {
         former_slots_.store(slots, std::memory_order_relaxed);
         full_until_.store(end.time_since_epoch().count(), std::memory_order_relaxed);
     }
-    // For how long none of `quota` slots comes free for that reason; zero: it does not hold.
+    // Returns for how long keep_full_until() keeps all of `quota` slots taken; zero: it does not.
     [[nodiscard]] Duration full_for(std::uint64_t quota, SteadyTime now) const noexcept {
         const Duration left{
             full_until_.load(std::memory_order_relaxed) - now.time_since_epoch().count()};
@@ -124,7 +125,7 @@ class Limit {
         return full && left > Duration::zero() ? left : Duration::zero();
     }
 
-    // Something of this key's counter was given back; not with a shard locked.
+    // Wakes waiters of this key's counter after a give-back. Call with no shard locked.
     void notify_waiters(Hash128 key) noexcept {
         if (awaited()) [[unlikely]]
             wake_waiters(key);
@@ -142,8 +143,8 @@ class Limit {
     const std::uint64_t ordinal_;
     std::unique_ptr<Counters> counters_;
     std::unique_ptr<Reservations> reservations_;
-    std::atomic<std::uint32_t> awaited_{0}; // requests in the room that may wait for it
-    std::atomic<std::uint32_t> waiting_{0}; // of them, those that stand in a line of it
+    std::atomic<std::uint32_t> awaited_{0}; // requests in the AdmissionQueue that may wait for it
+    std::atomic<std::uint32_t> waiting_{0}; // those of them that stand in one of its queues
     std::atomic<AdmissionQueue*> room_{nullptr};
     std::atomic<std::uint64_t> fence_{0};
     std::atomic<std::uint64_t> former_slots_{0};
@@ -159,23 +160,23 @@ using LimitPtr = std::shared_ptr<Limit>;
 // Requires: charges in strictly rising order of limit->ordinal(), at most max_charges of them.
 // Threads: any; exact under any interleaving. No I/O, no clock; the time under the locks is
 // arithmetic, but for a keyed limit's table that grows. Throws std::bad_alloc, with nothing
-// changed, only for a request with more caps and returnable
-// charges than a Permit has inline room for.
+// changed, only for a request with more caps and refundable charges than a Permit has inline room
+// for.
 inline constexpr std::size_t max_charges = 16;
 [[nodiscard]] Decision
 admit(std::span<const Charge> charges, const Now& now, std::span<ChargeState> states = {});
 
-// The same for a request that may wait: a refusal is not counted among Limit::refused() until
+// Admits a request that may wait: a refusal is not counted among Limit::refused() until
 // count_refusal() says that it is one.
 [[nodiscard]] Decision
 try_admit(std::span<const Charge> charges, const Now& now, std::span<ChargeState> states = {});
 void count_refusal(std::span<const Charge> charges, const Decision& decision) noexcept;
-// What admit() would answer, charging and counting nothing: the permit is empty, and states are as
-// they stay. states has room for as many as there are charges. Otherwise as admit().
+// Decides like admit(), but charges and counts nothing: the permit is empty, and states are as they
+// stay. states has room for as many as there are charges. Otherwise as admit().
 [[nodiscard]] Decision
 preview(std::span<const Charge> charges, const Now& now, std::span<ChargeState> states);
-// Whether waiting can help: false if a limit that is enforced never has what the request costs.
-// Otherwise as preview().
+// True if waiting can help: false if an enforced limit never has what the request costs. Otherwise
+// as preview().
 [[nodiscard]] bool affordable(std::span<const Charge> charges, const Now& now);
 
 } // namespace stint::limits

@@ -13,7 +13,7 @@ namespace stint::limits {
 
 namespace {
 
-// Few enough that nobody waits for the lock, and more than one permit adds.
+// Bounded so that the lock is held briefly; more than the one permit that a call adds.
 constexpr int forgotten_at_once = 64;
 
 Hash128 counter_of(const Charge& charge) noexcept {

@@ -1,5 +1,5 @@
-// Permits that have been taken beforehand and are shown with a request later on: what they were
-// taken for is not charged again.
+// Permits that are acquired beforehand and presented with a later request, which is not charged
+// again for what they paid.
 #pragma once
 
 #include "base/hash.hpp"
@@ -18,17 +18,17 @@
 
 namespace stint::limits {
 
-// Each is good for one request, until it expires. Bounded: while `most` are out, nobody gets
-// another. Who has an id cannot tell another from it: an id is a keyed hash of a number, under a
-// key that hashes nothing else. Threads: any; one short lock. Outlives its claims.
+// Each permit is good for one request, until it expires. Bounded: while `most` are out, none is
+// issued. Ids cannot be guessed from one another: an id is a keyed hash of a number, under a key
+// that hashes nothing else. Threads: any; one short lock. Outlives its claims.
 class PrepaidPermits {
     struct Entry;
 
   public:
     static constexpr std::size_t most = 65'536;
 
-    // One permit, which nobody else can claim meanwhile. Destroyed without a spend() it goes back,
-    // and can be claimed again until it expires. Move-only; one owner at a time.
+    // One permit, which no other request can claim meanwhile. Destroyed without a spend() it goes
+    // back, and can be claimed again until it expires. Move-only; one owner at a time.
     class Claim {
       public:
         Claim() noexcept;
@@ -39,13 +39,14 @@ class PrepaidPermits {
         ~Claim() { give_back(); }
 
         explicit operator bool() const noexcept { return entry_ != nullptr; }
-        // How much of the charge's cost the permit has paid, at most all of it: 0 of a cap, and of
-        // any counter that it was not taken for.
+        // Returns how much of the charge's cost the permit has paid, at most all of it: 0 for a
+        // cap, and for any counter that it was not issued for.
         [[nodiscard]] std::uint64_t paid_of(const Charge& charge) const noexcept;
         [[nodiscard]] bool expired(SteadyTime now) const noexcept;
-        // The request that showed it has been admitted. True the first time. Requires: a permit.
+        // Spends the permit: its request has been admitted. True the first time. Requires: a
+        // permit.
         bool spend() noexcept;
-        // That admission has been given back as a whole, and may be asked for again.
+        // Undoes spend() after the admission was given back as a whole; it may be asked for again.
         void take_back() noexcept;
 
       private:
@@ -63,13 +64,13 @@ class PrepaidPermits {
     PrepaidPermits& operator=(const PrepaidPermits&) = delete;
     ~PrepaidPermits();
 
-    // A permit for charges that have been made; it remembers their counters and costs, of windows
-    // alone. Nothing while too many are out, if there is no memory, or where no window was charged.
+    // Issues a permit for charges that have been made; it remembers the counters and costs of
+    // windows only. Nothing while too many are out, without memory, or if no window was charged.
     // expires: no later than the first of their windows ends.
     [[nodiscard]] std::optional<Hash128>
     issue(std::span<const Charge> charges, SteadyTime expires, SteadyTime now) noexcept;
 
-    // Empty where it is unknown, spent, expired or claimed.
+    // Claims a permit. Empty if it is unknown, spent, expired or claimed.
     [[nodiscard]] Claim claim(Hash128 id, SteadyTime now) noexcept;
 
   private:
@@ -83,7 +84,7 @@ class PrepaidPermits {
 
     struct Paid {
         std::uint64_t limit; // Limit::ordinal(), which no other limit ever has
-        Hash128 key;         // of a limit without a key nothing
+        Hash128 key;         // zero for a limit without a key
         std::uint64_t cost;
     };
     struct Entry : ById, ByExpiry {
@@ -119,9 +120,9 @@ class PrepaidPermits {
 
     const KeyHasher hasher_;
     std::mutex mutex_; // guards all below
-    Ids ids_;          // of those that nobody has claimed
+    Ids ids_;          // unclaimed permits
     Expiries expiries_;
-    std::size_t out_ = 0; // these and the claimed ones
+    std::size_t out_ = 0; // claimed and unclaimed ones
     std::uint64_t last_number_ = 0;
 };
 

@@ -36,7 +36,7 @@ void Registry::keep(std::vector<LimitPtr> limits) {
         const std::lock_guard lock{mutex_};
         kept_.swap(limits);
     }
-    // What was kept before ends here, outside the lock: a large table takes a while to free.
+    // The previous limits end here, outside the lock: a large table takes a while to free.
 }
 
 } // namespace stint::limits

@@ -1,4 +1,4 @@
-// What a limit says, as plain values: a window of some kind or a cap on what is in flight.
+// A limit's specification as plain values: a window of some kind or a cap on what is in flight.
 #pragma once
 
 #include "base/time.hpp"
@@ -11,12 +11,12 @@ namespace stint::limits {
 
 enum class Algorithm : std::uint8_t { fixed_window, sliding_window, token_bucket, concurrency };
 
-// Where windows begin: with the first request after the previous one ended, or at multiples of
-// their length since the Unix epoch.
+// The begin of windows: the first request after the previous one ended, or multiples of their
+// length since the Unix epoch.
 enum class Anchor : std::uint8_t { first_request, clock };
 
-// What makes two limits the same across reloads: counts belong to an identity, numbers to a
-// configuration. `key` is the canonical text of the key ("" = one counter for all).
+// A limit's identity across reloads: counts belong to an identity, numbers to a configuration.
+// `key` is the canonical text of the key ("" = one counter for all).
 struct LimitIdentity {
     std::string name;
     std::string key;

@@ -1,4 +1,4 @@
-// Leases: who holds a slot of a lock, under which number, until when.
+// Leases: holders of a lock's slots, with fence and expiry.
 #pragma once
 
 #include "base/hash.hpp"
@@ -19,9 +19,9 @@ namespace stint::locks {
 class Lock;
 using LockPtr = std::shared_ptr<Lock>;
 
-// What ends a lease beside its ttl and its release.
+// The event that ends a lease besides its ttl and its release.
 enum class LeaseBinding : std::uint8_t {
-    lease,      // nothing
+    lease,      // none
     connection, // the end of the connection that it is tied to
     stream      // the end of the response that it was granted in
 };
@@ -29,32 +29,32 @@ enum class LeaseBinding : std::uint8_t {
 // How a lease came to its end.
 enum class EndReason : std::uint8_t { released, expired, forced, disconnected, not_persisted };
 
-// A holder as it asks. Hashes are LockManager's; zero: none.
+// A holder's request. Hashes are LockManager's; zero: none.
 struct LeaseRequest {
     std::string owner{}; // may be empty
-    Hash128 once{};      // of its idempotency key
-    Hash128 reentrant{}; // of an owner who may come in again
+    Hash128 once{};      // hash of the idempotency key
+    Hash128 reentrant{}; // hash of a reentrant owner
     Duration ttl{};      // above zero
     LeaseBinding binding = LeaseBinding::lease;
-    std::uint64_t connection_id = 0; // the connection that it ends with; 0: none
+    std::uint64_t connection_id = 0; // connection that it ends with; 0: none
 };
 
-// What a holder is told. Of fences see LockManager.
+// The answer to a holder. For fences see LockManager.
 struct Grant {
     Hash128 id{};
     std::uint64_t fence = 0;
     std::uint64_t max = 0;
-    std::uint32_t count = 1; // how often its owner is inside
+    std::uint32_t count = 1; // levels that its owner has entered
     SteadyTime expires{};
     bool replayed = false;     // it had been granted already
     std::uint32_t version = 0; // for LockManager::kept()
     std::uint32_t ask = 0;     // for LockManager::withdraw()
 };
 
-// A lease of before a restart, or for one.
+// A lease as it is persisted for a restart.
 struct SavedLease {
     std::string lock{};
-    std::uint64_t max = 0; // of the lock
+    std::uint64_t max = 0; // the lock's max
     Hash128 id{};
     std::uint64_t fence = 0;
     Duration ttl{};
@@ -62,7 +62,7 @@ struct SavedLease {
     std::string owner{};
     WallTime since{};
     Hash128 reentrant{};
-    std::vector<Hash128> onces{}; // one a level, at least
+    std::vector<Hash128> onces{}; // one per level, at least one
 
     friend bool operator==(const SavedLease&, const SavedLease&) = default;
 };
@@ -70,13 +70,13 @@ struct SavedLease {
 using InLock = boost::intrusive::list_base_hook<boost::intrusive::tag<struct InLockTag>>;
 using ByExpiry = boost::intrusive::set_base_hook<boost::intrusive::tag<struct ByExpiryTag>>;
 
-// An owner's way in; the first one is the lease's own.
+// One level of a reentrant owner; the first is the lease's own.
 struct Level {
     Hash128 once{};                  // LeaseRequest::once
-    std::uint64_t connection_id = 0; // LeaseRequest::tie, or a renewal's
+    std::uint64_t connection_id = 0; // LeaseRequest::connection_id, or a renewal's
 };
 
-// Internal to locks/: all of it is the book's.
+// Internal to locks/: all of it belongs to LockManager.
 struct Lease : InLock, ByExpiry {
     LockPtr lock; // outlives the permit
     Hash128 id{};
@@ -87,17 +87,17 @@ struct Lease : InLock, ByExpiry {
     Duration ttl{};
     LeaseBinding binding = LeaseBinding::lease;
     boost::container::small_vector<Level, 1> levels;
-    std::uint32_t asks = 1; // that were granted it
+    std::uint32_t asks = 1; // requests that were granted it
     WallTime since{};
     SteadyTime granted{};
     SteadyTime expires{};
     limits::Permit permit;
-    bool former = false; // stands for whoever held the lock before the start
-    // What is recorded of it: the latest version, and the latest that outlives the process.
+    bool former = false; // stands for all holders from before the start
+    // The lease's recorded versions: the latest, and the latest that outlives the process.
     std::uint32_t version = 0;
     std::uint32_t kept_version = 0; // 0: none
-    Duration recorded_ttl{};        // the longest
-    std::uint32_t unwritten = 0;    // versions on their way
+    Duration recorded_ttl{};        // the longest recorded
+    std::uint32_t unwritten = 0;    // versions on their way to storage
 };
 
 } // namespace stint::locks

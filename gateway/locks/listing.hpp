@@ -12,7 +12,7 @@
 namespace stint::locks {
 
 struct HolderState {
-    Hash128 id{}; // for who may end it
+    Hash128 id{}; // for a caller that may end it
     std::string owner;
     std::uint64_t fence = 0;
     std::uint32_t count = 1;
@@ -41,15 +41,15 @@ struct LockState {
 
 struct LockList {
     std::vector<LockState> locks;
-    bool more = false; // there are others behind these
+    bool more = false; // more locks follow
 };
 
 struct LockFigures {
-    std::string name; // "(dynamic)": all together that are not declared
+    std::string name; // "(dynamic)": all undeclared locks together
     std::uint64_t max = 0;
     std::uint64_t held = 0;
     std::uint64_t waiting = 0;
-    std::uint64_t locks = 0; // how many of these there are: declared, or in use
+    std::uint64_t locks = 0; // number of locks that are declared or in use
     Counts counts;
 };
 

@@ -1,4 +1,4 @@
-// One lock: a cap of `limits/` whose slots have holders with a name, a number and an end.
+// One lock: a cap of `limits/` whose slots have holders with a name, a fence and an expiry.
 #pragma once
 
 #include "base/time.hpp"
@@ -18,8 +18,8 @@ namespace stint::locks {
 
 class LockManager;
 
-// Who waits for a lock, to be listed. Owned by who waits; in the book from
-// LockManager::begin_wait() to its end.
+// A waiter as it is listed. Owned by the waiting request; listed from LockManager::begin_wait() to
+// its end.
 class Waiting : public boost::intrusive::list_base_hook<> {
   public:
     Waiting() = default;
@@ -35,19 +35,19 @@ class Waiting : public boost::intrusive::list_base_hook<> {
     SteadyTime since_{};
 };
 
-// What became of those who asked, ever.
+// Totals of all requests for a lock, ever.
 struct Counts {
     std::uint64_t granted = 0;
     std::uint64_t refused = 0; // at once or after a wait
     std::uint64_t released = 0;
-    std::uint64_t expired = 0; // never renewed and never released: somebody leaks
+    std::uint64_t expired = 0; // neither renewed nor released: a holder leaks
     std::uint64_t forced = 0;
     std::uint64_t disconnected = 0; // ended with their connections
 
     Counts& operator+=(const Counts& other) noexcept;
 };
 
-// Shared by the book and by those who are asking. Threads: what is public, any.
+// Shared by LockManager and by requests that ask for it. Threads: any for the public members.
 class Lock {
   public:
     Lock(std::string name, limits::LimitPtr limit, std::uint64_t max)
@@ -58,11 +58,11 @@ class Lock {
     [[nodiscard]] std::uint64_t max() const noexcept {
         return max_.load(std::memory_order_relaxed);
     }
-    // Before it, at a time.
+    // The most waiters before it at a time.
     [[nodiscard]] std::uint64_t max_waiting() const noexcept {
         return max_waiting_.load(std::memory_order_relaxed);
     }
-    // One slot of it.
+    // A charge for one slot.
     [[nodiscard]] limits::Charge charge() const noexcept {
         return {.limit = limit_.get(), .quota = max()};
     }
@@ -75,10 +75,10 @@ class Lock {
     const limits::LimitPtr limit_;
     std::atomic<std::uint64_t> max_;
     std::atomic<std::uint64_t> max_waiting_{0};
-    // With the book's mutex:
+    // Guarded by LockManager's mutex:
     bool declared_ = false;
     Leases leases_;          // in the order of their grants
-    std::uint64_t held_ = 0; // slots of theirs
+    std::uint64_t held_ = 0; // slots held by leases
     boost::intrusive::list<Waiting> waiting_;
     Counts counts_;
 };

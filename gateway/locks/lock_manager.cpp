@@ -87,7 +87,7 @@ LockManager::obtain(std::string_view name, std::optional<std::uint64_t> max, con
             return found->second;
         if (!unused)
             return LockError{Failure::different, known.max()};
-        known.max_.store(*max, std::memory_order_relaxed); // nobody has heard of the old one
+        known.max_.store(*max, std::memory_order_relaxed); // no caller uses the old max
         return found->second;
     }
     if (dynamic_ >= most_dynamic_ && !make_room_for_lock(now))
@@ -99,7 +99,7 @@ LockManager::obtain(std::string_view name, std::optional<std::uint64_t> max, con
     return made;
 }
 
-// fence: what is lower is late.
+// fence: a lower fencing number is stale.
 LockPtr
 LockManager::make(std::string_view name, std::uint64_t max, std::uint64_t fence, const Now& now) {
     const limits::LimitSpec spec{
@@ -114,8 +114,8 @@ LockManager::make(std::string_view name, std::uint64_t max, std::uint64_t fence,
     return made;
 }
 
-// Where nobody knows who held it before the start, it is as if they all still did: beside those who
-// are known, as any of these may have given it to somebody since.
+// Fills a lock whose holders before the start are unknown with one lease for all of its slots:
+// beside restored leases, as any of those may have been released and its slot granted again since.
 void LockManager::reserve_for_previous_holders(const LockPtr& lock, const Now& now) {
     if (closed_until_ <= now.steady)
         return;
@@ -140,7 +140,7 @@ void LockManager::keep_closed_until(SteadyTime end, const Now& now) {
         reserve_for_previous_holders(known, now);
 }
 
-// Not at every attempt: it looks at all of them.
+// Rate-limited: it scans all locks.
 bool LockManager::make_room_for_lock(const Now& now) {
     if (now.steady < next_sweep_)
         return false;
@@ -149,7 +149,7 @@ bool LockManager::make_room_for_lock(const Now& now) {
     return dynamic_ < most_dynamic_;
 }
 
-// Those that are neither declared nor in use.
+// Forgets locks that are neither declared nor in use.
 void LockManager::forget_unused() {
     std::erase_if(locks_, [this](const auto& entry) {
         const auto& [name, lock] = entry;
@@ -162,7 +162,7 @@ void LockManager::forget_unused() {
         std::ranges::count_if(locks_, [](const auto& entry) { return !entry.second->declared_; }));
 }
 
-// By its holders, or by somebody who is asking for it.
+// True if the lock has holders, or a request is asking for it.
 bool LockManager::in_use(const LockPtr& lock) noexcept {
     return lock.use_count() > 1;
 }
@@ -191,7 +191,7 @@ void LockManager::file(Lease& lease) noexcept {
     scheduler_.schedule(announced_);
 }
 
-// The slot is the caller's, who frees it without the mutex.
+// The caller gets the slot and frees it without the mutex.
 std::unique_ptr<Lease> LockManager::take_out(Lease& lease, EndReason how) noexcept {
     Lock& lock = *lease.lock;
     lock.leases_.erase(lock.leases_.iterator_to(lease));
@@ -209,7 +209,7 @@ std::unique_ptr<Lease> LockManager::take_out(Lease& lease, EndReason how) noexce
     return std::move(taken.mapped());
 }
 
-// Another lease may be known by it by now.
+// Keeps a hash by which another lease is known by now.
 void LockManager::forget(Hash128 hash, const Lease& lease) noexcept {
     if (const auto found = known_.find(hash); found != known_.end() && found->second == &lease)
         known_.erase(found);
@@ -230,7 +230,7 @@ void LockManager::count(Counts& counts, EndReason how) noexcept {
         ++counts.disconnected;
         break;
     case EndReason::not_persisted:
-        --counts.granted; // nobody was told
+        --counts.granted; // no client was answered
         break;
     }
 }
@@ -242,7 +242,7 @@ void LockManager::remember(Hash128 id, EndReason how) noexcept try {
         return;
     ended_.erase(ended_order_.front());
     ended_order_.pop_front();
-} catch (const std::exception&) { // then a repeated release is told that there is nothing
+} catch (const std::exception&) { // then a repeated release finds no lease
 }
 
 Lease* LockManager::find_active(Hash128 id, const Now& now) const noexcept {
@@ -272,9 +272,9 @@ SteadyTime LockManager::expire(const Now& now) noexcept {
     }
 }
 
-// Whoever waits for it is told. Without the mutex.
+// Frees the slot, which wakes its waiters. Call without the mutex.
 void LockManager::free_slot(std::unique_ptr<Lease> ended, const Now& now) noexcept {
-    if (ended != nullptr && !ended->former) // for how long that was held nobody knows
+    if (ended != nullptr && !ended->former) // a former lease's hold time is unknown
         ended->permit.release(now);
 }
 

@@ -1,4 +1,4 @@
-// Every lock and every lease: who holds what, what has ended, and what is to be kept of it.
+// Every lock and lease: holders, ended leases, and what is persisted of them.
 #pragma once
 
 #include "base/hash.hpp"
@@ -29,18 +29,18 @@
 
 namespace stint::locks {
 
-// The slots themselves, and who waits for them, are limits/: whoever is admitted there gets a lease
-// here, which has the permit until it ends. Each grant has a higher fence than every one before it,
-// over all locks and over restarts: the first is no lower than the microseconds since 1970 (below
-// 2^53 until 2255), so it rises also where nothing was kept, unless a million are granted a second
-// or the wall clock goes back.
+// Slots and their waiters are in limits/: a request admitted there gets a lease here, which holds
+// the permit until the lease ends. Each grant has a higher fence than every one before it, over all
+// locks and restarts: the first is no lower than the microseconds since 1970 (below 2^53 until
+// 2255). So fences rise even if nothing was persisted, unless a million are granted a second or the
+// wall clock goes back.
 //
-// Pure but for its mutex: instants come from the callers. A slot is freed without the mutex: that
-// is told to those who wait. Threads: any.
+// Pure but for its mutex: instants come from the callers. Slots are freed without the mutex, since
+// that wakes waiters. Threads: any.
 class LockManager {
   public:
-    // bell: rings when expire() is to be called; called with the mutex held, it must not call back.
-    // Both outlive this.
+    // scheduler: schedules the next expire(). It is called with the mutex held and must not call
+    // back. Registry and scheduler outlive this.
     LockManager(limits::Registry& registry, limits::WakeupScheduler& scheduler, WallTime started);
     ~LockManager();
     LockManager(const LockManager&) = delete;
@@ -51,101 +51,104 @@ class LockManager {
         std::uint64_t max = 1;
         std::uint64_t max_waiting = 0;
     };
-    // What the configuration says from now on. A lower max throws nobody out; who waits for a lock
-    // is to be told by the room. A lock that is declared no more lives on while it is in use.
-    // dynamic: how many others there may be; max_waiting before each of them.
+    // Applies a configuration. A lower max ends no lease; AdmissionQueue informs a lock's waiters.
+    // A lock that is no longer declared lives on while it is in use. dynamic: the most undeclared
+    // locks; max_waiting: the most waiters before each of them.
     void configure(
         const std::vector<Declared>& declared,
         std::uint64_t dynamic,
         std::uint64_t max_waiting,
         const Now& now);
 
-    // --- getting in ---
+    // --- acquiring ---
     enum class Failure : std::uint8_t {
-        unknown,   // it is not declared, and there may be no others
+        unknown,   // not declared, and no undeclared locks are allowed
         different, // it has another max: Lock::max()
-        too_many,  // all locks, or leases, that there may be are in use
-        behind     // what has been granted cannot be written as fast as it comes
+        too_many,  // the most locks, or leases, are in use
+        behind     // grants come faster than they can be written
     };
     struct LockError {
         Failure why{};
-        std::uint64_t max = 0; // of Failure::different
+        std::uint64_t max = 0; // for Failure::different
     };
-    // Made now if there is none. It stays for as long as it is in use, or its pointer lives.
+    // Returns the lock, made now if there is none. It stays while it is in use or its pointer
+    // lives.
     [[nodiscard]] std::variant<LockPtr, LockError>
     obtain(std::string_view name, std::optional<std::uint64_t> max, const Now& now);
-    // What LeaseRequest has of a caller's texts; they stay the same over a restart that keeps the
+    // Hash a caller's texts for LeaseRequest. Hashes stay the same over a restart that keeps the
     // state.
     [[nodiscard]] Hash128
     hash_once(std::string_view lock, std::string_view owner, std::string_view key) const;
     [[nodiscard]] Hash128 hash_owner(std::string_view lock, std::string_view owner) const;
 
-    // The living lease of a wish that came before, or of an owner who may come in again: renewed,
-    // and the owner one deeper inside. Nothing: it needs a slot.
+    // Renews and returns the live lease of the same idempotency key, else that of the same
+    // reentrant owner, who gets one level deeper. Nothing: the request needs a slot.
     [[nodiscard]] std::optional<Grant> find_granted(const LeaseRequest& request, const Now& now);
-    // permit: a slot of lock.limit(). As find_granted() where that finds one by now; then the slot
-    // is free again. Throws std::bad_alloc with nothing changed but that slot.
+    // Grants a lease. permit: a slot of lock.limit(). If find_granted() finds a lease by now,
+    // returns that and frees the slot. Throws std::bad_alloc with nothing changed but the slot
+    // freed.
     [[nodiscard]] Grant
     grant(const LockPtr& lock, LeaseRequest request, limits::Permit permit, const Now& now);
     void count_refusal(Lock& lock) noexcept;
     struct Busy {
         std::uint64_t held = 0;            // slots, by leases
-        std::optional<Duration> ends_in{}; // the first of them ends then at the latest, if known
+        std::optional<Duration> ends_in{}; // expiry of the first lease, if known
     };
     [[nodiscard]] Busy busy(const Lock& lock, const Now& now) const;
     void begin_wait(const LockPtr& lock, Waiting& waiting, std::string_view owner, const Now& now);
     void end_wait(Waiting& waiting) noexcept;
 
-    // --- staying and leaving ---
+    // --- renewing and releasing ---
     struct Renewal {
-        std::optional<Duration> ttl;     // nothing: as it was
-        std::uint64_t connection_id = 0; // of LeaseBinding::connection from now on; 0: as it is
+        std::optional<Duration> ttl;     // nothing: unchanged
+        std::uint64_t connection_id = 0; // binds it to this connection; 0: unchanged
     };
-    // Nothing where it is no living lease of that lock: what has ended never comes back. With a ttl
-    // that is longer than what is kept: see kept().
+    // Renews a lease. Nothing if it is no live lease of that lock: an ended one never comes back.
+    // After a ttl longer than the persisted one, see kept().
     [[nodiscard]] std::optional<Grant>
     renew(std::string_view lock, Hash128 id, const Renewal& renewal, const Now& now);
     enum class Release : std::uint8_t { free, inside, gone };
     struct Released {
-        Release what = Release::gone; // free: also where it had been released before
-        Grant grant;                  // of Release::inside
+        Release what = Release::gone; // free: also if it was released before
+        Grant grant;                  // for Release::inside
     };
-    // level: which one, of an owner who is that deep inside; nothing: the innermost.
+    // Releases one level of a reentrant owner and all deeper ones. level: nothing is the innermost.
     [[nodiscard]] Released
     release(std::string_view lock, Hash128 id, std::optional<std::uint32_t> level, const Now& now);
-    // False: it is no living lease.
+    // Ends a lease. False: it is no live lease.
     [[nodiscard]] bool end(std::string_view lock, Hash128 id, EndReason how, const Now& now);
-    // Nobody has heard, or will, of this grant: it is as if it had never been. Without effect if
-    // the lease was granted to a later ask as well.
+    // Undoes a grant whose answer does not reach its client, as if it had never been. No effect if
+    // the lease was granted to a later request as well.
     void withdraw(std::string_view lock, const Grant& grant, const Now& now) noexcept;
-    // Their connection has ended. Without effect on a lease that is tied to another by now; of an
-    // owner who is several levels inside, those of that connection end.
+    // Ends the leases of a closed connection. No effect on a lease that is bound to another by now;
+    // of a reentrant owner only the levels of that connection end.
     void
     end_for_connection(std::span<const Hash128> ids, std::uint64_t connection_id, const Now& now);
-    // The same, where the gateway ends the connection: they live on until their ttl is over.
+    // Unbinds leases from a connection that the gateway closes: they live on until their ttl ends.
     void detach(std::span<const Hash128> ids, std::uint64_t connection_id) noexcept;
     [[nodiscard]] bool is_bound(Hash128 id, std::uint64_t connection_id, const Now& now) const;
-    // As it is now; nothing: it has ended, then why() it has, for a while.
+    // Returns the lease as it is now; nothing if it has ended: then why() tells how, for a while.
     [[nodiscard]] std::optional<Grant> look(Hash128 id, const Now& now) const;
     [[nodiscard]] std::optional<EndReason> why(Hash128 id) const;
-    // Ends those whose time is over; when it is to be called next.
+    // Ends expired leases. Returns when to call it next.
     SteadyTime expire(const Now& now) noexcept;
 
-    // --- to be seen ---
-    // In the order of the names, after that one, as many as fit into one answer; those in use, and
-    // the declared.
+    // --- listing ---
+    // Lists locks that are declared or in use, ordered by name, from the first one after `after`,
+    // as many as fit into one answer.
     [[nodiscard]] LockList list(std::string_view after, const Now& now) const;
     [[nodiscard]] std::optional<LockState> state_of(std::string_view name, const Now& now) const;
     [[nodiscard]] std::vector<LockFigures> collect_metrics() const; // the declared, then the others
 
-    // --- beyond the process ---
-    // Before anybody asks: from now on changes are recorded, and `recorded` is called, with the
-    // mutex held, when there are some.
+    // --- persistence ---
+    // Starts recording changes; `recorded` is called, with the mutex held, when there are some.
+    // Call before any request.
     void record(std::function<void()> recorded);
-    // Before configure(): these go on, each for its whole ttl. fence: the highest ever given.
+    // Restores leases, each for its whole ttl. Call before configure(). fence: the highest ever
+    // given.
     void restore(const std::vector<SavedLease>& leases, std::uint64_t fence, const Now& now);
-    // Before anybody asks, where it is not known who held what before the start: until then each
-    // lock is full.
+    // Keeps every lock full until `end`, when the holders before the start are unknown. Call before
+    // any request.
     void keep_closed_until(SteadyTime end, const Now& now);
 
     struct Record {
@@ -158,23 +161,23 @@ class LockManager {
         std::uint64_t fence = 0;     // the highest ever given
     };
     [[nodiscard]] Records take_records();
-    [[nodiscard]] Records everything(); // in place of the changes until now
-    // What came of records that were taken. Leases that could not be kept end: nobody was told of
-    // them.
+    [[nodiscard]] Records everything(); // supersedes the changes until now
+    // Report whether taken records were written. Leases that could not be written end: no client
+    // was told of them.
     void written(const Records& records) noexcept;
     void not_written(Records records, const Now& now);
 
     enum class Durability : std::uint8_t { yes, no, not_yet };
-    // Whether the lease would survive the process as it was when this was answered. Always, where
+    // Returns whether the lease would survive the process as this grant states it. Always yes if
     // nothing is recorded. no: it could not be written, or has ended.
     [[nodiscard]] Durability kept(const Grant& grant) const;
-    // Hears of written() and not_written(). One per worker.
+    // Receives written() and not_written(). One per worker.
     class Listener : public boost::intrusive::list_base_hook<> {
       public:
         Listener() = default;
         Listener(const Listener&) = delete;
         Listener& operator=(const Listener&) = delete;
-        // Any thread, with the mutex held: it must not call back.
+        // Called on any thread, with the mutex held: it must not call back.
         virtual void on_written() noexcept = 0;
 
       protected:
@@ -193,12 +196,12 @@ class LockManager {
         }
     };
     using Leases = std::unordered_map<Hash128, std::unique_ptr<Lease>, Spread>;
-    // What has ended is remembered for so many.
+    // The most ended leases that are remembered.
     static constexpr std::size_t remembered = 10'000;
-    // Of who had its slot before the start, whatever the lock's number is by now.
+    // The quota for slots held since before the start, whatever the lock's max is by now.
     static constexpr std::uint64_t any_number = 1'000'000'000;
     static constexpr std::size_t most_leases = 1'000'000;
-    static constexpr std::size_t most_records = 100'000; // to be taken
+    static constexpr std::size_t most_records = 100'000; // not yet taken
 
     // With the mutex locked:
     [[nodiscard]] LockPtr
@@ -230,20 +233,20 @@ class LockManager {
     void record_end(Hash128 id) noexcept;
     [[nodiscard]] static SavedLease saved(const Lease& lease);
     void notify_listeners() noexcept;
-    // Without it:
+    // Without the mutex:
     static void free_slot(std::unique_ptr<Lease> ended, const Now& now) noexcept;
 
     limits::Registry& registry_;
     limits::WakeupScheduler& scheduler_;
-    const KeyHasher id_hasher_; // of nothing but numbers: nobody can tell one id from another
+    const KeyHasher id_hasher_; // hashes only serial numbers: no id reveals another
 
     mutable std::mutex mutex_; // guards all below
     std::map<std::string, LockPtr, std::less<>> locks_;
-    std::size_t dynamic_ = 0; // of them, those that are not declared
+    std::size_t dynamic_ = 0; // undeclared ones among them
     std::uint64_t most_dynamic_ = 0;
-    SteadyTime next_sweep_{}; // for locks that nobody uses
+    SteadyTime next_sweep_{}; // for unused locks
     std::uint64_t dynamic_max_waiting_ = 0;
-    Counts dynamic_counts_; // of those that are forgotten
+    Counts dynamic_counts_; // totals of forgotten dynamic locks
     Leases leases_;
     std::unordered_map<Hash128, Lease*, Spread> known_; // by Level::once and Lease::reentrant
     boost::intrusive::
@@ -253,8 +256,8 @@ class LockManager {
     SteadyTime closed_until_ = SteadyTime::min();
     std::unordered_map<Hash128, EndReason, Spread> ended_;
     std::list<Hash128> ended_order_; // the oldest first
-    std::uint64_t fence_ = 0;        // the highest that was given
-    std::uint64_t last_number_ = 0;  // of ids
+    std::uint64_t fence_ = 0;        // the highest given
+    std::uint64_t last_number_ = 0;  // serial number of the last id
     std::function<void()> recorded_; // empty: nothing is recorded
     std::vector<Record> records_;
     boost::intrusive::list<Listener> listeners_;

@@ -1,4 +1,4 @@
-// Getting a lease, staying, and leaving.
+// Granting, renewing and releasing leases.
 #include "base/bytes.hpp"
 #include "locks/lock_manager.hpp"
 
@@ -10,7 +10,7 @@
 namespace stint::locks {
 namespace {
 
-// An owner who is that deep inside does not get deeper.
+// A reentrant owner's most levels.
 constexpr std::size_t most_levels = 1000;
 
 Hash128 hash_of(
@@ -62,7 +62,7 @@ std::optional<Grant> LockManager::reenter(const LeaseRequest& request, const Now
             level.connection_id = request.connection_id;
     if (same != nullptr && lease->levels.size() == 1)
         lease->binding = request.binding;
-    // Never sooner than whoever is inside already was told.
+    // Never expires sooner than current holders were told.
     renew(*lease, std::max(request.ttl, lease->ttl), now);
     ++lease->asks;
     Grant grant = grant_of(*lease);
@@ -84,20 +84,20 @@ void LockManager::enter(Lease& lease, const LeaseRequest& request) {
     ++lease.lock->counts_.granted;
 }
 
-// Until only so many levels are left, at least one.
+// Drops levels until `levels` are left, at least one.
 void LockManager::leave(Lease& lease, std::size_t levels) noexcept try {
     while (lease.levels.size() > levels) {
         forget(lease.levels.back().once, lease);
         lease.levels.pop_back();
     }
     record_grant(lease);
-} catch (const std::exception&) { // then a restart finds him deeper inside, for the ttl
+} catch (const std::exception&) { // then a restart restores the deeper levels, for the ttl
 }
 
 Grant LockManager::grant(
     const LockPtr& lock, LeaseRequest request, limits::Permit permit, const Now& now) {
     const std::lock_guard guard{mutex_};
-    if (const auto active = reenter(request, now)) // which it was not when the slot was asked for
+    if (const auto active = reenter(request, now)) // it was not active when the slot was requested
         return *active;
     auto made = std::make_unique<Lease>();
     made->levels.push_back({request.once, request.connection_id});
@@ -114,7 +114,7 @@ Grant LockManager::grant(
         know(lease);
         record_grant(lease);
     } catch (...) {
-        permit = std::move(lease.permit); // is freed when the mutex is not held any more
+        permit = std::move(lease.permit); // freed when the mutex is no longer held
         static_cast<void>(take_out(lease, EndReason::not_persisted));
         throw;
     }

@@ -1,4 +1,4 @@
-// Locks to be seen.
+// Listing of locks.
 #include "locks/lock_manager.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace stint::locks {
 namespace {
 
-// In one answer, so that it is neither too long nor made for too long while others wait.
+// Per answer: bounds its length and the time that other requests wait for the mutex.
 constexpr std::size_t most_locks = 1000;
 constexpr std::size_t most_people = 10'000; // holders, and as many waiters
 

@@ -1,4 +1,4 @@
-// Who is not inside yet.
+// Requests without a lease: waiters and refusals.
 #include "locks/lock_manager.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace stint::locks {
 namespace {
 
-// So many holders are looked at for the one that ends first.
+// The most holders that are searched for the earliest expiry.
 constexpr std::size_t most_compared = 64;
 
 } // namespace

@@ -1,4 +1,4 @@
-// What outlives the process.
+// Persistence of leases.
 #include "locks/lock_manager.hpp"
 
 #include <algorithm>
@@ -76,7 +76,7 @@ void LockManager::record_grant(Lease& lease) {
 void LockManager::record_end(Hash128 id) noexcept try {
     records_.push_back({id, 0, std::nullopt});
     recorded_();
-} catch (const std::exception&) { // then a restart gives it back for its ttl
+} catch (const std::exception&) { // then a restart restores it for its ttl
 }
 
 LockManager::Records LockManager::take_records() {
@@ -109,7 +109,7 @@ void LockManager::written(const Records& records) noexcept {
     notify_listeners();
 }
 
-// What has ended is to be written yet; what was not granted to anybody ends.
+// Queues unwritten ends of leases again. Ends leases of which no version is written or on its way.
 void LockManager::not_written(Records records, const Now& now) {
     for (const Record& each : records.changes) {
         std::unique_ptr<Lease> ended;

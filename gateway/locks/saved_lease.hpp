@@ -11,7 +11,7 @@ namespace stint::locks {
 
 [[nodiscard]] std::string row_key(Hash128 id);
 [[nodiscard]] std::string row_value(const SavedLease& lease);
-// Nothing, if these are not what the two above wrote.
+// Parses a row. Nothing if the two functions above did not write it.
 [[nodiscard]] std::optional<SavedLease> read_row(std::string_view key, std::string_view value);
 
 } // namespace stint::locks

@@ -8,9 +8,9 @@
 namespace stint::net {
 namespace {
 
-// Asio takes a descriptor that it is handed for a blocking one of which there may be copies: it
-// makes it non-blocking, and takes it out of epoll before it closes it. What accept4 returns is
-// non-blocking, and nobody copies it. Saying so spares each connection two system calls.
+// A socket that spares each connection two system calls. Asio assumes that a descriptor it is
+// handed is blocking and may have copies: it makes it non-blocking, and takes it out of epoll
+// before it closes it. A descriptor from accept4 is non-blocking and has no copies.
 class AcceptedSocket : public Socket {
   public:
     explicit AcceptedSocket(const Executor& executor) : Socket{executor} {}

@@ -10,14 +10,15 @@ namespace stint::net {
 // A connection that belongs to no event loop yet: any worker may serve() it.
 struct Accepted {
     Descriptor socket;
-    Endpoint peer; // who is connected
+    Endpoint peer; // the address at the other end
 };
 
-// The next connection that waits at a socket of open_listeners(); the error is would_block where
-// none waits. Never waits, never throws. Thread: the acceptor's worker.
+// Accepts the next connection that waits at a socket of open_listeners(); the error is would_block
+// if none waits. Never waits, never throws. Thread: the acceptor's worker.
 [[nodiscard]] Accepted accept_now(Acceptor& acceptor, ErrorCode& error) noexcept;
 
-// Hands it to an event loop, on its thread; the error is a shortage of memory or of descriptors.
+// Hands the connection to an event loop, on its thread; the error is a shortage of memory or of
+// descriptors.
 [[nodiscard]] Socket adopt(const Executor& executor, Accepted accepted, ErrorCode& error) noexcept;
 
 } // namespace stint::net

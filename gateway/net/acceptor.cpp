@@ -67,9 +67,9 @@ const char* path_of(const Endpoint& address) noexcept {
 
 // Locks the folder of a Unix socket: one Stint at a time opens or removes sockets there. Between
 // bind() and listen() a socket looks like one whose process is gone, and another Stint would remove
-// it. The folder itself is locked, because a lock file would be left behind. Whoever may read the
-// folder can lock it, too: after a while nobody waits for that. An empty descriptor: it is not
-// locked, or could not be, and nobody is kept away.
+// it. The folder itself is locked, because a lock file would be left behind. Any process that may
+// read the folder can lock it, too, so the wait is bounded. Returns an empty descriptor if the
+// folder is not locked, or could not be: then no other process is kept away.
 Descriptor lock_folder(const Endpoint& address) noexcept {
     char path[sizeof(sockaddr_un::sun_path)]{};
     std::memcpy(path, path_of(address), std::strlen(path_of(address)));
@@ -97,8 +97,8 @@ Result<Descriptor> listening_socket(const Endpoint& address, bool shared) {
     return socket;
 }
 
-// The first socket is bound and listens without SO_REUSEPORT, which no second process can do then,
-// and lets others beside it only afterwards: there is no moment in which two could both pass.
+// Opens the first socket without SO_REUSEPORT, which no second process can do then, and allows
+// others beside it only once it listens: there is no moment in which two could both pass.
 Result<ListeningSockets> open_tcp(const Endpoint& address, std::size_t count) {
     Result<Descriptor> first = listening_socket(address, false);
     if (!first)
@@ -118,7 +118,8 @@ Result<ListeningSockets> open_tcp(const Endpoint& address, std::size_t count) {
     return opened;
 }
 
-// What `own` is open on cannot be given another number while it is.
+// Checks that the file at the path is still the one that `own` is open on. Its inode number cannot
+// be given to another file while it is open.
 ErrorCode check_in_place(const Endpoint& address, const Descriptor& own) noexcept {
     struct stat bound {};
     struct stat found {};
@@ -130,7 +131,7 @@ ErrorCode check_in_place(const Endpoint& address, const Descriptor& own) noexcep
                : boost::system::errc::make_error_code(boost::system::errc::address_in_use);
 }
 
-// By its descriptor: chmod(2) by path would follow a symbolic link.
+// Sets the mode by descriptor: chmod(2) by path would follow a symbolic link.
 ErrorCode set_mode(const Endpoint& address, const Descriptor& own, std::uint32_t mode) noexcept {
     char file[32];
     std::snprintf(file, sizeof file, "/proc/self/fd/%d", own.get());
@@ -145,7 +146,7 @@ void unlink_own(const Endpoint& address, const Descriptor& own) noexcept {
         ::unlink(path_of(address));
 }
 
-// Nobody can connect before its file is as it shall be: only then does it listen.
+// Listens only once the file has its mode and group: no client can connect before.
 Result<ListeningSockets> listening_unix_socket(const Endpoint& address, const SocketFile& file) {
     Result<Descriptor> socket = bound_socket(address, false);
     if (!socket)
@@ -170,7 +171,7 @@ Result<ListeningSockets> listening_unix_socket(const Endpoint& address, const So
     return opened;
 }
 
-// A socket file whose process is gone refuses connections; only such a one may be removed.
+// Removes the socket file if it refuses connections: then its process is gone.
 bool remove_if_stale(const Endpoint& address) {
     struct stat file {};
     if (::lstat(path_of(address), &file) != 0 || !S_ISSOCK(file.st_mode))
@@ -214,7 +215,7 @@ set_socket_file(const Endpoint& address, const Descriptor& own, const SocketFile
     if (const ErrorCode failed = check_in_place(address, own))
         return failed;
     if (file.group) {
-        // The owner's alone until the group is right: an error must not leave it open to another.
+        // Only the owner's until the group is right: an error must not leave it open to another.
         if (const ErrorCode failed = set_mode(address, own, file.mode & 0600))
             return failed;
         constexpr auto same_owner = static_cast<uid_t>(-1);

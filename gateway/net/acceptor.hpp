@@ -1,4 +1,4 @@
-// Listening sockets: one a worker on the same address, and nobody else's beside them.
+// Listening sockets: one per worker on the same address, which no other process shares.
 #pragma once
 
 #include "base/descriptor.hpp"
@@ -16,13 +16,13 @@ struct ListeningSockets {
     Endpoint address;                // with the port the kernel chose, where 0 was asked for
     std::vector<Descriptor> sockets; // `count` of them, listening
     Descriptor file = {};            // a Unix socket's file, opened with O_PATH when it was bound
-    std::uint32_t group = 0;         // of that file, as the kernel chose it
+    std::uint32_t group = 0;         // the file's, as the kernel chose it
 };
 
 // The mode and the group of a Unix socket's file: they say who may connect.
 struct SocketFile {
     std::uint32_t mode = 0660;               // whatever the umask
-    std::optional<std::uint32_t> group = {}; // nothing: as it is
+    std::optional<std::uint32_t> group = {}; // nothing: unchanged
 
     bool operator==(const SocketFile&) const = default;
 };
@@ -31,13 +31,13 @@ struct SocketFile {
 // so that the kernel spreads connections; the first is bound without it, because SO_REUSEPORT alone
 // would let a second process of the same user in silently. A Unix socket is one socket, duplicated;
 // a stale file of a process that died is replaced, a live one is "address in use". TCP_NODELAY is
-// set here and inherited by what is accepted.
+// set here, and accepted connections inherit it.
 [[nodiscard]] Result<ListeningSockets>
 open_listeners(const Endpoint& address, std::size_t count, const SocketFile& file = {});
 
 // Sets the mode and the group of an open Unix socket's file; does nothing for other addresses. own:
-// ListeningSockets::file. What another process has put into its place is "address in use", and is
-// left alone.
+// ListeningSockets::file. A file that another process has put into its place is "address in use",
+// and is left alone.
 [[nodiscard]] ErrorCode
 set_socket_file(const Endpoint& address, const Descriptor& own, const SocketFile& file) noexcept;
 

@@ -23,7 +23,7 @@ namespace stint::net {
 
 [[nodiscard]] bool is_unix(const Endpoint& endpoint) noexcept;
 
-// Whether only this machine can reach it: 127.0.0.0/8, ::1, or a Unix socket.
+// True if only this machine can reach it: 127.0.0.0/8, ::1, or a Unix socket.
 [[nodiscard]] bool is_loopback(const Endpoint& endpoint) noexcept;
 
 // A peer's address without its port, small enough to keep in every connection. An IPv4-mapped IPv6

@@ -12,7 +12,7 @@ void Alarm::ring() noexcept {
     try {
         asio::post(timer_.get_executor(), [self = shared_from_this()] { self->stop(); });
     } catch (const std::exception&) {
-        // Out of memory: whoever sleeps wakes at its time.
+        // Out of memory: the sleeper wakes at its time.
     }
 }
 

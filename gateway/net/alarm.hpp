@@ -11,18 +11,18 @@
 
 namespace stint::net {
 
-// Held by a shared_ptr: what rings it may outlive whoever sleeps.
+// Held by a shared_ptr: its ringer may outlive its sleeper.
 class Alarm : public std::enable_shared_from_this<Alarm> {
   public:
     explicit Alarm(const Executor& executor) : timer_{executor} {}
 
-    // Ends the sleep, or the next one if nobody sleeps. Any thread, as long as the loop lives. The
-    // sleeper goes on with a later turn of its loop, not within this call. Without memory for that
-    // nothing happens.
+    // Ends the sleep, or the next one if there is no sleeper now. Threads: any, as long as the
+    // event loop lives. The sleeper resumes with a later turn of its loop, not within this call.
+    // Does nothing if there is no memory for that.
     void ring() noexcept;
 
-    // Until `at`, or until it rings. The loop's thread; one sleeper at a time, which keeps the
-    // alarm alive.
+    // Sleeps until `at`, or until it rings. Thread: the event loop's; one sleeper at a time, which
+    // keeps the alarm alive.
     [[nodiscard]] Task<> sleep_until(SteadyTime at);
 
   private:

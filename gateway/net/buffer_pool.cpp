@@ -86,7 +86,7 @@ void BufferPool::trim() noexcept {
     fewest_warm_ = warm_.size();
 }
 
-// Its pages take no memory until they are written to.
+// Adds blocks. Their pages take no memory until they are written to.
 void BufferPool::add_slab() {
     slabs_.reserve(slabs_.size() + 1);
     warm_.reserve(total_ + blocks_in_slab);

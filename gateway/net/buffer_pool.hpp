@@ -33,10 +33,10 @@ class Block {
 
 // One per worker and size, not thread-safe; outlives its blocks. The block returned last is the
 // next one lent (its pages are warm). Blocks are pages of their own, beside the heap: there, large
-// ones between small ones that stay would leave holes whose memory nobody gets back.
+// ones between small ones that stay would leave holes whose memory cannot be reclaimed.
 class BufferPool {
   public:
-    // keep: how many blocks that nobody needs hold on to their memory.
+    // keep: how many unused blocks hold on to their memory.
     BufferPool(std::size_t block_size, std::size_t keep);
     BufferPool(const BufferPool&) = delete;
     BufferPool& operator=(const BufferPool&) = delete;

@@ -18,7 +18,7 @@ void Deadlines::arm(Deadline& deadline, Duration length, SteadyTime now) {
 }
 
 void Deadlines::expire(SteadyTime now) {
-    // By index: what expires may arm a new length, which grows lanes_.
+    // By index: a callback may arm a new length, which grows lanes_.
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
         List& list = *lanes_[i].list;
         const auto later = std::find_if(
@@ -32,7 +32,7 @@ void Deadlines::expire(SteadyTime now) {
             next.on_deadline();
         }
     }
-    // Lengths that a former configuration used are forgotten once nobody waits for them.
+    // Forgets the lengths that a former configuration used, once no deadline has them.
     constexpr std::size_t usual = 16;
     if (lanes_.size() > usual)
         std::erase_if(lanes_, [](const Lane& lane) { return lane.list->empty(); });

@@ -1,4 +1,4 @@
-// Time-outs for thousands of connections with one timer a worker: a list for each distinct length,
+// Timeouts for thousands of connections with one timer per worker: a list for each distinct length,
 // which sorts itself because equal lengths expire in the order in which they were armed.
 #pragma once
 
@@ -33,16 +33,16 @@ class Deadline : public boost::intrusive::list_base_hook<
     SteadyTime at_{};
 };
 
-// One per worker, not thread-safe. Pure: whoever owns it calls expire() at least every 50 ms while
-// anything is armed, so a deadline is noticed at most that much late. Whoever arms with the
-// coarse clock may see it one tick of that clock (4 ms) early.
+// One per worker, not thread-safe. Pure: its owner calls expire() at least every 50 ms while
+// anything is armed, so a deadline is noticed at most that much late. A deadline that is armed with
+// the coarse clock may come one tick of that clock (4 ms) early.
 class Deadlines {
   public:
     // Arms (again) for now + length. O(distinct lengths), no allocation for a length seen before.
     void arm(Deadline& deadline, Duration length, SteadyTime now);
 
-    // Calls on_deadline() of everything that is due, of each once: what arms itself again waits for
-    // the next call.
+    // Calls on_deadline() of every deadline that is due, once each: one that arms itself again
+    // waits for the next call.
     void expire(SteadyTime now);
 
     [[nodiscard]] bool empty() const noexcept;

@@ -14,7 +14,7 @@ bool EndEvents::watch(int socket, void* whom, bool or_closed) noexcept {
     event.data.ptr = whom;
     if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket, &event) == 0)
         return true;
-    // Known from before: what has happened since is told of again.
+    // Watched already: EPOLL_CTL_MOD reports again what has happened since.
     return errno == EEXIST && ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, socket, &event) == 0;
 }
 

@@ -11,7 +11,7 @@
 
 namespace stint::net {
 
-// Not thread-safe: both sides run on the same worker. Whoever owns an Event signals it before it is
+// Not thread-safe: both sides run on the same worker. The owner of an Event signals it before it is
 // destroyed, otherwise the waiting coroutine would never end.
 class Event {
   public:

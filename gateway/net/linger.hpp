@@ -11,16 +11,16 @@
 
 namespace stint::net {
 
-// Begins once the answer was sent and the sending side shut down. Pure. Whoever reads ends the
-// connection when nothing has come for `silence`, and asks take() after each read.
+// Begins once the answer was sent and the sending side shut down. Pure. The reader ends the
+// connection when nothing has come for `silence`, and calls take() after each read.
 class Linger {
   public:
     static constexpr Duration silence = std::chrono::seconds{2};
-    // How long in all: a connection that was let in; one that was turned away, and any while the
-    // gateway drains.
+    // The longest time in all: for a connection that was admitted; `brief` for one that was
+    // rejected, and for any while the gateway drains.
     static constexpr Duration longest = std::chrono::seconds{30};
     static constexpr Duration brief = std::chrono::seconds{1};
-    // So much is read in each interval; more has to wait at the peer.
+    // Bytes that are read in each interval; more has to wait at the peer.
     static constexpr std::size_t most_at_once = 1024 * 1024;
     static constexpr Duration interval = std::chrono::milliseconds{100};
 
@@ -32,7 +32,7 @@ class Linger {
 
     explicit Linger(SteadyTime now) noexcept : begun_{now}, interval_begun_{now} {}
 
-    // After so many more bytes.
+    // Decides what comes after `size` more bytes.
     [[nodiscard]] Next take(std::size_t size, SteadyTime now, Duration most = longest) noexcept {
         if (now - begun_ >= most)
             return Next::close;

@@ -1,4 +1,4 @@
-// A function to be called by a loop, from any thread.
+// Posts a function to an event loop, from any thread.
 #pragma once
 
 #include "net/types.hpp"
@@ -10,7 +10,7 @@
 
 namespace stint::net {
 
-// False: there is no memory to remember it.
+// Returns false if there is no memory to remember it.
 template <class Function>
 [[nodiscard]] bool post(const Executor& executor, Function function) noexcept {
     try {

@@ -17,7 +17,8 @@ ErrorCode last_error() noexcept {
     return {errno, boost::system::system_category()};
 }
 
-// What says that this system, or a filter of system calls, does not do it at all.
+// True if the error means that the system, or a filter of system calls (seccomp), does not allow
+// splice(2) here at all.
 bool tells_unsupported(int error) noexcept {
     return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM;
 }
@@ -58,8 +59,8 @@ Received SplicePipe::fill(Socket& from, std::size_t at_most) noexcept {
 }
 
 Received SplicePipe::drain(Socket& to) noexcept {
-    // No more than there is: the kernel would take the rest for about to come, and hold back the
-    // last segment.
+    // No more than there is: the kernel would expect the rest to come soon, and hold back the last
+    // segment.
     const Received put = splice_now(out_.get(), to.native_handle(), bytes_);
     bytes_ -= put.size;
     return put;

@@ -16,23 +16,24 @@ namespace stint::net {
 // without TLS, and SIGPIPE must be ignored: splice(2) has no MSG_NOSIGNAL.
 class SplicePipe {
   public:
-    // So much may be in it: as much as one connection's peer may be behind.
+    // Bytes that it may hold: as much as one connection's peer may be behind.
     static constexpr std::size_t capacity = 1024 * 1024;
 
-    // The error is the system's: too many descriptors, or no room for a pipe that is worth it.
+    // Opens a pipe. The error is the system's: too many descriptors, or no room for a pipe that is
+    // worth it.
     [[nodiscard]] static Result<SplicePipe> open() noexcept;
 
-    // What is in it.
+    // Bytes in the pipe.
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
-    // Takes what `from` has received by now, at most so much (> 0). Call it on an empty pipe: of
-    // one that is not, would_block may also mean that the pipe is full. Further errors: eof;
+    // Takes what `from` has received by now, at most `at_most` bytes (> 0). Call it on an empty
+    // pipe: otherwise would_block may also mean that the pipe is full. Further errors: eof;
     // operation_not_supported where the system does not splice such sockets, then nothing has
     // moved.
     [[nodiscard]] Received fill(Socket& from, std::size_t at_most) noexcept;
 
-    // Sends what `to` takes of it now (call it with bytes() > 0). Errors: would_block,
-    // operation_not_supported as above, what the socket says.
+    // Sends as much of it as `to` takes now. Requires: bytes() > 0. Errors: would_block,
+    // operation_not_supported as above, the socket's own.
     [[nodiscard]] Received drain(Socket& to) noexcept;
 
     // Takes bytes out by copying them, for a socket that drain() does not support.
@@ -46,25 +47,26 @@ class SplicePipe {
     std::size_t bytes_ = 0;
 };
 
-// Pipes that nobody uses at the moment, so that an answer seldom has to make one. One per worker.
+// Unused pipes, kept so that a response seldom has to make one. One per worker.
 class SplicePipes {
   public:
     SplicePipes() { kept_.reserve(most_kept); }
 
-    // The error: as of open(), or operation_not_supported after give_up().
+    // Returns a kept pipe, or a new one. The error: as of open(), or operation_not_supported after
+    // give_up().
     [[nodiscard]] Result<SplicePipe> take() noexcept;
 
-    // Keeps it for the next one, if it is empty and few are kept. One that is not given back closes
-    // with the bytes in it.
+    // Keeps the pipe for the next response, if it is empty and few are kept. A pipe that is not
+    // given back closes with the bytes in it.
     void keep(SplicePipe pipe) noexcept;
 
-    // The system does not splice sockets: nobody is to try again.
+    // Notes that the system does not splice sockets: take() fails from now on.
     void give_up() noexcept { supported_ = false; }
 
-    // Closes those that nobody needed since the last call; to be called every second or so.
+    // Closes the pipes that were not needed since the last call; to be called every second or so.
     void trim() noexcept;
 
-    // Closes what is kept: its descriptors are needed. How many pipes.
+    // Closes the kept pipes, because their descriptors are needed. Returns how many.
     std::size_t close_kept() noexcept;
 
     [[nodiscard]] std::size_t kept() const noexcept { return kept_.size(); }

@@ -1,5 +1,5 @@
-// One end of a connection: a socket, and TLS on it where there is any. The functions of io.hpp once
-// more, with one branch each.
+// One end of a connection: a socket, with or without TLS. Has the functions of io.hpp, with one
+// branch each.
 #pragma once
 
 #include "net/deferred_read.hpp"
@@ -16,7 +16,7 @@
 
 namespace stint::net {
 
-// Not thread-safe. Closes without a word; close() says good-bye.
+// Not thread-safe. The destructor closes without a close_notify; close() sends one.
 class Stream {
   public:
     explicit Stream(const Executor& executor) : socket_{executor} {}
@@ -27,12 +27,12 @@ class Stream {
     [[nodiscard]] Socket& socket() noexcept { return socket_; }
     [[nodiscard]] TlsSession* tls() noexcept { return tls_.get(); }
 
-    // From now on all bytes are TLS's, and those in `early`, which have come already. handshake()
-    // must have succeeded before anything else is done.
+    // Begins TLS: all bytes are TLS's from now on, and those in `early`, which have come already.
+    // handshake() must have succeeded before anything else is done.
     void begin_tls(tls::SslPtr ssl, std::span<const char> early = {}) {
         tls_ = std::make_unique<TlsSession>(socket_, std::move(ssl), early);
     }
-    // Nothing is TLS's any more: of a peer that does not speak it, or for a new connection.
+    // Drops the TLS session: the peer does not speak TLS, or a new connection follows.
     void forget_tls() noexcept { tls_.reset(); }
 
   private:
@@ -40,8 +40,8 @@ class Stream {
     std::unique_ptr<TlsSession> tls_; // refers to socket_
 };
 
-// Waits as long as it takes. After an error the thread's OpenSSL error queue says more, until the
-// next suspension, and has to be emptied.
+// Completes the TLS handshake, without a timeout of its own. After an error the thread's OpenSSL
+// error queue says more, until the next suspension, and has to be emptied.
 [[nodiscard]] Task<ErrorCode> handshake(Stream& stream);
 
 inline ErrorCode write_now(Stream& stream, Gather& gather) noexcept {
@@ -56,7 +56,7 @@ inline Received read_now(Stream& stream, std::span<char> into) noexcept {
     return read_now(stream.socket(), into);
 }
 
-// Whether read_now() has something that wait_readable() would not tell of.
+// True if read_now() has something that wait_readable() would not report.
 inline bool has_buffered(Stream& stream) noexcept {
     return stream.tls() != nullptr && stream.tls()->has_buffered();
 }
@@ -69,8 +69,8 @@ inline auto wait_writable(Stream& stream) {
     return wait_writable(stream.socket());
 }
 
-// A read of TLS from its first wait to its completion, as often as the socket brings parts of
-// records only. Done: void(const ErrorCode&, std::size_t).
+// A TLS read from its first wait to its completion; waits again whenever the socket brings only
+// parts of records. Done: void(const ErrorCode&, std::size_t).
 template <class Done>
 class TlsRead {
   public:
@@ -118,7 +118,7 @@ class TlsRead {
             asio::buffer(intake.data(), intake.size()), in_place(memory, std::move(*this)));
     }
 
-    // Never before its caller has returned.
+    // Posts the result: done() never runs before the caller of start() has returned.
     void post(const Received& got) && {
         asio::post(
             stream_->socket().get_executor(),
@@ -141,7 +141,7 @@ void read_some_then(Stream& stream, std::span<char> into, HandlerMemory& memory,
         asio::buffer(into.data(), into.size()), in_place(memory, std::move(done)));
 }
 
-// What is known of a stream before it is read.
+// Knowledge about a stream's input before a read.
 enum class Input : std::uint8_t {
     unknown,
     none_yet, // see read_deferred_then()
@@ -180,7 +180,7 @@ inline void acknowledge_at_once(Stream& stream) noexcept {
     acknowledge_at_once(stream.socket());
 }
 
-// Ends whatever waits on it; it stays open.
+// Cancels every wait on the stream; it stays open.
 inline void cancel(Stream& stream) noexcept {
     if (TlsSession* tls = stream.tls()) [[unlikely]]
         tls->cancel();
@@ -188,7 +188,7 @@ inline void cancel(Stream& stream) noexcept {
     stream.socket().cancel(ignored);
 }
 
-// Nothing more will be sent; what is received still is.
+// Ends sending; what the peer sends is still received.
 inline void shutdown_send(Stream& stream) noexcept {
     if (TlsSession* tls = stream.tls()) [[unlikely]]
         tls->send_close_notify();
@@ -202,7 +202,7 @@ inline void close(Stream& stream) noexcept {
     close(stream.socket());
 }
 
-// From now on closing it resets it: what was sent is not to be taken for the whole.
+// Makes close() reset the connection, so that the peer does not take what was sent for the whole.
 inline void reset_on_close(Stream& stream) noexcept {
     if (TlsSession* tls = stream.tls()) [[unlikely]]
         tls->never_send_close_notify();

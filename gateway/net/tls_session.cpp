@@ -20,10 +20,11 @@
 namespace stint::net {
 namespace {
 
-// The most that goes into one record (RFC 8446 section 5.1).
+// Bytes in one record, at most (RFC 8446 section 5.1).
 constexpr std::size_t record_size = 16 * 1024;
 
-// A head comes in one piece; of what is longer OpenSSL reads the rest by itself.
+// Bytes to read while waiting: a head comes in one piece; of what is longer OpenSSL reads the rest
+// by itself.
 constexpr std::size_t intake_size = 4 * 1024;
 
 // Small pieces are joined: each record costs a system call, its own head and a tag. Belongs to
@@ -46,7 +47,7 @@ std::string_view next_record(const Gather& gather) noexcept {
 
 } // namespace
 
-// OpenSSL's way to the socket. Its own would raise SIGPIPE, and know nothing of an intake.
+// OpenSSL's BIO for the socket. Its own would raise SIGPIPE, and know nothing of an intake.
 struct SocketBio {
     static TlsSession& session_of(BIO* bio) noexcept {
         return *static_cast<TlsSession*>(BIO_get_data(bio));
@@ -59,7 +60,8 @@ struct SocketBio {
         return result == 1 && !self.begun_ ? begin(self, *into) : result;
     }
 
-    // OpenSSL would wait for more than the first byte, and knows a few methods only.
+    // Detects plain HTTP by its first byte: OpenSSL would wait for more, and knows a few methods
+    // only.
     static int begin(TlsSession& self, char first) {
         self.begun_ = true;
         self.met_plain_http_ = tls::begins_plain_http(first);
@@ -163,7 +165,7 @@ ErrorCode TlsSession::error_of(int result) noexcept {
     if (what == SSL_ERROR_ZERO_RETURN)
         return asio::error::eof;
     broken_ = true;
-    if (ended_) // whatever came of telling the peer that it was cut
+    if (ended_) // no matter how the alert to the peer went
         return asio::error::connection_reset;
     return {failure_ != 0 ? failure_ : EPROTO, boost::system::system_category()};
 }
@@ -183,7 +185,7 @@ bool TlsSession::resumed() const noexcept {
 Received TlsSession::read(std::span<char> into) noexcept {
     if (broken_)
         return {asio::error::connection_reset};
-    ERR_clear_error(); // others on this thread may have left something
+    ERR_clear_error(); // other sessions of this thread may have left errors
     Received got;
     do {
         std::size_t size = 0;
@@ -211,7 +213,7 @@ ErrorCode TlsSession::write(Gather& gather) noexcept {
             const bool reader_waits_for_room = wants_to_write_;
             const ErrorCode error = error_of(result);
             wants_to_write_ = reader_waits_for_room;
-            if (failure_ != 0) { // the socket's: what came before is still to be read
+            if (failure_ != 0) { // the socket's: received bytes can still be read
                 unwritable_ = true;
                 broken_ = false;
             }
@@ -223,7 +225,7 @@ ErrorCode TlsSession::write(Gather& gather) noexcept {
     return {};
 }
 
-// Also takes what a peer says on its own, such as tickets: that is no answer to anything.
+// Also consumes what a peer sends unasked, such as tickets: that is no application data.
 SocketState TlsSession::probe() noexcept {
     if (broken_)
         return SocketState::closed;

@@ -1,5 +1,5 @@
-// TLS on a non-blocking socket. OpenSSL reads from and writes to the socket itself; whoever has to
-// wait, waits for the socket.
+// TLS on a non-blocking socket. OpenSSL reads from and writes to the socket itself; a caller that
+// has to wait, waits for the socket.
 #pragma once
 
 #include "base/error.hpp"
@@ -21,58 +21,62 @@ enum class SocketState;
 // can be done with it.
 class TlsSession {
   public:
-    // early: what was received before TLS began, and is TLS's.
+    // early: TLS's bytes that were received before it began.
     TlsSession(Socket& socket, tls::SslPtr ssl, std::span<const char> early);
     ~TlsSession();
     TlsSession(const TlsSession&) = delete;
     TlsSession& operator=(const TlsSession&) = delete;
 
-    // No error: it is complete. would_block: go on when the socket is ready, see wants_to_write().
-    // After another error the thread's OpenSSL error queue says more, and has to be emptied.
+    // Continues the handshake. No error: it is complete. would_block: go on when the socket is
+    // ready, see wants_to_write(). After another error the thread's OpenSSL error queue says more,
+    // and has to be emptied.
     [[nodiscard]] ErrorCode handshake();
 
-    // The peer began with what must be a request in plain HTTP: that is why handshake() has failed.
+    // True if the peer began with what must be a request in plain HTTP, which is why handshake()
+    // has failed.
     [[nodiscard]] bool met_plain_http() const noexcept { return met_plain_http_; }
 
-    // It went on from an earlier session. After the handshake.
+    // True if an earlier session was resumed. Valid after the handshake.
     [[nodiscard]] bool resumed() const noexcept;
 
-    // As read_now() and write_now() on a socket. A stream that ends without TLS's own end was cut:
-    // that is connection_reset, never eof (RFC 8446 section 6.1). What write() has not taken must
-    // be offered to it again, first and unchanged: a part may be encrypted already.
+    // Reads and writes, as read_now() and write_now() do on a socket. A stream that ends without a
+    // close_notify was cut: that is connection_reset, never eof (RFC 8446 section 6.1). Bytes that
+    // write() has not taken must be offered to it again, first and unchanged: a part may be
+    // encrypted already.
     [[nodiscard]] Received read(std::span<char> into) noexcept;
     [[nodiscard]] ErrorCode write(Gather& gather) noexcept;
-    // Only what the peer says in so many words: tickets, and parts of records, are none.
+    // Reports application data only: tickets, and parts of records, are none.
     [[nodiscard]] SocketState probe() noexcept;
 
-    // Whether the last would_block of handshake() or read() is over when the socket can be written
+    // True if the last would_block of handshake() or read() is over when the socket can be written
     // to. That of write() always is.
     [[nodiscard]] bool wants_to_write() const noexcept { return wants_to_write_; }
 
-    // Something is here that no wait on the socket would tell of: bytes, or the end. They may be a
-    // part of a record only: after a would_block, wait all the same.
+    // True if something is here that no wait on the socket would report: bytes, or the end. They
+    // may be a part of a record only: after a would_block, wait all the same.
     [[nodiscard]] bool has_buffered() const noexcept;
 
-    // Tells the peer that nothing more comes (close_notify), as far as that goes at once.
+    // Sends close_notify, as far as that goes at once: nothing more comes.
     void send_close_notify() noexcept;
-    // send_close_notify() does nothing from now on.
+    // Makes send_close_notify() do nothing from now on.
     void never_send_close_notify() noexcept { end_said_ = true; }
 
-    // Where the socket's next bytes may be read to by whoever waits for them, and that they came.
+    // Returns room for the socket's next bytes, which a read that waits puts there; take_in() says
+    // how many came, end_intake() that the stream has ended.
     [[nodiscard]] std::span<char> intake();
     void take_in(std::size_t size) noexcept;
     void end_intake() noexcept { ended_ = true; }
-    // Who waits is to wait no more, also where what it waits for is just coming.
+    // Cancels a pending wait, even if its data is arriving now.
     void cancel() noexcept { cancelled_ = true; }
     void begin_wait() noexcept { cancelled_ = false; }
     [[nodiscard]] bool cancelled() const noexcept { return cancelled_; }
 
-    // While nobody waits for bytes.
+    // Frees the intake. Requires: no read is waiting.
     void release_memory() noexcept;
 
     [[nodiscard]] SSL& ssl() noexcept { return *ssl_; }
-    // Of the certificate that the peer has shown and that was verified; empty without one, and
-    // until the handshake is complete.
+    // The subject of the certificate that the peer has shown and that was verified; empty without
+    // one, and until the handshake is complete.
     [[nodiscard]] const std::string& peer_subject() const noexcept { return peer_subject_; }
 
   private:
@@ -84,7 +88,7 @@ class TlsSession {
     std::size_t intake_begin_ = 0;
     std::size_t intake_end_ = 0;
     int failure_ = 0;    // errno of the socket
-    bool ended_ = false; // the socket's stream
+    bool ended_ = false; // the socket's stream is at its end
     bool wants_to_write_ = false;
     bool cancelled_ = false;
     bool end_said_ = false;

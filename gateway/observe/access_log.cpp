@@ -47,7 +47,7 @@ class SignalsBlocked {
     sigset_t before_{};
 };
 
-// What the control thread asks of the writer; the writer takes it at its next turn.
+// Requests of the control thread to the writer, which applies them at its next turn.
 struct Orders {
     std::optional<AccessLog::Target> target;
     bool reopen = false;

@@ -1,5 +1,5 @@
-// One JSON object a line for every request, written by a thread of its own: a full disk or a closed
-// pipe costs lines (counted), never time.
+// The access log: one JSON object a line for every request, written by a thread of its own. A full
+// disk or a closed pipe costs lines (counted), never time.
 #pragma once
 
 #include "base/time.hpp"
@@ -12,7 +12,7 @@
 
 namespace stint::observe {
 
-// What became of a request.
+// The outcome of a request.
 enum class Outcome : std::uint8_t {
     forwarded,       // the upstream's answer was relayed
     refused,         // by a limit or cap: 429, 403 where it never admits such a request, or
@@ -22,7 +22,7 @@ enum class Outcome : std::uint8_t {
     upstream_failed, // 502, 503, 504, or the upstream broke off in the middle
     cooling_down,    // the upstream had asked for a pause: 429 or 503
     client_gone,     // the client left or stalled before the end: 499 or 408
-    responded,       // with what the configuration says: respond, redirect, redirect_http
+    responded,       // from the configuration: respond, redirect, redirect_http
 };
 inline constexpr std::size_t outcome_count = 8;
 [[nodiscard]] std::string_view to_text(Outcome outcome) noexcept; // "forwarded", …
@@ -32,28 +32,29 @@ struct LoggedField {
     std::string_view value;
 };
 
-// Views are read before write() returns. Texts may hold any bytes: what is not UTF-8 is replaced.
+// The data of one line. Views are read before write() returns. Texts may hold any bytes: those that
+// are not UTF-8 are replaced.
 struct AccessRecord {
     WallTime time{}; // when the head had arrived
     std::string_view request_id, client, host, route, method, path, limit, upstream;
     std::string_view would_refuse;   // a limit that is not enforced
     std::string_view cost_overrun;   // a limit whose reserve was too small
     std::string_view upstream_error; // why its last endpoint failed
-    unsigned attempts = 1;           // to send it
-    int status = 0;                  // as sent to the client; 499 when it was gone before
+    unsigned attempts = 1;           // sends of the request
+    int status = 0;                  // as sent to the client; 499 when it had gone before
     Outcome outcome = Outcome::forwarded;
     std::uint64_t bytes_in = 0;  // body bytes from the client
     std::uint64_t bytes_out = 0; // all bytes to the client
     Duration duration{};
-    Duration waited{};        // for its turn; zero = did not wait
+    Duration waited{};        // time in a queue; zero = did not wait
     Duration upstream_time{}; // from the request being sent to the response's head; zero = none
     std::span<const LoggedField> fields;
 };
 
-// The line: time (RFC 3339, ms, UTC), request_id, client, host, route, method, path, status,
-// decision, limit, bytes_in, bytes_out, duration_ms, waited_ms, attempts, upstream, upstream_error,
-// upstream_ms, fields; members without a value are left out. Appends to `out`, with the final
-// newline.
+// Formats the line: time (RFC 3339, ms, UTC), request_id, client, host, route, method, path,
+// status, decision, limit, bytes_in, bytes_out, duration_ms, waited_ms, attempts, upstream,
+// upstream_error, upstream_ms, fields; members without a value are left out. Appends to `out`, with
+// the final newline.
 void format(std::string& out, const AccessRecord& record);
 
 class AccessLog {
@@ -64,15 +65,15 @@ class AccessLog {
         friend bool operator==(const Target&, const Target&) = default;
     };
 
-    // Starts the writer thread. A file that cannot be opened is reported to the operational log
-    // and tried again every second; until then lines are dropped and counted.
+    // Starts the writer thread. A file that cannot be opened is reported to the operational log and
+    // retried every second; until then lines are dropped and counted.
     explicit AccessLog(Target target);
     ~AccessLog(); // writes out what it can, for at most a second; the rest is dropped
     AccessLog(const AccessLog&) = delete;
     AccessLog& operator=(const AccessLog&) = delete;
 
     // A worker's end: a bounded buffer that the writer empties. write() formats into it and never
-    // waits for I/O; a line that finds no room is dropped and counted. One per worker; outlived by
+    // waits for I/O; a line that does not fit is dropped and counted. One per worker; outlived by
     // the AccessLog.
     class Channel {
       public:
@@ -87,10 +88,11 @@ class AccessLog {
     };
     [[nodiscard]] Channel open_channel();
 
-    // Both are thread-safe and return at once; the writer follows. Until the new file can be opened
-    // the one before stays in use. Lines written before the call may go to either; none is lost.
+    // Both are thread-safe and return at once; the writer applies them later. Until the new file
+    // can be opened the previous one stays in use. Lines written before the call may go to either;
+    // none is lost.
     void reopen();                  // after a log rotation (SIGHUP)
-    void set_target(Target target); // after a reload; the same target again changes nothing
+    void set_target(Target target); // after a reload; the same target changes nothing
 
     [[nodiscard]] std::uint64_t written() const noexcept; // lines
     [[nodiscard]] std::uint64_t dropped() const noexcept;

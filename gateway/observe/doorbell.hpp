@@ -1,4 +1,4 @@
-// Wakes a thread that waits in poll(): for it and for another descriptor at once.
+// Wakes a thread that polls for this and another descriptor at once.
 #pragma once
 
 #include "base/descriptor.hpp"
@@ -9,7 +9,7 @@
 
 namespace stint::observe {
 
-// An eventfd. Threads: any may ring(), any number of times for one waking.
+// An eventfd. Thread-safe: any thread may ring(), any number of times for one wake-up.
 class Doorbell {
   public:
     Doorbell() : descriptor_{::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)} {

@@ -1,4 +1,4 @@
-// What a scrape shows of the configuration and of what it names.
+// Metrics of the configuration and of the files it names.
 #include "observe/exposition_page.hpp"
 
 namespace stint::observe {

@@ -1,4 +1,4 @@
-// What a scrape shows of clients' connections.
+// Metrics of client connections.
 #include "observe/exposition_page.hpp"
 
 namespace stint::observe {

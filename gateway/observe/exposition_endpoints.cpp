@@ -1,4 +1,4 @@
-// What a scrape shows of upstreams' endpoints.
+// Metrics of upstream endpoints.
 #include "observe/exposition_page.hpp"
 
 namespace stint::observe {

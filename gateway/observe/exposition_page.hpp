@@ -1,4 +1,4 @@
-// The families of one scrape, as prometheus-cpp writes them. Internal to the exposition.
+// The metric families of one scrape, as prometheus-cpp writes them. Internal to the exposition.
 #pragma once
 
 #include "observe/metrics.hpp"
@@ -15,7 +15,7 @@ namespace stint::observe {
 using Labels = std::vector<prometheus::ClientMetric::Label>;
 using Type = prometheus::MetricType;
 
-// Collects them. A double holds counts exactly up to 2^53.
+// Collects the families. A double holds counts exactly up to 2^53.
 class Page {
   public:
     class Family {
@@ -37,7 +37,7 @@ class Page {
         prometheus::MetricFamily& family_;
     };
 
-    // The returned Family is good until the next call.
+    // Adds a family. The returned Family is valid until the next call.
     Family family(std::string name, Type type, std::string help) {
         return Family{families_.emplace_back(
             prometheus::MetricFamily{std::move(name), std::move(help), type, {}})};

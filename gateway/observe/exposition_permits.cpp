@@ -1,4 +1,4 @@
-// What a scrape shows of permits that callers ask for.
+// Metrics of the permits that callers acquire.
 #include "observe/exposition_page.hpp"
 
 #include <cstddef>

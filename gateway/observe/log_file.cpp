@@ -24,7 +24,7 @@ bool is_stream(int descriptor, const struct stat& status) noexcept {
 // A run that was killed, or that met a full disk, may have left half a line behind.
 bool ends_mid_line(const std::string& path, off_t size) noexcept {
     const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-    char last = '\n'; // of one that is write-only for us, nothing can be known
+    char last = '\n'; // unknown for a write-only file
     const bool known = ::pread(file.get(), &last, 1, size - 1) == 1;
     return known && last != '\n';
 }

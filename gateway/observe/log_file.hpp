@@ -1,5 +1,5 @@
-// Where the access log's lines go: a descriptor that is written to without ever waiting for a
-// reader.
+// The destination of the access log's lines: a descriptor that is written to without ever waiting
+// for a reader.
 #pragma once
 
 #include "base/descriptor.hpp"
@@ -12,32 +12,32 @@
 
 namespace stint::observe {
 
-// Owned by one thread, in which SIGPIPE must be blocked or ignored.
+// An open log file. Owned by one thread, in which SIGPIPE must be blocked or ignored.
 class LogFile {
   public:
-    // Creates a file that is missing. A FIFO without a reader is an error (ENXIO), as is
+    // Opens the target; creates a missing file. A FIFO without a reader is an error (ENXIO), as is
     // Target::Kind::off (EINVAL).
     [[nodiscard]] static Result<LogFile> open(const AccessLog::Target& target);
 
     struct Written {
         std::size_t bytes = 0;
-        int error = 0; // errno where no byte was written; EAGAIN: wait until writable() is
+        int error = 0; // errno if no byte was written; EAGAIN: wait until writable() is
     };
     // Writes a first part of `lines` (not empty). On a pipe, lines of up to PIPE_BUF bytes stay
-    // whole whoever else writes there (POSIX write()).
+    // whole even with other writers (POSIX write()).
     [[nodiscard]] Written write_some(std::string_view lines) noexcept;
 
-    // Whether the last byte written, or found in the file, was not the end of a line.
+    // True if the last byte written, or found in the file, was not the end of a line.
     [[nodiscard]] bool mid_line() const noexcept { return mid_line_; }
 
-    // To poll for POLLOUT after EAGAIN.
+    // The descriptor to poll for POLLOUT after EAGAIN.
     [[nodiscard]] int descriptor() const noexcept { return descriptor_.get(); }
 
   private:
     enum class Manner : std::uint8_t {
         plain,       // regular files and devices: a write waits for the disk at most
         nonblocking, // pipes and terminals, through an open file description of our own
-        polled,      // the same where only a description shared with others can be had
+        polled,      // the same, if only a description shared with others is available
         socket,
     };
     LogFile(Descriptor descriptor, Manner manner, bool mid_line) noexcept

@@ -1,5 +1,5 @@
-// Takes batches of lines to the access log's target and decides what becomes of them when that
-// fails. No thread and no clock of its own: the access log's thread drives it.
+// Writes batches of lines to the access log's target and handles failures. No thread and no clock
+// of its own: the access log's thread drives it.
 #pragma once
 
 #include "base/time.hpp"
@@ -14,7 +14,7 @@
 
 namespace stint::observe {
 
-// Lines; read by any thread.
+// Counts of lines; read by any thread.
 struct LogCounts {
     std::atomic<std::uint64_t> written{0};
     std::atomic<std::uint64_t> dropped{0};
@@ -24,20 +24,20 @@ class LogWriter {
   public:
     explicit LogWriter(LogCounts& counts) : counts_{counts} {}
 
-    // The target so far stays in use until the new one can be opened: no line is lost to a wrong
-    // path in a reload or to a directory that is missing for a moment.
+    // Sets the target. The previous one stays in use until the new one can be opened: no line is
+    // lost to a wrong path in a reload or to a directory that is missing for a moment.
     void set_target(AccessLog::Target target, SteadyTime now);
     void reopen(SteadyTime now);
     void close(); // from here on every line is dropped
 
-    // Tries again to open a target, a second after the last attempt.
+    // Retries opening a target, a second after the last attempt.
     void tick(SteadyTime now);
     [[nodiscard]] std::optional<SteadyTime> next_tick() const noexcept { return open_again_; }
 
-    // Whole lines to write next; to be filled only when flush() has returned true.
+    // The whole lines to write next; to be filled only when flush() has returned true.
     [[nodiscard]] std::string& lines() noexcept { return lines_; }
-    // Writes lines() or, where that is impossible, drops them: then lines() is empty and true is
-    // returned. False: the target takes no more just now, poll descriptor() and call again.
+    // Writes lines() or, if that is impossible, drops them: then lines() is empty and it returns
+    // true. Returns false if the target is full: poll descriptor() and call again.
     [[nodiscard]] bool flush(SteadyTime now);
 
     [[nodiscard]] bool is_open() const noexcept { return file_.has_value(); }
@@ -54,12 +54,12 @@ class LogWriter {
 
     LogCounts& counts_;
     AccessLog::Target target_{AccessLog::Target::Kind::off, {}}; // as wanted
-    std::optional<LogFile> file_;          // as open; perhaps still that of the target before
+    std::optional<LogFile> file_;          // as open; perhaps still the previous target's
     std::optional<SteadyTime> open_again_; // while target_ is not open
     std::string lines_;
-    std::size_t offset_ = 0; // of what is not written yet
+    std::size_t offset_ = 0; // start of the unwritten lines
     std::optional<SteadyTime> blocked_since_;
-    std::string file_name_;    // of file_
+    std::string file_name_;    // file_'s name
     std::string open_trouble_; // as reported; empty = none
     std::string trouble_;      // the same for writing
     SteadyTime last_trouble_{};

@@ -42,17 +42,18 @@ struct UpstreamCounters {
     std::uint64_t retries = 0;
     std::uint64_t retries_over_budget = 0;
     std::uint64_t idle = 0; // pooled connections now
-    // Requests now, where the upstream has but one endpoint and nothing else counts them.
+    // Requests in flight, if the upstream has only one endpoint and nothing else counts them.
     std::uint64_t in_flight = 0;
 };
 
-// Of a limit that lets requests wait.
+// Counters of a limit that lets requests wait.
 struct WaitCounters {
-    Histogram time;            // of those that were admitted after waiting
+    Histogram time;            // wait of the requests that were then admitted
     std::uint64_t refused = 0; // after they had waited
 };
 
-// One worker's counters. Owned and written by that worker's thread alone; a scrape copies it there.
+// One worker's counters. Owned and written by that worker's thread alone; a scrape copies them
+// there.
 struct WorkerCounters {
     std::vector<RouteCounters> routes;       // by MetricSlots::route
     std::vector<std::uint64_t> refusals;     // by MetricSlots::refusal
@@ -62,7 +63,7 @@ struct WorkerCounters {
     std::vector<std::uint64_t> would_refuse; // by MetricSlots::refusal: not enforced
     std::vector<std::uint64_t> overruns;     // by MetricSlots::refusal: cost more than reserved
     std::vector<std::uint64_t> granted;      // by MetricSlots::refusal: permits
-    std::vector<std::uint64_t> replayed;     // by MetricSlots::refusal: told once more
+    std::vector<std::uint64_t> replayed;     // by MetricSlots::refusal: repeated answers
     std::vector<UpstreamCounters> upstreams; // by MetricSlots::upstream
     std::vector<WaitCounters> waits;         // by MetricSlots::wait
     std::uint64_t connections_accepted = 0;
@@ -73,23 +74,23 @@ struct WorkerCounters {
     std::uint64_t shed_clients = 0; // idle connections closed for want of descriptors
     std::uint64_t shed_upstreams = 0;
     std::uint64_t connections_open = 0;
-    std::uint64_t tls_handshakes = 0; // of clients, complete
-    std::uint64_t tls_resumed = 0;    // of these
+    std::uint64_t tls_handshakes = 0; // completed by clients
+    std::uint64_t tls_resumed = 0;    // resumed among the completed
     std::uint64_t tls_failures = 0;
-    std::uint64_t tls_plain_http = 0; // of these, requests in plain text
+    std::uint64_t tls_plain_http = 0; // requests in plain text among the failures
     std::uint64_t tunnels_open = 0;   // connections that have switched protocols
     std::uint64_t accept_errors = 0;
     std::uint64_t proxy_untrusted = 0;    // connections to a PROXY listener from other peers
-    std::uint64_t proxy_malformed = 0;    // without a PROXY header that can be read
-    std::uint64_t permit_connections = 0; // open ones of who asks for permits
-    std::uint64_t permits_waiting = 0;    // takes that wait for their turn
-    WaitCounters permit_waits;            // takes that have waited
-    WaitCounters lock_waits;              // asks for leases that have waited
-    std::uint64_t tickets_issued = 0;     // permits that requests may show
-    std::uint64_t tickets_used = 0;       // that paid for a request
-    std::uint64_t tickets_unknown = 0;    // shown, and good for nothing
+    std::uint64_t proxy_malformed = 0;    // without a readable PROXY header
+    std::uint64_t permit_connections = 0; // open connections to permit listeners
+    std::uint64_t permits_waiting = 0;    // acquires that wait in a queue
+    WaitCounters permit_waits;            // acquires that have waited
+    WaitCounters lock_waits;              // lease requests that have waited
+    std::uint64_t tickets_issued = 0;     // permits that requests may present
+    std::uint64_t tickets_used = 0;       // presented, and paid for a request
+    std::uint64_t tickets_unknown = 0;    // presented, and not valid
 
-    // Grows the vectors to the slots in use, once a new snapshot is taken.
+    // Grows the vectors to the slots in use, after a new snapshot.
     void
     fit(std::size_t route_slots,
         std::size_t refusal_slots,
@@ -98,8 +99,8 @@ struct WorkerCounters {
     WorkerCounters& operator+=(const WorkerCounters& other);
 };
 
-// What stands for a route where permits are asked for, and for a limit where callers bring theirs:
-// no name of a configuration has parentheses.
+// Labels in place of a route where callers acquire permits, and of a limit where callers bring
+// their own: no name of a configuration has parentheses.
 inline constexpr std::string_view permits_route = "(permits)";
 inline constexpr std::string_view dynamic_limits = "(dynamic)";
 
@@ -132,7 +133,7 @@ class MetricSlots {
     std::map<std::string, std::uint32_t> wait_slots_;
 };
 
-// What a scrape shows beside the workers' counters.
+// The figures of a scrape beside the workers' counters.
 struct ProcessFigures {
     std::string version;
     std::uint64_t config_generation = 0;
@@ -147,13 +148,13 @@ struct ProcessFigures {
     std::vector<CertificateFigures> certificates;
     double start_time_seconds = 0; // since the epoch
     std::size_t workers = 0;
-    bool permits = false;             // are given
-    std::uint64_t dynamic_limits = 0; // that callers have brought
+    bool permits = false;             // true if enabled
+    std::uint64_t dynamic_limits = 0; // created by callers
     std::uint64_t access_log_written = 0;
     std::uint64_t access_log_dropped = 0;
-    struct SlotFigures {            // of slots in coming windows
+    struct SlotFigures {            // slots in coming windows
         std::uint64_t reserved = 0; // now
-        std::uint64_t given = 0;    // ever, as the others
+        std::uint64_t given = 0;    // ever, as the next ones
         std::uint64_t claimed = 0;
         std::uint64_t missed = 0; // refusals that got none
     };
@@ -162,23 +163,23 @@ struct ProcessFigures {
         bool cap = false;
         bool keyed = false;
         std::uint64_t quota = 0;
-        std::uint64_t used = 0;             // of an unkeyed window or cap
-        std::uint64_t live_keys = 0;        // of a keyed one
-        std::uint64_t overflow = 0;         // requests of keys that its table had no room for
+        std::uint64_t used = 0;             // by an unkeyed window or cap
+        std::uint64_t live_keys = 0;        // for a keyed one
+        std::uint64_t overflow = 0;         // requests whose keys did not fit in its table
         std::uint64_t table_full = 0;       // new keys refused for want of memory
-        std::uint64_t overrides = 0;        // other quotas for some keys, in force
+        std::uint64_t overrides = 0;        // active overrides of quotas for some keys
         bool waits = false;                 // when_exceeded: wait
         std::uint64_t waiting = 0;          // now
         std::optional<SlotFigures> slots{}; // retry_after: reserve
     };
     std::vector<LimitFigures> limits;
     struct LockFigures {
-        std::string name; // or dynamic_limits: all that callers have made, together
+        std::string name; // or dynamic_limits: all that callers have created, together
         std::uint64_t max = 0;
-        std::uint64_t locks = 0; // as many are in use, of those together
+        std::uint64_t locks = 0; // locks in use, of those together
         std::uint64_t held = 0;  // slots, by leases
         std::uint64_t waiting = 0;
-        std::uint64_t granted = 0; // ever, as the others
+        std::uint64_t granted = 0; // ever, as the next ones
         std::uint64_t refused = 0;
         std::uint64_t released = 0;
         std::uint64_t disconnected = 0;
@@ -198,7 +199,7 @@ struct ProcessFigures {
     struct EndpointFigures {
         std::string upstream;
         std::string endpoint;
-        std::uint32_t metric = 0; // the upstream's, for what its workers count themselves
+        std::uint32_t metric = 0; // the upstream's, for figures that its workers count
         bool up = false;
         std::uint64_t in_flight = 0;
         std::uint64_t ejections = 0; // ever, as the next ones
@@ -211,13 +212,13 @@ struct ProcessFigures {
         std::uint64_t writes = 0; // ever, as the next ones
         std::uint64_t write_failures = 0;
         double last_write_seconds = 0; // since the epoch
-        double round_seconds = 0;      // how long the last round of writes took
+        double round_seconds = 0;      // duration of the last round of writes
     };
-    std::optional<StateFigures> state{}; // of a state file
+    std::optional<StateFigures> state{}; // the state file's
 };
 
-// The Prometheus text exposition (format 0.0.4) through prometheus-cpp's serializer. Names begin
-// with stint_; no client key is ever a label.
+// Writes the Prometheus text exposition (format 0.0.4) through prometheus-cpp's serializer. Names
+// begin with stint_; no client key is ever a label.
 [[nodiscard]] std::string
 exposition(const WorkerCounters& sum, const MetricSlots& slots, const ProcessFigures& figures);
 

@@ -1,4 +1,4 @@
-// What the kernel says of this process (Linux, /proc/self).
+// Kernel statistics of this process (Linux, /proc/self).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ struct ProcessUsage {
     std::optional<std::uint64_t> open_files_limit; // none = unlimited
 };
 
-// What cannot be read is left out. Costs a directory listing of the open files.
+// Reads the statistics, without those that cannot be read. Costs a directory listing of the open
+// files.
 [[nodiscard]] ProcessUsage read_process_usage();
 
 } // namespace stint::observe

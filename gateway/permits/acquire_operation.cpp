@@ -10,9 +10,10 @@
 namespace stint::permits {
 namespace {
 
-// In the line before one counter, where the limit itself lets nobody wait.
+// Requests queued per counter, at most, if the limit itself configures no wait.
 constexpr std::uint64_t most_waiting = 1000;
-// Others take from the same window meanwhile: then the rest is counted again.
+// Attempts to take a batch. Other requests take from the same window meanwhile: then what is left
+// is counted again.
 constexpr int batch_attempts = 4;
 
 limits::FairShares::Counter counter_of(const limits::Charge& charge) noexcept {
@@ -50,7 +51,7 @@ bool AcquireOperation::reserves() const noexcept {
         charges_.limits, [](const auto* limit) { return !limit->reserve_for.empty(); });
 }
 
-// Who comes while nobody waits may go at once; nobody overtakes who waits.
+// Admits at once while no request waits; a new request never overtakes a waiter.
 AcquireOperation::Step AcquireOperation::admit(const AcquireRequest& ask) {
     if (!reserves()) [[likely]]
         keep_shares(ask);
@@ -75,8 +76,8 @@ AcquireOperation::Step AcquireOperation::admit(const AcquireRequest& ask) {
     return Step::answered;
 }
 
-// What others may still come for is not for who does not wait. Who waits has the line, which is
-// fair by itself.
+// Holds back the shares that other owners may still come for, if the request does not wait. A
+// request that waits has the queue, which is fair by itself.
 void AcquireOperation::keep_shares(const AcquireRequest& ask) {
     shares_ = ask.wait == Duration::zero();
     for (limits::Charge& charge : charges_.charges) {
@@ -89,8 +90,8 @@ void AcquireOperation::keep_shares(const AcquireRequest& ask) {
     }
 }
 
-// A limit knows what it has, not what will be kept for whom: whoever comes back alone at the time
-// that is told here is admitted.
+// Sets retry_after so that it counts the shares: a limit knows its own permits, not those that will
+// be kept for other owners. An owner that comes back alone at this time is admitted.
 void AcquireOperation::tell_true_time(limits::Decision& decision) {
     const auto& charges = charges_.charges;
     const auto by_window_alone = [&](std::size_t i) {
@@ -101,7 +102,7 @@ void AcquireOperation::tell_true_time(limits::Decision& decision) {
     for (std::size_t i = 0; i < charges.size(); ++i)
         if (!by_window_alone(i))
             opens = now_.steady + decision.retry_after;
-    for (int pass = 0; pass < 2; ++pass) // a later one may lead into an earlier one's next window
+    for (int pass = 0; pass < 2; ++pass) // a later limit may open in an earlier one's next window
         for (std::size_t i = 0; i < charges.size(); ++i) {
             const limits::Charge& charge = charges[i];
             if (!is_fixed_window(*charge.limit))
@@ -135,7 +136,7 @@ limits::Decision AcquireOperation::admit_now(const AcquireRequest& ask) {
     return limits::try_admit(charges_.view(), now_);
 }
 
-// As many as there are, at most `batch`. A paced limit has one at a time.
+// Admits as many as are left, at most `batch`. A paced limit admits one at a time.
 limits::Decision AcquireOperation::admit_batch(std::uint64_t batch) {
     limits::Charge& charge = charges_.charges.front();
     limits::Decision decision;
@@ -150,7 +151,7 @@ limits::Decision AcquireOperation::admit_batch(std::uint64_t batch) {
     return limits::try_admit(charges_.view(), now_);
 }
 
-// A slot is its owner's, who comes back for it.
+// Admits, or reserves a slot. The slot belongs to its owner, which comes back for it.
 limits::Decision AcquireOperation::admit_reserving() {
     boost::container::static_vector<limits::Reservation, limits::max_charges> reserving;
     for (std::size_t i = 0; i < charges_.limits.size(); ++i)
@@ -202,7 +203,7 @@ bool AcquireOperation::settle() {
 }
 
 void AcquireOperation::settle(limits::Decision& decision) {
-    const limits::Permit kept = std::move(decision.permit); // what is charged stays so
+    const limits::Permit kept = std::move(decision.permit); // no refund: the charge stays
     if (!decision.allowed())
         return refuse(decision);
     note_shares();
@@ -227,7 +228,7 @@ void AcquireOperation::grant() {
         once_.record(grant_, end_of_grant());
 }
 
-// While too many are out the grant goes without one: the request will be charged.
+// Issues a ticket. While too many are out the grant has none: the proxied request will be charged.
 void AcquireOperation::issue_ticket() {
     const auto ticket = context_.shared.prepaid.issue(charges_.view(), end_of_grant(), now_.steady);
     if (!ticket)
@@ -244,7 +245,7 @@ Grant::Limit AcquireOperation::state_of(const Part& part) const {
         state.resets_in > Duration::zero() ? now_.steady + state.resets_in : SteadyTime{}};
 }
 
-// When the first of the windows is over in which it was counted.
+// Returns the end of the first of the windows in which the grant was counted.
 SteadyTime AcquireOperation::end_of_grant() const {
     SteadyTime end = SteadyTime::max();
     for (const std::uint8_t i : part_of_) {

@@ -1,4 +1,4 @@
-// One ask for permits: from its limits to its answer. Start reading at begin().
+// One request for permits, from its limits to its reply. Start reading at begin().
 #pragma once
 
 #include "base/time.hpp"
@@ -29,15 +29,15 @@ namespace stint::permits {
     return limit.identity().algorithm == limits::Algorithm::fixed_window;
 }
 
-// Lives on one worker, for the time of one request. Destroyed while it waits, it loses its place
-// and costs nothing.
+// Lives on one worker, for the time of one request. Destroyed while it waits, it loses its place in
+// the queue and costs nothing.
 class AcquireOperation final : public DeferredReply {
   public:
-    // peer: of whose connection it is; outlives this.
+    // peer: the client at the other end of the connection; outlives this object.
     AcquireOperation(proxy::Context& context, Shared& shared, const routing::ClientAddress& peer);
 
     enum class Step : std::uint8_t { answered, waits };
-    // What `ask` refers to is not looked at afterwards.
+    // Does not keep references into `ask`.
     [[nodiscard]] Step begin(const AcquireRequest& ask);
 
     [[nodiscard]] net::Event& over() noexcept override { return queued_->over; }
@@ -47,10 +47,10 @@ class AcquireOperation final : public DeferredReply {
     void write(http::HeadBuffer& out, const http::ReplyContext& context) override;
 
   private:
-    // One of those that were asked for, in that order.
+    // One of the limits in the request, in its order.
     struct Part {
         const routing::RouteLimit* limit = nullptr;
-        RouteLimitPtr brought; // the same, of a limit that callers bring
+        RouteLimitPtr brought; // owns `limit` if a caller brought it
         Hash128 key{};
         std::uint64_t cost = 0;
         limits::Numbers numbers{};
@@ -96,21 +96,21 @@ class AcquireOperation final : public DeferredReply {
     const std::shared_ptr<proxy::ActiveConfig> config_;
     Now now_;
     Parts parts_;
-    routing::Charges charges_; // of those that cost
-    boost::container::static_vector<std::uint8_t, limits::max_charges> part_of_; // of each charge
+    routing::Charges charges_; // only the parts with a cost
+    boost::container::static_vector<std::uint8_t, limits::max_charges> part_of_; // one per charge
     IdempotencyCache::Claim once_;
     std::unique_ptr<proxy::QueuedRequest> queued_;
-    Hash128 owner_{}; // as whom it is told from others: said by itself, or its address
+    Hash128 owner_{}; // identity: the owner that the request names, or its address
     std::uint64_t batch_ = 0;
-    bool one_first_ = false; // of a batch that goes to the line, the rest behind it
-    bool shares_ = false;    // it may not have what is kept for others
+    bool one_first_ = false; // a queued batch: one permit waits, the rest follows it
+    bool shares_ = false;    // the shares of other owners are held back from it
     bool listed_ = false;
     bool ticket_ = false;
     bool replayed_ = false;
     int status_ = 200;
-    Grant grant_;             // of an answer of 200
-    proxy::LocalReply reply_; // of any other
-    Duration paused_{};       // in its place, with the status: this limit is paused
+    Grant grant_;             // for status 200
+    proxy::LocalReply reply_; // for any other status
+    Duration paused_{};       // replaces reply_: the rest of paused_limit_'s pause
     limits::LimitPtr paused_limit_;
 };
 

@@ -1,4 +1,4 @@
-// Which limits an ask is about, and what it charges them.
+// Limits that a request for permits names, and what it charges them.
 #include "base/bytes.hpp"
 #include "permits/acquire_operation.hpp"
 
@@ -113,8 +113,8 @@ bool AcquireOperation::obey_rules(std::string_view text, Part& part) {
     return true;
 }
 
-// Nothing of it is paused. Asked last: what was granted before is told again whatever is paused
-// now.
+// True if none of the limits is paused. Checked last: an earlier grant is replayed whatever is
+// paused now.
 bool AcquireOperation::is_open() {
     return std::ranges::all_of(parts_, [this](const Part& part) {
         const auto pause =
@@ -135,7 +135,7 @@ bool AcquireOperation::fits(const AcquireRequest& ask) {
     return status_ == 200;
 }
 
-// In the order of their limits, as admit() wants them.
+// Lists the charges in the order of their limits, as admit() requires.
 bool AcquireOperation::list_charges() {
     for (std::size_t i = 0; i < parts_.size(); ++i)
         if (parts_[i].cost > 0 && !parts_[i].exempt)
@@ -159,7 +159,8 @@ bool AcquireOperation::list_charges() {
     return true;
 }
 
-// Whether this is the request that is to be answered anew.
+// True if the request is to be answered anew. Otherwise the reply is the recorded grant, or an
+// error.
 bool AcquireOperation::claim_once(const AcquireRequest& ask) {
     if (ask.idempotency_key.empty()) [[likely]]
         return true;

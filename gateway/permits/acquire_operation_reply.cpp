@@ -1,4 +1,4 @@
-// What an ask is answered.
+// The reply to a request for permits.
 #include "base/hash.hpp"
 #include "http/permit_text.hpp"
 #include "http/reply_writer.hpp"
@@ -19,8 +19,8 @@ std::uint64_t whole_milliseconds(Duration duration) noexcept {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(whole.count(), 0));
 }
 
-// The members of one limit's state, without braces. A batch is handed out until the window ends,
-// and not a moment longer.
+// Writes the members of one limit's state, without braces. A batch is handed out until the window
+// ends, and not a moment longer: its reset is rounded down.
 template <class Out>
 void write_state(Out& out, const Grant::Limit& limit, SteadyTime now, bool batch) {
     const Duration reset = limit.more_at > now ? limit.more_at - now : Duration::zero();

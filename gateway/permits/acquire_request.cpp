@@ -88,7 +88,7 @@ void read_list(const JsonObjectReader& members, AcquireRequest& ask) {
     }
 }
 
-// How many members the objects of a well-formed text have.
+// Counts the members that the objects of a well-formed text have.
 std::size_t members_written(std::string_view text) noexcept {
     std::size_t members = 0;
     bool in_string = false;
@@ -103,7 +103,7 @@ std::size_t members_written(std::string_view text) noexcept {
     return members;
 }
 
-// How many are left once the last one of each name has taken the others' place.
+// Counts the members left after parsing, where the last one of each name replaces the others.
 std::size_t members_kept(const json::value& value) noexcept {
     std::size_t members = 0;
     if (const json::object* const object = value.if_object()) {
@@ -133,8 +133,8 @@ Result<const json::object*, std::string> RequestReader::parse(std::string_view b
     if (!value_->is_object())
         return Parsed{
             boost::system::in_place_error, "The body must be a JSON object such as {\"cost\": 1}."};
-    // Readers differ in which one they take (RFC 8259 section 4): a check before this one may have
-    // seen the other.
+    // JSON readers differ in which duplicate they take (RFC 8259 section 4): a check before this
+    // one may have seen the other.
     if (members_written(body) != members_kept(*value_))
         return Parsed{boost::system::in_place_error, "The body has a member twice."};
     return &value_->get_object();

@@ -1,4 +1,4 @@
-// What callers ask for, read from their JSON. Pure: no limit, no clock.
+// Requests of callers, read from their JSON. Pure: no limit, no clock.
 #pragma once
 
 #include "base/error.hpp"
@@ -24,8 +24,8 @@ inline constexpr std::chrono::milliseconds longest_wait{60'000};
 inline constexpr std::uint64_t largest_batch = 1'000'000;
 inline constexpr std::size_t longest_name = 1024;           // bytes; of limits, keys and owners
 inline constexpr std::size_t longest_idempotency_key = 256; // bytes
-inline constexpr std::uint64_t most_holders = 1'000'000;    // of one lock
-inline constexpr std::chrono::seconds usual_ttl{30};        // of a lease, where it is not said
+inline constexpr std::uint64_t most_holders = 1'000'000;    // per lock
+inline constexpr std::chrono::seconds usual_ttl{30};        // a lease's, by default
 
 // A fixed window that the caller brings itself.
 struct Brought {
@@ -35,56 +35,56 @@ struct Brought {
     friend bool operator==(const Brought&, const Brought&) = default;
 };
 
-// One limit that a permit is asked of.
+// One limit in a request for permits.
 struct Wanted {
     std::string_view name;
     std::optional<std::string_view> key{};
-    std::uint64_t cost = 1; // 0: only to look
+    std::uint64_t cost = 1; // 0: only reads the state
     std::optional<Brought> brought{};
 };
 
 // Views are good until the reader's next call.
 struct AcquireRequest {
     boost::container::static_vector<Wanted, limits::max_charges> limits; // at least one
-    bool listed = false;              // answered as a list, also where there is but one
-    bool ticket = false;              // to be shown with a proxied request
-    Duration wait{};                  // at most, for its turn
-    std::uint64_t batch = 0;          // so many at once, as far as there are any; 0: no batch
-    std::string_view owner;           // whose turns it shares; may be empty
+    bool listed = false;     // replies with a list, even for one limit
+    bool ticket = false;     // wants a ticket, to be shown with a proxied request
+    Duration wait{};         // at most, in the queue
+    std::uint64_t batch = 0; // permits wanted at once, or as many as are left; 0: no batch
+    std::string_view owner;  // shares its turns with requests of the same owner; may be empty
     std::string_view idempotency_key; // empty: none
 };
 
-// What an upstream has answered to a caller of its own.
+// An upstream's response to a request that the caller sent itself.
 struct FeedbackRequest {
     std::string_view route; // exactly one of these two is not empty
     std::string_view limit;
     std::optional<std::string_view> key{};
     std::optional<std::string_view> host{};
     int status = 0;
-    std::optional<std::string_view> retry_after{}; // as the field has it
+    std::optional<std::string_view> retry_after{}; // the field's value
 };
 
-// One slot of a lock that is asked for.
+// A request for one slot of a lock.
 struct LockRequest {
-    std::optional<std::uint64_t> max{}; // of the lock, as the caller knows it
-    Duration wait{};                    // at most, for its turn
+    std::optional<std::uint64_t> max{}; // the lock's, as the caller knows it
+    Duration wait{};                    // at most, in the queue
     Duration ttl{};
     std::string_view owner;           // may be empty
     std::string_view idempotency_key; // empty: none
-    bool reentrant = false;           // the owner, who is named, may be inside already
+    bool reentrant = false;           // the named owner may hold the lock already
 };
 
-// Reusable, one per worker; not thread-safe. Allocates nothing for an ask of the usual size.
+// Reusable, one per worker; not thread-safe. Allocates nothing for a request of the usual size.
 class RequestReader {
   public:
-    // The error is a sentence for the caller. name: of the path; nothing where the body lists the
-    // limits. An empty body is an empty object.
+    // Reads a request for permits. The error is a sentence for the caller. name: the limit in the
+    // path; nothing where the body lists the limits. An empty body is an empty object.
     [[nodiscard]] Result<AcquireRequest, std::string>
     read_take(std::string_view body, std::optional<std::string_view> name);
     [[nodiscard]] Result<FeedbackRequest, std::string> read_feedback(std::string_view body);
     [[nodiscard]] Result<LockRequest, std::string>
     read_lease(std::string_view body, Duration longest_ttl);
-    // The ttl; nothing: as it was.
+    // Returns the ttl; nothing: unchanged.
     [[nodiscard]] Result<std::optional<Duration>, std::string>
     read_renewal(std::string_view body, Duration longest_ttl);
 

@@ -21,7 +21,7 @@ enum class What : std::uint8_t { take, take_all, feedback, check };
 
 struct Target {
     What what{};
-    std::string name{}; // of the limit, decoded
+    std::string name{}; // the limit's, decoded
 };
 
 constexpr std::string_view paths =
@@ -55,7 +55,7 @@ bool names(const Field& field, std::string_view name) noexcept {
     return http::ascii::equals_folded(field.name, name);
 }
 
-// The one Authorization field's token is the right one.
+// True if there is one Authorization field and its token is the right one.
 bool shows_token(const RequestHead& head, const routing::PermitTerms& terms) noexcept {
     constexpr std::string_view scheme = "Bearer ";
     const Field* only = nullptr;
@@ -72,15 +72,16 @@ bool shows_token(const RequestHead& head, const routing::PermitTerms& terms) noe
                http::ascii::trim(only->value.substr(scheme.size())), terms.token);
 }
 
-// A page's name may have been made to resolve to this machine. Whoever shows a token has not got it
-// from there.
+// True if the request is meant for this listener: a web page's host name may have been made to
+// resolve to this machine (DNS rebinding). A caller that shows a token has not got it from such a
+// page.
 bool is_meant(const RequestHead& head, const routing::PermitTerms& terms) {
     return terms.needs_token ||
            http::is_own_host(
                head.authority, head.minor_version, {terms.reach, terms.host, terms.hosts});
 }
 
-// Of one request, while it is looked at.
+// One request, while it is being handled.
 struct Call {
     Service& service;
     const RequestHead& head;
@@ -135,7 +136,8 @@ PendingPtr answer(
         check(service.context, head, peer, has_token, out, reply);
         return Call::none();
     }
-    // A page's script may send such a request to an address that its reader can reach.
+    // Refuses browsers: a page's script may send such a request to an address that its reader can
+    // reach.
     if (std::ranges::any_of(head.fields, [](const Field& each) { return names(each, "origin"); }))
         return call.fail(403, "a web page made this request: permits are not for browsers");
     if (terms->needs_token && !has_token) {

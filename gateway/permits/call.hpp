@@ -1,4 +1,4 @@
-// One request of a caller: who may ask, what is asked for, who answers it.
+// One request of a caller: checks whether it is allowed, and dispatches it to its handler.
 #pragma once
 
 #include "base/message.hpp"
@@ -13,8 +13,8 @@
 
 namespace stint::permits {
 
-// Answers at once, appending the whole response to `out`; or returns what the answer has to wait
-// for. ties: of the connection it came on. head and body need not stay.
+// Answers at once, appending the whole response to `out`; or returns the reply that has to wait.
+// connection_leases: those of the request's connection. head and body need not outlive the call.
 [[nodiscard]] PendingPtr answer(
     Service& service,
     const RequestHead& head,

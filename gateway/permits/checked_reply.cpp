@@ -1,4 +1,4 @@
-// What is answered of a request that was asked about.
+// The reply to a request for a check (forward-auth).
 #include "http/json_text.hpp"
 #include "http/reply_writer.hpp"
 #include "permits/checked_request.hpp"
@@ -53,7 +53,7 @@ void CheckedRequest::write_granted(http::HeadBuffer& out, const http::ReplyConte
         [this](http::HeadBuffer& head) { write_not_checked(head); }, body);
 }
 
-// The same with another status line, and with fields behind that.
+// Writes the reply with another status line, and with fields after that.
 void CheckedRequest::write_denied(
     http::HeadBuffer& out, std::string_view answer, std::optional<int> deny) const {
     const auto status = static_cast<std::uint64_t>(status_);

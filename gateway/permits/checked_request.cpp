@@ -153,7 +153,7 @@ CheckedRequest::admit_now(routing::Charges& charges, const routing::KeyFacts& fa
     return told != nullptr ? told->admit(charges, now_) : limits::admit(charges.view(), now_);
 }
 
-// Others wait: it goes only if it need not stand in their line.
+// Called while others wait: admits the request only if it need not queue behind them.
 limits::Decision CheckedRequest::admit_behind_line(const routing::Charges& charges) {
     const auto queued = std::make_unique<proxy::QueuedRequest>(context_.wakeups);
     queued->charges.assign(charges.charges.begin(), charges.charges.end());
@@ -170,7 +170,7 @@ limits::Decision CheckedRequest::admit_behind_line(const routing::Charges& charg
                 now_);
         return std::move(queued->decision);
     }
-    limits::Decision refused; // it would be its turn any moment
+    limits::Decision refused; // its turn would come any moment
     refused.refusal = limits::Refusal::window;
     refused.refused_by = queued->waited_for;
     refused.retry_after = std::chrono::milliseconds{1};

@@ -1,5 +1,5 @@
-// A request that another proxy has described, before its route's limits: from its head to what is
-// answered of it. Start reading at decide().
+// A request that another proxy describes, from its head through its route's limits to the reply.
+// Start reading at decide().
 #pragma once
 
 #include "base/message.hpp"
@@ -33,11 +33,11 @@ class CheckedRequest {
     CheckedRequest(const CheckedRequest&) = delete;
     CheckedRequest& operator=(const CheckedRequest&) = delete;
 
-    // text: its head, which outlives this. peer: who describes it, and is believed.
+    // Decides about the request. text: its head, which outlives this object. peer: the trusted
+    // proxy that describes it.
     void decide(std::string_view text, const routing::ClientAddress& peer);
 
-    // Appends the whole response. deny: the status of every answer but 200, where it is not to be
-    // its own.
+    // Appends the whole response. deny: if set, replaces every status but 200.
     void write(http::HeadBuffer& out, http::ReplyContext context, std::optional<int> deny) const;
 
   private:
@@ -72,7 +72,7 @@ class CheckedRequest {
     limits::PrepaidPermits::Claim prepaid_;
     proxy::RateLimitHeaders rate_limit_headers_;
     int status_ = 200;
-    proxy::LocalReply reply_; // of any other status
+    proxy::LocalReply reply_; // for any other status
 };
 
 } // namespace stint::permits

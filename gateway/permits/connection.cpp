@@ -16,10 +16,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// So much is answered before it is sent.
+// Bytes of replies that are collected before they are sent.
 constexpr std::size_t flush_from = 32 * 1024;
 
-constexpr Duration between_events = 1s; // of a stream
+constexpr Duration between_events = 1s; // on a stream
 constexpr Duration park_after = 1s;     // idle for so long, a connection may be closed to make room
 
 void cancel(net::Socket& socket) noexcept {
@@ -101,12 +101,12 @@ net::Task<> Connection::serve_all() {
     }
 }
 
-// Answers to requests that were sent together go out together.
+// True if another request is handled first: replies to pipelined requests go out together.
 bool Connection::more_to_answer() const noexcept {
     return keep_alive_ && begin_ < end_ && service_.context.head_out.view().size() < flush_from;
 }
 
-// What has been answered goes out before anything is waited for.
+// Sends the replies so far before it waits for anything.
 net::Task<Connection::Step> Connection::take_slowly(Step step) {
     const Sent sent = co_await flush();
     if (sent == Sent::failed)
@@ -120,7 +120,7 @@ net::Task<Connection::Step> Connection::take_slowly(Step step) {
     co_return answered;
 }
 
-// Nothing more comes; who was too slow is told.
+// Ends the connection. A caller that was too slow gets a 408.
 net::Task<> Connection::give_up() {
     if (!timed_out_)
         co_return;
@@ -139,7 +139,7 @@ net::Task<Connection::Step> Connection::wait_for_answer() {
         while (!pending_->is_over())
             co_await pending_->over().wait();
         co_await stop_watching();
-        gone_ = gone_ || net::peer_closed(socket_, true); // which nobody has read yet
+        gone_ = gone_ || net::peer_closed(socket_, true); // a FIN or a reset that was not read yet
         settled = !gone_ && pending_->settle();
     }
     --service_.context.counters.permits_waiting;
@@ -155,7 +155,7 @@ net::Task<Connection::Step> Connection::wait_for_answer() {
     co_return Step::done;
 }
 
-// Until something comes in; what does is kept for later.
+// Watches for input, which is kept for later.
 void Connection::watch() {
     socket_.async_wait(
         net::Socket::wait_read, [this](const ErrorCode& error) { on_readable(error); });
@@ -184,21 +184,21 @@ bool Connection::is_watched() const noexcept {
     return streaming_ ? armed() : pending_ && !pending_->is_over();
 }
 
-// The caller has gone.
+// Notes that the caller has gone.
 void Connection::leave() noexcept {
     gone_ = true;
     if (!streaming_ && pending_ && !pending_->is_over())
         pending_->give_up();
 }
 
-// Whether it is watched further: not once it has gone, nor while it has sent more than there is
-// room for. Then its answer will find it gone.
+// Reads input, and decides whether to watch on: not once the caller has gone, nor while it has sent
+// more than there is room for. In that case its reply will find it gone.
 bool Connection::listen_on() {
     const std::span<char> free = room();
     if (free.empty())
         return false;
     const net::Received got = net::read_now(socket_, free);
-    if (!streaming_) // who listens to a stream has nothing more to say
+    if (!streaming_) // during a stream, input is dropped
         end_ += got.size;
     if (!got.error || got.error == net::asio::error::would_block) {
         watch();
@@ -208,7 +208,7 @@ bool Connection::listen_on() {
     return false;
 }
 
-// Sends what has been answered, as much as goes at once.
+// Sends the replies so far, as much as goes at once.
 Connection::Sent Connection::send_now() {
     http::HeadBuffer& out = service_.context.head_out;
     net::Gather gather;
@@ -222,7 +222,7 @@ Connection::Sent Connection::send_now() {
     return failed ? Sent::failed : pending_response_.empty() ? Sent::all : Sent::part;
 }
 
-// The rest of it.
+// Sends the rest of it.
 net::Task<Connection::Sent> Connection::send_rest() {
     net::Gather rest;
     rest.add(pending_response_);
@@ -246,7 +246,7 @@ net::Task<Connection::Sent> Connection::flush() {
     co_return rest;
 }
 
-// A reset at once could destroy the answer on its way.
+// Lingers before it closes: a reset at once could destroy the reply on its way.
 net::Task<> Connection::close_gently() {
     ErrorCode ignored;
     socket_.shutdown(net::Socket::shutdown_send, ignored);
@@ -270,7 +270,8 @@ net::Task<> Connection::close_gently() {
     Sheddable::unlink();
 }
 
-// Requires: it is parked, or lingers. An answer that waits or is being sent is never lost by it.
+// Closes the connection to make room. Requires: it is parked, or lingers. Never loses a reply that
+// waits or is being sent.
 void Connection::shed() noexcept {
     Sheddable::unlink();
     net::close(socket_);
@@ -291,8 +292,8 @@ void Connection::arm(Phase phase) {
     service_.context.deadlines.arm(*this, length, net::read_coarse_clock());
 }
 
-// A request that did not come, or an answer that was not taken, in time. Who holds something may be
-// silent for as long as it has that.
+// Handles a request that did not come, or a reply that was not read, in time. A caller may be
+// silent for as long as it holds a lease that ends with the connection.
 void Connection::on_deadline() noexcept {
     if (phase_ == Phase::streaming)
         return cancel(socket_);
@@ -311,7 +312,8 @@ void Connection::on_deadline() noexcept {
         net::close(socket_);
 }
 
-// Not by closing at once: a request may have been read already, and its handler be about to run.
+// Cancels the read instead of closing: a request may have been read already, and its handler be
+// about to run.
 void Connection::drain() noexcept {
     if ((reading_ && begin_ == end_) || streaming_)
         cancel(socket_);

@@ -1,4 +1,4 @@
-// One caller's connection: its requests, one after the other, also when many are sent at once.
+// One caller's connection: its requests, one after the other, also when they are pipelined.
 #pragma once
 
 #include "http/body_decoder.hpp"
@@ -23,9 +23,9 @@
 
 namespace stint::permits {
 
-// Lives on its worker; the coroutine owns it. While an answer has to wait the connection is
-// watched: a caller that leaves loses its place. Leases that are tied to it end with it, unless it
-// is the gateway that ends.
+// Lives on its worker; the coroutine owns it. While a reply has to wait the connection is watched:
+// a caller that disconnects loses its place in the queue. Leases that are bound to the connection
+// end with it, unless it is the gateway that ends.
 class Connection final : public ConnectionHandle, public proxy::Sheddable, private net::Deadline {
   public:
     Connection(
@@ -43,12 +43,12 @@ class Connection final : public ConnectionHandle, public proxy::Sheddable, priva
 
     static constexpr std::size_t max_head = 16 * 1024;
     static constexpr std::size_t max_body = 64 * 1024;
-    static constexpr std::size_t first_buffer = 4 * 1024; // which grows as requests ask for it
+    static constexpr std::size_t first_buffer = 4 * 1024; // grows as requests need it
 
   private:
-    // What the deadline is armed for.
+    // The purpose of the armed deadline.
     enum class Phase : std::uint8_t { request, idle, parked, waiting, streaming, linger, pause };
-    // What became of what has come in.
+    // The outcome of handling the received bytes.
     enum class Step : std::uint8_t {
         more,   // a request is not complete yet
         body,   // its body has to be read piece by piece
@@ -56,7 +56,7 @@ class Connection final : public ConnectionHandle, public proxy::Sheddable, priva
         done,   // answered
         stream, // answered, and more of pending_ follows
         refuse, // answered, and what follows cannot be understood
-        gone    // nobody is there to be answered
+        gone    // no caller is left to answer
     };
 
     enum class Sent : std::uint8_t { all, part, failed };
@@ -103,8 +103,8 @@ class Connection final : public ConnectionHandle, public proxy::Sheddable, priva
     std::size_t scanned_ = 0; // how much of it has been searched for the end of a head
     std::size_t head_size_ = 0;
     http::BodyDecoder decoder_{{}};
-    std::string body_;             // of a request that did not come in one piece
-    std::string pending_response_; // what the socket did not take at once
+    std::string body_;             // a body that did not come in one piece
+    std::string pending_response_; // bytes that the socket did not take at once
     ConnectionLeases connection_leases_;
     PendingPtr pending_;
     net::Event watched_; // signalled when the wait for more input, or a pause, ends
@@ -113,10 +113,10 @@ class Connection final : public ConnectionHandle, public proxy::Sheddable, priva
     bool head_request_ = false;
     std::uint8_t minor_ = 1;
     bool watching_ = false;
-    bool gone_ = false; // the caller
+    bool gone_ = false; // the caller has disconnected
     bool reading_ = false;
     bool streaming_ = false;
-    bool served_ = false;    // a request, at least
+    bool served_ = false;    // at least one request
     bool timed_out_ = false; // before a request was complete
     bool empty_line_passed_ = false;
 };

@@ -1,4 +1,4 @@
-// From bytes to requests.
+// Input of a connection: from bytes to requests.
 #include "http/head_parser.hpp"
 #include "net/clock.hpp"
 #include "permits/connection.hpp"
@@ -8,14 +8,14 @@
 namespace stint::permits {
 namespace {
 
-// So much is read ahead: a request's head, and what was sent behind it.
+// Bytes that are read ahead: a request's head, and what was sent behind it.
 constexpr std::size_t largest_buffer = 2 * Connection::max_head;
 
 constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
 
 } // namespace
 
-// The next request that has come in, if it is complete.
+// Handles the next request that has come in, if it is complete.
 Connection::Step Connection::take_request() {
     if (!empty_line_passed_ && end_ - begin_ >= 2 && buffer_[begin_] == '\r' &&
         buffer_[begin_ + 1] == '\n') { // one before a request line (RFC 9112 section 2.2)
@@ -52,7 +52,7 @@ Connection::Step Connection::take_head(std::string_view head) {
     return Step::body;
 }
 
-// The head stays at begin_ until the body is complete: what follows it moves up.
+// Reads the body. The head stays at begin_ until the body is complete: what follows it moves up.
 net::Task<Connection::Step> Connection::read_body() {
     for (;;) {
         const std::size_t at = begin_ + head_size_;
@@ -94,7 +94,7 @@ Connection::call(const RequestHead& head, std::string_view body, std::size_t con
     return pending_ ? Step::wait : Step::done;
 }
 
-// Nothing after it can be understood either.
+// Answers with an error. Nothing after the request can be understood either.
 Connection::Step Connection::reject(int status, std::string_view detail) {
     http::ReplyContext context = reply_context(false, 1);
     context.keep_alive = false;
@@ -112,7 +112,7 @@ http::ReplyContext Connection::reply_context(bool head_request, int minor) {
         .client_minor = minor};
 }
 
-// Where more can be received: as much as there may be behind the longest head.
+// Returns the buffer's free part. The buffer has room for the longest head and as much behind it.
 std::span<char> Connection::room() {
     if (begin_ == end_)
         begin_ = end_ = scanned_ = 0;
@@ -128,7 +128,7 @@ std::span<char> Connection::room() {
     return {buffer_.data() + end_, buffer_.size() - end_};
 }
 
-// A request has to come whole in its time, however many pieces it comes in.
+// Arms the deadline: a request has to come whole in its time, however many pieces it comes in.
 void Connection::begin_reading() {
     timed_out_ = false;
     if (begin_ == end_ && served_) {
@@ -140,7 +140,7 @@ void Connection::begin_reading() {
     reading_ = true;
 }
 
-// False: nothing more comes, or is waited for.
+// Returns false if no more input comes, or is waited for.
 bool Connection::end_reading(const ErrorCode& error, std::size_t size) {
     reading_ = false;
     Sheddable::unlink();
@@ -148,18 +148,18 @@ bool Connection::end_reading(const ErrorCode& error, std::size_t size) {
     end_ += size;
     if (!socket_.is_open())
         return false;
-    // What was sent before a drain began is answered.
+    // A request that was sent before a drain began is answered.
     return !error || (!timed_out_ && take_arrived());
 }
 
-// Whether there was anything that had come.
+// Reads what has arrived, without waiting; returns false if nothing had.
 bool Connection::take_arrived() {
     const std::size_t size = net::read_now(socket_, room()).size;
     end_ += size;
     return size > 0;
 }
 
-// What a large request or answer has needed is not kept while nobody asks.
+// Frees the memory that a large request or reply has needed, while the connection is idle.
 void Connection::forget_large() {
     if (buffer_.size() > first_buffer)
         buffer_ = std::vector<char>(first_buffer);

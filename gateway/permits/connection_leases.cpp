@@ -32,7 +32,7 @@ bool ConnectionLeases::any() {
     return !leases_.empty();
 }
 
-// Those that ended by themselves, or are tied to another connection by now.
+// Forgets leases that ended by themselves, or are bound to another connection by now.
 void ConnectionLeases::forget_ended() {
     const Now now = net::read_clocks();
     std::erase_if(leases_, [&](Hash128 id) { return !book_.is_bound(id, number_, now); });

@@ -10,10 +10,10 @@
 
 namespace stint::permits {
 
-// Belongs to one connection, on its worker; its end is theirs, however it comes.
+// Belongs to one connection, on its worker. The leases end with it, however it ends.
 class ConnectionLeases {
   public:
-    // number: no other connection's, not 0.
+    // number: unique among the connections, not 0.
     ConnectionLeases(locks::LockManager& book, std::uint64_t number)
         : book_{book}, number_{number} {}
     ~ConnectionLeases();
@@ -21,18 +21,19 @@ class ConnectionLeases {
     ConnectionLeases& operator=(const ConnectionLeases&) = delete;
 
     [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
-    // One that has this number as LeaseRequest::tie or Renewal::tie.
+    // Adds a lease whose LeaseRequest or Renewal has this number as its connection_id.
     void add(Hash128 lease);
     void remove(Hash128 lease) noexcept;
-    // Whether one of them is alive.
+    // True if one of the leases is alive.
     [[nodiscard]] bool any();
 
-    // The answer with this grant, which is not tied, is on its way: without sent() it is withdrawn.
+    // Notes that the reply with this grant, which is not bound, is on its way: without sent() the
+    // grant is withdrawn.
     void send(std::string_view lock, const locks::Grant& grant);
     void sent() noexcept { sending_.clear(); }
 
-    // The gateway ends the connection, not the caller: they live on for as long as they would if
-    // the caller did not answer.
+    // Detaches the leases, where the gateway ends the connection and not the caller: they live on
+    // for as long as they would if the caller did not answer.
     void detach() noexcept;
 
   private:
@@ -46,7 +47,7 @@ class ConnectionLeases {
     const std::uint64_t number_;
     std::vector<Hash128> leases_;
     std::vector<Sending> sending_;
-    std::size_t look_from_ = 16; // how many there are before those that have ended are looked for
+    std::size_t look_from_ = 16; // the size from which ended leases are looked for
 };
 
 } // namespace stint::permits

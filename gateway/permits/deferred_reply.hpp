@@ -1,4 +1,4 @@
-// An answer that cannot be given yet.
+// A reply that cannot be given yet.
 #pragma once
 
 #include "http/head_buffer.hpp"
@@ -17,19 +17,19 @@ class DeferredReply {
     DeferredReply(const DeferredReply&) = delete;
     DeferredReply& operator=(const DeferredReply&) = delete;
 
-    // co_await over().wait() until is_over(), then settle(), unless the caller has gone; as long as
-    // that is false, again.
+    // Usage: co_await over().wait() until is_over(), then settle() unless the caller has gone;
+    // repeat while settle() returns false.
     [[nodiscard]] virtual net::Event& over() noexcept = 0;
     [[nodiscard]] virtual bool is_over() const noexcept = 0;
     [[nodiscard]] virtual bool settle() = 0;
-    // The caller has gone: it will be over with the worker's next turn of its loop, not within
-    // this call.
+    // Gives up because the caller has gone: is_over() with the next turn of the worker's event
+    // loop, not within this call.
     virtual void give_up() noexcept = 0;
 
     // Appends the whole response. Requires: settle() was true.
     virtual void write(http::HeadBuffer& out, const http::ReplyContext& context) = 0;
-    // Whether more of that response follows, for as long as the caller listens: once a second what
-    // write_more() appends, which is false with the last of it.
+    // True if more of the response follows for as long as the caller listens: once a second, what
+    // write_more() appends. write_more() returns false with the last of it.
     [[nodiscard]] virtual bool streams() const noexcept { return false; }
     [[nodiscard]] virtual bool write_more(http::HeadBuffer&) { return false; }
 
@@ -37,7 +37,7 @@ class DeferredReply {
     ~DeferredReply() = default;
 };
 
-// Back to its pool, whatever it is.
+// Returns the reply to its pool, whatever its type.
 struct Recycle {
     void* pool = nullptr;
     void (*give_back)(void* pool, DeferredReply* pending) noexcept = nullptr;

@@ -60,7 +60,7 @@ std::variant<RouteLimitPtr, DynamicLimits::Failure> DynamicLimits::obtain(
     return limit;
 }
 
-// All that are idle, so that the next who come find room as well.
+// Drops all idle limits, so that the next new ones find room as well.
 bool DynamicLimits::make_room(std::uint64_t most, SteadyTime now) {
     std::erase_if(known_, [&](const auto& each) {
         const Known& known = each.second;

@@ -23,20 +23,20 @@ using RouteLimitPtr = std::shared_ptr<const routing::RouteLimit>;
 // One for all workers. Threads: any.
 class DynamicLimits {
   public:
-    // Keys that one of them counts exactly; more are counted together
-    // (limits/counter/overflow.hpp).
+    // Keys that one limit counts exactly; more are counted together (limits/counter/overflow.hpp).
     static constexpr std::uint64_t keys_each = 10'000;
 
     explicit DynamicLimits(limits::Registry& registry) : registry_{registry} {}
 
     enum class Failure : std::uint8_t {
-        unknown,   // nobody has brought it, and its numbers are not said
+        unknown,   // no caller has brought it, and the request has no numbers
         different, // it has other numbers
-        too_many   // all that there may be are in use
+        too_many   // the maximum number of limits is in use
     };
-    // The limit of this name, made now if there is none and its numbers are brought. It stays for
-    // at least as long as its pointer, or until nobody has asked for it for two of its windows and
-    // another needs its place. most: that there may be. metric: slot in the workers' counters.
+    // Returns the limit of this name, made now if there is none and the request brings its numbers.
+    // It lives at least as long as its pointer, or until no caller has asked for it for two of its
+    // windows and another limit needs its place. most: limits allowed. metric: slot in the workers'
+    // counters.
     [[nodiscard]] std::variant<RouteLimitPtr, Failure> obtain(
         std::string_view name,
         const std::optional<Brought>& brought,

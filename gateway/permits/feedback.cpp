@@ -15,7 +15,7 @@
 namespace stint::permits {
 namespace {
 
-// Why a pause cannot begin, or how long it is.
+// The reason why a pause cannot begin, or its length.
 using Outcome = std::variant<std::string, Duration>;
 
 std::optional<Duration> told_wait(const FeedbackRequest& ask, WallTime now) {

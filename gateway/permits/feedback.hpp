@@ -1,5 +1,5 @@
-// What callers tell of upstreams that they asked themselves: the pause that a proxied answer would
-// have begun.
+// Feedback of callers about upstreams that they asked themselves: begins the pause that a proxied
+// response would have begun.
 #pragma once
 
 #include "http/head_buffer.hpp"
@@ -10,8 +10,8 @@
 
 namespace stint::permits {
 
-// Of a route: its cool-down, as if the upstream had answered a request of it. Of a limit: nothing
-// is taken of it until the pause is over. Appends the whole response.
+// Begins a route's cooldown, as if the upstream had answered a request of the route; or a limit's
+// pause: it grants nothing until the pause is over. Appends the whole response.
 void take_feedback(
     proxy::Context& context,
     Shared& shared,

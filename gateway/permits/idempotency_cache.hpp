@@ -1,5 +1,5 @@
-// Grants that may be asked for once more: a caller whose answer got lost repeats its request with
-// the same idempotency_key, and is charged once.
+// Grants that can be replayed: a caller whose reply got lost repeats its request with the same
+// idempotency_key, and is charged once.
 #pragma once
 
 #include "base/hash.hpp"
@@ -17,16 +17,16 @@
 
 namespace stint::permits {
 
-// What was answered, but for what changes with time.
+// A granted reply, except for what changes with time.
 struct Grant {
     struct Limit {
         std::uint64_t quota = 0;
         std::uint64_t remaining = 0;
-        SteadyTime more_at{}; // when there is more; the epoch: it was unused
+        SteadyTime more_at{}; // when more is left; the epoch: it was unused
     };
-    boost::container::small_vector<Limit, 1> limits; // as they were asked for
+    boost::container::small_vector<Limit, 1> limits; // in the order of the request
     Duration waited{};
-    std::uint64_t count = 0; // of a batch, else 0
+    std::uint64_t count = 0; // a batch's permits, else 0
     Hash128 permit{};        // to be shown with a proxied request; zero: none
 };
 
@@ -35,8 +35,8 @@ class IdempotencyCache {
   public:
     static constexpr std::size_t most = 65'536;
 
-    // A request that nobody else answers while this lives. Destroyed without a record() it is as if
-    // it had never come.
+    // The right to answer a request, exclusive while it lives. Destroyed without a record(), it
+    // leaves the cache as if the request had never come.
     class Claim {
       public:
         Claim() = default;
@@ -47,7 +47,7 @@ class IdempotencyCache {
         ~Claim() { drop(); }
 
         explicit operator bool() const noexcept { return replays_ != nullptr; }
-        // The grant is told again until `expires`: when what was granted is over.
+        // Records the grant. It is replayed until `expires`: when what was granted is over.
         void record(const Grant& grant, SteadyTime expires);
 
       private:
@@ -60,10 +60,11 @@ class IdempotencyCache {
     };
 
     enum class Conflict : std::uint8_t {
-        other_request, // the same key came with another one
+        other_request, // the key came with another request
         in_progress    // that request is still waiting for its answer
     };
-    // key: of the idempotency_key and its owner; request: of all that it asks for.
+    // Begins a request. key: hash of the idempotency_key and its owner. request: hash of all that
+    // it asks for.
     [[nodiscard]] std::variant<Claim, Grant, Conflict>
     begin(Hash128 key, Hash128 request, SteadyTime now);
 
@@ -84,7 +85,7 @@ class IdempotencyCache {
 
     std::mutex mutex_;
     std::unordered_map<Hash128, Entry, Spread> entries_;
-    std::list<Hash128> by_age_; // of the recorded ones
+    std::list<Hash128> by_age_; // recorded entries
 };
 
 } // namespace stint::permits

@@ -14,7 +14,7 @@
 
 namespace stint::permits {
 
-// A body that is wrong: what the caller is told.
+// An error in the body: a sentence for the caller.
 struct RequestError {
     std::string text;
 };
@@ -23,7 +23,7 @@ inline std::string quoted(std::string_view text) {
     return '"' + std::string{text.substr(0, 100)} + '"';
 }
 
-// An object's members. Throws Mistake.
+// An object's members. Throws RequestError.
 class JsonObjectReader {
   public:
     JsonObjectReader(const boost::json::object& object, std::span<const std::string_view> known)

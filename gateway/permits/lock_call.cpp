@@ -64,7 +64,7 @@ std::optional<locks::LeaseBinding> binding_of(std::string_view query) noexcept {
     return *binding == "stream" ? std::optional{locks::LeaseBinding::stream} : std::nullopt;
 }
 
-// Of one request, while it is looked at.
+// One request, while it is being handled.
 struct LockCall {
     Service& service;
     const RequestHead& head;
@@ -114,7 +114,7 @@ struct LockCall {
         return tell(200, to_json(*found, Ids::hidden));
     }
 
-    // The connection is about to end, and what it holds with it.
+    // True if the connection is about to end, and with it a lease that is bound to it.
     [[nodiscard]] bool ends_at_once(locks::LeaseBinding binding) const noexcept {
         return binding == locks::LeaseBinding::connection && !reply.keep_alive &&
                !service.context.draining;

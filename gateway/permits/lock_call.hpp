@@ -1,4 +1,4 @@
-// Requests about locks: who holds them, and getting, keeping and giving back a lease.
+// Requests about locks: their holders, and acquiring, renewing and releasing a lease.
 #pragma once
 
 #include "base/message.hpp"
@@ -14,7 +14,7 @@ namespace stint::permits {
 
 [[nodiscard]] bool is_about_locks(std::string_view path) noexcept;
 
-// As answer(). ties: of the connection it came on.
+// Answers as answer() does. connection_leases: those of the request's connection.
 [[nodiscard]] PendingPtr answer_lock(
     Service& service,
     const RequestHead& head,

@@ -8,7 +8,7 @@
 
 namespace stint::permits {
 
-// Who knows a lease's id may release it: it is told to the operator alone.
+// Shows a lease's id to the operator alone: any caller that knows it may release the lease.
 enum class Ids : bool { hidden, shown };
 
 [[nodiscard]] std::string to_json(const locks::LockState& lock, Ids ids);

@@ -10,7 +10,7 @@
 namespace stint::permits {
 namespace {
 
-// First come, first served: they all share one flow's turns (limits/queue/fair_queue.hpp).
+// First come, first served: all requests share one flow's turns (limits/queue/fair_queue.hpp).
 constexpr Hash128 holders{0, 1};
 
 constexpr Duration try_again{std::chrono::seconds{1}};
@@ -41,7 +41,7 @@ LockOperation::begin(std::string_view name, const LockRequest& ask, locks::Lease
         have(*active);
         return keep();
     }
-    if (lock_->limit()->awaited()) // nobody overtakes who waits
+    if (lock_->limit()->awaited()) // a new request never overtakes a waiter
         return line_up(ask.wait);
     const limits::Charge slot = lock_->charge();
     limits::Decision decision = limits::try_admit({&slot, 1}, now_);
@@ -115,7 +115,7 @@ void LockOperation::take(limits::Permit permit) {
     have(book_.grant(lock_, std::move(wish_), std::move(permit), now_));
 }
 
-// From here on it ends with the connection, or with this, until its answer is written.
+// Takes the grant. It ends with the connection, or with this object, until its reply is written.
 void LockOperation::have(const locks::Grant& grant) {
     write_.grant = grant;
     untold_ = !grant.replayed;
@@ -195,8 +195,8 @@ bool LockOperation::settle() {
     return refuse(queued->decision.retry_after) == Step::answered;
 }
 
-// What a cap says is an estimate; a lease's end is known. Whoever holds it may by now be the very
-// caller, who has asked twice.
+// Refuses, unless the caller itself holds the lock by now because it has asked twice. The cap's
+// retry_after is an estimate; a lease's end is known.
 LockOperation::Step LockOperation::refuse(Duration retry_after) {
     if (const auto active = book_.find_granted(wish_, now_)) {
         have(*active);

@@ -1,4 +1,4 @@
-// One ask for a lease, or for more time: from its lock to its answer. Start reading at begin().
+// One request for a lease, or to renew one: from its lock to its reply. Start reading at begin().
 #pragma once
 
 #include "base/time.hpp"
@@ -21,11 +21,11 @@
 
 namespace stint::permits {
 
-// Lives on one worker, for the time of one request. Destroyed while it waits, it loses its place;
-// destroyed before its answer was written, what it was granted is free again.
+// Lives on one worker, for the time of one request. Destroyed while it waits, it loses its place in
+// the queue; destroyed before its reply was written, it frees what it was granted.
 class LockOperation final : public DeferredReply {
   public:
-    // ties: of the connection it came on. All outlive this.
+    // connection_leases: those of the request's connection. All arguments outlive this object.
     LockOperation(
         proxy::Context& context,
         locks::LockManager& book,
@@ -34,7 +34,7 @@ class LockOperation final : public DeferredReply {
     ~LockOperation();
 
     enum class Step : std::uint8_t { answered, waits };
-    // What `name` and `ask` refer to is not looked at afterwards.
+    // Does not keep references into `name` and `ask`.
     [[nodiscard]] Step
     begin(std::string_view name, const LockRequest& ask, locks::LeaseBinding binding);
     [[nodiscard]] Step renew(
@@ -82,17 +82,17 @@ class LockOperation final : public DeferredReply {
     locks::LeaseRequest wish_;
     locks::LeaseBinding binding_ = locks::LeaseBinding::lease;
     std::unique_ptr<proxy::QueuedRequest> queued_;
-    locks::Waiting waiting_; // while there is a turn to come
-    PersistenceWait write_;  // of what was granted
-    bool untold_ = false;    // and of which nobody knows yet
-    bool kept_ = false;      // nothing is waited for any more
+    locks::Waiting waiting_; // while in the queue
+    PersistenceWait write_;  // the grant's write to the state file
+    bool untold_ = false;    // a new grant whose reply is not written yet
+    bool kept_ = false;      // the write has ended: no more waiting
     Duration waited_{};
     int status_ = created;
-    std::string detail_;     // of any status but those of a grant
-    Duration retry_after_{}; // of 409 and 503
-    std::uint64_t max_ = 0;  // of 422
-    std::uint64_t held_ = 0; // of 409
-    Duration closed_{};      // of 409: it is held by nobody knows whom, from before the start
+    std::string detail_;     // for every status but a grant's
+    Duration retry_after_{}; // for 409 and 503
+    std::uint64_t max_ = 0;  // for 422
+    std::uint64_t held_ = 0; // for 409
+    Duration closed_{};      // for 409: held since before the start, by holders not known
 };
 
 } // namespace stint::permits

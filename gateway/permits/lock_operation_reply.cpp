@@ -1,4 +1,4 @@
-// What an ask for a lease is answered.
+// The reply to a request for a lease.
 #include "http/permit_text.hpp"
 #include "http/problem_writer.hpp"
 #include "http/query.hpp"
@@ -17,7 +17,7 @@ std::uint64_t milliseconds(Duration duration) noexcept {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_ms(duration), 0));
 }
 
-// Of what a holder reckons the end of its lease from: it is never later than the true one.
+// Rounds down: a holder reckons the end of its lease from it, never later than the true one.
 std::uint64_t whole_milliseconds(Duration duration) noexcept {
     const auto whole = std::chrono::floor<std::chrono::milliseconds>(duration);
     return static_cast<std::uint64_t>(std::max<std::int64_t>(whole.count(), 0));
@@ -80,8 +80,8 @@ void LockOperation::write(http::HeadBuffer& out, const http::ReplyContext& conte
         });
 }
 
-// The server-sent events of the HTML standard (section 9.2); the end of the connection is the end
-// of the response.
+// Begins the server-sent events of the HTML standard (section 9.2); the end of the connection is
+// the end of the response.
 void LockOperation::write_stream(http::HeadBuffer& out, const http::ReplyContext& context) const {
     out << "HTTP/1.1 201 Created\r\nServer: stint\r\n";
     out.field("Date", context.date);

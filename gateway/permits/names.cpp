@@ -10,7 +10,7 @@
 namespace stint::permits {
 namespace {
 
-// Whether all of it is UTF-8 (RFC 3629).
+// True if all of it is UTF-8 (RFC 3629).
 bool is_utf8(std::string_view text) noexcept {
     while (!text.empty()) {
         const std::size_t sequence = http::utf8_sequence(text);
@@ -21,7 +21,7 @@ bool is_utf8(std::string_view text) noexcept {
     return true;
 }
 
-// Nothing where it is malformed.
+// Returns nothing if it is malformed.
 std::optional<std::string> decoded(std::string_view segment) {
     auto name = http::percent_decoded(segment);
     if (name && (name->empty() || name->size() > longest_name || !is_utf8(*name)))

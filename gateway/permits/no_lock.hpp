@@ -1,4 +1,4 @@
-// What is answered about a lock that is not there.
+// The reply about a lock that does not exist.
 #pragma once
 
 #include "http/head_buffer.hpp"
@@ -8,8 +8,8 @@
 
 namespace stint::permits {
 
-// 404, by a problem document that names the lock (type, title, status, detail, lock): by that it is
-// told from a proxy's 404.
+// Writes a 404 whose problem document names the lock (type, title, status, detail, lock): this
+// distinguishes it from a proxy's 404.
 void write_no_lock(
     http::HeadBuffer& out,
     const http::ReplyContext& context,

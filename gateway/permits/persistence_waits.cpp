@@ -20,7 +20,8 @@ void PersistenceWaits::detach() noexcept {
         book_.remove(*this);
 }
 
-// Who writes asks whether anybody waits only after it is known that all is written.
+// Sets any_ before it looks at the grant: the writer reads any_ only after it is known that all is
+// written.
 bool PersistenceWaits::await(PersistenceWait& write) {
     any_.store(true);
     const bool waits = book_.kept(write.grant) == locks::LockManager::Durability::not_yet;
@@ -50,7 +51,7 @@ void PersistenceWaits::resume_finished() {
         over.push_back(write);
     }
     any_.store(!waiting_.empty());
-    while (!over.empty()) { // one of them may end another
+    while (!over.empty()) { // a resumed waiter may end another
         PersistenceWait& write = over.front();
         over.pop_front();
         write.is_over = true;

@@ -1,4 +1,4 @@
-// Grants of one worker that are not in the state file yet, and how they hear that they are.
+// Grants of one worker that wait to be written to the state file.
 #pragma once
 
 #include "locks/lock_manager.hpp"
@@ -11,7 +11,7 @@
 
 namespace stint::permits {
 
-// Owned by who waits; may end at any time.
+// One grant's wait. Owned by the waiter; may end at any time.
 class PersistenceWait : public boost::intrusive::list_base_hook<
                             boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
   public:
@@ -20,25 +20,25 @@ class PersistenceWait : public boost::intrusive::list_base_hook<
     PersistenceWait& operator=(const PersistenceWait&) = delete;
 
     locks::Grant grant;
-    // co_await over.wait() until is_over: it is written, or never will be.
+    // Signalled when the grant is written, or never will be: co_await over.wait() until is_over.
     net::Event over;
     bool is_over = false;
 };
 
-// One per worker, on it but for on_written().
+// One per worker. Threads: the worker's, except for on_written().
 class PersistenceWaits final : public locks::LockManager::Listener {
   public:
     PersistenceWaits(locks::LockManager& book, net::Executor executor);
     ~PersistenceWaits();
 
-    // True: it is to be waited for. False: LockManager::kept() has the answer already.
+    // Begins a wait. True: wait for write.over. False: LockManager::kept() has the answer already.
     [[nodiscard]] bool await(PersistenceWait& write);
-    // Before the loop ends: nothing is told any more.
+    // Detaches from the LockManager before the event loop ends: no more callbacks.
     void detach() noexcept;
-    // It is over with the loop's next turn, whether it is written or not.
+    // Ends the wait with the event loop's next turn, whether the grant is written or not.
     void give_up(PersistenceWait& write) noexcept;
-    // Resumes all that are over. Called through the loop; and with every tick, in case there was no
-    // memory for that.
+    // Resumes all finished waits. Called through the event loop; and with every tick, in case there
+    // was no memory for that.
     void resume_finished();
 
   private:

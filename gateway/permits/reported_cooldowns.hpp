@@ -1,4 +1,4 @@
-// Pauses of limits that callers have told of: their own requests were answered 429 or 503.
+// Pauses of limits that callers have reported: their own requests were answered 429 or 503.
 #pragma once
 
 #include "base/hash.hpp"
@@ -14,7 +14,7 @@
 
 namespace stint::permits {
 
-// One for all workers. While nobody has told of any, looking costs one load. Threads: any.
+// One for all workers. Until the first report, look() costs one load. Threads: any.
 class ReportedCooldowns {
   public:
     static constexpr std::size_t most = 10'000; // counters at a time; more are not paused
@@ -27,12 +27,12 @@ class ReportedCooldowns {
         friend auto operator<=>(const CounterId&, const CounterId&) = default;
     };
     struct Pause {
-        int status = 0; // that the upstream answered
+        int status = 0; // the upstream's answer
         Duration left{};
     };
 
-    // From now for `length`, at most `longest`; a longer one that is under way stays. How long it
-    // lasts now; zero where there was no room.
+    // Pauses the counter from now for `length`, at most `longest`; a longer pause under way stays.
+    // Returns how long the pause lasts now; zero if there was no room.
     Duration begin(const CounterId& counter, int status, Duration length, SteadyTime now);
     [[nodiscard]] std::optional<Pause> look(const CounterId& counter, SteadyTime now) const;
 

@@ -1,4 +1,4 @@
-// Gives permits on one worker: its connections, and what they share.
+// Serves permits and locks on one worker: its connections, and what they share.
 #pragma once
 
 #include "net/types.hpp"
@@ -26,9 +26,9 @@ class ConnectionHandle : public ConnectionHook {
     ConnectionHandle(const ConnectionHandle&) = delete;
     ConnectionHandle& operator=(const ConnectionHandle&) = delete;
 
-    // Ends it if no request is under way, soon; otherwise after the answer.
+    // Ends the connection soon if no request is under way; otherwise after the reply.
     virtual void drain() noexcept = 0;
-    // Ends it now: what waits for its turn loses its place.
+    // Ends the connection now: a request in a queue loses its place.
     virtual void abort() noexcept = 0;
 
   protected:
@@ -43,15 +43,15 @@ class Service {
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;
 
-    // Answers whatever comes on this connection. Throws where there is no memory for it.
+    // Answers every request on this connection. Throws if there is no memory for it.
     void serve(proxy::ConnectionSlot slot, net::Socket socket, const net::Endpoint& peer);
 
-    // Ends every connection that has no request under way, soon; the others after their answers. To
+    // Ends every connection that has no request under way, soon; the others after their replies. To
     // be called again and again while Context::draining.
     void drain() noexcept;
     // Ends all of them now.
     void abort() noexcept;
-    // Before the worker's loop ends: other threads have nothing to tell it any more.
+    // Ends callbacks from other threads, before the worker's event loop ends.
     void detach() noexcept { persistence_waits.detach(); }
     // As Context::tick().
     void tick() { persistence_waits.resume_finished(); }

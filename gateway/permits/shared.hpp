@@ -1,4 +1,4 @@
-// What the workers share of giving permits.
+// State for permits that the workers share.
 #pragma once
 
 #include "limits/fairness/fair_shares.hpp"

@@ -1,4 +1,4 @@
-// A response that goes on for as long as what it tells of.
+// A streamed response: goes on for as long as what it reports.
 #include "permits/connection.hpp"
 
 namespace stint::permits {

@@ -1,14 +1,14 @@
-// What an exchange waits for, and what ends it before its response has ended.
+// An exchange's deadlines, and the reasons that abort it before its response has ended.
 #pragma once
 
 #include <cstdint>
 
 namespace stint::proxy {
 
-// What its deadline is armed for.
+// The wait that an exchange's deadline is armed for.
 enum class Waiting : std::uint8_t { connect, response, upstream, client };
 
-// What ended it early.
+// The reason that ended an exchange early.
 enum class AbortReason : std::uint8_t {
     no,
     client_gone,
@@ -22,7 +22,7 @@ enum class AbortReason : std::uint8_t {
     upstream_broken,  // closed or reset in the middle of its response
 };
 
-// A deadline that has passed.
+// Returns the abort reason for a deadline that has passed.
 [[nodiscard]] constexpr AbortReason timeout_reason(Waiting what) noexcept {
     switch (what) {
     case Waiting::connect:
@@ -37,7 +37,7 @@ enum class AbortReason : std::uint8_t {
     return AbortReason::no;
 }
 
-// Of a response that broke off after its head.
+// True if the upstream is to blame for a response that broke off after its head.
 [[nodiscard]] constexpr bool by_upstream(AbortReason why) noexcept {
     return why == AbortReason::upstream_stalled || why == AbortReason::upstream_broken;
 }

@@ -9,9 +9,9 @@
 namespace stint::proxy {
 namespace {
 
-constexpr std::size_t largest_head = 64 * 1024; // what max_head may be set to
-constexpr std::size_t most_fields = 1000;       // max_fields
-// Few enough that a short spike does not close everything that is idle.
+constexpr std::size_t largest_head = 64 * 1024; // upper bound of max_head
+constexpr std::size_t most_fields = 1000;       // upper bound of max_fields
+// Bounded so that a short spike does not close every idle connection.
 constexpr std::size_t room_made_at_once = 32;
 
 std::vector<std::shared_ptr<limits::HeavyHitters>>

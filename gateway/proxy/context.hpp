@@ -1,5 +1,5 @@
 // Everything that a request on one worker may touch. Nothing in it is shared with another thread
-// but what says so.
+// unless its comment says so.
 #pragma once
 
 #include "base/hash.hpp"
@@ -51,15 +51,15 @@ struct Shared {
     const KeyHasher& hasher;
     limits::AdmissionQueue& admission_queue;
     std::atomic<std::size_t> connections{0};  // open downstream connections
-    const KeyHasher ticket_hasher{};          // of nothing but slots' tickets
+    const KeyHasher ticket_hasher{};          // for slots' tickets alone
     ClientConnections clients{};              // with max_connections_per_client
-    ResourceExhaustion resource_exhaustion{}; // of descriptors and memory
+    ResourceExhaustion resource_exhaustion{}; // lack of descriptors or memory
     OnceASecond failures_logged{};            // failures inside the gateway
-    OnceASecond upstream_failures_logged{};   // of requests that an upstream has failed
+    OnceASecond upstream_failures_logged{};   // requests that an upstream has failed
     limits::PrepaidPermits prepaid{};         // permits that requests may show
 };
 
-// The lists that a connection may be on.
+// Lists that a connection may be on.
 template <class Tag>
 using ListHook = boost::intrusive::list_base_hook<
     boost::intrusive::tag<Tag>,
@@ -67,7 +67,7 @@ using ListHook = boost::intrusive::list_base_hook<
 using Listed = ListHook<struct ListedTag>;
 using Watched = ListHook<struct WatchedTag>;
 
-// A connection that may be closed to make room for others: every request has its answer.
+// A connection that may be closed to make room for others: all its requests are answered.
 class Sheddable : public ListHook<struct SheddableTag> {
   public:
     virtual void shed() noexcept = 0;
@@ -83,20 +83,20 @@ struct Context {
         observe::AccessLog::Channel log_channel);
     ~Context();
 
-    // Takes a new snapshot for all requests from now on; those under way end under their own.
+    // Adopts a new snapshot for all requests from now on; those under way end under their own.
     void adopt(routing::SnapshotPtr snapshot);
 
-    // Closes some of what is idle, so that there are descriptors again: clients' connections first,
-    // and of each kind those that have been idle for longest. How many it has closed.
+    // Closes some idle connections, so that there are descriptors again: downstream ones first, and
+    // of each kind the longest idle. Returns how many it has closed.
     std::size_t close_idle_connections() noexcept;
-    // Closes the client connection that has lingered for longest. False: none does.
+    // Closes the downstream connection that has lingered for longest. False: none lingers.
     bool shed_lingering() noexcept;
 
-    // To be called every 50 ms or so.
+    // Expires deadlines, resumes waiters, polls clients. To be called every 50 ms or so.
     void tick(SteadyTime now);
 
-    // To be called every second or so: closes upstream connections that have been idle for too
-    // long, and gives back memory that nobody has needed lately.
+    // Closes upstream connections that have been idle for too long, and gives back memory that was
+    // not needed lately. To be called every second or so.
     void sweep(SteadyTime now);
 
     // Blocks for heads: max_head, and room for what comes behind the longest head.
@@ -106,7 +106,7 @@ struct Context {
     // A body of 64 KiB and the head before it: such an answer is read and sent in one piece, at
     // two thirds of the CPU time that two pieces take.
     static constexpr std::size_t body_block_size = 68 * 1024;
-    static constexpr std::size_t blocks_kept = 16; // of each size, while nobody needs them
+    static constexpr std::size_t blocks_kept = 16; // unused blocks kept of each size
 
     net::Executor executor;
     Shared& shared;
@@ -118,8 +118,8 @@ struct Context {
     observe::AccessLog::Channel access_log;
     WorkerWakeups wakeups;
     bool draining = false; // no connection is kept alive any more
-    // Of downstream connections and those that ask for permits: those here, and those on their way
-    // here. Other workers read it and take some for what they accepted.
+    // Connection slots taken by downstream connections and those that ask for permits: here, or on
+    // their way here. Other workers read it and take slots for connections they accepted.
     std::atomic<std::size_t> worker_load{0};
 
     // One per size of max_head that was ever configured: a block outlives a reload.
@@ -145,10 +145,11 @@ struct Context {
         boost::intrusive::base_hook<Hook>,
         boost::intrusive::constant_time_size<false>>;
     List<Listed> connections;
-    List<Watched> watched; // those whose end no pending read would tell
-    List<Watched> guarded; // of these, those that `ends` tells of: they have stalled
+    List<Watched> watched; // connections whose close no pending read would report
+    List<Watched> guarded; // stalled ones of these, whose close `ends` reports
     net::EndEvents ends;
-    // Connections of all listeners in the order in which they came to be so, the oldest first.
+    // Connections of all listeners, ordered by when they began to linger or were parked, oldest
+    // first.
     using Shedding = boost::intrusive::list<
         Sheddable,
         boost::intrusive::base_hook<ListHook<struct SheddableTag>>,

@@ -1,4 +1,4 @@
-// From a head to a decision: parse, route, admit. No I/O: what is to be sent is only prepared.
+// Decides on a request by its head: parse, route, admit. No I/O: only prepares what is to be sent.
 #include "http/framing.hpp"
 #include "http/head_parser.hpp"
 #include "http/media_type.hpp"
@@ -20,7 +20,7 @@
 namespace stint::proxy {
 namespace {
 
-// The header that names the client where it is none of those that are always replaced.
+// Returns the header that names the client, unless it is one of those that are always replaced.
 std::string_view own_client_field(const routing::TrustedProxies& trusted) noexcept {
     if (trusted.empty() || trusted.header == "x-forwarded-for" || trusted.header == "forwarded")
         return {};
@@ -100,7 +100,7 @@ void Exchange::name_request() {
     request_id_ = {made_id_.data(), made_id_.size()};
 }
 
-// A peer that is not trusted is the client, whatever it says.
+// Finds the client behind trusted proxies. An untrusted peer is the client, whatever it says.
 void Exchange::find_client(const RequestHead& head) {
     const routing::TrustedProxies& trusted = snapshot().trusted;
     const IpAddress& peer = downstream_.peer().address();
@@ -112,7 +112,7 @@ void Exchange::find_client(const RequestHead& head) {
         client_ = &client_behind_.emplace(client, context_.shared.hasher);
 }
 
-// What has arrived of the body. Decoding moves the payload together but leaves the head as it is.
+// Decodes what has arrived of the body. Moves the payload together but leaves the head as it is.
 bool Exchange::take_buffered_body() {
     const std::span<char> rest = downstream_.received().subspan(head_.size());
     const auto step = request_body_.decode(rest);
@@ -128,7 +128,7 @@ bool Exchange::take_buffered_body() {
     return true;
 }
 
-// All but what depends on its path.
+// Returns all facts but those that depend on the request's path.
 routing::KeyFacts Exchange::facts_of(const RequestHead& head) const {
     return {
         .client = *client_,
@@ -173,7 +173,7 @@ bool Exchange::select_route(const RequestHead& head, routing::KeyFacts& facts) {
     return false;
 }
 
-// Before anything is charged: a body that is too long can never be served, and is not read on.
+// Checks the body's length before any charge: a body that is too long is never served or read on.
 bool Exchange::body_fits(const RequestHead& head) {
     if (head.framing.length <= route_->max_body && bytes_in_ <= route_->max_body) [[likely]]
         return true;
@@ -182,9 +182,9 @@ bool Exchange::body_fits(const RequestHead& head) {
     return false;
 }
 
-// OPTIONS and TRACE may say that they end here (RFC 9110 section 7.6.2). OPTIONS is answered with
-// the methods that the path serves. The answer to TRACE would be the request itself, with whatever
-// other proxies have put into it, which is not for the client to see: 501.
+// Decides whether Max-Forwards lets OPTIONS and TRACE go on (RFC 9110 section 7.6.2). If not,
+// OPTIONS is answered with the methods that the path serves. The answer to TRACE would be the
+// request itself, with fields of other proxies that are not for the client to see: 501.
 bool Exchange::may_go_on(const RequestHead& head, const routing::KeyFacts& facts) {
     if (head.max_forwards != 0U) [[likely]] // absent, or more
         return true;
@@ -236,7 +236,7 @@ Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
     return Next::forward;
 }
 
-// Also once more, after a wait or for another attempt: as it was the first time.
+// Writes the upstream request's head; after a wait, or for a retry, as it was the first time.
 void Exchange::write_request_head(const RequestHead& head) {
     const std::string_view offer =
         head.ids.contains(FieldId::upgrade) ? offer_of(head) : std::string_view{};
@@ -274,7 +274,7 @@ void Exchange::end_as(int status, observe::Outcome outcome) noexcept {
     outcome_ = outcome;
 }
 
-// detail: of an upstream's failure for logs alone, else for the client.
+// Fails the request. detail: for logs alone if the upstream failed, else for the client.
 void Exchange::fail(int status, std::string detail, observe::Outcome outcome) {
     end_as(status, outcome);
     if (outcome != observe::Outcome::upstream_failed)

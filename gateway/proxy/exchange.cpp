@@ -91,14 +91,14 @@ Exchange::Result Exchange::finish() {
     permit_.release(now);
     record(now);
     const bool unread = !request_body_.done() || downstream_.received().size() > consumed_;
-    // Also while draining: a client that was told so may have sent its next request already.
+    // Also while draining: a client that was promised it may have sent its next request already.
     const bool keep = keep_alive_ && clean;
     const bool linger = !keep && !cut && unread && abort_reason_ != AbortReason::client_gone;
     return {keep, linger, consumed_};
 }
 
-// A response that broke off after its head: the record says by whom, and the client must not take
-// what it got for the whole: then true, and whoever closes the connection resets it.
+// Records by whom a response was broken off after its head. True: it was, and closing the
+// connection resets it, so that the client does not take what it got for the whole.
 bool Exchange::classify_abort() noexcept {
     if (abort_reason_ == AbortReason::no || outcome_ != observe::Outcome::forwarded)
         return false;
@@ -155,14 +155,13 @@ void Exchange::look_at_tunnel() noexcept {
 }
 
 void Exchange::on_client_stalled() noexcept {
-    // An answer that came before the body's end goes its way; the pump ends with it.
+    // An answer that came before the body's end is still relayed; the pump ends with it.
     if (head_sent_ && body_pump_.running)
         return downstream_.arm_body_deadline(route_->timeouts.body_idle);
     abort(body_pump_.writes ? AbortReason::upstream_stalled : AbortReason::client_stalled);
 }
 
-// Whatever is being waited for ends with an error, and the coroutine that waits looks at
-// abort_reason_.
+// Aborts the exchange: the pending wait ends with an error, and its coroutine checks abort_reason_.
 void Exchange::abort(AbortReason why) noexcept {
     // A connect time-out may yet be retried, for a client that is still there.
     const bool worse =

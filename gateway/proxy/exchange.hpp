@@ -49,9 +49,9 @@ namespace stint::proxy {
 
 struct UpgradeState;
 
-// Lives on one worker, owned by its Downstream for the time of one request. Whatever it holds is
-// given back by destructors, in the reverse order of the members: first the lease, then the permit,
-// last the configuration that both point into.
+// Lives on one worker, owned by its Downstream for the time of one request. Destructors release all
+// it holds, in the reverse order of the members: first the lease, then the permit, last the
+// configuration that both point into.
 class Exchange : private net::Deadline {
   public:
     using Result = ExchangeResult;
@@ -69,21 +69,21 @@ class Exchange : private net::Deadline {
             std::exchange(upstream_input_, net::Input::unknown));
     }
     [[nodiscard]] Step take_answer(const ErrorCode& error, std::size_t size);
-    // Whatever takes longer, from wherever the request is now; then it is finished, too.
+    // Runs what takes longer, from the request's current state on, and finishes the request.
     [[nodiscard]] net::Task<Result> rest();
     [[nodiscard]] Result finish();
 
     // Answers what cannot be read as a request at all, and ends the connection.
     [[nodiscard]] net::Task<Result> reject(int status, std::string_view detail);
 
-    // The client has closed or reset: nobody waits for the answer.
+    // Aborts the exchange: the client has closed or reset, and no longer waits for the answer.
     void on_client_gone() noexcept;
-    // With every tick, while its tunnel asks for it.
+    // Polls its tunnel for a reset. Called with every tick, while the tunnel asks for it.
     void look_at_tunnel() noexcept;
-    // The client has not sent more of the body for too long.
+    // Handles a client that has sent no more of the body for too long.
     void on_client_stalled() noexcept;
 
-    // The coroutine that sends the rest of the body upstream refers to this object.
+    // True while the coroutine that sends the rest of the body upstream refers to this object.
     [[nodiscard]] bool pumping() const noexcept { return body_pump_.running; }
     [[nodiscard]] auto pump_stopped() { return body_pump_.stopped.wait(); }
 
@@ -118,11 +118,11 @@ class Exchange : private net::Deadline {
     bool fence_holds();
     void reject_fencing_token(routing::ShownFence::Fault fault);
 
-    // prepaid.cpp: what a permit that it shows has paid for.
+    // prepaid.cpp: charges that a shown permit has paid for.
     void leave_out_prepaid(routing::Charges& charges, std::span<const Field> fields);
     void spend_prepaid() noexcept;
 
-    // wait.cpp: before limits that let wait, and pauses that do.
+    // wait.cpp: waits for limits, pauses and endpoints.
     net::Task<bool> wait_to_send();
     Duration note_wait();
     Next admit_in_turn(const routing::Charges& charges, const routing::KeyFacts& facts);
@@ -131,10 +131,10 @@ class Exchange : private net::Deadline {
     bool finish_wait();
     bool settle_turn(QueuedRequest& queued, const Now& now);
 
-    // reserve.cpp: before limits that give slots to those they refuse.
+    // reserve.cpp: limits that give slots to requests they refuse.
     Next admit_reserving(routing::Charges& charges, const routing::KeyFacts& facts);
 
-    // shaping.cpp: what the route changes of heads.
+    // shaping.cpp: the route's changes to heads.
     [[nodiscard]] PlaceholderValues placeholder_values() const;
     [[nodiscard]] std::optional<http::Shaping>
     shaping(const FieldEdits routing::RouteShape::*edits) const;
@@ -144,7 +144,7 @@ class Exchange : private net::Deadline {
     // send_proxy_protocol.cpp: PROXY headers before requests.
     std::string proxy_protocol_header();
 
-    // respond.cpp: answers that stand in the configuration.
+    // respond.cpp: answers from the configuration.
     Next respond();
     void send_to_https();
     void write_answer(const http::ReplyContext& context);
@@ -164,7 +164,7 @@ class Exchange : private net::Deadline {
     void request_was_sent(SteadyTime at);
     void first_part_was_sent(const ErrorCode& error, SteadyTime at);
 
-    // endpoint.cpp: which endpoint it goes to, and what becomes known of that one.
+    // endpoint.cpp: the choice of its endpoint, and reports of that one's failures.
     void note_endpoint_key(const routing::KeyFacts& facts);
     Taken take_endpoint(SteadyTime now);
     bool take_other_endpoint();
@@ -179,7 +179,7 @@ class Exchange : private net::Deadline {
     net::Task<Next> wait_for_endpoint();
     Next refuse_unavailable(Taken why, SteadyTime now);
 
-    // retry.cpp: sending it once more.
+    // retry.cpp: retries.
     [[nodiscard]] bool request_at_hand() const noexcept;
     [[nodiscard]] bool should_reconnect() noexcept;
     [[nodiscard]] bool should_retry(std::string_view why, bool was_sent);
@@ -187,7 +187,7 @@ class Exchange : private net::Deadline {
     [[nodiscard]] bool may_retry(SteadyTime now) noexcept;
     net::Task<> rewind();
 
-    // pump.cpp: a body that is still coming.
+    // pump.cpp: a request body that is still arriving.
     std::string_view read_ahead(net::Block& block);
     void begin_pump();
     bool begin_body();
@@ -253,7 +253,7 @@ class Exchange : private net::Deadline {
     void reply_for_abort();
     void write_reply();
 
-    // exchange.cpp: the end, whatever it was.
+    // exchange.cpp: the end of the request, for whatever reason.
     [[nodiscard]] bool classify_abort() noexcept;
     void record(const Now& now);
     void log(const Now& now);
@@ -271,18 +271,18 @@ class Exchange : private net::Deadline {
     const routing::ClientAddress* client_; // the peer's, or that behind it
     std::optional<routing::ClientAddress> client_behind_;
     bool peer_is_trusted_ = false;
-    bool forward_path_ = false; // as it is normalised, not as it was spelt
+    bool forward_path_ = false; // send the normalised path, not as it was spelt
     Next next_ = Next::reply;
     bool sent_inline_ = false;
     Answer answer_ = Answer::incomplete;
-    std::unique_ptr<QueuedRequest> queued_; // while it waits for its turn
+    std::unique_ptr<QueuedRequest> queued_; // while it waits in the admission queue
     limits::Permit permit_;
     limits::PrepaidPermits::Claim prepaid_; // spent once it is admitted
     limits::CooldownPtr cooldown_;          // null: the route has none
     limits::Cooldown::Pass pass_; // from right before the request is sent, or while it was held
     std::unique_ptr<CooldownWait> cooldown_wait_; // once it has had to wait for the scope
     std::unique_ptr<EndpointWait> endpoint_wait_; // while every endpoint is full
-    upstream::InFlightToken in_flight_;           // of endpoint_, until the end
+    upstream::InFlightToken in_flight_;           // endpoint_'s, until the end
     upstream::Lease lease_;
     Now begun_;
     Now decided_;           // the instant of the decision: begun_, until it has waited
@@ -300,19 +300,19 @@ class Exchange : private net::Deadline {
     http::BodyDecoder request_body_{{}};
     BodyFraming::Kind request_framing_ = BodyFraming::Kind::none;
     std::string_view buffered_body_; // payload that arrived with the head
-    std::uint64_t body_left_ = 0;    // of a body of known length
-    std::size_t consumed_ = 0;       // of Downstream::received()
+    std::uint64_t body_left_ = 0;    // bytes to come of a body of known length
+    std::size_t consumed_ = 0;       // bytes of Downstream::received()
     int minor_ = 1;
     bool client_keeps_ = false;
     bool expects_continue_ = false;
-    bool shows_permit_ = false; // that may yet pay for something
+    bool shows_permit_ = false; // the permit may yet pay for something
 
     routing::ShownFence fence_; // where the route requires one
 
     // Towards the upstream.
-    upstream::Pool* pool_ = nullptr; // of the endpoint
+    upstream::Pool* pool_ = nullptr; // the endpoint's
     upstream::Cluster::Member* endpoint_ = nullptr;
-    std::uint64_t endpoint_key_ = 0; // what balance: hash goes by
+    std::uint64_t endpoint_key_ = 0; // the key of balance: hash
     Attempts attempts_;
     PendingRequest pending_request_;
     bool request_sent_ = false; // the upstream's socket has taken the whole request
@@ -320,7 +320,7 @@ class Exchange : private net::Deadline {
     BodyPump body_pump_;
 
     // Towards the client.
-    net::HandlerMemory read_memory_; // of the read that waits for the upstream's answer
+    net::HandlerMemory read_memory_; // for the read that waits for the upstream's answer
     net::Input upstream_input_ = net::Input::unknown;
     net::Block block_;
     std::size_t filled_ = 0; // bytes in block_ while the response's head is incomplete
@@ -328,15 +328,15 @@ class Exchange : private net::Deadline {
     unsigned interims_ = 0;
     http::BodyDecoder response_body_{{}};
     http::ResponseFraming framing_;
-    std::string pending_response_; // what could not be sent at once
+    std::string pending_response_; // bytes that could not be sent at once
     ResponseTrailers trailers_;
     std::unique_ptr<UpgradeState> upgrade_; // where other protocols are offered to the upstream
-    bool takes_trailers_ = false;           // the client
+    bool takes_trailers_ = false;           // the client accepts trailers
     bool upstream_keeps_ = false;
     bool head_sent_ = false;
     bool keep_alive_ = false; // the client's connection may carry another request
 
-    // A reply of our own, until it is written.
+    // The gateway's own reply, until it is written.
     int status_ = 0;
     LocalReply reply_;
 
@@ -345,7 +345,7 @@ class Exchange : private net::Deadline {
     RateLimitHeaders rate_limit_headers_;
     Settlement settlement_;
 
-    // For the record.
+    // For the access log and the counters.
     std::string_view would_refuse_; // the first limit that would have, were it enforced
     AbortReason abort_reason_ = AbortReason::no;
     observe::Outcome outcome_ = observe::Outcome::forwarded;

@@ -1,4 +1,4 @@
-// How far an exchange has come: what its functions tell each other, and its connection.
+// Progress of an exchange: results that its functions tell each other, and its connection.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@ namespace stint::proxy {
 
 inline constexpr std::string_view body_too_long = "the request's body is larger than max_body";
 
-// What the connection is to do next.
+// The connection's next step after an exchange.
 struct ExchangeResult {
     bool keep = false;        // may carry another request
     bool linger = false;      // the client may still be sending: close gently
-    std::size_t consumed = 0; // bytes of Downstream::received() that this request was
+    std::size_t consumed = 0; // bytes of Downstream::received() that belong to this request
 };
 
-// What a request needs next. Most are over after begin() or take_answer(): they take no coroutine,
+// The next step of a request. Most are over after begin() or take_answer(): they take no coroutine,
 // and so no memory, of their own.
 enum class ExchangeStep : std::uint8_t {
     over,   // finish()
@@ -24,13 +24,13 @@ enum class ExchangeStep : std::uint8_t {
     rest    // co_await rest()
 };
 
-// What a wait on the upstream has brought.
+// The result of a wait for the upstream.
 enum class UpstreamAnswer : std::uint8_t { incomplete, retry, failed, ready };
 
-// What the decision about a request leads to.
+// The next step after the decision on a request.
 enum class NextOfRequest : std::uint8_t { forward, reply, wait, wait_cooldown, wait_endpoint };
 
-// Whether an endpoint takes the request.
+// The result of choosing an endpoint for a request.
 enum class Taken : std::uint8_t { yes, full, none };
 
 } // namespace stint::proxy

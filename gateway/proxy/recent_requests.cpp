@@ -6,8 +6,8 @@
 namespace stint::proxy {
 namespace {
 
-// Eight bytes at a time: every request that has limits is noted, and std::hash() cost three times
-// as much. Who makes two ids collide is told of the wrong one of the two.
+// Hashes eight bytes at a time: every request that has limits is noted, and std::hash() cost three
+// times as much. A client that makes two ids collide gets the wrong one of the two.
 std::uint64_t id_of(std::string_view request_id) noexcept {
     constexpr std::uint64_t odd = 0x9e37'79b9'7f4a'7c15;
     std::uint64_t id = request_id.size();

@@ -1,5 +1,4 @@
-// The last requests that limits decided on, by their X-Request-Id: what POST /explain tells of
-// them.
+// The last requests that limits decided on, by their X-Request-Id: the data behind POST /explain.
 #pragma once
 
 #include "base/hash.hpp"
@@ -19,7 +18,7 @@ namespace stint::proxy {
 class RecentRequests {
   public:
     static constexpr std::size_t capacity = 2048;
-    static constexpr std::size_t most_keys = 4;     // of one request; more are not kept
+    static constexpr std::size_t most_keys = 4;     // per request; more are not kept
     static constexpr std::size_t longest_text = 43; // bytes of a key; a longer one is cut
 
     enum class Kind : std::uint8_t { admitted, refused, denied };
@@ -39,7 +38,7 @@ class RecentRequests {
         std::array<char, longest_text> text_{};
     };
     struct Record {
-        std::uint64_t id = 0; // hash of it
+        std::uint64_t id = 0; // hash of the X-Request-Id
         WallTime at{};
         Duration retry_after{};
         std::uint32_t route = 0;
@@ -54,11 +53,11 @@ class RecentRequests {
     // Returns the request's number, for end(). Its keys are added before the next begin().
     std::uint64_t begin(std::string_view request_id, WallTime at, std::uint32_t route) noexcept;
     void add_key(std::uint32_t limit, Hash128 hash, std::string_view text) noexcept;
-    // Of one that was not admitted, whenever that is known.
+    // Notes the outcome of a request that was not admitted, whenever it is known.
     void
     end(std::uint64_t number, Kind kind, std::uint32_t decided_by, Duration retry_after) noexcept;
 
-    // The last one of that id.
+    // Returns the last request with that id.
     [[nodiscard]] std::optional<Record> find(std::string_view request_id) const noexcept;
 
   private:

@@ -1,5 +1,5 @@
-// How an upstream's requests are spread over its endpoints, and what becomes of endpoints that
-// fail: the settings, and where the live state is. No decision is made here.
+// The load balancing and outlier ejection of an upstream: the settings, and pointers to the live
+// state. No decision is made here.
 #pragma once
 
 #include "base/time.hpp"
@@ -18,23 +18,23 @@ namespace stint::routing {
 
 enum class Balance : std::uint8_t { round_robin, least_requests, hash };
 
-// Failures in a row that take an endpoint out for a while.
+// Consecutive failures that eject an endpoint for a while.
 struct EjectionRules {
-    std::uint32_t failures = 0; // 0: none is ever taken out
-    Duration first{};           // for how long the first time; doubled each time after that
+    std::uint32_t failures = 0; // 0: no endpoint is ever ejected
+    Duration first{};           // duration of the first ejection; doubled for each after that
     Duration most{};
 };
 
 struct BalanceSpec {
     Balance how = Balance::round_robin;
-    KeyTemplate hash_key; // of Balance::hash
+    KeyTemplate hash_key; // for Balance::hash
     Duration slow_start{};
     EjectionRules ejection;
-    bool fail_open = false; // with every endpoint out, ask those that failed all the same
-    // Requests that may wait while every endpoint has as many as it may.
+    bool fail_open = false; // with every endpoint ejected, use the ejected ones
+    // Queued requests at most, while every endpoint has reached max_requests.
     std::uint32_t max_waiting = 0;
     Duration max_wait{};
-    std::shared_ptr<upstream::EndpointGroup> group{}; // the workers'; nullptr: a worker's own
+    std::shared_ptr<upstream::EndpointGroup> group{}; // shared by workers; nullptr: one worker's
 };
 
 } // namespace stint::routing

@@ -4,7 +4,7 @@ namespace stint::routing {
 
 namespace {
 
-// What a limit says of a request before it counts it.
+// The limit's decision about a request before counting it.
 struct Standing {
     bool exempt = false;
     Denial denial = Denial::none;

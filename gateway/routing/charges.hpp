@@ -1,5 +1,5 @@
-// What a route's limits make of a request before anything is counted: whom each charges, and who
-// has nothing to say.
+// The charges of a request to its route's limits, before anything is counted: the keys to charge,
+// and the limits that do not apply.
 #pragma once
 
 #include "limits/limit.hpp"
@@ -21,13 +21,13 @@ enum class Denial : std::uint8_t {
 };
 
 struct Charges {
-    // Room for all, of which only what is used is ever touched.
+    // Room for the most charges; only used elements are ever touched.
     template <class T>
     using List = boost::container::static_vector<T, limits::max_charges>;
 
     List<limits::Charge> charges;
-    List<const RouteLimit*> limits;        // of each charge
-    std::uint32_t exempt = 0;              // bit i: route.limits[i] does not concern the request
+    List<const RouteLimit*> limits;        // limit of each charge
+    std::uint32_t exempt = 0;              // bit i: route.limits[i] does not apply to the request
     const RouteLimit* denied_by = nullptr; // the request must not be admitted, nor charged
     Denial denial = Denial::none;
 
@@ -36,26 +36,27 @@ struct Charges {
     }
 };
 
-// Who wants to know the keys while they are at hand: their texts do not outlast the call.
+// An observer of keys while their texts are valid, which is during the call only.
 class KeyObserver {
   public:
-    // Before the limit is asked what it makes of the key. False: it is left out.
+    // Called before the limit's rules are applied to the key. False: the limit is skipped.
     virtual bool concerns(const RouteLimit& limit, const Key& key) noexcept = 0;
-    // The limit, which has a key, will charge this one, unless another limit denies the request.
+    // Called when the limit, which has a key, will charge this one, unless another limit denies the
+    // request.
     virtual void counts(const RouteLimit& limit, const Key& key) noexcept = 0;
 
   protected:
     ~KeyObserver() = default;
 };
 
-// Charges as limits::admit() takes them. They do not refer to the facts or the scratch.
+// Computes the charges for limits::admit(). They do not refer to the facts or the scratch.
 [[nodiscard]] Charges charges_of(
     const Route& route,
     const KeyFacts& facts,
     std::string& scratch,
     KeyObserver* witness = nullptr);
 
-// Why `denied_by` denies, for the client; a sentence without its end.
+// Returns the reason why `denied_by` denies, for the client; a sentence without its full stop.
 [[nodiscard]] std::string describe(const RouteLimit& denied_by, Denial denial);
 
 } // namespace stint::routing

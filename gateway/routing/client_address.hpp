@@ -1,4 +1,4 @@
-// The address of the client that a request comes from, with what limits need of it worked out once.
+// The client address of a request, with the values that limits need computed once.
 #pragma once
 
 #include "base/hash.hpp"
@@ -9,8 +9,8 @@
 
 namespace stint::routing {
 
-// How much of an address tells one client from another, in bits. An IPv6 client is usually given
-// a /64 and may take any address in it (RFC 6177, RFC 8981).
+// The prefix lengths, in bits, by which addresses are told apart as clients. An IPv6 client is
+// usually given a /64 and may take any address in it (RFC 6177, RFC 8981).
 struct AddressPrefixes {
     std::uint8_t ipv4 = 32;
     std::uint8_t ipv6 = 64;
@@ -32,7 +32,8 @@ class ClientAddress {
     [[nodiscard]] const IpAddress& address() const noexcept { return address_; }
     // "192.0.2.1", "2001:db8::1" or "".
     [[nodiscard]] std::string_view text() const noexcept { return text_.view(); }
-    // Of its network under the default prefixes, as a key: the bytes' hash and the text.
+    // The client's network under the default prefixes, as a key: the hash of its bytes and its
+    // text.
     [[nodiscard]] const Hash128& network_hash() const noexcept { return network_hash_; }
     [[nodiscard]] std::string_view network_text() const noexcept { return network_text_.view(); }
 

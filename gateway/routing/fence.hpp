@@ -12,21 +12,23 @@
 
 namespace stint::routing {
 
-// Plain data: it does not refer to the request.
+// The fencing number of a request. Plain data: it does not refer to the request.
 class ShownFence {
   public:
     enum class Fault : std::uint8_t {
         none,
         missing,
         malformed, // more than one, or no number
-        outdated   // the lock has been given to another holder since
+        outdated   // the lock has a newer holder
     };
 
-    ShownFence() = default; // that nothing is wrong with
-    // X-Stint-Fence, once and in digits. Methods that only read (RFC 9110 section 9.2.1) need none.
+    ShownFence() = default; // without a fault
+    // Reads X-Stint-Fence, which must occur once and in digits. Safe methods (RFC 9110 section
+    // 9.2.1) need none.
     ShownFence(std::string_view method, std::span<const Field> fields) noexcept;
 
-    // Numbers only rise: what is wrong once stays so.
+    // Returns the fault, if any, against the lock's fencing number. Numbers only rise: a fault is
+    // permanent.
     [[nodiscard]] Fault against(const limits::Limit& lock) const noexcept {
         return fault_ == Fault::none && number_ < lock.fence() ? Fault::outdated : fault_;
     }
@@ -36,7 +38,7 @@ class ShownFence {
     Fault fault_ = Fault::none;
 };
 
-// What is wrong, for the client; a sentence without its end.
+// Returns the description of the fault for the client; a sentence without its full stop.
 [[nodiscard]] std::string describe(ShownFence::Fault fault);
 
 } // namespace stint::routing

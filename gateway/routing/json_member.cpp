@@ -73,7 +73,7 @@ class Reader {
         }
     }
 
-    // What stands between a name and its value.
+    // Consumes the colon between a name and its value.
     bool colon() noexcept {
         skip_blanks();
         const bool there = take(':');

@@ -8,14 +8,14 @@
 
 namespace stint::routing {
 
-// Where in the text the value stands: that of a string decoded, numbers and booleans as written.
-// Size 0: there is none, or it is null, an object, an array or empty.
+// The position of the value in the text: a string decoded, numbers and booleans as written. Size 0:
+// there is none, or it is null, an object, an array or empty.
 struct JsonValue {
     std::size_t begin = 0;
     std::size_t size = 0;
 };
 
-// The member `name` at the object's top level; none where it is there twice. A value with escapes
+// Finds the member `name` at the object's top level; none if it occurs twice. A value with escapes
 // is decoded in place, so `text` may have changed afterwards. Objects and arrays nest at most 64
 // deep.
 [[nodiscard]] JsonValue json_member(std::span<char> text, std::string_view name) noexcept;

@@ -1,5 +1,4 @@
-// Exceptions from a limit: keys with other numbers, and clients or keys that it does not concern or
-// never admits.
+// Exceptions from a limit: keys with other numbers, and clients or keys that are exempt or denied.
 #pragma once
 
 #include "base/ip_address.hpp"
@@ -17,8 +16,8 @@
 
 namespace stint::routing {
 
-// Whether `text` is what `pattern` stands for: "*" any bytes or none, "?" one byte, all others
-// themselves. O(length of text * length of pattern).
+// True if `text` matches `pattern`: "*" matches any bytes or none, "?" one byte, others themselves.
+// O(length of text * length of pattern).
 [[nodiscard]] bool matches_glob(std::string_view pattern, std::string_view text) noexcept;
 [[nodiscard]] bool is_glob(std::string_view text) noexcept;
 
@@ -41,8 +40,8 @@ class KeyMap {
 
     [[nodiscard]] std::size_t size() const noexcept { return exact_.size() + patterns_.size(); }
 
-    // The exact one before the longest pattern; of patterns of one length the first added. nullptr
-    // without either. Valid as long as the map.
+    // Returns the exact match, else the longest pattern's; of patterns of one length the first
+    // added. nullptr without either. Valid as long as the map.
     [[nodiscard]] const T* find(std::string_view text) const noexcept {
         if (const auto found = exact_.find(text); found != exact_.end())
             return &found->second;
@@ -57,22 +56,23 @@ class KeyMap {
     std::vector<std::pair<std::string, T>> patterns_; // the longest first
 };
 
-// What one key has instead of the limit's own numbers; a burst of 0 is the limit's.
+// The numbers of one key in place of the limit's own; a burst of 0 is the limit's.
 using OverrideSet = KeyMap<limits::Numbers>;
 using OverrideSetPtr = std::shared_ptr<const OverrideSet>;
 
-// Clients by address, or keys by text.
+// A list of clients by address, or keys by text.
 struct KeyList {
     struct Listed {};
     std::vector<Cidr> networks;
     KeyMap<Listed> keys;
 
     [[nodiscard]] bool empty() const noexcept { return networks.empty() && keys.empty(); }
-    // key: "" where it is missing, which no list has.
+    // key: "" if missing, which no list has.
     [[nodiscard]] bool contains(const IpAddress& client, std::string_view key) const noexcept;
 };
 
-// What a limit says of a request before it counts it. A client or key on both lists is denied.
+// The rules that a limit applies to a request before counting it. A client or key on both lists is
+// denied.
 struct KeyRules {
     KeyList exempt;
     KeyList deny;
@@ -80,8 +80,8 @@ struct KeyRules {
 };
 using KeyRulesPtr = std::shared_ptr<const KeyRules>;
 
-// What holds for a key: `own` of the limit, or its override. rules: may be nullptr. key: nothing
-// where it is missing, which no override is for.
+// Returns the numbers for a key: its override, else `own`, the limit's. rules: may be nullptr. key:
+// nothing if missing; no override applies then.
 [[nodiscard]] limits::Numbers numbers_for(
     const KeyRulesPtr& rules, limits::Numbers own, std::optional<std::string_view> key) noexcept;
 

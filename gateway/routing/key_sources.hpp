@@ -1,7 +1,7 @@
-// Values that a request carries for keys: of a field, a cookie, a query's parameter or a token's
-// claim. Each returns a view of the request where the value stands there as it is, otherwise what
-// it appended to `scratch`; "" where there is no value, an empty one, or none that is well-formed.
-// Internal to routing/.
+// Values of a request for keys: of a field, a cookie, a query's parameter or a token's claim. Each
+// function returns a view of the request if the value occurs there verbatim, otherwise of the text
+// that it appended to `scratch`; "" if there is no value, an empty one, or none that is
+// well-formed. Internal to routing/.
 #pragma once
 
 #include "base/message.hpp"
@@ -12,19 +12,21 @@
 
 namespace stint::routing {
 
-// name: in lower case. Several lines are one value, joined by ", " (RFC 9110 section 5.3).
+// Returns the value of a header. name: in lower case. Several lines are one value, joined by ", "
+// (RFC 9110 section 5.3).
 [[nodiscard]] std::string_view
 header_value(std::span<const Field> fields, std::string_view name, std::string& scratch);
 
-// The first cookie of that name, case-sensitively (RFC 6265 section 4.2), without the double quotes
-// that its value may stand in.
+// Returns the first cookie of that name, case-sensitively (RFC 6265 section 4.2), without the
+// double quotes that may enclose its value.
 [[nodiscard]] std::string_view cookie_value(std::span<const Field> fields, std::string_view name);
 
-// The first parameter of that name, decoded: percent-escapes, and "+" for a blank. name: decoded.
+// Returns the first parameter of that name, decoded: percent-escapes, and "+" for a blank. name:
+// decoded.
 [[nodiscard]] std::string_view
 query_value(std::string_view query, std::string_view name, std::string& scratch);
 
-// A claim of the JSON Web Token (RFC 7519, in its compact form) that the request bears in its only
+// Returns a claim of the JSON Web Token (RFC 7519, in its compact form) in the request's only
 // Authorization field (RFC 6750 section 2.1). The token is decoded, NOT verified: anyone can make
 // one. A string is its text, numbers and booleans are as they are written; any other value is none,
 // as is one of a payload that is no JSON object or names a member twice at its top.

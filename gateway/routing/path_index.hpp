@@ -1,6 +1,6 @@
-// The routes of one host pattern by path: a trie of segments, walked down once and climbed back up
-// from the most to the least specific pattern; regular expressions stand beside it, in a list.
-// Internal to routing/.
+// An index of the routes of one host pattern by path: a trie of segments, walked down once and
+// climbed back up from the most to the least specific pattern; regular expressions are in a
+// separate list. Internal to routing/.
 #pragma once
 
 #include "routing/route.hpp"
@@ -14,14 +14,14 @@
 
 namespace stint::routing {
 
-// Routes with one host and one path pattern: they differ by their methods.
+// The routes with one host and one path pattern: they differ by their methods.
 class MethodChoice {
   public:
     void add(const Route& route);
 
     [[nodiscard]] bool empty() const noexcept { return any_ == nullptr && named_.empty(); }
-    // The route that names `method` in any case, else the one that takes any, else nullptr. TRACE
-    // is never just any method.
+    // Returns the route that names `method` in any case, else the one that takes any, else nullptr.
+    // TRACE must be named.
     [[nodiscard]] const Route* choose(std::string_view method) const noexcept;
     // In the routes' order; a route that takes any method names none.
     [[nodiscard]] const std::vector<std::pair<std::string, const Route*>>& named() const noexcept {
@@ -35,16 +35,17 @@ class MethodChoice {
 
 class PathIndex {
   public:
-    // `route` must stay where it is as long as the index is used.
+    // Adds a route. `route` must not move as long as the index is used.
     void add(const Route& route);
 
     // Calls `visit` with each non-empty choice whose pattern matches `path`, the most specific
-    // first, until it returns true. Returns whether it did.
+    // first, until it returns true. Returns true if it did.
     template <class Visit>
     bool visit_matching(std::string_view path, Visit visit) const;
 
   private:
-    // Stands for the segments on the way from the root; "slash" choices for those and a "/" behind.
+    // A node for the segments on the way from the root; "slash" choices are for those and a "/"
+    // behind.
     struct Node {
         TextMap<std::unique_ptr<Node>> children;
         const Node* parent = nullptr;
@@ -66,7 +67,7 @@ class PathIndex {
 
     void add_expression(const Route& route);
     [[nodiscard]] Walk walk(std::string_view path) const noexcept;
-    // The same for the regular expressions alone.
+    // Does the same for the regular expressions alone.
     template <class Visit>
     bool visit_expressions(std::string_view path, Visit& visit) const;
 
@@ -94,7 +95,7 @@ bool PathIndex::visit_matching(std::string_view path, Visit visit) const {
     return false;
 }
 
-// "*" is no path.
+// Skips "*", which is no path.
 template <class Visit>
 bool PathIndex::visit_expressions(std::string_view path, Visit& visit) const {
     for (const Expression& each : expressions_)

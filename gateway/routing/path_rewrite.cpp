@@ -13,7 +13,7 @@ bool begins_with_segments(std::string_view path, std::string_view prefix) noexce
 
 // As RFC 3986 section 5.2.4 does it, in place: what climbs above the root stays there.
 void remove_dot_segments(std::string& path) {
-    std::size_t out = 0; // what is before it is resolved: "/segment" any number of times
+    std::size_t out = 0; // end of the resolved part: "/segment" any number of times
     for (std::size_t at = 0; at < path.size();) {
         const std::size_t end = std::min(path.find('/', at + 1), path.size());
         const std::string_view segment = std::string_view{path}.substr(at, end - at);
@@ -39,7 +39,7 @@ void make_path(std::string& text) {
     text.erase(0, std::min(text.find_first_not_of('/'), text.size()) - 1);
 }
 
-// Whether it lies inside of an escape. path: normalised, so that each "%" begins one.
+// True if `at` is inside of an escape. path: normalised, so that each "%" begins one.
 bool cuts_escape(std::string_view path, std::size_t at) noexcept {
     return (at >= 1 && path[at - 1] == '%') || (at >= 2 && path[at - 2] == '%');
 }

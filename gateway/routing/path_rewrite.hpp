@@ -1,4 +1,4 @@
-// Another path for the upstream than the one that was routed by.
+// A rewrite of the routed path to another one for the upstream.
 #pragma once
 
 #include "base/regex.hpp"
@@ -14,17 +14,17 @@ struct PathRewrite {
     enum class Kind : std::uint8_t {
         prefix, // `from`, on a segment boundary, becomes `to`
         whole,  // `to`, whatever the path is
-        regex   // where all of the path matches: `to` with its groups
+        regex   // if all of the path matches: `to` with its groups
     };
     Kind kind = Kind::prefix;
-    std::string from; // both without a "/" at the end, where it is a prefix
+    std::string from; // both without a "/" at the end, for Kind::prefix
     std::string to;
     std::optional<Regex> regex{};
 
-    // path: normalised. Puts the path to send into `out`: it begins with one "/" and has no dot
-    // segments, whatever was put together. A path that does not match stays as it is. False, and
-    // "/" in `out`, where a group begins or ends inside of an escape: what is put together of such
-    // parts may be malformed, or say what nobody has looked at ("%2" and "F").
+    // Writes the path to send to `out`: it begins with one "/" and has no dot segments, however it
+    // was assembled. path: normalised. A path that does not match stays as it is. Returns false,
+    // with "/" in `out`, if a group begins or ends inside of an escape: the assembled path may be
+    // malformed, or contain an escape that no check has seen ("%2" and "F").
     [[nodiscard]] bool apply(std::string_view path, std::string& out) const;
 };
 

@@ -1,4 +1,4 @@
-// What a request costs a limit, and what of it may yet be given back.
+// The cost of a request to a limit, and the rules for refunding it.
 #pragma once
 
 #include "base/message.hpp"
@@ -21,21 +21,21 @@ using Statuses = std::vector<std::uint16_t>;
 }
 
 struct Pricing {
-    // Charged with the request: a number, or what is reserved until the answer tells.
+    // The charge at admission: a number, or the reserve until the response states the cost.
     std::uint64_t cost = 1;
-    std::string request_field;  // tells the cost; lower case; empty = `cost`
-    std::string response_field; // tells the cost, at most `cost`
-    Statuses count_when;        // empty = whatever the answer is
+    std::string request_field;  // states the cost; lower case; empty = `cost`
+    std::string response_field; // states the cost, at most `cost`
+    Statuses count_when;        // empty = any status
     Statuses refund;
 
-    // Whether the charge may change after the admission.
+    // True if the charge may change after the admission.
     [[nodiscard]] bool refundable() const noexcept {
         return !response_field.empty() || !count_when.empty() || !refund.empty();
     }
 };
 
-// A cost as a field says it: a whole number from 1; above a million million it is that. Nothing for
-// any other text.
+// Parses a cost field: a whole number from 1, capped at a million million. Nothing for any other
+// text.
 [[nodiscard]] inline std::optional<std::uint64_t> parse_cost(std::string_view text) noexcept {
     constexpr std::uint64_t most = 1'000'000'000'000;
     std::uint64_t cost = 0;
@@ -47,7 +47,7 @@ struct Pricing {
     return cost > 0 ? std::optional{cost} : std::nullopt;
 }
 
-// The cost in the first field of this name (lower case).
+// Returns the cost in the first field of this name (lower case).
 [[nodiscard]] inline std::optional<std::uint64_t>
 cost_in(std::span<const Field> fields, std::string_view name) noexcept {
     for (const Field& field : fields)

@@ -1,4 +1,4 @@
-// Which of a route's requests that have failed are sent once more.
+// The retry rules of a route: which failed requests are sent again.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 namespace stint::routing {
 
 struct RetryRules {
-    std::uint32_t attempts = 0; // how often a request is sent at most; 0: no rules
-    bool on_connect = false;    // no connection came about, TLS included
-    bool on_reset = false;      // it ended before the answer's head had come
-    std::bitset<100> statuses;  // the answer's, from 500 on
+    std::uint32_t attempts = 0; // sends of one request at most; 0: no rules
+    bool on_connect = false;    // connecting failed, TLS included
+    bool on_reset = false;      // the connection ended before the response's head arrived
+    std::bitset<100> statuses;  // the response's, from 500 on
     std::vector<std::string> methods;
     std::uint32_t budget = 0; // percent of the requests that retries may add
 

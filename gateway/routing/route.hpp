@@ -1,4 +1,4 @@
-// One route as a worker sees it: what it matches, what it charges, where it leads.
+// One route as a worker sees it: its match, its limits, its upstream.
 #pragma once
 
 #include "base/fixed_answer.hpp"
@@ -32,7 +32,7 @@ struct PathPattern {
     Kind kind = Kind::prefix;
     std::string text =
         "/"; // a prefix matches on segment boundaries: /a matches /a and /a/b, not /ab
-    std::optional<Regex> regex{}; // of the whole path, for Kind::regex
+    std::optional<Regex> regex{}; // for Kind::regex; matches the whole path
 };
 
 struct RouteMatch {
@@ -41,32 +41,32 @@ struct RouteMatch {
     std::vector<std::string> methods; // upper case; empty = any but TRACE
 };
 
-// What a client is told when a limit refuses it.
+// The response to a client that a limit refuses.
 struct RefusalAnswer {
     int status = 429;
     std::string content_type; // empty: no own body
     std::string body;         // with base/placeholders.hpp
-    Duration jitter{};        // added to Retry-After at most
+    Duration jitter{};        // the most that is added to Retry-After
 };
 
-// How responses tell of a route's limits; which do is each RouteLimit's.
+// The form of the rate-limit fields in responses; each RouteLimit decides whether it is shown.
 struct RateLimitHeaderSettings {
-    bool any = false;               // whether any limit of the route is told at all
+    bool any = false;               // true if any limit of the route is shown
     bool legacy_unprefixed = false; // RateLimit-Limit instead of X-RateLimit-Limit
     bool legacy_epoch = false;      // Reset in Unix time instead of seconds from now
 };
 
-// What becomes of a request that has no key, or one that cannot be read.
+// The treatment of a request that has no key, or an unreadable one.
 enum class MissingKey : std::uint8_t {
-    share,  // it counts in the one counter that all such requests have
-    exempt, // the limit does not concern it
+    share,  // it counts in one counter that all such requests share
+    exempt, // the limit does not apply to it
     refuse  // 403
 };
 
-// when_exceeded: wait.
+// The settings of when_exceeded: wait.
 struct WaitSettings {
     Duration max_wait{};
-    std::uint64_t max_waiting = 0; // before one counter
+    std::uint64_t max_waiting = 0; // per counter
     KeyTemplate fair_by;
     std::uint32_t metric = 0; // slot in the workers' counters
 };
@@ -79,18 +79,19 @@ struct RouteLimit {
     MissingKey missing_key = MissingKey::share;
     KeyRulesPtr rules;                // nullptr: no exceptions
     std::uint32_t refusal_metric = 0; // slot in the workers' counters
-    bool told_in_draft = false;       // in RateLimit and RateLimit-Policy
-    bool told_in_legacy = false;      // in X-RateLimit-Limit and the like
+    bool told_in_draft = false;       // shown in RateLimit and RateLimit-Policy
+    bool told_in_legacy = false;      // shown in X-RateLimit-Limit and the like
     RefusalAnswer answer;
     std::optional<WaitSettings> wait{};
-    KeyTemplate reserve_for; // retry_after: reserve, and enforced; empty: it does not
-    std::uint64_t burst = 0; // of a token bucket; 0 = the quota
+    KeyTemplate reserve_for; // retry_after: reserve, and enforced; empty: no slots
+    std::uint64_t burst = 0; // a token bucket's; 0 = the quota
     bool pace = false;
     bool enforce = true;      // false: it counts and refuses nothing
     bool holds_tunnel = true; // a cap's slot is held as long as a tunnel lives
     Pricing pricing;
 
-    // What a request with this key is charged, unless a field of it tells another cost.
+    // Returns the charge for a request with this key, unless a field of the request sets another
+    // cost.
     [[nodiscard]] limits::Charge charge(Hash128 of) const noexcept {
         return {
             .limit = limit.get(),
@@ -105,13 +106,13 @@ struct RouteLimit {
     }
 };
 
-// Where the route's requests wait when their upstream has asked for a pause.
+// The cooldown in which the route's requests wait when their upstream has asked for a pause.
 struct RouteCooldown {
-    limits::CooldownSetPtr set; // null: they do not
+    limits::CooldownSetPtr set; // null: they do not wait
     limits::CooldownRules rules;
-    bool by_host = false;  // a pause for each host that requests name
-    KeyTemplate key;       // a pause for each key, where it is not empty
-    std::string otherwise; // what names the one pause that there is else
+    bool by_host = false;  // a pause for each requested host
+    KeyTemplate key;       // a pause for each key, if not empty
+    std::string otherwise; // name of the only pause, without by_host and key
 };
 
 struct RouteTimeouts {
@@ -125,21 +126,21 @@ struct Route {
     std::string name;
     RouteMatch match;
     std::uint32_t upstream = 0;     // index into Snapshot::upstreams, unless there is an `answer`
-    std::vector<RouteLimit> limits; // in rising order of limit->ordinal(), as admit() needs them
-    bool settles = false;           // what a limit of it was charged may be given back
-    bool waits = false;             // one of them, at least
-    bool reserves = false;          // one of them, at least
+    std::vector<RouteLimit> limits; // ordered by rising limit->ordinal(), as admit() needs them
+    bool settles = false;           // at least one limit may refund a charge
+    bool waits = false;             // at least one limit lets requests wait
+    bool reserves = false;          // at least one limit reserves slots
     bool sends_proxy_protocol = false; // connections to its upstream begin with a PROXY header
     RouteTimeouts timeouts;
     RouteShapePtr shape;
     limits::LimitPtr fence;                    // require_fence: the lock; nullptr: none
-    std::uint32_t fence_metric = 0;            // slot in the workers' counters, of its refusals
+    std::uint32_t fence_metric = 0;            // slot in the workers' counters, for its refusals
     std::shared_ptr<const FixedAnswer> answer; // null: the upstream's
     std::vector<std::string> upgrades;         // protocols that clients may switch to, lower case
     RateLimitHeaderSettings telling;
     RouteCooldown cooldown;
     RetryRules retry;
-    std::uint64_t max_body = std::numeric_limits<std::uint64_t>::max(); // bytes of a request's
+    std::uint64_t max_body = std::numeric_limits<std::uint64_t>::max(); // bytes of a request
     std::uint32_t metric = 0; // slot in the workers' counters
 };
 

@@ -1,4 +1,4 @@
-// How a route changes requests and responses on their way.
+// The changes that a route makes to requests and responses.
 #pragma once
 
 #include "base/field_edits.hpp"
@@ -14,7 +14,7 @@ struct RouteShape {
     FieldEdits request;
     FieldEdits response;
     std::optional<PathRewrite> path;
-    std::optional<std::string> host; // instead of the upstream's; "" = the client's is kept
+    std::optional<std::string> host; // replaces the upstream's; "" = the client's is kept
 
     [[nodiscard]] bool empty() const noexcept {
         return request.empty() && response.empty() && !path && !host;

@@ -1,4 +1,4 @@
-// Finds the most specific route of a request; its cost does not grow with the number of routes.
+// Finds the most specific route of a request; the cost is independent of the number of routes.
 #pragma once
 
 #include "routing/route.hpp"
@@ -12,38 +12,38 @@ namespace stint::routing {
 
 struct MatchResult {
     const Route* route = nullptr; // valid as long as the table
-    bool path_matched = false;    // some route has this host and path: without a route 405, not 404
+    bool path_matched = false;    // a route has this host and path: without a route 405, not 404
 };
 
 // Immutable once built; any number of threads may match at once.
 class RouteTable {
   public:
     RouteTable();
-    // Two routes that would match the same requests with the same right are the loader's to refuse;
-    // here the first of them wins.
+    // Builds the table. Two routes that match the same requests with equal precedence are the
+    // loader's to refuse; here the first of them wins.
     explicit RouteTable(std::vector<Route> routes);
     ~RouteTable();
     RouteTable(RouteTable&&) noexcept;
     RouteTable& operator=(RouteTable&&) noexcept;
 
-    // The most specific of all routes that match host, path and method: an exact host before the
-    // longest suffix before any; then an exact path before the first regular expression that
-    // matches (in the routes' order) before the longest prefix; then a route that names its methods
-    // before one that takes any. The case of a method does not matter; HEAD is
-    // not GET, and TRACE is taken by routes that name it alone. A request that no route of the more
-    // specific host takes may still be another's. host: lower case, no port, no trailing dot. path:
-    // normalised, begins with "/"; "*" (OPTIONS for the server as a whole) is taken by routes with
-    // the prefix "/" alone. Allocates only where Regex::matches() does. O(labels of host * length
-    // of path), and once the path for each regular expression of a host that matches.
+    // Returns the most specific of all routes that match host, path and method: an exact host
+    // before the longest suffix before any; then an exact path before the first regular expression
+    // that matches (in the routes' order) before the longest prefix; then a route that names its
+    // methods before one that takes any. The case of a method does not matter; HEAD is not GET, and
+    // TRACE matches only routes that name it. A request that no route of the more specific host
+    // matches may still match another host's. host: lower case, no port, no trailing dot. path:
+    // normalised, begins with "/"; "*" (OPTIONS for the server as a whole) matches only routes with
+    // the prefix "/". Allocates only where Regex::matches() does. O(labels of host * length of
+    // path), and once the path for each regular expression of a host that matches.
     [[nodiscard]] MatchResult
     match(std::string_view host, std::string_view path, std::string_view method) const;
 
-    // Whether a route is for this host or for the hosts below one of its suffixes, not for any
-    // host. host: as for match().
+    // True if a route names this host or a suffix that it is below; routes for any host do not
+    // count. host: as for match().
     [[nodiscard]] bool names_host(std::string_view host) const;
 
-    // The methods that routes name for this host and path, for the Allow field: sorted, "GET,
-    // HEAD".
+    // Returns the methods that routes name for this host and path, for the Allow field: sorted,
+    // "GET, HEAD".
     [[nodiscard]] std::string allowed_methods(std::string_view host, std::string_view path) const;
 
     [[nodiscard]] const std::vector<Route>& routes() const noexcept;

@@ -1,4 +1,4 @@
-// Everything a request may need of the configuration, compiled once and immutable from then on.
+// The configuration for requests, compiled once and immutable from then on.
 #pragma once
 
 #include "base/field_names.hpp"
@@ -30,42 +30,42 @@ struct EndpointSpec {
     std::string host; // an IP address, a host name, or a Unix socket's path
     std::uint16_t port = 0;
     bool is_unix = false;
-    std::string text; // as configured: names the endpoint in logs, metrics and pools
-    // What clients that came straight to it would send as Host.
+    std::string text; // as configured: the endpoint's name in logs, metrics and pools
+    // The Host that direct clients of the endpoint would send.
     std::string authority{};
-    std::shared_ptr<const tls::Client> tls{}; // nullptr: plain. The same one while its settings are
-    std::string server_name{};                // whom the certificate has to be for, with tls
+    std::shared_ptr<const tls::Client> tls{}; // nullptr: plain. Kept while its settings are equal.
+    std::string server_name{};                // the name that the certificate must match, with tls
     std::uint32_t weight = 1;
-    std::uint32_t max_requests = 0;                   // at a time, over all workers; 0 = any number
-    std::shared_ptr<upstream::EndpointState> state{}; // the workers'; nullptr: a worker's own
+    std::uint32_t max_requests = 0;                   // at a time, over all workers; 0 = unlimited
+    std::shared_ptr<upstream::EndpointState> state{}; // shared by workers; nullptr: one worker's
 };
 
 struct UpstreamSpec {
     enum class ProxyProtocol : std::uint8_t { off, v1, v2 };
     std::string name;
     std::vector<EndpointSpec> endpoints; // from one to 64
-    std::string host;                    // what Host is set to; empty = the client's is kept
+    std::string host;                    // value for Host; empty = the client's is kept
     std::uint32_t metric = 0;            // slot in the workers' counters
     BalanceSpec balance{};
     // Each connection begins with a PROXY header: it is one client's, and carries one request.
     ProxyProtocol proxy_protocol = ProxyProtocol::off;
 };
 
-// What callers may ask of the limits themselves.
+// The terms on which callers acquire permits from the limits.
 struct PermitTerms {
     std::vector<RouteLimit> limits;   // as Snapshot::limits
     TextMap<std::uint32_t> by_name;   // into them
-    std::uint64_t dynamic_limits = 0; // that callers may bring, at most
-    std::uint32_t dynamic_metric = 0; // slot in the workers' counters, of all of these
-    Duration max_ttl{};               // of a lease
+    std::uint64_t dynamic_limits = 0; // created by callers, at most
+    std::uint32_t dynamic_metric = 0; // slot in the workers' counters, shared by all of these
+    Duration max_ttl{};               // a lease's
     bool needs_token = false;
-    std::string token;                // empty though one is needed: nobody has it
-    Reach reach = Reach::loopback;    // of the listener
-    std::string host;                 // of its address
-    std::vector<std::string> hosts{}; // names that it is asked by, too
+    std::string token;                // if empty though needed, no caller has it
+    Reach reach = Reach::loopback;    // the listener's
+    std::string host;                 // the listener address's
+    std::vector<std::string> hosts{}; // further names of the listener
 };
 
-// Time-outs that hold before a route is known.
+// Timeouts that apply before a route is known.
 struct ConnectionTimeouts {
     Duration head{};
     Duration idle{};
@@ -81,21 +81,21 @@ struct Snapshot {
     MinRate min_head_rate;
     MinRate min_body_rate;
     TrustedProxies trusted;
-    FieldNames trusted_fields; // what only trusted peers may say about the client
+    FieldNames trusted_fields; // accepted from trusted peers only, as they describe the client
     std::size_t max_connections = 0;
-    std::size_t max_connections_per_client = 0; // 0: as many as there are
-    AddressPrefixes prefixes;                   // what a client is, there
+    std::size_t max_connections_per_client = 0; // 0: unlimited
+    AddressPrefixes prefixes;                   // prefixes by which clients are counted there
     std::size_t max_head = 0;                   // bytes
     std::size_t max_target = 8 * 1024;          // bytes
-    std::size_t max_fields = 128;               // of a head
+    std::size_t max_fields = 128;               // in a head
     PathRules paths;
     bool routes_absolute_form = false; // also for hosts that no route names
     bool forwarded = false;            // requests are sent with Forwarded (RFC 7239)
-    // What limits count by, and who is believed about the client: no client may take it out of a
-    // request, or spell it so that only the upstream reads it. Lower case.
+    // Fields that limits count by, and the one that trusted peers name the client in. No client may
+    // remove them from a request, or spell them so that only the upstream reads them. Lower case.
     std::vector<std::string> protected_fields;
-    std::vector<std::string> log_fields; // request fields that the access log carries, lower case
-    std::optional<PermitTerms> permits;  // nothing: they are not given
+    std::vector<std::string> log_fields; // request fields that the access log records, lower case
+    std::optional<PermitTerms> permits;  // nothing: disabled
     std::uint64_t generation = 0;
 };
 

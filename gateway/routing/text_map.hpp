@@ -1,4 +1,4 @@
-// A hash map from text that is looked up by std::string_view without making a string.
+// A hash map from text with lookup by std::string_view, without making a string.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct TextHash {
 template <class T>
 using TextMap = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
 
-// nullptr: it is not there. Where there is nothing, the text is not even hashed.
+// Returns nullptr if the text is not found. An empty map does not even hash the text.
 template <class T>
 [[nodiscard]] const T* find_text(const TextMap<T>& map, std::string_view text) {
     if (map.empty())

@@ -1,4 +1,4 @@
-// Who is believed about the client, and what they say: the address behind other proxies.
+// Trusted proxies, and the client address behind them.
 #pragma once
 
 #include "base/ip_address.hpp"
@@ -14,20 +14,20 @@ namespace stint::routing {
 struct TrustedProxies {
     std::vector<Cidr> networks;
     bool unix_peers = false; // the peers of Unix sockets too
-    std::string header;      // that names the client, in lower case
+    std::string header;      // names the client; in lower case
 
     [[nodiscard]] bool empty() const noexcept { return networks.empty() && !unix_peers; }
-    // peer: none for that of a Unix socket.
+    // peer: none for a Unix socket's.
     [[nodiscard]] bool contains(const IpAddress& peer) const noexcept;
 };
 
-// The client of a request that came from `peer`, which is trusted. Each proxy has added, on the
-// right, the address that its own peer had: so the list is read from the right, past the proxies
-// that are trusted, to the first address that is not one of theirs. What cannot be read as an
-// address ("unknown", "_hidden", garbage) ends the walk, as nobody who is trusted has vouched for
-// what stands left of it: then the client is the last trusted one. Addresses may have brackets and
-// ports. A header with one value is a list of one; of `forwarded` (RFC 7239) the "for" counts.
-// Allocates nothing.
+// Returns the client of a request that came from `peer`, which is trusted. Each proxy has added, on
+// the right, the address that its own peer had: so the list is read from the right, past the
+// trusted proxies, to the first address that is not one of theirs. A value that is no address
+// ("unknown", "_hidden", garbage) ends the walk, as no trusted proxy has vouched for the values
+// left of it: then the client is the last trusted one. Addresses may have brackets and ports. A
+// header with one value is a list of one; in `forwarded` (RFC 7239) the "for" counts. Allocates
+// nothing.
 [[nodiscard]] IpAddress client_behind(
     const IpAddress& peer, std::span<const Field> fields, const TrustedProxies& trusted) noexcept;
 

@@ -1,4 +1,4 @@
-// What the workers keep to themselves, brought together on the control thread.
+// Gateway: collects the workers' private data on the control thread.
 #include "runtime/gateway.hpp"
 
 #include <boost/asio/post.hpp>

@@ -139,7 +139,7 @@ Reach reach_of(const config::Address& address) {
     return config::is_local(address) ? Reach::loopback : Reach::network;
 }
 
-// Who asks for permits is counted as one more route.
+// Compiles the permit terms. Callers that acquire permits count as one more route in the metrics.
 routing::PermitTerms permit_terms_of(
     const config::Config& config,
     const std::vector<ConfiguredLimit>& limits,
@@ -166,7 +166,7 @@ routing::PermitTerms permit_terms_of(
     return terms;
 }
 
-// Of several upstreams with the same name the one that wants it most often.
+// Adds a host name to resolve, at the shortest interval of the upstreams that use it.
 void look_up(
     upstream::Resolver::Names& names, const std::string& host, std::chrono::milliseconds interval) {
     const auto [known, added] = names.try_emplace(host, interval);

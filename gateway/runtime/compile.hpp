@@ -1,5 +1,5 @@
-// From what was written to what a worker runs on: the only place where the configuration's schema
-// meets routes, limits and upstreams.
+// Compiles the configuration for workers: the only place where its schema meets routes, limits and
+// upstreams.
 #pragma once
 
 #include "config/schema/schema.hpp"
@@ -22,14 +22,14 @@ namespace stint::runtime {
 // A limit of the configuration with its live state.
 struct ConfiguredLimit {
     limits::LimitPtr limit;
-    limits::Numbers numbers; // of all keys but those that have their own
-    std::string route;       // of an inline limit, else empty
+    limits::Numbers numbers; // for all keys without an override
+    std::string route;       // an inline limit's, else empty
     routing::KeyTemplate key;
     routing::KeyRulesPtr rules; // nullptr: none
     bool waits = false;         // when_exceeded: wait
     bool reserves = false;      // retry_after: reserve
 
-    // of: a key's text; nothing for requests that have none.
+    // Returns the numbers for a key. of: its text; nothing for requests without a key.
     [[nodiscard]] limits::Numbers numbers_for(std::optional<std::string_view> of) const noexcept {
         return routing::numbers_for(rules, numbers, of);
     }
@@ -39,12 +39,12 @@ struct Compiled {
     routing::SnapshotPtr snapshot;
     std::vector<ConfiguredLimit> limits; // as in config::Config::limits
     std::vector<limits::CooldownSetPtr> cooldowns;
-    upstream::Resolver::Names host_names; // of endpoints, to be resolved so often
+    upstream::Resolver::Names host_names; // endpoint host names with their resolve intervals
 };
 
-// Limits that are alive keep their counts; slots are given to names that have none yet. `tls` is of
-// the same configuration; who sends no request needs none. endpoints: whose state goes on; nullptr:
-// each begins anew.
+// Compiles the configuration. Existing limits keep their counts; names without a slot get one.
+// `tls` is of the same configuration; a caller that sends no request needs none. endpoints: the
+// registry of live endpoint state, which is kept; nullptr: each endpoint starts with new state.
 [[nodiscard]] Compiled compile(
     const config::Config& config,
     limits::Registry& registry,

@@ -1,5 +1,4 @@
-// How an upstream's requests are spread, and sent once more, as its workers need it. Internal to
-// compile.cpp.
+// Compiles an upstream's load balancing and retry rules for its workers. Internal to compile.cpp.
 #pragma once
 
 #include "config/schema/schema.hpp"
@@ -9,13 +8,13 @@
 
 namespace stint::runtime {
 
-// endpoints: where the upstream's live state is found; nullptr: it begins anew.
+// endpoints: registry of the upstream's live state; nullptr: it starts with new state.
 [[nodiscard]] routing::BalanceSpec balance_of(
     const config::Upstream& upstream,
     const config::AddressPrefixes& prefixes,
     upstream::EndpointRegistry* endpoints);
 
-// The route's own rules, or those of its upstream.
+// Returns the route's own rules, or those of its upstream.
 [[nodiscard]] routing::RetryRules
 retry_of(const config::Upstream& upstream, const config::Route& route);
 

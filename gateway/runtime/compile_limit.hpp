@@ -1,4 +1,4 @@
-// A limit of the configuration as its registry and its routes need it. Internal to compile.cpp.
+// Compiles a limit of the configuration for its registry and its routes. Internal to compile.cpp.
 #pragma once
 
 #include "runtime/compile.hpp"
@@ -15,7 +15,7 @@ key_of(const std::vector<config::KeySource>& key, const config::AddressPrefixes&
 [[nodiscard]] ConfiguredLimit configured_limit(
     const config::Limit& limit, limits::Registry& registry, const LiveOverrides& overrides);
 
-// As one route asks it. index: into Compiled::limits.
+// Compiles the limit for one route. index: into Compiled::limits.
 [[nodiscard]] routing::RouteLimit route_limit_of(
     const config::Limit& limit,
     const ConfiguredLimit& configured,

@@ -1,4 +1,4 @@
-// What a route matches, what it changes of its requests and responses, and what it answers itself.
+// Compiles a route's match, its edits of requests and responses, and its fixed answer.
 #pragma once
 
 #include "base/fixed_answer.hpp"
@@ -10,12 +10,12 @@
 
 namespace stint::runtime {
 
-// Null where nothing is changed. What the upstream and the route set and remove adds up; of the
-// same name the route's counts.
+// Returns null if nothing is changed. The edits of the upstream and the route are combined; for the
+// same name the route's win.
 [[nodiscard]] routing::RouteShapePtr
 shape_of(const config::Config& config, const config::Route& route);
 
-// Null for a route that leads to an upstream.
+// Returns null for a route that leads to an upstream.
 [[nodiscard]] std::shared_ptr<const FixedAnswer> answer_of(const config::Route& route);
 
 [[nodiscard]] routing::UpstreamSpec::ProxyProtocol

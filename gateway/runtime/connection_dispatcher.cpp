@@ -115,7 +115,7 @@ void ConnectionDispatcher::turn_away(net::Socket socket, const ListenerRole& rol
         answer, context_.dates.format(net::read_clocks().wall), 503, "max_connections is reached");
     net::Gather gather;
     gather.add(answer.view());
-    (void)net::write_now(socket, gather); // as much as goes; there is nobody to wait for it
+    (void)net::write_now(socket, gather); // as much as the socket takes; no caller waits for it
 }
 
 } // namespace stint::runtime

@@ -1,4 +1,4 @@
-// Where the life of an accepted connection begins.
+// Assigns accepted connections to workers.
 #pragma once
 
 #include "net/accept.hpp"
@@ -15,42 +15,43 @@
 
 namespace stint::runtime {
 
-// What is spoken on a listener: requests to be forwarded, or asks for permits.
+// The role of a listener: requests to forward, or permit requests.
 struct ListenerRole {
     proxy::ListenerOptions proxied;
     bool permits = false;
 };
 
-// The place, in `open`, of the worker that shall have the next connection, which was accepted by
-// that in `own`: another one only where it has a good deal fewer.
+// Returns the index in `open` of the worker for the next connection, which worker `own` accepted:
+// another one only if it has a good deal fewer.
 [[nodiscard]] std::size_t pick_worker(std::span<const std::size_t> open, std::size_t own) noexcept;
 
 class ConnectionDispatcher;
 
-// All workers' ones.
+// The dispatchers of all workers.
 struct ConnectionDispatchers {
     std::vector<ConnectionDispatcher*> all;
-    std::vector<std::size_t> taken; // scratch of who chooses: how many seats of each
-    // Who chooses a worker has its seat before the next one looks: two at once would choose the
-    // same.
+    std::vector<std::size_t> taken; // scratch for choosing: connection slots taken of each
+    // Held while choosing a worker, until its connection slot is taken: two at once would choose
+    // the same worker.
     std::mutex choosing;
 };
 
-// Of one worker. The kernel spreads connections over the workers' sockets by a hash of their
-// addresses, so of a few connections that stay, all may come to one of them; the others then take
-// some over. Outlives the threads of all workers; used on its own one's but for what is said.
+// One worker's dispatcher. The kernel spreads connections over the workers' sockets by a hash of
+// their addresses, so a few long-lived connections may all reach one worker; the others then take
+// some over. Outlives the threads of all workers. Used on its own worker's thread, except as noted.
 class ConnectionDispatcher {
   public:
     ConnectionDispatcher(proxy::Context& context, permits::Service& permits) noexcept;
 
-    // Evens out connections among those that join the same. Before the workers start.
+    // Balances connections among the dispatchers that join the same list. Call it before the
+    // workers start.
     void join(std::shared_ptr<ConnectionDispatchers> dispatchers);
 
-    // Serves a connection here, or has another worker serve it.
+    // Serves a connection on this worker, or hands it to another one.
     void take(net::Accepted accepted, const ListenerRole& role) noexcept;
 
-    // From now on no other worker hands a connection here, nor this one any to another. Those on
-    // their way have their seats in Context::worker_load.
+    // Stops handing connections to and from this worker. Those already on their way hold their
+    // slots in Context::worker_load.
     void close() noexcept;
 
   private:
@@ -69,7 +70,7 @@ class ConnectionDispatcher {
     proxy::Context& context_;
     permits::Service& permits_;
     std::shared_ptr<ConnectionDispatchers> dispatchers_;
-    std::size_t own_ = 0; // among them
+    std::size_t own_ = 0; // index among them
     bool closed_ = false; // under ConnectionDispatchers::choosing
 };
 

@@ -1,4 +1,4 @@
-// What the control thread shows and changes of upstreams' endpoints.
+// Gateway: shows and changes upstream endpoints on the control thread.
 #include "runtime/gateway.hpp"
 
 #include <spdlog/spdlog.h>

@@ -1,4 +1,4 @@
-// What a scrape shows of the process and its limits.
+// Gateway: metrics of the process and its limits for a scrape.
 #include "base/version.hpp"
 #include "limits/reservation/reservations.hpp"
 #include "net/clock.hpp"

@@ -1,4 +1,4 @@
-// Whether files have changed, without reading them.
+// Detects changed files without reading them.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace stint::runtime {
 
-// What the kernel says of a file. One that is not there has a size of -1.
+// A file's metadata from the kernel. A missing file has a size of -1.
 struct FileStamp {
     std::string file;
     std::int64_t modified_ns = 0; // since the epoch
@@ -18,17 +18,17 @@ struct FileStamp {
 };
 using FileStamps = std::vector<FileStamp>;
 
-// Of each that has a name, through symbolic links.
+// Returns the stamp of each file that has a name, through symbolic links.
 [[nodiscard]] FileStamps stamps_of(const std::vector<std::string>& files);
 
-// Tells of a change once it has come to rest: who writes a certificate and then its key is given
-// the time between two looks for it.
+// Reports a change once it has settled: a certificate and then its key may be written within the
+// time between two looks.
 class ChangedFiles {
   public:
-    // What is in use now, of all files that are looked at.
+    // Sets the stamps in use now, of all watched files.
     void use(FileStamps stamps);
-    // As they are at this look. Whether they differ from what is in use, and are what they were at
-    // the last look; from then on they count as in use.
+    // Reads the stamps again. Returns true if they differ from those in use, and equal those of the
+    // last look; from then on they count as in use.
     [[nodiscard]] bool look();
 
     [[nodiscard]] bool empty() const noexcept { return used_.empty(); }

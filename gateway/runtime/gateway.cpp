@@ -217,8 +217,8 @@ void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
         workers_[i]->adopt(std::move(adoption));
         workers_[i]->post(
             [book = addresses_](proxy::Context& context) { context.pools.apply(book); });
-        // After the worker has taken the configuration over: nobody comes with the former numbers
-        // any more.
+        // Posted after the worker has adopted the configuration: no waiter arrives with the former
+        // numbers any more.
         workers_[i]->post([changed](proxy::Context& context) {
             for (const ConfiguredLimit& limit : changed)
                 context.wakeups.queue().update_quota(
@@ -237,7 +237,8 @@ void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
     health_.apply(config_, *compiled_.snapshot, *addresses_);
 }
 
-// Who held a lock when the last process ended may hold it still, for as long as a lease may last.
+// Keeps locks full after a start: holders from the last process may hold them still, for as long as
+// a lease may last.
 void Gateway::await_former_holders() {
     if (!config_.permits)
         return;
@@ -262,7 +263,7 @@ void Gateway::declare_locks(const config::Config& config) {
     openings_.locks().configure(
         declared, others, config::LockTerms{}.max_waiting, net::read_clocks());
     for (const ConfiguredLimit& each :
-         compiled_.limits) // who waits for what was not declared before
+         compiled_.limits) // waiters for locks that were not declared before
         if (each.limit->identity().name.starts_with(lock_prefix))
             openings_.queue().update_quota(*each.limit, [&](const auto&) { return each.numbers; });
 }

@@ -1,5 +1,5 @@
-// The whole running gateway: workers, limits, listeners, the access log, and the configuration they
-// live by. Owned by main; everything public is called on the control thread.
+// The whole running gateway: workers, limits, listeners, the access log, and the active
+// configuration. Owned by main; everything public is called on the control thread.
 #pragma once
 
 #include "base/error.hpp"
@@ -39,11 +39,11 @@ namespace stint::runtime {
 
 class Persistence;
 
-// What came of an attempt to reload.
+// The result of a reload.
 struct ReloadReport {
     bool applied = false;
-    std::vector<std::string> errors; // why not: "file:line:column: …" each
-    std::vector<std::string> notes;  // what began anew, what needs a restart
+    std::vector<std::string> errors; // why not applied: "file:line:column: …" each
+    std::vector<std::string> notes;  // state that was reset, settings that need a restart
 };
 
 class Gateway {
@@ -60,10 +60,10 @@ class Gateway {
     // reopens the access log; a second SIGTERM or SIGINT cuts the drain short.
     void run();
 
-    // Reads the file again and swaps it in; anything wrong changes nothing.
+    // Reads the file again and swaps it in; any error leaves everything unchanged.
     ReloadReport reload();
 
-    // --- what the admin listener shows ---
+    // --- for the admin listener ---
     [[nodiscard]] net::asio::io_context& control() noexcept { return control_; }
     [[nodiscard]] const config::Config& config() const noexcept { return config_; }
     [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
@@ -71,50 +71,50 @@ class Gateway {
     [[nodiscard]] const observe::MetricSlots& slots() const noexcept { return slots_; }
     [[nodiscard]] const KeyHasher& hasher() const noexcept { return registry_.hasher(); }
     [[nodiscard]] const upstream::AddressBook& addresses() const noexcept { return *addresses_; }
-    // For the admin listener's next connection; nullptr: plain.
+    // TLS for the admin listener's next connection; nullptr: plain.
     [[nodiscard]] TlsServerPtr admin_tls() const noexcept { return tls_.admin; }
     [[nodiscard]] std::size_t workers() const noexcept { return workers_.size(); }
     [[nodiscard]] WallTime started_at() const noexcept { return started_at_; }
     [[nodiscard]] bool ready() const noexcept { return started_ && !stopping_; }
     [[nodiscard]] Now now() const noexcept;
-    // The listeners' addresses as bound (port 0 resolved), in the configuration's order.
+    // Returns the listeners' addresses as bound (port 0 resolved), in the configuration's order.
     [[nodiscard]] std::vector<std::string> listening() const;
     [[nodiscard]] observe::ProcessFigures collect_metrics() const;
-    // Its index in config().limits and compiled().limits.
+    // Returns the limit's index in config().limits and compiled().limits.
     [[nodiscard]] std::optional<std::size_t> limit_named(std::string_view name) const noexcept;
-    // nullptr: there is none of that name.
+    // Returns nullptr if there is no upstream of that name.
     [[nodiscard]] const routing::UpstreamSpec* upstream_named(std::string_view name) const noexcept;
-    // From now on the endpoint gets no new requests, or does again; its state, nullptr where the
+    // Stops new requests to the endpoint, or allows them again. Returns its state, nullptr if the
     // upstream, one of upstream_named(), has no such endpoint.
     upstream::EndpointStatePtr
     set_drained(const routing::UpstreamSpec& upstream, std::string_view endpoint, bool drained);
-    // Other quotas for some keys, set at run time; they outlive a reload while their limit does.
+    // Quotas for some keys, set at run time; they outlive a reload while their limit does.
     [[nodiscard]] const LiveOverrides& overrides() const noexcept { return overrides_; }
-    // Both publish what changed to the workers. put: false, there are too many; erase: there is
-    // none.
+    // Both publish the change to the workers. put returns false if there are too many; erase if
+    // there is none.
     [[nodiscard]] bool put_override(const std::string& limit, LiveOverride override);
     [[nodiscard]] bool erase_override(const std::string& limit, std::string_view pattern);
-    // Asks every worker for its counters; `done` gets their sum on the control thread.
+    // Collects every worker's counters; `done` gets their sum on the control thread.
     void collect(std::function<void(const observe::WorkerCounters&)> done);
 
-    // Asks every worker for the heaviest keys of this limit, at most `most` of them; `done` gets
-    // what they come to on the control thread.
+    // Collects every worker's heaviest keys of this limit, at most `most` of them; `done` gets the
+    // merged list on the control thread.
     void collect_top(
         limits::LimitPtr limit,
         std::size_t most,
         std::function<void(const limits::HeavyHitters::Top&)> done);
 
-    // Asks every worker for the last request of that X-Request-Id; `done` gets the latest of all on
-    // the control thread.
+    // Asks every worker for the last request with that X-Request-Id; `done` gets the latest of all
+    // on the control thread.
     void find_recent(
         const std::string& request_id,
         std::function<void(const std::optional<proxy::RecentRequests::Record>&)> done);
 
-    // Who holds what.
+    // The lock manager: the leases of all locks.
     [[nodiscard]] locks::LockManager& locks() noexcept { return openings_.locks(); }
 
-    // Called when the drain is over, before run() returns: whoever shares the control loop ends
-    // here.
+    // Sets a callback for the end of the drain, before run() returns: other users of the control
+    // loop stop there.
     void on_stop(std::function<void()> stop) { stop_others_ = std::move(stop); }
 
   private:

@@ -22,14 +22,14 @@ class HealthChecks {
     HealthChecks(const HealthChecks&) = delete;
     HealthChecks& operator=(const HealthChecks&) = delete;
 
-    // Checks what this configuration says, `snapshot` being made of it. What is checked already in
-    // the same way goes on; an endpoint that is not checked any more counts as healthy.
+    // Starts the checks of this configuration, of which `snapshot` was made. Checks with unchanged
+    // settings go on; an endpoint that is no longer checked counts as healthy.
     void apply(
         const config::Config& config,
         const routing::Snapshot& snapshot,
         const upstream::AddressBook& addresses);
 
-    // New addresses for the endpoints that are host names.
+    // Applies new addresses of endpoints that are host names.
     void apply(const upstream::AddressBook& addresses);
 
     void stop() noexcept;

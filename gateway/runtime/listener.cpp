@@ -13,8 +13,8 @@ namespace {
 // Without descriptors or memory, accepting again at once would only spin.
 constexpr std::chrono::milliseconds pause_after_error{100};
 
-// Few enough that those who are connected have their turn: what a connection begins with, its part
-// of a TLS handshake included, is done within.
+// Bounded so that accepting does not starve open connections: each accept includes a connection's
+// first work, its part of a TLS handshake included.
 constexpr std::size_t accepted_at_once = 8;
 
 } // namespace

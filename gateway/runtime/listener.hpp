@@ -15,7 +15,8 @@
 
 namespace stint::runtime {
 
-// Not thread-safe; lives on its worker. close() ends it, the last accept included.
+// A listening socket. Not thread-safe; lives on its worker. close() ends it, the last accept
+// included.
 class Listener : public std::enable_shared_from_this<Listener> {
   public:
     Listener(
@@ -26,11 +27,11 @@ class Listener : public std::enable_shared_from_this<Listener> {
         ListenerRole role);
 
     void start();
-    // Takes connections that wait to be accepted, all or so many; the error is why there is no next
-    // one, would_block where nobody waits any more.
+    // Accepts waiting connections, all or at most `most`. Returns the error that stopped it,
+    // would_block if no connection waits any more.
     ErrorCode take_waiting(std::size_t most = std::numeric_limits<std::size_t>::max());
     void close() noexcept;
-    // For connections that come from now on.
+    // Sets the role of connections accepted from now on.
     void set_role(const ListenerRole& role) noexcept { role_ = role; }
 
   private:

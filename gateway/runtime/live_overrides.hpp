@@ -1,4 +1,4 @@
-// Overrides that an operator set at run time. They outlive reloads and end by themselves.
+// Overrides that an operator set at run time. They outlive reloads and may expire.
 #pragma once
 
 #include "base/time.hpp"
@@ -18,23 +18,23 @@ namespace stint::runtime {
 struct LiveOverride {
     std::string pattern; // a key as requests spell it, or one with "*" and "?" in it
     limits::Numbers numbers{};
-    std::optional<SteadyTime> expires; // nothing: not by itself
+    std::optional<SteadyTime> expires; // nothing: never expires
 };
 
-// By the limit's name. Used by the control thread alone.
+// Overrides by the limit's name. Used by the control thread alone.
 class LiveOverrides {
   public:
-    static constexpr std::size_t most = 10'000; // of all limits together
+    static constexpr std::size_t most = 10'000; // over all limits together
 
-    // Replaces the one with this pattern. False: there are too many already.
+    // Adds an override, or replaces the one with this pattern. False: there are too many already.
     [[nodiscard]] bool put(const std::string& limit, LiveOverride override);
-    // Whether there was one.
+    // Returns true if there was one.
     bool erase(const std::string& limit, std::string_view pattern);
-    // Whether any ended.
+    // Returns true if any expired.
     bool expire(SteadyTime now);
 
     [[nodiscard]] std::optional<SteadyTime> next_end() const noexcept;
-    // In the order of their patterns.
+    // Returns the limit's overrides, ordered by pattern.
     [[nodiscard]] std::vector<LiveOverride> of(const std::string& limit) const;
 
   private:

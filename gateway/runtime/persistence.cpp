@@ -86,7 +86,7 @@ void Persistence::load() {
         restore_leases(*contents);
         closed_ = closed_ && value_of(contents->own, ended) == nullptr;
         spdlog::info("state: {}: counts of {} limits go on", file_.string(), unclaimed_.size());
-    } else { // what is counted under hashes that nobody can make is worth nothing
+    } else { // counts under hashes of an unknown key are worthless
         for (const state::Row& row : contents->counters)
             stale_.push_back(row.key);
         for (const state::Row& row : contents->leases)

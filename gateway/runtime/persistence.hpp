@@ -1,5 +1,5 @@
-// Counts and leases that outlive the process: gives each limit, and the book of locks, what was
-// kept of it, and writes what changes.
+// Counts and leases that outlive the process: restores each limit and the locks from the state
+// file, and writes changes to it.
 #pragma once
 
 #include "config/schema/schema.hpp"
@@ -25,76 +25,78 @@
 
 namespace stint::runtime {
 
-// From its construction on every limit that the registry makes begins with what was kept of it, or
-// closed, as the settings say. A thread of its own writes what has changed, in rounds: twice a
-// second, and one after the other where they take longer. A count is in the file at most one round,
-// and one transaction, after it was charged. Workers never wait for it, but for the lock of a shard
-// that is being copied. Whatever is wrong with the
-// file, it is said in the log, once, and tried again: nothing here fails.
+// The writer of the state file. From its construction on, every limit that the registry makes
+// begins with its saved counts, or closed, as the settings say. A thread of its own writes changes
+// in rounds: twice a second, or back to back if they take longer. A count is in the file at most
+// one round, and one transaction, after it was charged. Workers never wait for it, except for the
+// lock of a shard that is being copied. Any failure of the file is logged once and retried: nothing
+// here fails.
 //
-// Leases are written as they are granted, as many in one transaction as have come during the one
-// before: who gets one is told when it is in the file (LockManager::kept()). A round of counts
-// makes way for them between its transactions.
+// Leases are written as they are granted, as many in one transaction as have come during the
+// previous one: a caller gets its lease when it is in the file (LockManager::kept()). A round of
+// counts makes way for them between its transactions.
 //
-// Kept are windows of at least `shortest`, and token buckets, which may have debts for longer than
-// their `per`; at the end, of all of them. Caps have nothing to keep.
+// Saved are windows of at least `shortest`, and token buckets, which may have debts for longer than
+// their `per`; at the end, windows and buckets of any length. Caps have no state to save.
 class Persistence {
   public:
     static constexpr Duration shortest = std::chrono::seconds{5};
     static constexpr Duration between_writes = std::chrono::milliseconds{500};
 
-    // Reads the file, blocking. Before the registry makes its first limit; both outlive this.
+    // Reads the file, blocking. Construct it before the registry makes its first limit; both
+    // outlive this.
     Persistence(
         const config::State& settings, limits::Registry& registry, locks::LockManager& locks);
-    // As finish().
+    // Does the same as finish().
     ~Persistence();
     Persistence(const Persistence&) = delete;
     Persistence& operator=(const Persistence&) = delete;
 
-    // The end in order: writes everything, and that it is everything. When nothing is charged or
-    // given back any more, and before the limits end: what is kept of one ends with it. Idempotent.
+    // Ends in order: writes everything, and a mark that it is everything. Call it when nothing is
+    // charged or refunded any more, and before the limits are destroyed: their unsaved state ends
+    // with them. Idempotent.
     void finish();
 
-    // Whether it is known who held which lock when the last run ended.
+    // True if the holders of all locks at the end of the last run are known.
     [[nodiscard]] bool holders_known() const noexcept { return holders_known_; }
 
-    // Until then it stays unknown, for a run after this one, too. Where it is known already,
-    // without effect. Thread: any.
+    // Keeps the holders unknown until `time`, also for a run after this one. No effect if they are
+    // known already. Thread: any.
     void holders_known_from(SteadyTime time);
 
-    // Thread: any.
+    // Metrics. Thread: any.
     struct Figures {
         std::uint64_t writes = 0;         // transactions
-        std::uint64_t write_failures = 0; // also attempts to open a file that cannot be had
+        std::uint64_t write_failures = 0; // also attempts to open an unavailable file
         double last_write_seconds = 0;    // since the epoch; 0: never
-        double round_seconds = 0;         // how long the last round of writes took
+        double round_seconds = 0;         // duration of the last round of writes
     };
-    // Nothing, if there is no file in the settings.
+    // Returns nothing if there is no file in the settings.
     [[nodiscard]] std::optional<Figures> collect_metrics() const noexcept;
 
   private:
     using Store = state::Store;
 
-    // The tables of the file, and the rows of Stint's own: the key of the keys' hashes, and that
-    // the last run ended in order.
+    // The tables of the file, and the keys of Stint's own rows: the key of the keys' hashes, and
+    // the mark that the last run ended in order.
     static constexpr auto counters = "counters";
     static constexpr auto leases = "leases";
     static constexpr auto own = "stint";
     static constexpr auto hash_key = "hash_key";
     static constexpr auto ended = "ended";
-    static constexpr auto unknown = "unknown"; // it is not known who held what
-    static constexpr auto boot = "boot";       // which one of which machine it was written in
-    static constexpr auto fence = "fence";     // the highest that was given
+    static constexpr auto unknown = "unknown"; // the lock holders are unknown
+    static constexpr auto boot = "boot";       // the boot and machine it was written in
+    static constexpr auto fence = "fence";     // the highest fencing number given
     static constexpr Duration between_openings = std::chrono::seconds{5};
     static constexpr Duration between_sweeps = std::chrono::minutes{1};
 
     struct Contents {
-        std::vector<state::Row> own; // Stint's, not of limits
+        std::vector<state::Row> own; // Stint's rows, not limits'
         std::vector<state::Row> counters;
         std::vector<state::Row> leases;
-        bool in_place_of_another = false; // which was broken
+        bool in_place_of_another = false; // replaces a broken file
     };
-    // What is in the file of one limit, or of those before it that were the same.
+    // The pages in the file of one limit, or of former ones with the same identity.
     struct Written {
         std::weak_ptr<limits::Limit> limit;
         std::set<std::uint32_t> pages;
@@ -133,7 +135,7 @@ class Persistence {
     [[nodiscard]] bool flush(Batch& batch);
     void note_failure(const std::string& why);
 
-    const std::filesystem::path file_; // empty: nothing is kept
+    const std::filesystem::path file_; // empty: nothing is saved
     limits::Registry& registry_;
     locks::LockManager& locks_;
     const SavedClock started_;
@@ -148,18 +150,18 @@ class Persistence {
     std::map<std::string, std::vector<KeptPage>> unclaimed_; // by key_of(); with mutex_
     std::map<std::string, std::set<std::uint32_t>> claimed_; // pages in the file; with mutex_
 
-    // Of who writes: the constructor, then the thread, then finish().
+    // State of the writer: the constructor, then the thread, then finish().
     std::optional<Store> store_;
     std::map<std::string, Written> written_; // by key_of()
     std::vector<std::string> stale_;         // rows to be erased
     std::vector<std::string> stale_leases_;  // the same
-    bool leases_anew_ = false;               // all of them are to be written
+    bool leases_anew_ = false;               // all of them have to be written
     bool introduced_ = false;                // the file has this process's own rows
     bool anew_ = false;                      // and none of the former one's, until introduced
     bool failing_ = false;
     SteadyTime next_open_{};
     bool unknown_written_ = false;
-    bool grace_over_ = false; // of a start that did not know them
+    bool grace_over_ = false; // after a start with unknown holders
     std::optional<locks::LockManager::Records>
         introduced_leases_; // in the batch that is being written
     SteadyTime next_sweep_{};

@@ -29,7 +29,8 @@ void Persistence::restore_leases(const Contents& contents) {
         spdlog::info("state: {} leases of locks go on, each for its ttl", held.size());
 }
 
-// Those who were granted one wait for it. Without Stint's own rows nobody could read them.
+// Writes new leases; the callers that were granted them wait for it. Needs Stint's own rows in the
+// file: without them the leases could not be read.
 void Persistence::write_leases() {
     try {
         locks::LockManager::Records records = locks_.take_records();
@@ -44,7 +45,8 @@ void Persistence::write_leases() {
     }
 }
 
-// Who waits for one does not wait for a round of counts. The file may be gone afterwards.
+// Writes leases during a round of counts, so that their callers do not wait for its end. The file
+// may be gone afterwards.
 void Persistence::write_leases_meanwhile() {
     {
         const std::lock_guard lock{mutex_};

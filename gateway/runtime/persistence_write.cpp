@@ -14,7 +14,7 @@ namespace {
 using state::Change;
 using state::Failure;
 
-// What one transaction holds, about: so much is in memory twice, and so long a lease has to wait.
+// The size of a transaction, about: that much is in memory twice, and a lease waits that long.
 constexpr std::size_t most_bytes = 4U << 20U;
 
 bool kept_always(const limits::LimitIdentity& identity) {
@@ -68,7 +68,7 @@ void Persistence::write(bool last) {
     }
 }
 
-// What the file held is older than what is known here.
+// Opens the file again. Its old rows are stale: the memory has newer state.
 void Persistence::reopen(bool last) {
     const SteadyTime now = net::read_steady_clock();
     if (now < next_open_ && !last)
@@ -168,7 +168,8 @@ void Persistence::adopt_claims() {
     claimed_.clear();
 }
 
-// What a limit has not written itself, but one before it, goes once it has written what it has.
+// Adds the limit's changed pages. Rows that only a former limit of this identity has written are
+// erased after them.
 bool Persistence::add(
     const limits::LimitPtr& limit, const std::string& key, const SavedClock& now, Batch& batch) {
     Written& written = written_[key];
@@ -207,7 +208,7 @@ bool Persistence::add(
     return true;
 }
 
-// Of limits that are no more, whatever is in the file.
+// Erases all rows of limits that no longer exist.
 void Persistence::forget_others(const std::set<std::string>& alive, Batch& batch) {
     std::erase_if(written_, [&](const auto& entry) {
         if (alive.contains(entry.first))
@@ -235,7 +236,7 @@ void Persistence::sweep_unclaimed(const SavedClock& now, Batch& batch) {
 
 bool Persistence::flush(Batch& batch) {
     if (stale_.empty() && batch.changes.empty()) {
-        batch.taken.clear(); // what was taken is as the file has it: nothing
+        batch.taken.clear(); // the taken pages have no rows, and need none
         return true;
     }
     std::vector<Change> changes;

@@ -1,6 +1,5 @@
-// The clock of those who wait before limits, and of leases: calls AdmissionQueue::open() at the
-// very instant of each opening, and LockManager::expire() at that of each end, from a thread of its
-// own.
+// The timer of admission queues and leases: calls AdmissionQueue::open() at the exact time of each
+// opening, and LockManager::expire() at that of each expiry, from a thread of its own.
 #pragma once
 
 #include "base/time.hpp"
@@ -14,8 +13,8 @@
 
 namespace stint::runtime {
 
-// A worker's tick would be up to 50 ms late. Where something was given back for which somebody
-// waits, whoever gave it back lets the next one in. Outlives every worker.
+// The timer thread; a worker's tick would be up to 50 ms late. When a waiter's permit or slot is
+// given back, the thread that gives it back admits the waiter. Outlives every worker.
 class QueueTimerThread final : private limits::WakeupScheduler {
   public:
     // registry: outlives this.
@@ -38,7 +37,7 @@ class QueueTimerThread final : private limits::WakeupScheduler {
     SteadyTime next_ = SteadyTime::max();
     bool stopping_ = false;
     limits::AdmissionQueue queue_{*this};
-    locks::LockManager locks_; // frees slots for which somebody may wait
+    locks::LockManager locks_; // frees slots that a waiter may wait for
     std::thread thread_;
 };
 

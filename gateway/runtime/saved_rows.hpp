@@ -13,16 +13,16 @@
 
 namespace stint::runtime {
 
-// When something was written: both clocks, and which boot of which machine the monotonic one is of.
+// The time of a write: both clocks, and the boot and machine of the monotonic one.
 struct SavedClock {
-    std::string boot; // empty: not known, and then not the same as any
+    std::string boot; // empty: unknown, and then equal to none
     Now at{};
 
     [[nodiscard]] static SavedClock read();
 
-    // From this steady clock to that of `later`. Within one boot it goes on, so 0. Otherwise as
-    // much time has passed as the wall clock says, but no less than none: nothing lasts longer than
-    // it would have from the start of `later` on.
+    // Returns the shift from this steady clock to that of `later`. Within one boot the clock goes
+    // on, so 0. Otherwise the wall clock measures the time passed, but at least none: nothing lasts
+    // longer than it would have from the start of `later` on.
     [[nodiscard]] Duration shift_to(const SavedClock& later) const noexcept;
 };
 
@@ -38,7 +38,7 @@ struct KeptPage {
     }
 };
 
-// The same for limits of the same identity, and for no others.
+// Returns equal keys for limits of the same identity, and for no others.
 [[nodiscard]] std::string key_of(const limits::LimitIdentity& identity);
 
 [[nodiscard]] std::string row_key(std::string_view limit, std::uint32_t page);
@@ -48,7 +48,7 @@ struct LimitRow {
     std::string limit; // key_of() its identity
     KeptPage page;
 };
-// Nothing, if these are not what the two above wrote.
+// Parses a row; nothing if the two functions above did not write it.
 [[nodiscard]] std::optional<LimitRow> read_row(std::string_view key, std::string_view value);
 
 } // namespace stint::runtime

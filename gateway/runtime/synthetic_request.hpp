@@ -1,5 +1,4 @@
-// A request that nobody sent, seen by the parser, the routes and the keys that real ones go
-// through.
+// A synthetic request, evaluated by the parser, the routes and the keys that real ones go through.
 #pragma once
 
 #include "base/error.hpp"
@@ -19,8 +18,8 @@ struct SyntheticRequest {
     std::string method = "GET";
     std::string target = "/"; // with its query
     std::string host;         // empty: HTTP/1.0 without Host
-    std::string client;       // its address; empty: none, as on a Unix socket
-    std::string tls_subject;  // of its certificate, as RFC 2253 writes it; empty: it shows none
+    std::string client;       // client address; empty: none, as on a Unix socket
+    std::string tls_subject;  // its certificate's, as in RFC 2253; empty: no certificate
     std::vector<std::pair<std::string, std::string>> fields;
 };
 
@@ -29,13 +28,13 @@ class RequestReader {
   public:
     RequestReader();
 
-    // What it comes to; good until the next call, as long as `request` and `snapshot` are.
+    // The result; valid until the next call, as long as `request` and `snapshot` are.
     struct Seen {
         routing::MatchResult match;
         routing::KeyFacts facts;
     };
-    // The error is what a client would be answered. Fields that say where the body ends are left
-    // out.
+    // Evaluates the request. The error is the answer that a client would get. Fields that frame the
+    // body are left out.
     [[nodiscard]] Result<Seen, http::HeadError> read(
         const SyntheticRequest& request,
         const routing::Snapshot& snapshot,

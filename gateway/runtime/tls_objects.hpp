@@ -1,4 +1,4 @@
-// From the files that a configuration names for TLS to what listeners and upstreams use.
+// Loads the TLS files of a configuration for listeners and upstreams.
 #pragma once
 
 #include "base/error.hpp"
@@ -20,8 +20,8 @@ namespace stint::runtime {
 using TlsServerPtr = std::shared_ptr<const tls::Server>;
 using TlsClientPtr = std::shared_ptr<const tls::Client>;
 
-// With what it was made of: it stays the same object while both stay the same, and with it the
-// sessions that it remembers and the connections that are pooled.
+// A TLS object with its sources: it stays the same object while both stay the same, and with it its
+// cached sessions and the pooled connections.
 template <class Settings, class Object>
 struct MadeOf {
     Settings settings;
@@ -35,25 +35,25 @@ struct TlsObjects {
     std::map<std::string, TlsClientPtr> upstreams; // by name; those with https endpoints
     std::vector<MadeOf<tls::ServerSettings, tls::Server>> servers;
     std::vector<MadeOf<tls::ClientSettings, tls::Client>> clients;
-    std::vector<std::string> warnings; // of those that are new
+    std::vector<std::string> warnings; // about the new ones
 
     [[nodiscard]] FileStamps files() const;
-    // When each certificate that clients are shown ends, by its file.
+    // Returns the expiry of each certificate that clients see, by its file.
     [[nodiscard]] std::map<std::string, WallTime> expiries() const;
-    // Those of the upstream's endpoints and of this listener; nullptr: plain.
+    // Return the object for the upstream's endpoints or this listener; nullptr: plain.
     [[nodiscard]] TlsClientPtr upstream(const std::string& name) const;
     [[nodiscard]] TlsServerPtr listener(const std::string& address) const;
 };
 
-// Reads the files, but takes from `former` what has not changed. Mistakes name `file` and the place
-// in it where the file with the mistake is named.
+// Reads the files, but reuses unchanged objects of `former`. Errors name `file` and the place in it
+// that names the faulty file.
 [[nodiscard]] Result<TlsObjects, config::ConfigErrors> load_tls(
     const config::Config& config,
     const std::filesystem::path& file,
     const TlsObjects& former,
     const std::shared_ptr<tls::TicketKeys>& keys);
 
-// What is wrong with the files, for who only wants to know.
+// Returns the errors in the files, for callers that only validate.
 [[nodiscard]] config::ConfigErrors
 tls_mistakes(const config::Config& config, const std::filesystem::path& file);
 

@@ -39,27 +39,27 @@ struct OpenedListener {
     Descriptor socket;
 };
 
-// What a worker takes over in one step, at start and at every reload.
+// The state that a worker adopts in one step, at start and at every reload.
 struct WorkerUpdate {
     routing::SnapshotPtr snapshot;
     SlotCounts slots;
     std::vector<OpenedListener> opened;
-    std::map<std::string, ListenerRole> listeners; // all that shall be open
+    std::map<std::string, ListenerRole> listeners; // all that have to be open
 };
 
-// Public functions are called from the control thread.
+// A worker thread. Public functions are called from the control thread.
 class Worker {
   public:
     Worker(proxy::Shared& shared, permits::Shared& permits, observe::AccessLog::Channel log);
     ~Worker();
 
-    // Connections are evened out among all workers that join the same. Before they start.
+    // Balances connections among all workers that join the same list. Call it before they start.
     void join(std::shared_ptr<ConnectionDispatchers> dispatchers);
 
-    // On this core alone, where one is named.
+    // Starts the thread, on this core alone if one is named.
     void start(std::optional<int> core = std::nullopt);
 
-    // Ends the thread. Of several workers all end theirs before one of them is destroyed.
+    // Ends the thread. All workers' threads must end before any worker is destroyed.
     void stop() noexcept;
 
     // Runs `task` on the worker's thread, soon.
@@ -67,9 +67,9 @@ class Worker {
 
     void adopt(WorkerUpdate adoption);
 
-    // No new connections; those without a request are closed, the others after their response.
-    // `done` is called on the worker's thread when none is left, once; `most` later the rest is
-    // cut.
+    // Drains: accepts no new connections; closes those without a request, the others after their
+    // response. `done` is called once, on the worker's thread, when none is left; after `most` the
+    // rest is closed.
     void drain(Duration most, std::function<void()> done);
 
   private:
@@ -96,8 +96,8 @@ class Worker {
     std::thread thread_;
 };
 
-// Makes them even out their connections, and starts them. pinned: each on a core of its own, in
-// turn where there are more of them than cores.
+// Balances connections between the workers, and starts them. pinned: each on a core of its own, in
+// turn if there are more of them than cores.
 void start_workers(const std::vector<std::unique_ptr<Worker>>& workers, bool pinned);
 
 } // namespace stint::runtime

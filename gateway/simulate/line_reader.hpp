@@ -1,4 +1,4 @@
-// A file's lines one by one, in bounded memory.
+// Reads a file line by line, in bounded memory.
 #pragma once
 
 #include "base/error.hpp"
@@ -18,11 +18,11 @@ class LineReader {
   public:
     static constexpr std::size_t longest = 1 << 20; // bytes of a line; the rest is dropped
 
-    // "-" is standard input. The error is one line for a person.
+    // Opens a file; "-" is standard input. The error is one line for a person.
     [[nodiscard]] static Result<LineReader, std::string> open(const std::string& name);
 
-    // The next line without its end, good until the next call; nothing at the end of the file or
-    // when reading failed. A last line needs no end.
+    // Returns the next line without its end, valid until the next call; nothing at the end of the
+    // file or when reading failed. A last line needs no end.
     [[nodiscard]] std::optional<std::string_view> next();
 
     [[nodiscard]] bool too_long() const noexcept { return too_long_; }  // the last line was cut
@@ -45,7 +45,7 @@ class LineReader {
     std::string name_;
     std::unique_ptr<std::FILE, Close> file_;
     std::vector<char> block_;
-    std::string_view unread_; // of block_
+    std::string_view unread_; // part of block_
     std::string text_;
     std::uint64_t line_ = 0;
     bool too_long_ = false;

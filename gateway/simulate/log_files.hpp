@@ -1,4 +1,4 @@
-// Access logs as one stream of requests in the order of their time, in bounded memory.
+// Access logs as one stream of requests ordered by time, in bounded memory.
 #pragma once
 
 #include "base/error.hpp"
@@ -13,10 +13,10 @@
 
 namespace stint::simulate {
 
-// A line is written when its request ends, so lines are not in the order in which requests began.
-// The stream looks `look_ahead` requests ahead; one that comes later than that is told apart.
-// Several files are merged by time: rotated ones may come in any order, and those of several
-// instances together.
+// A merged stream of access logs. A line is written when its request ends, so lines are not in the
+// order in which requests began. The stream looks `look_ahead` requests ahead; later ones are
+// counted as late. Several files are merged by time: rotated ones may come in any order, and those
+// of several instances together.
 class LogFiles {
   public:
     static constexpr std::size_t look_ahead = 65'536;
@@ -29,13 +29,13 @@ class LogFiles {
         std::uint64_t late = 0; // later in the log than the look-ahead; their time is moved up
     };
 
-    // "-" is standard input. The error is one line for a person.
+    // Opens the logs; "-" is standard input. The error is one line for a person.
     [[nodiscard]] static Result<LogFiles, std::string> open(const std::vector<std::string>& names);
 
-    // The next request, none before the last one's time; nothing at the end.
+    // Returns the next request, never before the last one's time; nothing at the end.
     [[nodiscard]] std::optional<LoggedRequest> next();
 
-    // A read that failed, after next() has returned nothing.
+    // The read error, after next() has returned nothing.
     [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
     [[nodiscard]] const Figures& summary() const noexcept { return figures_; }
 

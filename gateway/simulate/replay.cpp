@@ -82,7 +82,8 @@ void Replay::end_until(SteadyTime now) noexcept {
     }
 }
 
-// What the log's own limits refused had no end of its own: it counts in full, and for no time.
+// Holds the permit until the request's logged end. A request that the log's own limits refused had
+// no end of its own: it counts in full, and for no time.
 void Replay::hold(
     const LoggedRequest& logged, limits::Permit permit, const routing::Charges& charges) {
     Held held{now_of(logged.time).steady + logged.duration, std::move(permit), logged.status, {}};

@@ -1,4 +1,4 @@
-// A configuration's routes and limits under a clock that the log sets.
+// A replay of the log through a configuration's routes and limits, with the log's clock.
 #pragma once
 
 #include "config/schema/schema.hpp"
@@ -20,33 +20,33 @@
 
 namespace stint::simulate {
 
-// What became, or would become, of a request.
+// The actual or simulated outcome of a request.
 struct Verdict {
     enum class Kind : std::uint8_t { admitted, refused, unrouted };
     Kind kind = Kind::unrouted;
-    std::string route{}; // empty: none takes it
-    std::string limit{}; // that refuses
-    std::string key{};   // of it, as text; empty without one
-    // Of an admitted one: its end matters too, as it holds slots of caps or may be given back.
+    std::string route{}; // empty: no route matches
+    std::string limit{}; // the limit that refuses
+    std::string key{};   // the limit's, as text; empty without one
+    // True if an admitted request's end matters too, as it holds slots of caps or may be refunded.
     bool end_matters = false;
-    // Limits that were left out: they look at a field that is not in the log.
+    // Limits that were skipped: they read a field that is not in the log.
     std::vector<std::string> undecided{};
 };
 
-// What really happened, by the log.
+// Returns the actual outcome, by the log.
 [[nodiscard]] Verdict verdict_of_log(const LoggedRequest& request);
 
-// The code that decides over live requests, with `now` from the log: wall and monotonic clock go
-// the same way.
+// Runs the code that decides over live requests, with `now` from the log: wall and monotonic clock
+// advance together.
 class Replay {
   public:
     using Names = std::set<std::string, std::less<>>;
 
     // logged: fields, in lower case, that the log carries wherever the request had them. A request
-    // without any other field may have had it: nothing is said of a limit that looks at it.
+    // without any other field may have had it: a limit that reads it is undecided.
     Replay(const config::Config& config, const Names& logged);
 
-    // Requests come in the order of their time.
+    // Decides about a request. Requests come ordered by time.
     [[nodiscard]] Verdict judge(const LoggedRequest& logged);
 
   private:
@@ -68,7 +68,7 @@ class Replay {
     runtime::Compiled compiled_;
     runtime::RequestReader reader_;
     std::string key_scratch_;
-    std::vector<Names> doubtful_; // by limit: fields that it looks at and the log may lack
+    std::vector<Names> doubtful_; // by limit: fields that it reads and the log may lack
     std::vector<Held> held_;      // a heap, the first to end first
 };
 

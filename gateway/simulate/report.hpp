@@ -1,4 +1,4 @@
-// What a simulation found, for people and for machines.
+// The result of a simulation, for people and for machines.
 #pragma once
 
 #include "simulate/log_files.hpp"
@@ -14,7 +14,7 @@ namespace stint::simulate {
 
 struct Report {
     std::string file;                   // the configuration
-    std::optional<std::string> against; // the other one; nothing: what the log says happened
+    std::optional<std::string> against; // the other one; nothing: compare with the log's outcomes
     LogFiles::Figures log;
     std::uint64_t requests = 0;
     WallTime from{};
@@ -22,8 +22,9 @@ struct Report {
     Tally after;
     Tally before;
     Difference difference;
-    // Admitted, but refused by the log's own limits: when and how they would have ended, which caps
-    // and refunds depend on, is not known. They held slots for no time and were counted in full.
+    // Requests admitted here, but refused by the log's own limits: when and how they would have
+    // ended, which caps and refunds depend on, is unknown. They held slots for no time and were
+    // counted in full.
     std::uint64_t unknown_ends = 0;
 };
 

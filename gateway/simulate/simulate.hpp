@@ -1,5 +1,5 @@
-// stint simulate: access logs against a configuration. Who would be refused, by which limit, and
-// how that differs from what happened or from another configuration.
+// stint simulate: replays access logs against a configuration. Reports which requests would be
+// refused, by which limit, and the difference from the log or from another configuration.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ struct Options {
 
 enum class Ending : std::uint8_t {
     replayed,
-    unreadable_log,    // also one without a single line of Stint's
+    unreadable_log,    // also one without any Stint log line
     bad_configuration, // either of them
 };
 
-// The report goes to `out`, what is wrong to `errors`, one line each. Memory is bounded, whatever
+// Writes the report to `out`, and errors to `errors`, one line each. Memory is bounded, whatever
 // the length of the logs. Reads files; opens no socket.
 [[nodiscard]] Ending run(const Options& options, std::ostream& out, std::ostream& errors);
 

@@ -1,4 +1,4 @@
-// What the verdicts on a log come to, and where two of them differ.
+// Totals of the verdicts on a log, and the differences between two sides.
 #pragma once
 
 #include "limits/top_keys/space_saving.hpp"
@@ -18,7 +18,8 @@ struct RouteTally {
     [[nodiscard]] std::uint64_t refusals() const noexcept;
 };
 
-// One side: a configuration, or the log itself. Memory is bounded by the configuration.
+// The totals of one side: a configuration, or the log itself. Memory is bounded by the
+// configuration.
 class Tally {
   public:
     void add(const Verdict& verdict);
@@ -26,11 +27,11 @@ class Tally {
     [[nodiscard]] const std::map<std::string, RouteTally>& routes() const noexcept {
         return routes_;
     }
-    // The keys that are refused most often, by limit.
+    // The keys refused most often, by limit.
     [[nodiscard]] const std::map<std::string, limits::SpaceSaving>& keys() const noexcept {
         return keys_;
     }
-    // Requests of which a limit was left out, by limit.
+    // Requests for which a limit was skipped, by limit.
     [[nodiscard]] const std::map<std::string, std::uint64_t>& undecided() const noexcept {
         return undecided_;
     }

@@ -15,7 +15,7 @@ namespace stint::state {
 
 namespace {
 
-// In the header of the file: whose it is, and in which form.
+// The file's header: its application id, and its form.
 constexpr auto application = "1398034004"; // "STnT"
 constexpr int form = 1;
 constexpr int wait_for_others_ms = 1000;
@@ -28,8 +28,8 @@ Failure broken(std::string why) {
     return {Failure::Kind::broken, std::move(why)};
 }
 
-// A flipped bit in a value is nothing that SQLite would see. Not against forgers: who can write the
-// file can do worse.
+// Detects flipped bits in values, which SQLite would not see. No defence against forgers: a process
+// that can write the file can do worse.
 std::string checksum(std::string_view table, std::string_view key, std::string_view value) {
     static const KeyHasher hasher{KeyHasher::Key{}};
     const auto bytes = [](const Hash128& hash) {
@@ -41,8 +41,9 @@ std::string checksum(std::string_view table, std::string_view key, std::string_v
     return bytes(hasher(parts)).substr(0, 8);
 }
 
-// Made by hand, since SQLite would give it the mode that the umask leaves. Before SQLite opens it:
-// closing any descriptor of a file drops the locks that the process has on it.
+// Creates a missing file with mode 0600; SQLite would use what the umask leaves. Call it before
+// SQLite opens the file: closing any descriptor of a file drops the locks that the process has on
+// it.
 Result<void, Failure> make_file(const std::filesystem::path& file) {
     struct stat status {};
     if (::stat(file.c_str(), &status) == 0) {
@@ -69,9 +70,9 @@ std::string column(sqlite3_stmt* statement, int place) {
                : std::string{static_cast<const char*>(bytes), static_cast<std::size_t>(size)};
 }
 
-// What may be done to a file before it is known whose it is. The exclusive lock comes with the
-// first look at it; it also spares the shared memory of a write-ahead log, which is the one thing
-// that SQLite would map: who truncates a mapped file ends the process.
+// Settings that are safe before the file is known to be Stint's. The exclusive lock comes with the
+// first look at it. It also spares the shared memory of a write-ahead log, the one thing that
+// SQLite would map: a process that truncates a mapped file ends this one.
 constexpr auto cautious = "PRAGMA locking_mode=EXCLUSIVE; PRAGMA mmap_size=0;"
                           "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON;"
                           "PRAGMA temp_store=MEMORY";
@@ -104,7 +105,7 @@ Result<Store, Failure> Store::open(const std::filesystem::path& file) {
         return Failure{Failure::Kind::unavailable, "no memory"};
     if (code != SQLITE_OK)
         return store.failure(code);
-    // Until it is known that the file is whole it is left as it was found.
+    // Leaves the file as it was found until it is known to be whole.
     sqlite3_db_config(opened, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     sqlite3_busy_timeout(opened, wait_for_others_ms);
     if (auto begun = store.begin(); !begun)
@@ -162,7 +163,7 @@ Result<void, Failure> Store::check() {
     auto found = ask("PRAGMA integrity_check(1)");
     if (!found)
         return std::move(found).error();
-    std::ranges::replace(*found, '\n', ' '); // of a log's line
+    std::ranges::replace(*found, '\n', ' '); // fits one line of the log
     return *found == "ok" ? Result<void, Failure>{} : broken("it is damaged: " + *found);
 }
 
@@ -242,7 +243,8 @@ Result<Store::Statement, Failure> Store::prepare(std::string_view sql) {
     return Statement{statement};
 }
 
-// What the file holds is to blame for SQLITE_ERROR, too: the statements are right.
+// Returns the failure for SQLite's code. SQLITE_ERROR, too, means bad contents of the file: the
+// statements are right.
 Failure Store::failure(int code) const {
     const int system = sqlite3_system_errno(database_.get());
     const std::string why = sqlite3_errmsg(database_.get());
@@ -250,7 +252,7 @@ Failure Store::failure(int code) const {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_ERROR:
-    case SQLITE_DONE: // where there must be a row
+    case SQLITE_DONE: // without the row that must exist
         return broken("it is damaged: " + why);
     case SQLITE_BUSY:
         return {Failure::Kind::unavailable, "another process has it open"};

@@ -1,5 +1,5 @@
 // A file of rows that outlives the process: named tables of key → value, changed some at a time,
-// all or none. What the rows mean is for others to say. Through SQLite, which is named here alone.
+// all or none. The callers know what rows mean. Through SQLite, which only this layer names.
 //
 // What has been written survives the end of the process, however it ends. It is not flushed to the
 // disk with each write (synchronous=NORMAL, a write-ahead log): a power cut may lose what was
@@ -36,7 +36,7 @@ struct Change {
 
 struct Failure {
     // unavailable: not now, but perhaps later (no such folder, a full disk, another process has the
-    // file). broken: what is there is not a whole file of this kind; it never will be.
+    // file). broken: the file is not a whole one of this kind, and never will be.
     enum class Kind : std::uint8_t { unavailable, broken };
     Kind kind = Kind::unavailable;
     std::string why; // for a person, without the file's name: "the disk is full"
@@ -45,20 +45,21 @@ struct Failure {
 // Threads: one at a time. Blocks on the disk.
 class Store {
   public:
-    // The file as it is, or a new one with mode 0600 where there is none or an empty one.
-    // Everything in it is looked at: some 100 ms for 50 MB. While it is open no other process can
-    // open it; one that has it is waited for, for a second.
+    // Opens the file, or makes a new one with mode 0600 where there is none or an empty one.
+    // Checks everything in it: some 100 ms for 50 MB. While it is open no other process can open
+    // it; waits up to a second for one that has it.
     [[nodiscard]] static Result<Store, Failure> open(const std::filesystem::path& file);
 
     Store(Store&&) noexcept;
     Store& operator=(Store&&) noexcept;
     ~Store();
 
-    // Whether this one began without rows.
+    // True if the store began without rows.
     [[nodiscard]] bool fresh() const noexcept { return fresh_; }
-    // Of one table, in no order. A row that is not as it was written is Failure::broken.
+    // Returns the rows of one table, in no order. A row that is not as it was written is
+    // Failure::broken.
     [[nodiscard]] Result<std::vector<Row>, Failure> rows(std::string_view table);
-    // All or none, in this order. When it returns, they outlive the process.
+    // Writes all changes or none, in this order. When it returns, they outlive the process.
     [[nodiscard]] Result<void, Failure> write(std::span<const Change> changes);
 
   private:
@@ -89,8 +90,8 @@ class Store {
     bool fresh_ = false;
 };
 
-// Renames the file, and what SQLite keeps beside it, to FILE.broken-<time>, with a number behind it
-// where that name is taken. Its new name; or why it could not be done.
+// Renames the file, and those that SQLite keeps beside it, to FILE.broken-<time>, with a number
+// behind it where that name is taken. Returns the new name, or why it could not be done.
 [[nodiscard]] Result<std::filesystem::path, Failure>
 move_aside(const std::filesystem::path& file, WallTime now);
 

@@ -1,4 +1,4 @@
-// Whom a certificate is for. Internal to tls/.
+// Names that a certificate is for. Internal to tls/.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@ using X509 = struct x509_st;
 
 namespace stint::tls {
 
-// Its DNS names in lower case, such as "shop.example" and "*.shop.example"; without a subject
-// alternative name of any kind the common names (RFC 6125 section 6.4.4).
+// Returns its DNS names in lower case, such as "shop.example" and "*.shop.example"; without a
+// subject alternative name of any kind the common names (RFC 6125 section 6.4.4).
 [[nodiscard]] std::vector<std::string> dns_names(X509& certificate);
 
-// The same for a person, with its IP addresses.
+// Returns the same for a person to read, with its IP addresses.
 [[nodiscard]] std::vector<std::string> all_names(X509& certificate);
 
 } // namespace stint::tls

@@ -17,13 +17,13 @@ namespace {
 
 constexpr std::string_view offered_protocols = "\x08http/1.1";
 
-// Where a connection's sessions go.
+// The ex_data index of a connection's SessionStore::Remembered.
 int remembered_index() noexcept {
     static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
     return index;
 }
 
-// 1: the session is ours now.
+// Returns 1 if the session is ours now.
 int on_session(SSL* ssl, SSL_SESSION* session) noexcept {
     auto* place = static_cast<SessionStore::Remembered*>(SSL_get_ex_data(ssl, remembered_index()));
     SessionStore* store = Attached<SessionStore>::find(SSL_get_SSL_CTX(ssl));
@@ -45,7 +45,7 @@ void remember_sessions(SSL_CTX& context) {
     SSL_CTX_sess_set_new_cb(&context, &on_session);
 }
 
-// Whom the certificate has to be for.
+// Sets the name or address that the certificate has to be for.
 bool expect(SSL* ssl, const std::string& server_name) {
     if (IpAddress::parse(server_name))
         return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), server_name.c_str()) == 1;

@@ -1,4 +1,4 @@
-// TLS as an upstream's connections use it.
+// TLS for connections to an upstream.
 #pragma once
 
 #include "base/error.hpp"

@@ -1,4 +1,4 @@
-// What all connections of one kind share: OpenSSL's SSL_CTX, and what belongs to it.
+// OpenSSL's SSL_CTX, which all connections of one kind share, and what belongs to it.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@ using SSL_CTX = struct ssl_ctx_st;
 
 namespace stint::tls {
 
-// Counted by OpenSSL: a connection holds the context that it came from.
+// Reference-counted by OpenSSL: a connection holds the context that it came from.
 struct ContextDeleter {
     void operator()(SSL_CTX* context) const noexcept;
 };

@@ -9,7 +9,7 @@ namespace stint::tls {
 
 namespace {
 
-// Instead of asking on the terminal for the password of a key.
+// Refuses a key with a password, instead of asking for it on the terminal.
 int no_password(char*, int, int, void* asked) noexcept {
     *static_cast<bool*>(asked) = true;
     return -1;

@@ -11,7 +11,7 @@ namespace stint::tls {
 
 struct LoadedPair {
     CertificatePtr certificate;
-    ChainPtr chain; // what stands behind the certificate in its file; not nullptr
+    ChainPtr chain; // the certificates behind the first in its file; not nullptr
     KeyPtr key;
 
     // OpenSSL's number for RSA, elliptic curves and so on.
@@ -20,11 +20,12 @@ struct LoadedPair {
     [[nodiscard]] bool is_expired() const noexcept; // by the clock of this moment
 };
 
-// Both PEM. That the key is the certificate's is checked. The error names the file.
+// Loads both PEM files, and checks that the key is the certificate's. The error names the file.
 [[nodiscard]] Result<LoadedPair, std::string>
 load_pair(const std::string& certificate_file, const std::string& key_file);
 
-// For connections of the context, which keeps those of other kinds. The error names the file.
+// Makes the context's connections use this pair; pairs of other kinds stay. The error names the
+// file.
 [[nodiscard]] Result<void, std::string>
 use_pair(SSL_CTX& context, const LoadedPair& pair, const std::string& certificate_file);
 

@@ -32,7 +32,7 @@ using ChainPtr = std::unique_ptr<STACK_OF(X509), FreeingCertificates>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, Freeing<&EVP_PKEY_free>>;
 using SessionPtr = std::unique_ptr<SSL_SESSION, Freeing<&SSL_SESSION_free>>;
 
-// Leaves the thread's queue of errors empty, however the block is left.
+// Empties the thread's queue of errors, however the block is left.
 class ErrorsOf {
   public:
     ErrorsOf() noexcept;
@@ -41,13 +41,14 @@ class ErrorsOf {
     ErrorsOf& operator=(const ErrorsOf&) = delete;
 };
 
-// What OpenSSL said last, in its words; "unknown" where it said nothing.
+// Returns OpenSSL's last error in its words; "unknown" if there is none.
 [[nodiscard]] std::string last_reason();
 
-// A file to read from. nullptr: `fault` says why, "FILE cannot be read: ...".
+// Opens a file to read from. nullptr: `fault` says why, "FILE cannot be read: ...".
 [[nodiscard]] BioPtr open_file(const std::string& file, std::string& fault);
 
-// A context of this side with what both have in common. Throws std::runtime_error without memory.
+// Makes a context of this side with what both have in common. Throws std::runtime_error without
+// memory.
 enum class Side : bool { client, server };
 [[nodiscard]] ContextPtr make_context(Side side);
 

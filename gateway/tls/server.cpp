@@ -21,7 +21,7 @@ namespace {
 struct Site {
     ContextPtr context;
     std::vector<std::string> names; // sorted
-    std::set<int> kinds;            // of keys
+    std::set<int> kinds;            // the types of its keys
 };
 
 Site& site_for(std::vector<Site>& sites, const LoadedPair& pair) {
@@ -42,7 +42,7 @@ SSL* begin(SSL_CTX* context) noexcept {
     return ssl;
 }
 
-// The first is for all that the others have no name for.
+// Joins the sites into one context. The first serves all names that the others do not have.
 ContextPtr joined(std::vector<Site> sites) {
     ContextPtr standard = std::move(sites.front().context);
     if (sites.size() == 1)

@@ -1,4 +1,4 @@
-// TLS as a listener offers it.
+// TLS for a listener.
 #pragma once
 
 #include "base/error.hpp"
@@ -22,7 +22,7 @@ class TicketKeys;
 // (RFC 7301) without http/1.1 gets the alert no_application_protocol.
 class Server {
   public:
-    // When a certificate of the settings ends.
+    // The time at which a certificate of the settings expires.
     struct Expiry {
         std::string file;
         WallTime at;
@@ -32,18 +32,19 @@ class Server {
     [[nodiscard]] static Result<std::shared_ptr<const Server>, std::string>
     make(const ServerSettings& settings, std::shared_ptr<TicketKeys> keys);
 
-    // Waits for a client's hello; nullptr when there is no memory. The caller gives it its BIO.
-    // Reads ahead, writes parts, and holds no buffers while idle.
+    // Makes a session that waits for a client's hello; nullptr when there is no memory. The caller
+    // gives it its BIO. Reads ahead, writes parts, and holds no buffers while idle.
     [[nodiscard]] SslPtr accept() const;
 
     [[nodiscard]] const std::vector<Expiry>& expiries() const noexcept { return expiries_; }
-    // What is odd without being wrong, such as a certificate that has expired, a line each.
+    // Settings that are odd without being wrong, such as a certificate that has expired, a line
+    // each.
     [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
   private:
     Server() = default;
 
-    ContextPtr context_; // owns those of other names
+    ContextPtr context_; // owns the contexts of other names
     std::vector<Expiry> expiries_;
     std::vector<std::string> warnings_;
 };

@@ -30,7 +30,8 @@ std::string_view take_vector(std::string_view& rest) noexcept {
     return taken.substr(0, size);
 }
 
-// The name in the extension as it was sent: a list of one entry, which is of type 0 (host_name).
+// Returns the name in the extension as it was sent: a list of one entry, which is of type 0
+// (host_name).
 std::string_view name_in_hello(SSL* ssl) noexcept {
     const unsigned char* data = nullptr;
     std::size_t size = 0;
@@ -44,8 +45,8 @@ std::string_view name_in_hello(SSL* ssl) noexcept {
     return take_vector(entry);
 }
 
-// Here rather than when OpenSSL has read the name: that is after it has opened a ticket, which must
-// not be good for another name than it was made for.
+// Chooses the context here, and not when OpenSSL has read the name: that is after it has opened a
+// ticket, which must not be good for another name than it was made for.
 int on_hello(SSL* ssl, int*, void*) noexcept {
     const Choice* choice = Attached<Choice>::find(SSL_get_SSL_CTX(ssl));
     if (choice == nullptr)

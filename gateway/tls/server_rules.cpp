@@ -20,7 +20,7 @@ constexpr const char* default_ciphers = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA
 constexpr const char* default_suites =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 
-// Each with its length before it, the one that is liked best first. Here h2 would come.
+// ALPN protocols, each with its length before it, in order of preference. Here h2 would come.
 constexpr std::string_view protocols = "\x08http/1.1";
 
 int on_protocols(
@@ -38,7 +38,7 @@ int on_protocols(
     return outcome == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-// Says in the handshake that the name was understood.
+// Acknowledges the name in the handshake.
 int on_server_name(SSL* ssl, int*, void*) noexcept {
     return SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name) != nullptr ? SSL_TLSEXT_ERR_OK
                                                                          : SSL_TLSEXT_ERR_NOACK;
@@ -64,7 +64,8 @@ CipherLists split(std::string_view ciphers) {
     return lists;
 }
 
-// OpenSSL skips what it does not know as long as it knows another; a typing error would go unseen.
+// Checks the ciphers one by one: OpenSSL skips what it does not know as long as it knows another,
+// and a typing error would go unseen.
 Result<void, std::string> check_each(SSL_CTX& scratch, std::string_view ciphers) {
     while (!ciphers.empty()) {
         const std::size_t end = std::min(ciphers.find(':'), ciphers.size());
@@ -90,7 +91,7 @@ Result<void, std::string> use_ciphers(SSL_CTX& context, const std::string& ciphe
     return {};
 }
 
-// What a ticket is bound to: the names, and which clients' certificates were asked for.
+// Binds tickets to the names, and to which clients' certificates are asked for.
 Result<void, std::string> bind_sessions(
     SSL_CTX& context, const ServerSettings& settings, const std::vector<std::string>& names) {
     std::string rules{static_cast<char>(settings.client_certificate)};
@@ -139,7 +140,7 @@ Result<void, std::string> check_ciphers(const std::string& ciphers) {
 
 Result<void, std::string> apply_rules(
     SSL_CTX& context, const ServerSettings& settings, const std::vector<std::string>& names) {
-    // The client's order only where it prefers ChaCha20, having no AES of its processor's.
+    // The server's order, unless the client prefers ChaCha20, having no AES of its processor's.
     SSL_CTX_set_options(&context, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
     if (settings.min_version == Version::tls_1_3)
         SSL_CTX_set_min_proto_version(&context, TLS1_3_VERSION);

@@ -1,4 +1,4 @@
-// Sessions with servers, to be resumed. Internal to tls/.
+// TLS sessions with upstream servers, kept for resumption. Internal to tls/.
 #pragma once
 
 #include "tls/openssl.hpp"
@@ -15,17 +15,17 @@ namespace stint::tls {
 class SessionStore {
   public:
     static constexpr std::size_t most_names = 1024;
-    static constexpr std::size_t most_sessions = 16; // of a name
+    static constexpr std::size_t most_sessions = 16; // per name
 
     struct Remembered {
         std::deque<SessionPtr> sessions; // the newest last
     };
 
-    // Where sessions with that server are kept, for as long as the store lives; nullptr where there
+    // Returns the sessions with that server, good for as long as the store lives; nullptr if there
     // is no room for another name.
     [[nodiscard]] Remembered* of(const std::string& server_name);
 
-    // The newest one, or nullptr. One of TLS 1.3 is given once (RFC 8446 appendix C.4).
+    // Returns the newest session, or nullptr. One of TLS 1.3 is given once (RFC 8446 appendix C.4).
     [[nodiscard]] SessionPtr take(Remembered& from);
     void put(Remembered& to, SessionPtr session);
 

@@ -1,4 +1,4 @@
-// What a side of TLS is told: files and rules, as plain values. Paths are absolute or relative to
+// TLS settings of either side: files and rules, as plain values. Paths are absolute or relative to
 // the working folder.
 #pragma once
 

@@ -5,9 +5,9 @@
 namespace stint::tls {
 
 void SslDeleter::operator()(SSL* ssl) const noexcept {
-    // OpenSSL takes a session for spoilt whose connection goes without having said so. TLS has not
-    // asked for that since 1.1 (RFC 4346 section 7.2.1), and pooled connections just go. What a
-    // fatal alert has spoilt is forgotten when the alert comes.
+    // Without this OpenSSL drops a session whose connection ends without a close_notify. TLS has
+    // not asked for that since 1.1 (RFC 4346 section 7.2.1), and pooled connections just go. A
+    // session that a fatal alert has spoilt is forgotten when the alert comes.
     SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     SSL_free(ssl);
 }

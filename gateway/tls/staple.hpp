@@ -1,4 +1,5 @@
-// What a certificate's authority says of it, sent along (RFC 6066 section 8). Internal to tls/.
+// OCSP stapling: what a certificate's authority says of it, sent along (RFC 6066 section 8).
+// Internal to tls/.
 #pragma once
 
 #include "base/error.hpp"
@@ -11,8 +12,8 @@ using X509 = struct x509_st;
 
 namespace stint::tls {
 
-// Connections that show this certificate send the response in the file, until its time is over.
-// The error names the file; what is odd with it becomes a warning.
+// Makes connections that show this certificate send the response in the file, until its time is
+// over. The error names the file; oddities become warnings.
 [[nodiscard]] Result<void, std::string> staple(
     SSL_CTX& context,
     X509& certificate,

@@ -28,8 +28,8 @@ class TicketKeys {
         bool newest;
     };
 
-    static constexpr std::chrono::hours key_life{12};    // then another one seals
-    static constexpr std::chrono::hours ticket_life{12}; // how long they open afterwards
+    static constexpr std::chrono::hours key_life{12};    // then a new key seals
+    static constexpr std::chrono::hours ticket_life{12}; // how long a key opens tickets afterwards
 
     explicit TicketKeys(SteadyTime now);
     ~TicketKeys(); // wipes them

@@ -15,7 +15,7 @@ struct Sealing {
     std::shared_ptr<TicketKeys> keys;
 };
 
-// Found once: OpenSSL would look it up for every ticket.
+// Fetched once: OpenSSL would look it up for every ticket.
 const EVP_CIPHER* cipher() noexcept {
     static const EVP_CIPHER* const found = EVP_CIPHER_fetch(nullptr, "AES-256-CBC", nullptr);
     return found;
@@ -89,7 +89,7 @@ void use_tickets(SSL_CTX& context, std::shared_ptr<TicketKeys> keys) {
     SSL_CTX_set_tlsext_ticket_key_evp_cb(&context, &on_ticket);
     SSL_CTX_set_timeout(
         &context, static_cast<long>(std::chrono::seconds{TicketKeys::ticket_life}.count()));
-    // Each resumption brings the next ticket; a second one would be sealed for nobody.
+    // One ticket: each resumption brings the next, so a second one would go unused.
     SSL_CTX_set_num_tickets(&context, 1);
 }
 

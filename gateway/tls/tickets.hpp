@@ -1,4 +1,4 @@
-// Sessions that clients keep, sealed by keys of ours. Internal to tls/.
+// Session tickets: sessions that clients keep, sealed by keys of ours. Internal to tls/.
 #pragma once
 
 #include "tls/context.hpp"
@@ -8,7 +8,7 @@
 
 namespace stint::tls {
 
-// The context resumes sessions by tickets alone, and remembers none itself.
+// Makes the context resume sessions by tickets alone; it remembers none itself.
 void use_tickets(SSL_CTX& context, std::shared_ptr<TicketKeys> keys);
 
 } // namespace stint::tls

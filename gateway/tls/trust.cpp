@@ -31,7 +31,7 @@ Result<Entries, std::string> read_entries(const std::string& file) {
     return entries;
 }
 
-// How many were there.
+// Adds the CRLs; returns how many there were.
 int add_revocations(X509_STORE* store, const Entries& entries) {
     int added = 0;
     for (int i = 0; i < sk_X509_INFO_num(entries.get()); ++i)
@@ -50,8 +50,8 @@ struct FreeingLists {
 using Lists = std::unique_ptr<STACK_OF(X509_CRL), FreeingLists>;
 using KeyIdPtr = std::unique_ptr<AUTHORITY_KEYID, Freeing<&AUTHORITY_KEYID_free>>;
 
-// The certificate that is being looked at, if it is the last of its chain although another one has
-// signed it: it is believed as it stands (X509_V_FLAG_PARTIAL_CHAIN).
+// Returns the certificate being verified, if it is the last of its chain although another one has
+// signed it: it is trusted as it stands (X509_V_FLAG_PARTIAL_CHAIN).
 X509* anchor_of(X509_STORE_CTX* verification) noexcept {
     STACK_OF(X509)* const chain = X509_STORE_CTX_get0_chain(verification);
     const int depth = X509_STORE_CTX_get_error_depth(verification);
@@ -59,8 +59,8 @@ X509* anchor_of(X509_STORE_CTX* verification) noexcept {
     return last != nullptr && (X509_get_extension_flags(last) & EXFLAG_SI) == 0 ? last : nullptr;
 }
 
-// Those in the store that have the name of its issuer; nullptr where the issuer itself is not
-// known. A certificate without an authority key id does not say which of them it is.
+// Returns the certificates in the store that have the name of its issuer; nullptr if the issuer
+// itself is not known. A certificate without an authority key id does not say which of them it is.
 ChainPtr issuers_of(X509_STORE_CTX* verification, X509* certificate) noexcept {
     ChainPtr same_name{X509_STORE_CTX_get1_certs(verification, X509_get_issuer_name(certificate))};
     for (int i = 0; same_name && i < sk_X509_num(same_name.get()); ++i)
@@ -76,7 +76,7 @@ bool is_key_of(X509* issuer, const AUTHORITY_KEYID* key) noexcept {
 
 enum class Signer { issuer, another_key, nobody };
 
-// issuers: nullptr: not known. Whoever wrote the files believes the list then.
+// issuers: nullptr: not known. Then the list is trusted, as the author of the files does.
 Signer signer_of(X509_CRL* list, const ChainPtr& issuers) noexcept {
     if (!issuers)
         return Signer::issuer;
@@ -94,7 +94,7 @@ Signer signer_of(X509_CRL* list, const ChainPtr& issuers) noexcept {
     return signer;
 }
 
-// Nothing: it is a list of another key of that name.
+// Returns nothing if the list is one of another key of that name.
 std::optional<int> verdict_of(X509_CRL* list, X509* certificate, const ChainPtr& issuers) noexcept {
     const Signer signer = signer_of(list, issuers);
     if (signer == Signer::another_key)
@@ -129,9 +129,9 @@ bool have_one_scope(X509_CRL* list, X509_CRL* other) noexcept {
     return true;
 }
 
-// What the lists of its issuer say of an anchor. OpenSSL looks for that issuer behind it in the
-// chain, and takes the anchor itself for it. Any list revokes; any other fault, such as its age, is
-// none where a list of the same scope is good.
+// Returns the fault that the CRLs of its issuer find with an anchor. OpenSSL looks for that issuer
+// behind it in the chain, and takes the anchor itself for it. Any list revokes; any other fault,
+// such as its age, is none where a list of the same scope is good.
 int fault_of_anchor(X509_STORE_CTX* verification, X509* anchor) noexcept {
     const ChainPtr issuers = issuers_of(verification, anchor);
     const Lists lists{X509_STORE_CTX_get1_crls(verification, X509_get_issuer_name(anchor))};
@@ -155,7 +155,7 @@ int fault_of_anchor(X509_STORE_CTX* verification, X509* anchor) noexcept {
     return fault;
 }
 
-// That no list of the issuer is there, or none that OpenSSL can hold against it.
+// True if no list of the issuer is there, or none that OpenSSL can hold against it.
 bool is_about_issuer(int error) noexcept {
     return error == X509_V_ERR_UNABLE_TO_GET_CRL || error == X509_V_ERR_UNABLE_TO_GET_CRL_ISSUER ||
            error == X509_V_ERR_KEYUSAGE_NO_CRL_SIGN || error == X509_V_ERR_CRL_SIGNATURE_FAILURE;
@@ -206,7 +206,7 @@ int accept_without_revocations(int good, X509_STORE_CTX* verification) noexcept 
     int fault = error == X509_V_ERR_UNABLE_TO_GET_CRL ? X509_V_OK : error;
     if (X509* const anchor = anchor_of(verification))
         fault = fault_of_anchor(verification, anchor);
-    ERR_clear_error(); // what is left there would end the handshake, or name another cause
+    ERR_clear_error(); // leftovers would end the handshake, or name another cause
     X509_STORE_CTX_set_error(verification, fault);
     return fault == X509_V_OK ? 1 : 0;
 }

@@ -17,8 +17,8 @@ constexpr std::uint64_t mixed(std::uint64_t value) noexcept {
     return value ^ (value >> 31U);
 }
 
-// The one with the most is the key's. Each endpoint draws from (0, 1) by the key: the chance of the
-// most is in proportion to the weight, and no other endpoint has a part in its draw.
+// Draws for an endpoint by the key, from (0, 1); the highest draw gets the key. The chance of the
+// highest is in proportion to the weight, and no other endpoint has a part in the draw.
 double draw(const Candidate& candidate, std::uint64_t key) noexcept {
     const std::uint64_t bits = mixed(key ^ mixed(candidate.seed)) >> 11U;
     const double uniform = (static_cast<double>(bits) + 0.5) * 0x1p-53;
@@ -69,14 +69,14 @@ std::size_t Balancer::choose(std::span<const Candidate> candidates, std::uint64_
     return by_hash(candidates, key);
 }
 
-// With each request everybody is owed its weight; who is owed most goes, and pays for all.
+// Smooth weighted round robin: each request credits all weights; the most credit wins and pays all.
 std::size_t Balancer::in_turn(std::span<const Candidate> candidates) noexcept {
     std::size_t best = no_endpoint;
     std::int64_t total = 0;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
         const auto weight = static_cast<std::int64_t>(candidates[i].weight);
         if (weight == 0) {
-            turns_[i] = 0; // it comes back without debts or claims
+            turns_[i] = 0; // it comes back without debt or credit
             continue;
         }
         turns_[i] += weight;

@@ -1,4 +1,4 @@
-// Which endpoint takes a request: a function of what is known of the endpoints and of the worker's
+// Chooses a request's endpoint: a function of what is known of the endpoints and of the worker's
 // own turns. Pure: no clock, no sockets, no shared state.
 #pragma once
 
@@ -13,36 +13,37 @@
 
 namespace stint::upstream {
 
-// By index in the upstream's list; what a bit set of endpoints has room for.
+// A bit set of endpoints, by index in the upstream's list. It has room for most_endpoints.
 using EndpointMask = std::uint64_t;
 inline constexpr std::size_t most_endpoints = 64;
 inline constexpr std::size_t no_endpoint = most_endpoints;
 
 // An endpoint as one choice sees it.
 struct Candidate {
-    // In thousandths, the share of slow_share() included; 0: it is not to be chosen.
+    // In thousandths, slow_share() included; 0: the endpoint must not be chosen.
     std::uint64_t weight = 0;
     std::uint64_t seed = 0;      // stable_hash() of its text
     std::uint32_t in_flight = 0; // requests, over all workers
 };
 
-// The same in every process and on every run, so that several gateways agree: not for a place where
-// a client must not be able to choose what collides. FNV-1a, mixed once more.
+// Returns a hash that is the same in every process and on every run, so that several gateways
+// agree: not for use where a client must not be able to choose collisions. FNV-1a, mixed once more.
 [[nodiscard]] std::uint64_t stable_hash(std::string_view text) noexcept;
 
-// How much of its weight an endpoint has that came back at `back`, in thousandths: from a tenth at
-// once, in a straight line, to the whole after slow_start. SteadyTime{}: it has never been away.
+// Returns an endpoint's share of its weight, in thousandths, once it came back at `back`: from a
+// tenth at once, in a straight line, to the whole after slow_start. SteadyTime{}: it was never
+// away.
 [[nodiscard]] std::uint64_t
 slow_share(SteadyTime back, Duration slow_start, SteadyTime now) noexcept;
 
-// One worker's turns of one upstream. Not thread-safe. Allocates in its constructor alone.
+// One worker's balancer for one upstream. Not thread-safe. Allocates in its constructor alone.
 class Balancer {
   public:
     // endpoints: how many there are, at most most_endpoints.
     Balancer(routing::Balance how, std::size_t endpoints) : how_{how}, turns_(endpoints) {}
 
-    // The index of the candidate that takes the request; no_endpoint where none has any weight.
-    // candidates: as many as there are endpoints. key: what Balance::hash goes by.
+    // Returns the index of the candidate that takes the request; no_endpoint where none has any
+    // weight. candidates: as many as there are endpoints. key: for Balance::hash.
     //
     // round_robin: each by its weight, spread out rather than in bursts. least_requests: the least
     // (in flight + 1) / weight; equal ones in turn. hash: weighted rendezvous hashing (Thaler and
@@ -55,8 +56,8 @@ class Balancer {
     std::size_t least(std::span<const Candidate> candidates) noexcept;
 
     routing::Balance how_;
-    std::vector<std::int64_t> turns_; // how much each is owed, in thousandths of a request's weight
-    std::size_t next_ = 0;            // who is looked at first among equals
+    std::vector<std::int64_t> turns_; // each one's credit, in thousandths of a request's weight
+    std::size_t next_ = 0;            // examined first among equals
 };
 
 } // namespace stint::upstream

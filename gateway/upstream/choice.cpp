@@ -1,4 +1,4 @@
-// Which endpoint of an upstream takes a request, and what its fate says of it.
+// Chooses an upstream's endpoint for a request, and counts failures against it.
 #include "upstream/cluster.hpp"
 
 #include <spdlog/spdlog.h>
@@ -38,7 +38,7 @@ std::size_t Cluster::idle() const noexcept {
     return total;
 }
 
-// Those that are up; if nobody is and the upstream says so, those that have only failed.
+// Returns the endpoints that are up; if none is and fail_open is set, those that have only failed.
 EndpointMask Cluster::willing(SteadyTime now) const noexcept {
     EndpointMask up = 0;
     EndpointMask not_drained = 0;
@@ -56,7 +56,7 @@ std::uint64_t Cluster::weight_of(const Member& member, SteadyTime now) const noe
                                 : whole);
 }
 
-// A place may go to another worker between the look and the charge: then the others are asked.
+// Another worker may take the place between the look and the charge: then the others are asked.
 Cluster::Choice
 Cluster::choose(SteadyTime now, std::uint64_t key, EndpointMask not_these) noexcept {
     const EndpointMask asked = willing(now) & ~not_these;

@@ -1,4 +1,4 @@
-// One upstream as a worker sees it: its endpoints, and which of them takes a request.
+// One upstream as a worker sees it: its endpoints, and the choice of one for a request.
 #pragma once
 
 #include "base/time.hpp"
@@ -31,13 +31,13 @@ class Cluster {
         std::uint64_t seed = 0;
         std::uint32_t weight = 1;
         std::uint32_t max_requests = 0; // 0: any number
-        // Requests of this worker in flight, where nobody else counts them. Outlives the snapshot.
+        // This worker's requests in flight, if no other worker counts them. Outlives the snapshot.
         std::shared_ptr<std::uint32_t> own_in_flight{};
 
         [[nodiscard]] EndpointMask bit() const noexcept { return EndpointMask{1} << index; }
     };
 
-    // pools: of each endpoint. own_in_flight: of a single one, where nobody else counts it.
+    // pools: one per endpoint. own_in_flight: a single endpoint's, if no other worker counts it.
     Cluster(
         const routing::UpstreamSpec& spec,
         std::vector<std::shared_ptr<Pool>> pools,
@@ -51,26 +51,26 @@ class Cluster {
         InFlightToken charge{};   // holds a place on it
         bool full = false;        // no member, though some would take it had they a place
     };
-    // key: what Balance::hash goes by. not_these: those that have had the request already.
+    // Chooses a member and takes a place on it. key: for Balance::hash. not_these: already tried.
     [[nodiscard]] Choice
     choose(SteadyTime now, std::uint64_t key = 0, EndpointMask not_these = 0) noexcept;
-    // The short way: the one that takes every request, and to which no other worker looks. Whoever
-    // has it charges own_in_flight. nullptr: choose().
+    // The fast path: returns the only member if it is up and unbounded, so that no other worker
+    // looks at its count. The caller charges own_in_flight. nullptr: call choose().
     [[nodiscard]] Member* the_only(SteadyTime now) noexcept {
         return only_ != nullptr && only_->state->up(now) ? only_ : nullptr;
     }
 
-    // The member has answered, or has not done what it should. why: for people. May take it out.
+    // Notes that the member has answered, or failed, which may eject it. why: for people.
     static void succeeded(Member& member) noexcept { member.state->note_success(); }
     void failed(Member& member, std::string_view why, SteadyTime now) noexcept;
 
-    // Whether requests may go to it now, places aside.
+    // True if requests may go to the member now, places aside.
     [[nodiscard]] bool takes(const Member& member, SteadyTime now) const noexcept {
         return (willing(now) & member.bit()) != 0;
     }
     [[nodiscard]] RetryBudget& retry_budget() noexcept { return retry_budget_; }
 
-    // When one that is out may take requests again, as far as that is known; zero if that is not.
+    // Returns how soon a member that is out may take requests again; zero if that is not known.
     [[nodiscard]] Duration back_in(SteadyTime now) const noexcept;
 
     [[nodiscard]] bool by_hash() const noexcept {
@@ -80,7 +80,7 @@ class Cluster {
     [[nodiscard]] std::uint32_t own_in_flight() const noexcept {
         return only_ != nullptr ? *only_->own_in_flight : 0;
     }
-    // Where requests wait while it is full; nullptr: it never is.
+    // The queue of requests while all members are full; nullptr: they never are.
     [[nodiscard]] EndpointQueue* queue() const noexcept { return queue_; }
     [[nodiscard]] const routing::BalanceSpec& balance() const noexcept { return balance_; }
     [[nodiscard]] std::size_t size() const noexcept { return members_.size(); }
@@ -93,31 +93,30 @@ class Cluster {
     routing::BalanceSpec balance_;
     std::vector<Member> members_;
     std::vector<EndpointStatePtr> states_; // the members', for their group
-    std::vector<Candidate> candidates_;    // of the choice that is being made
+    std::vector<Candidate> candidates_;    // scratch of the choice being made
     Balancer balancer_;
     EndpointQueue* queue_ = nullptr; // the group's
     Member* only_ = nullptr;         // where there is no choice and no bound
     RetryBudget retry_budget_;
 };
 
-// Where an endpoint is: its own address, or those that the book has of its name.
+// Returns an endpoint's addresses: its own, or those that the book has of its name.
 [[nodiscard]] std::vector<net::Endpoint>
 addresses_of(const routing::EndpointSpec& spec, const AddressBook* book);
 
 // Every pool of one worker, kept over reloads by the endpoint's text.
 class Pools {
   public:
-    // The clusters of a snapshot, by index as in Snapshot::upstreams. Pools of endpoints that the
-    // snapshot no longer has are retired: requests in flight end, nothing is kept.
+    // Returns the clusters of a snapshot, by index as in Snapshot::upstreams. Retires pools of
+    // endpoints that the snapshot no longer has: requests in flight end, nothing is kept.
     [[nodiscard]] std::vector<Cluster> adopt(const routing::Snapshot& snapshot);
 
-    // New addresses for the endpoints that are host names.
+    // Applies new addresses to the endpoints that are host names.
     void apply(std::shared_ptr<const AddressBook> book);
 
     void sweep(SteadyTime now, Duration idle) noexcept;
     void close_idle() noexcept;
-    // Closes up to `most` idle connections, of each pool those that have been idle for longest, and
-    // gives how many.
+    // Closes up to `most` idle connections, the longest idle of each pool. Returns how many.
     std::size_t close_oldest(std::size_t most) noexcept;
 
   private:

@@ -1,4 +1,4 @@
-// For how long an endpoint that fails is taken out. Pure.
+// Length of the ejection of an endpoint that fails. Pure.
 #pragma once
 
 #include "base/time.hpp"
@@ -12,17 +12,17 @@ namespace stint::upstream {
 // An endpoint's last ejection.
 struct Ejection {
     SteadyTime until{};
-    std::uint32_t doublings = 0; // of the next one, if it comes at once
+    std::uint32_t doublings = 0; // for the next one, if it comes at once
 };
 
-// The one that begins now: rules.first the first time, twice as long each time after that, never
-// longer than rules.most. Each rules.most that has gone by quietly since the last one ended takes
-// one doubling off again.
+// Returns the ejection that begins now: rules.first the first time, twice as long each time after
+// that, never longer than rules.most. Each rules.most that has gone by quietly since the last one
+// ended takes one doubling off again.
 [[nodiscard]] Ejection
 next_ejection(const Ejection& last, const routing::EjectionRules& rules, SteadyTime now) noexcept;
 
-// Whether one more may go, of so many endpoints of which so many take no requests already, for
-// whatever reason: failures alone never take out more than half.
+// True if one more of `endpoints` may be ejected while `out` of them take no requests, for whatever
+// reason: failures alone never take out more than half.
 [[nodiscard]] constexpr bool may_eject(std::size_t endpoints, std::size_t out) noexcept {
     return 2 * (out + 1) <= endpoints;
 }

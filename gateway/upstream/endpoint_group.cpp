@@ -16,7 +16,7 @@ EndpointStatePtr EndpointGroup::endpoint(const std::string& text) {
     return fresh;
 }
 
-// Under the lock, so that two workers cannot each take the last one that may go.
+// Holds the lock, so that two workers cannot each eject the last endpoint that may go.
 bool EndpointGroup::eject(
     EndpointState& failing,
     std::span<const EndpointStatePtr> all,

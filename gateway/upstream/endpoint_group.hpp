@@ -1,4 +1,4 @@
-// What the endpoints of one upstream share beyond a worker, and where all of them are found.
+// State that an upstream's endpoints share over all workers, and the registry of all groups.
 #pragma once
 
 #include "base/time.hpp"
@@ -17,10 +17,10 @@ namespace stint::upstream {
 // One for each upstream, by name, over reloads. Threads: any.
 class EndpointGroup {
   public:
-    // The state of this endpoint, the one that is alive or a new one.
+    // Returns the state of this endpoint, the one that is alive or a new one.
     [[nodiscard]] EndpointStatePtr endpoint(const std::string& text);
 
-    // Takes `failing`, one of `all`, out for a while, if not too many are out already. False: it
+    // Ejects `failing`, one of `all`, for a while, if not too many are out already. False: it
     // stays, or is out already.
     bool eject(
         EndpointState& failing,
@@ -28,7 +28,7 @@ class EndpointGroup {
         const routing::EjectionRules& rules,
         SteadyTime now);
 
-    // Who waits for a place on one of them.
+    // The queue of requests that wait for a place on one of the endpoints.
     [[nodiscard]] EndpointQueue& queue() noexcept { return queue_; }
 
   private:

@@ -10,7 +10,7 @@
 
 namespace stint::upstream {
 
-// Who waits. Leaves the queue before it ends.
+// A request that waits for a place. Leaves the queue before it ends.
 class EndpointWaiter : public boost::intrusive::list_base_hook<> {
   public:
     EndpointWaiter() = default;
@@ -22,22 +22,22 @@ class EndpointWaiter : public boost::intrusive::list_base_hook<> {
 
   private:
     friend class EndpointQueue;
-    // It may be its turn: it is to ask for a place. Any thread, under the queue's lock.
+    // Calls the first waiter to ask for a place. Any thread, under the queue's lock.
     virtual void call() noexcept = 0;
 };
 
-// One for each upstream. Knows no places: only the first in line asks for one, and is called when
+// One for each upstream. Knows no places: only the first waiter asks for one, and is called when
 // one has become free or when it has become the first. Threads: any.
 class EndpointQueue {
   public:
-    // At the end of the line. False: `most` wait already.
+    // Joins the queue at its end. False: `most` wait already.
     [[nodiscard]] bool join(EndpointWaiter& waiter, std::size_t most);
-    // Out of it, wherever it stands; without an effect if it stands in none.
+    // Leaves the queue, from any position; without an effect if not in it.
     void leave(EndpointWaiter& waiter) noexcept;
     [[nodiscard]] bool is_first(const EndpointWaiter& waiter) const noexcept;
 
-    // Whoever comes while somebody waits goes to the end of the line. No free place is lost: who
-    // joins asks once more afterwards, and who gives one back looks here afterwards.
+    // True if any request waits; a new one then joins at the end. No free place is lost: a waiter
+    // asks once more after joining, and a request that frees a place checks this afterwards.
     [[nodiscard]] bool awaited() const noexcept { return waiting() > 0; }
     [[nodiscard]] std::uint32_t waiting() const noexcept { return waiting_.load(); }
     void notify_free() noexcept;

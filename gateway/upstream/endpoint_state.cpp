@@ -8,11 +8,11 @@ void EndpointState::come_back(std::uint32_t bit, SteadyTime now) noexcept {
     if ((out_.load(relaxed) & bit) == 0)
         return;
     failures_in_a_row_.store(0, relaxed);
-    set_back_since(now); // first: whoever finds it up finds it new
+    set_back_since(now); // first: a worker that finds it up finds it new
     out_.fetch_and(~bit, std::memory_order_release);
 }
 
-// Whatever ends last is what it comes back from.
+// Keeps the latest instant: the endpoint is back when its last absence ends.
 void EndpointState::set_back_since(SteadyTime at) noexcept {
     std::int64_t known = back_since_.load(relaxed);
     while (known < ticks(at) && !back_since_.compare_exchange_weak(known, ticks(at), relaxed)) {

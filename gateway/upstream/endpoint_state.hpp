@@ -1,4 +1,4 @@
-// What is known of an endpoint while the gateway runs: shared by all workers, kept over reloads.
+// Runtime state of an endpoint: shared by all workers, kept over reloads.
 #pragma once
 
 #include "base/time.hpp"
@@ -15,9 +15,9 @@
 
 namespace stint::upstream {
 
-// One for each (upstream, endpoint). Threads: any. What every request reads are relaxed atomics
-// that change when an endpoint goes or comes back, so the line they are on stays in every cache;
-// the requests in flight, which do change, have a line of their own.
+// One for each (upstream, endpoint). Threads: any. Requests read only relaxed atomics that change
+// when an endpoint goes or comes back, so their cache line stays in every cache; the requests in
+// flight, which do change, have a line of their own.
 class EndpointState {
   public:
     explicit EndpointState(std::string text) : text_{std::move(text)} {}
@@ -26,7 +26,7 @@ class EndpointState {
 
     [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
-    // --- whether it takes requests ---
+    // --- availability ---
     [[nodiscard]] bool up(SteadyTime now) const noexcept {
         return out_.load(relaxed) == 0 && ejected_until() <= now;
     }
@@ -35,13 +35,13 @@ class EndpointState {
         return (out_.load(relaxed) & unhealthy_bit) == 0;
     }
     [[nodiscard]] SteadyTime ejected_until() const noexcept { return instant(ejected_until_); }
-    // Since when it is back after an absence, which may be an instant to come; SteadyTime{}: it has
-    // never been away.
+    // Returns since when it is back after an absence, which may be an instant to come;
+    // SteadyTime{}: it has never been away.
     [[nodiscard]] SteadyTime back_since() const noexcept { return instant(back_since_); }
-    // When it is known to be looked at again: SteadyTime{} unless it has active checks.
+    // Returns the time of the next active check; SteadyTime{} unless it has active checks.
     [[nodiscard]] SteadyTime next_check() const noexcept { return instant(next_check_); }
 
-    // --- who changes that: an operator, the active checks, EndpointGroup ---
+    // --- changes of that: by an operator, the active checks, EndpointGroup ---
     void drain() noexcept { out_.fetch_or(drained_bit, relaxed); }
     void enable(SteadyTime now) noexcept { come_back(drained_bit, now); }
     void set_unhealthy() noexcept { out_.fetch_or(unhealthy_bit, relaxed); }
@@ -50,13 +50,13 @@ class EndpointState {
     void eject(const Ejection& ejection) noexcept;
     [[nodiscard]] const Ejection& last_ejection() const noexcept { return last_ejection_; }
 
-    // --- what became of requests ---
-    // It has answered: it failed, if at all, not in a row.
+    // --- outcomes of requests ---
+    // Notes an answer, which ends a row of failures.
     void note_success() noexcept {
         if (failures_in_a_row_.load(relaxed) != 0) [[unlikely]]
             failures_in_a_row_.store(0, relaxed);
     }
-    // How many failures there have been in a row, this one included. why: for people.
+    // Notes a failure. Returns the number in a row, this one included. why: for people.
     std::uint32_t note_failure(std::string_view why) noexcept;
     [[nodiscard]] std::uint32_t failures_in_a_row() const noexcept {
         return failures_in_a_row_.load(relaxed);
@@ -83,13 +83,13 @@ class EndpointState {
 
     // --- requests in flight, where they are counted (see Cluster) ---
     [[nodiscard]] std::uint32_t in_flight() const noexcept { return in_flight_.load(relaxed); }
-    // One more, unless there are `most` already (0: any number).
+    // Adds one request, unless there are `most` already (0: any number).
     [[nodiscard]] bool charge(std::uint32_t most) noexcept;
-    // One less. What comes before it is seen by who finds the place free.
+    // Removes one request. A thread that finds the place free sees what came before this.
     void discharge() noexcept { in_flight_.fetch_sub(1, std::memory_order_seq_cst); }
 
   private:
-    using Instant = std::atomic<std::int64_t>; // since the clock's beginning
+    using Instant = std::atomic<std::int64_t>; // ticks since the clock's epoch
 
     static constexpr auto relaxed = std::memory_order_relaxed;
     static constexpr std::uint32_t drained_bit = 1;
@@ -113,7 +113,7 @@ class EndpointState {
     std::atomic<std::uint64_t> checks_passed_{0};
     std::atomic<std::uint64_t> checks_failed_{0};
     Ejection last_ejection_;
-    mutable std::mutex texts_; // of what stands below it
+    mutable std::mutex texts_; // guards last_failure_ and last_check_
     std::string last_failure_;
     Check last_check_;
     alignas(64) std::atomic<std::uint32_t> in_flight_{0};

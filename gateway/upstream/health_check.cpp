@@ -111,7 +111,7 @@ net::Task<HealthCheck::Result> HealthCheck::talk(Lease& lease) {
     co_return result;
 }
 
-// Only the final head counts; what follows it is not read.
+// Reads the status. Only the final head counts; what follows it is not read.
 net::Task<HealthCheck::Result> HealthCheck::read_status(Lease& lease) {
     http::HeadParser parser{most_head};
     std::string received(most_head, '\0');

@@ -22,9 +22,9 @@ namespace stint::upstream {
 struct HealthSpec {
     std::string path;
     std::string host;                  // as proxied requests name it
-    std::string proxy_protocol_header; // what connections begin with, a PROXY header of nobody
+    std::string proxy_protocol_header; // sent first: a PROXY header without a client
     Duration interval{};
-    Duration timeout{}; // of a whole check
+    Duration timeout{}; // for a whole check
     HealthRules rules;
     struct Statuses {
         int first = 200;
@@ -38,7 +38,7 @@ struct HealthSpec {
 };
 
 // Runs on the control thread, held by a shared_ptr: a check that is under way outlives stop() by a
-// turn of the loop. An endpoint is taken as it is found, healthy at the start.
+// turn of the event loop. An endpoint starts in the state it is found in, healthy at first.
 class HealthCheck : public std::enable_shared_from_this<HealthCheck> {
   public:
     // owner: the upstream's name, for the log.
@@ -50,7 +50,7 @@ class HealthCheck : public std::enable_shared_from_this<HealthCheck> {
         std::vector<net::Endpoint> addresses);
 
     [[nodiscard]] const HealthSpec& spec() const noexcept { return spec_; }
-    // Those of a name, tried as for a proxied request.
+    // Sets the addresses of a host name, tried as for a proxied request.
     void set_addresses(std::vector<net::Endpoint> addresses) {
         pool_.set_addresses(std::move(addresses));
     }
@@ -62,7 +62,7 @@ class HealthCheck : public std::enable_shared_from_this<HealthCheck> {
 
     // The first check comes after `delay`.
     void start(Duration delay);
-    // Ends what is under way. The endpoint stays as it was found last.
+    // Ends a check that is under way. The endpoint keeps the state it was found in last.
     void stop() noexcept;
 
   private:
@@ -91,7 +91,7 @@ class HealthCheck : public std::enable_shared_from_this<HealthCheck> {
     HealthRecord record_;
     Timer timeout_;
     const std::shared_ptr<net::Alarm> alarm_;
-    Lease* asking_ = nullptr; // of the check that is under way
+    Lease* asking_ = nullptr; // lease of the check that is under way
     std::uint64_t round_ = 0;
     net::HandlerMemory read_memory_;
     bool timed_out_ = false;

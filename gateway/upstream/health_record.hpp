@@ -1,4 +1,4 @@
-// What a row of active checks says of an endpoint. Pure.
+// Judges an endpoint's health by its active checks in a row. Pure.
 #pragma once
 
 #include "base/time.hpp"
@@ -8,7 +8,7 @@
 
 namespace stint::upstream {
 
-// How many results in a row it takes to believe them.
+// Results in a row that change an endpoint's health.
 struct HealthRules {
     std::uint32_t healthy_after = 1;
     std::uint32_t unhealthy_after = 1;
@@ -22,7 +22,7 @@ class HealthRecord {
 
     [[nodiscard]] bool healthy() const noexcept { return healthy_; }
 
-    // One more result. True: healthy() has changed with it.
+    // Notes one more result. True: healthy() has changed with it.
     bool note(bool passed, const HealthRules& rules) noexcept {
         if (passed == healthy_) {
             against_ = 0;
@@ -40,8 +40,8 @@ class HealthRecord {
     std::uint32_t against_ = 0; // results in a row that say the contrary
 };
 
-// When the check after one of this beginning and end is due: they begin an interval apart, and
-// never overlap.
+// Returns when the check after one of this beginning and end is due: they begin an interval apart,
+// and never overlap.
 [[nodiscard]] constexpr SteadyTime
 next_check_at(SteadyTime began, SteadyTime ended, Duration interval) noexcept {
     return std::max(began + interval, ended);

@@ -9,12 +9,12 @@
 
 namespace stint::upstream {
 
-// Given back when it ends. Move-only; the cluster that the endpoint is of must outlive it.
+// Releases the place when it ends. Move-only; the endpoint's cluster must outlive it.
 class InFlightToken {
   public:
     InFlightToken() = default;
-    // Takes over a place that EndpointState::charge() has given. queue: who is told when it is
-    // free; nullptr: nobody.
+    // Takes over a place that EndpointState::charge() has given. queue: notified when it is free;
+    // nullptr: no queue.
     InFlightToken(EndpointState& charged, EndpointQueue* queue) noexcept
         : state_{&charged}, queue_{queue} {}
     // A place that only its worker counts, in `own`.

@@ -30,8 +30,8 @@ struct Connection {
     Race* race = nullptr; // while it connects to one of several addresses
 };
 
-// A connection of its own for one exchange. Destroying it closes the connection; only keep()
-// returns it. Move-only; must not outlive its pool.
+// One exchange's own upstream connection. Destroying it closes the connection; only keep() returns
+// it. Move-only; must not outlive its pool.
 class Lease {
   public:
     Lease() = default;
@@ -45,13 +45,13 @@ class Lease {
 
     // Connects to whichever of the endpoint's addresses answers first, and speaks TLS with it where
     // the endpoint does. The error is the last address's, host_not_found when the name has none
-    // (yet). Whoever wants to stop it calls abort().
+    // (yet). abort() stops it.
     struct Connected {
         ErrorCode error;
         bool in_handshake = false; // how far it got
-        std::string reason;        // for a person, of a handshake that failed
+        std::string reason;        // why the handshake failed, for people
     };
-    // first: what is said on it before everything else, TLS included; stays until this has ended.
+    // first: bytes sent before everything else, TLS included; they stay until this has ended.
     [[nodiscard]] net::Task<Connected> connect(std::string_view first = {});
 
     // Returns the connection to its pool. Call only when the response was read to its end, the peer
@@ -82,7 +82,7 @@ class Pool {
     }
     void set_addresses(std::vector<net::Endpoint> addresses) { addresses_ = std::move(addresses); }
 
-    // New connections speak TLS; null: they do not. server_name: whom the certificate must be for.
+    // New connections speak TLS; null: they do not. server_name: the name the certificate is for.
     void set_tls(std::shared_ptr<const tls::Client> tls, std::string server_name) {
         tls_ = std::move(tls);
         server_name_ = std::move(server_name);
@@ -90,20 +90,20 @@ class Pool {
     [[nodiscard]] const std::shared_ptr<const tls::Client>& tls() const noexcept { return tls_; }
     [[nodiscard]] const std::string& server_name() const noexcept { return server_name_; }
 
-    // The idle connection used last, if its peer has neither closed it nor spoken out of turn
-    // (what it said would be taken for the next answer); an empty lease when there is none.
+    // Returns the idle connection used last, if its peer has neither closed it nor spoken out of
+    // turn (its bytes would be taken for the next answer); an empty lease when there is none.
     [[nodiscard]] Lease take_idle() noexcept;
 
-    // A lease on a connection that is still to be made.
+    // Returns a lease on a connection that is still to be made.
     [[nodiscard]] Lease make_new(const net::Executor& executor);
 
-    // Closes what has been idle for longer than `idle`, or has been closed by its peer.
+    // Closes connections that have been idle for longer than `idle`, or closed by their peer.
     void sweep(SteadyTime now, Duration idle) noexcept;
 
     // Closes the connection that has been idle for longest; false: there is none.
     bool close_oldest() noexcept;
 
-    // From now on nothing is kept: the endpoint has left the configuration.
+    // Keeps no connection from now on: the endpoint has left the configuration.
     void retire() noexcept;
 
     [[nodiscard]] std::size_t idle() const noexcept { return idle_.size(); }

@@ -45,7 +45,7 @@ void Race::give_up() noexcept {
         finish();
 }
 
-// Addresses that fail at once are passed by.
+// Begins the next attempt. Skips addresses that fail at once.
 void Race::begin_next() {
     while (!over_ && attempts_.size() < addresses_.size()) {
         const std::size_t attempt = attempts_.size();
@@ -59,7 +59,7 @@ void Race::begin_next() {
         });
         return await_head_start();
     }
-    timer_.cancel(); // there is nobody left to let go
+    timer_.cancel(); // no attempt is left to start
 }
 
 void Race::await_head_start() {
@@ -95,7 +95,7 @@ void Race::finish() noexcept {
             net::close(attempts_[each]);
 }
 
-// The last one may end this object.
+// Counts one handler less. The last one may end this object.
 void Race::one_less() {
     if (--pending_ == 0)
         ended_.signal();

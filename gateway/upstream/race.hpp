@@ -15,7 +15,7 @@
 
 namespace stint::upstream {
 
-// The same addresses with their families in turn, beginning with the first one's (section 4).
+// Returns the addresses with their families in turn, beginning with the first one's (section 4).
 [[nodiscard]] std::vector<net::Endpoint> interleave(std::vector<net::Endpoint> addresses);
 
 // Not thread-safe. Lives until run() has ended.
@@ -27,14 +27,14 @@ class Race {
     // At least one address.
     Race(const net::Executor& executor, std::vector<net::Endpoint> addresses);
 
-    // Until one is connected, all have failed (the error is the last one's), or somebody gives up
-    // (operation_aborted). Nothing is under way any more then.
+    // Runs until one is connected, all have failed (the error is the last one's), or give_up() is
+    // called (operation_aborted). No operation is under way any more then.
     [[nodiscard]] net::Task<ErrorCode> run();
     [[nodiscard]] net::Socket take_winner() { return std::move(attempts_[*winner_]); }
 
     void give_up() noexcept;
 
-    // Where somebody finds it to give up, as long as this lives.
+    // Publishes the race in `place`, for a caller of give_up(), as long as this lives.
     class Known {
       public:
         Known(Race*& place, Race& race) : place_{place} { place_ = &race; }
@@ -59,7 +59,7 @@ class Race {
     void one_less();
 
     const std::vector<net::Endpoint> addresses_;
-    std::deque<net::Socket> attempts_; // of the first addresses; a deque: they stay in place
+    std::deque<net::Socket> attempts_; // for the first addresses; a deque: they stay in place
     Timer timer_;
     net::Event ended_;
     ErrorCode error_;

@@ -19,7 +19,7 @@ namespace stint::upstream {
 
 struct Resolver::Mailbox {
     std::mutex mutex;
-    net::asio::io_context* context; // nullptr: nobody is at home any more
+    net::asio::io_context* context; // nullptr: the resolver has stopped
 };
 
 Resolver::Resolver(net::asio::io_context& context, OnBook on_book, OnFailure on_failure)
@@ -67,7 +67,7 @@ void Resolver::stop() {
     mailbox_->context = nullptr;
 }
 
-// On a thread of its own.
+// Looks up one name, on a thread of its own.
 Resolver::Answer Resolver::look_up(const std::string& name) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;

@@ -36,16 +36,16 @@ class Resolver {
     Resolver(const Resolver&) = delete;
     Resolver& operator=(const Resolver&) = delete;
 
-    // Host name to how often it is looked up.
+    // Host name to the interval of its look-ups.
     using Names = std::map<std::string, Duration>;
 
-    // Replaces the names to look after and looks the new ones up at once.
-    // on_ready, if given, is called when every new name has been tried once.
+    // Replaces the names to look after and looks the new ones up at once. on_ready, if given, is
+    // called when every new name has been tried once.
     void watch(const Names& names, std::function<void()> on_ready = {});
 
     void stop();
 
-    // Whether an endpoint's host is a name rather than an address.
+    // True if an endpoint's host is a name rather than an address.
     [[nodiscard]] static bool is_name(const std::string& host);
 
   private:

@@ -1,5 +1,5 @@
-// How much repeating an upstream may be burdened with: where most requests fail, repeating each of
-// them would multiply the load of a service that has too much of it.
+// The share of retries that an upstream may be burdened with: where most requests fail, retrying
+// each of them would multiply the load of a service that has too much of it.
 #pragma once
 
 #include "base/time.hpp"
@@ -14,19 +14,19 @@ namespace stint::upstream {
 // Counts over the last ten seconds, second by second. Not thread-safe: one per worker and upstream.
 class RetryBudget {
   public:
-    // So many a second are always allowed: without them a quiet upstream would get none.
+    // Retries that are always allowed a second: without them a quiet upstream would get none.
     static constexpr std::uint64_t always = 1;
 
     void note_request(SteadyTime now) noexcept { ++second_of(now).requests; }
 
     void note_retry(SteadyTime now) noexcept { ++second_of(now).retries; }
 
-    // Whether another retry keeps them within `percent` of the requests.
+    // True if another retry keeps retries within `percent` of the requests.
     [[nodiscard]] bool allows(SteadyTime now, unsigned percent) const noexcept;
 
   private:
     struct Second {
-        std::int64_t number = -1; // of the clock
+        std::int64_t number = -1; // the clock's second
         std::uint64_t requests = 0;
         std::uint64_t retries = 0;
     };

@@ -38,7 +38,7 @@ struct Listener {
     bool half_close_allowed = false; // half_close: allow | gone (default)
     bool proxy_protocol = false;     // each connection begins with a PROXY header
     std::optional<Tls> tls{};
-    std::uint16_t https_port = 0; // redirect_http: where requests are sent to; 0 = nowhere
+    std::uint16_t https_port = 0; // redirect_http: where requests are redirected; 0 = off
 };
 
 struct Admin {
@@ -46,17 +46,17 @@ struct Admin {
     std::string token_file; // absolute or relative to the configuration file; empty = no token
     bool read_only = false;
     std::optional<Tls> tls{};
-    std::vector<std::string> hosts{}; // that it is asked by, too; in lower case
+    std::vector<std::string> hosts{}; // Host names accepted beside its address; lower case
 };
 
-// Where permits are asked for, by callers whose traffic does not pass through here.
+// The listener for permits, for callers whose traffic does not pass through here.
 struct Permits {
     Address address;
     std::string token_file;               // as Admin's
-    std::uint64_t dynamic_limits = 0;     // that callers may bring, at most
-    std::uint64_t dynamic_locks = 10'000; // that callers may make by naming them, at most
-    milliseconds max_ttl{60'000};         // of a lease
-    // Without `state`: in which nobody gets a lock after the start; none: as long as max_ttl.
+    std::uint64_t dynamic_limits = 0;     // the most limits that callers may bring
+    std::uint64_t dynamic_locks = 10'000; // the most locks that callers may create by name
+    milliseconds max_ttl{60'000};         // a lease's longest TTL
+    // Without `state`: time after the start in which no lock is granted; none: max_ttl.
     std::optional<milliseconds> start_up_grace;
     std::vector<std::string> hosts{}; // as Admin's
 };
@@ -67,7 +67,7 @@ struct State {
     bool closed_on_start = false; // on_start: open (default) | closed
 };
 
-// Those that hold for a whole connection, and the defaults of the others.
+// Timeouts that hold for a whole connection, and the defaults of the others.
 struct Timeouts {
     milliseconds head{10'000};
     milliseconds body_idle{30'000};
@@ -78,7 +78,7 @@ struct Timeouts {
     milliseconds drain{10'000};
 };
 
-// What a route or an upstream may set for itself; a route's own wins over its upstream's.
+// Timeouts that a route or an upstream may set; a route's own wins over its upstream's.
 struct TimeoutOverrides {
     std::optional<milliseconds> body_idle;
     std::optional<milliseconds> connect;
@@ -90,7 +90,7 @@ struct TimeoutOverrides {
 struct MinRate {
     std::size_t head = 64;
     std::size_t body = 64;
-    milliseconds after{10'000}; // not looked at before
+    milliseconds after{10'000}; // no check before
 };
 
 struct AccessLog {
@@ -124,24 +124,24 @@ struct KeySource {
         route,
         jwt,
         tls_subject,
-        permit_key // whatever who takes a permit says; alone, of a named limit
+        permit_key // text from the permit's caller; alone, named limits only
     };
     Kind kind = Kind::client_ip;
-    std::string name; // of the header (lower case), cookie, parameter or claim
+    std::string name; // the header's (lower case), cookie's, parameter's or claim's
 
     friend bool operator==(const KeySource&, const KeySource&) = default;
 };
 
-// What becomes of a pause that an upstream asks for.
+// Handling of a pause that an upstream asks for.
 struct Cooldown {
     enum class Scope : std::uint8_t { host, route, key };
     bool on = true;
     Scope scope = Scope::host;
     std::vector<KeySource> key;            // for Scope::key
     milliseconds most{600'000};            // max_cooldown
-    std::optional<milliseconds> otherwise; // default: of an answer that names no time
+    std::optional<milliseconds> otherwise; // default: for responses that name no time
     milliseconds ramp{30'000};
-    bool learn = false; // pace to what the upstream tells of its own limits
+    bool learn = false; // pace to the limits that the upstream announces
     struct Wait {
         milliseconds max_wait{30'000};
         std::uint64_t max_waiting = 1000; // for one scope
@@ -154,7 +154,7 @@ struct Upstream {
     std::string name;
     std::vector<Endpoint> endpoints;
     std::string host;  // replaces Host; empty = the client's is kept
-    UpstreamTls tls{}; // of endpoints that have it
+    UpstreamTls tls{}; // for https endpoints
     milliseconds resolve_interval{30'000};
     Shaping shaping;
     ProxyProtocol proxy_protocol = ProxyProtocol::off;
@@ -162,17 +162,17 @@ struct Upstream {
     std::optional<Cooldown> cooldown;
     std::optional<Retry> retry;
     LoadBalance load;
-    std::vector<KeySource> hash_key{KeySource{}}; // of balance: hash; client_ip
+    std::vector<KeySource> hash_key{KeySource{}}; // for balance: hash; client_ip
 };
 
-// What responses say about limits.
+// Rate-limit fields of responses.
 struct Headers {
     enum class Fields : std::uint8_t { off, loading, legacy, both };
     enum class Prefix : std::uint8_t { x_ratelimit, ratelimit };
     enum class Reset : std::uint8_t { delta, epoch };
     Fields fields = Fields::off;
-    Prefix prefix = Prefix::x_ratelimit; // of the older fields
-    Reset reset = Reset::delta;          // of the older fields
+    Prefix prefix = Prefix::x_ratelimit; // for the older fields
+    Reset reset = Reset::delta;          // for the older fields
 };
 
 struct OwnBody {
@@ -186,13 +186,13 @@ struct AddressPrefixes {
     std::uint8_t ipv6 = 64;
 };
 
-// Peers that are believed about the client they forward for.
+// Peers that Stint believes about the client they forward for.
 struct TrustedProxies {
     std::vector<Cidr> networks;
     bool unix_peers = false;                // those of Unix sockets
     std::string header = "x-forwarded-for"; // that names the client, lower case
-    // What requests of others do not bring to the upstream, as written; with "*" at the end all
-    // that begin so.
+    // Fields removed from requests of all other peers, as written; a "*" at the end matches any
+    // rest.
     std::vector<std::string> fields{
         "X-Forwarded-*",    "X-Forwarded",         "X-Real-IP",
         "X-Client-IP",      "X-Cluster-Client-IP", "X-Original-Forwarded-For",
@@ -203,14 +203,14 @@ struct TrustedProxies {
         "True-Client-IP"};
 };
 
-// What a limit's numbers may be at most.
+// Upper bounds of a limit's numbers.
 inline constexpr std::uint64_t most_requests = 1'000'000'000'000;
 inline constexpr std::uint64_t most_concurrent = 1'000'000;
-// In one line: before one counter, or for one scope.
+// Waiters in one queue: before one counter, or for one scope.
 inline constexpr std::uint64_t most_waiting = 100'000;
 inline constexpr std::chrono::hours longest_refill = std::chrono::days{366};
 
-// Whether an empty token bucket with these numbers is full again within longest_refill.
+// True if an empty token bucket with these numbers is full again within longest_refill.
 [[nodiscard]] constexpr bool
 refills_in_time(std::uint64_t burst, std::uint64_t quota, std::chrono::nanoseconds per) noexcept {
     const std::chrono::duration<double> length = per;
@@ -221,19 +221,19 @@ refills_in_time(std::uint64_t burst, std::uint64_t quota, std::chrono::nanosecon
 struct Override {
     std::string key;
     std::uint64_t quota = 0;
-    std::uint64_t burst = 0; // of a token bucket; 0 = the limit's, or else this quota
+    std::uint64_t burst = 0; // token buckets only; 0 = the limit's, or else this quota
 };
 struct KeyList {
-    std::vector<Cidr> networks; // of clients
+    std::vector<Cidr> networks; // clients'
     std::vector<std::string> keys;
 
     [[nodiscard]] bool empty() const noexcept { return networks.empty() && keys.empty(); }
 };
 
-// What makes a limit a lock: a cap with a name of base/lock_names.hpp, whose slots are held by
-// leases, too.
+// Settings that make a limit a lock: a cap with a name of base/lock_names.hpp, whose slots leases
+// hold, too.
 struct LockTerms {
-    std::uint64_t max_waiting = 10'000; // who ask for a lease, at a time
+    std::uint64_t max_waiting = 10'000; // callers that wait for a lease, at a time
 };
 
 struct Limit {
@@ -245,9 +245,9 @@ struct Limit {
     std::string route; // for an inline limit the route it belongs to, else empty
     Kind kind = Kind::window;
     std::uint64_t quota = 0;          // requests: or concurrent:
-    std::chrono::nanoseconds per{};   // of a calendar's unit the longest
+    std::chrono::nanoseconds per{};   // for a calendar unit: its longest length
     std::optional<CalendarUnit> unit; // per: day, week or month
-    std::string time_zone;            // of the unit, such as Europe/Berlin
+    std::string time_zone;            // the unit's, such as Europe/Berlin
     Anchor anchor = Anchor::first_request;
     std::vector<KeySource> key; // none: one counter for all
     MissingKey missing_key = MissingKey::share;
@@ -256,21 +256,21 @@ struct Limit {
     KeyList exempt;
     KeyList deny;
     std::uint64_t max_keys = 1'000'000;
-    std::optional<Headers::Fields> headers; // instead of its route's
-    int status = 429;                       // of a refusal
-    std::optional<OwnBody> body;            // of a refusal
+    std::optional<Headers::Fields> headers; // in place of its route's
+    int status = 429;                       // a refusal's
+    std::optional<OwnBody> body;            // a refusal's
     milliseconds retry_after_jitter{0};
     std::vector<KeySource> reserve_for;            // retry_after: reserve; empty: reset
-    Algorithm algorithm = Algorithm::fixed_window; // of a window
-    std::uint64_t burst = 0;                       // of a token bucket; 0 = the quota
+    Algorithm algorithm = Algorithm::fixed_window; // a window's
+    std::uint64_t burst = 0;                       // token buckets only; 0 = the quota
     bool pace = false;
     bool enforce = true;
-    std::uint64_t cost = 1;                // or reserve:, when the answer tells the cost
+    std::uint64_t cost = 1;                // or reserve:, when the response tells the cost
     std::string cost_request_field;        // cost: header:NAME, lower case
     std::string cost_response_field;       // the same with reserve:
     std::vector<std::uint16_t> count_when; // empty = always
     std::vector<std::uint16_t> refund;
-    bool ws_holds_slot = true; // of a cap: for a tunnel's whole life
+    bool ws_holds_slot = true; // caps only: for a tunnel's whole life
 
     struct Wait {
         milliseconds max_wait{2'000};
@@ -311,7 +311,7 @@ struct Route {
 struct Config {
     std::size_t workers = 0;         // 0 = auto: one per core
     bool pin_workers = false;        // each to a core
-    std::vector<Listener> listeners; // none, only where permits are
+    std::vector<Listener> listeners; // empty only if there are permits
     std::optional<Admin> admin;
     std::optional<Permits> permits;
     std::optional<State> state;
@@ -320,14 +320,14 @@ struct Config {
     std::size_t max_connections_per_client = 0; // 0 = off
     std::size_t max_head = 16 * 1024;           // bytes, 1 KiB to 64 KiB
     std::size_t max_target = 8 * 1024;          // bytes, 1 KiB to 64 KiB
-    std::size_t max_fields = 128;               // of a head, 8 to 1000
-    std::optional<std::uint64_t> max_body;      // of routes that say nothing; none: any length
+    std::size_t max_fields = 128;               // fields of one head, 8 to 1000
+    std::optional<std::uint64_t> max_body;      // for routes without their own; none: any length
     MinRate min_rate;
     PathRules paths;
-    // Absolute-form targets whose host no route names go to the routes for any host.
+    // Absolute-form targets whose host no route names match the routes for any host.
     bool routes_absolute_form = false;
     bool forwarded = false;   // write Forwarded (RFC 7239), too
-    AddressPrefixes prefixes; // of max_connections_per_client, and of limits that set none
+    AddressPrefixes prefixes; // for max_connections_per_client, and limits that set none
     TrustedProxies trusted_proxies;
     AccessLog access_log;
     std::string log_level = "info"; // trace debug info warn error

@@ -1,5 +1,5 @@
-// What routes and upstreams change of heads and paths, and what routes answer themselves. A part of
-// schema.hpp.
+// Changes of heads and paths by routes and upstreams, and responses that routes send themselves. A
+// part of schema.hpp.
 #pragma once
 
 #include "base/regex.hpp"
@@ -11,7 +11,7 @@
 
 namespace stint::config {
 
-// What is set and removed in heads. Names as they are written, each once in both lists.
+// Fields to set and to remove in heads. Names as written, each once in both lists.
 struct FieldEdits {
     struct Set {
         std::string name;
@@ -25,7 +25,7 @@ struct Shaping {
     FieldEdits response;
 };
 
-// Another path for the upstream.
+// The rewrite of a path for the upstream.
 struct PathRewrite {
     enum class Kind : std::uint8_t { prefix, whole, regex };
     Kind kind = Kind::prefix;
@@ -34,13 +34,13 @@ struct PathRewrite {
     std::optional<Regex> regex;
 };
 
-// Stint's own instead of an upstream's: respond or redirect.
+// A response of Stint's own in place of an upstream's: respond or redirect.
 struct Answer {
     int status = 200;
     std::string content_type;
     std::string body; // with field_placeholders
     std::vector<FieldEdits::Set> headers;
-    std::string location; // of a redirect, with target_placeholders; else empty
+    std::string location; // a redirect's, with target_placeholders; else empty
 };
 
 } // namespace stint::config

@@ -1,5 +1,5 @@
-// How an upstream's requests are spread over its endpoints, and how endpoints are looked after; a
-// part of schema.hpp.
+// Load balancing, health checks, ejection, retries and queues of an upstream's endpoints; a part of
+// schema.hpp.
 #pragma once
 
 #include <chrono>
@@ -11,17 +11,17 @@
 
 namespace stint::config {
 
-// What an upstream may have.
+// The most endpoints of one upstream.
 inline constexpr std::size_t most_endpoints = 64;
 
-// Failures in a row that take an endpoint out for a while.
+// Failures in a row that eject an endpoint for a while.
 struct Ejection {
     std::uint32_t failures = 5;
     std::chrono::milliseconds first{10'000};
     std::chrono::milliseconds most{300'000};
 };
 
-// Requests of Stint's own that ask an endpoint how it is.
+// Active health checks: requests of Stint's own to each endpoint.
 struct HealthCheck {
     std::string path; // with a query, if it has one
     std::chrono::milliseconds interval{5'000};
@@ -38,20 +38,20 @@ struct HealthCheck {
     friend bool operator==(const HealthCheck&, const HealthCheck&) = default;
 };
 
-// What becomes of requests while every endpoint has as many as it may.
+// The queue of requests while every endpoint has max_requests.
 struct EndpointQueue {
     std::uint32_t max_waiting = 100;
     std::chrono::milliseconds max_wait{1'000};
 };
 
-// Which requests that have failed are sent once more.
+// Conditions and bounds of retries.
 struct Retry {
     bool on = true; // false: a route's `retry: off`
-    // What has to have happened.
+    // Failures that allow a retry.
     bool connect = true; // no connection, TLS included
-    bool reset = true;   // it ended before the answer's head
+    bool reset = true;   // the connection ended before the response's head
     std::vector<std::uint16_t> statuses{502, 503, 504};
-    std::uint32_t attempts = 2; // how often a request is sent at most; 2 to 10
+    std::uint32_t attempts = 2; // the most sends of one request; 2 to 10
     std::uint32_t budget = 20;  // percent of the requests that retries may add; 1 to 100
     std::vector<std::string> methods{"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"};
 };

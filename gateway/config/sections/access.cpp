@@ -1,4 +1,4 @@
-// The keys of a listener that say who may connect and by which names: mode, group, hosts.
+// Access keys of a listener: mode and group of its socket file, and Host names (hosts).
 #include "config/sections/section_readers.hpp"
 #include "config/values/addresses.hpp"
 #include "config/values/values.hpp"
@@ -35,7 +35,8 @@ Parsed<std::uint32_t> parse_mode(std::string_view text) {
     return mode;
 }
 
-// Its entry lists its members: nobody knows how long it is. Sets its id, or returns what is wrong.
+// Sets the group's id, or returns what is wrong. The size of the group's entry is not known before:
+// it lists the members.
 std::optional<std::string> look_up(Group& group) {
     constexpr std::size_t longest_entry = 1024 * 1024;
     int error = ERANGE;

@@ -1,4 +1,4 @@
-// Who answers a route's requests: an upstream, or Stint with what stands here.
+// A route's action: an upstream, or a response of Stint's own (respond, redirect).
 #include "base/text_template.hpp"
 #include "config/sections/section_readers.hpp"
 #include "config/values/match_values.hpp"
@@ -26,7 +26,7 @@ bool is_uri_character(char c) {
            std::string_view{"-._~:/?#[]@!$&'()*+,;=%"}.find(c) != std::string_view::npos;
 }
 
-// The target with something harmless for its placeholders.
+// Returns the target with harmless text in place of its placeholders.
 std::string filled_in(std::string_view text) {
     std::string filled{text};
     for (const std::string_view placeholder : target_placeholders) {
@@ -39,7 +39,7 @@ std::string filled_in(std::string_view text) {
     return filled;
 }
 
-// Whether a host stands behind the scheme: "", ":80" and "user@" have none.
+// True if a host follows the scheme: "", ":80" and "user@" have none.
 bool leads_to_host(std::string_view behind_scheme) {
     std::string_view host = behind_scheme.substr(0, behind_scheme.find_first_of("/?#"));
     host.remove_prefix(host.rfind('@') + 1); // npos + 1 is 0

@@ -1,4 +1,4 @@
-// How an upstream's requests are spread over its endpoints, and how endpoints are looked after.
+// Load balancing, health checks, ejection and queues of an upstream's endpoints.
 #include "config/sections/section_readers.hpp"
 #include "config/values/addresses.hpp"
 #include "config/values/match_values.hpp"

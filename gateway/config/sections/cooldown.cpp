@@ -1,4 +1,4 @@
-// What becomes of a pause that an upstream asks for.
+// Cooldowns: handling of a pause that an upstream asks for.
 #include "config/sections/section_readers.hpp"
 #include "config/values/key_values.hpp"
 #include "config/values/values.hpp"

@@ -1,4 +1,4 @@
-// What a limit counts by.
+// Keys that a limit counts by.
 #include "config/sections/section_readers.hpp"
 #include "config/values/key_values.hpp"
 #include "config/values/values.hpp"

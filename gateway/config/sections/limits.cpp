@@ -63,7 +63,7 @@ Parsed<Limit::Anchor> parse_anchor(std::string_view text) {
     return *word == "clock" ? Limit::Anchor::clock : Limit::Anchor::first_request;
 }
 
-// A length, or a unit of the calendar of a time zone.
+// A window's length, or a calendar unit of a time zone.
 void read_length(const Section& section, const Value& per, Limit& limit) {
     const auto zone = section.find("time_zone");
     const auto unit = per.is_scalar() ? unit_of(*per.scalar("a length")) : std::nullopt;

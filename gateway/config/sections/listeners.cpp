@@ -1,4 +1,4 @@
-// Where Stint listens, and where it writes who came.
+// Listeners, and the access log.
 #include "config/sections/section_readers.hpp"
 #include "config/values/addresses.hpp"
 #include "config/values/file_values.hpp"
@@ -29,7 +29,7 @@ constexpr milliseconds longest_ttl = std::chrono::hours{24};
 constexpr std::array<std::string_view, 2> access_log_keys{"path", "fields"};
 constexpr std::string_view an_address = "an address such as 0.0.0.0:8080";
 
-// Port 0 is another port each time.
+// True if the addresses are equal. Port 0 is another port each time.
 bool same_place(const Address& a, const Address& b) {
     const bool chosen_by_kernel = a.kind == Address::Kind::ip && a.port == 0;
     return !chosen_by_kernel && a.kind == b.kind && a.host == b.host && a.port == b.port;
@@ -46,7 +46,7 @@ void check_free(const Value& value, const Address& address, const LoadState& loa
         value.wrong(in_quotes(address.text) + " is the address of another listener already");
 }
 
-// What keeps the file from holding a token; "" when it does. What it holds is not kept.
+// Returns why the file holds no token; "" when it holds one. Does not keep the token.
 std::string token_fault(const std::filesystem::path& path) {
     if (std::string fault = file_fault(path); !fault.empty())
         return fault;
@@ -133,7 +133,7 @@ Parsed<milliseconds> parse_grace(std::string_view text) {
     return grace;
 }
 
-// What callers may make of their own, and for how long.
+// Reads the bounds of what callers create: limits, locks and the TTL of leases; start_up_grace.
 void read_dynamic(const Section& section, Permits& permits) {
     const auto parse = [](std::string_view text) {
         if (text == "0")

@@ -1,4 +1,4 @@
-// Locks: caps whose slots callers lease, and that routes may take and ask the numbers of.
+// Locks: caps whose slots callers lease, and that routes may take or check fences against.
 #include "base/lock_names.hpp"
 #include "config/sections/section_readers.hpp"
 #include "config/values/values.hpp"
@@ -27,7 +27,7 @@ Parsed<std::uint64_t> parse_max(std::string_view text) {
     return parse_count(text, 1, most_concurrent);
 }
 
-// Of proxied requests as many may wait as of those who ask for leases.
+// Reads a lock's queue settings. max_waiting bounds lease callers, and proxied requests as well.
 void read_lock_queue(const Section& section, Limit& limit) {
     if (const auto most = section.find("max_waiting"))
         most->into(limit.lock->max_waiting, "a number of waiters", [](std::string_view text) {

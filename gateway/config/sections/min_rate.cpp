@@ -1,4 +1,4 @@
-// How slow a client may be.
+// The least rate at which a client must send.
 #include "config/sections/section_readers.hpp"
 #include "config/values/values.hpp"
 

@@ -51,7 +51,7 @@ void read_statuses(const Value& value, std::vector<std::uint16_t>& statuses) {
         value.wrong("is empty; expected at least one status");
 }
 
-// The most that one request may cost.
+// Returns the most that one request may cost.
 std::uint64_t capacity_of(const Limit& limit) {
     return limit.burst > 0 ? limit.burst : limit.quota;
 }

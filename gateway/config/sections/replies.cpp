@@ -1,4 +1,4 @@
-// What responses say about limits, and what a limit answers when it refuses.
+// Rate-limit fields of responses, and a limit's refusals.
 #include "base/placeholders.hpp"
 #include "config/sections/section_readers.hpp"
 #include "config/values/placeholders.hpp"
@@ -70,8 +70,8 @@ void read_body(const Value& value, Limit& limit) {
     limit.body = std::move(body);
 }
 
-// Why such a limit cannot give slots; empty if it can. Slots lie in windows of one length that
-// follow each other and admit whoever comes.
+// Returns why such a limit cannot reserve slots; empty if it can. Slots lie in consecutive windows
+// of one length and admit requests as they come.
 std::string_view cannot_reserve(const Limit& limit) {
     if (limit.kind == Limit::Kind::cap)
         return "a cap, which has no windows";

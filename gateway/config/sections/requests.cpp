@@ -1,4 +1,4 @@
-// What is read of requests, and how: lengths, counts and spellings.
+// Parsing of requests: lengths, counts and spellings.
 #include "config/sections/section_readers.hpp"
 #include "config/values/values.hpp"
 

@@ -1,4 +1,4 @@
-// Which requests that have failed are sent once more.
+// Retries of failed requests.
 #include "config/sections/section_readers.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/values.hpp"

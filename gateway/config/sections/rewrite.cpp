@@ -1,4 +1,4 @@
-// What becomes of a path on its way.
+// Rewrites of a path on its way to the upstream.
 #include "config/sections/section_readers.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/path_regex.hpp"

@@ -1,4 +1,4 @@
-// Routes: what they match, where they lead and what they charge.
+// Routes: matches, upstreams or answers, and limits.
 #include "config/sections/section_readers.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/path_regex.hpp"
@@ -133,8 +133,8 @@ bool counts_permits(const Limit& limit) {
     return !limit.key.empty() && limit.key.front().kind == KeySource::Kind::permit_key;
 }
 
-// Who waits goes as soon as there is room, also where that is held for others. `item`: the limit
-// that was added last.
+// Reports a waiting limit beside a reserving one: a waiter is admitted as soon as there is room,
+// even room that is reserved for others. `item`: the limit that was added last.
 void refuse_waiting_beside_reserving(const Value& item, const Route& route, const Config& config) {
     const Limit& added = config.limits[route.limits.back()];
     for (const std::size_t index : route.limits) {

@@ -26,7 +26,7 @@ bool of_client_alone(const Limit& limit) {
     return limit.key.size() == 1 && limit.key.front().kind == KeySource::Kind::client_ip;
 }
 
-// A client's key as routing spells it: what of an address counts.
+// Parses a client's key as routing spells it: the address's counted prefix.
 Parsed<std::string> parse_client_key(std::string_view text, const AddressPrefixes& prefixes) {
     const auto network = Cidr::parse(text);
     if (!network)
@@ -92,7 +92,8 @@ void read_overrides(const Value& value, Limit& limit) {
         read_override(entry, limit);
 }
 
-// What may be an address is one, and concerns the client; anything else is a key's text.
+// Reads one entry of exempt or deny. Text that may be an address or network is one, and concerns
+// the client; anything else is a key's text.
 void read_listed(const Value& value, const Limit& limit, KeyList& list) {
     const auto text = value.scalar(a_listed);
     if (!text)

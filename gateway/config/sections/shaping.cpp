@@ -1,4 +1,4 @@
-// What routes and upstreams set and remove in heads.
+// Header edits of routes and upstreams: fields set and removed in heads.
 #include "config/sections/section_readers.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/placeholders.hpp"
@@ -12,11 +12,11 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::size_t most_edits = 64; // of each list
+constexpr std::size_t most_edits = 64; // in each list
 constexpr std::array<std::string_view, 2> edit_keys{"set_headers", "remove_headers"};
 
-// Framing, what concerns one connection only, and what Stint says itself: about the client, or
-// about limits. Compared as a server may read them, with "-" for "_".
+// Fields that cannot be edited: framing, fields of one connection only, and those that Stint writes
+// about the client or about limits. Compared as a server may read them, with "-" for "_".
 struct OwnNames {
     std::span<const std::string_view> names;
     std::span<const std::string_view> prefixes;
@@ -79,7 +79,7 @@ bool names(const FieldEdits& edits, std::string_view read) {
            });
 }
 
-// Whether the name may be taken into `edits`.
+// Returns whether the name may go into `edits`; reports why not.
 bool check_name(
     const Value& at,
     std::string_view name,

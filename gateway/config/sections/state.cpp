@@ -1,4 +1,4 @@
-// Where counts are kept beyond the process, and what a start without them does.
+// State: the file of counts that outlive the process, and on_start.
 #include "config/sections/section_readers.hpp"
 #include "config/values/file_values.hpp"
 #include "config/values/values.hpp"
@@ -14,8 +14,8 @@ constexpr std::array<std::string_view, 2> state_keys{"file", "on_start"};
 constexpr std::array<std::string_view, 2> on_start_words{"open", "closed"};
 constexpr std::string_view a_file = "the path of a file such as /var/lib/stint/state.db";
 
-// The file need not be there: it is made. Another one in its place would be moved aside at the
-// start.
+// Reads the path of the state file. A missing file is created; any other file in its place would be
+// moved aside at the start.
 void read_file(const Value& value, const LoadState& loading, State& state) {
     const auto path = value.as(a_file, parse_file_path);
     if (!path)

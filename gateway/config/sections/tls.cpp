@@ -1,5 +1,4 @@
-// TLS of listeners and of upstreams. Whether the files hold what they should is seen when they are
-// compiled.
+// TLS of listeners and of upstreams. The contents of the files are checked when they are compiled.
 #include "config/sections/section_readers.hpp"
 #include "config/values/addresses.hpp"
 #include "config/values/file_values.hpp"
@@ -34,7 +33,7 @@ Parsed<bool> parse_min_version(std::string_view text) {
     return ParseError{in_quotes(text) + " is no version; expected 1.2 or 1.3"};
 }
 
-// Whether OpenSSL knows them is seen when they are compiled.
+// Checks characters only; OpenSSL rejects unknown ciphers when they are compiled.
 Parsed<std::string> parse_ciphers(std::string_view text) {
     const bool good = std::all_of(text.begin(), text.end(), [](char c) {
         return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
@@ -107,7 +106,7 @@ void read_own_pair(const Section& section, const LoadState& loading, UpstreamTls
         section.wrong_at("key", "needs its certificate: expected certificate, too");
 }
 
-// What an endpoint is called in Host: with its port where that is not the scheme's own (RFC 9110
+// Returns an endpoint's Host value, with its port where that is not the scheme's own (RFC 9110
 // section 7.2).
 std::string authority_of(const Endpoint& endpoint) {
     constexpr std::uint16_t https_port = 443;

@@ -1,4 +1,4 @@
-// Whom Stint believes about the client.
+// Trusted proxies: peers that Stint believes about the client.
 #include "config/sections/section_readers.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/networks.hpp"
@@ -32,7 +32,7 @@ void add_peer(const Value& value, TrustedProxies& trusted) {
     trusted.networks.push_back(*network);
 }
 
-// Those that say something else, and that Stint reads or writes itself.
+// Headers that do not name the client, or that Stint reads or writes itself.
 constexpr std::array<std::string_view, 20> other_headers{
     "authorization",
     "connection",

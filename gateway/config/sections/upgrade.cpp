@@ -1,4 +1,4 @@
-// Which protocols a route lets its clients switch to.
+// Upgrade: the protocols that a route's clients may switch to.
 #include "config/sections/section_readers.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/values.hpp"

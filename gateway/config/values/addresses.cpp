@@ -138,7 +138,7 @@ HostPort split_host_port(std::string_view text) {
         parts.bracketed = bracket < text.size();
         end = bracket + 1 < text.size() && text[bracket + 1] == ':' ? bracket + 1
                                                                     : std::string_view::npos;
-        // What stands between "]" and ":" belongs to neither: kept in the host, it makes it wrong.
+        // Text between "]" and ":" is part of neither: kept in the host, it makes the host wrong.
         parts.host =
             end == bracket + 1 || bracket + 1 == text.size() ? text.substr(1, bracket - 1) : text;
     } else {

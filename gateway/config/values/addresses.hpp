@@ -1,4 +1,4 @@
-// Where Stint listens and where it connects to, as a configuration writes it.
+// Addresses of listeners and endpoints, as a configuration writes them.
 #pragma once
 
 #include "config/schema/schema.hpp"
@@ -9,14 +9,15 @@
 
 namespace stint::config {
 
-// Where to listen: IPv4:port, [IPv6]:port or unix:/path. Port 0 lets the kernel choose.
+// Parses an address to listen on: IPv4:port, [IPv6]:port or unix:/path. Port 0 lets the kernel
+// choose.
 [[nodiscard]] Parsed<Address> parse_address(std::string_view text);
 
-// Where to connect to: as above with a port from 1, name:port, http://HOST with port 80 or
+// Parses an endpoint: as above with a port from 1, name:port, http://HOST with port 80 or
 // https://HOST with port 443 unless one is named.
 [[nodiscard]] Parsed<Endpoint> parse_endpoint(std::string_view text);
 
-// Only this machine's own processes can reach it.
+// True if only this machine's own processes can reach it.
 [[nodiscard]] bool is_local(const Address& address);
 
 // An IPv4 address, an IPv6 address without brackets, or a host name (RFC 1123 and underscores).

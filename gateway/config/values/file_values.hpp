@@ -10,14 +10,14 @@
 
 namespace stint::config {
 
-// What may be the path of a file.
+// Parses the path of a file.
 [[nodiscard]] Parsed<std::filesystem::path> parse_file_path(std::string_view text);
 
-// What keeps it from being read, such as " does not exist"; "" when nothing does.
+// Returns why the file cannot be read, such as " does not exist"; "" when it can.
 [[nodiscard]] std::string file_fault(const std::filesystem::path& path);
 
-// The path of a file that must be there, from the configuration's folder. `what` completes "the
-// path of a file with ...".
+// Reads the path of a file that must exist, relative to the configuration's folder. `what`
+// completes "the path of a file with ...".
 void read_file(
     const Value& value, std::string_view what, const LoadState& loading, std::string& path);
 

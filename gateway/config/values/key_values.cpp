@@ -14,7 +14,7 @@ using Kind = KeySource::Kind;
 struct Word {
     std::string_view text; // with a colon where a name follows
     Kind kind;
-    std::string_view a_name; // what follows, and an example of it
+    std::string_view a_name; // the name in words, and an example
     std::string_view example;
 };
 
@@ -37,7 +37,7 @@ const Word& word_for(Kind kind) {
         words.begin(), words.end(), [&](const Word& word) { return word.kind == kind; });
 }
 
-// What the text before its colon was meant to be.
+// Returns the error for an unknown key source, with the one that was probably meant.
 ParseError unknown(std::string_view text) {
     const std::size_t colon = text.find(':');
     const std::string_view kind =

@@ -1,4 +1,4 @@
-// What a limit may be keyed by, as a configuration writes it.
+// Key sources of limits, as a configuration writes them.
 #pragma once
 
 #include "config/schema/schema.hpp"

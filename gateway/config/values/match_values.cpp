@@ -41,7 +41,7 @@ bool is_path_character(char c) noexcept {
     return is_unreserved(c) || std::string_view{"/!$&'()*+,;=:@"}.find(c) != std::string_view::npos;
 }
 
-// Of the one at the beginning of the text.
+// Returns what is wrong with the escape at the beginning of the text.
 std::string escape_fault(std::string_view text, PathUse use) {
     const int high = text.size() > 2 ? hex_digit(text[1]) : -1;
     const int low = text.size() > 2 ? hex_digit(text[2]) : -1;

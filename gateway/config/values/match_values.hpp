@@ -1,5 +1,5 @@
-// What a route matches, as a configuration writes it: each in the one spelling that requests are
-// normalised to, so that a pattern which could never match is a mistake here.
+// Parsers of what a route matches: each takes the one spelling that requests are normalised to, so
+// that a pattern which could never match is a mistake in the configuration.
 #pragma once
 
 #include "config/yaml/reader.hpp"
@@ -13,7 +13,7 @@ namespace stint::config {
 // ASCII only.
 [[nodiscard]] std::string lower(std::string_view text);
 
-// What names of fields, methods and cookies are made of (RFC 9110 section 5.6.2).
+// True if the text can name a field, method or cookie (RFC 9110 section 5.6.2).
 [[nodiscard]] bool is_token(std::string_view text);
 
 // "*", "*.suffix" or an exact host; lower case, no port.
@@ -27,8 +27,8 @@ enum class PathUse : std::uint8_t { pattern, other };
 [[nodiscard]] Parsed<std::string> parse_path(std::string_view text);
 [[nodiscard]] Parsed<std::string> parse_sent_path(std::string_view text);
 
-// What is wrong with the character at the beginning of the text, or with the escape there; "" when
-// nothing is.
+// Returns what is wrong with the character or escape at the beginning of the text; "" when nothing
+// is.
 [[nodiscard]] std::string character_fault(std::string_view text, PathUse use);
 
 // A method's name (RFC 9110 section 9.1), without lower-case letters.
@@ -37,7 +37,7 @@ enum class PathUse : std::uint8_t { pattern, other };
 // `header:NAME` to the name in lower case.
 [[nodiscard]] Parsed<std::string> parse_log_field(std::string_view text);
 
-// What to send as Host: HOST or HOST:port.
+// Parses a Host value to send: HOST or HOST:port.
 [[nodiscard]] Parsed<std::string> parse_host_field(std::string_view text);
 
 } // namespace stint::config

@@ -88,11 +88,11 @@ bool has_flags(std::string_view pattern) {
     return pattern.find("\\Q") != std::string_view::npos;
 }
 
-// Why no normalised path holds the text, wherever it stands in it; "" where one may.
+// Returns why no normalised path can hold the text at any position; "" where one may.
 std::string absence_fault(std::string_view text, PathUse use, const PathRules& rules) {
     for (std::size_t at = 0; at < text.size(); ++at) {
         const std::string_view rest = text.substr(at);
-        const bool cut = rest.front() == '%' && rest.size() < 3; // what follows may be anything
+        const bool cut = rest.front() == '%' && rest.size() < 3; // any text may follow
         if (std::string fault = cut ? "" : character_fault(rest, use); !fault.empty())
             return fault;
         if (rest.starts_with("//") && rules.merge_slashes)

@@ -12,12 +12,12 @@
 
 namespace stint::config {
 
-// One that matches normalised paths as a whole. What plainly matches none is a mistake.
+// Parses a pattern for whole normalised paths. One that plainly matches none is a mistake.
 [[nodiscard]] Parsed<Regex>
 parse_path_regex(std::string_view text, PathUse use, const PathRules& rules);
 
-// Texts that every match of the pattern holds, each in one piece. pattern: it compiles. Certain,
-// but not all: what is in groups, classes and choices is left out, and there are none where flags
+// Returns texts that every match of the pattern holds, each in one piece. pattern: it compiles.
+// Certain, but not all: groups, classes and choices are left out, and there are none where flags
 // or an unusual escape change how the pattern is read.
 [[nodiscard]] std::vector<std::string> required_texts(std::string_view pattern);
 

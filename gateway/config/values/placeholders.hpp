@@ -10,8 +10,8 @@
 
 namespace stint::config {
 
-// What is wrong with a text that has "{word}" where no such placeholder is known; "" when nothing
-// is: a misspelt one would be sent as it is. Other braces may be JSON.
+// Returns what is wrong with a text that has an unknown placeholder "{word}"; "" when nothing is: a
+// misspelt one would be sent as it is. Other braces may be JSON.
 [[nodiscard]] std::string
 placeholder_fault(std::string_view text, std::span<const std::string_view> known);
 

@@ -1,4 +1,4 @@
-// What must hold for the bytes of a configuration before a YAML parser may see them.
+// Checks of a configuration's bytes before a YAML parser may see them.
 #pragma once
 
 #include "config/yaml/diagnostics.hpp"

@@ -97,7 +97,7 @@ std::optional<std::uint64_t> multiply(std::uint64_t a, std::uint64_t b, std::uin
     return a * b;
 }
 
-// What no number in a configuration may be, whatever its unit; "" when it is none of that.
+// Returns why a number is wrong whatever its unit; "" when it is not.
 std::string common_fault(std::string_view text, const Number& number) {
     if (number.whole.empty())
         return in_quotes(text) + " is not a number";

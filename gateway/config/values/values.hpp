@@ -46,7 +46,7 @@ template <class T, class Parse>
 [[nodiscard]] Parsed<std::string>
 parse_word(std::string_view text, std::span<const std::string_view> words);
 
-// What routes, upstreams and limits may be called: [A-Za-z0-9_.-]{1,64}.
+// Parses the name of a route, upstream or limit: [A-Za-z0-9_.-]{1,64}.
 [[nodiscard]] Parsed<std::string> parse_name(std::string_view text);
 
 inline constexpr std::size_t longest_name = 64;

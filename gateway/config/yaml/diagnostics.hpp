@@ -31,8 +31,8 @@ class Diagnostics {
     ConfigErrors mistakes_;
 };
 
-// What stands in the file, in quotes, fit for one line of a terminal: control characters escaped,
-// long text cut.
+// Quotes text of the file, fit for one line of a terminal: control characters escaped, long text
+// cut.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
 // The candidate that `text` was probably meant to be, or "". Letters of the other case cost

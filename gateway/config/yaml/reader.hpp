@@ -1,5 +1,5 @@
-// Typed access to the tree. Whoever reads names what is expected; what is found instead is reported
-// with its place and its path ("routes[2].upstream: ..."), and reading goes on.
+// Typed access to the tree. The caller names what is expected; anything else is reported with its
+// place and its path ("routes[2].upstream: ..."), and reading goes on.
 #pragma once
 
 #include "config/yaml/diagnostics.hpp"

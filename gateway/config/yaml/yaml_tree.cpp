@@ -19,7 +19,7 @@ namespace {
 // A configuration needs seven levels; the bound keeps recursion over the tree off the stack's end.
 constexpr std::size_t deepest = 32;
 
-struct Stop {}; // thrown through the parser once what follows is of no use
+struct Stop {}; // thrown through the parser once the rest is of no use
 
 // Builds the tree from the parser's events and reports what plain data has no room for.
 class TreeBuilder final : public YAML::EventHandler {
@@ -163,8 +163,8 @@ class TreeBuilder final : public YAML::EventHandler {
     std::size_t documents_ = 0;
 };
 
-// What most often stands behind an error whose text does not say it. An IPv6 address in brackets is
-// a list to YAML, and what follows the list is then an error.
+// Returns the usual cause of an error whose text does not say it. An IPv6 address in brackets is a
+// list to YAML, and the text after the list is then an error.
 std::string_view syntax_hint(std::string_view text, const YAML::Mark& mark) {
     if (mark.pos < 1 || static_cast<std::size_t>(mark.pos) >= text.size())
         return {};

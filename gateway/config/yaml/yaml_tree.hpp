@@ -18,8 +18,8 @@ struct Node {
 
     Kind kind = Kind::null;
     Mark mark;
-    std::string text;        // of a scalar, quotes and escapes resolved
-    std::vector<Node> keys;  // of a map; keys[i] belongs to items[i]. The key of a duplicate or of
+    std::string text;        // a scalar's, quotes and escapes resolved
+    std::vector<Node> keys;  // a map's; keys[i] belongs to items[i]. The key of a duplicate or of
                              // a merge is unusable, every other is a scalar
     std::vector<Node> items; // the values of a map or the elements of a sequence
 };

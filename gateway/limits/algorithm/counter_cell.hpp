@@ -1,4 +1,4 @@
-// What every algorithm keeps of one counter: sixteen bytes. What they mean is the algorithm's own.
+// One counter's state under any algorithm: sixteen bytes, whose meaning is the algorithm's own.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ struct CounterCell {
     std::uint64_t used = 0;
 };
 
-// A slot is live while its stamp lies in the range; otherwise it is spent: it carries no
-// information, and its place serves the next new key that comes by.
+// The stamps of live cells. Any other cell is spent: it carries no information, and its place
+// serves the next new key.
 struct LiveStamps {
     std::int64_t first = std::numeric_limits<std::int64_t>::min();
     std::int64_t last = std::numeric_limits<std::int64_t>::max();

@@ -65,7 +65,7 @@ Ring* resized(Ring* old, std::uint32_t capacity) noexcept {
     return ring;
 }
 
-// Drops what has left the window; all of it from a slot that is spent.
+// Drops entries that have left the window; all of them from a spent cell.
 void expire(Ring& ring, const ChargeTerms& terms, SteadyTime now) noexcept {
     ring.latest = std::max(ring.latest, nanoseconds(now));
     while (ring.size > 0 && ring.at(0).instant + terms.per.count() <= ring.latest) {
@@ -136,7 +136,7 @@ Receipt charge(CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noex
     Ring& ring = *ring_of(slot);
     expire(ring, terms, now);
     std::int64_t turn = ring.latest - terms.late.count();
-    if (ring.size > 0) // what an empty ring says may be another key's
+    if (ring.size > 0) // an empty ring may hold another key's state
         turn = std::min(std::max(turn, ring.paced_until), ring.latest);
     if (joins_newest(ring, terms)) {
         ring.newest().instant = ring.latest;
@@ -169,7 +169,7 @@ void give_back(
     while (i < ring->size && ring->at(i).instant < receipt.mark)
         ++i;
     if (i == ring->size || part_of(ring->at(i).instant, terms) != part_of(receipt.mark, terms))
-        return; // it has left the window, and its ring was needed
+        return; // it has left the window, and its ring was reused
     ring->at(i).count -= terms.cost;
     ring->sum -= terms.cost;
     if (ring->at(i).count > 0)
@@ -210,7 +210,7 @@ void save(const CounterCell& slot, std::string& to) {
     }
 }
 
-// What has left the window meanwhile goes with the next expire().
+// Restores a ring. The next expire() drops entries that have left the window meanwhile.
 CounterCell load(ByteReader& from, Duration shift, Duration per, SteadyTime now) {
     const auto moved = [shift](std::int64_t instant) { return instant + shift.count(); };
     const std::int64_t latest = std::min(moved(from.take<std::int64_t>()), nanoseconds(now));

@@ -17,7 +17,7 @@ std::int64_t nanoseconds(SteadyTime instant) noexcept {
     return instant.time_since_epoch().count();
 }
 
-constexpr int early_bits = 40; // of Slot::used; the quota's code has the others
+constexpr int early_bits = 40; // low bits of CounterCell::used; the quota's code has the others
 constexpr int exact_bits = 19;
 
 // A quota in 24 bits, never 0: exact below 2^19, above that rounded up by less than 4 in a million.
@@ -35,7 +35,7 @@ CounterCell made(std::int64_t stamp, std::uint64_t quota, std::uint64_t early) n
     return {stamp, code_of(quota) << early_bits | early};
 }
 
-// By which the slot is paid off. A slot that does not know it (a sketch's) is paid off by `quota`.
+// Returns the quota that pays the cell off; `quota` if the cell does not say (a sketch's).
 std::uint64_t quota_of(const CounterCell& slot, std::uint64_t quota) noexcept {
     const std::uint64_t code = slot.used >> early_bits;
     if (code == code_of(quota)) [[likely]]
@@ -49,12 +49,12 @@ std::uint64_t units_early(const CounterCell& slot, std::uint64_t quota) noexcept
     return early < quota ? early : 0;
 }
 
-// What is owed, in units of 1/per of a token. Requires: ahead > 0.
+// Returns the tokens owed, in units of 1/per of a token. Requires: ahead > 0.
 Wide owed_in(const CounterCell& slot, std::int64_t ahead, std::uint64_t quota) noexcept {
     return static_cast<Wide>(static_cast<std::uint64_t>(ahead)) * quota - units_early(slot, quota);
 }
 
-// From now on it is paid off by another quota; what is owed stays, exactly.
+// Switches the cell to be paid off by another quota; what is owed stays, exactly.
 void turn_to(CounterCell& slot, std::uint64_t from, std::uint64_t to, SteadyTime now) noexcept {
     const Wide owed = owed_in(slot, slot.stamp - nanoseconds(now), from);
     const Wide whole = (owed + to - 1) / to;
@@ -131,8 +131,8 @@ Receipt charge(CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noex
     return receipt;
 }
 
-// Until when this charge is owed, at the latest. Time pays off what was charged first: that is TAT
-// as the charge left it, less what has been given back since (which brought TAT forward).
+// Returns until when this charge is owed, at the latest. Time pays off what was charged first: that
+// is TAT as the charge left it, less what has been given back since (which brought TAT forward).
 std::int64_t owed_until(const ChargeTerms& terms, const Receipt& receipt) noexcept {
     const std::int64_t returned =
         terms.returned == nullptr ? 0 : static_cast<std::int64_t>(terms.returned->used);

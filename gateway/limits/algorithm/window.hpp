@@ -9,20 +9,20 @@
 
 namespace stint::limits {
 
-// Where the wall clock's windows begin and end: at multiples of a length since the Unix epoch, or
-// with the days, weeks or months of a time zone.
+// The begin and end of wall-clock windows: at multiples of a length since the Unix epoch, or with
+// the days, weeks or months of a time zone.
 class WallRuler {
   public:
     explicit WallRuler(Duration per) : per_{per} {}
     WallRuler(TimeZone zone, CalendarUnit unit) : zone_{zone}, unit_{unit} {}
 
     struct WallWindow {
-        std::int64_t ordinal; // of the window
+        std::int64_t ordinal; // the window's
         Duration since_begin;
         Duration to_end;
         [[nodiscard]] Duration length() const noexcept { return since_begin + to_end; }
     };
-    // `known` is a span that the caller has seen: who stands in it is not looked up.
+    // `known` is a span that the caller has seen: a time within it is not looked up.
     [[nodiscard]] WallWindow place_of(WallTime wall, CalendarSpan& known) const;
 
   private:
@@ -45,10 +45,10 @@ class WallRuler {
 // Requires: now.steady is after the monotonic clock's epoch; windows last at most 366 days.
 struct ClockWindow {
     SteadyTime end{};         // over at this instant; the epoch = never opened
-    std::int64_t ordinal = 0; // of the ruler's window that it ends with
-    std::int64_t serial = 1;  // another for each window: the stamp of what belongs to it
-    Duration length{};        // of the ruler's window that it ends with
-    CalendarSpan seen{};      // of a calendar: where the wall clock stood last
+    std::int64_t ordinal = 0; // the ruler's, of the window that it ends with
+    std::int64_t serial = 1;  // unique to each window: the stamp of what belongs to it
+    Duration length{};        // the ruler's, of the window that it ends with
+    CalendarSpan seen{};      // calendar only: where the wall clock stood last
 
     [[nodiscard]] bool open_at(const Now& now, const WallRuler& ruler) const;
     // Makes the window that `now` falls into the current one. True if it is another than before.

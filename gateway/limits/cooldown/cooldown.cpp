@@ -200,7 +200,7 @@ void Cooldown::throttled(
 
 void Cooldown::pause(int status, Duration wait, SteadyTime now) {
     status_ = status;
-    // Some of those who wait may not be able to wait so long.
+    // Some waiters may not be able to wait so long.
     call_all();
     if (phase_ == Phase::paused) { // told by one that was under way already
         until_ = std::max(until_, now + wait);

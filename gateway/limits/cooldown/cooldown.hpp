@@ -1,4 +1,5 @@
-// One pause that an upstream has asked for: who may be sent meanwhile, and how the rate comes back.
+// One pause that an upstream has asked for: what may be sent meanwhile, and how the rate comes
+// back.
 #pragma once
 
 #include "base/time.hpp"
@@ -17,13 +18,13 @@
 
 namespace stint::limits {
 
-// What a configuration says; comes with each call, as a quota does.
+// A configuration's rules; passed with each call, as a quota is.
 struct CooldownRules {
-    Duration most{};                   // no pause is longer
-    std::optional<Duration> otherwise; // of an answer that names no time; without it, none
+    Duration most{};                   // the longest pause
+    std::optional<Duration> otherwise; // pause for an answer that names no time; without it, none
     Duration ramp{};                   // from half of the former rate back to all of it
-    bool learn = false;                // pace to what the upstream tells of its own limits
-    // Whether requests wait for the scope, together how long, and how many at once.
+    bool learn = false;                // pace to the limits that the upstream reports
+    // Waiting for the scope: enabled, longest in total, most requests at once.
     bool waits = false;
     Duration max_wait{};
     std::uint64_t max_waiting = 0;
@@ -39,35 +40,36 @@ class SendRate {
   private:
     static constexpr Duration span = std::chrono::seconds{10};
     SteadyTime first_{};
-    SteadyTime begin_{}; // of the current span
+    SteadyTime begin_{}; // begin of the current span
     double current_ = 0;
     double former_ = 0;
 };
 
 struct CooldownState {
     enum class Phase : std::uint8_t { open, paused, probing, ramping };
-    std::string_view of; // what is paused: a host, a route, a key
+    std::string_view of; // the paused scope: a host, a route, a key
     Phase phase = Phase::open;
-    int status = 0;           // that the upstream answered
-    Duration left{};          // of the pause
-    double rate = 0;          // per second: while ramping what is let through, else what was sent
+    int status = 0;           // the upstream's answer
+    Duration left{};          // rest of the pause
+    double rate = 0;          // per second: allowed while ramping, else sent
     std::uint64_t pauses = 0; // ever
     std::uint64_t refused = 0;
     std::size_t waiting = 0;
 };
 
-// One scope: a host, a route or a key. While it is open everything may be sent. An answer of 429 or
-// 503 that names a time pauses it: nothing is sent. Then one request, the probe, may go, and all
+// One scope: a host, a route or a key. While it is open every request may be sent. An answer of 429
+// or 503 that names a time pauses it: nothing is sent. Then one request, the probe, may go, and all
 // others wait for its answer. A good one opens the scope at half the rate that was sent before the
-// pause, which grows by the same amount every moment and has no bound any more once it is what it
-// was; a bad one pauses it again; a probe without an answer is replaced by the next request.
-// Beside that, and only with CooldownRules::learn, see LearnedPace.
-// Who may wait for a closed scope stands in its line (see CooldownWaiter): the first in line is the
-// next to go, and nobody overtakes it as long as only so many may go.
+// pause; the rate then grows linearly, and is unbounded once it is what it was. A bad one pauses
+// the scope again; a probe without an answer is replaced by the next request. In addition, only
+// with CooldownRules::learn: see LearnedPace.
+// Requests that may wait for a closed scope queue up (see CooldownWaiter): the first in the queue
+// is the next to go, and no request overtakes it while sending is restricted.
 // Threads: any. No I/O, no clock.
 class Cooldown {
   public:
-    // Leave to send one request. Destroyed without an answered() it gives a probe's place back.
+    // Permission to send one request. Destroyed without an answered() it gives a probe's place
+    // back.
     class Pass {
       public:
         Pass() = default;
@@ -79,19 +81,19 @@ class Cooldown {
 
         explicit operator bool() const noexcept { return cooldown_ != nullptr; }
         [[nodiscard]] bool is_probe() const noexcept { return probe_; }
-        // Whether its answer is to be shown to learn().
+        // True if its answer is to be passed to adapt().
         [[nodiscard]] bool is_counted() const noexcept { return counted_; }
-        // Whether no pause has begun since it was given: to be asked again right before sending.
+        // True if no pause has begun since it was given. To be called again right before sending.
         [[nodiscard]] bool still_good() const noexcept;
-        // The head of the answer has come. asked: the status and the time of one that asks for a
-        // pause (the time may be missing); nothing for any other answer.
+        // Takes in the head of the answer. asked: status and time of one that asks for a pause (the
+        // time may be missing); nothing for any other answer.
         struct Asked {
             int status;
             std::optional<Duration> wait;
         };
         void
         answered(const std::optional<Asked>& asked, SteadyTime now, const CooldownRules& rules);
-        // What the same answer told of the upstream's own limits, if anything.
+        // Takes in the same answer's report of the upstream's own limits, if any.
         void adapt(const std::optional<LearnedPace::Told>& told, SteadyTime now);
 
       private:
@@ -106,12 +108,12 @@ class Cooldown {
         bool scout_ = false;   // see LearnedPace
     };
 
-    // Why not now: the upstream's status, and how long. While a probe is under way nobody knows,
-    // and a second is as good as anything.
+    // A refusal: the upstream's status, and how long to wait. While a probe is under way that is
+    // unknown, and a second is as good as anything.
     struct Refused {
         int status = 0;
         Duration wait{};
-        bool paced = false; // to what the upstream told; it has asked for no pause
+        bool paced = false; // by the upstream's reported limits; it has asked for no pause
     };
     struct Entry {
         Pass pass; // empty: refused
@@ -122,38 +124,38 @@ class Cooldown {
     Cooldown(const Cooldown&) = delete;
     Cooldown& operator=(const Cooldown&) = delete;
 
-    // What enter() would say now, without entering: nothing where it would let one pass.
+    // Returns the refusal that enter() would give now, without entering; nothing if it would admit.
     [[nodiscard]] std::optional<Refused> look(SteadyTime now, const CooldownRules& rules);
-    // May this request be sent now? To be asked right before.
+    // Admits or refuses a request. To be called right before sending.
     [[nodiscard]] static Entry
     enter(const std::shared_ptr<Cooldown>& cooldown, SteadyTime now, const CooldownRules& rules);
 
-    // What becomes of one who may wait: it goes, it is refused, or it stands in line and asks again
-    // at `again`, or earlier when it is called.
+    // The outcome for a request that may wait: it goes, it is refused, or it is queued and asks
+    // again at `again`, or earlier when it is called.
     struct Attempt {
         Pass pass;
         std::optional<Refused> refused;
         SteadyTime again{};
     };
-    // The first call is its arrival in the line; with a pass or a refusal it has left.
+    // The first call puts the waiter in the queue; with a pass or a refusal it has left.
     [[nodiscard]] static Attempt attempt(
         const std::shared_ptr<Cooldown>&, CooldownWaiter&, SteadyTime now, const CooldownRules&);
-    // An answer to a request that did not go through here. How long the pause lasts from now; zero
-    // where it asks for none.
+    // Takes in an answer to a request that did not go through here. Returns how long the pause
+    // lasts from now; zero where it asks for none.
     Duration told(const Pass::Asked& asked, SteadyTime now, const CooldownRules& rules);
 
-    // Whoever has stood in line must have left it before it ends. Idempotent.
+    // Removes a waiter from the queue; required before a queued one is destroyed. Idempotent.
     void leave(CooldownWaiter& waiter) noexcept;
 
     [[nodiscard]] CooldownState state(SteadyTime now) const;
-    // Open, and nothing was sent for so long that forgetting it loses nothing.
+    // True if open and unused for so long that forgetting it loses nothing.
     [[nodiscard]] bool is_idle(SteadyTime now) const;
 
   private:
     using Phase = CooldownState::Phase;
 
     static constexpr Duration shortest_wait = std::chrono::milliseconds{1};
-    static constexpr int too_many_requests = 429; // where the upstream has named no status
+    static constexpr int too_many_requests = 429; // if the upstream has named no status
 
     [[nodiscard]] std::optional<Refused> closed(SteadyTime now, const CooldownRules& rules);
     [[nodiscard]] std::optional<Refused> closed_to_new(SteadyTime now, const CooldownRules& rules);
@@ -172,14 +174,14 @@ class Cooldown {
     std::atomic<std::uint64_t> era_{0}; // changes with each pause; read without the lock
     Phase phase_ = Phase::open;
     int status_ = 0;
-    SteadyTime until_{};   // of the pause
-    Duration last_wait_{}; // the last time that was asked for
+    SteadyTime until_{};   // end of the pause
+    Duration last_wait_{}; // the last time asked for
     SendRate sent_;
     SteadyTime last_sent_{};
     double former_rate_ = 0; // per second, before the pause
     Duration ramp_{};
     SteadyTime ramp_from_{};
-    SteadyTime next_{}; // while ramping: when one more may go
+    SteadyTime next_{}; // while ramping: when the next may go
     LearnedPace pace_;
     CooldownQueue line_;
     std::uint64_t pauses_ = 0;

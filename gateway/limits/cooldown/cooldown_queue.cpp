@@ -1,4 +1,4 @@
-// Who waits for a closed scope, and in what order they go.
+// The queue before a closed scope.
 #include "limits/cooldown/cooldown.hpp"
 
 #include <algorithm>
@@ -11,13 +11,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Nobody sleeps longer: who calls may have had no memory for it.
+// The longest sleep of a waiter: the thread that calls it may have had no memory to wake it.
 constexpr Duration longest_sleep = 1s;
 
 } // namespace
 
-// To one who does not stand in line. A scope that is open and has no pace lets everybody go: then
-// who stands in line has been called, and is overtaken by no more than a moment.
+// Decides for a request outside the queue. A scope that is open and has no pace lets every request
+// pass: its waiters have been called then, and are overtaken by no more than a moment.
 std::optional<Cooldown::Refused>
 Cooldown::closed_to_new(SteadyTime now, const CooldownRules& rules) {
     auto refused = closed(now, rules);
@@ -26,7 +26,7 @@ Cooldown::closed_to_new(SteadyTime now, const CooldownRules& rules) {
         refused = Refused{
             phase_ == Phase::open ? too_many_requests : status_, shortest_wait,
             phase_ == Phase::open};
-    if (refused && !rules.waits) // else it is attempt() that may refuse
+    if (refused && !rules.waits) // else attempt() decides on refusals
         ++refused_;
     return refused;
 }
@@ -49,7 +49,7 @@ Cooldown::Attempt Cooldown::attempt(
         waiter.deadline_ = now + rules.max_wait;
     const Refused why = closed.value_or(
         Refused{self.status_ == 0 ? too_many_requests : self.status_, shortest_wait});
-    // How long a probe takes nobody knows; everything else is known to last at least so long.
+    // A probe's duration is unknown; any other reason is known to last at least so long.
     const bool known = closed && self.phase_ != Phase::probing;
     const bool too_late = now >= *waiter.deadline_ || (known && now + why.wait > *waiter.deadline_);
     if (too_late || (!stands && self.line_.size() >= rules.max_waiting)) {
@@ -62,7 +62,7 @@ Cooldown::Attempt Cooldown::attempt(
     return {{}, {}, std::min(self.ask_again_at(why, first, now), *waiter.deadline_)};
 }
 
-// Only the first in line has to look at the clock; it is called when a probe has been answered.
+// Only the first waiter has to look at the clock; it is called when a probe has been answered.
 SteadyTime Cooldown::ask_again_at(const Refused& why, bool first, SteadyTime now) const {
     const SteadyTime latest = now + longest_sleep;
     if (!first || (phase_ == Phase::probing && !why.paced))

@@ -16,7 +16,7 @@
 
 namespace stint::limits {
 
-// What makes two sets the same across reloads.
+// A set's identity across reloads.
 struct CooldownIdentity {
     std::string owner; // "upstream:NAME" or "route:NAME"
     std::string scope; // "route", "host", or "key:" and the key's canonical text
@@ -24,8 +24,8 @@ struct CooldownIdentity {
     friend auto operator<=>(const CooldownIdentity&, const CooldownIdentity&) = default;
 };
 
-// Threads: any. Holds at most `most` cool-downs: when as many are in use, those that are open and
-// have not been used for a minute are forgotten, and what is left over shares one.
+// Threads: any. Holds at most `most` cool-downs: at that size, those that are open and unused for a
+// minute are forgotten, and further keys share one.
 class CooldownSet {
   public:
     static constexpr std::size_t most = 10'000;
@@ -34,13 +34,13 @@ class CooldownSet {
 
     [[nodiscard]] const CooldownIdentity& identity() const noexcept { return identity_; }
 
-    // The cool-down of this key; text: what names it to people, of which 256 bytes are kept.
+    // Returns the cool-down of this key. text: its name for people, of which 256 bytes are kept.
     [[nodiscard]] CooldownPtr of(const Hash128& key, std::string_view text, SteadyTime now);
 
-    // All that are kept, in no order. The pointers keep CooldownState::of alive.
+    // Returns all that are kept, in no order. The pointers keep CooldownState::of alive.
     [[nodiscard]] std::vector<CooldownPtr> all() const;
 
-    // Over all of them, with the forgotten ones' where it is "ever".
+    // Sums over all cool-downs; those marked "ever" include forgotten ones.
     struct Totals {
         std::uint64_t closed = 0;  // paused, or waiting for a probe's answer
         std::uint64_t pauses = 0;  // ever
@@ -55,7 +55,7 @@ class CooldownSet {
     const CooldownIdentity identity_;
     mutable std::mutex mutex_;
     std::map<Hash128, CooldownPtr> known_;
-    CooldownPtr shared_; // of those that have found no room
+    CooldownPtr shared_; // for keys that have found no room
     SteadyTime next_look_{};
     Totals forgotten_;
 };

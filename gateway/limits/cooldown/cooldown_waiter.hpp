@@ -1,4 +1,4 @@
-// One request that waits for a scope that is closed, and the line that it stands in.
+// One request that waits for a closed scope, and the queue that it waits in.
 #pragma once
 
 #include "base/time.hpp"
@@ -9,16 +9,17 @@
 
 namespace stint::limits {
 
-// Owned by whoever waits: it must have left (Cooldown::leave) before it ends. While it stands in
-// line everything in it belongs to the scope.
+// Owned by the waiting request: it must have left (Cooldown::leave) before it is destroyed. While
+// it is queued, everything in it belongs to the scope.
 class CooldownWaiter : public boost::intrusive::list_base_hook<> {
   public:
     CooldownWaiter() = default;
     CooldownWaiter(const CooldownWaiter&) = delete;
     CooldownWaiter& operator=(const CooldownWaiter&) = delete;
 
-    // It is to ask again: it is the first in line by now, or what it waits for has changed. Any
-    // thread, with the scope's lock held: it must not call back. May be called for nothing.
+    // Calls the waiter to ask again: it is the first in the queue by now, or its reason to wait has
+    // changed. Any thread, with the scope's lock held: it must not call back. May be called
+    // needlessly.
     virtual void call() noexcept = 0;
 
   protected:
@@ -30,7 +31,7 @@ class CooldownWaiter : public boost::intrusive::list_base_hook<> {
     std::optional<SteadyTime> deadline_; // from its first attempt; stays when it comes again
 };
 
-// In the order they came.
+// In order of arrival.
 using CooldownQueue = boost::intrusive::list<CooldownWaiter>;
 
 } // namespace stint::limits

@@ -9,9 +9,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Resets are told in whole seconds: what moves by less is the same window.
+// Resets are reported in whole seconds: a smaller shift is the same window.
 constexpr Duration same_window = 1s;
-// How long to come back after while another asks for the next numbers.
+// Retry interval while another request asks for the next numbers.
 constexpr Duration while_scouting = 100ms;
 
 } // namespace

@@ -1,5 +1,5 @@
-// Sending as fast as an upstream says it allows: what is left, spread over the time until there is
-// more.
+// Sending as fast as an upstream says it allows: the remaining requests, spread over the time until
+// its reset.
 #pragma once
 
 #include "base/time.hpp"
@@ -9,9 +9,9 @@
 
 namespace stint::limits {
 
-// Pure; not thread-safe. Nothing is paced before the upstream has told anything. When the time that
-// it told is over, one request goes to learn the next numbers and the others wait for its answer:
-// many at once could be more than the new window takes.
+// Pure; not thread-safe. Nothing is paced before the upstream has reported limits. When the
+// reported window is over, one request goes to learn the next numbers and the others wait for its
+// answer: many at once could be more than the new window takes.
 class LearnedPace {
   public:
     struct Told {
@@ -19,15 +19,15 @@ class LearnedPace {
         Duration reset{}; // from now
     };
 
-    // How long the next request has to wait; zero = it may go.
+    // Returns how long the next request has to wait; zero = it may go.
     [[nodiscard]] Duration wait(SteadyTime now) const noexcept;
-    // It goes. Returns whether it is the one to learn from.
+    // Counts a sent request. Returns whether it is the one to learn from.
     bool sent(SteadyTime now) noexcept;
-    // The answer to one that was sent: what it told, or nothing, which ends the pacing if it was to
-    // be learnt from. What is told does not know of those that are under way: they are taken off.
+    // Takes in the answer to a sent request: its report, or nothing, which ends the pacing if this
+    // was the one to learn from. Requests under way are not in the report: they are subtracted.
     // Within one window the number only falls, whatever order the answers come in.
     void answered(bool scout, const std::optional<Told>& told, SteadyTime now) noexcept;
-    // No answer will come.
+    // Counts a sent request to which no answer will come.
     void lost(bool scout) noexcept;
 
     [[nodiscard]] bool known() const noexcept { return known_; }

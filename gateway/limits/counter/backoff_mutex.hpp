@@ -5,11 +5,11 @@
 
 namespace stint::limits {
 
-// Meets the requirements of Lockable. Who finds it taken stays away for about a microsecond, and
-// sleeps only after several of these. To look again at once would take the line with mutex and
-// counter from the core that is about to finish with it: two threads on one counter need 95 ns an
-// admission each, where they needed 230 with std::mutex alone, and 310 looking again at once
-// (scripts/bench-limits, contended).
+// Meets the requirements of Lockable. A thread that finds it locked stays away for about a
+// microsecond, and sleeps only after several of these. To retry at once would take the cache line
+// with mutex and counter from the core that is about to finish with it: two threads on one counter
+// need 95 ns an admission each, where they needed 230 with std::mutex alone, and 310 retrying at
+// once (scripts/bench-limits, contended).
 class BackoffMutex {
   public:
     void lock() {
@@ -25,7 +25,7 @@ class BackoffMutex {
 
   private:
     static constexpr int most_tries = 8;
-    static constexpr int pauses = 40; // of 10 to 140 cycles each, as the processor has it
+    static constexpr int pauses = 40; // each takes 10 to 140 cycles, depending on the processor
 
     static void stay_away() noexcept {
         for (int i = 0; i < pauses; ++i) {

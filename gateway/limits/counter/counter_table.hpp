@@ -1,5 +1,5 @@
-// The counters of one shard by key: open addressing with linear probing. No lock, no clock; what
-// makes a counter live is the caller's to say.
+// The counters of one shard by key: open addressing with linear probing. No lock, no clock; the
+// caller defines which counters are live.
 #pragma once
 
 #include "base/hash.hpp"
@@ -20,8 +20,8 @@ struct Counter {
 };
 static_assert(sizeof(Counter) == 32 && std::is_trivially_copyable_v<Counter>);
 
-// Never throws: running out of memory is an answer. Pointers into it last until the next call that
-// is not const.
+// Never throws: running out of memory is reported. Pointers into it last until the next non-const
+// call.
 class CounterTable {
   public:
     struct Probe {
@@ -38,11 +38,11 @@ class CounterTable {
     [[nodiscard]] Probe probe(Hash128 key, LiveStamps live) noexcept;
     [[nodiscard]] const Counter* find(Hash128 key) const noexcept;
 
-    // Called with a slot before it is erased: what it owns is to be freed. Not called by claim().
+    // Called with a cell before it is erased, to free what it owns. Not called by claim().
     using Discard = void (*)(CounterCell&) noexcept;
     void on_discard(Discard discard) noexcept { discard_ = discard; }
 
-    // Gives a slot that probe() found for `key`, spent or vacant, to it. slot.stamp is not 0.
+    // Gives a slot that probe() found for `key`, spent or vacant, to the key. slot.stamp is not 0.
     // Requires has_room() for a vacant slot.
     void claim(Counter& counter, Hash128 key, CounterCell slot) noexcept;
     // Makes the slot vacant and closes the gap that this leaves in others' paths.
@@ -50,7 +50,7 @@ class CounterTable {
 
     struct Swept {
         std::size_t erased = 0;
-        std::int64_t lowest_stamp = std::numeric_limits<std::int64_t>::max(); // of those that stay
+        std::int64_t lowest_stamp = std::numeric_limits<std::int64_t>::max(); // among the rest
     };
     // Erases every spent counter. O(capacity).
     Swept sweep(LiveStamps live) noexcept;
@@ -59,7 +59,7 @@ class CounterTable {
     // no memory. O(capacity).
     [[nodiscard]] bool grow(std::size_t capacity) noexcept;
 
-    // Whether one more slot may be occupied: above seven eighths probing gets long.
+    // True if one more slot may be occupied: above seven eighths probing gets long.
     [[nodiscard]] bool has_room() const noexcept { return (occupied_ + 1) * 8 <= capacity_ * 7; }
     [[nodiscard]] std::size_t occupied() const noexcept { return occupied_; } // live and spent
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }

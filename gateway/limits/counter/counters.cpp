@@ -102,8 +102,8 @@ Verdict Counters::check(CounterRef& claim, const Charge& charge, const Now& now)
     return {Refusal::table_full, room_estimate(shard, charge.quota, now)};
 }
 
-// For a key without a live counter. One that the sketch has counted stays there until that is over:
-// it would be forgiven what it has used otherwise.
+// Finds a place for a key without a live counter. A key counted in the sketch stays there until
+// that is over: otherwise its use would be forgiven.
 Verdict Counters::find_place(
     CounterRef& claim, const Charge& charge, const ChargeTerms& terms, const Now& now) noexcept {
     Shard& shard = *claim.shard;
@@ -139,7 +139,7 @@ Verdict Counters::check_overflow(
     return verdict;
 }
 
-// What the slot of a new key begins with. A slot that is taken over leaves it what it owned.
+// Prepares the cell of a new key. A cell that is taken over leaves the new one what it owned.
 bool Counters::prepare_fresh(CounterRef& claim, const ChargeTerms& terms) const noexcept {
     constexpr std::int64_t spent = -1; // under any algorithm
     claim.prepared = {spent, 0};
@@ -152,8 +152,8 @@ bool Counters::prepare_fresh(CounterRef& claim, const ChargeTerms& terms) const 
     return prepared;
 }
 
-// A clock window that is over gives way as soon as anyone looks, whoever is then refused: when it
-// ends is not up to the requests.
+// Ends a clock window that is over at the first look, even by a request that is then refused: its
+// end does not depend on requests.
 void Counters::observe(Shard& shard, const Now& now) noexcept {
     if (!clocked_ || !shard.clock.advance(now, ruler_))
         return;

@@ -1,5 +1,5 @@
-// The sharded counters behind one Limit. Internal to limits/: admission.cpp drives it. What a slot
-// says is the algorithm's business (algorithm_ops.hpp); where it is and how long it stays is
+// The sharded counters behind one Limit. Internal to limits/: admission.cpp drives it. A cell's
+// meaning is the algorithm's business (algorithm_ops.hpp); where it is and how long it stays is
 // decided here.
 #pragma once
 
@@ -29,26 +29,26 @@ struct alignas(64) Shard {
     static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
     BackoffMutex mutex;
-    CounterCell single; // of a limit without a key
+    CounterCell single; // for a limit without a key
     // Pages (see SavedPage) with counters that were charged or given back since they were saved: a
     // bit each. Written with `mutex` locked, in the line that the lock has made this thread's own.
     std::atomic<std::uint64_t> changed{0};
     ClockWindow clock; // Anchor::clock: shared by all that the shard counts
     CounterTable table;
-    // What was given back to token buckets, by key (see ChargeTerms::returned); made when it is
-    // first needed.
+    // Amounts given back to token buckets, by key (see ChargeTerms::returned). Created on first
+    // use.
     std::unique_ptr<CounterTable> returned;
     SteadyTime next_sweep_of_returned{};
     bool lends = false; // some charge of a token bucket may be given back
-    // Keys for which the table has no room, or had none when they came; made when first needed.
+    // Counters of keys that had no room in the table when they came. Created on first use.
     std::unique_ptr<Overflow> overflow;
     // Nothing in the table is spent before this instant (steady, ns): a lower bound that others may
     // read without the lock.
     std::atomic<std::int64_t> next_sweep{never};
 };
 
-// What check() found for one charge and charge() or cancel() completes. The shard stays locked from
-// before check() until after either.
+// The result of check() for one charge, which charge() or cancel() completes. The shard stays
+// locked from before check() until after either.
 struct CounterRef {
     explicit CounterRef(Shard& of) noexcept : shard{&of} {}
 
@@ -80,11 +80,11 @@ class Counters {
     [[nodiscard]] CounterState
     state(const CounterRef& claim, const Charge& charge, const Now& now) const noexcept;
 
-    // Gives back, in a window, or frees, in a cap; locks. `now` is not looked at for a cap.
+    // Gives back, in a window, or frees, in a cap; locks the shard. `now` is ignored for a cap.
     void give_back(Hash128 key, Receipt& receipt, std::uint64_t cost, SteadyTime now) noexcept;
     void learn_hold(Duration held) noexcept;
     void count_refusal(Refusal refusal) noexcept;
-    // Counts an admission of the sketch; true once a minute.
+    // Counts an admission in the sketch; true once a minute.
     [[nodiscard]] bool count_overflow(SteadyTime now) noexcept;
     void count_would_refuse() noexcept { would_refuse_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -146,7 +146,7 @@ class Counters {
     [[nodiscard]] std::int64_t spent_at(const Shard& shard, const CounterCell& slot) const noexcept;
     static void expect_spent(Shard& shard, std::int64_t instant) noexcept;
     void observe(Shard& shard, const Now& now) noexcept;
-    // What is live in a shard that has observed `now`; live_in() is right without that.
+    // Returns the stamps live in a shard that has observed `now`; live_in() needs no such call.
     [[nodiscard]] LiveStamps live_stamps(const Shard& shard, const Now& now) const noexcept;
     [[nodiscard]] LiveStamps live_in(const Shard& shard, const Now& now) const noexcept;
 
@@ -164,9 +164,9 @@ class Counters {
     }
     void sweep(Shard& shard, const Now& now) noexcept;
 
-    // What outlives the process: counters_saved.cpp.
+    // Persistence: counters_saved.cpp.
     struct Source;
-    // Counted from 0 over all shards.
+    // Returns the key's page, counted from 0 over all shards.
     [[nodiscard]] std::size_t page_of(Hash128 key) const noexcept {
         return keyed_ ? static_cast<std::size_t>(
                             (key.high >> 32) * shard_count_ * pages_per_shard >> 32)

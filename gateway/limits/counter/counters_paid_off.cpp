@@ -1,4 +1,4 @@
-// Counters that time pays off (token buckets): which quota does it, and what was given back to
+// Counters that time pays off (token buckets): the quota that does so, and amounts given back to
 // them.
 #include "limits/counter/counters.hpp"
 

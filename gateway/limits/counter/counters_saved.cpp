@@ -1,7 +1,7 @@
-// What of the counters outlives the process, and what a process begins with that has lost it.
+// Saving and restoring counters, and closing a limit whose counts were lost.
 //
-// A page: how many shards there were; under Anchor::clock the shard's window; then its live
-// counters to the end, each with its key where the limit has one.
+// A page: the number of shards then; under Anchor::clock the shard's window; then its live counters
+// to the end, each with its key where the limit has one.
 #include "base/bytes.hpp"
 #include "limits/algorithm/fraction.hpp"
 #include "limits/counter/counters.hpp"
@@ -40,7 +40,7 @@ ClockWindow take_window(ByteReader& from, Duration shift) {
 
 // A page that is being read.
 struct Counters::Source {
-    std::size_t shard; // of those that there were
+    std::size_t shard; // number among the saved shards
     std::size_t shards;
     Duration shift;
     ClockWindow window; // Anchor::clock

@@ -1,4 +1,4 @@
-// What the counters show to people; nothing here changes them.
+// Read-only views of the counters for people.
 #include "limits/counter/counters.hpp"
 
 #include <algorithm>

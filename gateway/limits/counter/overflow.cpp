@@ -37,7 +37,7 @@ void Overflow::advance(SteadyTime now, const ChargeTerms& terms) noexcept {
         windows->advance(now, terms.clock != nullptr ? terms.clock->serial : 1);
 }
 
-// What a bucket's or a cap's own slot would be, or more.
+// Returns the cell that a bucket or a cap of its own would have, or a higher one.
 CounterCell Overflow::slot_of(Hash128 key) const noexcept {
     const std::uint64_t least = std::get<SketchCells>(sketch_).least(key);
     return algorithm_ == Algorithm::concurrency ? CounterCell{1, least}

@@ -20,7 +20,7 @@ class Overflow {
 
     // Before any other call.
     void advance(SteadyTime now, const ChargeTerms& terms) noexcept;
-    // Whether it still counts anything for the key (or for those that collide with it).
+    // True if it still counts anything for the key (or for keys that collide with it).
     [[nodiscard]] bool holds(Hash128 key, SteadyTime now) const noexcept;
     [[nodiscard]] Verdict
     check(Hash128 key, const ChargeTerms& terms, SteadyTime now) const noexcept;
@@ -37,7 +37,7 @@ class Overflow {
     Algorithm algorithm_;
     const AlgorithmOps& rules_;
     std::variant<WindowSketch, SketchCells> sketch_; // cells: a bucket's TAT, a cap's slots
-    std::uint64_t in_flight_ = 0;                    // of a cap
+    std::uint64_t in_flight_ = 0;                    // a cap's
 };
 
 } // namespace stint::limits

@@ -1,4 +1,4 @@
-// How a keyed limit stays within max_keys and its memory without a sweeper thread: what is spent is
+// Keeping a keyed limit within max_keys and its memory without a sweeper thread: spent counters are
 // taken over in passing, and looked for only when a new key finds no room and something can have
 // ended since the last look. A refused new key costs a probe and a few loads.
 #include "limits/counter/counters.hpp"
@@ -22,7 +22,7 @@ std::int64_t nanoseconds(const Now& now) noexcept {
 
 } // namespace
 
-// A slot for a key that has no live counter; nullptr if there is no room.
+// Finds a slot for a key without a live counter; nullptr if there is no room.
 Counter* Counters::slot_for(CounterRef& claim, Hash128 key, const Now& now) noexcept {
     Shard& shard = *claim.shard;
     for (bool reclaimed = false;; reclaimed = true) {
@@ -53,8 +53,8 @@ bool Counters::reserve_key() noexcept {
     return false;
 }
 
-// Room for one more occupied slot in the shard's array: what is spent goes first, and only if that
-// does not free enough to last for a while the array grows.
+// Makes room for one more occupied slot in the shard's array: spent counters go first, and only if
+// that does not free enough to last for a while the array grows.
 bool Counters::make_space(Shard& shard, const Now& now) noexcept {
     CounterTable& table = shard.table;
     if (table.has_room()) [[likely]]
@@ -114,7 +114,7 @@ void Counters::reclaim_elsewhere(const Shard& own, const Now& now) noexcept {
     next_look_.store(earliest, std::memory_order_relaxed);
 }
 
-// Whether it got the lock and something could have been spent.
+// Returns true if it got the lock and something could have been spent.
 bool Counters::try_sweep(Shard& shard, const Now& now) noexcept {
     const std::unique_lock lock{shard.mutex, std::try_to_lock};
     if (!lock)
@@ -138,7 +138,7 @@ void Counters::sweep(Shard& shard, const Now& now) noexcept {
     shard.next_sweep.store(next, std::memory_order_relaxed);
 }
 
-// When something may next end; nothing is promised to more than one of those who wait.
+// Estimates when something may next end; only one of several clients can count on it.
 Duration
 Counters::room_estimate(const Shard& own, std::uint64_t quota, const Now& now) const noexcept {
     if (cap_)

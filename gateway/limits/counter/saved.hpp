@@ -1,4 +1,4 @@
-// Counters as bytes: what of a limit outlives the process, and how it comes back.
+// Counters as bytes: the part of a limit that outlives the process, and how it comes back.
 #pragma once
 
 #include "base/time.hpp"
@@ -9,15 +9,15 @@
 
 namespace stint::limits {
 
-// The counters of a limit lie on pages by their keys' hashes: 64 for each of its shards, one for a
-// limit without a key. A page is what is saved at once.
+// One page of saved counters. Keys' hashes spread the counters over 64 pages for each shard of a
+// limit, one page for a limit without a key. A page is saved at once.
 struct SavedPage {
     std::uint32_t page = 0;
     std::string bytes;  // empty: nothing on the page counts any more
     SteadyTime until{}; // nothing on the page counts from then on
 };
 
-// What SavedPage was, in the process that has it now.
+// A SavedPage in the process that restores it.
 struct RestoredPage {
     std::uint32_t page = 0;
     std::string_view bytes;

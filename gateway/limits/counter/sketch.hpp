@@ -1,6 +1,5 @@
 // Counts of keys for which a table has no room: a count-min sketch (Cormode and Muthukrishnan
-// 2005). What it says of a key is never less than what was added for it, and more where keys
-// collide.
+// 2005). A key's count is never less than what was added for it, and more where keys collide.
 #pragma once
 
 #include "base/hash.hpp"
@@ -13,13 +12,13 @@
 
 namespace stint::limits {
 
-// What all sketches are made of: rows of cells, one of each row for a key. Keys are keyed hashes,
-// so that nobody can choose some that collide.
+// The base of all sketches: rows of cells, one of each row for a key. Keys are keyed hashes, so
+// that no client can choose colliding ones.
 class SketchCells {
   public:
     static constexpr std::size_t rows = 4;
 
-    // A power of two, at most 65536, of cells a row. Without memory it is not good().
+    // width: cells a row, a power of two, at most 65536. Without memory it is not good().
     explicit SketchCells(std::size_t width) noexcept;
 
     [[nodiscard]] bool good() const noexcept { return cells_ != nullptr; }
@@ -37,21 +36,21 @@ class SketchCells {
     std::unique_ptr<std::uint64_t[]> cells_;
 };
 
-// What was admitted in the last window's length, by quarters of it. A quarter counts as long as any
-// of it may lie within the length: at most five do.
+// Admissions in the last window's length, by quarters of it. A quarter counts as long as any of it
+// may lie within the length: at most five do.
 class WindowSketch {
   public:
     WindowSketch(std::size_t width, Duration per) noexcept;
 
     [[nodiscard]] bool good() const noexcept;
-    // Before any other call: what is over no longer counts; nothing of another serial does.
+    // Drops quarters that are over, and all of another serial. Call before any other function.
     void advance(SteadyTime now, std::int64_t serial) noexcept;
     [[nodiscard]] std::uint64_t count(Hash128 key) const noexcept;
-    // When no more than `most` will be counted, if nothing is added.
+    // Returns when no more than `most` will be counted, if nothing is added.
     [[nodiscard]] SteadyTime until(Hash128 key, std::uint64_t most) const noexcept;
     // Returns the quarter that it is counted in.
     std::int64_t add(Hash128 key, std::uint64_t count) noexcept;
-    // If that quarter, of that serial, still counts.
+    // Takes counts back if that quarter, of that serial, still counts.
     void
     take_back(Hash128 key, std::int64_t quarter, std::int64_t serial, std::uint64_t count) noexcept;
     [[nodiscard]] std::int64_t serial() const noexcept { return serial_; }
@@ -67,7 +66,7 @@ class WindowSketch {
         return cells_[static_cast<std::size_t>(quarter % quarters)];
     }
 
-    std::int64_t length_;  // of a quarter, ns
+    std::int64_t length_;  // a quarter's, ns
     std::int64_t now_ = 0; // the quarter that is counted in
     std::int64_t serial_ = 0;
     std::array<SketchCells, static_cast<std::size_t>(quarters)> cells_;

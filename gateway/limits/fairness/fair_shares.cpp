@@ -13,7 +13,7 @@ namespace stint::limits {
 
 namespace {
 
-// At the end of a window nothing is kept for anybody.
+// Nothing is kept for any owner in the last 32nd of a window.
 constexpr int last_part = 32;
 constexpr Duration between_looks = std::chrono::seconds{1};
 
@@ -26,7 +26,7 @@ std::uint64_t part_of(std::uint64_t amount, Duration left, Duration length) noex
     return static_cast<std::uint64_t>(part);
 }
 
-// What of its demand may still be expected of an owner who is expected for so long.
+// Returns the part of an owner's demand that may still be expected with so much time left.
 std::uint64_t expected(std::uint64_t demand, Duration left, Duration length) noexcept {
     return left <= length / last_part ? 0 : part_of(demand, left, length);
 }
@@ -37,8 +37,8 @@ std::uint64_t FairShares::Owner::demand(std::uint64_t quota) const noexcept {
     return std::min(std::max(former, asked), quota);
 }
 
-// A charge of now would open a window that ends a whole length from now: until it has been
-// made, the window in the book is not the counter's.
+// A charge made now would open a window that ends a whole length from now: until it has been made,
+// the window in the table is not the counter's.
 void FairShares::OwnerTable::turn_to(const Window& window, SteadyTime now) noexcept {
     if (now < end_) {
         if (window.end - now < window.length)
@@ -81,7 +81,7 @@ void FairShares::share_among(
         rising.push_back(&each);
     std::ranges::sort(rising, {}, [quota](const Owner* owner) { return owner->demand(quota); });
     std::uint64_t left = quota;
-    std::size_t unmet = 0; // from here on nobody's demand is met
+    std::size_t unmet = 0; // demands from here on are not met
     for (; unmet < count; ++unmet) {
         Owner& owner = *rising[unmet];
         if (owner.demand(quota) > left / (count - unmet))
@@ -94,7 +94,7 @@ void FairShares::share_among(
     level = left / rest.size();
     for (Owner* const each : rest)
         each->share = level;
-    // Who has had one of the units that are left already, in this window, keeps it.
+    // An owner that has already got one of the remaining units in this window keeps it.
     std::ranges::stable_sort(rest, {}, [serial](const Owner* owner) {
         return owner->extra == serial ? 0 : owner->extra;
     });
@@ -120,7 +120,7 @@ std::uint64_t FairShares::OwnerTable::kept_from(
     return std::min(kept, quota);
 }
 
-// The same in the window that follows this one, if nobody asks before.
+// The same in the window that follows this one, if no owner asks before.
 std::uint64_t FairShares::OwnerTable::kept_in_next(
     Hash128 asking, std::uint64_t quota, SteadyTime now) const noexcept {
     boost::container::static_vector<Owner, most_exact> next;

@@ -1,5 +1,5 @@
-// Who gets how much of a window when those who ask say who they are, and do not wait: what is kept
-// from one of them because others may still come for their share.
+// Max-min fair sharing of a window between owners that acquire without waiting: the part of the
+// quota that is kept from one owner because others may still come for their share.
 #pragma once
 
 #include "base/hash.hpp"
@@ -15,26 +15,26 @@
 
 namespace stint::limits {
 
-// Knows no counters: what ask() returns goes into Charge::held, and the counter has the last word.
-//  - An owner's likely demand is what it asked for in the former window, or has asked in this one
-//    if that is more; at most the quota. What it asks again after a refusal counts again.
-//  - Shares are max-min fair: nobody's is less than its demand while another's is more than its
-//    own. What does not divide evenly goes, unit by unit, to those who have gone without it for
-//    longest; so owners take turns where they are more than the quota.
-//  - Of an owner's share that is kept for it which it may still be expected to come for: its demand
-//    by the part of the window that is left, rounded up, and nothing in the last 32nd. So all of a
-//    window can be had by whoever comes, even where others stay away. Where the window opened late,
-//    the time since the former one's end counts as over for those who have not come yet.
-// An owner alone is kept from nothing, and so is everybody in the first window in which they meet.
+// Keeps no counters: ask()'s result goes into Charge::reserved_for_others, and the counter has the
+// last word.
+//  - An owner's likely demand is what it asked for in the previous window, or in this one if that
+//    is more; at most the quota. What it asks again after a refusal counts again.
+//  - Shares are max-min fair: no share is below its owner's demand while another owner's is larger.
+//    Units that do not divide evenly go, one by one, to the owners that have gone without one for
+//    longest; so owners take turns where they outnumber the quota.
+//  - Of an owner's share, only what it may still be expected to ask for is kept: its demand by the
+//    part of the window that is left, rounded up, and nothing in the last 32nd. So all of a window
+//    can be used, even where some owners stay away. Where the window opened late, the time since
+//    the previous one's end counts as past for owners that have not asked yet.
+// Nothing is kept from an owner alone, nor from any owner in the first window in which they meet.
 // Above `most_exact` owners of one counter all of them have equal shares, and no turns are taken.
-// Threads: any; a counter's asks are taken one after the other, with a lock for each 16th of the
-// counters. Decisions in between may be off by what is under way, which the counter corrects. O(n)
-// in the counter's owners: 50 ns with one, 0.6 us with 64, 9 us with 1,000 (-O3, one thread). No
-// clock.
+// Threads: any; a counter's asks are serialized, with a lock for each 16th of the counters.
+// Decisions in between may be off by what is under way, which the counter corrects. O(n) in the
+// counter's owners: 50 ns with one, 0.6 us with 64, 9 us with 1,000 (-O3, one thread). No clock.
 class FairShares {
   public:
     static constexpr std::size_t most_counters = 10'000;
-    static constexpr std::size_t most_owners = 1'000; // of a counter
+    static constexpr std::size_t most_owners = 1'000; // per counter
     static constexpr std::size_t most_exact = 64;
     static constexpr std::size_t most_owners_in_all = 100'000;
 
@@ -44,14 +44,14 @@ class FairShares {
 
         friend bool operator==(const Counter&, const Counter&) = default;
     };
-    // The one that is open, or that a charge of now would open: Limit::window_end().
+    // The window that is open, or that a charge made now would open: Limit::window_end().
     struct Window {
         SteadyTime end{};
-        Duration length{}; // more than nothing
+        Duration length{}; // above zero
     };
 
-    // What of the quota is kept for others while this owner asks for `cost`. Whom there is no room
-    // for is kept from what is others', and has nothing kept for it.
+    // Returns the part of the quota that is kept for others while this owner asks for `cost`. An
+    // owner without room in the table is kept from the others' shares, and has none itself.
     [[nodiscard]] std::uint64_t
     ask(const Counter& counter,
         Hash128 owner,
@@ -60,9 +60,9 @@ class FairShares {
         const Window& window,
         SteadyTime now) noexcept;
 
-    // When an owner that was just refused `cost` would be admitted if no other owner asks until
-    // then; `from` at the earliest, which is now or later. remaining: of the quota, in the open
-    // window.
+    // Returns when an owner that was just refused `cost` would be admitted if no other owner asks
+    // until then; `from` at the earliest, which is now or later. remaining: of the quota, in the
+    // open window.
     [[nodiscard]] SteadyTime opens_at(
         const Counter& counter,
         Hash128 owner,
@@ -72,15 +72,15 @@ class FairShares {
         const Window& window,
         SteadyTime from) noexcept;
 
-    // It has got what it asked for last. end: of the window that it was counted in.
+    // Records that the owner's last ask was admitted. end: of the window that it was counted in.
     void
     granted(const Counter& counter, Hash128 owner, std::uint64_t cost, SteadyTime end) noexcept;
 
   private:
     struct Owner {
         Hash128 name;
-        std::uint64_t former = 0; // asked for in the window before
-        std::uint64_t asked = 0;  // in this one
+        std::uint64_t former = 0; // asked for in the previous window
+        std::uint64_t asked = 0;  // asked for in this one
         std::uint64_t got = 0;
         std::uint64_t share = 0;
         std::uint64_t extra = 0; // the last window in which it got a unit beyond the level
@@ -88,7 +88,7 @@ class FairShares {
         [[nodiscard]] std::uint64_t demand(std::uint64_t quota) const noexcept;
     };
 
-    // What is known of one counter.
+    // The owners of one counter.
     class OwnerTable {
       public:
         [[nodiscard]] std::uint64_t
@@ -119,17 +119,17 @@ class FairShares {
         kept_in_next(Hash128 asking, std::uint64_t quota, SteadyTime now) const noexcept;
 
         std::vector<Owner> owners_;
-        SteadyTime end_{};       // of the window; the epoch: none yet
-        SteadyTime late_from_{}; // who has not come by then comes no more
+        SteadyTime end_{};       // the window's; the epoch: none yet
+        SteadyTime late_from_{}; // owners that have not asked by then are not expected
         Duration length_{};
-        std::uint64_t serial_ = 0; // of the window
-        std::uint64_t quota_ = 0;  // that was shared out
-        std::uint64_t level_ = 0;  // the share of those whose demand is not met
-        bool stale_ = true;        // the shares are
+        std::uint64_t serial_ = 0; // the window's
+        std::uint64_t quota_ = 0;  // the quota that was shared out
+        std::uint64_t level_ = 0;  // share of owners whose demand is not met
+        bool stale_ = true;        // the shares are to be computed again
     };
 
-    // Says each one's share in a window with that serial. level: the share of those whose demand is
-    // not met; as it was where there are none, or more than most_exact owners.
+    // Computes each owner's share in a window with that serial. level: the share of owners whose
+    // demand is not met; unchanged if there are none, or more than most_exact owners.
     static void share_among(
         std::span<Owner> owners,
         std::uint64_t quota,
@@ -144,7 +144,7 @@ class FairShares {
     struct Shard {
         std::mutex mutex;
         std::unordered_map<Counter, OwnerTable, Spread> books;
-        std::size_t owners = 0; // of all of them
+        std::size_t owners = 0; // in all of them
         SteadyTime next_look{};
     };
     static constexpr std::size_t shard_count = 16;

@@ -12,7 +12,7 @@ CounterId counter_of(Limit& limit, Hash128 key) noexcept {
     return {&limit, limit.keyed() ? key : Hash128{}};
 }
 
-// There is nothing to wait for where the table is full of others' keys, or the price too high.
+// True if the limit waits. Not for a table full of other keys, nor for too high a cost.
 bool may_wait(const Waiter& waiter, const Decision& refused) noexcept {
     return waiter.terms[refused.refused_by].waits && refused.refusal != Refusal::table_full &&
            refused.refusal != Refusal::cost;
@@ -27,13 +27,13 @@ AdmissionQueue::~AdmissionQueue() {
 AdmissionQueue::Entered AdmissionQueue::enter(Waiter& waiter, const Now& now) {
     const std::lock_guard lock{mutex_};
     assert(waiter.state_ == Waiter::State::outside);
-    // Before the attempt: whoever gives something back after it finds that somebody waits.
+    // Before the attempt, so that every later give-back sees a waiter.
     take_in(waiter);
     waiter.arrival_ = ++arrivals_;
     for (Charge& charge : waiter.charges)
-        charge.refundable = true; // for one that leaves before it knows that it may go
+        charge.refundable = true; // so that leave() can undo an admission not collected yet
     try {
-        CounterQueue* line = nullptr; // one that waits in vain would lengthen the turns meanwhile
+        CounterQueue* line = nullptr; // a waiter that waits in vain would lengthen the turns
         std::optional<Duration> asked;
         if (affordable(waiter.charges, now))
             line = occupied_line(waiter, from_first);
@@ -68,7 +68,7 @@ AdmissionQueue::Entered AdmissionQueue::enter(Waiter& waiter, const Now& now) {
 
 void AdmissionQueue::leave(Waiter& waiter, const Now& now) noexcept {
     auto [granted, news] = take_out(waiter);
-    // Without the lock: what is given back is told to the room.
+    // Refunded without the lock, since that notifies this queue.
     for (std::size_t i = 0; i < waiter.charges.size(); ++i)
         granted.refund(i, now);
     if (news)
@@ -111,8 +111,8 @@ SteadyTime AdmissionQueue::open(const Now& now) noexcept {
     return announced_;
 }
 
-// The waiters go in order until the counter refuses. One that another limit refuses is not in the
-// others' way.
+// Admits waiters in order until the counter refuses. A waiter that another limit refuses does not
+// block the others.
 void AdmissionQueue::serve(CounterQueue& line, const Now& now) noexcept {
     while (!line.empty()) {
         Waiter& waiter = line.front();
@@ -146,7 +146,7 @@ void AdmissionQueue::serve(CounterQueue& line, const Now& now) noexcept {
     }
 }
 
-// To the line of waiter.waited_for; its deadline stays.
+// Moves a waiter to the queue of waiter.waited_for; its deadline stays.
 void AdmissionQueue::move_on(Waiter& waiter, const Now& now) noexcept {
     Decision refusal = std::move(waiter.decision);
     waiter.decision = {};
@@ -163,7 +163,8 @@ void AdmissionQueue::move_on(Waiter& waiter, const Now& now) noexcept {
     }
 }
 
-// The first line, of a charge after that one, in which others stand; waiter.waited_for says whose.
+// Returns the first occupied queue of a charge after that one; sets waiter.waited_for to the
+// charge.
 CounterQueue* AdmissionQueue::occupied_line(Waiter& waiter, std::size_t after) noexcept {
     for (std::size_t i = after + 1; i < waiter.charges.size(); ++i) {
         if (!waiter.terms[i].waits)
@@ -310,7 +311,7 @@ void AdmissionQueue::announce() noexcept {
         scheduler_.schedule(announced_);
 }
 
-// Whether there is something to do earlier than was said; from now on it has been.
+// Returns true if something is due earlier than announced, and announces it.
 bool AdmissionQueue::is_news() noexcept {
     if (by_due_.empty() || by_due_.begin()->filed_for >= announced_)
         return false;
@@ -321,7 +322,7 @@ bool AdmissionQueue::is_news() noexcept {
 void AdmissionQueue::ring_all() noexcept {
     to_ring_.clear_and_dispose([](Mailbox* mailbox) {
         if (mailbox->decided_.empty())
-            return; // it has left meanwhile
+            return; // its waiter has left meanwhile
         mailbox->rung_ = true;
         mailbox->notify();
     });

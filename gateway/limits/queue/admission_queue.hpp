@@ -1,5 +1,5 @@
-// Where requests wait for their turn before limits that say `when_exceeded: wait`: a line before
-// each counter that refuses, shared by all workers. Chooses; wakes nobody itself.
+// Requests that wait for their turn before limits that say `when_exceeded: wait`: a queue before
+// each counter that refuses, shared by all workers. It chooses; it does not wake.
 #pragma once
 
 #include "base/hash.hpp"
@@ -20,57 +20,59 @@
 
 namespace stint::limits {
 
-// Who sees to it that open() is called in time.
+// The scheduler that calls open() in time.
 class WakeupScheduler {
   public:
-    // open() is to be called at `at` (at once, if that is past); replaces what was said before,
-    // which was later. Any thread, with the room's lock held: it must not call back.
+    // Requests a call of open() at `at` (at once, if that is past). Replaces the former request,
+    // which was for later. Any thread, with the queue's lock held: it must not call back.
     virtual void schedule(SteadyTime at) noexcept = 0;
-    // open() is to be called now. Any thread, without the room's lock: it may call it itself.
+    // Requests a call of open() now. Any thread, without the queue's lock: it may call it itself.
     virtual void run_now() noexcept = 0;
 
   protected:
     ~WakeupScheduler() = default;
 };
 
-// A waiter holds a place, not a time: who goes is chosen at each opening, in the line's fair order
-// (FairQueue), as many as admit() lets pass. A request whose counter has a line joins it, also when
-// a count is free for a moment: nobody overtakes. When another of its limits refuses a waiter, it
-// moves on to that one's line and keeps its deadline, or is refused where that limit does not wait.
+// A waiter holds a place, not a time: each opening lets waiters go in the counter queue's fair
+// order (FairQueue), as many as admit() lets pass. A request whose counter has a queue joins it,
+// even if a count is free for a moment: no request overtakes. When another of its limits refuses a
+// waiter, it moves to that one's queue and keeps its deadline, or is refused where that limit does
+// not wait.
 //
-// One lock for all lines, because a waiter moves between them; limits that nobody waits for never
-// take it. It is taken before any shard's lock. Threads: any.
+// One lock for all queues, because a waiter moves between them; limits without waiters never take
+// it. It is taken before any shard's lock. Threads: any.
 class AdmissionQueue {
   public:
     explicit AdmissionQueue(WakeupScheduler& scheduler) : scheduler_{scheduler} {}
     AdmissionQueue(const AdmissionQueue&) = delete;
     AdmissionQueue& operator=(const AdmissionQueue&) = delete;
-    ~AdmissionQueue(); // requires: nobody waits
+    ~AdmissionQueue(); // requires: no waiters
 
     enum class Entered : std::uint8_t { admitted, refused, waiting };
-    // Admits, refuses (in both cases waiter.decision says how, at once) or lets it wait: then its
-    // mailbox rings when it has been decided. A refusal is one of a limit that does not wait, or
+    // Admits, refuses (in both cases waiter.decision says how, at once) or queues a request: then
+    // its mailbox is notified of the decision. It is refused by a limit that does not wait, or if
     // there is no place: `max_waiting` are there, or its turn would come after max_wait. Throws
     // std::bad_alloc with nothing changed.
     [[nodiscard]] Entered enter(Waiter& waiter, const Now& now);
 
-    // Gives its place up. If it has been admitted meanwhile and nobody has collected it, it is as
-    // if it had not: its slots are free, its charges go back to their windows. Idempotent.
+    // Removes a waiter. An admission that was not collected yet is undone: its slots are free, its
+    // charges go back to their windows. Idempotent.
     void leave(Waiter& waiter, const Now& now) noexcept;
 
-    // Lets go whoever may go now, refuses those whose deadline has come, rings each mailbox that
-    // has got something once. When it is to be called next (SteadyTime::max(): when the bell says).
+    // Admits waiters that may go now, refuses those whose deadline has come, and notifies each
+    // mailbox with news once. Returns when to call it next (SteadyTime::max(): when the scheduler
+    // says).
     SteadyTime open(const Now& now) noexcept;
 
-    // All that were decided for this mailbox, in the order of the decisions. From then on they are
-    // the caller's.
+    // Collects all waiters that were decided for this mailbox, in the order of the decisions. From
+    // then on they are the caller's.
     void collect(Mailbox& mailbox, Waiters& into) noexcept;
 
-    // A slot or a charge was given back. Call after Limit::awaited() was true, and without any lock
-    // that Mailbox::notify() could want.
+    // Reports that a slot or a charge was given back. Call after Limit::awaited() was true, and
+    // without any lock that Mailbox::notify() could want.
     void freed(Limit& limit, Hash128 key) noexcept;
-    // The configuration's numbers have changed: those who wait get the new ones, and whoever may go
-    // by them goes at the next open(). numbers must not throw.
+    // Applies a configuration's new numbers: waiters get them, and those that may go by them do so
+    // at the next open(). numbers must not throw.
     void update_quota(Limit& limit, const NumbersOf& numbers) noexcept;
 
   private:
@@ -81,11 +83,12 @@ class AdmissionQueue {
     };
     static constexpr std::size_t from_first = static_cast<std::size_t>(-1);
 
-    // What it was granted; whether the bell is to be told.
+    // Returns what it was granted, and whether the scheduler is to be called.
     [[nodiscard]] std::pair<Permit, bool> take_out(Waiter& waiter) noexcept;
     [[nodiscard]] CounterQueue* occupied_line(Waiter& waiter, std::size_t after) noexcept;
     [[nodiscard]] CounterQueue& line_of(const Charge& charge);
-    // refused_for: what that line's counter has just answered it; nothing if it was not asked.
+    // refused_for: the answer that the queue's counter has just given it; nothing if it was not
+    // asked.
     void stand_in(
         CounterQueue& line,
         Waiter& waiter,
@@ -97,8 +100,8 @@ class AdmissionQueue {
     void decide(Waiter& waiter, Decision decision) noexcept;
     void refuse(Waiter& waiter, Decision decision) noexcept;
     void refuse_all(Waiters& refused, const CounterQueue& line, const Now& now) noexcept;
-    // After any change: under its due time, at once where another is the first by now; drops it
-    // when it is empty.
+    // Files a queue under its due time after any change, at once if its first waiter is another by
+    // now; drops it when it is empty.
     void file(CounterQueue& line) noexcept;
     void unfile(CounterQueue& line) noexcept;
     void take_in(Waiter& waiter) noexcept;

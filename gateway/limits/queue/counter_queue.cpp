@@ -37,7 +37,7 @@ std::uint64_t CounterQueue::places_until(SteadyTime deadline, const Now& now) co
 
 Duration CounterQueue::wait_behind_all(std::uint64_t cost, const Now& now) const noexcept {
     const std::uint64_t ahead = queue_.cost();
-    if (is_cap()) // somebody leaves every `wait_` or so
+    if (is_cap()) // a slot is freed about every `wait_`
         return id_.limit->full_for(0, now.steady) +
                wait_ * static_cast<std::int64_t>(std::min<std::uint64_t>(ahead + cost, 1'000'000));
     const Duration first = std::max(opens_at_, now.steady) - now.steady;
@@ -75,9 +75,9 @@ void CounterQueue::join(Waiter& waiter, std::size_t at, const Now& now, Waiters&
         refuse(waiter, refused);
 }
 
-// Refuses the newcomer, if its turn comes after the last opening before its deadline when everybody
-// before it goes first; otherwise the one too many, and those behind the newcomer to whom that has
-// now happened.
+// Refuses the newcomer, if its turn comes after the last opening before its deadline when every
+// waiter before it goes first; otherwise the one too many, and those behind the newcomer to whom
+// that has now happened.
 void CounterQueue::make_place(
     Waiter& newcomer, Waiter* one_too_many, const Now& now, Waiters& refused) noexcept {
     Waiters late;

@@ -1,4 +1,4 @@
-// The line before one counter: who stands in it, when it opens, and for whom that is too late.
+// The queue before one counter: its waiters, when it opens, and which waiters that is too late for.
 // Internal to limits/: AdmissionQueue drives it under its lock.
 #pragma once
 
@@ -20,16 +20,16 @@ struct CounterId {
     friend auto operator<=>(const CounterId&, const CounterId&) = default;
 };
 
-// What a counter admits when it opens, and how often it does.
+// A counter's admissions at each opening, and the interval between openings.
 struct RefillRate {
-    std::uint64_t each = 0; // nobody knows: a cap
+    std::uint64_t each = 0; // 0: unknown, a cap
     Duration every{1};
 };
 
-// A window opens for its number at an instant that is known, and again every `per` after it; a
-// paced one, and a token bucket, for one at a time. (A sliding window may let fewer go, never
-// more.) Places in the line are bounded by what can be admitted within max_wait. When a cap opens
-// nobody knows; its places are bounded by max_waiting alone.
+// A window opens for its quota at a known instant, and again every `per` after it; a paced one, and
+// a token bucket, for one request at a time. (A sliding window may let fewer go, never more.)
+// Places in the queue are bounded by what can be admitted within max_wait. A cap opens at unknown
+// instants; its places are bounded by max_waiting alone.
 class CounterQueue : public boost::intrusive::set_base_hook<> {
   public:
     CounterQueue(CounterId id, const Charge& charge);
@@ -38,22 +38,22 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
     [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
     [[nodiscard]] std::size_t size() const noexcept { return queue_.size(); }
 
-    // Gives the waiter a place for charge `at`, and moves to `refused` whoever has none any more:
-    // the newcomer itself, or the youngest of the heaviest flow where it was one too many, and
-    // those whom it pushes past the last opening before their deadline. One that has no place, or
-    // cannot wait, pushes nobody out. Throws std::bad_alloc with nothing changed.
+    // Queues the waiter for charge `at`, and moves waiters without a place to `refused`: the
+    // newcomer itself, or the youngest of the heaviest flow if it was one too many, and those that
+    // the newcomer pushes past the last opening before their deadline. A newcomer that gets no
+    // place, or cannot wait, pushes out no other. Throws std::bad_alloc with nothing changed.
     void join(Waiter& waiter, std::size_t at, const Now& now, Waiters& refused);
     void remove(Waiter& waiter) noexcept;
 
     [[nodiscard]] Waiter& front() noexcept { return static_cast<Waiter&>(queue_.front()); }
-    void pop_front() noexcept; // it goes
+    void pop_front() noexcept; // the front is admitted
 
-    // What the counter said when it refused that one, who is the first: it opens `wait` later, or,
-    // for a cap, one may be freed about every `wait`.
+    // Records the counter's refusal of the first waiter: it opens `wait` later, or, for a cap, a
+    // slot may be freed about every `wait`.
     void opens_after(Duration wait, const Waiter& refused, const Now& now) noexcept;
     void open_now() noexcept { opens_at_ = SteadyTime::min(); }
-    // opens_after() was told for a waiter that is not the first any more: the new first one is
-    // tried.
+    // Opens the queue if its first waiter is not the one of opens_after() any more: the new first
+    // one is tried.
     void open_to_new_front() noexcept;
     [[nodiscard]] bool is_next(const Waiter& waiter) const noexcept {
         return !empty() && &queue_.next() == &waiter;
@@ -61,22 +61,22 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
     [[nodiscard]] bool is_open(const Now& now) const noexcept {
         return opens_at_ <= now.steady && !empty();
     }
-    // Moves those to `refused` whose deadline has come, up to the first in line: who is the first
-    // then may go.
+    // Moves waiters whose deadline has come to `refused`, up to the first in the queue: the next
+    // first one may go then.
     void expire(const Now& now, Waiters& refused) noexcept;
-    // When is_open() or expire() may have something to do.
+    // Returns when is_open() or expire() may have something to do.
     [[nodiscard]] SteadyTime due() const noexcept;
-    // For how long it has been open; at most until it would have opened again. A key's counter is
-    // forgotten by then, and with it whether somebody else has gone: nothing.
+    // Returns for how long it has been open; at most until it would have opened again. For a key
+    // then zero: its counter is forgotten, and with it whether another request has gone.
     [[nodiscard]] Duration late(const Now& now) const noexcept;
 
-    // How long it takes until one who comes now would have his turn behind all who stand here.
+    // Returns the time until a newcomer would have its turn behind all waiters here.
     [[nodiscard]] Duration wait_behind_all(std::uint64_t cost, const Now& now) const noexcept;
 
-    // When it was due() as AdmissionQueue filed it; it may be due sooner or later by now.
+    // The due() time as AdmissionQueue filed it; it may be due sooner or later by now.
     SteadyTime filed_for{};
 
-    // Those who wait here and count against the limit get its new numbers.
+    // Gives waiters that count against the limit its new numbers.
     void update_quota(const Limit& limit, const NumbersOf& numbers) noexcept;
 
   private:
@@ -87,7 +87,7 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
     };
 
     [[nodiscard]] bool is_cap() const noexcept { return refill_rate_.each == 0; }
-    // What can be admitted until `deadline`, that instant included.
+    // Returns how many can be admitted until `deadline`, that instant included.
     [[nodiscard]] std::uint64_t places_until(SteadyTime deadline, const Now& now) const noexcept;
     void sign_off(Waiter& waiter) noexcept;
     void refuse(Waiter& waiter, Waiters& refused) noexcept;
@@ -103,7 +103,7 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
         deadlines_;
     SteadyTime opens_at_ = SteadyTime::max();
     Duration wait_{};                // as of opens_after()
-    std::uint64_t told_arrival_ = 0; // of whom it was told
+    std::uint64_t told_arrival_ = 0; // arrival_ in opens_after()
     RefillRate refill_rate_;
 };
 

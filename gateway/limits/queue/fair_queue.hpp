@@ -1,5 +1,5 @@
-// The queue before one counter: who goes next when several parties want more than there is. Pure:
-// no lock, no clock, no limit.
+// The queue before one counter: the order of items when several flows want more than there is.
+// Pure: no lock, no clock, no limit.
 #pragma once
 
 #include "base/hash.hpp"
@@ -15,16 +15,16 @@
 
 namespace stint::limits {
 
-// Deficit round robin (Shreedhar and Varghese 1995) over flows; first come, first served within
-// one. A flow's turn lets out as much cost as the dearest item that has come since the queue was
-// empty, so with equal costs one item a turn: a flow with a thousand items makes another's wait no
-// longer than one with two.
+// Deficit round robin (Shreedhar and Varghese 1995) over flows; first come, first served within a
+// flow. A turn lets out as much cost as the dearest item that has come since the queue was empty,
+// so with equal costs one item a turn: a flow with a thousand items delays another's no longer than
+// one with two.
 // Throws std::bad_alloc from push() and for_each_in_order() alone, with nothing changed.
 class FairQueue {
     struct Flow;
 
   public:
-    // What queues; owned by whoever pushes it, and linked in at most one queue.
+    // A queued item; owned by the caller of push(), and linked in at most one queue.
     class Item : public boost::intrusive::list_base_hook<> {
       public:
         Item() = default;
@@ -50,31 +50,31 @@ class FairQueue {
     void push(Item& item, Hash128 flow, std::uint64_t cost, std::uint64_t arrival);
     void erase(Item& item) noexcept; // as if it had never come
 
-    // Who goes next; its flow's turn begins. Not empty.
+    // Returns the next item; its flow's turn begins. Requires: not empty.
     [[nodiscard]] Item& front() noexcept;
-    // The same, and nothing begins.
+    // Returns the same without beginning a turn.
     [[nodiscard]] const Item& next() const noexcept;
-    // What front() returned goes: its flow pays its cost.
+    // Removes the item that front() returned; its flow pays its cost.
     void pop_front() noexcept;
 
-    // The youngest item of the flow with the highest cost. Not empty.
+    // Returns the youngest item of the flow with the highest cost. Requires: not empty.
     [[nodiscard]] Item& last() noexcept;
-    // What the flow would weigh with `more`, against the heaviest of the others there are. `last`:
-    // not lighter, and what comes now with this `arrival` would go behind all others. That is only
-    // said where all cost the same: otherwise a heavier flow may be through before a lighter one,
-    // as what a turn leaves over is kept for the next.
+    // Compares the flow's weight, with `more` added, to the heaviest of the other flows. `last`:
+    // not lighter, and an item that comes now with this `arrival` would go behind all others.
+    // `last` is only returned where all cost the same: otherwise a heavier flow may be through
+    // before a lighter one, as a turn's unused cost is kept for the next.
     enum class Standing : std::uint8_t { lighter, not_lighter, last };
     [[nodiscard]] Standing
     standing(Hash128 flow, std::uint64_t more, std::uint64_t arrival) const noexcept;
 
-    // visit(Item&, cost) in the order in which items would go if nobody came or left any more,
-    // until it returns false. It must not change the queue.
+    // Calls visit(Item&, cost) in the order in which items would go if none came or left any more,
+    // until it returns false. visit must not change the queue.
     template <class Visit>
     void for_each_in_order(Visit visit);
 
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
-    [[nodiscard]] std::uint64_t cost() const noexcept { return cost_; } // of all
+    [[nodiscard]] std::uint64_t cost() const noexcept { return cost_; } // sum over all items
 
   private:
     using Items = boost::intrusive::list<Item, boost::intrusive::constant_time_size<false>>;
@@ -82,7 +82,7 @@ class FairQueue {
         Hash128 key;
         Items items; // never empty
         std::uint64_t cost = 0;
-        std::uint64_t deficit = 0; // what it may still let out in this turn
+        std::uint64_t deficit = 0; // cost that it may still let out in this turn
         bool in_turn = false;
         // for_each_in_order()'s own.
         Items::iterator cursor;
@@ -105,7 +105,7 @@ class FairQueue {
     void begin_walk();
 
     std::unordered_map<Hash128, std::unique_ptr<Flow>, HashOfHash> flows_;
-    boost::intrusive::list<Flow> turns_; // whose turn it is first
+    boost::intrusive::list<Flow> turns_; // the flow of the current turn first
     boost::intrusive::multiset<Flow, boost::intrusive::compare<ByWeight>> by_weight_;
     std::vector<Flow*> walk_;
     std::uint64_t quantum_ = 1; // the highest cost seen since the queue was empty
@@ -126,7 +126,7 @@ void FairQueue::for_each_in_order(Visit visit) {
                 if (!visit(*flow->cursor, flow->cursor->cost_))
                     return;
             }
-            flow->credit += quantum_; // of its next turn
+            flow->credit += quantum_; // for its next turn
             if (flow->cursor != flow->items.end())
                 walk_[left++] = flow;
         }

@@ -1,4 +1,4 @@
-// One request that may wait for its turn before its limits, and the way back to who asked.
+// One request that may wait for its turn before its limits, and the mailbox for its decision.
 #pragma once
 
 #include "base/hash.hpp"
@@ -21,17 +21,17 @@ namespace stint::limits {
 class Mailbox;
 class CounterQueue;
 
-// What the configuration says of waiting for a limit.
+// A limit's wait settings from the configuration.
 struct WaitTerms {
     bool waits = false;            // when_exceeded: wait
     Duration max_wait{};           // from the request's arrival
-    std::uint64_t max_waiting = 0; // in the line before one counter
-    Hash128 flow{};                // fair_by: whose turns it shares
+    std::uint64_t max_waiting = 0; // in the queue before one counter
+    Hash128 flow{};                // fair_by: the flow whose turns it shares
     // The text of the charge's key, whether the limit waits or not; nothing where there is none.
     std::optional<std::string> key{};
 };
 
-// The numbers of a key, as WaitTerms has it, after a change of the configuration.
+// Returns a key's numbers after a change of the configuration; the key is as in WaitTerms.
 using NumbersOf = std::function<Numbers(const std::optional<std::string>& key)>;
 
 using ByDeadline = boost::intrusive::set_base_hook<boost::intrusive::tag<struct ByDeadlineTag>>;
@@ -39,20 +39,20 @@ using InMailbox = boost::intrusive::list_base_hook<
     boost::intrusive::tag<struct InMailboxTag>,
     boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
-// Owned by whoever waits: it must have left the room (AdmissionQueue::leave) before it ends, and so
-// must its limits live until then. Between enter() and the moment when it is collected or has left,
-// everything in it belongs to the room.
+// Owned by the waiting request: it must leave the queue (AdmissionQueue::leave) before it is
+// destroyed, and its limits must live until then. Between enter() and its collection or leave(),
+// everything in it belongs to the queue.
 class Waiter : public FairQueue::Item, public ByDeadline, public InMailbox {
   public:
     explicit Waiter(Mailbox& owner) : mailbox_{owner} {}
 
-    // What admit() gets, and the terms of each charge's limit. Filled in before enter().
+    // The charges for admit(), and the wait terms of each charge's limit. Filled in before enter().
     boost::container::small_vector<Charge, 4> charges;
     boost::container::small_vector<WaitTerms, 4> terms;
 
-    // The answer. For a refusal `retry_after` allows for those who still wait.
+    // The answer. A refusal's `retry_after` allows for those still waiting.
     Decision decision;
-    // Index of the charge whose limit it has waited for last. Only if it has waited.
+    // Index of the charge whose limit it waited for last. Only if it has waited.
     std::size_t waited_for = 0;
 
   private:
@@ -73,15 +73,16 @@ using Waiters = boost::intrusive::list<
     boost::intrusive::base_hook<InMailbox>,
     boost::intrusive::constant_time_size<false>>;
 
-// Where a worker finds those of its waiters that have been decided.
+// The decided waiters of one worker.
 class Mailbox : public boost::intrusive::list_base_hook<> {
   public:
     Mailbox() = default;
     Mailbox(const Mailbox&) = delete;
     Mailbox& operator=(const Mailbox&) = delete;
 
-    // Something is to be collected: called once until it has been. Any thread, with the room's lock
-    // held: it must not call back. Nobody calls it while none of its waiters is in the room.
+    // Reports waiters to collect: called once until they are collected. Any thread, with the
+    // queue's lock held: it must not call back. Not called while none of its waiters is in the
+    // queue.
     virtual void notify() noexcept = 0;
 
   protected:

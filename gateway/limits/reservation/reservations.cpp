@@ -20,7 +20,7 @@ std::size_t Reservations::out(SteadyTime now) {
     return out_;
 }
 
-// nullptr: nobody has a slot before this counter.
+// Returns nullptr if no client holds a slot before this counter.
 SlotLedger* Reservations::ledger_of(Hash128 key, SteadyTime now) noexcept {
     const auto found = ledgers_.find(key);
     if (found == ledgers_.end())
@@ -62,7 +62,7 @@ void Reservations::take(Hash128 key, std::uint64_t number) noexcept {
         ledgers_.erase(ledger);
 }
 
-// Counters that nobody asks for any more.
+// Drops counters whose slots are all over.
 void Reservations::sweep(SteadyTime now) noexcept {
     if (now < next_sweep_)
         return;
@@ -73,7 +73,7 @@ void Reservations::sweep(SteadyTime now) noexcept {
     }
 }
 
-// One request before its limits; those that reserve are locked while it lives.
+// One request before its limits; locks those that reserve while it lives.
 class ReservingAdmission {
   public:
     ReservingAdmission(
@@ -113,10 +113,10 @@ class ReservingAdmission {
         Reservation* asked = nullptr;
         Charge* charge = nullptr;
         Reservations* of = nullptr;
-        Hash128 key{};                // of the counter
-        SlotLedger* ledger = nullptr; // nullptr: nobody has a slot
-        std::uint64_t own = 0;        // the request's slot; it may be one of later on
-        SteadyTime end{};             // of the open window, or of the one that it would open
+        Hash128 key{};                // the counter's
+        SlotLedger* ledger = nullptr; // nullptr: no slots held
+        std::uint64_t own = 0;        // the request's slot; it may be for later
+        SteadyTime end{};             // the open window's, or that of the one it would open
     };
 
     [[nodiscard]] std::span<Place> places() noexcept { return std::span{places_}.first(count_); }
@@ -125,8 +125,8 @@ class ReservingAdmission {
             places(), [&](const Place& place) { return place.asked->charge == charge; });
     }
 
-    // Workers may lock in another order than they read their clocks. Who was counted as gone stays
-    // gone: for the slots time never runs backwards.
+    // Workers may lock in another order than they read their clocks. A slot once over stays over:
+    // for the slots time never runs backwards.
     void keep_time() noexcept {
         SteadyTime latest = now_.steady;
         for (const Place& place : places())
@@ -158,7 +158,8 @@ class ReservingAdmission {
         return place.own != 0 ? &place.ledger->slots().at(place.own) : nullptr;
     }
 
-    // Also of those who came early and found room beside what is held: they need it no more.
+    // Claims also the slots of requests that came early and found room beside what is held: they
+    // need them no more.
     void claim() noexcept {
         for (const Place& place : places())
             if (place.own != 0) {
@@ -178,7 +179,8 @@ class ReservingAdmission {
         decision.retry_after = at - came_;
     }
 
-    // Of the slots that the request has and came too early for; the epoch if it must have others.
+    // Returns the instant of the slots that the request holds and came too early for; the epoch if
+    // it must have others.
     SteadyTime kept_instant() noexcept {
         SteadyTime kept{};
         for (const Place& place : places()) {
@@ -199,7 +201,7 @@ class ReservingAdmission {
                          place.end, charge.cost, charge.quota, charge.limit->identity().per);
     }
 
-    // Another slot for the one that the request has, if any; 0: it gets none and keeps that.
+    // Exchanges the request's slot, if any, for another. 0: none is given, and it keeps its own.
     std::uint64_t exchange(const Place& place, SteadyTime at) noexcept {
         const Charge& charge = *place.charge;
         const Hash128 client = place.asked->client;

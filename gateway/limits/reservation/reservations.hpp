@@ -18,17 +18,17 @@
 namespace stint::limits {
 
 // All slots of one limit, by counter. They live as long as the limit does, so over reloads.
-// Bounded: while most_slots are out, nobody gets another. One lock for all counters, taken before
-// any shard's and, of several limits, in rising order of their ordinals; only admit_reserving() and
+// Bounded: while most_slots are out, none is given. One lock for all counters, taken before any
+// shard's and, of several limits, in rising order of their ordinals; only admit_reserving() and
 // out() take it. Threads: any.
 class Reservations {
   public:
     static constexpr std::size_t most_slots = 65'536;
-    // No slot is further ahead: nobody comes back in years.
+    // The farthest slot ahead: no client comes back in years.
     static constexpr Duration farthest = std::chrono::days{366};
 
-    [[nodiscard]] std::size_t out(SteadyTime now); // that may still be claimed
-    // Ever. Missed: refusals without one, as there were too many out, no memory or too far ahead.
+    [[nodiscard]] std::size_t out(SteadyTime now); // slots that may still be claimed
+    // Totals. Missed: refusals without a slot: too many out, no memory or too far ahead.
     [[nodiscard]] std::uint64_t given() const noexcept { return given_.load(relaxed); }
     [[nodiscard]] std::uint64_t claimed() const noexcept { return claimed_.load(relaxed); }
     [[nodiscard]] std::uint64_t missed() const noexcept { return missed_.load(relaxed); }
@@ -54,34 +54,37 @@ class Reservations {
     std::mutex mutex_;
     Ledgers ledgers_; // none is empty
     std::size_t out_ = 0;
-    std::uint64_t last_number_ = 0; // of all ledgers, so that none is ever given twice
-    SteadyTime latest_{};           // that anybody came
+    std::uint64_t last_number_ = 0; // over all ledgers, so that none is given twice
+    SteadyTime latest_{};           // latest arrival
     SteadyTime next_sweep_{};
     std::atomic<std::uint64_t> given_{0};
     std::atomic<std::uint64_t> claimed_{0};
     std::atomic<std::uint64_t> missed_{0};
 };
 
-// What a request is to a limit that reserves.
+// A request's part in a limit that reserves.
 struct Reservation {
     std::size_t charge = 0;   // index of the charge: of a fixed window, enforced, without pace
-    Hash128 client{};         // whose slot it is, when it is claimed without its number
-    std::uint64_t ticket = 0; // the slot's number that the request has with it; 0 = none
-    std::uint64_t slot = 0; // to be filled in: the number of a refused one's slot; 0 = it has none
+    Hash128 client{};         // owner of the slot, if claimed without its number
+    std::uint64_t ticket = 0; // slot number that the request presents; 0 = none
+    std::uint64_t slot = 0;   // result: the number of a refused request's slot; 0 = none
 };
 
-// admit() for a request with limits that reserve.
-//  - Who holds no slot that may be claimed now is admitted to what is not held: the quota without
-//    the slots that may still be claimed before the open window ends. Who does, by its number or
-//    else the earliest of his client's, is admitted to the whole quota (if he costs more than his
-//    slot: to what is not held for others), and the slot is gone. The quota is the last word.
-//  - Who is refused because such a window is used up or held (Refusal::window) gets a slot in each
-//    of them at one instant, none within a window that is open; retry_after leads there. A slot
-//    that he has and came too early for stays his; one that did not help is given up for it.
+// Decides as admit() for a request with limits that reserve.
+//  - A request without a slot that may be claimed now is admitted to what is not held: the quota
+//    less the slots that may still be claimed before the open window ends. A request with one, by
+//    its number or else its client's earliest, is admitted to the whole quota (if it costs more
+//    than its slot: to what is not held for others), and the slot is gone. The quota is the last
+//    word.
+//  - A request refused because such a window is used up or held (Refusal::window) gets a slot in
+//    each of them at one instant, none within a window that is open; retry_after leads there. A
+//    slot that it has and came too early for stays its own; one that did not help is given up for
+//    it.
 //  - The slots of one client before one counter cost `quota` at most. Beyond that, and where there
 //    is no slot to be had, retry_after is when the next would have been.
-// Charges are changed: Charge::held. reserving: in rising order of their charges; at least none.
-// Requires: whatever charges these limits does so through this function. Otherwise as admit().
+// Changes charges: Charge::reserved_for_others. reserving: in rising order of their charges; at
+// least none. Requires: whatever charges these limits does so through this function. Otherwise as
+// admit().
 [[nodiscard]] Decision admit_reserving(
     std::span<Charge> charges,
     std::span<Reservation> reserving,

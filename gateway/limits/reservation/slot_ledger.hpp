@@ -1,6 +1,5 @@
-// The slots in coming windows that one counter has given to requests it refused: when each is,
-// whose it is, and how many of them the window before us must keep room for. Pure; no lock of its
-// own.
+// The slots in coming windows that one counter has given to requests it refused: their instants,
+// their clients, and how much room the next window must keep for them. Pure; no lock of its own.
 #pragma once
 
 #include "base/hash.hpp"
@@ -22,8 +21,8 @@ namespace stint::limits {
 // lowered meanwhile breaks that for the slots that are out already.
 class SlotLedger {
   public:
-    // How long after its instant a slot may be claimed: Retry-After is whole seconds, rounded up,
-    // and then there is the way back.
+    // Time after its instant in which a slot may be claimed: Retry-After is whole seconds, rounded
+    // up, and then there is the way back.
     static constexpr Duration grace = std::chrono::seconds{2};
 
     struct Slot {
@@ -42,27 +41,27 @@ class SlotLedger {
     SlotLedger(const SlotLedger&) = delete;
     SlotLedger& operator=(const SlotLedger&) = delete;
 
-    // The earliest instant for a slot of this cost, not before `earliest`. Requires: 0 < cost <=
-    // quota.
+    // Returns the earliest instant for a slot of this cost, not before `earliest`. Requires: 0 <
+    // cost <= quota.
     [[nodiscard]] SteadyTime next_at(
         SteadyTime earliest, std::uint64_t cost, std::uint64_t quota, Duration per) const noexcept;
-    // Requires: a number above all before; an instant that next_at() allows. False, with nothing
-    // changed, when there is no memory.
+    // Adds a slot. Requires: a number above all before; an instant that next_at() allows. False,
+    // with nothing changed, when there is no memory.
     [[nodiscard]] bool give(std::uint64_t number, const Slot& slot) noexcept;
 
-    // Slots that were given and neither taken away nor forgotten.
+    // Returns slots that were given and neither taken away nor forgotten.
     [[nodiscard]] const Slots& slots() const noexcept { return slots_; }
-    // The number of the earliest slot of this client, if he may claim it now; 0: he has none.
+    // Returns the client's earliest slot, if it may be claimed now; 0: there is none.
     [[nodiscard]] std::uint64_t claimable_by(Hash128 client, SteadyTime now) const noexcept;
-    // The costs of all slots of this client together.
+    // Returns the costs of all slots of this client together.
     [[nodiscard]] std::uint64_t cost_of(Hash128 client) const noexcept;
 
-    // Claimed, or exchanged for another. Requires: it is among slots().
+    // Removes a slot that was claimed, or exchanged for another. Requires: it is among slots().
     void take(std::uint64_t number) noexcept;
-    // Drops those that are over; how many.
+    // Drops slots that are over; returns how many.
     std::size_t forget(SteadyTime now) noexcept;
-    // The costs of the slots before `end`. After forget(): what a window that ends there must keep
-    // for those who may still come.
+    // Returns the costs of the slots before `end`. After forget(): the quota that a window that
+    // ends there must keep for clients that may still come.
     [[nodiscard]] std::uint64_t held_before(SteadyTime end) noexcept;
 
   private:
@@ -79,7 +78,7 @@ class SlotLedger {
     // ask for the same end.
     Slots::iterator counted_ = slots_.end();
     std::uint64_t held_ = 0;
-    Slot last_{}; // of all that were given
+    Slot last_{}; // latest slot ever given
     bool any_given_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Who came most often lately, by name: the heaviest keys of one limit, as one worker saw them.
+// The heaviest keys of one limit in recent time, by name, as one worker saw them.
 #pragma once
 
 #include "base/hash.hpp"
@@ -15,7 +15,7 @@
 
 namespace stint::limits {
 
-// "Lately" is the running period of five minutes and the one before it: between five and ten
+// "Recent" is the running period of five minutes and the one before it: between five and ten
 // minutes. Periods begin at multiples of their length on the monotonic clock, so those of all
 // workers are the same. Plain data of one worker, a copy of which may be read elsewhere; add()
 // allocates nothing. At most 80 KiB, resident as it fills.
@@ -23,13 +23,13 @@ class HeavyHitters {
   public:
     static constexpr Duration period = std::chrono::minutes{5};
 
-    // One request of `key`; `text` is read only when the key is new here.
+    // Counts one request of `key`; `text` is read only when the key is new here.
     void add(Hash128 key, std::string_view text, SteadyTime now) noexcept {
         if (now >= current_ends_) [[unlikely]]
             turn(now);
         halves_[newer_].add(key, text);
     }
-    // The request that was added last under this key was refused.
+    // Counts the request that was added last under this key as refused.
     void refuse(Hash128 key) noexcept { halves_[newer_].refuse(key); }
 
     struct Listed {
@@ -41,12 +41,12 @@ class HeavyHitters {
     };
     struct Top {
         std::vector<Listed> keys;   // the heaviest first
-        std::uint64_t unlisted = 0; // the most that any other key can have come
-        Duration span{};            // how far back it reaches
+        std::uint64_t unlisted = 0; // the most that any other key can have
+        Duration span{};            // the time that it covers
     };
 
-    // What these together saw until `now`. Counts and errors are added up; a key that one of them
-    // does not list counts there as often as it can have come (Agarwal et al., "Mergeable
+    // Merges what several workers saw until `now`. Counts and errors are added up; a key that one
+    // part does not list counts there as often as it can have come (Agarwal et al., "Mergeable
     // Summaries", PODS 2012).
     [[nodiscard]] static Top
     merged(std::span<const HeavyHitters* const> parts, std::size_t most, SteadyTime now);

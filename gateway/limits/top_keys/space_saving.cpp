@@ -54,7 +54,7 @@ std::optional<SpaceSaving::Entry> SpaceSaving::find(Hash128 key) const noexcept 
     return ranked(ranks_[found - 1u]);
 }
 
-// Where the key is, or the vacant slot where its path ends.
+// Returns the key's slot, or the vacant slot where its path ends.
 std::size_t SpaceSaving::slot_of(Hash128 key) const noexcept {
     std::size_t slot = home(key);
     while (index_[slot] != 0 && keys_[index_[slot] - 1u] != key)

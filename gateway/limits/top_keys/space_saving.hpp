@@ -23,7 +23,7 @@ class SpaceSaving {
     static constexpr std::size_t capacity = 256;
     static constexpr std::size_t longest_text = 96; // bytes; a longer one is cut
 
-    // What is known of one key; good until the next call that is not const.
+    // One key's counts; valid until the next non-const call.
     struct Entry {
         Hash128 key;
         std::string_view text;
@@ -37,23 +37,23 @@ class SpaceSaving {
     SpaceSaving(const SpaceSaving& other);
     SpaceSaving& operator=(const SpaceSaving&) = delete;
 
-    // One request of `key`; `text` is read only when the key takes an entry.
+    // Counts one request of `key`; `text` is read only when the key takes an entry.
     void add(Hash128 key, std::string_view text) noexcept;
-    // That request was refused.
+    // Counts that request as refused.
     void refuse(Hash128 key) noexcept;
     void clear() noexcept;
 
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
-    // Of rank 0, the heaviest, to size() - 1.
+    // Returns the entry of a rank: 0, the heaviest, to size() - 1.
     [[nodiscard]] Entry ranked(std::size_t rank) const noexcept;
     [[nodiscard]] std::optional<Entry> find(Hash128 key) const noexcept;
-    // The most that a key without an entry can have come.
+    // Returns the highest count that a key without an entry can have.
     [[nodiscard]] std::uint64_t unlisted() const noexcept {
         return size_ < capacity ? 0 : counts_[capacity - 1];
     }
 
   private:
-    // What only a new or a refused key touches.
+    // Data that only a new or a refused key touches.
     struct Label {
         std::uint64_t over;
         std::uint64_t refused;
@@ -61,7 +61,7 @@ class SpaceSaving {
         bool cut;
         std::array<char, longest_text> text;
     };
-    using Number = std::uint16_t; // of an entry
+    using Number = std::uint16_t; // an entry's
 
     static constexpr std::size_t slots = 2 * capacity;
     static_assert((slots & (slots - 1)) == 0 && longest_text < 256);

@@ -14,7 +14,8 @@
 
 namespace stint::proxy {
 
-// Whether the scope is open now. Nothing is entered yet: a limit may still refuse, or make wait.
+// Checks whether the scope is open. Does not enter it yet: a limit may still refuse or queue the
+// request.
 Exchange::Next Exchange::look_at_cooldown(const routing::KeyFacts& facts) {
     const routing::RouteCooldown& cooldown = route_->cooldown;
     cooldown_ = cooldown_of(cooldown, facts, context_.key_scratch, begun_.steady);
@@ -27,12 +28,12 @@ Exchange::Next Exchange::look_at_cooldown(const routing::KeyFacts& facts) {
     return Next::reply;
 }
 
-// Right before a send, whatever it has waited for: a lock may have been given out meanwhile.
+// Checks again right before a send: during a wait, a pause may have begun or a lock been given out.
 bool Exchange::may_send(SteadyTime now) {
     return is_open(now) && (route_->fence == nullptr || fence_holds());
 }
 
-// From the moment that a pause begins nothing goes that has not gone.
+// True if the cooldown lets the request go. Once a pause has begun, no further request is sent.
 bool Exchange::is_open(SteadyTime now) {
     if (!cooldown_) [[likely]]
         return true;
@@ -46,7 +47,7 @@ bool Exchange::is_open(SteadyTime now) {
         pass_ = std::move(entry.pass);
         return true;
     }
-    // What the upstream has had once is not given back, and does not wait to be sent again.
+    // A request that the upstream has had once is not refunded, and does not wait to be sent again.
     if (!route_->cooldown.rules.waits || sent_ != SteadyTime{}) {
         refuse_paused(entry.refused);
         return false;
@@ -59,7 +60,7 @@ bool Exchange::is_open(SteadyTime now) {
     return false;
 }
 
-// Asks for leave to be sent, and stands in line if it is not time yet.
+// Asks the cooldown for permission to send, and queues the request if it is not time yet.
 Exchange::Next Exchange::enqueue_for_cooldown(SteadyTime now) {
     if (!cooldown_wait_)
         cooldown_wait_ = std::make_unique<CooldownWait>(cooldown_, context_.executor);
@@ -72,7 +73,8 @@ Exchange::Next Exchange::enqueue_for_cooldown(SteadyTime now) {
     return pass_ ? Next::forward : Next::wait_cooldown;
 }
 
-// Who waits for a pause to end is charged nothing and holds no slot, and asks its limits anew.
+// Refunds all: a request that waits for a pause holds no charge and no slot, and asks its limits
+// anew.
 void Exchange::give_back_admission(const Now& now) {
     for (std::size_t i = 0; i < limits::max_charges; ++i)
         permit_.refund(i, now);
@@ -91,8 +93,8 @@ void Exchange::give_back_admission(const Now& now) {
     attempts_.made = 1;
 }
 
-// The client is watched meanwhile, its body is not read. Always ends: with leave to be sent, with a
-// refusal, or when the exchange is broken off.
+// Waits for the pause to end. Watches the client meanwhile, but does not read its body. Always
+// ends: with permission to send, with a refusal, or when the exchange is aborted.
 net::Task<Exchange::Next> Exchange::wait_out_pause() {
     watch_client();
     Next next = Next::wait_cooldown;
@@ -106,7 +108,7 @@ net::Task<Exchange::Next> Exchange::wait_out_pause() {
     co_return next == Next::forward ? admit_after_pause() : next;
 }
 
-// The head was good the first time, and its route is known.
+// Admits the request once more. Its head parsed the first time, and its route is known.
 Exchange::Next Exchange::admit_after_pause() {
     const auto request = context_.parser.parse_request(head_);
     routing::KeyFacts facts = facts_of(*request);

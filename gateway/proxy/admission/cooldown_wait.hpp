@@ -11,14 +11,14 @@
 
 namespace stint::proxy {
 
-// Owned by the exchange, on its worker's thread; called from any.
+// Owned by the exchange, on its worker's thread; call() comes from any thread.
 class CooldownWait final : public limits::CooldownWaiter {
   public:
     CooldownWait(limits::CooldownPtr scope, const net::Executor& executor)
         : scope_{std::move(scope)}, alarm_{std::make_shared<net::Alarm>(executor)} {}
     ~CooldownWait() { scope_->leave(*this); }
 
-    // Asks to be sent; see Cooldown::attempt. Who then stands in line sleeps and asks again.
+    // Asks to be sent; see Cooldown::attempt. A request that is queued then sleeps and asks again.
     [[nodiscard]] limits::Cooldown::Attempt
     ask(SteadyTime now, const limits::CooldownRules& rules) {
         auto attempt = limits::Cooldown::attempt(scope_, *this, now, rules);
@@ -27,7 +27,7 @@ class CooldownWait final : public limits::CooldownWaiter {
     }
     [[nodiscard]] net::Task<> sleep() { return alarm_->sleep_until(again_); }
 
-    // Its place is free at once; a sleep ends with a later turn of the loop.
+    // Leaves the queue at once; a sleep ends with a later turn of the event loop.
     void give_up() noexcept {
         scope_->leave(*this);
         alarm_->ring();

@@ -1,12 +1,12 @@
-// Fencing numbers, where the route's writes have to show that of a lock.
+// Fencing numbers of locks, which the writes of some routes have to show.
 #include "http/head_parser.hpp"
 #include "limits/limit.hpp"
 #include "proxy/exchange.hpp"
 
 namespace stint::proxy {
 
-// Before anything is charged: what is wrong now is so after every wait, too. The other answer is
-// not the last one, see may_send().
+// Checks the fencing number before anything is charged: one that is wrong now is still wrong after
+// every wait. One that is right may not stay so, see may_send().
 bool Exchange::check_fencing_token(const RequestHead& head) {
     fence_ = routing::ShownFence{head.method, head.fields};
     const auto fault = fence_.against(*route_->fence);

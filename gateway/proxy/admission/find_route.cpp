@@ -8,8 +8,8 @@
 namespace stint::proxy {
 namespace {
 
-// Whether somebody who reads the path so, as `read`, would route it alike; and whether the path
-// that is sent means to them what theirs would.
+// True if a server that reads the path as `read` would route it alike, and if the path that is sent
+// means to that server what its own reading, rewritten, would mean.
 bool agrees(
     const FoundRoute& found,
     const routing::Snapshot& snapshot,
@@ -25,9 +25,9 @@ bool agrees(
            means_the_same(*route->shape->path, found.path, read, rules, reading);
 }
 
-// Asks whoever reads the path in another way; where that uncovers dot segments, also one who
-// resolves them before it merges slashes. The path is known by its last reading then, so that it
-// has one key however it is spelt.
+// Checks the path as every other server may read it; where a reading uncovers dot segments, also as
+// a server that resolves them before it merges slashes. found.path becomes the last reading, so
+// that the path has one key however it is spelt.
 Result<void, http::HeadError> agree_on(
     FoundRoute& found,
     const routing::Snapshot& snapshot,
@@ -57,7 +57,7 @@ Result<void, http::HeadError> agree_on(
     return {};
 }
 
-// Whether the route makes a path of it. path: normalised.
+// True if the route's rewrite can make a path of this one. path: normalised.
 bool can_be_rewritten(const routing::Route* route, std::string_view path) {
     if (route == nullptr || route->shape == nullptr || !route->shape->path) [[likely]]
         return true;

@@ -1,4 +1,4 @@
-// Which route takes a request, where every server that it may reach reads its path alike.
+// Finds the route of a request, where every server that it may reach reads its path alike.
 #pragma once
 
 #include "base/error.hpp"
@@ -14,21 +14,22 @@ namespace stint::proxy {
 struct FoundRoute {
     routing::MatchResult match;
     std::string_view host; // normalised; of the request or the scratch, as is `path`
-    // As routes and keys know it: with all of http::PathReading done where it makes a difference.
+    // The path that routes and keys match: all of http::PathReading is done where it matters.
     std::string_view path;
     bool forward_path = false; // its normal form is to be sent, not the request's own spelling
 };
 
-// Refuses (400) a path that cannot be normalised or rewritten (routing/path_rewrite.hpp), and one
-// that a server may read (http::PathReading) so that another route, or another outcome, would be
-// its. Allocates for those alone that can be read so, and for escapes where the route rewrites.
+// Finds the route. Refuses (400) a path that cannot be normalised or rewritten
+// (routing/path_rewrite.hpp), and one that a server may read (http::PathReading) so that it gets
+// another route, or outcome. Allocates only for paths that can be read so, and for escapes where
+// the route rewrites.
 [[nodiscard]] Result<FoundRoute, http::HeadError> find_route(
     const routing::Snapshot& snapshot,
     const RequestHead& head,
     std::string& host_scratch,
     std::string& path_scratch);
 
-// Whether the client takes the gateway for a forward proxy: its target is in absolute-form (RFC
+// True if the client takes the gateway for a forward proxy: its target is in absolute-form (RFC
 // 9112 section 3.2.2), and no route names that host. host: FoundRoute's.
 [[nodiscard]] bool asks_forward_proxy(
     const routing::Snapshot& snapshot, const RequestHead& head, std::string_view host);

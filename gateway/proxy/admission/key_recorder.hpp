@@ -1,4 +1,4 @@
-// Takes note of a request's keys, for /limits/NAME/top and for /explain.
+// Records a request's keys, for /limits/NAME/top and for /explain.
 #pragma once
 
 #include "base/time.hpp"
@@ -8,7 +8,7 @@
 
 namespace stint::proxy {
 
-// Of the request that the recent ones have begun last.
+// Records keys for the request that RecentRequests::begin() was called for last.
 class KeyRecorder final : public routing::KeyObserver {
   public:
     KeyRecorder(const ActiveConfig& config, RecentRequests& recent, SteadyTime now) noexcept

@@ -1,5 +1,5 @@
-// What a request goes through before its route's limits, one step each: for those that are
-// forwarded, and for those that another proxy asks about.
+// Steps of a request before its route's limits, one function each: for requests that are forwarded,
+// and for those that another proxy asks about.
 #pragma once
 
 #include "base/time.hpp"
@@ -23,7 +23,7 @@
 
 namespace stint::proxy {
 
-// The scope of the route's cool-down that the request is in. Requires: the route has one.
+// Returns the cooldown scope of the request. Requires: the route has a cooldown.
 [[nodiscard]] limits::CooldownPtr cooldown_of(
     const routing::RouteCooldown& cooldown,
     const routing::KeyFacts& facts,
@@ -35,24 +35,24 @@ void count_exempt(
     const routing::Route& route,
     const routing::Charges& charges);
 
-// Leaves out what the permit has paid for; of a charge that costs more the rest stays. False: it
-// has paid for nothing.
+// Leaves out of the charges what the permit has paid for; of a charge that costs more the rest
+// stays. False: it has paid for nothing.
 bool leave_out_paid(routing::Charges& charges, const limits::PrepaidPermits::Claim& permit);
 
-// What is worth noting of an admission beside that it was one. The name of the first limit that
-// would have refused; empty: none.
+// Counts limits that would have refused an admitted request, and logs full key tables. Returns the
+// name of the first such limit; empty: none.
 std::string_view note_admission(
     observe::WorkerCounters& counters,
     const limits::Decision& decision,
     const routing::Charges& charges);
 
-// Counts a refusal. How long its client is told to wait: as long as it has to, and the limit's
+// Counts a refusal. Returns the client's Retry-After: the time it has to wait, plus the limit's
 // jitter.
 [[nodiscard]] Duration
 note_refusal(Context& context, const routing::RouteLimit& limit, const limits::Decision& decision);
 
-// The same for a request that Context::recent knows as `recent`; its key is one more of those that
-// are refused the most.
+// The same for a request that Context::recent knows as `recent`, which is noted there. Counts its
+// key among those that are refused the most.
 [[nodiscard]] Duration note_refusal(
     Context& context,
     const ActiveConfig& config,
@@ -60,22 +60,22 @@ note_refusal(Context& context, const routing::RouteLimit& limit, const limits::D
     const routing::Charges& charges,
     const limits::Decision& decision);
 
-// Counts and remembers a request that a limit does not serve at all, however late it comes again.
+// Counts and records a request that a limit does not serve at all, however late it is retried.
 void note_denial(Context& context, std::uint64_t recent, const routing::RouteLimit& limit);
 
-// A request before limits that give those they refuse a slot in a coming window, and its ticket.
+// Admission by limits that give a refused request a slot in a coming window, and its ticket.
 class Reserving {
   public:
-    // seals: of tickets. The charges outlive it.
+    // seals: the hasher that seals tickets. The charges outlive it.
     Reserving(
         routing::Charges& charges,
         const routing::KeyFacts& facts,
         std::string& scratch,
         const KeyHasher& seals);
 
-    // told: takes note of the decision; null where nothing is told.
+    // told: records the decision for rate-limit headers; null where the route sends none.
     [[nodiscard]] limits::Decision admit(const Now& now, RateLimitHeaders* told);
-    // After a refusal, before LocalReply::refuse().
+    // Adds the tickets of the slots. Call after a refusal, before LocalReply::refuse().
     void add_tickets(LocalReply& reply) const;
 
   private:

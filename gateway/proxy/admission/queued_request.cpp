@@ -47,7 +47,7 @@ void WorkerWakeups::post_tell() noexcept {
     try {
         net::asio::post(executor_, [this] { resume_decided(); });
     } catch (const std::exception&) {
-        // Out of memory: the next tick tells.
+        // Out of memory: the next tick resumes them.
     }
 }
 

@@ -1,4 +1,4 @@
-// Requests of one worker that wait for their turn before a limit, and how they hear of it.
+// Requests of one worker that wait in the admission queue, and how they are resumed.
 #pragma once
 
 #include "base/time.hpp"
@@ -11,18 +11,18 @@ namespace stint::proxy {
 
 class WorkerWakeups;
 
-// One request's wait. The exchange owns it and ends it before itself; until then the exchange's
-// configuration keeps the limits alive that it waits for.
+// One request's wait in the admission queue. Owned by the exchange, which ends it before itself;
+// until then the exchange's configuration keeps alive the limits that it waits for.
 class QueuedRequest : public limits::Waiter {
   public:
     explicit QueuedRequest(WorkerWakeups& wakeups);
-    ~QueuedRequest(); // leaves the room; what it was given and nobody has taken goes back
+    ~QueuedRequest(); // leaves the queue; refunds a permit that was not taken
 
     [[nodiscard]] limits::AdmissionQueue& queue() noexcept { return queue_; }
 
-    routing::Charges asked; // whom it counts against
+    routing::Charges asked; // the charges that it waits for
 
-    // co_await turn.over.wait() until is_over: it has been decided, or given up.
+    // co_await over.wait() until is_over: the request has been decided, or given up.
     net::Event over;
     bool is_over = false;
 
@@ -30,7 +30,7 @@ class QueuedRequest : public limits::Waiter {
     limits::AdmissionQueue& queue_;
 };
 
-// One per worker. What is decided on any thread is collected and told on the worker's.
+// One per worker. Collects decisions made on any thread, resumes their requests on the worker's.
 class WorkerWakeups final : public limits::Mailbox {
   public:
     WorkerWakeups(limits::AdmissionQueue& room, net::Executor executor);
@@ -38,12 +38,12 @@ class WorkerWakeups final : public limits::Mailbox {
 
     [[nodiscard]] limits::AdmissionQueue& queue() noexcept { return queue_; }
 
-    // The request's client has gone: its place is free at once, and it is over with the worker's
-    // next turn of its loop, not within this call.
+    // Gives up a request whose client has gone. Its place in the queue is free at once; it resumes
+    // with the next turn of the worker's event loop, not within this call.
     void give_up(QueuedRequest& queued) noexcept;
 
-    // Resumes all that are over. Called by ring() through the loop, and with every tick in case
-    // there was no memory for that.
+    // Resumes all requests whose wait is over. notify() posts it to the event loop; every tick
+    // calls it, too, in case there was no memory for that.
     void resume_decided() noexcept;
 
   private:
@@ -52,7 +52,7 @@ class WorkerWakeups final : public limits::Mailbox {
 
     limits::AdmissionQueue& queue_;
     net::Executor executor_;
-    limits::Waiters over_; // the worker's own
+    limits::Waiters over_; // used on the worker's thread alone
 };
 
 } // namespace stint::proxy

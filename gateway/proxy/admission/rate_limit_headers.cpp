@@ -9,7 +9,7 @@
 namespace stint::proxy {
 namespace {
 
-// One for each charge, and no more of them made than there are charges.
+// One state for each charge; no more of them are made than there are charges.
 using States = boost::container::static_vector<limits::ChargeState, limits::max_charges>;
 
 } // namespace
@@ -44,7 +44,7 @@ void RateLimitHeaders::note(
     policies_.clear();
     for (std::size_t i = 0; i < charges.size(); ++i) {
         const routing::RouteLimit& told = *limits[i];
-        // One that only counts promises nothing and refuses nothing.
+        // A limit that only counts promises nothing and refuses nothing.
         if (!(told.told_in_draft || told.told_in_legacy) || !charges[i].enforce)
             continue;
         const limits::Limit& limit = *charges[i].limit;

@@ -1,4 +1,4 @@
-// What the response to one request tells of its route's limits.
+// Rate-limit headers of one response: the state of its route's limits.
 #pragma once
 
 #include "base/time.hpp"
@@ -12,22 +12,22 @@
 
 namespace stint::proxy {
 
-// Empty on a route that tells nothing, which is not to note anything. Names are views into the
-// exchange's configuration.
+// Empty on a route that sends no such headers, where no decision may be noted. Names are views into
+// the exchange's configuration.
 class RateLimitHeaders {
   public:
-    using ChargedLimits = std::span<const routing::RouteLimit* const>; // of each charge
+    using ChargedLimits = std::span<const routing::RouteLimit* const>; // one for each charge
 
-    // limits::admit(), of which it takes note.
+    // Calls limits::admit(), and notes its decision.
     [[nodiscard]] limits::Decision admit(const routing::Charges& charges, const Now& now);
-    // A decision as it was made at `now`; states: as it has left the counters.
+    // Notes a decision that was made at `now`. states: the counters as the decision left them.
     void note(
         std::span<const limits::Charge> charges,
         ChargedLimits limits,
         std::span<const limits::ChargeState> states,
         const limits::Decision& decision,
         const Now& now);
-    // That of a request that may have waited: as the counters are by now.
+    // Notes the decision on a request that may have waited, with the counters as they are by now.
     void note_turn(
         std::span<const limits::Charge> charges,
         ChargedLimits limits,
@@ -36,7 +36,7 @@ class RateLimitHeaders {
     void clear() noexcept { policies_.clear(); }
 
     [[nodiscard]] bool empty() const noexcept { return policies_.empty(); }
-    // now: when the response's head is written. Valid until the next change.
+    // Returns what to write. now: when the response's head is written. Valid until the next change.
     [[nodiscard]] http::PolicyFields
     fields(const routing::RateLimitHeaderSettings& telling, const Now& now) const noexcept;
 

@@ -1,4 +1,4 @@
-// What limits that admit, refuse, or would refuse, make of a request.
+// Effects of a limit's decision on a request: admitted, refused, or would have been refused.
 #include "proxy/admission/limit_steps.hpp"
 #include "proxy/exchange.hpp"
 
@@ -13,7 +13,7 @@ void Exchange::refuse(const routing::Charges& charges, const limits::Decision& d
     end_as(charges.limits[decision.refused_by]->answer.status, observe::Outcome::refused);
 }
 
-// Not a matter of how often: to come back later would not help.
+// Denies the request, not for its rate: to retry later would not help.
 void Exchange::deny(const routing::RouteLimit& limit, routing::Denial denial) {
     note_denial(context_, recent_, limit);
     reply_.deny(limit, denial);

@@ -1,4 +1,4 @@
-// A request before limits that give those they refuse a slot in a coming window, and its ticket.
+// Admission by limits that give a refused request a slot in a coming window, and its ticket.
 #include "proxy/admission/limit_steps.hpp"
 #include "proxy/exchange.hpp"
 

@@ -1,4 +1,4 @@
-// Whether a rewritten path means to every server what the client's own would have meant.
+// Checks that a rewritten path means to every server what the client's own would have meant.
 #pragma once
 
 #include "base/path_rules.hpp"
@@ -10,8 +10,8 @@
 
 namespace stint::proxy {
 
-// path: normalised. as_read: the same as somebody reads it who reads it so. True: whoever reads the
-// rewritten path so sees what they would have seen had `as_read` been rewritten; no spelling leads
+// path: normalised. as_read: the same path as a server reads it by `rules` and `reading`. True:
+// such a server reads the rewritten path as if `as_read` had been rewritten; no spelling leads
 // elsewhere.
 [[nodiscard]] inline bool means_the_same(
     const routing::PathRewrite& rewrite,

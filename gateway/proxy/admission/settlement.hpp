@@ -1,4 +1,4 @@
-// What a request's answer makes of its charges: what it has cost, and what is given back.
+// Settles a request's charges by its answer: the cost it has had, and refunds.
 #pragma once
 
 #include "base/message.hpp"
@@ -15,26 +15,26 @@
 
 namespace stint::proxy {
 
-// Refers to the exchange's configuration. Permits and statuses are the exchange's own, too.
+// Refers to the exchange's configuration. Permits and statuses belong to the exchange, too.
 class Settlement {
   public:
-    // Notes those charges that may yet be given back.
+    // Notes the charges that may yet be refunded.
     void expect(const routing::Charges& charges);
     void forget() noexcept { priced_.clear(); }
     [[nodiscard]] bool empty() const noexcept { return priced_.empty(); }
 
-    // With the answer's head its cost is known, and whether it counts at all. An answer that does
-    // not tell its cost has cost what was reserved.
+    // Settles the charges by the answer's head, which tells their cost and whether the request
+    // counts at all. An answer that does not tell its cost has cost what was reserved.
     void settle(
         const ResponseHead& head,
         limits::Permit& permit,
         observe::WorkerCounters& counters,
         const Now& now);
-    // A request that no upstream has answered, unless that was settled, ends with the status that
-    // the log shows: 499 for a client that has left, 502 or 504 for an upstream that failed.
+    // Settles a request that no upstream has answered, unless settle() was called. status: as in
+    // the log, 499 for a client that has left, 502 or 504 for an upstream that failed.
     void settle_end(int status, limits::Permit& permit, const Now& now);
 
-    // The first limit that the request cost more than its reserve; empty: none.
+    // Returns the first limit whose reserve the request's cost exceeded; empty: none.
     [[nodiscard]] std::string_view overrun() const noexcept { return overrun_; }
 
   private:
@@ -42,8 +42,8 @@ class Settlement {
 
     struct Priced {
         const routing::RouteLimit* limit;
-        std::size_t index;  // of its charge
-        std::uint64_t paid; // of the cost that the answer tells, before the request came
+        std::size_t index;  // its charge's index
+        std::uint64_t paid; // prepaid part of the cost that the answer tells
     };
     boost::container::small_vector<Priced, 2> priced_;
     bool settled_ = false; // by the answer's head

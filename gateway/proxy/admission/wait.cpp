@@ -1,5 +1,5 @@
-// A request that waits, for its turn before its limits, for a pause to end or for a place on an
-// endpoint, without touching the upstream.
+// Waits of a request, without touching the upstream: in the admission queue, for a pause to end, or
+// for a place on an endpoint.
 #include "http/head_parser.hpp"
 #include "limits/limit.hpp"
 #include "limits/queue/admission_queue.hpp"
@@ -13,8 +13,8 @@
 
 namespace stint::proxy {
 
-// Who comes while nobody waits may go at once; the waiting room, which has a lock of its own, is
-// for the others.
+// Admits a request at once if no other waits for its limits. Only the others enter the admission
+// queue, which has a lock of its own.
 Exchange::Next
 Exchange::admit_in_turn(const routing::Charges& charges, const routing::KeyFacts& facts) {
     const auto& limits = charges.limits;
@@ -63,8 +63,8 @@ void Exchange::line_up(const routing::Charges& charges, const routing::KeyFacts&
     }
 }
 
-// Until nothing is left to wait for; then the request has been sent (true), is to be sent slowly,
-// or next_ says that it is refused.
+// Waits until nothing is left to wait for. True: the request has been sent. False: it is to be sent
+// slowly, or next_ says that it is refused.
 net::Task<bool> Exchange::wait_to_send() {
     bool sent = false;
     while (next_ != Next::forward && next_ != Next::reply) {
@@ -84,7 +84,7 @@ net::Task<bool> Exchange::wait_to_send() {
     co_return sent;
 }
 
-// The end of a wait that began with the last decision, or later: its length.
+// Notes the end of a wait that began with the last decision, or later. Returns its length.
 Duration Exchange::note_wait() {
     const Duration waited = net::read_steady_clock() - decided_.steady;
     decided_ = {decided_.steady + waited, decided_.wall + waited};
@@ -92,8 +92,8 @@ Duration Exchange::note_wait() {
     return waited;
 }
 
-// The client is watched meanwhile, its body is not read. Always ends: with the decision, or when
-// the exchange is broken off.
+// Waits in the admission queue. Watches the client meanwhile, but does not read its body. Always
+// ends: with the decision, or when the exchange is aborted.
 net::Task<bool> Exchange::wait_for_turn() {
     watch_client();
     while (!queued_->is_over)
@@ -106,7 +106,7 @@ bool Exchange::finish_wait() {
     const std::unique_ptr<QueuedRequest> queued = std::move(queued_);
     const Duration waited = note_wait();
     if (abort_reason_ != AbortReason::no)
-        return false; // it has given up what it was given
+        return false; // ~QueuedRequest() refunds its permit
     const routing::RouteLimit& limit = *queued->asked.limits[queued->waited_for];
     observe::WaitCounters& counters = context_.counters.waits[limit.wait->metric];
     const bool admitted = settle_turn(*queued, decided_);

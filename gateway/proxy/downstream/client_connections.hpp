@@ -25,8 +25,8 @@ class ClientConnections {
     };
 
   public:
-    // The place of one connection; destroying it gives it back. Empty when default-made, moved from
-    // or refused. Must not outlive the table; any thread may destroy it.
+    // The connection slot of one connection; destroying it gives it back. Empty when default-made,
+    // moved from or refused. Must not outlive the table; any thread may destroy it.
     class Slot {
       public:
         Slot() = default;
@@ -44,12 +44,11 @@ class ClientConnections {
         std::unique_ptr<Counts::value_type, Leave> entry_;
     };
 
-    // A place for one more connection of the client; an empty one if it has `most` (at least 1)
-    // already.
-    // Throws std::bad_alloc, and then counts nothing.
+    // Returns a slot for one more connection of the client; an empty one if it has `most` (at least
+    // 1) already. Throws std::bad_alloc, and then counts nothing.
     [[nodiscard]] Slot enter(const Hash128& client, std::size_t most);
 
-    // How many clients are counted now.
+    // Returns how many clients are counted now.
     [[nodiscard]] std::size_t clients() const noexcept;
 
   private:

@@ -1,4 +1,4 @@
-// One of a worker's connections, from the choice of that worker until the connection has ended.
+// A worker's connection slot, held from the choice of that worker until the connection has ended.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ struct ReleaseConnectionSlot {
     }
 };
 
-// Counted where it points to, as long as it is held. May move from thread to thread.
+// Counted in the worker_load it points to, as long as it is held. May move from thread to thread.
 using ConnectionSlot = std::unique_ptr<std::atomic<std::size_t>, ReleaseConnectionSlot>;
 
 [[nodiscard]] inline ConnectionSlot

@@ -75,12 +75,13 @@ net::Task<> Downstream::serve(std::unique_ptr<Downstream> self) {
         co_await down.input_.wait();
 }
 
-// `exchange` is the request's under way, also when this ends with an exception.
+// Serves requests. `exchange`: that of the one under way, also when this ends with an exception.
 net::Task<> Downstream::serve_requests(ObjectPool<Exchange>::Pointer& exchange) {
     for (bool keep = true; keep;) {
         while (!head_complete() && read_on())
             co_await input_.wait();
-        // Begun while this request was pipelined; it would take a part of the request's body.
+        // Begun while this request was pipelined; this read would take a part of the request's
+        // body.
         while (reading_) {
             cancel_reading();
             co_await input_.wait();
@@ -107,7 +108,7 @@ net::Task<> Downstream::serve_requests(ObjectPool<Exchange>::Pointer& exchange) 
     }
 }
 
-// Something has come in, and somebody may be there to read an answer.
+// True if anything has come in, and the client may still read an answer.
 bool Downstream::may_answer() const noexcept {
     const bool anything = head_size_ > 0 || end_ > begin_;
     const bool listening =
@@ -136,7 +137,7 @@ net::Task<Exchange::Result> Downstream::reject_head(Exchange& exchange) {
     return exchange.reject(431, "the request's head is larger than max_head");
 }
 
-// Whether the connection goes on.
+// Ends the exchange. True: the connection is kept alive.
 bool Downstream::end_exchange(const Exchange::Result& result) {
     exchange_ = nullptr;
     Watched::unlink();
@@ -195,7 +196,7 @@ void Downstream::on_deadline() noexcept {
     }
 }
 
-// Not by closing at once: a request may have been read already, and its handler be about to run.
+// Does not close at once: a request may have been read already, and its handler be about to run.
 void Downstream::drain() noexcept {
     if (exchange_ != nullptr || end_ > begin_ || !reading_ || phase_ == Phase::linger)
         return;

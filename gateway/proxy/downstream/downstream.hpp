@@ -1,5 +1,5 @@
-// One client connection: reads heads, runs an exchange for each, and notices when the client is
-// gone.
+// One downstream connection: reads heads, runs an exchange for each, and notices when the client
+// has gone.
 #pragma once
 
 #include "net/buffer_pool.hpp"
@@ -25,7 +25,7 @@ class Server;
 
 namespace stint::proxy {
 
-// What its listener says of a connection.
+// The listener's options for a connection.
 struct ListenerOptions {
     bool half_close_allowed = false;
     bool proxy_protocol = false;  // it begins with a PROXY header, which a trusted peer may send
@@ -34,8 +34,8 @@ struct ListenerOptions {
 };
 
 // While no request body is being read, one read is always pending: it brings the next request,
-// bytes that a client pipelines, or the news that the client has gone, at no cost beyond the read
-// itself. An idle connection gives its buffer back after a second ("parked") and only waits.
+// bytes that a client pipelines, or the client's close, at no cost beyond the read itself. An idle
+// connection gives its buffer back after a second ("parked") and only waits.
 class Downstream : public Listed, public Watched, public Sheddable, private net::Deadline {
   public:
     Downstream(
@@ -46,40 +46,40 @@ class Downstream : public Listed, public Watched, public Sheddable, private net:
         ListenerOptions options);
     ~Downstream();
 
-    // The connection's whole life; the coroutine owns it. Never throws out of the coroutine.
+    // Serves the connection for its whole life and owns it. Never throws out of the coroutine.
     static net::Task<> serve(std::unique_ptr<Downstream> self);
 
-    // Ends the connection if no request is under way and none has arrived, soon; otherwise after
-    // the response. To be called again and again while Context::draining.
+    // Ends the connection soon if no request is under way and none has arrived; otherwise after the
+    // response. To be called again and again while Context::draining.
     void drain() noexcept;
     // Ends the connection. Requires: it is on Context::parked or Context::lingering.
     void shed() noexcept override;
-    // Ends it now: the request under way fails.
+    // Ends the connection now: the request under way fails.
     void abort() noexcept;
-    // Asks the kernel whether the client has gone, where no read has told yet. With every tick,
-    // while it is among Context::watched; of Context::guarded, when it has ended; and when a wait
-    // ends, before what was waited for is taken.
+    // Asks the kernel whether the client has gone, where no read has reported it yet. Called with
+    // every tick while in Context::watched, when it has closed while in Context::guarded, and when
+    // a wait ends, before its result is taken.
     void poll_peer_close();
 
     // --- for the exchange under way ---
     [[nodiscard]] net::Stream& stream() noexcept { return stream_; }
-    // Whom a PROXY header names, else who is connected.
+    // Returns the client that a PROXY header names, else the connected peer.
     [[nodiscard]] const routing::ClientAddress& peer() const noexcept { return peer_; }
     [[nodiscard]] bool secure() noexcept { return stream_.tls() != nullptr; }
-    // Of the client's certificate; empty: it has shown none.
+    // Returns the subject of the client's certificate; empty: it has shown none.
     [[nodiscard]] std::string_view tls_subject() noexcept {
         return secure() ? std::string_view{stream_.tls()->peer_subject()} : std::string_view{};
     }
-    // co_await it while nothing else reads.
+    // Reads from the client. co_await it while nothing else reads.
     [[nodiscard]] auto read_some(std::span<char> into) {
         return net::read_some(stream_, into, read_memory_);
     }
-    // Nothing more comes in. A socket whose end has been read says so only once: Asio would wait
-    // for news of it that never come.
+    // True if nothing more comes in. A socket whose end has been read reports it only once: Asio
+    // would wait for news of it that never come.
     [[nodiscard]] bool input_ended() const noexcept { return input_error_.failed(); }
-    // Where its listener sends every request to, under https; 0: it serves them.
+    // Returns the port that the listener redirects all requests to, under https; 0: it serves them.
     [[nodiscard]] std::uint16_t https_port() const noexcept { return options_.https_port; }
-    // What was received, from the head's first byte on. Stays in place until the exchange ends.
+    // Returns the bytes from the head's first one on. They stay in place until the exchange ends.
     [[nodiscard]] std::span<char> received() const noexcept {
         return {block_.data() + begin_, end_ - begin_};
     }
@@ -88,14 +88,14 @@ class Downstream : public Listed, public Watched, public Sheddable, private net:
     void keep_surplus(std::span<const char> bytes) noexcept; // at most room()
     // Forgets what lies behind the first `size` bytes received: it was forwarded. Makes room().
     void drop_behind(std::size_t size) noexcept { end_ = begin_ + size; }
-    // The whole request has been read: what comes in from now on is the next one, or the end.
+    // Reads on for the next request, or the client's close: the whole request has been read.
     void watch();
-    // Nothing is read now; that the client has gone is noticed with the worker's next tick.
+    // Watches the client while no read is pending: the worker's next tick notices its close.
     void watch_from_afar();
-    // It is read again, which tells.
+    // Stops that: a read is pending again, and reports the close.
     void watch_no_more() noexcept { Watched::unlink(); }
-    // For a tunnel, which reads from stream() itself: ends once nothing here does any more. What
-    // was received until then is in received().
+    // Hands the input to a tunnel, which reads from stream() itself: ends once no read is pending
+    // here. Bytes received until then are in received().
     [[nodiscard]] net::Task<> hand_over();
     [[nodiscard]] bool was_reset() const noexcept {
         return input_error_ && input_error_ != net::asio::error::eof;
@@ -105,10 +105,10 @@ class Downstream : public Listed, public Watched, public Sheddable, private net:
     void disarm_body_deadline() noexcept { disarm(); }
 
   private:
-    // What the deadline is armed for.
+    // The wait that the deadline is armed for.
     enum class Phase : std::uint8_t { head, idle, parked, exchange, linger, pause };
-    // Whether the client may be sending still when it has its answer: then it is not closed at
-    // once.
+    // The lingering close: a client that may still be sending when it has its answer is not closed
+    // at once.
     enum class Lingers : std::uint8_t { no, briefly, yes };
 
     net::Task<> serve_requests(ObjectPool<Exchange>::Pointer& exchange);
@@ -152,7 +152,7 @@ class Downstream : public Listed, public Watched, public Sheddable, private net:
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
     std::size_t scanned_ = 0;   // how much of it has been searched for the end of a head
-    std::size_t head_size_ = 0; // of the complete head at begin_; 0 = none yet
+    std::size_t head_size_ = 0; // size of the complete head at begin_; 0 = none yet
     SteadyTime head_begun_{};   // when its first part was there; zero for one that came whole
     Exchange* exchange_ = nullptr;
     ErrorCode input_error_; // why nothing more comes in, the end of the stream included
@@ -164,7 +164,7 @@ class Downstream : public Listed, public Watched, public Sheddable, private net:
     bool empty_line_passed_ = false;
     bool timed_out_ = false; // a head took too long
     bool handed_over_ = false;
-    std::uint8_t looks_ = 0; // for its end, in vain, since it is watched
+    std::uint8_t looks_ = 0; // polls that found it open, since it is watched
     Lingers lingers_ = Lingers::no;
     const ListenerOptions options_;
 };

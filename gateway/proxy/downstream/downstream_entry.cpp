@@ -1,4 +1,4 @@
-// What a new connection has to pass before its first request.
+// Entry of a new connection: PROXY header, connection slot and TLS, before its first request.
 #include "http/local_reply.hpp"
 #include "http/proxy_protocol.hpp"
 #include "net/clock.hpp"
@@ -10,7 +10,7 @@
 
 namespace stint::proxy {
 
-// False: the connection is not to be served. Within the time for the first head.
+// Reads the PROXY header, within the time for the first head. False: the connection is not served.
 net::Task<bool> Downstream::receive_proxy_header() {
     using Status = http::ProxyHeader::Status;
     if (!context_.active->snapshot->trusted.contains(peer_.address())) {
@@ -37,7 +37,7 @@ net::Task<bool> Downstream::receive_proxy_header() {
     co_return true;
 }
 
-// Whether the client may have this connection besides those it has.
+// Acquires a connection slot of the client. False: it has all that it may have.
 bool Downstream::acquire_client_slot() {
     const routing::Snapshot& snapshot = *context_.active->snapshot;
     const std::size_t most = snapshot.max_connections_per_client;
@@ -50,8 +50,8 @@ bool Downstream::acquire_client_slot() {
     return static_cast<bool>(client_slot_);
 }
 
-// One write, then the connection lingers, as the client may be sending its request; but not where
-// those that linger would take the last places of all.
+// Refuses the connection with one write. It lingers then, as the client may be sending its request;
+// but not where lingering ones would take the gateway's last connections.
 void Downstream::turn_away() {
     ++context_.counters.rejected_per_client;
     if (options_.tls)
@@ -68,9 +68,9 @@ void Downstream::turn_away() {
         lingers_ = Lingers::briefly;
 }
 
-// False: the connection is not to be served. Within the time for the first head.
+// Runs the TLS handshake, within the time for the first head. False: the connection is not served.
 net::Task<bool> Downstream::shake_hands() {
-    stream_.begin_tls(options_.tls->accept(), received()); // what came behind a PROXY header
+    stream_.begin_tls(options_.tls->accept(), received()); // bytes behind a PROXY header
     begin_ = end_ = scanned_ = 0;
     const ErrorCode error = co_await net::handshake(stream_);
     observe::WorkerCounters& counters = context_.counters;
@@ -89,7 +89,7 @@ net::Task<bool> Downstream::shake_hands() {
     co_return false;
 }
 
-// Once, so that who has mistaken the port is told so rather than hung up on.
+// Answers plain HTTP on a TLS listener once: the client learns why, rather than being hung up on.
 void Downstream::answer_plain_http() {
     ++context_.counters.tls_plain_http;
     stream_.forget_tls();

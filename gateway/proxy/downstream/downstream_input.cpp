@@ -1,4 +1,4 @@
-// What a client sends: read when somebody waits for it, and no further than there is room.
+// Input of a downstream connection: read when it is waited for, and no further than there is room.
 #include "http/head_parser.hpp"
 #include "http/request_line.hpp"
 #include "net/clock.hpp"
@@ -14,7 +14,7 @@
 namespace stint::proxy {
 
 bool Downstream::head_complete() noexcept {
-    // At most one empty line before a request line is let pass (RFC 9112 section 2.2).
+    // At most one empty line before a request line is skipped (RFC 9112 section 2.2).
     if (!empty_line_passed_ && end_ - begin_ >= 2 && scanned_ - begin_ <= 1 &&
         std::memcmp(block_.data() + begin_, "\r\n", 2) == 0) {
         begin_ += 2;
@@ -27,7 +27,7 @@ bool Downstream::head_complete() noexcept {
     return head_size_ > 0;
 }
 
-// Whether waiting for input makes sense; sees to it that a read is pending then.
+// Sees to it that a read is pending. False: waiting for more input makes no sense.
 bool Downstream::read_on() {
     if (input_error_ || timed_out_)
         return false;
@@ -46,7 +46,8 @@ bool Downstream::read_on() {
     return begin_reading();
 }
 
-// A part of a head is there. The average is looked at when more comes; silence is a time-out's.
+// True if a partial head is too slow. Checks the average when more comes; a timeout catches
+// silence.
 bool Downstream::head_too_slow() noexcept {
     const SteadyTime now = net::read_coarse_clock();
     if (head_begun_ == SteadyTime{})
@@ -58,7 +59,7 @@ bool Downstream::head_too_slow() noexcept {
     return timed_out_ = true;
 }
 
-// Of the head at begin_, as far as it has come.
+// True if the target of the head at begin_ is too long, as far as it has come.
 bool Downstream::is_target_too_long() const noexcept {
     return http::target_too_long(
         {block_.data() + begin_, end_ - begin_}, context_.active->snapshot->max_target);
@@ -68,7 +69,7 @@ std::size_t Downstream::max_head() const noexcept {
     return context_.active->snapshot->max_head;
 }
 
-// False, with input_error_ set, where memory has run out: the connection ends.
+// Starts a read. False, with input_error_ set, where memory has run out: the connection ends.
 bool Downstream::begin_reading() noexcept {
     try {
         if (!block_)
@@ -131,7 +132,7 @@ void Downstream::on_input_ended(const ErrorCode& error) {
         exchange_->on_client_gone();
 }
 
-// The coroutine may end and this object with it: nothing may be touched after it.
+// Resumes the coroutine, which may end, and this object with it: nothing may be touched afterwards.
 void Downstream::wake() {
     input_.signal();
 }
@@ -152,7 +153,7 @@ void Downstream::watch_from_afar() {
     context_.watched.push_back(*this);
 }
 
-// One that stalls is not looked at for ever: from the second tick on the kernel tells.
+// Stops polling a connection that stalls: from the second tick on the kernel reports its close.
 void Downstream::guard() noexcept {
     constexpr std::uint8_t enough = 2;
     if (looks_ == enough || ++looks_ < enough)
@@ -210,8 +211,7 @@ void Downstream::on_parked_readable(const ErrorCode& error) {
         wake();
 }
 
-// Of a read, or a wait for one, that was cancelled: neither did it bring anything, nor has anything
-// arrived since.
+// True if a cancelled read, or wait for one, brought nothing, and nothing has arrived since.
 bool Downstream::nothing_came(const ErrorCode& error) noexcept {
     return error == net::asio::error::operation_aborted && stream_.socket().is_open() &&
            net::probe(stream_) == net::SocketState::silent && !net::has_buffered(stream_);

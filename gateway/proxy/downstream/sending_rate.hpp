@@ -1,4 +1,4 @@
-// How long a client was waited for, and what it has sent meanwhile. Pure.
+// The time spent waiting for a client, and the bytes it has sent meanwhile. Pure.
 #pragma once
 
 #include "base/min_rate.hpp"
@@ -10,12 +10,12 @@
 
 namespace stint::proxy {
 
-// Time in which nobody waits for the client does not count: then it is not the client that is slow.
+// Counts only time spent waiting for the client: otherwise it is not the client that is slow.
 class SendingRate {
   public:
-    // The client is waited for from now on.
+    // Begins a wait for the client.
     void wait(SteadyTime now) noexcept { since_ = now; }
-    // It has sent so many bytes, which ends the wait.
+    // Ends the wait: the client has sent so many bytes.
     void arrive(SteadyTime now, std::size_t bytes) noexcept {
         waited_ += std::max(now - since_, Duration::zero());
         bytes_ += bytes;

@@ -1,4 +1,4 @@
-// How often a request has been sent, and what is known of the last time.
+// Number of a request's attempts, and the state of the last one.
 #pragma once
 
 #include "upstream/balance.hpp"
@@ -11,7 +11,7 @@ struct Attempts {
     bool renewed = false;             // once more because its pooled connection had died
     bool failed_over = false;         // away from an endpoint that refused its connection
     bool outcome_reported = false;    // it is known what this attempt says of the endpoint
-    bool noted = false;               // in its upstream's retry budget
+    bool noted = false;               // counted in its upstream's retry budget
 };
 
 } // namespace stint::proxy

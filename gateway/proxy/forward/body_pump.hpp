@@ -1,4 +1,4 @@
-// How far the coroutine is that sends the rest of a request's body upstream.
+// State of the coroutine that sends the rest of a request's body upstream.
 #pragma once
 
 #include "net/event.hpp"

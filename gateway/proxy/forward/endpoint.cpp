@@ -1,4 +1,4 @@
-// Which endpoint of its upstream the request goes to, and what becomes known of it.
+// Chooses the upstream's endpoint for a request, and reports its successes and failures.
 #include "http/head_parser.hpp"
 #include "net/clock.hpp"
 #include "proxy/downstream/downstream.hpp"
@@ -15,26 +15,26 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Places come with a call; endpoints that come back do not.
+// Polling interval of the queue's waiters: a freed place calls them, a recovered endpoint does not.
 constexpr Duration ask_again_after = 100ms;
 
-// Answers of an endpoint that does not do its work. Others, 429 above all, are good answers to a
-// client that has no right to a better one.
+// True for answers of an endpoint that does not do its work. Others, 429 above all, are good
+// answers to a client that has no right to a better one.
 bool is_failure(int status) noexcept {
     return status == 500 || (status >= 502 && status <= 504);
 }
 
 } // namespace
 
-// Those without the key are told apart by their address.
+// Notes the key of balance: hash. Requests without it are told apart by their client's address.
 void Exchange::note_endpoint_key(const routing::KeyFacts& facts) {
     const routing::Key key = cluster_->balance().hash_key.evaluate(facts, context_.key_scratch);
     endpoint_key_ = upstream::stable_hash(key.missing ? client_->text() : key.text);
 }
 
-// Of those that have not had the request. Unless `yes`, all is as it was.
+// Chooses an endpoint not tried yet. No side effects unless it returns Taken::yes.
 Taken Exchange::take_endpoint(SteadyTime now) {
-    // Nobody overtakes those who wait.
+    // No request overtakes those in the queue.
     if (cluster_->queue() != nullptr && !endpoint_wait_ && cluster_->queue()->awaited())
         [[unlikely]]
         return Taken::full;
@@ -48,7 +48,7 @@ Taken Exchange::take_endpoint(SteadyTime now) {
     return Taken::yes;
 }
 
-// False: next_ says whether it waits or is refused.
+// Chooses the first endpoint. False: next_ says whether the request waits or is refused.
 bool Exchange::take_first_endpoint() {
     const SteadyTime now = decided_.steady;
     if (route_->retry.any() && !std::exchange(attempts_.noted, true)) [[unlikely]]
@@ -75,15 +75,15 @@ bool Exchange::take_other_endpoint() {
     return take_endpoint(net::read_steady_clock()) == Taken::yes;
 }
 
-// What Host is for a request that has none (HTTP/1.0): an upstream needs one. Nothing before the
-// endpoint is known.
+// Returns the Host of a request that has none (HTTP/1.0), as an upstream needs one. Empty before
+// the endpoint is known.
 std::string_view Exchange::endpoint_authority() const noexcept {
     if (endpoint_ == nullptr)
         return {};
     return snapshot().upstreams[route_->upstream].endpoints[endpoint_->index].authority;
 }
 
-// The head was written before there was an endpoint.
+// Rewrites a head without Host: it was written before there was an endpoint.
 void Exchange::name_endpoint() {
     if (host_.empty()) [[unlikely]]
         write_request_head(*context_.parser.parse_request(head_)); // it was good the first time
@@ -110,7 +110,7 @@ void Exchange::endpoint_failed(std::string_view why) {
         cluster_->failed(*endpoint_, why, net::read_steady_clock());
 }
 
-// As long as none comes, or as it may.
+// Queues the request until an endpoint has a place, for max_wait at most.
 Exchange::Next Exchange::join_endpoint_queue(SteadyTime now) {
     const routing::BalanceSpec& balance = cluster_->balance();
     endpoint_wait_ = std::make_unique<EndpointWait>(
@@ -133,8 +133,8 @@ Exchange::Next Exchange::try_endpoints(SteadyTime now) {
                                          : refuse_unavailable(Taken::full, now);
 }
 
-// The client is watched meanwhile, its body is not read. Always ends: with a place, with a refusal,
-// or when the exchange is broken off.
+// Waits for a place on an endpoint. Watches the client meanwhile, but does not read its body.
+// Always ends: with a place, with a refusal, or when the exchange is aborted.
 net::Task<Exchange::Next> Exchange::wait_for_endpoint() {
     watch_client();
     Next next = try_endpoints(net::read_steady_clock());
@@ -152,7 +152,7 @@ net::Task<Exchange::Next> Exchange::wait_for_endpoint() {
     co_return next;
 }
 
-// Retry-After is what is known: when an endpoint may come back. When one has a place is not.
+// Retry-After says when an endpoint may come back, if known. When one has a place is not known.
 Exchange::Next Exchange::refuse_unavailable(Taken why, SteadyTime now) {
     const std::string& name = snapshot().upstreams[route_->upstream].name;
     const Duration known = why == Taken::none ? cluster_->back_in(now) : Duration::zero();

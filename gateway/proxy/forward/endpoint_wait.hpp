@@ -11,7 +11,7 @@
 
 namespace stint::proxy {
 
-// Owned by the exchange, on its worker's thread; called from any.
+// Owned by the exchange, on its worker's thread; call() comes from any thread.
 class EndpointWait final : public upstream::EndpointWaiter {
   public:
     EndpointWait(upstream::EndpointQueue& queue, const net::Executor& executor, SteadyTime until)
@@ -20,11 +20,11 @@ class EndpointWait final : public upstream::EndpointWaiter {
 
     [[nodiscard]] bool join(std::size_t most) { return queue_.join(*this, most); }
     [[nodiscard]] bool is_first() const noexcept { return queue_.is_first(*this); }
-    // No longer than this.
+    // Returns the instant at which the wait ends at the latest.
     [[nodiscard]] SteadyTime until() const noexcept { return until_; }
     [[nodiscard]] net::Task<> sleep_until(SteadyTime at) { return alarm_->sleep_until(at); }
 
-    // Its place in line is free at once; a sleep ends with a later turn of the loop.
+    // Leaves the queue at once; a sleep ends with a later turn of the event loop.
     void give_up() noexcept {
         queue_.leave(*this);
         alarm_->ring();

@@ -29,7 +29,7 @@ class PendingRequest {
     void take(std::size_t size) noexcept { taken_ += size; }
 
     [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
-    // Whether the socket of this attempt has taken any byte.
+    // True if the socket of this attempt has taken any byte.
     [[nodiscard]] bool begun() const noexcept { return taken_ > 0; }
     // Views are valid until the next change.
     [[nodiscard]] std::string_view rest() const noexcept {

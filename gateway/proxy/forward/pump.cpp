@@ -11,9 +11,9 @@
 
 namespace stint::proxy {
 
-// What has come of the body since its head was read, to go out with it. A body of 64 KiB, which the
-// client sends in one piece, needs no pump then: two thirds of the CPU time. Only where the length
-// is known: other bodies are read no further than into the next request's place.
+// Reads what has come of the body since its head was read, to go out with it. A body of 64 KiB,
+// which the client sends in one piece, needs no pump then: two thirds of the CPU time. Only where
+// the length is known: other bodies are read no further than there is room for the next request.
 std::string_view Exchange::read_ahead(net::Block& block) {
     if (request_framing_ != BodyFraming::Kind::length || expects_continue_)
         return {};
@@ -29,7 +29,7 @@ std::string_view Exchange::read_ahead(net::Block& block) {
     return {block.data(), step->payload};
 }
 
-// Sends what is left of the first write, then the rest of the body as it comes.
+// Starts the pump, which sends the rest of the first write, then the rest of the body as it comes.
 void Exchange::begin_pump() {
     if (pending_request_.empty() && !begin_body())
         return;
@@ -37,16 +37,16 @@ void Exchange::begin_pump() {
     try {
         net::spawn(context_.executor, pump(*this));
     } catch (...) {
-        body_pump_.running = false; // nobody would say that it has ended
+        body_pump_.running = false; // no pump runs that would reset it
         throw;
     }
 }
 
-// From here on the body is read as it is sent, and cannot be sent again. False: the client is gone.
+// Begins to read the body as it is sent: it cannot be sent again. False: the client is gone.
 bool Exchange::begin_body() {
     if (expects_continue_ && buffered_body_.empty() && !head_sent_) {
         net::Gather gather;
-        gather.add(pending_response_); // of an interim response
+        gather.add(pending_response_); // an interim response's bytes
         gather.add("HTTP/1.1 100 Continue\r\n\r\n");
         bytes_out_ += gather.bytes() - pending_response_.size();
         if (net::write_now(downstream_.stream(), gather)) {
@@ -62,8 +62,8 @@ bool Exchange::begin_body() {
     return true;
 }
 
-// It will not be needed again; without room behind the head a chunked body would be read a byte at
-// a time.
+// Frees the room behind the head. The body's bytes there are not needed again; without room a
+// chunked body would be read a byte at a time.
 void Exchange::forget_buffered_body() noexcept {
     downstream_.drop_behind(head_.size());
     consumed_ = head_.size();
@@ -98,9 +98,9 @@ net::Task<> Exchange::pump(Exchange& self) {
     self.end_pump();
 }
 
-// A client below min_rate is one that has stalled.
+// Aborts if the client is below min_rate, which counts as stalled.
 bool Exchange::keeps_up(const SendingRate& rate) {
-    // An answer that came before the body's end goes its way, as in on_client_stalled().
+    // An answer that came before the body's end is still relayed, as in on_client_stalled().
     if (request_body_.done() || head_sent_ || !rate.below(snapshot().min_body_rate))
         return true;
     ++context_.counters.slow_bodies;
@@ -108,7 +108,7 @@ bool Exchange::keeps_up(const SendingRate& rate) {
     return false;
 }
 
-// Reads no further than what belongs to this body, or fits beside the next request's beginning.
+// Reads no further than this body, or than there is room for the next request's beginning.
 net::Task<bool> Exchange::read_body(net::Block& block, Duration pause, std::string_view& payload) {
     if (downstream_.input_ended()) {
         abort(AbortReason::client_gone);
@@ -165,11 +165,11 @@ net::Task<bool> Exchange::forward_body(std::string_view payload) {
         if (!error)
             error = net::write_now(lease_.stream(), gather);
     }
-    // An upstream that closes early may have answered before: whoever waits for that decides.
+    // An upstream that closes early may have answered before: the read of that answer decides.
     co_return !error && !body_pump_.stopping && abort_reason_ == AbortReason::no;
 }
 
-// Until the upstream's socket takes more, for body_idle at most.
+// Waits until the upstream's socket takes more, for body_idle at most.
 net::Task<ErrorCode> Exchange::wait_for_upstream() {
     body_pump_.writes = true;
     downstream_.arm_body_deadline(route_->timeouts.body_idle);
@@ -179,9 +179,9 @@ net::Task<ErrorCode> Exchange::wait_for_upstream() {
     co_return error;
 }
 
-// What the first write has left. False: it cannot be sent, or is not to be. After each write it is
-// known how much was taken: whoever waits for the answer may meet the connection's end first, and
-// the first write may have left all (of TLS, where the socket had room for a part of a record).
+// Sends what the first write has left. False: it cannot be sent, or must not be. Notes after each
+// write how much was taken: the read of the answer may meet the connection's end first, and the
+// first write may have left all (of TLS, where the socket had room for a part of a record).
 net::Task<bool> Exchange::send_pending() {
     ErrorCode error;
     while (!error && !pending_request_.rest().empty()) {
@@ -203,7 +203,7 @@ net::Task<bool> Exchange::send_pending() {
 void Exchange::end_pump() {
     body_pump_.running = false;
     if (abort_reason_ == AbortReason::no) {
-        // Also where the rest could not be sent: no connection waits for ever for what decides.
+        // Also where the rest could not be sent: the wait for the answer that decides must end.
         if (!head_sent_ && !body_pump_.stopping)
             arm(Waiting::response, route_->timeouts.response);
         if (request_body_.done())

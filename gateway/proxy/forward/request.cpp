@@ -29,8 +29,8 @@ net::Gather Exchange::gather_request(std::string_view head, const http::ChunkHea
     return gather;
 }
 
-// The usual case: an idle connection of the endpoint whose turn it is takes head and body in one
-// write. False: what is to be sent is in pending_, to go out on lease_ if there is one.
+// Sends head and body in one write on an idle connection of the chosen endpoint: the usual case.
+// False: bytes to send are in pending_request_, to go out on lease_ if there is one.
 bool Exchange::send_at_once() {
     if (!may_send(decided_.steady))
         return false;
@@ -67,8 +67,7 @@ bool Exchange::send_at_once() {
     return false;
 }
 
-// Keeps the first write for as long as it may be needed. taken: the bytes that a socket has taken
-// of it.
+// Keeps the first write for as long as it may be needed. taken: its bytes that a socket has taken.
 void Exchange::hold_request(
     const http::ChunkHeader& chunk, std::string_view ahead, std::size_t taken) {
     const std::string_view head = context_.head_out.view();
@@ -80,8 +79,8 @@ void Exchange::hold_request(
     pending_request_.assign(std::move(bytes), head.size(), taken);
 }
 
-// An idle connection was closed between the probe and the write. It has taken no byte of the
-// request, so that any request may go on another connection.
+// Drops an idle connection that was closed between the probe and the write. It has taken no byte of
+// the request, so that any request may go on another connection.
 void Exchange::replace_idle_connection() noexcept {
     lease_ = {};
     attempts_.renewed = true;
@@ -115,7 +114,7 @@ net::Task<bool> Exchange::send_slowly() {
     }
 }
 
-// A connection that takes the request, when it may be sent. False: it is not to be sent.
+// Provides a connection that takes the request, once it may be sent. False: it must not be sent.
 net::Task<bool> Exchange::have_connection() {
     if (lease_)
         co_return true;
@@ -126,7 +125,7 @@ net::Task<bool> Exchange::have_connection() {
     }
     if (!may_send(net::read_steady_clock())) // connecting took its time
         co_return false;
-    // What comes before there is a request is no answer to it (RFC 9112 section 9.2).
+    // Bytes that come before there is a request are no answer to it (RFC 9112 section 9.2).
     if (!lease_.reused() && net::probe(lease_.stream()) == net::SocketState::bytes_waiting) {
         fail(
             502, pool_->endpoint() + " spoke before it was asked",
@@ -136,7 +135,7 @@ net::Task<bool> Exchange::have_connection() {
     co_return true;
 }
 
-// Of another endpoint, that may have an idle one. Where one has died, a new one it is.
+// Takes an idle connection of another endpoint, for a retry. After a dead one, a new one is made.
 bool Exchange::take_idle_again() {
     if (attempts_.made == 1 || attempts_.renewed || route_->sends_proxy_protocol)
         return false;
@@ -146,7 +145,7 @@ bool Exchange::take_idle_again() {
     return static_cast<bool>(lease_);
 }
 
-// One for which there was no descriptor tries again, once, if others could be closed.
+// Connects. Retries once if there was no descriptor for it and others could be closed.
 net::Task<upstream::Lease::Connected> Exchange::connect() {
     bool made_room = false;
     const std::string first =
@@ -186,7 +185,7 @@ void Exchange::explain_connect(const upstream::Lease::Connected& connected) {
     if (abort_reason_ != AbortReason::no)
         return;
     attempts_.outcome_reported =
-        attempts_.outcome_reported || is_resource_exhaustion(connected.error); // which is our own
+        attempts_.outcome_reported || is_resource_exhaustion(connected.error); // the gateway's own
     const std::string what = connected.in_handshake ? "TLS with " + endpoint + " failed: "
                                                     : "could not connect to " + endpoint + ": ";
     const std::string why = connected.reason.empty() ? connected.error.message() : connected.reason;
@@ -202,7 +201,7 @@ void Exchange::watch_client() {
         downstream_.watch_from_afar();
 }
 
-// All of the request that was at hand.
+// Notes that all of the request that was at hand has been sent.
 void Exchange::request_was_sent(SteadyTime at) {
     sent_ = at;
     if (!request_body_.done())
@@ -212,8 +211,8 @@ void Exchange::request_was_sent(SteadyTime at) {
     downstream_.watch();
 }
 
-// The upstream may answer before it has the rest (RFC 9112 section 9.5): the answer is awaited
-// while the pump sends on. After an error, what it has said before decides.
+// Notes a partial send. The upstream may answer before it has the rest (RFC 9112 section 9.5): the
+// answer is awaited while the pump sends on. After an error, an answer sent before decides.
 void Exchange::first_part_was_sent(const ErrorCode& error, SteadyTime at) {
     sent_ = at;
     watch_client();

@@ -1,5 +1,5 @@
-// Sending a request once more: because its pooled connection had died, because nothing of it had
-// been sent, or because its route's rules say so.
+// Retries of a request: because its pooled connection had died, because nothing of it had been
+// sent, or because its route's rules say so.
 #include "http/head_parser.hpp"
 #include "net/clock.hpp"
 #include "proxy/downstream/downstream.hpp"
@@ -14,7 +14,7 @@
 namespace stint::proxy {
 namespace {
 
-// Methods whose request may be sent a second time (RFC 9110 section 9.2.2).
+// True for methods whose request may be sent a second time (RFC 9110 section 9.2.2).
 bool idempotent(std::string_view method) {
     constexpr std::string_view methods[] = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"};
     return std::find(std::begin(methods), std::end(methods), method) != std::end(methods);
@@ -22,14 +22,14 @@ bool idempotent(std::string_view method) {
 
 } // namespace
 
-// Whether the request can be sent from its first byte.
+// True if the request can be sent from its first byte.
 bool Exchange::request_at_hand() const noexcept {
     return !body_pump_.begun || !pending_request_.empty();
 }
 
-// Whatever the rules: servers close connections that are idle, and cannot know that a request is on
-// its way. True once a request at most; it goes to the same endpoint. A request that is not
-// idempotent goes only if no byte of it was taken.
+// Decides whether to retry on another connection to the same endpoint, whatever the rules: servers
+// close idle connections, and cannot know that a request is on its way. True once a request at
+// most. A request that is not idempotent goes only if no byte of it was taken.
 bool Exchange::should_reconnect() noexcept {
     const bool untouched = !pending_request_.empty() && !pending_request_.begun();
     const bool again = lease_.reused() && !attempts_.renewed && request_at_hand() && filled_ == 0 &&
@@ -42,8 +42,8 @@ bool Exchange::should_reconnect() noexcept {
     return again;
 }
 
-// What is asked of every request, whatever has failed. The last of it: no pause has begun since it
-// was sent.
+// Checks the conditions of every retry, whatever has failed. One of them: no pause has begun since
+// the request was sent.
 bool Exchange::may_retry(SteadyTime now) noexcept {
     const routing::RetryRules& rules = route_->retry;
     const bool untold = bytes_out_ == 0 && !head_sent_; // the client has nothing of an answer
@@ -57,10 +57,10 @@ bool Exchange::may_retry(SteadyTime now) noexcept {
     return false;
 }
 
-// Whether it goes once more: to an endpoint that has not had it, else to another one, else to the
-// same, as far as they take requests. Where it was sent it is one request more to the scope of its
-// cool-down, and needs leave; without it the client is to see what there is. why: what this one has
-// failed by, for people.
+// Decides whether to retry and where: an untried endpoint, else any other, else the same, as far as
+// they take requests. If it was sent, it is one request more to the scope of its cooldown, and
+// needs a pass; without it the client gets the answer there is. why: the reason that this endpoint
+// has failed by, for people.
 bool Exchange::should_retry(std::string_view why, bool was_sent) {
     const SteadyTime now = net::read_steady_clock();
     if (!may_retry(now))
@@ -86,11 +86,11 @@ bool Exchange::should_retry(std::string_view why, bool was_sent) {
     return true;
 }
 
-// After a connection that has not come about. Whatever the rules, one that was refused tries
-// another endpoint, once: nothing of the request was sent.
+// Decides whether to retry a failed connect. Whatever the rules, a refused connection tries another
+// endpoint, once: nothing of the request was sent.
 bool Exchange::should_retry_connect(const upstream::Lease::Connected& connected) {
     if (is_resource_exhaustion(connected.error))
-        return false; // which is our own
+        return false; // the gateway's own lack
     const routing::RetryRules& rules = route_->retry;
     std::string why = "could not connect: ";
     why += connected.reason.empty() ? connected.error.message() : connected.reason;
@@ -115,8 +115,8 @@ bool Exchange::should_retry_connect(const upstream::Lease::Connected& connected)
     return again;
 }
 
-// Before another attempt: what has come of an answer is forgotten, and so is the connection. The
-// pump refers to that, and ends first.
+// Prepares another attempt: drops what has come of an answer, and the connection. The pump refers
+// to that connection, and ends first.
 net::Task<> Exchange::rewind() {
     disarm();
     stop_pump();

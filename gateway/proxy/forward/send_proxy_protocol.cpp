@@ -1,4 +1,4 @@
-// The PROXY header before the first byte of a connection to the upstream, where it asks for one.
+// The PROXY header before the first byte of an upstream connection, where the upstream wants one.
 #include "http/proxy_header.hpp"
 #include "net/address.hpp"
 #include "proxy/downstream/downstream.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 using Protocol = routing::UpstreamSpec::ProxyProtocol;
 
-// 0 for a Unix socket, which has none.
+// Returns 0 for a Unix socket, which has no port.
 std::uint16_t port_of(const net::Endpoint& endpoint) {
     if (net::is_unix(endpoint))
         return 0;
@@ -24,8 +24,8 @@ std::uint16_t port_of(const net::Endpoint& endpoint) {
 
 } // namespace
 
-// The connection is new, this client's alone, and nothing has been sent on it. The client is who
-// limits count; its port is known of the peer alone.
+// Returns the PROXY header. The connection is new, this client's alone, and nothing has been sent
+// on it. The client is the one that limits count; its port is known only if it is the peer.
 std::string Exchange::proxy_protocol_header() {
     http::ProxiedConnection connection;
     connection.source = client_->address();

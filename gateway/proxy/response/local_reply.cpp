@@ -26,7 +26,7 @@ http::LimitedReply::Why reason_for(limits::Refusal refusal) noexcept {
     return Why::window;
 }
 
-// What clients are told of an upstream's failure: nothing of where it is.
+// Returns the client's explanation of an upstream's failure: nothing of where the upstream is.
 std::string_view describe_failure(int status) noexcept {
     switch (status) {
     case 503:

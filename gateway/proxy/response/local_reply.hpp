@@ -1,4 +1,4 @@
-// What the gateway answers itself: which reply it is, and all that it says. Not how it is sent.
+// The gateway's own replies: their kind and all of their content. Not how they are sent.
 #pragma once
 
 #include "base/hash.hpp"
@@ -18,7 +18,7 @@
 
 namespace stint::proxy {
 
-// One per exchange, which seldom needs it. What is said last is what write() answers. Names and
+// One per exchange, which seldom needs it. write() writes the reply that was set last. Names and
 // bodies of limits and upstreams are views into the exchange's configuration.
 class LocalReply {
   public:
@@ -26,45 +26,45 @@ class LocalReply {
     LocalReply(const LocalReply&) = delete; // it refers to itself
     LocalReply& operator=(const LocalReply&) = delete;
 
-    // A problem document about nothing but the status.
+    // Sets a problem document about nothing but the status.
     void explain(std::string detail);
-    // The upstream has failed, or could not be asked. why: for logs, as it names endpoints; clients
-    // are told no more than the status says.
+    // Sets the failure of an upstream, or that it could not be asked. why: for logs, as it names
+    // endpoints; clients get no more than the status says.
     void blame_upstream(std::string why);
-    // Why that was; empty where it has not failed.
+    // Returns the `why` of blame_upstream(); empty where the upstream has not failed.
     [[nodiscard]] std::string_view upstream_error() const noexcept {
         const bool explains = kind_ == Kind::problem || kind_ == Kind::unavailable;
         return explains && blames_upstream_ ? std::string_view{detail_} : std::string_view{};
     }
-    // Behind these, of a 503: when it is worth another try.
+    // Adds to either of these, for a 503, when a retry is worth it.
     void set_retry_after(Duration retry_after);
-    // 405 with the methods that the path serves.
+    // Sets 405 with the methods that the path serves.
     void refuse_method(std::string allowed);
-    // 200 to an OPTIONS that ends here, with the same.
+    // Sets 200 to an OPTIONS that ends here, with the same methods.
     void answer_options(std::string allowed);
-    // A limit has refused, with its own status. retry_after: as the client is to be told.
+    // Sets a limit's refusal, with its own status. retry_after: as the client gets it.
     void
     refuse(const routing::Charges& charges, const limits::Decision& decision, Duration retry_after);
-    // Behind refuse(): 429 and a problem document, whatever the limit says for itself.
+    // Replaces a limit's own answer with 429 and a problem document. Call after refuse().
     void use_default_body() noexcept;
-    // Before refuse(): a slot that the request has been given to come back with.
+    // Adds the ticket of a slot given to the request to come back with. Call before refuse().
     void add_ticket(const http::SlotName& slot, const KeyHasher& seals);
-    // 403: not a matter of how often.
+    // Sets 403: not for the request's rate.
     void deny(const routing::RouteLimit& limit, routing::Denial denial);
-    // 412: the request lacks the fencing number of this lock.
+    // Sets 412: the request lacks the fencing number of this lock.
     void reject_fencing_token(const limits::Limit& lock, routing::ShownFence::Fault fault);
-    // The upstream has asked for a pause.
+    // Sets the refusal during a pause that the upstream has asked for.
     void pause(const http::PausedReply& reply);
 
-    // As the request wishes; problem_json until it is known.
+    // Sets the media type that the request prefers; problem_json until it is known.
     void use(http::MediaType media) noexcept { media_ = media; }
     [[nodiscard]] bool knows_media() const noexcept { return media_.has_value(); }
     [[nodiscard]] bool is_pause() const noexcept { return kind_ == Kind::pause; }
-    // The name of the limit that refuses, denies or fences off; empty where none does.
+    // Returns the name of the limit that refuses, denies or fences off; empty where none does.
     [[nodiscard]] std::string_view limit() const noexcept { return limited_.limit; }
 
-    // Appends the whole response. status: of a reply of which nothing else says it. context.media
-    // is ours to say.
+    // Appends the whole response. status: for replies that have no status of their own. Sets
+    // context.media itself.
     void write(http::HeadBuffer& out, http::ReplyContext context, int status) const;
 
   private:
@@ -86,9 +86,9 @@ class LocalReply {
     std::string allowed_;
     http::LimitedReply limited_;
     boost::container::static_vector<std::string_view, limits::max_charges> also_refusing_;
-    std::string ticket_; // of its slots, for limited_
+    std::string ticket_; // tickets of its slots, for limited_
     http::PausedReply paused_;
-    Duration retry_after_{}; // of an unavailable
+    Duration retry_after_{}; // for Kind::unavailable
 };
 
 } // namespace stint::proxy

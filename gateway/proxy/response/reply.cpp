@@ -1,4 +1,4 @@
-// Answers that the gateway gives itself, and what it does with a body that nobody will read.
+// The gateway's own replies, and request bodies that are discarded after them.
 #include "http/head_parser.hpp"
 #include "net/clock.hpp"
 #include "proxy/downstream/downstream.hpp"
@@ -11,8 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A refused request's body is read to its end, so that the connection can go on, if it is this
-// small and comes within this time.
+// A refused request's body is read to its end, so that the connection can be kept alive, if it is
+// this small and comes within this time.
 constexpr std::uint64_t most_discarded = 64 * 1024;
 constexpr Duration discard_time = 1s;
 
@@ -23,7 +23,7 @@ std::string_view first_word(std::span<const char> bytes) noexcept {
 
 } // namespace
 
-// The reply in one write, if nothing has to be waited for: the way of a 429.
+// Sends the reply in one write: the path of a 429. True: nothing is left to wait for.
 bool Exchange::reply_at_once() {
     const bool readable =
         request_framing_ == BodyFraming::Kind::chunked || body_left_ <= most_discarded;
@@ -47,7 +47,7 @@ net::Task<Exchange::Result> Exchange::reply() {
     stop_pump();
     while (body_pump_.running)
         co_await body_pump_.stopped.wait();
-    // What is still to be said and read concerns the client alone: neither the upstream nor a cap.
+    // The rest concerns the client alone: it needs neither the upstream nor a slot of a cap.
     lease_ = {};
     in_flight_.release();
     pass_ = {};
@@ -58,7 +58,7 @@ net::Task<Exchange::Result> Exchange::reply() {
         co_return finish();
     // Results of co_await have names everywhere: GCC 12 has given this frame, with unnamed ones in
     // conditions, two layouts.
-    bool sent = co_await send_unsent(); // of an interim response
+    bool sent = co_await send_unsent(); // an interim response's bytes
     if (!sent || (!head_sent_ && reply_at_once()))
         co_return finish();
     sent = co_await send_unsent();
@@ -69,8 +69,8 @@ net::Task<Exchange::Result> Exchange::reply() {
     co_return finish();
 }
 
-// Turns what broke the exchange into the answer it deserves. An upstream's failure does not speak
-// against the client's connection, which goes on.
+// Sets the reply for the abort reason. An upstream's failure does not speak against the client's
+// connection, which goes on.
 void Exchange::reply_for_abort() {
     const auto upstream_failed = [this](int status, std::string detail) {
         abort_reason_ = AbortReason::no;

@@ -1,4 +1,4 @@
-// Answers that stand in the configuration: a route's own, and a listener's way to https.
+// Answers from the configuration: a route's own, and a listener's redirect to https.
 #include "http/fixed_reply.hpp"
 #include "http/request_line.hpp"
 #include "proxy/downstream/downstream.hpp"
@@ -24,7 +24,7 @@ const FixedAnswer& to_https() {
 
 } // namespace
 
-// After the limits: what the route answers in the place of an upstream.
+// Sets the route's own answer, after the limits, in the place of an upstream's.
 Exchange::Next Exchange::respond() {
     if (host_.empty() && route_->answer->location.has(Placeholder::host))
         fail(400, std::string{no_host}, observe::Outcome::rejected);
@@ -33,14 +33,14 @@ Exchange::Next Exchange::respond() {
     return Next::reply;
 }
 
-// Before routes and limits.
+// Redirects to https, before routes and limits.
 void Exchange::send_to_https() {
     if (host_.empty())
         return fail(400, std::string{no_host}, observe::Outcome::rejected);
     fail(to_https().status, {}, observe::Outcome::responded);
 }
 
-// Outcome::responded: by the route, or by the listener where no route was looked for.
+// Writes the answer of Outcome::responded: the route's, or the listener's before any route.
 void Exchange::write_answer(const http::ReplyContext& context) {
     PlaceholderValues values = placeholder_values();
     const FixedAnswer& answer = route_ != nullptr ? *route_->answer : to_https();
@@ -49,7 +49,7 @@ void Exchange::write_answer(const http::ReplyContext& context) {
     http::write_fixed_reply(context_.head_out, context, answer, values);
 }
 
-// The target was good when the head was read.
+// Sets the placeholders of a redirect. The target was good when the head was read.
 void Exchange::add_target(PlaceholderValues& values) {
     const std::string_view path = http::split_target(method_, target_)->path;
     std::string_view sent = route_ != nullptr ? path_to_send(path) : std::string_view{};

@@ -10,7 +10,7 @@
 namespace stint::proxy {
 namespace {
 
-// More interim responses than this before the final one are not believed.
+// The most interim responses that are believed before the final one.
 constexpr unsigned max_interims = 8;
 
 } // namespace
@@ -57,7 +57,7 @@ Exchange::Answer Exchange::on_answer(const ErrorCode& error, std::size_t size) {
 Exchange::Answer Exchange::on_upstream_failure(const ErrorCode& error) {
     if (abort_reason_ != AbortReason::no)
         return Answer::failed;
-    // A pooled one is closed when it has been idle: no failure.
+    // A pooled connection is closed when it has been idle: no failure.
     attempts_.outcome_reported = attempts_.outcome_reported || lease_.reused();
     if (should_reconnect())
         return Answer::retry;
@@ -72,8 +72,8 @@ Exchange::Answer Exchange::on_upstream_failure(const ErrorCode& error) {
     return Answer::failed;
 }
 
-// 100 is dropped (the client had its own from us); others go to clients that know them. Afterwards
-// block_ begins with the next head.
+// Relays an interim response. 100 is dropped (the client had its own from the gateway); others go
+// to clients that know them. Afterwards block_ begins with the next head.
 Exchange::Answer Exchange::on_interim(const ResponseHead& head, std::size_t head_size) {
     if (head.status == 101 || ++interims_ > max_interims) {
         fail(
@@ -109,7 +109,7 @@ void Exchange::drop_head(std::size_t head_size) noexcept {
     scanned_ = 0;
 }
 
-// The answer's final head has come.
+// Notes that the answer's final head has come.
 void Exchange::note_answer(const ResponseHead& head) {
     disarm();
     answered_ = net::read_steady_clock();
@@ -152,7 +152,7 @@ Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_
     return send_head(head, {rest.data(), step->payload}, chunk);
 }
 
-// The final head, which is in head_out, and what there is of the body.
+// Sends the final head, which is in head_out, and what there is of the body.
 Exchange::Answer Exchange::send_head(
     const ResponseHead& head, std::string_view payload, const http::ChunkHeader& chunk) {
     status_ = head.status;
@@ -162,7 +162,7 @@ Exchange::Answer Exchange::send_head(
     if (!rate_limit_headers_.empty())
         add_rate_limit_headers(head);
     net::Gather gather;
-    gather.add(pending_response_); // of an interim response
+    gather.add(pending_response_); // an interim response's bytes
     gather.add(context_.head_out.view());
     gather_response(gather, payload, chunk);
     bytes_out_ += gather.bytes() - pending_response_.size();
@@ -176,7 +176,7 @@ Exchange::Answer Exchange::send_head(
     return Answer::ready;
 }
 
-// The head is written already, behind what the upstream says of its own limits.
+// Appends to the head, which is written already, behind the upstream's own rate-limit fields.
 void Exchange::add_rate_limit_headers(const ResponseHead& head) {
     const http::PolicyFields ours =
         rate_limit_headers_.fields(route_->telling, {answered_, wall_at(answered_)});
@@ -196,7 +196,7 @@ void Exchange::gather_response(
         gather.add(trailers_.end_of_chunks(response_body_));
 }
 
-// One block at a time: a slow client makes the upstream wait, not the gateway grow.
+// Relays one block at a time: a slow client makes the upstream wait, not the gateway grow.
 net::Task<> Exchange::stream_response() {
     bool sent = co_await send_unsent();
     if (!sent)

@@ -14,19 +14,19 @@ namespace stint::proxy {
 // One per exchange; takes memory only where trailers are expected.
 class ResponseTrailers {
   public:
-    // Before the first byte of the body is decoded, which is chunked. The trailer is kept here.
+    // Keeps the trailer here. Call before the first byte of the body, which is chunked, is decoded.
     void expect(const ResponseHead& head, http::BodyDecoder& body);
     [[nodiscard]] bool expected() const noexcept { return kept_ != nullptr; }
 
-    // The last chunk, the trailer fields that may be passed on and the end of the body, which is
-    // done(). Valid until the next call.
+    // Returns the last chunk, the trailer fields that may be passed on and the end of the body,
+    // which is done(). Valid until the next call.
     [[nodiscard]] std::string_view end_of_chunks(const http::BodyDecoder& body);
 
   private:
     struct Kept {
         std::array<char, http::BodyDecoder::max_trailer_bytes> place;
         std::string nominated; // by the response's Connection
-        std::string ending;    // the last chunk and they
+        std::string ending;    // the last chunk and the trailer
     };
     std::unique_ptr<Kept> kept_;
 };

@@ -1,4 +1,4 @@
-// What a route changes of requests and responses on their way.
+// The route's changes to requests and responses on their way.
 #include "http/target.hpp"
 #include "proxy/downstream/downstream.hpp"
 #include "proxy/exchange.hpp"
@@ -19,14 +19,14 @@ PlaceholderValues Exchange::placeholder_values() const {
     return values;
 }
 
-// Nothing where the route sets and removes nothing.
+// Returns nothing where the route sets and removes nothing.
 std::optional<http::Shaping> Exchange::shaping(const FieldEdits routing::RouteShape::*edits) const {
     if (route_->shape == nullptr || ((*route_->shape).*edits).empty()) [[likely]]
         return std::nullopt;
     return http::Shaping{(*route_->shape).*edits, placeholder_values()};
 }
 
-// Instead of how it was spelt; empty: just so. In the worker's scratch.
+// Returns the path to send; empty: as the client spelt it. In the worker's scratch.
 std::string_view Exchange::path_to_send(std::string_view path) const {
     const bool rewrites = route_->shape != nullptr && route_->shape->path;
     if ((!forward_path_ && !rewrites) || path == "*")

@@ -19,8 +19,8 @@ bool Exchange::splices() const noexcept {
            lease_.stream().tls() == nullptr && downstream_.stream().tls() == nullptr;
 }
 
-// Until the body's end, or until something broke. Where the system has no pipe to give or does not
-// splice, it leaves the body as far as it has come, to be copied.
+// Splices until the body's end, or until something broke. Where the system has no pipe to give or
+// does not splice, it leaves the body as far as it has come, to be copied.
 net::Task<> Exchange::splice_response() {
     stint::Result<net::SplicePipe> pipe = context_.splice_pipes.take();
     if (!pipe)
@@ -34,9 +34,10 @@ net::Task<> Exchange::splice_response() {
     context_.splice_pipes.keep(std::move(*pipe));
 }
 
-// The pipe is empty before and, unless something broke, behind it: so nothing waits in it while the
-// upstream is silent, and "would block" is the upstream's. The wait, also where bytes are there
-// already, lets other connections have their turn. False: no more is to be spliced.
+// Splices one piece. The pipe is empty before and, unless something broke, afterwards: nothing
+// waits in it while the upstream is silent, and "would block" is the upstream's. The wait, even
+// with bytes there already, lets other connections have their turn. False: no more is to be
+// spliced.
 net::Task<bool> Exchange::splice_piece(net::SplicePipe& pipe) {
     arm(Waiting::upstream, route_->timeouts.body_idle);
     auto [failed] = co_await net::wait_readable(lease_.stream());
@@ -85,7 +86,7 @@ net::Task<bool> Exchange::drain_to_client(net::SplicePipe& pipe) {
     co_return abort_reason_ == AbortReason::no;
 }
 
-// What is in the pipe already, where it cannot be spliced out of it.
+// Copies out bytes that are in the pipe already, where they cannot be spliced out of it.
 net::Task<bool> Exchange::copy_to_client(net::SplicePipe& pipe) {
     const net::Block block = context_.body_blocks.borrow();
     while (pipe.bytes() > 0) {

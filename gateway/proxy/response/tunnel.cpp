@@ -38,7 +38,7 @@ net::Task<> Tunnel::carry(Way& way) {
         more = co_await carry_piece(way);
 }
 
-// A wait for each piece: a sender that never pauses leaves room for other connections.
+// Relays one piece, after a wait: a sender that never pauses leaves room for other connections.
 net::Task<bool> Tunnel::carry_piece(Way& way) {
     ErrorCode failed;
     if (!way.dry && net::has_buffered(way.from)) {
@@ -67,7 +67,7 @@ net::Task<bool> Tunnel::carry_piece(Way& way) {
     co_return co_await deliver(way, {block.data(), got.size});
 }
 
-// False: the tunnel has ended.
+// Sends all bytes one way. False: the tunnel has ended.
 net::Task<bool> Tunnel::deliver(Way& way, std::string_view bytes) {
     net::Gather gather;
     gather.add(bytes);
@@ -97,7 +97,7 @@ net::Task<bool> Tunnel::deliver(Way& way, std::string_view bytes) {
     co_return true;
 }
 
-// The sender has closed its side, and all that it sent before has been passed on.
+// Ends one way: the sender has closed its side, and all that it sent before has been passed on.
 void Tunnel::finish(Way& way) noexcept {
     net::shutdown_send(way.to);
     way.reads = false;
@@ -111,7 +111,7 @@ void Tunnel::end(End why) noexcept {
         return;
     end_ = why;
     disarm();
-    // A stream that broke off is not to be taken for one that has ended.
+    // A stream that broke off must not be taken for one that has ended.
     if (why == End::client_failed)
         net::reset_on_close(up_.to);
     net::close(up_.to);
@@ -127,7 +127,7 @@ void Tunnel::poll_peer_close() noexcept {
         end(End::upstream_failed);
 }
 
-// A reset is told by the read that waits for bytes; where none does, by looking.
+// Turns polling for a reset on or off: a read that waits for bytes reports it, else a tick does.
 void Tunnel::watch() {
     if (up_.reads && down_.reads)
         downstream_.Watched::unlink();

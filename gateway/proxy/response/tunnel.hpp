@@ -1,5 +1,5 @@
-// Bytes both ways between a client and an upstream that have switched protocols (RFC 9110 section
-// 7.8). Knows nothing of what they say.
+// Relays bytes both ways between a client and an upstream that have switched protocols (RFC 9110
+// section 7.8). Knows nothing of the protocol.
 #pragma once
 
 #include "net/buffer_pool.hpp"
@@ -21,28 +21,29 @@ namespace stint::proxy {
 // `idle`.
 class Tunnel : private net::Deadline {
   public:
-    // What ended it.
+    // The reason for the tunnel's end.
     enum class End : std::uint8_t {
         none,            // it goes on
         closed,          // both sides have closed
         idle,            // nothing came for too long
         client_failed,   // the client's connection was reset
         upstream_failed, // the upstream's was
-        told             // by end()
+        told             // its owner called end()
     };
 
     Tunnel(Context& context, Downstream& downstream, net::Stream& upstream, Duration idle);
     ~Tunnel();
 
-    // The two ways, each to be run once. early: what came before the switch was complete, and stays
-    // where it is until the way has ended.
+    // Relays one way; each is to be run once. early: bytes that came before the switch was
+    // complete; they stay in place until the way has ended.
     [[nodiscard]] net::Task<> carry_up(std::string_view early);
     // early: the first `size` bytes of a block, which is released once they are sent.
     [[nodiscard]] net::Task<> carry_down(net::Block& early, std::size_t size);
 
     // Ends both ways soon. The client's socket stays open, for its owner to close.
     void end(End why = End::told) noexcept;
-    // With every tick, while a way does not read from its sender: has either been reset?
+    // Ends both ways after a reset. Called with every tick, while a way does not read from its
+    // sender.
     void poll_peer_close() noexcept;
 
     [[nodiscard]] End ended() const noexcept { return end_; }
@@ -76,10 +77,10 @@ class Tunnel : private net::Deadline {
     Way up_;
     Way down_;
     End end_ = End::none;
-    int ended_ways_ = 0; // by the ends of their streams
+    int ended_ways_ = 0; // ways that ended with their streams
 };
 
-// What a request that offers other protocols needs beyond others.
+// State of a request that offers other protocols.
 struct UpgradeState {
     std::string offer; // as http::offered_protocols() gives it, never empty
     std::optional<Tunnel> tunnel;

@@ -13,7 +13,7 @@
 
 namespace stint::proxy {
 
-// What of the request's Upgrade goes on; empty for an ordinary request.
+// Returns the protocols of the request's Upgrade that go on; empty for an ordinary request.
 std::string_view Exchange::offer_of(const RequestHead& head) {
     std::string offer = http::offered_protocols(head, route_->upgrades);
     upgrade_.reset();
@@ -28,7 +28,7 @@ bool Exchange::tunnels() const noexcept {
     return upgrade_ != nullptr && upgrade_->tunnel.has_value();
 }
 
-// Afterwards block_ begins with what the upstream has said in the new protocol.
+// Switches protocols. Afterwards block_ begins with the upstream's first bytes in the new protocol.
 Exchange::Answer Exchange::on_upgrade(const ResponseHead& head, std::size_t head_size) {
     const std::string protocols = http::chosen_protocols(head, upgrade_->offer);
     if (protocols.empty()) {
@@ -58,7 +58,7 @@ Exchange::Answer Exchange::on_upgrade(const ResponseHead& head, std::size_t head
     return answer;
 }
 
-// What the client sent behind its request is the tunnel's, never a request.
+// Runs the tunnel. Bytes that the client sent behind its request are the tunnel's, never a request.
 net::Task<> Exchange::run_tunnel() {
     co_await downstream_.hand_over();
     if (downstream_.was_reset())
@@ -73,7 +73,7 @@ net::Task<> Exchange::run_tunnel() {
     try {
         net::spawn(context_.executor, carry_up(*this, {early.data(), early.size()}));
     } catch (...) {
-        body_pump_.running = false; // nobody would say that it has ended
+        body_pump_.running = false; // no coroutine runs that would reset it
         throw;
     }
     co_await tunnel.carry_down(block_, filled_);
@@ -82,7 +82,7 @@ net::Task<> Exchange::run_tunnel() {
     judge_tunnel();
 }
 
-// Runs beside the way down, which waits for it. self: lives until pump_stopped() has been
+// Runs beside the way down; run_tunnel() waits for it. self: lives until pump_stopped() has been
 // signalled.
 net::Task<> Exchange::carry_up(Exchange& self, std::string_view early) {
     Tunnel& tunnel = *self.upgrade_->tunnel;
