@@ -21,11 +21,12 @@ LAYERS = {
     "upstream": "routing limits net tls http base",
     "observe": "base",
     "state": "base",
-    "proxy": "upstream routing limits http net tls observe base",
-    "permits": "proxy routing locks limits http net observe base",
-    "runtime": "state permits proxy upstream routing locks limits http net tls observe config base",
-    "simulate": "runtime routing limits http net observe config base",
-    "admin": "runtime permits/lock_json.hpp proxy upstream routing locks limits http net tls observe config base",
+    "admission": "routing limits http base observe/outcome.hpp",
+    "proxy": "admission upstream routing limits http net tls observe base",
+    "permits": "admission proxy routing locks limits http net observe base",
+    "runtime": "state admission permits proxy upstream routing locks limits http net tls observe config base",
+    "simulate": "admission runtime routing limits http net observe config base",
+    "admin": "admission runtime permits/lock_json.hpp proxy upstream routing locks limits http net tls observe config base",
     "main": "admin simulate runtime config base",
 }
 

@@ -30,6 +30,24 @@ OLD_NAMES = {
     "config": "Report",
 }
 
+# file without its ending: names that it must not declare any more; elsewhere the same word is a good name.
+OLD_DECLARATIONS = {
+    "proxy/exchange": "hold retries",
+    "proxy/forward/attempts": "judged moved",
+    "admission/local_reply": "promise",
+    "limits/decision": "held early returnable",
+    "limits/permit": "tell learn early",
+    "limits/algorithm/counter_cell": "Slot",
+    "limits/algorithm/algorithm_ops": "Slot Rules",
+    "limits/counter/counters": "Claim Slot Terms",
+    "limits/algorithm/window": "Place",
+    "locks/lock_manager": "tell figures living",
+    "runtime/gateway": "notes_on",
+    "runtime/persistence": "figures",
+    "permits/persistence_waits": "tell",
+    "proxy/admission/queued_request": "tell ring room",
+}
+
 # Files, without their endings, that have other names now.
 OLD_FILES = set("""
     proxy/seat runtime/reception proxy/turns runtime/openings limits/waiting_room limits/waiting_line proxy/hold
@@ -54,6 +72,8 @@ def old_names(file: Path):
     text = file.read_text(encoding="utf-8")
     path = file.relative_to(GATEWAY)
     old = set(OLD_NAMES[""].split()) | set(OLD_NAMES.get(path.parts[0], "").split())
+    if file.suffix == ".hpp":
+        old |= set(OLD_DECLARATIONS.get(path.with_suffix("").as_posix(), "").split())
     if f"{path.parts[0]}/{file.stem}" in OLD_FILES:
         yield 1, file.name
     for token in TOKEN.finditer(text):

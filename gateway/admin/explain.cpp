@@ -1,80 +1,34 @@
 #include "admin/explain.hpp"
 
 #include "admin/explain_recent.hpp"
-#include "base/ip_address.hpp"
+#include "admission/request_admission.hpp"
 #include "base/lock_names.hpp"
 #include "routing/charges.hpp"
-#include "routing/fence.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
+#include <stdexcept>
+#include <string>
 
 namespace stint::admin {
 namespace {
 
-using routing::Charges;
+using admission::Next;
 using routing::RouteLimit;
 
-constexpr std::array<std::string_view, 6> members{"method",    "host",        "path",
-                                                  "client_ip", "tls_subject", "headers"};
-
-std::string in_quotes(std::string_view name) {
-    return std::string{'"'}.append(name).append("\"");
-}
-
-// Reads members of the description, and remembers the first thing that is wrong.
-class Description {
+// Counts nothing, and queues nothing.
+class ExplainCallbacks final : public admission::Callbacks {
   public:
-    explicit Description(const Json& json) : json_{json} {
-        for (const auto& [name, value] : json.items())
-            if (std::ranges::find(members, name) == members.end())
-                wrong(
-                    in_quotes(name) +
-                    " is unknown: there are method, host, path, client_ip, tls_subject, headers");
-    }
+    explicit ExplainCallbacks(limits::AdmissionQueue& queue) noexcept : queue_{queue} {}
 
-    void text(const char* name, std::string& into) {
-        const auto found = json_.find(name);
-        if (found == json_.end())
-            return;
-        if (!found->is_string())
-            return wrong(in_quotes(name) + " must be a text");
-        into = found->get<std::string>();
-        one_line(name, into);
+    [[nodiscard]] limits::AdmissionQueue& queue() noexcept override { return queue_; }
+    [[nodiscard]] admission::QueuedCharges& make_queued() override {
+        throw std::logic_error{"a preview does not enter the queue"};
     }
-
-    void fields(std::vector<std::pair<std::string, std::string>>& into) {
-        const auto found = json_.find("headers");
-        if (found == json_.end())
-            return;
-        if (!found->is_object())
-            return wrong("\"headers\" must be an object of names and texts");
-        for (const auto& [name, value] : found->items()) {
-            const Json values = value.is_array() ? value : Json::array({value});
-            for (const Json& each : values) {
-                if (!each.is_string())
-                    return wrong("\"headers\" has a value that is no text: " + name);
-                into.emplace_back(name, each.get<std::string>());
-                one_line("headers", into.back().second);
-            }
-        }
-    }
-
-    void wrong(std::string why) {
-        if (!wrong_)
-            wrong_ = std::move(why);
-    }
-    [[nodiscard]] const std::optional<std::string>& what_is_wrong() const { return wrong_; }
+    void drop_queued() noexcept override {}
 
   private:
-    void one_line(const std::string& name, const std::string& value) {
-        if (value.find_first_of(std::string_view{"\r\n\0", 3}) != std::string::npos)
-            wrong(in_quotes(name) + " has a line end in it");
-    }
-
-    const Json& json_;
-    std::optional<std::string> wrong_;
+    limits::AdmissionQueue& queue_;
 };
 
 std::string_view to_text(limits::Refusal refusal) {
@@ -95,7 +49,7 @@ std::string_view to_text(limits::Refusal refusal) {
     return "";
 }
 
-// Returns a limit's name and its key for the request, without its state.
+// Describes one of the route's limits: its key for the request, and its state.
 Json limit_json(const RouteLimit& limit, const routing::KeyFacts& facts, std::string& scratch) {
     const limits::LimitIdentity& identity = limit.limit->identity();
     Json json{{"name", identity.name}};
@@ -107,99 +61,151 @@ Json limit_json(const RouteLimit& limit, const routing::KeyFacts& facts, std::st
     return json;
 }
 
-void add_state(Json& json, const limits::Charge& charge, const limits::ChargeState& state) {
+void add_state(Json& json, const limits::Charge& charge, const limits::CounterState& state) {
     json["limit"] = charge.quota;
-    json["used"] = state.counter.used;
-    json["remaining"] = state.counter.remaining;
-    json["resets_in_ms"] = ceil_ms(state.counter.resets_in);
-    json["would_refuse"] = state.refusal != limits::Refusal::none;
-    if (state.refusal != limits::Refusal::none)
-        json["because"] = to_text(state.refusal);
+    json["used"] = state.used;
+    json["remaining"] = state.remaining;
+    json["resets_in_ms"] = ceil_ms(state.resets_in);
     if (!charge.enforce)
         json["enforced"] = false;
 }
 
-Json rejected(int status, std::string_view detail) {
-    return {{"decision", "reject"}, {"status", status}, {"because", detail}};
+void add_refusal(Json& json, limits::Refusal refusal) {
+    json["would_refuse"] = refusal != limits::Refusal::none;
+    if (refusal != limits::Refusal::none)
+        json["because"] = to_text(refusal);
 }
 
-routing::ShownFence::Fault
-fence_fault(const routing::Route& route, const routing::KeyFacts& facts) {
-    if (route.fence == nullptr)
-        return routing::ShownFence::Fault::none;
-    return routing::ShownFence{facts.method, facts.fields}.against(*route.fence);
-}
-
-Json explanation(const routing::Route& route, const routing::KeyFacts& facts, const Now& now) {
+// Describes all limits of the route. seen: of the decision, which has asked those that it charges.
+Json limits_json(
+    const routing::Route& route,
+    const routing::KeyFacts& facts,
+    const admission::Preview& seen,
+    const Now& now) {
     std::string scratch;
-    const Charges charges = routing::charges_of(route, facts, scratch);
-    std::array<limits::ChargeState, limits::max_charges> states{};
-    limits::Decision decision;
-    if (charges.denied_by == nullptr)
-        decision = limits::preview(charges.view(), now, states);
-    Json limits = Json::array();
+    const routing::Charges charges = routing::charges_of(route, facts, scratch);
+    Json all = Json::array();
     for (std::size_t i = 0; i < route.limits.size(); ++i) {
         const RouteLimit& limit = route.limits[i];
         Json json = limit_json(limit, facts, scratch);
-        const auto charged = std::ranges::find(charges.limits, &limit);
         if (charges.exempt >> i & 1U)
             json["exempt"] = true;
-        else if (charges.denied_by == nullptr && charged != charges.limits.end()) {
-            const auto index = static_cast<std::size_t>(charged - charges.limits.begin());
-            add_state(json, charges.charges[index], states[index]);
+        const auto charged = std::ranges::find(charges.limits, &limit);
+        const auto asked = std::ranges::find(seen.charges.limits, &limit);
+        if (asked != seen.charges.limits.end()) {
+            const auto at = static_cast<std::size_t>(asked - seen.charges.limits.begin());
+            add_state(json, seen.charges.charges[at], seen.states[at].counter);
+            add_refusal(json, seen.states[at].refusal);
+        } else if (charges.denied_by == nullptr && charged != charges.limits.end()) {
+            const auto at = static_cast<std::size_t>(charged - charges.limits.begin());
+            const limits::Charge& charge = charges.charges[at];
+            add_state(json, charge, charge.limit->state_of(charge, now));
         }
-        limits.push_back(std::move(json));
+        all.push_back(std::move(json));
     }
-    Json json{{"decision", "admit"}, {"route", route.name}};
-    if (route.fence != nullptr)
-        json["require_fence"] = lock_name(route.fence->identity().name);
-    if (const auto fault = fence_fault(route, facts); fault != routing::ShownFence::Fault::none) {
-        json["decision"] = "deny";
-        json["status"] = 412;
-        json["decided_by"] = route.fence->identity().name;
-        json["because"] = routing::describe(fault);
-    } else if (charges.denied_by != nullptr) {
-        json["decision"] = "deny";
-        json["status"] = 403;
-        json["decided_by"] = charges.denied_by->limit->identity().name;
-        json["because"] = routing::describe(*charges.denied_by, charges.denial);
-    } else if (!decision.allowed()) {
-        json["decision"] = "refuse";
-        json["status"] = 429;
-        json["decided_by"] = charges.limits[decision.refused_by]->limit->identity().name;
-        json["because"] = to_text(decision.refusal);
-        if (decision.refusal != limits::Refusal::cost)
-            json["retry_after_ms"] = ceil_ms(decision.retry_after);
-    }
-    json["limits"] = std::move(limits);
-    return json;
+    return all;
 }
 
-} // namespace
-
-Result<runtime::SyntheticRequest, Response> described_in(std::string_view body) {
-    auto object = object_in(
-        body, "The body must be a JSON object such as {\"method\": \"GET\", \"host\": "
-              "\"shop.example\", \"path\": \"/\", \"client_ip\": \"192.0.2.1\", \"headers\": {}}.");
-    if (!object)
-        return std::move(object).error();
-    const Json& json = *object;
-    runtime::SyntheticRequest request;
-    Description description{json};
-    description.text("method", request.method);
-    description.text("host", request.host);
-    description.text("path", request.target);
-    description.text("client_ip", request.client);
-    description.text("tls_subject", request.tls_subject);
-    description.fields(request.fields);
-    if (!request.client.empty() && !IpAddress::parse(request.client))
-        description.wrong("\"client_ip\" is not an IP address");
-    if (description.what_is_wrong())
-        return problem(400, *description.what_is_wrong() + ".");
-    return request;
+std::string_view decision_of(admission::RequestAdmission& decided, Next next) {
+    switch (next) {
+    case Next::forward:
+    case Next::respond:
+        return "admit";
+    case Next::wait_queue:
+    case Next::wait_cooldown:
+        return "wait";
+    case Next::reply:
+        break;
+    }
+    const observe::Outcome outcome = decided.outcome();
+    if (outcome == observe::Outcome::rejected || outcome == observe::Outcome::no_route)
+        return "reject";
+    return decided.reply().is_denial() ? "deny" : "refuse";
 }
 
-namespace {
+// Says why the request is not admitted at once.
+std::string reason_for(
+    admission::RequestAdmission& decided,
+    Next next,
+    const admission::Preview& seen,
+    const std::string& upstream) {
+    const admission::LocalReply& reply = decided.reply();
+    if (next == Next::wait_cooldown || reply.is_pause())
+        return "the upstream " + upstream + " asked for a pause";
+    if (next == Next::wait_queue)
+        return "other requests are before it, or its limit is used up for now";
+    if (decided.outcome() == observe::Outcome::refused && !reply.is_denial())
+        return std::string{to_text(seen.decision.refusal)};
+    if (decided.status() == 405)
+        return "routes take this host and path, but none this method";
+    if (decided.status() == 200)
+        return "Max-Forwards ends this OPTIONS here";
+    return std::string{reply.detail()};
+}
+
+void add_reply(Json& json, admission::RequestAdmission& decided) {
+    const admission::LocalReply& reply = decided.reply();
+    json["status"] = decided.status();
+    json["outcome"] = observe::to_text(decided.outcome());
+    if (!reply.limit().empty())
+        json["decided_by"] = reply.limit();
+    if (const auto retry_after = reply.retry_after())
+        json["retry_after_ms"] = ceil_ms(*retry_after);
+}
+
+Response explain_described(runtime::Gateway& gateway, std::string_view body) {
+    const auto request = described_in(body);
+    if (!request)
+        return request.error();
+    runtime::RequestReader reader;
+    const routing::SnapshotPtr snapshot = gateway.compiled().snapshot;
+    auto seen = reader.read(*request, *snapshot, gateway.hasher());
+    if (!seen)
+        return json_response(
+            {{"decision", "reject"},
+             {"status", seen.error().status},
+             {"outcome", observe::to_text(observe::Outcome::rejected)},
+             {"because", seen.error().detail}});
+    proxy::Shared& shared = gateway.shared();
+    ExplainCallbacks callbacks{shared.admission_queue};
+    admission::Scratch scratch;
+    admission::Preview preview;
+    admission::RequestAdmission decided{
+        admission::Door::explain,
+        {.snapshot = *snapshot,
+         .scratch = scratch,
+         .callbacks = callbacks,
+         .ticket_hasher = &shared.ticket_hasher,
+         .prepaid = &shared.prepaid,
+         .preview = &preview}};
+    const Now now = gateway.now();
+    const Next next = decided.decide(seen->head, seen->facts, 0, now);
+    const routing::Route* const route = decided.route();
+    const bool forwards = route != nullptr && route->answer == nullptr;
+    const std::string upstream = forwards ? snapshot->upstreams[route->upstream].name : "";
+    Json json{{"decision", decision_of(decided, next)}};
+    if (route != nullptr)
+        json["route"] = route->name;
+    if (route != nullptr && route->fence != nullptr)
+        json["require_fence"] = lock_name(route->fence->identity().name);
+    if (next == Next::reply)
+        add_reply(json, decided);
+    if (next == Next::wait_queue)
+        json["decided_by"] =
+            preview.charges.limits[preview.decision.refused_by]->limit->identity().name;
+    if (next == Next::wait_queue || next == Next::wait_cooldown)
+        json["wait_ms"] = ceil_ms(preview.wait);
+    if (next != Next::forward && next != Next::respond)
+        json["because"] = reason_for(decided, next, preview, upstream);
+    if (route == nullptr)
+        return json_response(json);
+    json["limits"] = limits_json(*route, seen->facts, preview, now);
+    if (forwards)
+        json["upstream"] = upstream;
+    else
+        json["responds_with"] = route->answer->status;
+    return json_response(json);
+}
 
 // Returns request_id of a body that has this member alone.
 std::optional<std::string> request_id_in(std::string_view body) {
@@ -208,29 +214,6 @@ std::optional<std::string> request_id_in(std::string_view body) {
         !(*json)["request_id"].is_string())
         return std::nullopt;
     return (*json)["request_id"].get<std::string>();
-}
-
-Response explain_described(const runtime::Gateway& gateway, std::string_view body) {
-    const auto request = described_in(body);
-    if (!request)
-        return request.error();
-    runtime::RequestReader reader;
-    const routing::SnapshotPtr snapshot = gateway.compiled().snapshot;
-    const auto seen = reader.read(*request, *snapshot, gateway.hasher());
-    if (!seen)
-        return json_response(rejected(seen.error().status, seen.error().detail));
-    if (seen->match.route == nullptr)
-        return json_response(
-            seen->match.path_matched
-                ? rejected(405, "routes take this host and path, but none this method")
-                : rejected(404, "no route takes this host and path"));
-    Json json = explanation(*seen->match.route, seen->facts, gateway.now());
-    const routing::Route& route = *seen->match.route;
-    if (route.answer != nullptr)
-        json["responds_with"] = route.answer->status;
-    else
-        json["upstream"] = snapshot->upstreams[route.upstream].name;
-    return json_response(json);
 }
 
 } // namespace

@@ -37,6 +37,13 @@ bool well_formed_request_id(std::string_view id) noexcept {
     return !id.empty() && id.size() <= max_id_size && ascii::request_id.contains_all(id);
 }
 
+std::string_view shown_request_id(std::span<const Field> fields) noexcept {
+    for (const Field& field : fields)
+        if (field.id == FieldId::x_request_id && well_formed_request_id(field.value))
+            return field.value;
+    return {};
+}
+
 RequestIdSource::RequestIdSource() : state_{} {
     std::random_device system;
     for (std::uint64_t& word : state_)

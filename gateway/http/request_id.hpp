@@ -6,12 +6,16 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace stint::http {
 
 // True for 1 to 128 characters of A-Z a-z 0-9 . _ - : + / = @.
 [[nodiscard]] bool well_formed_request_id(std::string_view id) noexcept;
+
+// Returns the first well-formed X-Request-Id; empty if there is none.
+[[nodiscard]] std::string_view shown_request_id(std::span<const Field> fields) noexcept;
 
 // A source of ids that sort by creation order, also within a millisecond (RFC 9562 section 6.2,
 // method 1) and when the clock steps back by up to a second. One per worker, not thread-safe.

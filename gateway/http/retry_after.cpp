@@ -14,7 +14,6 @@ using namespace std::chrono_literals;
 using std::chrono::days;
 using std::chrono::seconds;
 
-constexpr Duration longest_retry_after = days{366};
 constexpr Duration sane_difference = days{1};
 
 // Takes a date apart from the front. Once a piece is not there, all that follows fails.
@@ -153,7 +152,7 @@ unsigned full_year(unsigned two_digits, WallTime now) noexcept {
 std::optional<Duration> parse_seconds(std::string_view text) noexcept {
     if (text.empty() || !ascii::digit.contains_all(text))
         return std::nullopt;
-    constexpr std::int64_t most = std::chrono::duration_cast<seconds>(longest_retry_after).count();
+    constexpr std::int64_t most = std::chrono::duration_cast<seconds>(longest_announced).count();
     std::int64_t value = 0;
     for (const char digit : text)
         value = std::min(value * 10 + (digit - '0'), most);
@@ -192,7 +191,7 @@ std::optional<Duration> parse_retry_after(std::span<const Field> fields, WallTim
         if (!asked)
             if (const auto date = parse_http_date(field.value, now))
                 asked = std::clamp<Duration>(
-                    *date - http_reference_time(fields, now), 0s, longest_retry_after);
+                    *date - http_reference_time(fields, now), 0s, longest_announced);
         if (asked && (!longest_asked || *asked > *longest_asked))
             longest_asked = asked;
     }

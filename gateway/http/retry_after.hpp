@@ -4,6 +4,7 @@
 #include "base/message.hpp"
 #include "base/time.hpp"
 
+#include <chrono>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -19,12 +20,15 @@ namespace stint::http {
 // in its fields are compared with this.
 [[nodiscard]] WallTime http_reference_time(std::span<const Field> fields, WallTime now) noexcept;
 
+// The longest time that an upstream's response is believed to mean, in any of its fields.
+inline constexpr Duration longest_announced = std::chrono::days{366};
+
 // Returns how long a response asks its client to wait, from now on; never negative.
-//  - Seconds of any number of digits; more than fit are 366 days, as is everything above that.
+//  - Seconds of any number of digits; anything above longest_announced is longest_announced.
 //  - A date counts from the response's own Date, if that is within a day of `now`: the upstream's
 //    clock, not ours, has measured it. Else from `now`. A date that has passed is zero.
-// Of several fields the longest time holds; those that are neither are skipped. Nothing if there is
-// no such field: the gateway never invents a time.
+// If there are several Retry-After fields, the longest time holds. A field that is neither is
+// skipped. Without a valid field the result is empty: the gateway never invents a time.
 [[nodiscard]] std::optional<Duration>
 parse_retry_after(std::span<const Field> fields, WallTime now) noexcept;
 

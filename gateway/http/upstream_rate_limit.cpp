@@ -15,7 +15,6 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr Duration longest_reset = std::chrono::days{366};
 constexpr std::int64_t first_epoch = 1'000'000'000;
 constexpr std::int64_t first_epoch_ms = 1'000'000'000'000;
 
@@ -63,11 +62,11 @@ class Tightest {
     [[nodiscard]] Duration until(std::int64_t reset) const noexcept {
         if (reset < first_epoch)
             return std::min<Duration>(
-                seconds{std::min<std::int64_t>(reset, 40'000'000)}, longest_reset);
+                seconds{std::min<std::int64_t>(reset, 40'000'000)}, longest_announced);
         const std::int64_t ms =
             reset < first_epoch_ms ? reset * 1000 : std::min(reset, 7 * first_epoch_ms);
         const WallTime at{std::chrono::milliseconds{std::min(ms, 7 * first_epoch_ms)}};
-        return std::clamp<Duration>(at - now_, Duration::zero(), longest_reset);
+        return std::clamp<Duration>(at - now_, Duration::zero(), longest_announced);
     }
     static double pause(const UpstreamRateLimit& told) noexcept {
         return static_cast<double>(told.reset.count()) /

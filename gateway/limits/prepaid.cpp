@@ -28,8 +28,8 @@ bool is_cap(const Charge& charge) noexcept {
 
 PrepaidPermits::Claim::Claim() noexcept = default;
 
-PrepaidPermits::Claim::Claim(PrepaidPermits& owner, std::unique_ptr<Entry> entry) noexcept
-    : owner_{&owner}, entry_{std::move(entry)} {}
+PrepaidPermits::Claim::Claim(PrepaidPermits* owner, std::unique_ptr<Entry> entry) noexcept
+    : owner_{owner}, entry_{std::move(entry)} {}
 
 PrepaidPermits::Claim::Claim(Claim&& other) noexcept
     : owner_{other.owner_}, entry_{std::move(other.entry_)}, spent_{other.spent_} {}
@@ -54,11 +54,13 @@ std::uint64_t PrepaidPermits::Claim::paid_of(const Charge& charge) const noexcep
 }
 
 bool PrepaidPermits::Claim::expired(SteadyTime now) const noexcept {
-    return entry_ != nullptr && entry_->expires <= now;
+    return entry_ != nullptr && entry_->expired(now);
 }
 
 bool PrepaidPermits::Claim::spend() noexcept {
     assert(entry_ != nullptr);
+    if (owner_ == nullptr)
+        return false;
     if (!spent_) {
         const std::scoped_lock lock{owner_->mutex_};
         --owner_->out_;
@@ -77,7 +79,7 @@ void PrepaidPermits::Claim::take_back() noexcept {
 
 void PrepaidPermits::Claim::give_back() noexcept {
     std::unique_ptr<Entry> entry = std::move(entry_);
-    if (entry == nullptr || std::exchange(spent_, false))
+    if (entry == nullptr || owner_ == nullptr || std::exchange(spent_, false))
         return;
     const std::scoped_lock lock{owner_->mutex_};
     owner_->keep(std::move(entry));
@@ -115,15 +117,32 @@ PrepaidPermits::issue(std::span<const Charge> charges, SteadyTime expires, Stead
     return std::nullopt;
 }
 
+// Returns the unclaimed permit of this id; the end if there is none, or it has expired.
+template <class Known>
+auto PrepaidPermits::find_good(Known& ids, Hash128 id, SteadyTime now) noexcept {
+    const auto found = ids.find(id);
+    return found != ids.end() && found->expired(now) ? ids.end() : found;
+}
+
 PrepaidPermits::Claim PrepaidPermits::claim(Hash128 id, SteadyTime now) noexcept {
     const std::scoped_lock lock{mutex_};
-    const auto found = ids_.find(id);
-    if (found == ids_.end() || found->expires <= now)
+    const auto found = find_good(ids_, id, now);
+    if (found == ids_.end())
         return {};
     std::unique_ptr<Entry> entry{&*found};
     ids_.erase(found);
     expiries_.erase(expiries_.iterator_to(*entry));
-    return {*this, std::move(entry)};
+    return {this, std::move(entry)};
+}
+
+PrepaidPermits::Claim PrepaidPermits::look(Hash128 id, SteadyTime now) const noexcept try {
+    const std::scoped_lock lock{mutex_};
+    const auto found = find_good(ids_, id, now);
+    if (found == ids_.end())
+        return {};
+    return {nullptr, std::make_unique<Entry>(*found)};
+} catch (const std::bad_alloc&) {
+    return {};
 }
 
 void PrepaidPermits::keep(std::unique_ptr<Entry> entry) noexcept {
@@ -134,7 +153,7 @@ void PrepaidPermits::keep(std::unique_ptr<Entry> entry) noexcept {
 void PrepaidPermits::forget_expired(SteadyTime now) noexcept {
     for (int i = 0; i < forgotten_at_once; ++i) {
         const auto first = expiries_.begin();
-        if (first == expiries_.end() || first->expires > now)
+        if (first == expiries_.end() || !first->expired(now))
             return;
         ids_.erase(ids_.iterator_to(*first));
         expiries_.erase_and_dispose(first, std::default_delete<Entry>{});

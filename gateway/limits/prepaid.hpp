@@ -43,18 +43,18 @@ class PrepaidPermits {
         // cap, and for any counter that it was not issued for.
         [[nodiscard]] std::uint64_t paid_of(const Charge& charge) const noexcept;
         [[nodiscard]] bool expired(SteadyTime now) const noexcept;
-        // Spends the permit: its request has been admitted. True the first time. Requires: a
-        // permit.
+        // Spends the permit: its request has been admitted. True the first time; never for one of
+        // look(). Requires: a permit.
         bool spend() noexcept;
         // Undoes spend() after the admission was given back as a whole; it may be asked for again.
         void take_back() noexcept;
 
       private:
         friend class PrepaidPermits;
-        Claim(PrepaidPermits& owner, std::unique_ptr<Entry> entry) noexcept;
+        Claim(PrepaidPermits* owner, std::unique_ptr<Entry> entry) noexcept;
         void give_back() noexcept;
 
-        PrepaidPermits* owner_ = nullptr;
+        PrepaidPermits* owner_ = nullptr; // nullptr: of look(), a copy of a permit
         std::unique_ptr<Entry> entry_;
         bool spent_ = false;
     };
@@ -72,6 +72,10 @@ class PrepaidPermits {
 
     // Claims a permit. Empty if it is unknown, spent, expired or claimed.
     [[nodiscard]] Claim claim(Hash128 id, SteadyTime now) noexcept;
+    // Returns the claim that claim() would, but the permit stays where it is: the result tells what
+    // it would pay, can be neither spent nor given back, and others may claim the permit meanwhile.
+    // Empty also without memory.
+    [[nodiscard]] Claim look(Hash128 id, SteadyTime now) const noexcept;
 
   private:
     struct ByIdTag;
@@ -92,6 +96,8 @@ class PrepaidPermits {
         SteadyTime expires{};
         boost::container::small_vector<Paid, 1> paid;
         bool ever_spent = false;
+
+        [[nodiscard]] bool expired(SteadyTime now) const noexcept { return expires <= now; }
     };
     struct IdOf {
         using type = Hash128;
@@ -115,12 +121,14 @@ class PrepaidPermits {
         boost::intrusive::constant_time_size<false>>;
 
     // With mutex_ locked.
+    template <class Known>
+    [[nodiscard]] static auto find_good(Known& ids, Hash128 id, SteadyTime now) noexcept;
     void keep(std::unique_ptr<Entry> entry) noexcept;
     void forget_expired(SteadyTime now) noexcept;
 
     const KeyHasher hasher_;
-    std::mutex mutex_; // guards all below
-    Ids ids_;          // unclaimed permits
+    mutable std::mutex mutex_; // guards all below
+    Ids ids_;                  // unclaimed permits
     Expiries expiries_;
     std::size_t out_ = 0; // claimed and unclaimed ones
     std::uint64_t last_number_ = 0;

@@ -1,5 +1,5 @@
-// Reading and writing: the only file that names completion tokens. What can be done at once is done
-// without a trip through the event loop (Asio 1.26 has no immediate executor).
+// Reading and writing, as awaitables. What can be done at once is done without a trip through the
+// event loop (Asio 1.26 has no immediate executor).
 #pragma once
 
 #include "base/error.hpp"

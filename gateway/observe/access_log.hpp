@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/time.hpp"
+#include "observe/outcome.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -11,21 +12,6 @@
 #include <string_view>
 
 namespace stint::observe {
-
-// The outcome of a request.
-enum class Outcome : std::uint8_t {
-    forwarded,       // the upstream's answer was relayed
-    refused,         // by a limit or cap: 429, 403 where it never admits such a request, or
-                     // 412 where require_fence of a lock does not
-    rejected,        // a bad request: 400, 405, 431, …; or Max-Forwards: 0, also with 200
-    no_route,        // 404
-    upstream_failed, // 502, 503, 504, or the upstream broke off in the middle
-    cooling_down,    // the upstream had asked for a pause: 429 or 503
-    client_gone,     // the client left or stalled before the end: 499 or 408
-    responded,       // from the configuration: respond, redirect, redirect_http
-};
-inline constexpr std::size_t outcome_count = 8;
-[[nodiscard]] std::string_view to_text(Outcome outcome) noexcept; // "forwarded", …
 
 struct LoggedField {
     std::string_view name;

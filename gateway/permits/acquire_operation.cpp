@@ -2,7 +2,7 @@
 
 #include "limits/reservation/reservations.hpp"
 #include "net/clock.hpp"
-#include "proxy/admission/limit_steps.hpp"
+#include "proxy/admission/worker_callbacks.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -262,7 +262,7 @@ void AcquireOperation::refuse(limits::Decision& decision) {
     if (shares_ && decision.refusal == limits::Refusal::window && decision.refusing != 0)
         tell_true_time(decision);
     const Duration retry_after =
-        proxy::note_refusal(context_, *charges_.limits[decision.refused_by], decision);
+        proxy::note_refusal(context_, *charges_.limits[decision.refused_by], decision.retry_after);
     reply_.refuse(charges_, decision, retry_after);
     reply_.use_default_body();
     status_ = 429;

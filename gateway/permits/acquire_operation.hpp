@@ -1,6 +1,7 @@
 // One request for permits, from its limits to its reply. Start reading at begin().
 #pragma once
 
+#include "admission/local_reply.hpp"
 #include "base/time.hpp"
 #include "http/head_buffer.hpp"
 #include "http/local_reply.hpp"
@@ -10,7 +11,6 @@
 #include "permits/shared.hpp"
 #include "proxy/admission/queued_request.hpp"
 #include "proxy/context.hpp"
-#include "proxy/response/local_reply.hpp"
 #include "routing/charges.hpp"
 #include "routing/client_address.hpp"
 
@@ -108,9 +108,9 @@ class AcquireOperation final : public DeferredReply {
     bool ticket_ = false;
     bool replayed_ = false;
     int status_ = 200;
-    Grant grant_;             // for status 200
-    proxy::LocalReply reply_; // for any other status
-    Duration paused_{};       // replaces reply_: the rest of paused_limit_'s pause
+    Grant grant_;                 // for status 200
+    admission::LocalReply reply_; // for any other status
+    Duration paused_{};           // replaces reply_: the rest of paused_limit_'s pause
     limits::LimitPtr paused_limit_;
 };
 

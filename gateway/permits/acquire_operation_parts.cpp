@@ -164,7 +164,7 @@ bool AcquireOperation::list_charges() {
 bool AcquireOperation::claim_once(const AcquireRequest& ask) {
     if (ask.idempotency_key.empty()) [[likely]]
         return true;
-    std::string& text = context_.key_scratch;
+    std::string& text = context_.scratch.key;
     text.clear();
     put_text(text, ask.owner.empty() ? peer_.network_text() : ask.owner);
     put(text, ask.owner.empty());

@@ -3,6 +3,7 @@
 #include "http/permit_text.hpp"
 #include "http/reply_writer.hpp"
 #include "permits/acquire_operation.hpp"
+#include "permits/milliseconds.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -10,22 +11,13 @@
 namespace stint::permits {
 namespace {
 
-std::uint64_t milliseconds(Duration duration) noexcept {
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_ms(duration), 0));
-}
-
-std::uint64_t whole_milliseconds(Duration duration) noexcept {
-    const auto whole = std::chrono::floor<std::chrono::milliseconds>(duration);
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(whole.count(), 0));
-}
-
 // Writes the members of one limit's state, without braces. A batch is handed out until the window
 // ends, and not a moment longer: its reset is rounded down.
 template <class Out>
 void write_state(Out& out, const Grant::Limit& limit, SteadyTime now, bool batch) {
     const Duration reset = limit.more_at > now ? limit.more_at - now : Duration::zero();
     out << R"("limit":)" << limit.quota << R"(,"remaining":)" << limit.remaining
-        << R"(,"reset_ms":)" << (batch ? whole_milliseconds(reset) : milliseconds(reset));
+        << R"(,"reset_ms":)" << (batch ? milliseconds_down(reset) : milliseconds_up(reset));
 }
 
 } // namespace
@@ -37,7 +29,7 @@ void AcquireOperation::write_grant(Out& out) const {
         write_state(out, grant_.limits.front(), now_.steady, batch_ > 0);
         out << ",";
     }
-    out << R"("waited_ms":)" << whole_milliseconds(grant_.waited);
+    out << R"("waited_ms":)" << milliseconds_down(grant_.waited);
     if (batch_ > 0)
         out << R"(,"count":)" << grant_.count;
     if (listed_) {

@@ -132,10 +132,8 @@ PendingPtr answer(
         return call.fail(503, "permits are not given any more");
     const bool has_token = terms->needs_token && shows_token(head, *terms);
     const auto target = target_of(head.path);
-    if (target && target->what == What::check) { // as any client's request came to that proxy
-        check(service.context, head, peer, has_token, out, reply);
-        return Call::none();
-    }
+    if (target && target->what == What::check) // as any client's request came to that proxy
+        return check(service, head, peer, has_token, out, reply);
     // Refuses browsers: a page's script may send such a request to an address that its reader can
     // reach.
     if (std::ranges::any_of(head.fields, [](const Field& each) { return names(each, "origin"); }))

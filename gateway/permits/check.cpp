@@ -1,38 +1,34 @@
 #include "permits/check.hpp"
 
 #include "http/query.hpp"
-#include "limits/limit.hpp"
 #include "permits/checked_request.hpp"
 #include "permits/forwarded_request.hpp"
 
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace stint::permits {
 
-bool can_check(const routing::RouteLimit& limit) noexcept {
-    return limit.limit->identity().algorithm != limits::Algorithm::concurrency &&
-           !limit.pricing.refundable();
-}
-
-void check(
-    proxy::Context& context,
+PendingPtr check(
+    Service& service,
     const RequestHead& asking,
     const routing::ClientAddress& peer,
     bool has_token,
     http::HeadBuffer& out,
-    http::ReplyContext reply) {
+    const http::ReplyContext& reply) {
+    proxy::Context& context = service.context;
     const routing::TrustedProxies& trusted = context.active->snapshot->trusted;
     if (!has_token && !trusted.contains(peer.address())) {
         http::write_problem(
             out, reply, 403, "X-Forwarded-* are believed only of trusted_proxies, or with a token");
-        return;
+        return {};
     }
     std::optional<int> deny;
     if (const auto asked = http::parameter(asking.query, "deny_status")) {
         if (*asked != "403") {
             http::write_problem(out, reply, 400, "deny_status can be 403 and nothing else");
-            return;
+            return {};
         }
         deny = 403;
     }
@@ -40,11 +36,13 @@ void check(
     const auto written = write_forwarded_request(text, asking, trusted.header, has_token);
     if (!written) {
         http::write_problem(out, reply, 400, written.error());
-        return;
+        return {};
     }
-    CheckedRequest described{context};
-    described.decide(text, peer);
-    described.write(out, reply, deny);
+    auto described = service.checked_requests.make(context, deny);
+    if (described->begin(text, peer) == CheckedRequest::Step::waits)
+        return pending<CheckedRequest>(std::move(described));
+    described->write(out, reply);
+    return {};
 }
 
 } // namespace stint::permits

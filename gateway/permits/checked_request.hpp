@@ -1,78 +1,58 @@
 // A request that another proxy describes, from its head through its route's limits to the reply.
-// Start reading at decide().
+// Start reading at begin().
 #pragma once
 
-#include "base/message.hpp"
-#include "base/time.hpp"
+#include "admission/request_admission.hpp"
 #include "http/head_buffer.hpp"
 #include "http/local_reply.hpp"
 #include "http/request_id.hpp"
-#include "limits/limit.hpp"
-#include "limits/prepaid.hpp"
-#include "proxy/admission/find_route.hpp"
-#include "proxy/admission/rate_limit_headers.hpp"
+#include "permits/deferred_reply.hpp"
+#include "proxy/admission/worker_callbacks.hpp"
 #include "proxy/context.hpp"
-#include "proxy/response/local_reply.hpp"
-#include "routing/charges.hpp"
 #include "routing/client_address.hpp"
-
-#include <boost/container/static_vector.hpp>
 
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
+#include <string>
 #include <string_view>
 
 namespace stint::permits {
 
-// Lives on one worker, for one call.
-class CheckedRequest {
+// Lives on one worker, for one call. Destroyed while it waits, it loses its place in the queue.
+class CheckedRequest final : public DeferredReply {
   public:
-    explicit CheckedRequest(proxy::Context& context);
-    CheckedRequest(const CheckedRequest&) = delete;
-    CheckedRequest& operator=(const CheckedRequest&) = delete;
+    // deny: if set, replaces the status of every refusal.
+    CheckedRequest(proxy::Context& context, std::optional<int> deny);
 
-    // Decides about the request. text: its head, which outlives this object. peer: the trusted
-    // proxy that describes it.
-    void decide(std::string_view text, const routing::ClientAddress& peer);
+    enum class Step : std::uint8_t { answered, waits };
+    // Decides about the request. text: its head, which outlives the call. peer: the trusted proxy
+    // that describes it.
+    [[nodiscard]] Step begin(std::string_view text, const routing::ClientAddress& peer);
 
-    // Appends the whole response. deny: if set, replaces every status but 200.
-    void write(http::HeadBuffer& out, http::ReplyContext context, std::optional<int> deny) const;
+    [[nodiscard]] net::Event& over() noexcept override { return callbacks_.queued()->over; }
+    [[nodiscard]] bool is_over() const noexcept override { return callbacks_.queued()->is_over; }
+    [[nodiscard]] bool settle() override;
+    void give_up() noexcept override { context_.wakeups.give_up(*callbacks_.queued()); }
+    void write(http::HeadBuffer& out, const http::ReplyContext& context) override;
 
   private:
-    void name(const RequestHead& head);
-    bool select_route(const proxy::FoundRoute& found);
-    bool is_open(const routing::KeyFacts& facts);
-    void admit(const routing::KeyFacts& facts, FieldIds ids);
-    void leave_out_unchecked(routing::Charges& charges);
-    void claim_permit(routing::Charges& charges, std::span<const Field> fields);
-    limits::Decision admit_now(routing::Charges& charges, const routing::KeyFacts& facts);
-    limits::Decision admit_behind_line(const routing::Charges& charges);
-    void refuse(const routing::Charges& charges, const limits::Decision& decision);
-    void deny(const routing::RouteLimit& limit, routing::Denial denial);
-    void fail(int status, std::string_view detail);
-
     // checked_reply.cpp
     void write_not_checked(http::HeadBuffer& head) const;
     void write_granted(http::HeadBuffer& out, const http::ReplyContext& context) const;
-    void
-    write_denied(http::HeadBuffer& out, std::string_view answer, std::optional<int> deny) const;
-
-    [[nodiscard]] const routing::Snapshot& snapshot() const noexcept { return *config_->snapshot; }
+    void write_denied(http::HeadBuffer& out, std::string_view answer) const;
+    template <class Visit>
+    void for_each_not_checked(Visit visit) const;
 
     proxy::Context& context_;
     const std::shared_ptr<proxy::ActiveConfig> config_;
-    const Now now_;
+    const std::optional<int> deny_;
+    proxy::WorkerCallbacks callbacks_;
+    admission::RequestAdmission admission_;
     std::string_view request_id_;
     http::RequestIdSource::Text made_id_{};
-    const routing::Route* route_ = nullptr;
-    std::uint64_t recent_ = 0; // its number in Context::recent
-    boost::container::static_vector<std::string_view, limits::max_charges> not_checked_;
-    limits::PrepaidPermits::Claim prepaid_;
-    proxy::RateLimitHeaders rate_limit_headers_;
+    std::string kept_id_; // the client's, once it waits
     int status_ = 200;
-    proxy::LocalReply reply_; // for any other status
 };
 
 } // namespace stint::permits

@@ -20,7 +20,6 @@ using namespace std::chrono_literals;
 constexpr std::size_t flush_from = 32 * 1024;
 
 constexpr Duration between_events = 1s; // on a stream
-constexpr Duration park_after = 1s;     // idle for so long, a connection may be closed to make room
 
 void cancel(net::Socket& socket) noexcept {
     ErrorCode ignored;

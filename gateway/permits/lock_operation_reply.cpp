@@ -5,6 +5,7 @@
 #include "http/reply_writer.hpp"
 #include "net/clock.hpp"
 #include "permits/lock_operation.hpp"
+#include "permits/milliseconds.hpp"
 #include "permits/no_lock.hpp"
 
 #include <algorithm>
@@ -12,16 +13,6 @@
 
 namespace stint::permits {
 namespace {
-
-std::uint64_t milliseconds(Duration duration) noexcept {
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_ms(duration), 0));
-}
-
-// Rounds down: a holder reckons the end of its lease from it, never later than the true one.
-std::uint64_t whole_milliseconds(Duration duration) noexcept {
-    const auto whole = std::chrono::floor<std::chrono::milliseconds>(duration);
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(whole.count(), 0));
-}
 
 std::string_view word(std::optional<locks::EndReason> how) noexcept {
     if (how == locks::EndReason::released)
@@ -41,9 +32,9 @@ void LockOperation::write_grant(Out& out) const {
     http::write_json_text(out, name_);
     out << R"(","fence":)" << grant().fence << R"(,"max":)" << grant().max << R"(,"count":)"
         << std::uint64_t{grant().count} << R"(,"expires_in_ms":)"
-        << whole_milliseconds(grant().expires - now_.steady);
+        << milliseconds_down(grant().expires - now_.steady);
     if (status_ == created)
-        out << R"(,"waited_ms":)" << whole_milliseconds(waited_);
+        out << R"(,"waited_ms":)" << milliseconds_down(waited_);
     if (grant().replayed)
         out << R"(,"replayed":true)";
     out << "}";
@@ -95,7 +86,7 @@ bool LockOperation::write_more(http::HeadBuffer& out) {
     now_ = net::read_clocks();
     if (const auto alive = book_.look(grant().id, now_)) {
         out << "event: alive\ndata: {\"expires_in_ms\":"
-            << whole_milliseconds(alive->expires - now_.steady) << "}\n\n";
+            << milliseconds_down(alive->expires - now_.steady) << "}\n\n";
         return true;
     }
     out << "event: lost\ndata: {\"reason\":\"" << word(book_.why(grant().id)) << "\"}\n\n";
@@ -110,7 +101,7 @@ void LockOperation::write_busy(http::HeadBuffer& out, const http::ReplyContext& 
         [&](http::HeadBuffer& head) {
             if (is_busy)
                 head << "Retry-After: " << static_cast<std::uint64_t>(retry_after_seconds(wait))
-                     << "\r\nRetry-After-Ms: " << milliseconds(wait) << "\r\n";
+                     << "\r\nRetry-After-Ms: " << milliseconds_up(wait) << "\r\n";
         },
         [&](auto& sink) {
             http::write_problem_body(
@@ -130,7 +121,7 @@ void LockOperation::write_busy(http::HeadBuffer& out, const http::ReplyContext& 
                     members << R"(","max":)" << (is_busy ? lock_->max() : max_);
                     if (is_busy)
                         members << R"(,"held":)" << held_ << R"(,"retry_after_ms":)"
-                                << milliseconds(wait);
+                                << milliseconds_up(wait);
                     if (closed_ > Duration::zero())
                         members << R"(,"reason":"start_up_grace")";
                 });

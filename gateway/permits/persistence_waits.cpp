@@ -37,7 +37,7 @@ void PersistenceWaits::give_up(PersistenceWait& write) noexcept {
         return;
     write.unlink();
     given_up_.push_back(write);
-    post_tell();
+    post_resume();
 }
 
 void PersistenceWaits::resume_finished() {
@@ -61,10 +61,10 @@ void PersistenceWaits::resume_finished() {
 
 void PersistenceWaits::on_written() noexcept {
     if (any_.load())
-        post_tell();
+        post_resume();
 }
 
-void PersistenceWaits::post_tell() noexcept {
+void PersistenceWaits::post_resume() noexcept {
     static_cast<void>(net::post(executor_, [this] { resume_finished(); }));
 }
 

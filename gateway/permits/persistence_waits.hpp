@@ -43,7 +43,7 @@ class PersistenceWaits final : public locks::LockManager::Listener {
 
   private:
     void on_written() noexcept override;
-    void post_tell() noexcept;
+    void post_resume() noexcept;
 
     using List =
         boost::intrusive::list<PersistenceWait, boost::intrusive::constant_time_size<false>>;

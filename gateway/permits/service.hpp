@@ -4,6 +4,7 @@
 #include "net/types.hpp"
 #include "permits/acquire_operation.hpp"
 #include "permits/acquire_request.hpp"
+#include "permits/checked_request.hpp"
 #include "permits/lock_operation.hpp"
 #include "permits/persistence_waits.hpp"
 #include "permits/shared.hpp"
@@ -61,6 +62,7 @@ class Service {
     Shared& shared;
     RequestReader request_reader; // scratch, good until the next suspension
     proxy::ObjectPool<AcquireOperation> acquire_operations;
+    proxy::ObjectPool<CheckedRequest> checked_requests;
     PersistenceWaits persistence_waits;
     proxy::ObjectPool<LockOperation> lock_operations;
 

@@ -2,6 +2,7 @@
 // unless its comment says so.
 #pragma once
 
+#include "admission/scratch.hpp"
 #include "base/hash.hpp"
 #include "http/head_buffer.hpp"
 #include "http/head_parser.hpp"
@@ -27,6 +28,7 @@
 #include <boost/intrusive/list.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -70,6 +72,10 @@ using Watched = ListHook<struct WatchedTag>;
 // A connection that may be closed to make room for others: all its requests are answered.
 class Sheddable : public ListHook<struct SheddableTag> {
   public:
+    // An idle connection is parked after this time: it gives its buffer back and may be closed to
+    // make room. A busy client's next request is there before.
+    static constexpr Duration park_after = std::chrono::seconds{1};
+
     virtual void shed() noexcept = 0;
 
   protected:
@@ -131,10 +137,8 @@ struct Context {
     // Scratch, valid until the next suspension.
     http::HeadParser parser;
     http::HeadBuffer head_out;
-    std::string host_scratch;
-    std::string path_scratch;
     std::string rewrite_scratch;
-    std::string key_scratch;
+    admission::Scratch scratch;
 
     http::RequestIdSource request_ids;
     http::DateClock dates;

@@ -1,13 +1,8 @@
 // Decides on a request by its head: parse, route, admit. No I/O: only prepares what is to be sent.
 #include "http/framing.hpp"
 #include "http/head_parser.hpp"
-#include "http/media_type.hpp"
 #include "http/trailers.hpp"
-#include "limits/limit.hpp"
 #include "net/clock.hpp"
-#include "proxy/admission/find_route.hpp"
-#include "proxy/admission/key_recorder.hpp"
-#include "proxy/admission/limit_steps.hpp"
 #include "proxy/downstream/downstream.hpp"
 #include "proxy/exchange.hpp"
 
@@ -42,28 +37,50 @@ Exchange::Next Exchange::decide(std::string_view head) {
     remember(*request);
     if (!snapshot().trusted.empty()) [[unlikely]]
         find_client(*request);
-    routing::KeyFacts facts = facts_of(*request);
-    Next next = Next::reply;
     if (downstream_.https_port() != 0) [[unlikely]] {
         if (take_buffered_body())
             send_to_https();
         return Next::reply;
     }
-    if (take_buffered_body() && select_route(*request, facts) && body_fits(*request) &&
-        may_go_on(*request, facts) && (route_->fence == nullptr || check_fencing_token(*request)))
-        [[likely]]
-        next = route_->cooldown.set ? look_at_cooldown(facts) : Next::forward;
-    if (next == Next::forward) [[likely]]
-        next = admit(facts);
-    if (next == Next::forward && route_->answer != nullptr) [[unlikely]]
-        next = respond();
+    if (!take_buffered_body()) [[unlikely]]
+        return Next::reply;
+    routing::KeyFacts facts = facts_of(*request);
+    callbacks_.name(request_id_, begun_.wall);
+    Next next = next_of(admission_.decide(*request, facts, bytes_in_, begun_));
+    if (has_route()) [[likely]] {
+        route_in_flight_.enter(context_.counters, route().metric);
+        if (route().answer == nullptr) [[likely]]
+            cluster_ = &config_->clusters[route().upstream];
+    }
+    if (next == Next::wait_cooldown) [[unlikely]] {
+        next = enqueue_for_cooldown(begun_.steady);
+        if (next == Next::forward)
+            next = next_of(admission_.admit(facts));
+    }
     if (next != Next::reply && cluster_ != nullptr && cluster_->by_hash()) [[unlikely]]
         note_endpoint_key(facts);
     if (next == Next::forward) [[likely]]
         write_request_head(*request);
-    if (next == Next::reply)
-        reply_.use(http::preferred_media_type(request->fields));
     return next;
+}
+
+// Takes the decision over: its reply has the status and the outcome of the request.
+Exchange::Next Exchange::next_of(admission::Next decided) {
+    switch (decided) {
+    case admission::Next::forward:
+        return Next::forward;
+    case admission::Next::respond:
+        return respond();
+    case admission::Next::wait_queue:
+        return Next::wait;
+    case admission::Next::wait_cooldown:
+        return Next::wait_cooldown;
+    case admission::Next::reply:
+        break;
+    }
+    client_keeps_ = client_keeps_ && !admission_.ends_connection();
+    end_as(admission_.status(), admission_.outcome());
+    return Next::reply;
 }
 
 void Exchange::remember(const RequestHead& head) {
@@ -73,7 +90,6 @@ void Exchange::remember(const RequestHead& head) {
     minor_ = head.minor_version;
     client_keeps_ = head.keep_alive;
     expects_continue_ = head.expects_continue && minor_ > 0;
-    shows_permit_ = head.ids.contains(FieldId::x_stint_permit);
     request_framing_ = head.framing.kind;
     request_body_ = http::BodyDecoder{head.framing};
     body_left_ = head.framing.length;
@@ -83,14 +99,11 @@ void Exchange::remember(const RequestHead& head) {
 }
 
 void Exchange::note_fields(std::span<const Field> fields) {
-    for (const Field& field : fields) {
-        if (field.id == FieldId::x_request_id && request_id_.empty() &&
-            http::well_formed_request_id(field.value))
-            request_id_ = field.value;
+    request_id_ = http::shown_request_id(fields);
+    for (const Field& field : fields)
         for (const std::string& wanted : snapshot().log_fields)
             if (boost::algorithm::iequals(field.name, wanted))
                 logged_.push_back({wanted, field.value});
-    }
 }
 
 void Exchange::name_request() {
@@ -128,112 +141,8 @@ bool Exchange::take_buffered_body() {
     return true;
 }
 
-// Returns all facts but those that depend on the request's path.
 routing::KeyFacts Exchange::facts_of(const RequestHead& head) const {
-    return {
-        .client = *client_,
-        .hasher = context_.shared.hasher,
-        .fields = head.fields,
-        .query = head.query,
-        .method = head.method,
-        .tls_subject = downstream_.tls_subject()};
-}
-
-bool Exchange::select_route(const RequestHead& head, routing::KeyFacts& facts) {
-    const auto found = find_route(snapshot(), head, context_.host_scratch, context_.path_scratch);
-    if (!found) {
-        fail(found.error().status, std::string{found.error().detail}, observe::Outcome::rejected);
-        client_keeps_ = false;
-        return false;
-    }
-    if (asks_forward_proxy(snapshot(), head, found->host)) [[unlikely]] {
-        fail(
-            no_forward_proxy.status, std::string{no_forward_proxy.detail},
-            observe::Outcome::rejected);
-        return false;
-    }
-    const routing::MatchResult& match = found->match;
-    if (match.route != nullptr) {
-        route_ = match.route;
-        if (route_->answer == nullptr) [[likely]]
-            cluster_ = &config_->clusters[route_->upstream];
-        facts.host = found->host;
-        facts.path = found->path;
-        facts.route = route_->name;
-        forward_path_ = found->forward_path;
-        ++context_.counters.routes[route_->metric].in_flight;
-        return true;
-    }
-    if (match.path_matched) {
-        reply_.refuse_method(snapshot().routes.allowed_methods(found->host, found->path));
-        end_as(405, observe::Outcome::rejected);
-    } else {
-        fail(404, "no route takes this host and path", observe::Outcome::no_route);
-    }
-    return false;
-}
-
-// Checks the body's length before any charge: a body that is too long is never served or read on.
-bool Exchange::body_fits(const RequestHead& head) {
-    if (head.framing.length <= route_->max_body && bytes_in_ <= route_->max_body) [[likely]]
-        return true;
-    fail(413, std::string{body_too_long}, observe::Outcome::rejected);
-    client_keeps_ = false;
-    return false;
-}
-
-// Decides whether Max-Forwards lets OPTIONS and TRACE go on (RFC 9110 section 7.6.2). If not,
-// OPTIONS is answered with the methods that the path serves. The answer to TRACE would be the
-// request itself, with fields of other proxies that are not for the client to see: 501.
-bool Exchange::may_go_on(const RequestHead& head, const routing::KeyFacts& facts) {
-    if (head.max_forwards != 0U) [[likely]] // absent, or more
-        return true;
-    if (head.method == "OPTIONS") {
-        reply_.answer_options(snapshot().routes.allowed_methods(facts.host, facts.path));
-        end_as(200, observe::Outcome::rejected);
-    } else {
-        fail(
-            501, "Max-Forwards ends this TRACE here, and Stint answers none itself",
-            observe::Outcome::rejected);
-    }
-    return false;
-}
-
-Exchange::Next Exchange::admit(const routing::KeyFacts& facts) {
-    if (route_->limits.empty())
-        return Next::forward;
-    recent_ = context_.recent.begin(request_id_, begun_.wall, route_->metric);
-    KeyRecorder noted{*config_, context_.recent, decided_.steady};
-    routing::Charges charges = routing::charges_of(*route_, facts, context_.key_scratch, &noted);
-    if (charges.exempt != 0) [[unlikely]]
-        count_exempt(context_.counters, *route_, charges);
-    if (charges.denied_by != nullptr) [[unlikely]] {
-        deny(*charges.denied_by, charges.denial);
-        return Next::reply;
-    }
-    if (shows_permit_ && !charges.charges.empty()) [[unlikely]]
-        leave_out_prepaid(charges, facts.fields);
-    if (charges.charges.empty()) {
-        spend_prepaid();
-        return Next::forward;
-    }
-    if (route_->settles) [[unlikely]]
-        settlement_.expect(charges);
-    if (route_->cooldown.rules.waits) [[unlikely]]
-        for (limits::Charge& each : charges.charges)
-            each.refundable = true; // a pause may begin before it has been sent
-    if (route_->waits) [[unlikely]]
-        return admit_in_turn(charges, facts);
-    if (route_->reserves) [[unlikely]]
-        return admit_reserving(charges, facts);
-    limits::Decision decision = route_->telling.any ? rate_limit_headers_.admit(charges, decided_)
-                                                    : limits::admit(charges.view(), decided_);
-    if (!decision.allowed()) {
-        refuse(charges, decision);
-        return Next::reply;
-    }
-    accept_admission(decision, charges);
-    return Next::forward;
+    return admission::facts_of(head, *client_, context_.shared.hasher, downstream_.tls_subject());
 }
 
 // Writes the upstream request's head; after a wait, or for a retry, as it was the first time.
@@ -242,15 +151,15 @@ void Exchange::write_request_head(const RequestHead& head) {
         head.ids.contains(FieldId::upgrade) ? offer_of(head) : std::string_view{};
     takes_trailers_ = head.ids.contains(FieldId::te) && http::takes_trailers(head);
     std::string_view path;
-    std::string_view host = snapshot().upstreams[route_->upstream].host;
-    if (forward_path_ || route_->shape != nullptr) [[unlikely]] {
+    std::string_view host = snapshot().upstreams[route().upstream].host;
+    if (admission_.sends_normal_path() || route().shape != nullptr) [[unlikely]] {
         path = path_to_send(head.path);
         host = host_to_send();
     }
     if (host_.empty() && host.empty()) [[unlikely]]
         host = endpoint_authority();
     const std::optional<http::Shaping> shape =
-        route_->shape == nullptr ? std::nullopt : shaping(&routing::RouteShape::request);
+        route().shape == nullptr ? std::nullopt : shaping(&routing::RouteShape::request);
     context_.head_out.clear();
     http::write_upstream_head(
         context_.head_out, head,
@@ -278,11 +187,11 @@ void Exchange::end_as(int status, observe::Outcome outcome) noexcept {
 void Exchange::fail(int status, std::string detail, observe::Outcome outcome) {
     end_as(status, outcome);
     if (outcome != observe::Outcome::upstream_failed)
-        return reply_.explain(std::move(detail));
-    reply_.blame_upstream(std::move(detail));
-    endpoint_failed(reply_.upstream_error());
+        return admission_.reply().explain(std::move(detail));
+    admission_.reply().blame_upstream(std::move(detail));
+    endpoint_failed(admission_.reply().upstream_error());
     if (context_.shared.upstream_failures_logged.pass(net::read_steady_clock()))
-        spdlog::warn("request {}: {}", request_id_, reply_.upstream_error());
+        spdlog::warn("request {}: {}", request_id_, admission_.reply().upstream_error());
 }
 
 } // namespace stint::proxy

@@ -8,12 +8,17 @@ namespace stint::proxy {
 
 Exchange::Exchange(Context& context, Downstream& downstream)
     : context_{context}, downstream_{downstream}, config_{context.active},
-      client_{&downstream.peer()}, begun_{net::read_clocks()}, decided_{begun_} {}
+      callbacks_{context, *config_},
+      admission_{
+          admission::Door::proxy,
+          {.snapshot = *config_->snapshot,
+           .scratch = context.scratch,
+           .callbacks = callbacks_,
+           .ticket_hasher = &context.shared.ticket_hasher,
+           .prepaid = &context.shared.prepaid}},
+      client_{&downstream.peer()}, begun_{net::read_clocks()} {}
 
-Exchange::~Exchange() {
-    if (route_ != nullptr)
-        --context_.counters.routes[route_->metric].in_flight;
-}
+Exchange::~Exchange() = default;
 
 Exchange::Step Exchange::begin(std::string_view head) {
     next_ = decide(head);
@@ -81,14 +86,14 @@ Exchange::Result Exchange::finish() {
     const Now now{ended, begun_.wall + (ended - begun_.steady)};
     const bool clean =
         abort_reason_ == AbortReason::no && request_body_.done() && !body_pump_.running;
-    if (clean && request_sent_ && upstream_keeps_ && lease_ && !route_->sends_proxy_protocol)
+    if (clean && request_sent_ && upstream_keeps_ && lease_ && !route().sends_proxy_protocol)
         lease_.keep(now.steady);
     else
         lease_.abort();
     in_flight_.release();
-    if (!settlement_.empty()) [[unlikely]]
-        settlement_.settle_end(status_, permit_, now);
-    permit_.release(now);
+    if (!admission_.settlement().empty()) [[unlikely]]
+        admission_.settlement().settle_end(status_, admission_.permit(), now);
+    admission_.permit().release(now);
     record(now);
     const bool unread = !request_body_.done() || downstream_.received().size() > consumed_;
     // Also while draining: a client that was promised it may have sent its next request already.
@@ -109,7 +114,7 @@ bool Exchange::classify_abort() noexcept {
 }
 
 void Exchange::record(const Now& now) {
-    auto& counters = context_.counters.routes[route_ != nullptr ? route_->metric : 0];
+    auto& counters = context_.counters.routes[has_route() ? route().metric : 0];
     const bool answered = bytes_out_ > 0;
     const auto status_class = static_cast<std::size_t>(answered ? status_ / 100 : 0);
     ++counters.requests[static_cast<std::size_t>(outcome_)][status_class];
@@ -125,14 +130,14 @@ void Exchange::log(const Now& now) {
     record.request_id = request_id_;
     record.client = client_->text();
     record.host = host_;
-    record.route = route_ != nullptr ? std::string_view{route_->name} : std::string_view{};
+    record.route = has_route() ? std::string_view{route().name} : std::string_view{};
     record.method = method_;
     record.path = target_;
-    record.limit = reply_.limit();
-    record.would_refuse = would_refuse_;
-    record.cost_overrun = settlement_.overrun();
+    record.limit = admission_.reply().limit();
+    record.would_refuse = admission_.would_refuse();
+    record.cost_overrun = admission_.settlement().overrun();
     record.upstream = pool_ != nullptr ? std::string_view{pool_->endpoint()} : std::string_view{};
-    record.upstream_error = reply_.upstream_error();
+    record.upstream_error = admission_.reply().upstream_error();
     record.attempts = attempts_.made;
     record.status = status_;
     record.outcome = outcome_;
@@ -157,7 +162,7 @@ void Exchange::look_at_tunnel() noexcept {
 void Exchange::on_client_stalled() noexcept {
     // An answer that came before the body's end is still relayed; the pump ends with it.
     if (head_sent_ && body_pump_.running)
-        return downstream_.arm_body_deadline(route_->timeouts.body_idle);
+        return downstream_.arm_body_deadline(route().timeouts.body_idle);
     abort(body_pump_.writes ? AbortReason::upstream_stalled : AbortReason::client_stalled);
 }
 
@@ -170,8 +175,8 @@ void Exchange::abort(AbortReason why) noexcept {
         return;
     abort_reason_ = why;
     lease_.abort();
-    if (queued_)
-        context_.wakeups.give_up(*queued_);
+    if (QueuedRequest* const queued = callbacks_.queued())
+        context_.wakeups.give_up(*queued);
     if (cooldown_wait_)
         cooldown_wait_->give_up();
     if (endpoint_wait_)
@@ -192,7 +197,7 @@ void Exchange::on_deadline() noexcept {
 }
 
 observe::UpstreamCounters& Exchange::upstream_counters() const noexcept {
-    return context_.counters.upstreams[snapshot().upstreams[route_->upstream].metric];
+    return context_.counters.upstreams[snapshot().upstreams[route().upstream].metric];
 }
 
 } // namespace stint::proxy

@@ -1,15 +1,13 @@
 // One request from its head to the end of its response. Start reading at begin() in exchange.cpp.
 #pragma once
 
+#include "admission/request_admission.hpp"
 #include "base/message.hpp"
 #include "base/time.hpp"
 #include "http/body_decoder.hpp"
 #include "http/request_id.hpp"
 #include "http/rewrite.hpp"
 #include "limits/cooldown/cooldown.hpp"
-#include "limits/decision.hpp"
-#include "limits/permit.hpp"
-#include "limits/prepaid.hpp"
 #include "net/buffer_pool.hpp"
 #include "net/deadlines.hpp"
 #include "net/handler_memory.hpp"
@@ -17,9 +15,7 @@
 #include "observe/access_log.hpp"
 #include "proxy/abort_reason.hpp"
 #include "proxy/admission/cooldown_wait.hpp"
-#include "proxy/admission/queued_request.hpp"
-#include "proxy/admission/rate_limit_headers.hpp"
-#include "proxy/admission/settlement.hpp"
+#include "proxy/admission/worker_callbacks.hpp"
 #include "proxy/context.hpp"
 #include "proxy/downstream/sending_rate.hpp"
 #include "proxy/forward/attempts.hpp"
@@ -27,10 +23,7 @@
 #include "proxy/forward/endpoint_wait.hpp"
 #include "proxy/forward/pending_request.hpp"
 #include "proxy/progress.hpp"
-#include "proxy/response/local_reply.hpp"
 #include "proxy/response/response_trailers.hpp"
-#include "routing/charges.hpp"
-#include "routing/fence.hpp"
 #include "upstream/cluster.hpp"
 #include "upstream/pool.hpp"
 
@@ -48,6 +41,27 @@
 namespace stint::proxy {
 
 struct UpgradeState;
+
+// Counts a request among those in flight on its route.
+class RouteInFlight {
+  public:
+    RouteInFlight() = default;
+    RouteInFlight(const RouteInFlight&) = delete;
+    RouteInFlight& operator=(const RouteInFlight&) = delete;
+    ~RouteInFlight() {
+        if (counters_ != nullptr)
+            --counters_->routes[route_].in_flight;
+    }
+    void enter(observe::WorkerCounters& counters, std::uint32_t route) noexcept {
+        counters_ = &counters;
+        route_ = route;
+        ++counters.routes[route].in_flight;
+    }
+
+  private:
+    observe::WorkerCounters* counters_ = nullptr;
+    std::uint32_t route_ = 0; // its slot: a reload may move the counters
+};
 
 // Lives on one worker, owned by its Downstream for the time of one request. Destructors release all
 // it holds, in the reverse order of the members: first the lease, then the permit, last the
@@ -99,40 +113,16 @@ class Exchange : private net::Deadline {
     void find_client(const RequestHead& head);
     bool take_buffered_body();
     routing::KeyFacts facts_of(const RequestHead& head) const;
-    bool select_route(const RequestHead& head, routing::KeyFacts& facts);
-    bool body_fits(const RequestHead& head);
-    bool may_go_on(const RequestHead& head, const routing::KeyFacts& facts);
-    Next admit(const routing::KeyFacts& facts);
+    Next next_of(admission::Next decided);
     void write_request_head(const RequestHead& head);
     void fail(int status, std::string detail, observe::Outcome outcome);
     void end_as(int status, observe::Outcome outcome) noexcept;
 
-    // refuse.cpp: limits that refuse, or would.
-    void refuse(const routing::Charges& charges, const limits::Decision& decision);
-    void deny(const routing::RouteLimit& limit, routing::Denial denial);
-    void accept_admission(limits::Decision& decision, const routing::Charges& charges);
-    void note_admission(const limits::Decision& decision, const routing::Charges& charges);
-
-    // fence.cpp: numbers of locks that writes have to show.
-    bool check_fencing_token(const RequestHead& head);
-    bool fence_holds();
-    void reject_fencing_token(routing::ShownFence::Fault fault);
-
-    // prepaid.cpp: charges that a shown permit has paid for.
-    void leave_out_prepaid(routing::Charges& charges, std::span<const Field> fields);
-    void spend_prepaid() noexcept;
-
     // wait.cpp: waits for limits, pauses and endpoints.
     net::Task<bool> wait_to_send();
     Duration note_wait();
-    Next admit_in_turn(const routing::Charges& charges, const routing::KeyFacts& facts);
-    void line_up(const routing::Charges& charges, const routing::KeyFacts& facts);
-    net::Task<bool> wait_for_turn();
-    bool finish_wait();
-    bool settle_turn(QueuedRequest& queued, const Now& now);
-
-    // reserve.cpp: limits that give slots to requests they refuse.
-    Next admit_reserving(routing::Charges& charges, const routing::KeyFacts& facts);
+    net::Task<Next> wait_for_turn();
+    Next finish_wait();
 
     // shaping.cpp: the route's changes to heads.
     [[nodiscard]] PlaceholderValues placeholder_values() const;
@@ -202,14 +192,13 @@ class Exchange : private net::Deadline {
     void stop_pump() noexcept;
 
     // cooldown.cpp: pauses that upstreams ask for.
-    Next look_at_cooldown(const routing::KeyFacts& facts);
     bool may_send(SteadyTime now);
     bool is_open(SteadyTime now);
     Next enqueue_for_cooldown(SteadyTime now);
     net::Task<Next> wait_out_pause();
     Next admit_after_pause();
     void give_back_admission(const Now& now);
-    void refuse_paused(const limits::Cooldown::Refused& refused);
+    Next refuse_paused(const limits::Cooldown::Refused& refused);
     void heed_answer(const ResponseHead& head);
     WallTime wall_at(SteadyTime at) const noexcept { return begun_.wall + (at - begun_.steady); }
 
@@ -263,29 +252,28 @@ class Exchange : private net::Deadline {
     [[nodiscard]] const routing::Snapshot& snapshot() const noexcept { return *config_->snapshot; }
     [[nodiscard]] observe::UpstreamCounters& upstream_counters() const noexcept;
 
+    [[nodiscard]] bool has_route() const noexcept { return admission_.route() != nullptr; }
+    [[nodiscard]] const routing::Route& route() const noexcept { return *admission_.route(); }
+
     Context& context_;
     Downstream& downstream_;
     const std::shared_ptr<ActiveConfig> config_; // as of the head's arrival
-    const routing::Route* route_ = nullptr;
+    WorkerCallbacks callbacks_;
+    admission::RequestAdmission admission_; // decides, and has the reply and what was granted
+    RouteInFlight route_in_flight_;
     upstream::Cluster* cluster_ = nullptr; // the route's
     const routing::ClientAddress* client_; // the peer's, or that behind it
     std::optional<routing::ClientAddress> client_behind_;
     bool peer_is_trusted_ = false;
-    bool forward_path_ = false; // send the normalised path, not as it was spelt
     Next next_ = Next::reply;
     bool sent_inline_ = false;
     Answer answer_ = Answer::incomplete;
-    std::unique_ptr<QueuedRequest> queued_; // while it waits in the admission queue
-    limits::Permit permit_;
-    limits::PrepaidPermits::Claim prepaid_; // spent once it is admitted
-    limits::CooldownPtr cooldown_;          // null: the route has none
     limits::Cooldown::Pass pass_; // from right before the request is sent, or while it was held
     std::unique_ptr<CooldownWait> cooldown_wait_; // once it has had to wait for the scope
     std::unique_ptr<EndpointWait> endpoint_wait_; // while every endpoint is full
     upstream::InFlightToken in_flight_;           // endpoint_'s, until the end
     upstream::Lease lease_;
     Now begun_;
-    Now decided_;           // the instant of the decision: begun_, until it has waited
     Duration waited_{};     // for its turn, or for a pause to end
     SteadyTime sent_{};     // when the request, or its first part, was sent
     SteadyTime answered_{}; // when the response's head had come
@@ -305,9 +293,6 @@ class Exchange : private net::Deadline {
     int minor_ = 1;
     bool client_keeps_ = false;
     bool expects_continue_ = false;
-    bool shows_permit_ = false; // the permit may yet pay for something
-
-    routing::ShownFence fence_; // where the route requires one
 
     // Towards the upstream.
     upstream::Pool* pool_ = nullptr; // the endpoint's
@@ -336,17 +321,8 @@ class Exchange : private net::Deadline {
     bool head_sent_ = false;
     bool keep_alive_ = false; // the client's connection may carry another request
 
-    // The gateway's own reply, until it is written.
-    int status_ = 0;
-    LocalReply reply_;
-
-    // Its limits.
-    std::uint64_t recent_ = 0; // its number in Context::recent, where its route has any
-    RateLimitHeaders rate_limit_headers_;
-    Settlement settlement_;
-
     // For the access log and the counters.
-    std::string_view would_refuse_; // the first limit that would have, were it enforced
+    int status_ = 0;
     AbortReason abort_reason_ = AbortReason::no;
     observe::Outcome outcome_ = observe::Outcome::forwarded;
     std::uint64_t bytes_in_ = 0;

@@ -3,11 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 namespace stint::proxy {
-
-inline constexpr std::string_view body_too_long = "the request's body is larger than max_body";
 
 // The connection's next step after an exchange.
 struct ExchangeResult {

@@ -1,4 +1,4 @@
-// Warnings about limits of a configuration's routes that /v1/check does not cover.
+// Warnings about what /v1/check, POST /explain and stint simulate leave out of a configuration.
 #pragma once
 
 #include "config/schema/schema.hpp"
@@ -8,8 +8,8 @@
 
 namespace stint::runtime {
 
-// Returns one line for a person for each limit of a route that /v1/check does not charge
-// (permits/check.hpp); none if permits are disabled.
+// Returns one line for a person for each of admission::differences that concerns the configuration,
+// with what it concerns and the reason. Those of /v1/check only with permits.
 [[nodiscard]] std::vector<std::string> check_warnings(const config::Config& config);
 
 } // namespace stint::runtime

@@ -1,5 +1,4 @@
-// Compiles the configuration for workers: the only place where its schema meets routes, limits and
-// upstreams.
+// Compiles the configuration for workers: its schema to routes, limits and upstreams.
 #pragma once
 
 #include "config/schema/schema.hpp"

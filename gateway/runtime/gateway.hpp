@@ -110,6 +110,8 @@ class Gateway {
         const std::string& request_id,
         std::function<void(const std::optional<proxy::RecentRequests::Record>&)> done);
 
+    // State that all workers share.
+    [[nodiscard]] proxy::Shared& shared() noexcept { return shared_; }
     // The lock manager: the leases of all locks.
     [[nodiscard]] locks::LockManager& locks() noexcept { return openings_.locks(); }
 

@@ -1,5 +1,7 @@
 #include "runtime/protected_fields.hpp"
 
+#include "config/schema/key_sources.hpp"
+
 #include <set>
 
 namespace stint::runtime {
@@ -23,10 +25,7 @@ void add_cooldown(const std::optional<config::Cooldown>& cooldown, Names& names)
 std::vector<std::string> protected_fields(const config::Config& config) {
     Names names;
     for (const config::Limit& limit : config.limits) {
-        add_key(limit.key, names);
-        add_key(limit.reserve_for, names);
-        if (limit.wait)
-            add_key(limit.wait->fair_by, names);
+        add_key(config::key_sources(limit), names);
         if (!limit.cost_request_field.empty())
             names.insert(limit.cost_request_field);
     }

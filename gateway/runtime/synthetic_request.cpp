@@ -1,8 +1,8 @@
 #include "runtime/synthetic_request.hpp"
 
+#include "admission/request_admission.hpp"
 #include "base/ip_address.hpp"
 #include "http/ascii.hpp"
-#include "proxy/admission/find_route.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,8 +15,7 @@ constexpr std::size_t largest_head = 1 << 20;
 constexpr std::size_t most_fields = 1000;
 
 bool is_framing(std::string_view name) {
-    constexpr std::array names{
-        "host", "content-length", "transfer-encoding", "connection", "expect"};
+    constexpr std::array names{"host", "content-length", "transfer-encoding", "connection"};
     return std::ranges::any_of(
         names, [&](const char* each) { return http::ascii::equals_folded(name, each); });
 }
@@ -49,24 +48,8 @@ Result<RequestReader::Seen, http::HeadError> RequestReader::read(
         head_, {.max_target = snapshot.max_target, .max_fields = snapshot.max_fields});
     if (!head)
         return head.error();
-    const auto found = proxy::find_route(snapshot, *head, host_scratch_, path_scratch_);
-    if (!found)
-        return found.error();
-    if (proxy::asks_forward_proxy(snapshot, *head, found->host))
-        return proxy::no_forward_proxy;
-    const routing::Route* const route = found->match.route;
     client_.emplace(IpAddress::parse(request.client).value_or(IpAddress{}), hasher);
-    return Seen{
-        found->match,
-        {.client = *client_,
-         .hasher = hasher,
-         .fields = head->fields,
-         .query = head->query,
-         .host = found->host,
-         .path = found->path,
-         .method = head->method,
-         .route = route != nullptr ? std::string_view{route->name} : std::string_view{},
-         .tls_subject = request.tls_subject}};
+    return Seen{*head, admission::facts_of(*head, *client_, hasher, request.tls_subject)};
 }
 
 } // namespace stint::runtime

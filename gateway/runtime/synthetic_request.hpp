@@ -1,4 +1,4 @@
-// A synthetic request, evaluated by the parser, the routes and the keys that real ones go through.
+// A synthetic request, read by the parser that real ones go through.
 #pragma once
 
 #include "base/error.hpp"
@@ -30,10 +30,10 @@ class RequestReader {
 
     // The result; valid until the next call, as long as `request` and `snapshot` are.
     struct Seen {
-        routing::MatchResult match;
-        routing::KeyFacts facts;
+        RequestHead head;
+        routing::KeyFacts facts; // but host, path and route
     };
-    // Evaluates the request. The error is the answer that a client would get. Fields that frame the
+    // Parses the request. The error is the answer that a client would get. Fields that frame the
     // body are left out.
     [[nodiscard]] Result<Seen, http::HeadError> read(
         const SyntheticRequest& request,
@@ -43,8 +43,6 @@ class RequestReader {
   private:
     http::HeadParser parser_;
     std::string head_;
-    std::string host_scratch_;
-    std::string path_scratch_;
     std::optional<routing::ClientAddress> client_;
 };
 

@@ -71,8 +71,8 @@ std::string text_of(const Json& line, const char* member) {
 }
 
 // Milliseconds with decimals; at most a year of them, so that sums stay in range.
-Duration duration_of(const Json& line) {
-    const auto found = line.find("duration_ms");
+Duration duration_of(const Json& line, const char* member) {
+    const auto found = line.find(member);
     if (found == line.end() || !found->is_number())
         return {};
     const double ms = std::clamp(found->get<double>(), 0.0, 366.0 * 24 * 3600 * 1000);
@@ -122,7 +122,8 @@ Result<LoggedRequest, std::string> parse_line(std::string_view line) {
         return time.error();
     LoggedRequest logged;
     logged.time = *time;
-    logged.duration = duration_of(json);
+    logged.duration = duration_of(json, "duration_ms");
+    logged.duration -= std::min(logged.duration, duration_of(json, "waited_ms"));
     logged.request.client = text_of(json, "client");
     logged.request.host = text_of(json, "host");
     logged.request.method = text_of(json, "method");

@@ -11,8 +11,8 @@
 namespace stint::simulate {
 
 struct LoggedRequest {
-    WallTime time{}; // when its head had arrived
-    Duration duration{};
+    WallTime time{};                   // when its head had arrived
+    Duration duration{};               // without the time that it waited: it held no slots then
     runtime::SyntheticRequest request; // with the fields that the log carries
     std::string route;                 // the matched route; empty if none matched
     std::string limit;                 // the limit that refused it

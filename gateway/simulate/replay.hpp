@@ -2,74 +2,59 @@
 #pragma once
 
 #include "config/schema/schema.hpp"
-#include "limits/permit.hpp"
+#include "limits/queue/admission_queue.hpp"
 #include "limits/registry.hpp"
 #include "observe/metrics.hpp"
-#include "routing/charges.hpp"
 #include "runtime/compile.hpp"
 #include "runtime/synthetic_request.hpp"
 #include "simulate/logged_request.hpp"
+#include "simulate/simulated_request.hpp"
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <set>
-#include <string>
-#include <utility>
+#include <memory>
+#include <unordered_map>
 #include <vector>
 
 namespace stint::simulate {
 
-// The actual or simulated outcome of a request.
-struct Verdict {
-    enum class Kind : std::uint8_t { admitted, refused, unrouted };
-    Kind kind = Kind::unrouted;
-    std::string route{}; // empty: no route matches
-    std::string limit{}; // the limit that refuses
-    std::string key{};   // the limit's, as text; empty without one
-    // True if an admitted request's end matters too, as it holds slots of caps or may be refunded.
-    bool end_matters = false;
-    // Limits that were skipped: they read a field that is not in the log.
-    std::vector<std::string> undecided{};
-};
-
-// Returns the actual outcome, by the log.
-[[nodiscard]] Verdict verdict_of_log(const LoggedRequest& request);
-
 // Runs the code that decides over live requests, with `now` from the log: wall and monotonic clock
 // advance together.
-class Replay {
+class Replay final : limits::WakeupScheduler, limits::Mailbox {
   public:
-    using Names = std::set<std::string, std::less<>>;
-
     // logged: fields, in lower case, that the log carries wherever the request had them. A request
     // without any other field may have had it: a limit that reads it is undecided.
-    Replay(const config::Config& config, const Names& logged);
+    Replay(const config::Config& config, const FieldNames& logged);
 
-    // Decides about a request. Requests come ordered by time.
-    [[nodiscard]] Verdict judge(const LoggedRequest& logged);
+    // Decides about a request. Requests come ordered by time. decided: called once with the
+    // verdict; for a request that waits during a later call, with the time that it waits for.
+    void judge(const LoggedRequest& logged, SimulatedRequest::Decided decided);
+    // Lets the clock run until no request waits. To be called after the last request.
+    void finish();
 
   private:
-    struct Held {
-        SteadyTime until;
-        limits::Permit permit;
-        int status = 0;
-        std::vector<std::pair<std::size_t, const routing::RouteLimit*>> refunds; // by charge
-    };
+    using Request = std::unique_ptr<SimulatedRequest>;
 
-    void end_until(SteadyTime now) noexcept;
-    void hold(const LoggedRequest& logged, limits::Permit permit, const routing::Charges& charges);
-    class Keys;
-    [[nodiscard]] Verdict
-    admit(const LoggedRequest& logged, const routing::Route& route, const routing::KeyFacts& facts);
+    void schedule(SteadyTime at) noexcept override { opens_at_ = at; }
+    void run_now() noexcept override { opens_at_ = SteadyTime::min(); }
+    void notify() noexcept override {} // open_queue() collects at once
+
+    void advance_to(SteadyTime now);
+    [[nodiscard]] SteadyTime next_end() const noexcept;
+    void end_first();
+    void open_queue(SteadyTime now);
+    void run(Request request);
 
     limits::Registry registry_;
     observe::MetricSlots slots_;
     runtime::Compiled compiled_;
     runtime::RequestReader reader_;
-    std::string key_scratch_;
-    std::vector<Names> doubtful_; // by limit: fields that it reads and the log may lack
-    std::vector<Held> held_;      // a heap, the first to end first
+    admission::Scratch scratch_;
+    const KeyHasher ticket_hasher_{};
+    std::vector<FieldNames> doubtful_;
+    limits::AdmissionQueue queue_{*this};
+    SteadyTime opens_at_ = SteadyTime::max(); // when the queue is to be opened next
+    SteadyTime clock_{};
+    std::unordered_map<const SimulatedRequest*, Request> waiting_; // in the queue
+    std::vector<Request> running_;                                 // a heap, the first to end first
 };
 
 } // namespace stint::simulate

@@ -55,9 +55,15 @@ Json side_json(const Tally& tally) {
     Json keys = Json::object();
     for (const auto& [limit, sketch] : tally.keys())
         keys[limit] = keys_json(sketch);
-    return {{"admitted", tally.admitted()},          {"refused", tally.refused()},
-            {"no_route", tally.unrouted()},          {"routes", routes},
-            {"field_not_in_log", tally.undecided()}, {"most_refused_keys", keys}};
+    return {
+        {"admitted", tally.admitted()},
+        {"refused", tally.refused()},
+        {"no_route", tally.unrouted()},
+        {"routes", routes},
+        {"waited", tally.waited()},
+        {"longest_wait_ms", ceil_ms(tally.longest_wait())},
+        {"field_not_in_log", tally.undecided()},
+        {"most_refused_keys", keys}};
 }
 
 Json difference_json(const Difference& difference) {

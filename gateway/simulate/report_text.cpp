@@ -126,6 +126,13 @@ void write_difference(std::ostream& out, const Report& report) {
         write_table(out, rows, 2);
 }
 
+void write_waits(std::ostream& out, const std::string& file, const Tally& tally) {
+    if (tally.waited() > 0)
+        out << '\n'
+            << file << ": " << tally.waited() << " requests would wait before a limit, for at most "
+            << ceil_ms(tally.longest_wait()) << " ms\n";
+}
+
 void write_undecided(std::ostream& out, const std::string& file, const Tally& tally) {
     for (const auto& [limit, count] : tally.undecided())
         out << "\n"
@@ -152,6 +159,9 @@ void write_keys(std::ostream& out, const Tally& tally) {
 void write_text(std::ostream& out, const Report& report) {
     write_log(out, report);
     write_totals(out, report);
+    write_waits(out, report.file, report.after);
+    if (report.against)
+        write_waits(out, *report.against, report.before);
     write_undecided(out, report.file, report.after);
     if (report.against)
         write_undecided(out, *report.against, report.before);

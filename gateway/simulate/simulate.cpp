@@ -5,6 +5,8 @@
 #include "simulate/replay.hpp"
 #include "simulate/report.hpp"
 
+#include <memory>
+#include <optional>
 #include <ostream>
 #include <utility>
 
@@ -20,19 +22,54 @@ std::optional<config::Config> load(const std::string& file, std::ostream& errors
     return std::nullopt;
 }
 
+// The two verdicts on one request, which are compared once both are there.
+class Verdicts {
+  public:
+    // unknown_end: the log does not say when and how the request ends, once it is admitted.
+    Verdicts(Report& report, bool unknown_end) noexcept
+        : report_{report}, unknown_end_{unknown_end} {}
+
+    void set_after(const Verdict& verdict) {
+        report_.after.add(verdict);
+        if (verdict.end_matters && unknown_end_)
+            ++report_.unknown_ends;
+        after_ = verdict;
+        compare();
+    }
+    void set_before(const Verdict& verdict) {
+        report_.before.add(verdict);
+        before_ = verdict;
+        compare();
+    }
+
+  private:
+    void compare() {
+        if (before_ && after_)
+            report_.difference.add(*before_, *after_);
+    }
+
+    Report& report_;
+    const bool unknown_end_;
+    std::optional<Verdict> before_;
+    std::optional<Verdict> after_;
+};
+
 void replay_all(LogFiles& logs, Replay& after, std::optional<Replay>& before, Report& report) {
     while (const auto request = logs.next()) {
         if (report.requests++ == 0)
             report.from = request->time;
         report.to = request->time;
-        const Verdict new_verdict = after.judge(*request);
-        const Verdict old_verdict = before ? before->judge(*request) : verdict_of_log(*request);
-        report.after.add(new_verdict);
-        report.before.add(old_verdict);
-        report.difference.add(old_verdict, new_verdict);
-        if (new_verdict.end_matters && (request->was_refused() || request->route.empty()))
-            ++report.unknown_ends;
+        const bool unknown_end = request->was_refused() || request->route.empty();
+        const auto both = std::make_shared<Verdicts>(report, unknown_end);
+        after.judge(*request, [both](const Verdict& verdict) { both->set_after(verdict); });
+        if (before)
+            before->judge(*request, [both](const Verdict& verdict) { both->set_before(verdict); });
+        else
+            both->set_before(verdict_of_log(*request));
     }
+    after.finish();
+    if (before)
+        before->finish();
 }
 
 } // namespace

@@ -1,5 +1,7 @@
 #include "simulate/tally.hpp"
 
+#include <algorithm>
+
 namespace stint::simulate {
 
 std::uint64_t RouteTally::refusals() const noexcept {
@@ -16,6 +18,9 @@ void Tally::add(const Verdict& verdict) {
     }
     for (const std::string& limit : verdict.undecided)
         ++undecided_[limit];
+    if (verdict.waited > Duration::zero())
+        ++waited_;
+    longest_wait_ = std::max(longest_wait_, verdict.waited);
     RouteTally& route = routes_[verdict.route];
     if (verdict.kind == Verdict::Kind::admitted) {
         ++admitted_;

@@ -1,8 +1,9 @@
 // Totals of the verdicts on a log, and the differences between two sides.
 #pragma once
 
+#include "base/hash.hpp"
 #include "limits/top_keys/space_saving.hpp"
-#include "simulate/replay.hpp"
+#include "simulate/verdict.hpp"
 
 #include <cstdint>
 #include <map>
@@ -36,6 +37,9 @@ class Tally {
         return undecided_;
     }
     [[nodiscard]] std::uint64_t admitted() const noexcept { return admitted_; }
+    // Requests that waited before a limit, whatever came then, and the longest of these waits.
+    [[nodiscard]] std::uint64_t waited() const noexcept { return waited_; }
+    [[nodiscard]] Duration longest_wait() const noexcept { return longest_wait_; }
     [[nodiscard]] std::uint64_t refused() const noexcept { return refused_; }
     [[nodiscard]] std::uint64_t unrouted() const noexcept { return unrouted_; }
 
@@ -47,6 +51,8 @@ class Tally {
     std::uint64_t admitted_ = 0;
     std::uint64_t refused_ = 0;
     std::uint64_t unrouted_ = 0;
+    std::uint64_t waited_ = 0;
+    Duration longest_wait_{};
 };
 
 // Requests on which two sides disagree.

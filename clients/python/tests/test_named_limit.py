@@ -8,18 +8,8 @@ import unittest
 from fake_gateway import PERMIT, answer
 from support import ClientTest, in_children, wait_until
 
+from limiter_calls import granted, time_to_raise
 from stint import RateLimiter, RateLimitException, StintError, StintUnavailable
-
-
-def granted(call, times):
-    count = 0
-    for _ in range(times):
-        try:
-            call()
-            count += 1
-        except RateLimitException:
-            pass
-    return count
 
 
 class Asking(ClientTest):
@@ -185,11 +175,8 @@ class Away(ClientTest):
         gateway = self.gone()
         limiter = RateLimiter(name="shop", url=gateway.url)
         for call in (limiter.limiting, limiter.sleep_and_retry):
-            begun = time.monotonic()
-            with self.assertRaises(StintUnavailable):
-                call()
-            took = time.monotonic() - begun
-            self.figure(f"D12: {call.__name__}() raises", "<= 1 s", f"{took:.3f} s", took <= 1)
+            took = time_to_raise(self, StintUnavailable, call)
+            self.figure(f"named limit: {call.__name__}() raises", "<= 1 s", f"{took:.3f} s", took <= 1)
             self.assertLess(took, 4)
         self.assertEqual((limiter.attempts, limiter.admitted, limiter.refused), (2, 0, 0))
 
@@ -212,11 +199,8 @@ class Away(ClientTest):
         for options, method in (({}, "sleep_and_retry"), ({"on_unavailable": "wait"}, "limiting"),
                                 ({"on_unavailable": "wait"}, "sleep_and_retry")):
             limiter = RateLimiter(name="shop", url=gateway.url, timeout=0.2, **options)
-            begun = time.monotonic()
-            with self.assertRaises(StintUnavailable):
-                getattr(limiter, method)()
-            took = time.monotonic() - begun
-            self.figure(f"A5: {method}(), timeout=0.2", "<= 0.25 s", f"{took:.3f} s", took <= 0.25)
+            took = time_to_raise(self, StintUnavailable, getattr(limiter, method))
+            self.figure(f"named limit: {method}(), timeout=0.2", "<= 0.25 s", f"{took:.3f} s", took <= 0.25)
             self.assertTrue(0.1 < took < 3, took)
 
     def test_the_local_share_is_never_more_than_a_share(self):

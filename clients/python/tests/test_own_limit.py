@@ -4,21 +4,11 @@ import unittest
 
 from support import ClientTest, VirtualClock
 
+from limiter_calls import granted
 from stint import RateLimiter, RateLimitException
 from stint._schedule import NEVER, SIZE, Full, Schedule
 
 SECOND = 10**9
-
-
-def granted(call, times):
-    count = 0
-    for _ in range(times):
-        try:
-            call()
-            count += 1
-        except RateLimitException:
-            pass
-    return count
 
 
 class Windows(ClientTest):

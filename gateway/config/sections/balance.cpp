@@ -21,7 +21,6 @@ constexpr std::array<std::string_view, 6> health_keys{"path",          "interval
 constexpr std::array<std::string_view, 2> queue_keys{"max_waiting", "max_wait"};
 constexpr std::array<std::string_view, 3> ways{"round_robin", "least_requests", "hash"};
 constexpr std::array<std::string_view, 2> when_all_down{"503", "fail_open"};
-constexpr std::array<std::string_view, 2> health_switches{"on", "off"};
 constexpr std::string_view a_check_duration = "a duration such as 10s";
 constexpr std::string_view an_endpoint = "an endpoint such as 127.0.0.1:9000";
 constexpr std::uint64_t most_weight = 1000;
@@ -53,8 +52,8 @@ Parsed<LoadBalance::How> parse_way(std::string_view text) {
 void read_ejection(const Value& value, std::optional<Ejection>& ejection) {
     constexpr std::string_view expected = "on, off or a map such as {failures: 5, for: 10s}";
     if (value.is_scalar()) {
-        const auto word = value.as(
-            expected, [](std::string_view text) { return parse_word(text, health_switches); });
+        const auto word =
+            value.as(expected, [](std::string_view text) { return parse_word(text, on_off); });
         if (word && *word == "off")
             ejection.reset();
         return;

@@ -15,7 +15,6 @@ constexpr std::array<std::string_view, 9> cooldown_keys{"scope",       "key",   
                                                         "when_paused", "max_wait", "max_waiting"};
 constexpr std::array<std::string_view, 3> scopes{"host", "route", "key"};
 constexpr std::array<std::string_view, 2> when_paused{"answer", "wait"};
-constexpr std::array<std::string_view, 2> cooldown_switches{"on", "off"};
 constexpr std::string_view a_duration = "a duration such as 30s";
 constexpr std::string_view a_cooldown_key = "a key such as header:X-Api-Key, or a list of keys";
 
@@ -29,7 +28,7 @@ Parsed<Cooldown::Scope> parse_scope(std::string_view text) {
 }
 
 Parsed<bool> parse_switch(std::string_view text) {
-    const auto word = parse_word(text, cooldown_switches);
+    const auto word = parse_word(text, on_off);
     if (!word)
         return word.error();
     return *word == "on";

@@ -16,7 +16,6 @@ namespace stint::config {
 namespace {
 
 constexpr std::array<std::string_view, 4> retry_keys{"on", "attempts", "budget", "methods"};
-constexpr std::array<std::string_view, 2> retry_switches{"on", "off"};
 constexpr std::string_view what_to_say = "on, off or a map such as {on: [connect, 503]}";
 constexpr std::string_view a_condition_list = "a list such as [connect, reset, 503]";
 constexpr std::uint64_t most_attempts = 10;
@@ -87,8 +86,8 @@ Parsed<std::uint32_t> parse_attempts(std::string_view text) {
 
 void read_retry(const Value& value, Retry& retry) {
     if (value.is_scalar()) {
-        const auto word = value.as(
-            what_to_say, [](std::string_view text) { return parse_word(text, retry_switches); });
+        const auto word =
+            value.as(what_to_say, [](std::string_view text) { return parse_word(text, on_off); });
         retry.on = !word || *word == "on";
         return;
     }

@@ -4,6 +4,7 @@
 
 #include "config/yaml/reader.hpp"
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -45,6 +46,9 @@ template <class T, class Parse>
 // One of the words.
 [[nodiscard]] Parsed<std::string>
 parse_word(std::string_view text, std::span<const std::string_view> words);
+
+// The words of what is either on or off.
+inline constexpr std::array<std::string_view, 2> on_off{"on", "off"};
 
 // Parses the name of a route, upstream or limit: [A-Za-z0-9_.-]{1,64}.
 [[nodiscard]] Parsed<std::string> parse_name(std::string_view text);

@@ -10,18 +10,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration while_probing = 1s;
 constexpr Duration forgettable = 60s;
 
 double in_seconds(Duration duration) noexcept {
     return std::chrono::duration<double>(duration).count();
 }
 
-Duration interval(double per_second) noexcept {
+} // namespace
+
+Duration Cooldown::interval(double per_second) noexcept {
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(1 / per_second));
 }
-
-} // namespace
 
 void SendRate::count(SteadyTime now) noexcept {
     if (first_ == SteadyTime{})
@@ -150,9 +149,21 @@ Cooldown::grant(const CooldownPtr& self, SteadyTime now, const CooldownRules& ru
     return pass;
 }
 
-std::optional<Cooldown::Refused> Cooldown::closed(SteadyTime now, const CooldownRules& rules) {
+CooldownState::Phase Cooldown::phase_at(SteadyTime now, Duration ramp) const noexcept {
+    return phase_ == Phase::ramping && now - ramp_from_ >= ramp ? Phase::open : phase_;
+}
+
+void Cooldown::end_ramp(SteadyTime now, const CooldownRules& rules) noexcept {
+    if (phase_ == Phase::ramping)
+        ramp_ = rules.ramp;
+    phase_ = phase_at(now, rules.ramp);
+}
+
+std::optional<Cooldown::Refused>
+Cooldown::closed(SteadyTime now, const CooldownRules& rules) const noexcept {
+    const Phase phase = phase_at(now, rules.ramp);
     Duration wait{};
-    switch (phase_) {
+    switch (phase) {
     case Phase::open:
         break;
     case Phase::paused:
@@ -162,28 +173,28 @@ std::optional<Cooldown::Refused> Cooldown::closed(SteadyTime now, const Cooldown
         wait = while_probing;
         break;
     case Phase::ramping:
-        ramp_ = rules.ramp;
-        if (now - ramp_from_ >= ramp_)
-            phase_ = Phase::open;
-        else
-            wait = std::min(next_, ramp_from_ + ramp_) - now;
+        wait = std::min(next_, ramp_from_ + rules.ramp) - now;
     }
     bool paced = false;
     if (rules.learn)
         if (const Duration pace = pace_.wait(now); pace > wait) {
             wait = pace;
-            paced = phase_ == Phase::open;
+            paced = phase == Phase::open;
         }
     if (wait <= Duration::zero())
         return std::nullopt;
     return Refused{paced ? too_many_requests : status_, std::max(wait, shortest_wait), paced};
 }
 
-// Half of what it was, and the other half as the ramp goes by.
 double Cooldown::rate_at(SteadyTime now) const noexcept {
+    return rate_after(now - ramp_from_);
+}
+
+// Half of what it was, and the other half as the ramp goes by.
+double Cooldown::rate_after(Duration ramped) const noexcept {
     if (ramp_ <= Duration::zero())
         return former_rate_;
-    const double part = std::clamp(in_seconds(now - ramp_from_) / in_seconds(ramp_), 0.0, 1.0);
+    const double part = std::clamp(in_seconds(ramped) / in_seconds(ramp_), 0.0, 1.0);
     return former_rate_ * (0.5 + 0.5 * part);
 }
 
@@ -234,9 +245,7 @@ CooldownState Cooldown::state(SteadyTime now) const {
     const std::lock_guard lock{mutex_};
     CooldownState state;
     state.of = of_;
-    state.phase = phase_;
-    if (phase_ == Phase::ramping && now - ramp_from_ >= ramp_)
-        state.phase = Phase::open;
+    state.phase = phase_at(now, ramp_);
     state.status = state.phase == Phase::open ? 0 : status_;
     state.left = phase_ == Phase::paused ? std::max(until_ - now, Duration::zero()) : Duration{};
     state.rate = state.phase == Phase::ramping ? rate_at(now)
@@ -250,9 +259,7 @@ CooldownState Cooldown::state(SteadyTime now) const {
 
 bool Cooldown::is_idle(SteadyTime now) const {
     const std::lock_guard lock{mutex_};
-    const bool open =
-        phase_ == Phase::open || (phase_ == Phase::ramping && now - ramp_from_ >= ramp_);
-    return open && now - last_sent_ >= forgettable;
+    return phase_at(now, ramp_) == Phase::open && now - last_sent_ >= forgettable;
 }
 
 } // namespace stint::limits

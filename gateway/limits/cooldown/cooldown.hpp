@@ -140,6 +140,16 @@ class Cooldown {
     // The first call puts the waiter in the queue; with a pass or a refusal it has left.
     [[nodiscard]] static Attempt attempt(
         const std::shared_ptr<Cooldown>&, CooldownWaiter&, SteadyTime now, const CooldownRules&);
+    // The answer of outlook(). Both empty: the request may be sent.
+    struct Outlook {
+        std::optional<Refused> refused;
+        std::optional<Duration> wait; // it may wait, and would be sent after about so long
+    };
+    // Returns the answer to a request that comes now: of look(), and, where that refuses and
+    // requests may wait, of the first attempt(). Enters and counts nothing. The wait is an
+    // estimate: those that wait already go first, at the present rate of the ramp or of the learned
+    // pace. It is at most max_wait, after which the request would be refused.
+    [[nodiscard]] Outlook outlook(SteadyTime now, const CooldownRules& rules) const;
     // Takes in an answer to a request that did not go through here. Returns how long the pause
     // lasts from now; zero where it asks for none.
     Duration told(const Pass::Asked& asked, SteadyTime now, const CooldownRules& rules);
@@ -155,16 +165,39 @@ class Cooldown {
     using Phase = CooldownState::Phase;
 
     static constexpr Duration shortest_wait = std::chrono::milliseconds{1};
+    static constexpr Duration while_probing = std::chrono::seconds{1};
     static constexpr int too_many_requests = 429; // if the upstream has named no status
 
-    [[nodiscard]] std::optional<Refused> closed(SteadyTime now, const CooldownRules& rules);
+    // The reason why a waiter does not go now.
+    struct Obstacle {
+        Refused why;
+        bool known = false; // it lasts at least so long
+    };
+
+    [[nodiscard]] static Duration interval(double per_second) noexcept;
+    // Returns the phase; that of a ramp of this length which is over: open.
+    [[nodiscard]] Phase phase_at(SteadyTime now, Duration ramp) const noexcept;
+    // Takes up the rules' ramp, and ends one that is over.
+    void end_ramp(SteadyTime now, const CooldownRules& rules) noexcept;
+    [[nodiscard]] std::optional<Refused>
+    closed(SteadyTime now, const CooldownRules& rules) const noexcept;
     [[nodiscard]] std::optional<Refused> closed_to_new(SteadyTime now, const CooldownRules& rules);
+    [[nodiscard]] std::optional<Refused>
+    refusal_of_new(SteadyTime now, const CooldownRules& rules) const noexcept;
+    [[nodiscard]] std::optional<Obstacle>
+    obstacle_to(bool first, SteadyTime now, const CooldownRules& rules) const noexcept;
+    [[nodiscard]] bool
+    may_stand(bool stands, const Obstacle&, SteadyTime deadline, SteadyTime, const CooldownRules&)
+        const noexcept;
+    [[nodiscard]] Duration
+    wait_behind_all(const Refused& first, SteadyTime now, const CooldownRules&) const noexcept;
     [[nodiscard]] Pass grant(const std::shared_ptr<Cooldown>&, SteadyTime, const CooldownRules&);
     [[nodiscard]] SteadyTime ask_again_at(const Refused&, bool first, SteadyTime now) const;
     void take_out(CooldownWaiter& waiter) noexcept;
     void call_first() noexcept;
     void call_all() noexcept;
     [[nodiscard]] double rate_at(SteadyTime now) const noexcept;
+    [[nodiscard]] double rate_after(Duration ramped) const noexcept;
     void pause(int status, Duration wait, SteadyTime now);
     void throttled(const Pass::Asked& asked, bool probe, SteadyTime, const CooldownRules& rules);
     void settle_probe(bool good, SteadyTime now) noexcept;

@@ -16,19 +16,38 @@ constexpr Duration longest_sleep = 1s;
 
 } // namespace
 
-// Decides for a request outside the queue. A scope that is open and has no pace lets every request
-// pass: its waiters have been called then, and are overtaken by no more than a moment.
 std::optional<Cooldown::Refused>
 Cooldown::closed_to_new(SteadyTime now, const CooldownRules& rules) {
-    auto refused = closed(now, rules);
-    const bool open = phase_ == Phase::open && !(rules.learn && pace_.known());
-    if (!refused && !open && !line_.empty())
-        refused = Refused{
-            phase_ == Phase::open ? too_many_requests : status_, shortest_wait,
-            phase_ == Phase::open};
+    end_ramp(now, rules);
+    const auto refused = refusal_of_new(now, rules);
     if (refused && !rules.waits) // else attempt() decides on refusals
         ++refused_;
     return refused;
+}
+
+// Decides for a request outside the queue. A scope that is open and has no pace lets every request
+// pass: its waiters have been called then, and are overtaken by no more than a moment.
+std::optional<Cooldown::Refused>
+Cooldown::refusal_of_new(SteadyTime now, const CooldownRules& rules) const noexcept {
+    const auto refused = closed(now, rules);
+    const bool open = phase_at(now, rules.ramp) == Phase::open;
+    const bool free = open && !(rules.learn && pace_.known());
+    if (refused || free || line_.empty())
+        return refused;
+    return Refused{open ? too_many_requests : status_, shortest_wait, open};
+}
+
+Cooldown::Outlook Cooldown::outlook(SteadyTime now, const CooldownRules& rules) const {
+    const std::lock_guard lock{mutex_};
+    const auto refused = refusal_of_new(now, rules);
+    if (!refused || !rules.waits)
+        return {refused, {}};
+    const auto obstacle = obstacle_to(line_.empty(), now, rules);
+    if (!obstacle)
+        return {};
+    if (!may_stand(false, *obstacle, now + rules.max_wait, now, rules))
+        return {obstacle->why, {}};
+    return {{}, wait_behind_all(obstacle->why, now, rules)};
 }
 
 Cooldown::Attempt Cooldown::attempt(
@@ -40,26 +59,71 @@ Cooldown::Attempt Cooldown::attempt(
     const std::lock_guard lock{self.mutex_};
     const bool stands = waiter.is_linked();
     const bool first = self.line_.empty() || (stands && &self.line_.front() == &waiter);
-    const auto closed = self.closed(now, rules);
-    if (first && !closed) {
+    self.end_ramp(now, rules);
+    const auto obstacle = self.obstacle_to(first, now, rules);
+    if (!obstacle) {
         self.take_out(waiter);
         return {self.grant(cooldown, now, rules), {}, {}};
     }
     if (!waiter.deadline_)
         waiter.deadline_ = now + rules.max_wait;
-    const Refused why = closed.value_or(
-        Refused{self.status_ == 0 ? too_many_requests : self.status_, shortest_wait});
-    // A probe's duration is unknown; any other reason is known to last at least so long.
-    const bool known = closed && self.phase_ != Phase::probing;
-    const bool too_late = now >= *waiter.deadline_ || (known && now + why.wait > *waiter.deadline_);
-    if (too_late || (!stands && self.line_.size() >= rules.max_waiting)) {
+    if (!self.may_stand(stands, *obstacle, *waiter.deadline_, now, rules)) {
         self.take_out(waiter);
         ++self.refused_;
-        return {{}, why, {}};
+        return {{}, obstacle->why, {}};
     }
     if (!stands)
         self.line_.push_back(waiter);
-    return {{}, {}, std::min(self.ask_again_at(why, first, now), *waiter.deadline_)};
+    return {{}, {}, std::min(self.ask_again_at(obstacle->why, first, now), *waiter.deadline_)};
+}
+
+// Returns nothing for the first in the queue of a scope that is open. A probe's duration is
+// unknown; any other reason is known.
+std::optional<Cooldown::Obstacle>
+Cooldown::obstacle_to(bool first, SteadyTime now, const CooldownRules& rules) const noexcept {
+    if (const auto closed = this->closed(now, rules))
+        return Obstacle{*closed, phase_ != Phase::probing};
+    if (first)
+        return std::nullopt;
+    return Obstacle{Refused{status_ == 0 ? too_many_requests : status_, shortest_wait}};
+}
+
+// Returns true if a waiter may stay in the queue, or, where it does not stand there yet, join it.
+bool Cooldown::may_stand(
+    bool stands,
+    const Obstacle& obstacle,
+    SteadyTime deadline,
+    SteadyTime now,
+    const CooldownRules& rules) const noexcept {
+    const bool too_late = now >= deadline || (obstacle.known && now + obstacle.why.wait > deadline);
+    return !too_late && (stands || line_.size() < rules.max_waiting);
+}
+
+// Estimates the wait of a request behind all that wait now. The first of them goes when its
+// obstacle is over, after a pause as a probe; the others follow evenly, and all that are left when
+// the ramp is over.
+Duration Cooldown::wait_behind_all(
+    const Refused& first, SteadyTime now, const CooldownRules& rules) const noexcept {
+    const Phase phase = phase_at(now, rules.ramp);
+    auto behind = static_cast<Duration::rep>(line_.size());
+    Duration wait = first.wait;
+    if (phase == Phase::paused && behind > 0) {
+        wait += while_probing;
+        --behind;
+    }
+    Duration gap = pace_.interval(now);
+    Duration left = rules.max_wait; // until all go at once
+    if (phase == Phase::ramping) {
+        gap = interval(rate_at(now));
+        left = ramp_from_ + rules.ramp - now - wait;
+    } else if (phase != Phase::open) {
+        gap = interval(rate_after(Duration::zero()));
+        left = rules.ramp;
+    }
+    left = std::max(std::min(left, rules.max_wait - wait), Duration::zero());
+    if (behind == 0 || gap <= left / behind)
+        left = gap * behind;
+    return std::min(wait + left, rules.max_wait);
 }
 
 // Only the first waiter has to look at the clock; it is called when a probe has been answered.

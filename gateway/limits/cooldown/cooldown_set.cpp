@@ -18,9 +18,9 @@ CooldownPtr CooldownSet::of(const Hash128& key, std::string_view text, SteadyTim
     const std::lock_guard lock{mutex_};
     if (const auto found = known_.find(key); found != known_.end())
         return found->second;
-    if (known_.size() >= most && now >= next_look_)
+    if (is_full() && now >= next_look_)
         forget_idle(now);
-    if (known_.size() >= most) {
+    if (is_full()) {
         if (!shared_)
             shared_ = std::make_shared<Cooldown>("(all others)");
         return shared_;
@@ -28,6 +28,13 @@ CooldownPtr CooldownSet::of(const Hash128& key, std::string_view text, SteadyTim
     return known_
         .emplace(key, std::make_shared<Cooldown>(std::string{text.substr(0, longest_text)}))
         .first->second;
+}
+
+CooldownPtr CooldownSet::find(const Hash128& key) const {
+    const std::lock_guard lock{mutex_};
+    if (const auto found = known_.find(key); found != known_.end())
+        return found->second;
+    return is_full() ? shared_ : nullptr;
 }
 
 // One that a request still holds is left alone: it may be about to pause it.

@@ -37,6 +37,10 @@ class CooldownSet {
     // Returns the cool-down of this key. text: its name for people, of which 256 bytes are kept.
     [[nodiscard]] CooldownPtr of(const Hash128& key, std::string_view text, SteadyTime now);
 
+    // Returns the same without making one: nullptr for a key that has none and none to share. A
+    // full set is taken as it is; of() may forget some first, and make the key one of its own.
+    [[nodiscard]] CooldownPtr find(const Hash128& key) const;
+
     // Returns all that are kept, in no order. The pointers keep CooldownState::of alive.
     [[nodiscard]] std::vector<CooldownPtr> all() const;
 
@@ -50,6 +54,7 @@ class CooldownSet {
     [[nodiscard]] Totals totals(SteadyTime now) const;
 
   private:
+    [[nodiscard]] bool is_full() const noexcept { return known_.size() >= most; }
     void forget_idle(SteadyTime now);
 
     const CooldownIdentity identity_;

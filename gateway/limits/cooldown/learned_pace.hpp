@@ -30,12 +30,13 @@ class LearnedPace {
     // Counts a sent request to which no answer will come.
     void lost(bool scout) noexcept;
 
+    // Returns the time between two requests while the reported window is open.
+    [[nodiscard]] Duration interval(SteadyTime now) const noexcept;
+
     [[nodiscard]] bool known() const noexcept { return known_; }
     [[nodiscard]] std::uint64_t left() const noexcept { return left_; }
 
   private:
-    [[nodiscard]] Duration interval(SteadyTime now) const noexcept;
-
     bool known_ = false;
     bool scouting_ = false;
     std::uint64_t in_flight_ = 0;

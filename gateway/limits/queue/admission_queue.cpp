@@ -6,20 +6,6 @@
 
 namespace stint::limits {
 
-namespace {
-
-CounterId counter_of(Limit& limit, Hash128 key) noexcept {
-    return {&limit, limit.keyed() ? key : Hash128{}};
-}
-
-// True if the limit waits. Not for a table full of other keys, nor for too high a cost.
-bool may_wait(const Waiter& waiter, const Decision& refused) noexcept {
-    return waiter.terms[refused.refused_by].waits && refused.refusal != Refusal::table_full &&
-           refused.refusal != Refusal::cost;
-}
-
-} // namespace
-
 AdmissionQueue::~AdmissionQueue() {
     assert(lines_.empty());
 }
@@ -33,25 +19,23 @@ AdmissionQueue::Entered AdmissionQueue::enter(Waiter& waiter, const Now& now) {
     for (Charge& charge : waiter.charges)
         charge.refundable = true; // so that leave() can undo an admission not collected yet
     try {
-        CounterQueue* line = nullptr; // a waiter that waits in vain would lengthen the turns
         std::optional<Duration> asked;
-        if (affordable(waiter.charges, now))
-            line = occupied_line(waiter, from_first);
+        auto [line, at] = line_to_join(waiter.charges, waiter.terms, now);
         if (line == nullptr) {
             Decision decision = try_admit(waiter.charges, now);
-            if (decision.allowed() || !may_wait(waiter, decision)) {
+            if (decision.allowed() || !may_wait(waiter.terms, decision)) {
                 let_out(waiter);
                 if (!decision.allowed())
                     count_refusal(waiter.charges, decision);
                 waiter.decision = std::move(decision);
                 return waiter.decision.allowed() ? Entered::admitted : Entered::refused;
             }
-            waiter.waited_for = decision.refused_by;
-            line = &line_of(waiter.charges[decision.refused_by]);
+            at = decision.refused_by;
+            line = &line_of(waiter.charges[at]);
             asked = decision.retry_after;
         }
-        waiter.deadline_ = now.steady + waiter.terms[waiter.waited_for].max_wait;
-        stand_in(*line, waiter, waiter.waited_for, asked, now);
+        waiter.deadline_ = now.steady + waiter.terms[at].max_wait;
+        stand_in(*line, waiter, at, asked, now);
     } catch (...) {
         let_out(waiter);
         throw;
@@ -117,8 +101,10 @@ void AdmissionQueue::serve(CounterQueue& line, const Now& now) noexcept {
     while (!line.empty()) {
         Waiter& waiter = line.front();
         const std::size_t at = waiter.waited_for;
-        if (occupied_line(waiter, at) != nullptr) {
+        if (const Occupied other = occupied_line(waiter.charges, waiter.terms, at + 1);
+            other.line != nullptr) {
             line.remove(waiter);
+            waiter.waited_for = other.charge;
             move_on(waiter, now);
             continue;
         }
@@ -132,7 +118,7 @@ void AdmissionQueue::serve(CounterQueue& line, const Now& now) noexcept {
         if (decision.allowed()) {
             line.pop_front();
             decide(waiter, std::move(decision));
-        } else if (!may_wait(waiter, decision)) {
+        } else if (!may_wait(waiter.terms, decision)) {
             line.remove(waiter);
             refuse(waiter, std::move(decision));
         } else if (decision.refused_by == at) {
@@ -163,24 +149,30 @@ void AdmissionQueue::move_on(Waiter& waiter, const Now& now) noexcept {
     }
 }
 
-// Returns the first occupied queue of a charge after that one; sets waiter.waited_for to the
-// charge.
-CounterQueue* AdmissionQueue::occupied_line(Waiter& waiter, std::size_t after) noexcept {
-    for (std::size_t i = after + 1; i < waiter.charges.size(); ++i) {
-        if (!waiter.terms[i].waits)
+AdmissionQueue::Occupied AdmissionQueue::line_to_join(
+    std::span<const Charge> charges, std::span<const WaitTerms> terms, const Now& now) {
+    return affordable(charges, now) ? occupied_line(charges, terms, 0) : Occupied{};
+}
+
+AdmissionQueue::Occupied AdmissionQueue::occupied_line(
+    std::span<const Charge> charges, std::span<const WaitTerms> terms, std::size_t from) noexcept {
+    for (std::size_t i = from; i < charges.size(); ++i) {
+        if (!terms[i].waits)
             continue;
-        const Charge& charge = waiter.charges[i];
-        const auto found = lines_.find(counter_of(*charge.limit, charge.key));
-        if (found == lines_.end())
-            continue;
-        waiter.waited_for = i;
-        return &found->second;
+        const auto found = lines_.find(CounterId::of(*charges[i].limit, charges[i].key));
+        if (found != lines_.end())
+            return {&found->second, i};
     }
-    return nullptr;
+    return {};
+}
+
+bool AdmissionQueue::may_wait(std::span<const WaitTerms> terms, const Decision& refused) noexcept {
+    return terms[refused.refused_by].waits && refused.refusal != Refusal::table_full &&
+           refused.refusal != Refusal::cost;
 }
 
 CounterQueue& AdmissionQueue::line_of(const Charge& charge) {
-    const CounterId id = counter_of(*charge.limit, charge.key);
+    const CounterId id = CounterId::of(*charge.limit, charge.key);
     return lines_.try_emplace(id, id, charge).first->second;
 }
 
@@ -195,6 +187,7 @@ void AdmissionQueue::stand_in(
             0; // the line's order is fair by itself, and the next window another
         charge.late = {};
     }
+    waiter.waited_for = at;
     unfile(line);
     Waiters refused;
     if (line.empty() && refused_for)
@@ -215,13 +208,20 @@ void AdmissionQueue::stand_in(
 void AdmissionQueue::refuse_all(
     Waiters& refused, const CounterQueue& line, const Now& now) noexcept {
     refused.clear_and_dispose([&](Waiter* waiter) {
-        const bool cap = line.id().limit->identity().algorithm == Algorithm::concurrency;
-        Decision decision;
-        decision.refusal = cap ? Refusal::cap : Refusal::window;
-        decision.refused_by = waiter->waited_for;
-        decision.retry_after = line.wait_behind_all(waiter->charges[waiter->waited_for].cost, now);
-        refuse(*waiter, std::move(decision));
+        const std::size_t at = waiter->waited_for;
+        refuse(
+            *waiter, without_place(line, at, line.wait_behind_all(waiter->charges[at].cost, now)));
     });
+}
+
+Decision
+AdmissionQueue::without_place(const CounterQueue& line, std::size_t at, Duration wait) noexcept {
+    const bool cap = line.id().limit->identity().algorithm == Algorithm::concurrency;
+    Decision decision;
+    decision.refusal = cap ? Refusal::cap : Refusal::window;
+    decision.refused_by = at;
+    decision.retry_after = wait;
+    return decision;
 }
 
 void AdmissionQueue::refuse(Waiter& waiter, Decision decision) noexcept {
@@ -250,7 +250,7 @@ void AdmissionQueue::collect(Mailbox& mailbox, Waiters& into) noexcept {
 void AdmissionQueue::freed(Limit& limit, Hash128 key) noexcept {
     {
         const std::lock_guard lock{mutex_};
-        const auto found = lines_.find(counter_of(limit, key));
+        const auto found = lines_.find(CounterId::of(limit, key));
         if (found == lines_.end())
             return;
         unfile(found->second);

@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
 
 namespace stint::limits {
@@ -55,6 +56,25 @@ class AdmissionQueue {
     // std::bad_alloc with nothing changed.
     [[nodiscard]] Entered enter(Waiter& waiter, const Now& now);
 
+    // The answer of preview().
+    struct Preview {
+        Entered outcome;
+        Decision decision{};        // as enter() would give it; none if the waiter would wait
+        Duration wait{};            // if it would wait: about so long
+        std::size_t waited_for = 0; // if it would wait: index of the charge
+    };
+    // Returns what enter() would answer such a waiter now. Enters, charges and counts nothing, and
+    // wakes no waiter: the permit is empty, and states are as they stay. states has room for as
+    // many as there are charges. The wait is until its turn in the fair order as it stands; before
+    // a cap it is an estimate: a slot is freed about every so often. With max_wait zero the request
+    // is refused where it would have to wait; enter() may queue it until the next open(). Throws as
+    // limits::preview().
+    [[nodiscard]] Preview preview(
+        std::span<const Charge> charges,
+        std::span<const WaitTerms> terms,
+        const Now& now,
+        std::span<ChargeState> states);
+
     // Removes a waiter. An admission that was not collected yet is undone: its slots are free, its
     // charges go back to their windows. Idempotent.
     void leave(Waiter& waiter, const Now& now) noexcept;
@@ -81,11 +101,30 @@ class AdmissionQueue {
             return a.filed_for < b.filed_for;
         }
     };
-    static constexpr std::size_t from_first = static_cast<std::size_t>(-1);
+    // A queue with waiters, and the index of the charge that it is for.
+    struct Occupied {
+        CounterQueue* line = nullptr;
+        std::size_t charge = 0;
+    };
 
     // Returns what it was granted, and whether the scheduler is to be called.
     [[nodiscard]] std::pair<Permit, bool> take_out(Waiter& waiter) noexcept;
-    [[nodiscard]] CounterQueue* occupied_line(Waiter& waiter, std::size_t after) noexcept;
+    // Returns the queue that a newcomer joins though a count may be free. None: its limits are to
+    // be asked. That includes a newcomer that would wait in vain and lengthen the turns.
+    [[nodiscard]] Occupied
+    line_to_join(std::span<const Charge> charges, std::span<const WaitTerms> terms, const Now& now);
+    // Returns the first occupied queue of the charges from that one on.
+    [[nodiscard]] Occupied occupied_line(
+        std::span<const Charge> charges,
+        std::span<const WaitTerms> terms,
+        std::size_t from) noexcept;
+    // Returns true if the limit that refused waits. Not for a table full of other keys, nor for too
+    // high a cost.
+    [[nodiscard]] static bool
+    may_wait(std::span<const WaitTerms> terms, const Decision& refused) noexcept;
+    // Returns the refusal of a waiter that has no place; wait: until its turn behind all others.
+    [[nodiscard]] static Decision
+    without_place(const CounterQueue& line, std::size_t at, Duration wait) noexcept;
     [[nodiscard]] CounterQueue& line_of(const Charge& charge);
     // refused_for: the answer that the queue's counter has just given it; nothing if it was not
     // asked.

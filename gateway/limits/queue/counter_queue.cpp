@@ -20,6 +20,12 @@ RefillRate openings_of(const Charge& charge) noexcept {
     return {1, std::max(limit.per / static_cast<std::int64_t>(quota), Duration{1})};
 }
 
+// Returns the cost that the first opening admits. Where a limit refills evenly, it opens as soon as
+// it has what the waiter that it refused costs.
+std::uint64_t admitted_at_first(const RefillRate& rate, std::uint64_t opens_for) noexcept {
+    return rate.each == 1 ? opens_for : rate.each;
+}
+
 } // namespace
 
 CounterQueue::CounterQueue(CounterId id, const Charge& charge)
@@ -31,55 +37,115 @@ std::uint64_t CounterQueue::places_until(SteadyTime deadline, const Now& now) co
     const SteadyTime first = std::max(opens_at_, now.steady);
     if (deadline < first)
         return 0;
-    const auto count = static_cast<std::uint64_t>((deadline - first) / refill_rate_.every) + 1;
-    return count > unbounded / refill_rate_.each ? unbounded : count * refill_rate_.each;
+    const RefillRate& rate = refill_rate_;
+    const auto count = static_cast<std::uint64_t>((deadline - first) / rate.every);
+    const std::uint64_t at_first = admitted_at_first(rate, opens_for_);
+    return count > (unbounded - at_first) / rate.each ? unbounded : at_first + count * rate.each;
 }
 
-Duration CounterQueue::wait_behind_all(std::uint64_t cost, const Now& now) const noexcept {
-    const std::uint64_t ahead = queue_.cost();
+Duration CounterQueue::time_until(std::uint64_t cost, const Now& now) const noexcept {
     if (is_cap()) // a slot is freed about every `wait_`
         return id_.limit->full_for(0, now.steady) +
-               wait_ * static_cast<std::int64_t>(std::min<std::uint64_t>(ahead + cost, 1'000'000));
+               wait_ * static_cast<std::int64_t>(std::min<std::uint64_t>(cost, 1'000'000));
+    const RefillRate& rate = refill_rate_;
     const Duration first = std::max(opens_at_, now.steady) - now.steady;
-    const auto most = static_cast<std::uint64_t>((Duration::max() - first) / refill_rate_.every);
-    const std::uint64_t count = std::min((ahead + cost - 1) / refill_rate_.each, most);
-    return first + refill_rate_.every * static_cast<std::int64_t>(count);
+    const auto most = static_cast<std::uint64_t>((Duration::max() - first) / rate.every);
+    const std::uint64_t later = cost - std::min(cost, admitted_at_first(rate, opens_for_));
+    const std::uint64_t count = std::min((later + rate.each - 1) / rate.each, most);
+    return first + rate.every * static_cast<std::int64_t>(count);
+}
+
+// A newcomer that stands in the queue while its place is looked for. Then all is as it was.
+class CounterQueue::Trial {
+  public:
+    Trial(CounterQueue& queue, Waiter& newcomer, std::size_t at)
+        : before{queue.stand(newcomer, at)}, queue_{queue}, newcomer_{newcomer} {}
+    Trial(const Trial&) = delete;
+    Trial& operator=(const Trial&) = delete;
+    ~Trial() {
+        queue_.deadlines_.erase(queue_.deadlines_.iterator_to(newcomer_));
+        queue_.queue_.undo_push(newcomer_, before.costs);
+        queue_.refill_rate_ = before.refill_rate;
+    }
+
+    const Before before;
+
+    // Returns the time until its turn. pushed_out: those that make place for it.
+    [[nodiscard]] Duration wait(const Waiters& pushed_out, const Now& now) const {
+        std::uint64_t until = 0;
+        queue_.queue_.for_each_in_order([&](const FairQueue::Item& item, std::uint64_t cost) {
+            const auto& waiter = static_cast<const Waiter&>(item);
+            const bool leaves = !pushed_out.empty() && &pushed_out.front() == &waiter;
+            until += leaves ? 0 : cost; // any other that leaves stands behind the newcomer
+            return &waiter != &newcomer_;
+        });
+        return queue_.time_until(until, now);
+    }
+
+  private:
+    CounterQueue& queue_;
+    Waiter& newcomer_;
+};
+
+CounterQueue::Place CounterQueue::preview(Waiter& newcomer, std::size_t at, const Now& now) {
+    const Trial trial{*this, newcomer, at};
+    const bool waits = newcomer.deadline_ > now.steady;
+    Waiters out = losers(newcomer, trial.before, now);
+    const bool free = waits && (out.empty() || &out.front() != &newcomer);
+    const Duration wait = free ? trial.wait(out, now) : time_until(queue_.cost(), now);
+    out.clear();
+    return {free, wait};
 }
 
 void CounterQueue::join(Waiter& waiter, std::size_t at, const Now& now, Waiters& refused) {
-    const WaitTerms& terms = waiter.terms[at];
-    const std::uint64_t cost = waiter.charges[at].cost;
-    const FairQueue::Standing standing = queue_.standing(terms.flow, cost, waiter.arrival_);
-    queue_.push(waiter, terms.flow, cost, waiter.arrival_);
-    deadlines_.insert(waiter);
+    const Before before = stand(waiter, at);
     waiter.line_ = this;
     waiter.waited_for = at;
     waiter.state_ = Waiter::State::standing;
     id_.limit->waiting_.fetch_add(1, std::memory_order_relaxed);
-    refill_rate_ = openings_of(waiter.charges[at]);
-    Waiter* one_too_many = nullptr;
-    if (queue_.size() > terms.max_waiting) {
-        const bool waits = waiter.deadline_ > now.steady;
-        if (!waits || standing != FairQueue::Standing::lighter)
-            return refuse(waiter, refused);
-        one_too_many = &static_cast<Waiter&>(queue_.last());
-    }
-    if (queue_.cost() <= places_until(deadlines_.begin()->deadline_, now)) {
-        if (one_too_many != nullptr)
-            refuse(*one_too_many, refused);
-        return;
-    }
-    if (standing != FairQueue::Standing::last)
-        make_place(waiter, one_too_many, now, refused);
-    else if (queue_.cost() > places_until(waiter.deadline_, now)) // it stands behind all others
-        refuse(waiter, refused);
+    Waiters out = losers(waiter, before, now);
+    out.clear_and_dispose([&](Waiter* each) { refuse(*each, refused); });
 }
 
-// Refuses the newcomer, if its turn comes after the last opening before its deadline when every
-// waiter before it goes first; otherwise the one too many, and those behind the newcomer to whom
-// that has now happened.
-void CounterQueue::make_place(
-    Waiter& newcomer, Waiter* one_too_many, const Now& now, Waiters& refused) noexcept {
+CounterQueue::Before CounterQueue::stand(Waiter& newcomer, std::size_t at) {
+    const Charge& charge = newcomer.charges[at];
+    const WaitTerms& terms = newcomer.terms[at];
+    Before before{
+        .standing = queue_.standing(terms.flow, charge.cost, newcomer.arrival_),
+        .full = queue_.size() >= terms.max_waiting,
+        .costs = {},
+        .refill_rate = refill_rate_};
+    before.costs = queue_.push(newcomer, terms.flow, charge.cost, newcomer.arrival_);
+    deadlines_.insert(newcomer);
+    refill_rate_ = openings_of(charge);
+    return before;
+}
+
+Waiters CounterQueue::losers(Waiter& newcomer, const Before& before, const Now& now) noexcept {
+    using Standing = FairQueue::Standing;
+    const bool waits = newcomer.deadline_ > now.steady;
+    Waiters out;
+    Waiter* one_too_many = nullptr;
+    if (before.full && waits && before.standing == Standing::lighter)
+        one_too_many = &static_cast<Waiter&>(queue_.last());
+    if (before.full && one_too_many == nullptr) {
+        out.push_back(newcomer);
+    } else if (queue_.cost() <= places_until(deadlines_.begin()->deadline_, now)) {
+        if (one_too_many != nullptr)
+            out.push_back(*one_too_many);
+    } else if (before.standing != Standing::last) {
+        out = losers_of_walk(newcomer, one_too_many, now);
+    } else if (queue_.cost() > places_until(newcomer.deadline_, now)) {
+        out.push_back(newcomer);
+    }
+    return out;
+}
+
+// The newcomer gets no place if its turn comes after the last opening before its deadline when
+// every waiter before it goes first. Else the one too many loses its place, and those behind the
+// newcomer to whom that has now happened.
+Waiters
+CounterQueue::losers_of_walk(Waiter& newcomer, Waiter* one_too_many, const Now& now) noexcept {
     Waiters late;
     std::uint64_t ahead = 0;
     bool passed = false;
@@ -100,12 +166,13 @@ void CounterQueue::make_place(
     } catch (const std::bad_alloc&) {
         // No memory to find out: those behind it are refused when their deadline comes.
         if (one_too_many != nullptr)
-            return refuse(newcomer, refused);
+            late.push_back(newcomer);
+        return late;
     }
     const bool has_place = late.empty() || &late.front() != &newcomer;
     if (one_too_many != nullptr && has_place)
-        refuse(*one_too_many, refused);
-    late.clear_and_dispose([&](Waiter* waiter) { refuse(*waiter, refused); });
+        late.push_front(*one_too_many);
+    return late;
 }
 
 void CounterQueue::refuse(Waiter& waiter, Waiters& refused) noexcept {
@@ -132,11 +199,16 @@ void CounterQueue::sign_off(Waiter& waiter) noexcept {
 }
 
 void CounterQueue::opens_after(Duration wait, const Waiter& refused, const Now& now) noexcept {
+    opens_after(wait, refused.charges[refused.waited_for].cost, now);
+    told_arrival_ = refused.arrival_;
+}
+
+void CounterQueue::opens_after(Duration wait, std::uint64_t cost, const Now& now) noexcept {
+    opens_for_ = cost;
     if (is_cap())
         wait -= id_.limit->full_for(0, now.steady);
     wait_ = std::max(wait, Duration{1}); // an instant that has come already would never pass
     opens_at_ = is_cap() ? SteadyTime::max() : now.steady + wait_;
-    told_arrival_ = refused.arrival_;
 }
 
 void CounterQueue::open_to_new_front() noexcept {

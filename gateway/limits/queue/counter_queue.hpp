@@ -17,6 +17,9 @@ struct CounterId {
     Limit* limit = nullptr;
     Hash128 key{}; // nothing for a limit without a key
 
+    [[nodiscard]] static CounterId of(Limit& limit, Hash128 key) noexcept {
+        return {&limit, limit.keyed() ? key : Hash128{}};
+    }
     friend auto operator<=>(const CounterId&, const CounterId&) = default;
 };
 
@@ -51,7 +54,12 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
     // Records the counter's refusal of the first waiter: it opens `wait` later, or, for a cap, a
     // slot may be freed about every `wait`.
     void opens_after(Duration wait, const Waiter& refused, const Now& now) noexcept;
-    void open_now() noexcept { opens_at_ = SteadyTime::min(); }
+    // Records the refusal of a request that does not stand here.
+    void opens_after(Duration wait, std::uint64_t cost, const Now& now) noexcept;
+    void open_now() noexcept {
+        opens_at_ = SteadyTime::min();
+        opens_for_ = 1;
+    }
     // Opens the queue if its first waiter is not the one of opens_after() any more: the new first
     // one is tried.
     void open_to_new_front() noexcept;
@@ -71,7 +79,17 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
     [[nodiscard]] Duration late(const Now& now) const noexcept;
 
     // Returns the time until a newcomer would have its turn behind all waiters here.
-    [[nodiscard]] Duration wait_behind_all(std::uint64_t cost, const Now& now) const noexcept;
+    [[nodiscard]] Duration wait_behind_all(std::uint64_t cost, const Now& now) const noexcept {
+        return time_until(queue_.cost() + cost, now);
+    }
+    // A newcomer's place in the fair order.
+    struct Place {
+        bool free = false; // false: it cannot wait, too many do, or its turn would come too late
+        Duration wait{};   // until its turn; if not free: as wait_behind_all()
+    };
+    // Returns the place that join() would give the waiter, and leaves the queue as it is. A waiter
+    // that cannot wait has none. Throws std::bad_alloc.
+    [[nodiscard]] Place preview(Waiter& newcomer, std::size_t at, const Now& now);
 
     // The due() time as AdmissionQueue filed it; it may be due sooner or later by now.
     SteadyTime filed_for{};
@@ -86,13 +104,29 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
         }
     };
 
+    class Trial;
+    // The queue as it was before a newcomer stood in it.
+    struct Before {
+        FairQueue::Standing standing; // the newcomer's
+        bool full;
+        FairQueue::CostRange costs;
+        RefillRate refill_rate;
+    };
+
     [[nodiscard]] bool is_cap() const noexcept { return refill_rate_.each == 0; }
-    // Returns how many can be admitted until `deadline`, that instant included.
+    // Returns the cost that can be admitted until `deadline`, that instant included.
     [[nodiscard]] std::uint64_t places_until(SteadyTime deadline, const Now& now) const noexcept;
+    // Returns the time until that cost has been admitted from now on.
+    [[nodiscard]] Duration time_until(std::uint64_t cost, const Now& now) const noexcept;
+    // Puts the newcomer into the order, at its limit's numbers.
+    Before stand(Waiter& newcomer, std::size_t at);
+    // Returns those that lose their place to the newcomer, which stands here; or the newcomer
+    // alone, if it gets none.
+    [[nodiscard]] Waiters losers(Waiter& newcomer, const Before& before, const Now& now) noexcept;
+    [[nodiscard]] Waiters
+    losers_of_walk(Waiter& newcomer, Waiter* one_too_many, const Now& now) noexcept;
     void sign_off(Waiter& waiter) noexcept;
     void refuse(Waiter& waiter, Waiters& refused) noexcept;
-    void
-    make_place(Waiter& newcomer, Waiter* one_too_many, const Now& now, Waiters& refused) noexcept;
 
     const CounterId id_;
     FairQueue queue_;
@@ -103,6 +137,7 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
         deadlines_;
     SteadyTime opens_at_ = SteadyTime::max();
     Duration wait_{};                // as of opens_after()
+    std::uint64_t opens_for_ = 1;    // cost of the waiter in opens_after()
     std::uint64_t told_arrival_ = 0; // arrival_ in opens_after()
     RefillRate refill_rate_;
 };

@@ -10,7 +10,8 @@ FairQueue::~FairQueue() {
     assert(empty());
 }
 
-void FairQueue::push(Item& item, Hash128 flow_key, std::uint64_t cost, std::uint64_t arrival) {
+FairQueue::CostRange
+FairQueue::push(Item& item, Hash128 flow_key, std::uint64_t cost, std::uint64_t arrival) {
     assert(!item.queued() && cost > 0);
     auto [entry, is_new] = flows_.try_emplace(flow_key);
     if (is_new) {
@@ -36,14 +37,15 @@ void FairQueue::push(Item& item, Hash128 flow_key, std::uint64_t cost, std::uint
     flow.items.insert(before, item);
     flow.cost += cost;
     by_weight_.insert(flow);
-    quantum_ = size_ == 0 ? cost : std::max(quantum_, cost);
-    lowest_ = size_ == 0 ? cost : std::min(lowest_, cost);
+    const CostRange former = costs_;
+    costs_ = size_ == 0 ? CostRange{cost, cost}
+                        : CostRange{std::max(costs_.highest, cost), std::min(costs_.lowest, cost)};
     ++size_;
     cost_ += cost;
+    return former;
 }
 
-// Takes it out of its flow; the flow ends with its last item.
-void FairQueue::remove(Item& item) noexcept {
+void FairQueue::erase(Item& item) noexcept {
     Flow& flow = *item.flow_;
     by_weight_.erase(by_weight_.iterator_to(flow));
     flow.items.erase(flow.items.iterator_to(item));
@@ -59,17 +61,12 @@ void FairQueue::remove(Item& item) noexcept {
     flows_.erase(Hash128{flow.key});
 }
 
-// A flow whose turn had begun keeps what it may let out for the item that moves up.
-void FairQueue::erase(Item& item) noexcept {
-    remove(item);
-}
-
 FairQueue::Item& FairQueue::front() noexcept {
     for (;;) {
         Flow& flow = turns_.front();
         if (!flow.in_turn) {
             flow.in_turn = true;
-            flow.deficit += quantum_;
+            flow.deficit += costs_.highest;
         }
         if (flow.deficit >= flow.items.front().cost_)
             return flow.items.front();
@@ -78,7 +75,7 @@ FairQueue::Item& FairQueue::front() noexcept {
 }
 
 // Only the first flow's turn has begun. Where what it may still let out does not reach, it ends;
-// any new turn reaches, as quantum_ is the highest cost.
+// any new turn reaches, as it adds the highest cost.
 const FairQueue::Item& FairQueue::next() const noexcept {
     const Flow& first = turns_.front();
     const bool ends = first.in_turn && first.deficit < first.items.front().cost_;
@@ -91,7 +88,7 @@ void FairQueue::pop_front() noexcept {
     Flow& flow = *item.flow_;
     const bool last_of_flow = &item == &flow.items.back();
     flow.deficit -= item.cost_;
-    remove(item);
+    erase(item);
     if (!last_of_flow && flow.deficit < flow.items.front().cost_)
         end_turn(flow);
 }
@@ -118,7 +115,7 @@ FairQueue::standing(Hash128 flow_key, std::uint64_t more, std::uint64_t arrival)
     const std::uint64_t weight = more + (own != nullptr ? own->cost : 0);
     if (weight < others)
         return Standing::lighter;
-    const bool equal_costs = empty() || (lowest_ == quantum_ && more == quantum_);
+    const bool equal_costs = empty() || (costs_.lowest == costs_.highest && more == costs_.highest);
     const bool behind_own = own == nullptr || own->items.back().arrival_ < arrival;
     const bool behind_others = weight > others || own == nullptr;
     return equal_costs && behind_own && behind_others ? Standing::last : Standing::not_lighter;
@@ -129,7 +126,7 @@ void FairQueue::begin_walk() {
     walk_.reserve(flows_.size());
     for (Flow& flow : turns_) {
         flow.cursor = flow.items.begin();
-        flow.credit = flow.deficit + (flow.in_turn ? 0 : quantum_);
+        flow.credit = flow.deficit + (flow.in_turn ? 0 : costs_.highest);
         walk_.push_back(&flow);
     }
 }

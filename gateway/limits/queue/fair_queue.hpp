@@ -45,10 +45,23 @@ class FairQueue {
     FairQueue& operator=(const FairQueue&) = delete;
     ~FairQueue(); // requires: empty
 
+    // The costs that have come since the queue was empty.
+    struct CostRange {
+        std::uint64_t highest = 1;
+        std::uint64_t lowest = 1;
+    };
     // `arrival` orders the items of a flow: one that comes later, from another queue, with a lower
-    // number goes before those with higher ones. cost is at least 1.
-    void push(Item& item, Hash128 flow, std::uint64_t cost, std::uint64_t arrival);
-    void erase(Item& item) noexcept; // as if it had never come
+    // number goes before those with higher ones. cost is at least 1. Returns the costs before it.
+    CostRange push(Item& item, Hash128 flow, std::uint64_t cost, std::uint64_t arrival);
+    // Takes an item out. A flow whose turn had begun keeps what it may let out for the item that
+    // moves up; it ends with its last item.
+    void erase(Item& item) noexcept;
+    // Undoes the push of the item that came last, which returned `before`. Whatever the queue does
+    // next, it does as if the item had not been pushed.
+    void undo_push(Item& item, const CostRange& before) noexcept {
+        erase(item);
+        costs_ = before;
+    }
 
     // Returns the next item; its flow's turn begins. Requires: not empty.
     [[nodiscard]] Item& front() noexcept;
@@ -101,15 +114,13 @@ class FairQueue {
     };
 
     void end_turn(Flow& flow) noexcept;
-    void remove(Item& item) noexcept;
     void begin_walk();
 
     std::unordered_map<Hash128, std::unique_ptr<Flow>, HashOfHash> flows_;
     boost::intrusive::list<Flow> turns_; // the flow of the current turn first
     boost::intrusive::multiset<Flow, boost::intrusive::compare<ByWeight>> by_weight_;
     std::vector<Flow*> walk_;
-    std::uint64_t quantum_ = 1; // the highest cost seen since the queue was empty
-    std::uint64_t lowest_ = 1;  // the same, the lowest
+    CostRange costs_; // the highest is what each turn adds
     std::size_t size_ = 0;
     std::uint64_t cost_ = 0;
 };
@@ -126,7 +137,7 @@ void FairQueue::for_each_in_order(Visit visit) {
                 if (!visit(*flow->cursor, flow->cursor->cost_))
                     return;
             }
-            flow->credit += quantum_; // for its next turn
+            flow->credit += costs_.highest; // for its next turn
             if (flow->cursor != flow->items.end())
                 walk_[left++] = flow;
         }

@@ -103,8 +103,16 @@ class ReservingAdmission {
         Decision decision = try_admit(charges_, now_, states);
         if (decision.allowed())
             claim();
-        else if (decision.refusal == Refusal::window && reserves(decision.refused_by))
+        else if (gets_slots(decision))
             give(decision);
+        return decision;
+    }
+
+    // Makes the same decision without charging, claiming or giving.
+    Decision preview(std::span<ChargeState> states) {
+        Decision decision = limits::preview(charges_, now_, states);
+        if (gets_slots(decision))
+            decision.retry_after = next_slots().at - came_;
         return decision;
     }
 
@@ -118,11 +126,19 @@ class ReservingAdmission {
         std::uint64_t own = 0;        // the request's slot; it may be for later
         SteadyTime end{};             // the open window's, or that of the one it would open
     };
+    // The slots that a refused request is to have: at one instant, one in each place.
+    struct NextSlots {
+        SteadyTime at{};
+        bool kept = false; // they are its own already
+    };
 
     [[nodiscard]] std::span<Place> places() noexcept { return std::span{places_}.first(count_); }
-    [[nodiscard]] bool reserves(std::size_t charge) noexcept {
-        return std::ranges::any_of(
-            places(), [&](const Place& place) { return place.asked->charge == charge; });
+    // Returns true if the refused request gets a slot in each limit that reserves.
+    [[nodiscard]] bool gets_slots(const Decision& decision) noexcept {
+        return decision.refusal == Refusal::window &&
+               std::ranges::any_of(places(), [&](const Place& place) {
+                   return place.asked->charge == decision.refused_by;
+               });
     }
 
     // Workers may lock in another order than they read their clocks. A slot once over stays over:
@@ -169,14 +185,19 @@ class ReservingAdmission {
     }
 
     void give(Decision& decision) noexcept {
-        const SteadyTime kept = kept_instant();
-        SteadyTime at = kept;
-        if (kept == SteadyTime{})
-            for (const Place& place : places())
-                at = std::max(at, next_at(place));
+        const NextSlots next = next_slots();
         for (const Place& place : places())
-            place.asked->slot = kept != SteadyTime{} ? place.own : exchange(place, at);
-        decision.retry_after = at - came_;
+            place.asked->slot = next.kept ? place.own : exchange(place, next.at);
+        decision.retry_after = next.at - came_;
+    }
+
+    [[nodiscard]] NextSlots next_slots() noexcept {
+        if (const SteadyTime kept = kept_instant(); kept != SteadyTime{})
+            return {kept, true};
+        NextSlots next;
+        for (const Place& place : places())
+            next.at = std::max(next.at, next_at(place));
+        return next;
     }
 
     // Returns the instant of the slots that the request holds and came too early for; the epoch if
@@ -238,6 +259,14 @@ Decision admit_reserving(
     if (!decision.allowed())
         count_refusal(charges, decision);
     return decision;
+}
+
+Decision preview_reserving(
+    std::span<Charge> charges,
+    std::span<Reservation> reserving,
+    const Now& now,
+    std::span<ChargeState> states) {
+    return ReservingAdmission{charges, reserving, now}.preview(states);
 }
 
 } // namespace stint::limits

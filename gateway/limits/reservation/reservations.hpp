@@ -19,8 +19,8 @@ namespace stint::limits {
 
 // All slots of one limit, by counter. They live as long as the limit does, so over reloads.
 // Bounded: while most_slots are out, none is given. One lock for all counters, taken before any
-// shard's and, of several limits, in rising order of their ordinals; only admit_reserving() and
-// out() take it. Threads: any.
+// shard's and, of several limits, in rising order of their ordinals; only admit_reserving(),
+// preview_reserving() and out() take it. Threads: any.
 class Reservations {
   public:
     static constexpr std::size_t most_slots = 65'536;
@@ -90,5 +90,16 @@ struct Reservation {
     std::span<Reservation> reserving,
     const Now& now,
     std::span<ChargeState> states = {});
+
+// Decides like admit_reserving(), but charges, counts, claims and gives nothing: the permit is
+// empty, each Reservation::slot is 0, and states are as they stay. A refusal's retry_after leads to
+// the instant for which admit_reserving() would give the slots, or to that of slots which the
+// request would keep. Slots that are over may be dropped. Changes charges as admit_reserving()
+// does. states has room for as many as there are charges. Otherwise as admit_reserving().
+[[nodiscard]] Decision preview_reserving(
+    std::span<Charge> charges,
+    std::span<Reservation> reserving,
+    const Now& now,
+    std::span<ChargeState> states);
 
 } // namespace stint::limits

@@ -2,10 +2,7 @@
 #include "http/head_parser.hpp"
 #include "http/retry_after.hpp"
 #include "http/upstream_rate_limit.hpp"
-#include "limits/limit.hpp"
 #include "net/clock.hpp"
-#include "proxy/admission/find_route.hpp"
-#include "proxy/admission/limit_steps.hpp"
 #include "proxy/downstream/downstream.hpp"
 #include "proxy/exchange.hpp"
 
@@ -14,41 +11,33 @@
 
 namespace stint::proxy {
 
-// Checks whether the scope is open. Does not enter it yet: a limit may still refuse or queue the
-// request.
-Exchange::Next Exchange::look_at_cooldown(const routing::KeyFacts& facts) {
-    const routing::RouteCooldown& cooldown = route_->cooldown;
-    cooldown_ = cooldown_of(cooldown, facts, context_.key_scratch, begun_.steady);
-    const auto closed = cooldown_->look(begun_.steady, cooldown.rules);
-    if (!closed) [[likely]]
-        return Next::forward;
-    if (cooldown.rules.waits)
-        return enqueue_for_cooldown(begun_.steady);
-    refuse_paused(*closed);
-    return Next::reply;
-}
-
 // Checks again right before a send: during a wait, a pause may have begun or a lock been given out.
 bool Exchange::may_send(SteadyTime now) {
-    return is_open(now) && (route_->fence == nullptr || fence_holds());
+    if (!is_open(now))
+        return false;
+    if (admission_.fence_holds()) [[likely]]
+        return true;
+    next_ = next_of(admission::Next::reply);
+    return false;
 }
 
 // True if the cooldown lets the request go. Once a pause has begun, no further request is sent.
 bool Exchange::is_open(SteadyTime now) {
-    if (!cooldown_) [[likely]]
+    const limits::CooldownPtr& cooldown = admission_.cooldown();
+    if (!cooldown) [[likely]]
         return true;
-    if (reply_.is_pause())
+    if (admission_.reply().is_pause())
         return false;
     if (pass_ && pass_.still_good())
         return true;
     pass_ = {};
-    limits::Cooldown::Entry entry = limits::Cooldown::enter(cooldown_, now, route_->cooldown.rules);
+    limits::Cooldown::Entry entry = limits::Cooldown::enter(cooldown, now, route().cooldown.rules);
     if (entry.pass) {
         pass_ = std::move(entry.pass);
         return true;
     }
     // A request that the upstream has had once is not refunded, and does not wait to be sent again.
-    if (!route_->cooldown.rules.waits || sent_ != SteadyTime{}) {
+    if (!route().cooldown.rules.waits || sent_ != SteadyTime{}) {
         refuse_paused(entry.refused);
         return false;
     }
@@ -63,12 +52,10 @@ bool Exchange::is_open(SteadyTime now) {
 // Asks the cooldown for permission to send, and queues the request if it is not time yet.
 Exchange::Next Exchange::enqueue_for_cooldown(SteadyTime now) {
     if (!cooldown_wait_)
-        cooldown_wait_ = std::make_unique<CooldownWait>(cooldown_, context_.executor);
-    limits::Cooldown::Attempt attempt = cooldown_wait_->ask(now, route_->cooldown.rules);
-    if (attempt.refused) {
-        refuse_paused(*attempt.refused);
-        return Next::reply;
-    }
+        cooldown_wait_ = std::make_unique<CooldownWait>(admission_.cooldown(), context_.executor);
+    limits::Cooldown::Attempt attempt = cooldown_wait_->ask(now, route().cooldown.rules);
+    if (attempt.refused)
+        return refuse_paused(*attempt.refused);
     pass_ = std::move(attempt.pass);
     return pass_ ? Next::forward : Next::wait_cooldown;
 }
@@ -76,12 +63,7 @@ Exchange::Next Exchange::enqueue_for_cooldown(SteadyTime now) {
 // Refunds all: a request that waits for a pause holds no charge and no slot, and asks its limits
 // anew.
 void Exchange::give_back_admission(const Now& now) {
-    for (std::size_t i = 0; i < limits::max_charges; ++i)
-        permit_.refund(i, now);
-    permit_ = {};
-    prepaid_.take_back();
-    settlement_.forget();
-    rate_limit_headers_.clear();
+    admission_.undo(now);
     lease_ = {};
     disarm();
     leave_endpoint();
@@ -112,31 +94,22 @@ net::Task<Exchange::Next> Exchange::wait_out_pause() {
 Exchange::Next Exchange::admit_after_pause() {
     const auto request = context_.parser.parse_request(head_);
     routing::KeyFacts facts = facts_of(*request);
-    const auto found =
-        find_route(snapshot(), *request, context_.host_scratch, context_.path_scratch);
-    facts.host = found->host;
-    facts.path = found->path;
-    facts.route = route_->name;
-    const Next next = admit(facts);
+    admission_.complete(*request, facts);
+    const Next next = next_of(admission_.admit(facts));
     if (next == Next::forward)
         write_request_head(*request);
     return next;
 }
 
-void Exchange::refuse_paused(const limits::Cooldown::Refused& refused) {
-    reply_.pause(
-        {.upstream = snapshot().upstreams[route_->upstream].name,
-         .status = refused.status,
-         .retry_after = refused.wait,
-         .paced = refused.paced});
-    end_as(refused.status, observe::Outcome::cooling_down);
+Exchange::Next Exchange::refuse_paused(const limits::Cooldown::Refused& refused) {
+    return next_of(admission_.refuse_paused(refused));
 }
 
 void Exchange::heed_answer(const ResponseHead& head) {
     std::optional<limits::Cooldown::Pass::Asked> asked;
     if (head.status == 429 || head.status == 503)
         asked = {head.status, http::parse_retry_after(head.fields, wall_at(answered_))};
-    pass_.answered(asked, answered_, route_->cooldown.rules);
+    pass_.answered(asked, answered_, route().cooldown.rules);
     if (!pass_.is_counted())
         return;
     std::optional<limits::LearnedPace::Told> told;

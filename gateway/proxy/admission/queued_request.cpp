@@ -9,7 +9,8 @@
 
 namespace stint::proxy {
 
-QueuedRequest::QueuedRequest(WorkerWakeups& wakeups) : Waiter{wakeups}, queue_{wakeups.queue()} {}
+QueuedRequest::QueuedRequest(WorkerWakeups& wakeups)
+    : QueuedCharges{wakeups}, queue_{wakeups.queue()} {}
 
 QueuedRequest::~QueuedRequest() {
     const Now now = net::read_clocks();
@@ -18,15 +19,15 @@ QueuedRequest::~QueuedRequest() {
         decision.permit.refund(i, now);
 }
 
-WorkerWakeups::WorkerWakeups(limits::AdmissionQueue& room, net::Executor executor)
-    : queue_{room}, executor_{std::move(executor)} {}
+WorkerWakeups::WorkerWakeups(limits::AdmissionQueue& queue, net::Executor executor)
+    : queue_{queue}, executor_{std::move(executor)} {}
 
 void WorkerWakeups::give_up(QueuedRequest& queued) noexcept {
     queue_.leave(queued, net::read_clocks());
     if (queued.is_over || static_cast<const limits::InMailbox&>(queued).is_linked())
         return;
     over_.push_back(queued);
-    post_tell();
+    post_resume();
 }
 
 void WorkerWakeups::resume_decided() noexcept {
@@ -40,10 +41,10 @@ void WorkerWakeups::resume_decided() noexcept {
 }
 
 void WorkerWakeups::notify() noexcept {
-    post_tell();
+    post_resume();
 }
 
-void WorkerWakeups::post_tell() noexcept {
+void WorkerWakeups::post_resume() noexcept {
     try {
         net::asio::post(executor_, [this] { resume_decided(); });
     } catch (const std::exception&) {

@@ -1,26 +1,24 @@
 // Requests of one worker that wait in the admission queue, and how they are resumed.
 #pragma once
 
+#include "admission/callbacks.hpp"
 #include "base/time.hpp"
 #include "limits/queue/admission_queue.hpp"
 #include "net/event.hpp"
 #include "net/types.hpp"
-#include "routing/charges.hpp"
 
 namespace stint::proxy {
 
 class WorkerWakeups;
 
-// One request's wait in the admission queue. Owned by the exchange, which ends it before itself;
-// until then the exchange's configuration keeps alive the limits that it waits for.
-class QueuedRequest : public limits::Waiter {
+// One request's wait in the admission queue. Its owner ends it before itself; until then the
+// owner's configuration keeps alive the limits that it waits for.
+class QueuedRequest final : public admission::QueuedCharges {
   public:
     explicit QueuedRequest(WorkerWakeups& wakeups);
     ~QueuedRequest(); // leaves the queue; refunds a permit that was not taken
 
     [[nodiscard]] limits::AdmissionQueue& queue() noexcept { return queue_; }
-
-    routing::Charges asked; // the charges that it waits for
 
     // co_await over.wait() until is_over: the request has been decided, or given up.
     net::Event over;
@@ -33,7 +31,7 @@ class QueuedRequest : public limits::Waiter {
 // One per worker. Collects decisions made on any thread, resumes their requests on the worker's.
 class WorkerWakeups final : public limits::Mailbox {
   public:
-    WorkerWakeups(limits::AdmissionQueue& room, net::Executor executor);
+    WorkerWakeups(limits::AdmissionQueue& queue, net::Executor executor);
     ~WorkerWakeups() = default;
 
     [[nodiscard]] limits::AdmissionQueue& queue() noexcept { return queue_; }
@@ -48,7 +46,7 @@ class WorkerWakeups final : public limits::Mailbox {
 
   private:
     void notify() noexcept override;
-    void post_tell() noexcept;
+    void post_resume() noexcept;
 
     limits::AdmissionQueue& queue_;
     net::Executor executor_;

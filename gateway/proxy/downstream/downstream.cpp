@@ -13,14 +13,6 @@
 #include <utility>
 
 namespace stint::proxy {
-namespace {
-
-using namespace std::chrono_literals;
-
-// An idle connection keeps its buffer this long: a busy client's next request is there before.
-constexpr Duration park_after = 1s;
-
-} // namespace
 
 Downstream::Downstream(
     Context& context,

@@ -28,7 +28,7 @@ bool is_failure(int status) noexcept {
 
 // Notes the key of balance: hash. Requests without it are told apart by their client's address.
 void Exchange::note_endpoint_key(const routing::KeyFacts& facts) {
-    const routing::Key key = cluster_->balance().hash_key.evaluate(facts, context_.key_scratch);
+    const routing::Key key = cluster_->balance().hash_key.evaluate(facts, context_.scratch.key);
     endpoint_key_ = upstream::stable_hash(key.missing ? client_->text() : key.text);
 }
 
@@ -50,8 +50,8 @@ Taken Exchange::take_endpoint(SteadyTime now) {
 
 // Chooses the first endpoint. False: next_ says whether the request waits or is refused.
 bool Exchange::take_first_endpoint() {
-    const SteadyTime now = decided_.steady;
-    if (route_->retry.any() && !std::exchange(attempts_.noted, true)) [[unlikely]]
+    const SteadyTime now = admission_.decided().steady;
+    if (route().retry.any() && !std::exchange(attempts_.noted, true)) [[unlikely]]
         cluster_->retry_budget().note_request(now);
     if (upstream::Cluster::Member* const only = cluster_->the_only(now)) [[likely]] {
         endpoint_ = only;
@@ -80,7 +80,7 @@ bool Exchange::take_other_endpoint() {
 std::string_view Exchange::endpoint_authority() const noexcept {
     if (endpoint_ == nullptr)
         return {};
-    return snapshot().upstreams[route_->upstream].endpoints[endpoint_->index].authority;
+    return snapshot().upstreams[route().upstream].endpoints[endpoint_->index].authority;
 }
 
 // Rewrites a head without Host: it was written before there was an endpoint.
@@ -154,14 +154,14 @@ net::Task<Exchange::Next> Exchange::wait_for_endpoint() {
 
 // Retry-After says when an endpoint may come back, if known. When one has a place is not known.
 Exchange::Next Exchange::refuse_unavailable(Taken why, SteadyTime now) {
-    const std::string& name = snapshot().upstreams[route_->upstream].name;
+    const std::string& name = snapshot().upstreams[route().upstream].name;
     const Duration known = why == Taken::none ? cluster_->back_in(now) : Duration::zero();
     fail(
         503,
         why == Taken::none ? "no endpoint of the upstream " + name + " is up"
                            : "all endpoints of the upstream " + name + " have too many requests",
         observe::Outcome::upstream_failed);
-    reply_.set_retry_after(std::max<Duration>(known, 1s));
+    admission_.reply().set_retry_after(std::max<Duration>(known, 1s));
     return Next::reply;
 }
 

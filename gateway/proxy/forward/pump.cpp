@@ -83,7 +83,7 @@ net::Task<> Exchange::pump(Exchange& self) {
         SendingRate rate;
         while (more && !self.request_body_.done()) {
             rate.wait(net::read_coarse_clock());
-            more = co_await self.read_body(block, self.route_->timeouts.body_idle, payload);
+            more = co_await self.read_body(block, self.route().timeouts.body_idle, payload);
             rate.arrive(net::read_coarse_clock(), payload.size());
             more = more && self.keeps_up(rate);
             if (more)
@@ -131,7 +131,7 @@ net::Task<bool> Exchange::read_body(net::Block& block, Duration pause, std::stri
     }
     const auto step = request_body_.decode(block.span().first(got));
     if (!step) {
-        reply_.explain(std::string{step.error().detail});
+        admission_.reply().explain(std::string{step.error().detail});
         abort(AbortReason::bad_body);
         co_return false;
     }
@@ -139,7 +139,7 @@ net::Task<bool> Exchange::read_body(net::Block& block, Duration pause, std::stri
     downstream_.keep_surplus(block.span().first(got).subspan(step->consumed));
     bytes_in_ += step->payload;
     body_left_ -= std::min<std::uint64_t>(body_left_, step->payload);
-    if (!body_pump_.stopping && bytes_in_ > route_->max_body) [[unlikely]] {
+    if (!body_pump_.stopping && bytes_in_ > route().max_body) [[unlikely]] {
         abort(AbortReason::body_too_long); // a part of the body that the upstream never sees
         co_return false;
     }
@@ -172,7 +172,7 @@ net::Task<bool> Exchange::forward_body(std::string_view payload) {
 // Waits until the upstream's socket takes more, for body_idle at most.
 net::Task<ErrorCode> Exchange::wait_for_upstream() {
     body_pump_.writes = true;
-    downstream_.arm_body_deadline(route_->timeouts.body_idle);
+    downstream_.arm_body_deadline(route().timeouts.body_idle);
     auto [error] = co_await net::wait_writable(lease_.stream());
     downstream_.disarm_body_deadline();
     body_pump_.writes = false;
@@ -205,7 +205,7 @@ void Exchange::end_pump() {
     if (abort_reason_ == AbortReason::no) {
         // Also where the rest could not be sent: the wait for the answer that decides must end.
         if (!head_sent_ && !body_pump_.stopping)
-            arm(Waiting::response, route_->timeouts.response);
+            arm(Waiting::response, route().timeouts.response);
         if (request_body_.done())
             downstream_.watch();
         else

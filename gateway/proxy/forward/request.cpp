@@ -32,11 +32,11 @@ net::Gather Exchange::gather_request(std::string_view head, const http::ChunkHea
 // Sends head and body in one write on an idle connection of the chosen endpoint: the usual case.
 // False: bytes to send are in pending_request_, to go out on lease_ if there is one.
 bool Exchange::send_at_once() {
-    if (!may_send(decided_.steady))
+    if (!may_send(admission_.decided().steady))
         return false;
     if (endpoint_ == nullptr && !take_first_endpoint()) [[unlikely]]
         return false;
-    if (!route_->sends_proxy_protocol) [[likely]]
+    if (!route().sends_proxy_protocol) [[likely]]
         lease_ = pool_->take_idle();
     const http::ChunkHeader chunk{buffered_body_.size()};
     if (!lease_) {
@@ -54,12 +54,12 @@ bool Exchange::send_at_once() {
     if (!error && gather.empty()) [[likely]] {
         upstream_input_ = net::Input::none_yet; // take_idle() has looked, within the same turn
         pending_request_.clear();
-        request_was_sent(decided_.steady);
+        request_was_sent(admission_.decided().steady);
         return true;
     }
     hold_request(chunk, ahead, whole - gather.bytes());
     if (pending_request_.begun()) {
-        first_part_was_sent(error, decided_.steady);
+        first_part_was_sent(error, admission_.decided().steady);
         return true;
     }
     if (error)
@@ -137,7 +137,7 @@ net::Task<bool> Exchange::have_connection() {
 
 // Takes an idle connection of another endpoint, for a retry. After a dead one, a new one is made.
 bool Exchange::take_idle_again() {
-    if (attempts_.made == 1 || attempts_.renewed || route_->sends_proxy_protocol)
+    if (attempts_.made == 1 || attempts_.renewed || route().sends_proxy_protocol)
         return false;
     lease_ = pool_->take_idle();
     if (lease_)
@@ -149,13 +149,13 @@ bool Exchange::take_idle_again() {
 net::Task<upstream::Lease::Connected> Exchange::connect() {
     bool made_room = false;
     const std::string first =
-        route_->sends_proxy_protocol ? proxy_protocol_header() : std::string{};
+        route().sends_proxy_protocol ? proxy_protocol_header() : std::string{};
     for (;;) {
         if (take_idle_again()) [[unlikely]]
             co_return upstream::Lease::Connected{};
         lease_ = pool_->make_new(context_.executor);
         ++upstream_counters().connects;
-        arm(Waiting::connect, route_->timeouts.connect);
+        arm(Waiting::connect, route().timeouts.connect);
         upstream::Lease::Connected connected = co_await lease_.connect(first);
         const ErrorCode error = connected.error;
         disarm();
@@ -207,7 +207,7 @@ void Exchange::request_was_sent(SteadyTime at) {
     if (!request_body_.done())
         return begin_pump();
     request_sent_ = true;
-    arm(Waiting::response, route_->timeouts.response);
+    arm(Waiting::response, route().timeouts.response);
     downstream_.watch();
 }
 
@@ -217,7 +217,7 @@ void Exchange::first_part_was_sent(const ErrorCode& error, SteadyTime at) {
     sent_ = at;
     watch_client();
     if (error)
-        arm(Waiting::response, route_->timeouts.response);
+        arm(Waiting::response, route().timeouts.response);
     else
         begin_pump();
 }

@@ -45,7 +45,7 @@ bool Exchange::should_reconnect() noexcept {
 // Checks the conditions of every retry, whatever has failed. One of them: no pause has begun since
 // the request was sent.
 bool Exchange::may_retry(SteadyTime now) noexcept {
-    const routing::RetryRules& rules = route_->retry;
+    const routing::RetryRules& rules = route().retry;
     const bool untold = bytes_out_ == 0 && !head_sent_; // the client has nothing of an answer
     const bool whole = request_body_.done() && request_at_hand();
     if (attempts_.made >= rules.attempts || abort_reason_ != AbortReason::no || !untold || !whole ||
@@ -66,8 +66,8 @@ bool Exchange::should_retry(std::string_view why, bool was_sent) {
     if (!may_retry(now))
         return false;
     limits::Cooldown::Pass pass;
-    if (cooldown_ && was_sent) {
-        pass = limits::Cooldown::enter(cooldown_, now, route_->cooldown.rules).pass;
+    if (admission_.cooldown() && was_sent) {
+        pass = limits::Cooldown::enter(admission_.cooldown(), now, route().cooldown.rules).pass;
         if (!pass)
             return false;
     }
@@ -91,7 +91,7 @@ bool Exchange::should_retry(std::string_view why, bool was_sent) {
 bool Exchange::should_retry_connect(const upstream::Lease::Connected& connected) {
     if (is_resource_exhaustion(connected.error))
         return false; // the gateway's own lack
-    const routing::RetryRules& rules = route_->retry;
+    const routing::RetryRules& rules = route().retry;
     std::string why = "could not connect: ";
     why += connected.reason.empty() ? connected.error.message() : connected.reason;
     const bool refused =

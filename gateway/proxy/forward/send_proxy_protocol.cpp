@@ -39,7 +39,7 @@ std::string Exchange::proxy_protocol_header() {
         connection.destination_port = port_of(local);
     }
     std::string header;
-    if (snapshot().upstreams[route_->upstream].proxy_protocol == Protocol::v1)
+    if (snapshot().upstreams[route().upstream].proxy_protocol == Protocol::v1)
         http::append_proxy_header_v1(header, connection);
     else
         http::append_proxy_header_v2(header, connection);

@@ -51,7 +51,7 @@ net::Task<Exchange::Result> Exchange::reply() {
     lease_ = {};
     in_flight_.release();
     pass_ = {};
-    permit_.release({net::read_steady_clock(), begun_.wall});
+    admission_.permit().release({net::read_steady_clock(), begun_.wall});
     upstream_keeps_ = false;
     reply_for_abort();
     if (abort_reason_ == AbortReason::client_gone)
@@ -89,7 +89,7 @@ void Exchange::reply_for_abort() {
     case AbortReason::bad_body:
         return end_as(400, observe::Outcome::rejected); // the pump has explained
     case AbortReason::body_too_long:
-        return fail(413, std::string{body_too_long}, observe::Outcome::rejected);
+        return fail(413, std::string{admission::body_too_long}, observe::Outcome::rejected);
     case AbortReason::connect_timeout:
         return upstream_failed(504, "connecting to " + pool_->endpoint() + " took too long");
     case AbortReason::handshake_timeout:
@@ -106,15 +106,17 @@ void Exchange::reply_for_abort() {
 
 void Exchange::write_reply() {
     name_request(); // a head that could not be read has brought no id
-    if (!reply_.knows_media() && !method_.empty())
+    const bool responds = outcome_ == observe::Outcome::responded;
+    if (!responds && !admission_.reply().knows_media() && !method_.empty())
         if (const auto request = context_.parser.parse_request(head_))
-            reply_.use(http::preferred_media_type(request->fields));
+            admission_.reply().use(http::preferred_media_type(request->fields));
     http::PolicyFields policies;
-    if (!rate_limit_headers_.empty()) {
+    if (!admission_.headers().empty()) {
         // A refusal's decision was made a moment ago: the clock is not read again.
         const bool just_decided = outcome_ == observe::Outcome::refused;
-        const SteadyTime now = just_decided ? decided_.steady : net::read_steady_clock();
-        policies = rate_limit_headers_.fields(route_->telling, {now, wall_at(now)});
+        const SteadyTime now =
+            just_decided ? admission_.decided().steady : net::read_steady_clock();
+        policies = admission_.headers().fields(route().telling, {now, wall_at(now)});
     }
     const http::ReplyContext context{
         .request_id = request_id_,
@@ -124,12 +126,12 @@ void Exchange::write_reply() {
         .head_request = (method_.empty() ? first_word(downstream_.received()) : method_) == "HEAD",
         .keep_alive = keep_alive_,
         .client_minor = minor_,
-        .policies = rate_limit_headers_.empty() ? nullptr : &policies};
+        .policies = admission_.headers().empty() ? nullptr : &policies};
     context_.head_out.clear();
-    if (outcome_ == observe::Outcome::responded) [[unlikely]]
+    if (responds) [[unlikely]]
         write_answer(context);
     else
-        reply_.write(context_.head_out, context, status_);
+        admission_.reply().write(context_.head_out, context, status_);
 }
 
 net::Task<> Exchange::discard_body() {

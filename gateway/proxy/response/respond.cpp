@@ -9,8 +9,6 @@
 namespace stint::proxy {
 namespace {
 
-constexpr std::string_view no_host = "the request has no Host to be redirected to";
-
 // A client that repeats its request there sends the same method and body (RFC 9110 section 15.4.9).
 const FixedAnswer& to_https() {
     static const FixedAnswer answer{
@@ -26,24 +24,21 @@ const FixedAnswer& to_https() {
 
 // Sets the route's own answer, after the limits, in the place of an upstream's.
 Exchange::Next Exchange::respond() {
-    if (host_.empty() && route_->answer->location.has(Placeholder::host))
-        fail(400, std::string{no_host}, observe::Outcome::rejected);
-    else
-        fail(route_->answer->status, {}, observe::Outcome::responded);
+    fail(route().answer->status, {}, observe::Outcome::responded);
     return Next::reply;
 }
 
 // Redirects to https, before routes and limits.
 void Exchange::send_to_https() {
     if (host_.empty())
-        return fail(400, std::string{no_host}, observe::Outcome::rejected);
+        return fail(400, std::string{admission::no_host}, observe::Outcome::rejected);
     fail(to_https().status, {}, observe::Outcome::responded);
 }
 
 // Writes the answer of Outcome::responded: the route's, or the listener's before any route.
 void Exchange::write_answer(const http::ReplyContext& context) {
     PlaceholderValues values = placeholder_values();
-    const FixedAnswer& answer = route_ != nullptr ? *route_->answer : to_https();
+    const FixedAnswer& answer = has_route() ? *route().answer : to_https();
     if (!answer.location.empty())
         add_target(values);
     http::write_fixed_reply(context_.head_out, context, answer, values);
@@ -52,7 +47,7 @@ void Exchange::write_answer(const http::ReplyContext& context) {
 // Sets the placeholders of a redirect. The target was good when the head was read.
 void Exchange::add_target(PlaceholderValues& values) {
     const std::string_view path = http::split_target(method_, target_)->path;
-    std::string_view sent = route_ != nullptr ? path_to_send(path) : std::string_view{};
+    std::string_view sent = has_route() ? path_to_send(path) : std::string_view{};
     if (sent.empty())
         sent = path;
     values[Placeholder::path] = sent.starts_with('/') ? sent : std::string_view{"/"}; // "*"
@@ -60,9 +55,9 @@ void Exchange::add_target(PlaceholderValues& values) {
     if (query != std::string_view::npos)
         values[Placeholder::query] = target_.substr(query);
     const std::uint16_t port = downstream_.https_port();
-    if (route_ != nullptr || port == 443)
+    if (has_route() || port == 443)
         return;
-    std::string& host = context_.host_scratch;
+    std::string& host = context_.scratch.host;
     if (values[Placeholder::host].data() != host.data())
         host = values[Placeholder::host];
     values[Placeholder::host] = host.append(":").append(std::to_string(port));

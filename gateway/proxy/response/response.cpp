@@ -66,7 +66,7 @@ Exchange::Answer Exchange::on_upstream_failure(const ErrorCode& error) {
         why += " closed the connection before it answered";
     else
         why.append(" broke off before it answered: ").append(error.message());
-    if (route_->retry.on_reset && should_retry(why, true)) [[unlikely]]
+    if (route().retry.on_reset && should_retry(why, true)) [[unlikely]]
         return Answer::retry;
     fail(502, std::move(why), observe::Outcome::upstream_failed);
     return Answer::failed;
@@ -122,7 +122,7 @@ void Exchange::note_answer(const ResponseHead& head) {
 
 Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_t head_size) {
     note_answer(head);
-    if (head.status >= 500 && route_->retry.on_status(head.status) && should_retry({}, true))
+    if (head.status >= 500 && route().retry.on_status(head.status) && should_retry({}, true))
         [[unlikely]]
         return Answer::retry;
     const std::span<char> rest{block_.data() + head_size, filled_ - head_size};
@@ -143,7 +143,7 @@ Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_
     upstream_keeps_ = head.keep_alive && head.framing.kind != BodyFraming::Kind::until_close &&
                       step->consumed == rest.size();
     const std::optional<http::Shaping> shape =
-        route_->shape == nullptr ? std::nullopt : shaping(&routing::RouteShape::response);
+        route().shape == nullptr ? std::nullopt : shaping(&routing::RouteShape::response);
     context_.head_out.clear();
     http::write_downstream_head(
         context_.head_out, head, framing_, request_id_, context_.dates.format(wall_at(answered_)),
@@ -157,9 +157,10 @@ Exchange::Answer Exchange::send_head(
     const ResponseHead& head, std::string_view payload, const http::ChunkHeader& chunk) {
     status_ = head.status;
     head_sent_ = true;
-    if (!settlement_.empty()) [[unlikely]]
-        settlement_.settle(head, permit_, context_.counters, {answered_, begun_.wall});
-    if (!rate_limit_headers_.empty())
+    if (admission::Settlement& settlement = admission_.settlement(); !settlement.empty())
+        [[unlikely]]
+        settlement.settle(head, admission_.permit(), callbacks_, {answered_, begun_.wall});
+    if (!admission_.headers().empty())
         add_rate_limit_headers(head);
     net::Gather gather;
     gather.add(pending_response_); // an interim response's bytes
@@ -179,7 +180,7 @@ Exchange::Answer Exchange::send_head(
 // Appends to the head, which is written already, behind the upstream's own rate-limit fields.
 void Exchange::add_rate_limit_headers(const ResponseHead& head) {
     const http::PolicyFields ours =
-        rate_limit_headers_.fields(route_->telling, {answered_, wall_at(answered_)});
+        admission_.headers().fields(route().telling, {answered_, wall_at(answered_)});
     context_.head_out.reopen();
     http::write_policy_fields(context_.head_out, ours, head.fields);
     context_.head_out << "\r\n";
@@ -207,7 +208,7 @@ net::Task<> Exchange::stream_response() {
     if (splices())
         co_await splice_response();
     while (!response_body_.done() && abort_reason_ == AbortReason::no) {
-        arm(Waiting::upstream, route_->timeouts.body_idle);
+        arm(Waiting::upstream, route().timeouts.body_idle);
         auto [error, size] = co_await net::read_some(lease_.stream(), block_.span(), read_memory_);
         if (abort_reason_ != AbortReason::no)
             co_return;
@@ -250,7 +251,7 @@ net::Task<bool> Exchange::send_to_client(net::Gather gather) {
     ErrorCode error = net::write_now(downstream_.stream(), gather);
     while (!error && !gather.empty()) {
         arm(Waiting::client,
-            route_ != nullptr ? route_->timeouts.body_idle : snapshot().timeouts.body_idle);
+            has_route() ? route().timeouts.body_idle : snapshot().timeouts.body_idle);
         auto [failed] = co_await net::wait_writable(downstream_.stream());
         error = failed ? failed : net::write_now(downstream_.stream(), gather);
     }

@@ -11,40 +11,40 @@ PlaceholderValues Exchange::placeholder_values() const {
     PlaceholderValues values;
     const std::string_view client = client_->text();
     values[Placeholder::client_ip] = client.empty() ? std::string_view{"unknown"} : client;
-    values[Placeholder::host] = http::normalise_host(host_, context_.host_scratch);
+    values[Placeholder::host] = http::normalise_host(host_, context_.scratch.host);
     values[Placeholder::method] = method_;
     values[Placeholder::request_id] = request_id_;
-    if (route_ != nullptr)
-        values[Placeholder::route] = route_->name;
+    if (has_route())
+        values[Placeholder::route] = route().name;
     return values;
 }
 
 // Returns nothing where the route sets and removes nothing.
 std::optional<http::Shaping> Exchange::shaping(const FieldEdits routing::RouteShape::*edits) const {
-    if (route_->shape == nullptr || ((*route_->shape).*edits).empty()) [[likely]]
+    if (route().shape == nullptr || ((*route().shape).*edits).empty()) [[likely]]
         return std::nullopt;
-    return http::Shaping{(*route_->shape).*edits, placeholder_values()};
+    return http::Shaping{(*route().shape).*edits, placeholder_values()};
 }
 
 // Returns the path to send; empty: as the client spelt it. In the worker's scratch.
 std::string_view Exchange::path_to_send(std::string_view path) const {
-    const bool rewrites = route_->shape != nullptr && route_->shape->path;
-    if ((!forward_path_ && !rewrites) || path == "*")
+    const bool rewrites = route().shape != nullptr && route().shape->path;
+    if ((!admission_.sends_normal_path() && !rewrites) || path == "*")
         return {};
     const std::string_view normal =
-        http::normalise_path(path, snapshot().paths, context_.path_scratch)->text;
+        http::normalise_path(path, snapshot().paths, context_.scratch.path)->text;
     if (!rewrites)
         return normal;
     std::string& rewritten = context_.rewrite_scratch;
-    [[maybe_unused]] const bool whole = route_->shape->path->apply(normal, rewritten);
+    [[maybe_unused]] const bool whole = route().shape->path->apply(normal, rewritten);
     assert(whole); // find_route() has refused the others
     return rewritten;
 }
 
 const std::string& Exchange::host_to_send() const {
-    if (route_->shape != nullptr && route_->shape->host) [[unlikely]]
-        return *route_->shape->host;
-    return snapshot().upstreams[route_->upstream].host;
+    if (route().shape != nullptr && route().shape->host) [[unlikely]]
+        return *route().shape->host;
+    return snapshot().upstreams[route().upstream].host;
 }
 
 } // namespace stint::proxy

@@ -39,7 +39,7 @@ net::Task<> Exchange::splice_response() {
 // with bytes there already, lets other connections have their turn. False: no more is to be
 // spliced.
 net::Task<bool> Exchange::splice_piece(net::SplicePipe& pipe) {
-    arm(Waiting::upstream, route_->timeouts.body_idle);
+    arm(Waiting::upstream, route().timeouts.body_idle);
     auto [failed] = co_await net::wait_readable(lease_.stream());
     if (abort_reason_ != AbortReason::no)
         co_return false;
@@ -72,7 +72,7 @@ net::Task<bool> Exchange::drain_to_client(net::SplicePipe& pipe) {
         }
         error = put.error;
         if (error == net::asio::error::would_block) {
-            arm(Waiting::client, route_->timeouts.body_idle);
+            arm(Waiting::client, route().timeouts.body_idle);
             auto [failed] = co_await net::wait_writable(downstream_.stream());
             if (abort_reason_ != AbortReason::no)
                 co_return false;

@@ -15,7 +15,7 @@ namespace stint::proxy {
 
 // Returns the protocols of the request's Upgrade that go on; empty for an ordinary request.
 std::string_view Exchange::offer_of(const RequestHead& head) {
-    std::string offer = http::offered_protocols(head, route_->upgrades);
+    std::string offer = http::offered_protocols(head, route().upgrades);
     upgrade_.reset();
     if (offer.empty())
         return {};
@@ -49,12 +49,12 @@ Exchange::Answer Exchange::on_upgrade(const ResponseHead& head, std::size_t head
     http::write_switching_head(
         context_.head_out, head, protocols, request_id_, shape ? &*shape : nullptr);
     // First, so that a client that has the 101 finds the slot free for its next connection.
-    permit_.release_early({answered_, wall_at(answered_)});
+    admission_.permit().release_early({answered_, wall_at(answered_)});
     const Answer answer = send_head(head, {}, http::ChunkHeader{0});
     if (answer != Answer::ready)
         return answer;
     drop_head(head_size);
-    upgrade_->tunnel.emplace(context_, downstream_, lease_.stream(), route_->timeouts.tunnel_idle);
+    upgrade_->tunnel.emplace(context_, downstream_, lease_.stream(), route().timeouts.tunnel_idle);
     return answer;
 }
 

@@ -1,4 +1,4 @@
-"""The test case of the rows of docs/switching.md that are about locks."""
+"""The test case of docs/migrating.md: locks, as users of a Redis counter or GET_LOCK need them."""
 
 from .locks_client import LockClient, lock_path, locks_config
 from .permits_case import PermitsTest
@@ -10,7 +10,7 @@ from .waiting import wait_until
 
 
 def letters(outcomes) -> str:
-    """T T F, as the rows have it."""
+    """T T F, as docs/migrating.md has it."""
     return " ".join("FT"[bool(one)] for one in outcomes)
 
 

@@ -68,3 +68,16 @@ TEST_CASE("a description that makes no sense says what is wrong") {
         what_is_wrong_with(R"({"host": "a", "headers": {"A": "1", "A": "2"}})") ==
         R"(The body has "A" twice.)");
 }
+
+TEST_CASE("a described expectation that no server meets is refused as a real one") {
+    const auto request = described_in(R"({"host": "a", "headers": {"Expect": "foo"}})");
+    REQUIRE(bool{request});
+    const routing::Snapshot snapshot{};
+    const KeyHasher hasher;
+    runtime::RequestReader reader;
+
+    const auto seen = reader.read(*request, snapshot, hasher);
+
+    REQUIRE_FALSE(bool{seen});
+    CHECK(seen.error().status == 417);
+}

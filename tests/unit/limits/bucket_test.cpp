@@ -97,7 +97,7 @@ TEST_CASE("of a charge from before the number was raised no more is given back t
     CHECK(limit.state_of({.quota = 60}, at(10s)).used == 50);
 }
 
-TEST_CASE("where a number changes, less may be given back to who was under way, never more") {
+TEST_CASE("where a number changes, a request under way may get less back, never more") {
     for (const std::uint64_t quota : {5, 10, 40}) {
         Limit limit{bucket(60s)};
         const Charge charge{.limit = &limit, .quota = 10, .cost = 4, .refundable = true};

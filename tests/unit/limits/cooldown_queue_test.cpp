@@ -33,7 +33,7 @@ struct Waiting final : CooldownWaiter {
     SteadyTime again{};
 };
 
-// One scope and those who wait for it, each of which asks when it is called or its time has come.
+// One scope and its waiters, each of which asks when it is called or its time has come.
 struct Scope {
     CooldownPtr cooldown = std::make_shared<Cooldown>("target");
     CooldownRules rules{};
@@ -107,7 +107,7 @@ struct Scope {
 
 } // namespace
 
-TEST_CASE("of a hundred who wait one goes as the probe, and the others wait for its answer") {
+TEST_CASE("of a hundred waiters one goes as the probe, and the others wait for its answer") {
     Scope scope;
     scope.pause(0s, 10s);
     for (int i = 0; i < 100; ++i)
@@ -125,7 +125,7 @@ TEST_CASE("of a hundred who wait one goes as the probe, and the others wait for 
     CHECK(scope.state(15s).waiting == 99);
 }
 
-TEST_CASE("after the probe those who wait go in the order they came, at the ramp's rate") {
+TEST_CASE("after the probe the waiters go in the order they came, at the ramp's rate") {
     Scope scope;
     for (Duration now = 0s; now < 10s; now += 10ms) // 100 a second
         scope.send_without_waiting(now);
@@ -146,7 +146,7 @@ TEST_CASE("after the probe those who wait go in the order they came, at the ramp
     CHECK(scope.refused.empty());
 }
 
-TEST_CASE("who comes later does not overtake those who wait, whether it may wait or not") {
+TEST_CASE("a newcomer does not overtake the waiters, whether it may wait or not") {
     Scope scope;
     scope.pause(0s, 10s);
     scope.arrive(1, 1s);
@@ -163,12 +163,12 @@ TEST_CASE("who comes later does not overtake those who wait, whether it may wait
 
     scope.answer(0, 11s);
     CHECK_FALSE(Cooldown::enter(scope.cooldown, at(11s), impatient).pass);
-    CHECK(scope.state(11s).refused == 2); // those that could not wait
+    CHECK(scope.state(11s).refused == 2); // the two that could not wait
     scope.run(11s, 21s);
     CHECK(scope.gone == std::vector{1, 2, 3});
 }
 
-TEST_CASE("an open scope without a pace lets everybody go") {
+TEST_CASE("an open scope without a pace lets every request go") {
     Scope scope;
     scope.rules.ramp = 1ms;
     scope.pause(0s, 1s);
@@ -182,10 +182,10 @@ TEST_CASE("an open scope without a pace lets everybody go") {
     CHECK(scope.gone == std::vector{0, 1, 2});
 }
 
-TEST_CASE("when the ramp is over, who is left goes at once, however slow the rate was") {
+TEST_CASE("when the ramp is over, the remaining waiters go at once, however slow the rate was") {
     Scope scope;
     scope.rules.ramp = 1500ms;
-    scope.pause(0s, 1s); // 1 a second before: the second of those who wait would go 2 s later
+    scope.pause(0s, 1s); // 1 a second before: the second waiter would go 2 s later
     for (int i = 0; i < 4; ++i)
         scope.arrive(i, 0s);
     scope.run(0s, 1s + 1ms);
@@ -198,7 +198,7 @@ TEST_CASE("when the ramp is over, who is left goes at once, however slow the rat
     CHECK(scope.gone == std::vector{0, 1, 2, 3});
 }
 
-TEST_CASE("who knows that the time is too long is refused at once") {
+TEST_CASE("a request for which the pause is known to be too long is refused at once") {
     Scope scope;
     scope.pause(0s, 70s);
     Waiting early{0};
@@ -214,7 +214,7 @@ TEST_CASE("who knows that the time is too long is refused at once") {
     CHECK(scope.refused.empty());
 }
 
-TEST_CASE("nobody waits longer than it may, and then it is told what remains") {
+TEST_CASE("a waiter waits no longer than it may, and is then told what remains") {
     Scope scope;
     scope.rules.max_wait = 15s;
     scope.pause(0s, 10s);
@@ -229,7 +229,7 @@ TEST_CASE("nobody waits longer than it may, and then it is told what remains") {
     CHECK(scope.state(17s).waiting == 0);
 }
 
-TEST_CASE("no more than so many wait, and who leaves frees its place") {
+TEST_CASE("no more than so many wait, and a waiter that leaves frees its place") {
     Scope scope;
     scope.rules.max_waiting = 2;
     scope.pause(0s, 10s);
@@ -260,7 +260,7 @@ TEST_CASE("a probe that fails pauses again, and the others go on waiting as long
     scope.run(9s, 11500ms);
 
     scope.answer(
-        0, 11500ms, Asked{503, 24500ms}); // until 36s: too long for the one that may until 31s
+        0, 11500ms, Asked{503, 24500ms}); // until 36s: too long for the waiter that may until 31s
     scope.run(11500ms, 11501ms);
 
     CHECK(scope.refused == std::vector{1});
@@ -271,7 +271,7 @@ TEST_CASE("a probe that fails pauses again, and the others go on waiting as long
     CHECK(scope.passes[1].is_probe());
 }
 
-TEST_CASE("a probe without an answer is replaced by the first who waits, at once") {
+TEST_CASE("a probe without an answer is replaced by the first waiter, at once") {
     Scope scope;
     scope.pause(0s, 10s);
     for (int i = 0; i < 3; ++i)
@@ -286,7 +286,7 @@ TEST_CASE("a probe without an answer is replaced by the first who waits, at once
     CHECK(scope.passes[1].is_probe());
 }
 
-TEST_CASE("those who wait go at the pace that the upstream told") {
+TEST_CASE("waiters go at the pace that the upstream told") {
     Scope scope;
     scope.rules.learn = true;
     auto first = Cooldown::enter(scope.cooldown, at(0s), scope.rules).pass;

@@ -40,7 +40,7 @@ struct Scope {
         REQUIRE(entry.pass);
         return std::move(entry.pass);
     }
-    // How many of those that ask every millisecond may go.
+    // How many requests may go if one asks every millisecond.
     int admitted(Duration from, Duration until) {
         int count = 0;
         for (Duration when = from; when < until; when += 1ms) {

@@ -122,7 +122,7 @@ TEST_CASE("a paced window admits each request at its share of the window, and no
     CHECK(admit_all({paced}, at(1s)).allowed());
 }
 
-TEST_CASE("a paced request makes those behind it wait for what it costs") {
+TEST_CASE("a paced request makes the requests behind it wait for what it costs") {
     Limit limit{window(1s)};
     Charge paced{.limit = &limit, .quota = 10, .cost = 4, .pace = true};
     REQUIRE(admit_all({paced}, at(0s)).allowed());

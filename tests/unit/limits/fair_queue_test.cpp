@@ -122,7 +122,7 @@ TEST_CASE("the front stays the front until it goes") {
     CHECK(line.pop_all() == "a1 b1 c1 c2");
 }
 
-TEST_CASE("one that comes late from elsewhere stands in its flow where it would have stood") {
+TEST_CASE("an item that comes late from elsewhere stands in its flow where it would have stood") {
     Line line;
     line.push("aa");
     Named early{"early"};

@@ -15,12 +15,12 @@ using namespace stint::limits::test;
 
 namespace {
 
-// A limit, and takes from it that name an owner, as whoever grants them asks.
+// A limit, and takes from it that name an owner, asked for as the gateway does.
 struct Sharing {
     explicit Sharing(std::uint64_t of, Duration per = 1s, Anchor anchor = Anchor::first_request)
         : quota{of}, length{per}, limit{window(per, anchor)} {}
 
-    // When who has just been refused is told to come back.
+    // When an owner that has just been refused is told to come back.
     Duration told(std::uint64_t owner, const Now& now, std::uint64_t cost = 1) {
         const Charge charge{.limit = &limit, .quota = quota, .cost = cost};
         const SteadyTime opens = shares.opens_at(
@@ -78,7 +78,8 @@ void play(Sharing& sharing, const std::vector<Asker>& askers, Duration length) {
 
 } // namespace
 
-TEST_CASE("A11: who asks without pause leaves the others their share, and the total is exact") {
+TEST_CASE(
+    "an owner that asks without pause leaves the others their share, and the total is exact") {
     Sharing sharing{20};
     std::vector<Asker> askers{{0, 100us}};
     SUBCASE("they begin together") {
@@ -104,7 +105,7 @@ TEST_CASE("A11: who asks without pause leaves the others their share, and the to
             CHECK(count == 20);
 }
 
-TEST_CASE("A11 holds with windows of the wall clock") {
+TEST_CASE("the shares hold with windows of the wall clock") {
     Sharing sharing{20, 1s, Anchor::clock};
     std::vector<Asker> askers{{0, 100us}};
     for (std::uint64_t i = 1; i <= 3; ++i)
@@ -127,7 +128,7 @@ TEST_CASE("one owner alone gets everything at once") {
     CHECK_FALSE(sharing.take(7, at(4s)));
 }
 
-TEST_CASE("who needs less than an equal share gets that, and the others share the rest") {
+TEST_CASE("an owner that needs less than an equal share gets that, and the others share the rest") {
     Sharing sharing{30};
     // 2 a second, and two that ask for far more: 2 + 14 + 14, once they know of each other.
     play(sharing, {{0, 1ms}, {1, 1ms}, {2, 500ms, 40ms}}, 5s);
@@ -192,7 +193,7 @@ TEST_CASE("an owner that vanishes is waited for less and less, and for one windo
 }
 
 TEST_CASE(
-    "whoever was refused and comes back alone when told is admitted, and no sooner than needed") {
+    "a refused owner that comes back alone when told is admitted, and no sooner than needed") {
     Sharing sharing{1};
     REQUIRE(sharing.take(0, at(0s)));
     REQUIRE_FALSE(sharing.take(1, at(100ms)));
@@ -204,7 +205,7 @@ TEST_CASE(
     CHECK(sharing.take(0, at(200ms + wait)));
 }
 
-TEST_CASE("whoever was refused and comes back alone when told is admitted, in any history") {
+TEST_CASE("a refused owner that comes back alone when told is admitted, in any history") {
     int told = 0;
     for (std::uint32_t seed = 1; seed <= 2000; ++seed) {
         CAPTURE(seed);
@@ -239,7 +240,7 @@ TEST_CASE("nothing of a window is lost to owners that vanish") {
     CHECK(sharing.got[0] >= 20 + 6 + 6 + 20 + 20);
 }
 
-TEST_CASE("after a window without them nobody is waited for") {
+TEST_CASE("owners that asked for nothing during a window have nothing kept for them") {
     Sharing sharing{20};
     play(sharing, {{0, 1ms}, {1, 100ms}}, 3s);
 
@@ -300,14 +301,14 @@ TEST_CASE("owners and counters are bounded, and the idle ones make room") {
     CHECK(ask(last, 1, at(10s)) == 1);
 }
 
-TEST_CASE("whatever owners do, a window has its quota, and somebody gets all of it") {
+TEST_CASE("whatever owners do, a window has its quota, and all of it is given out") {
     std::uint32_t seed = 1;
     for (int round = 0; round < 200; ++round, ++seed) {
         CAPTURE(seed);
         std::mt19937 random{seed};
         const auto up_to = [&random](std::uint64_t most) { return random() % most + 1; };
         Sharing sharing{up_to(40), 1s, random() % 2 == 0 ? Anchor::clock : Anchor::first_request};
-        std::vector<Asker> askers{{0, 500us}}; // the one who takes whatever is left
+        std::vector<Asker> askers{{0, 500us}}; // it takes whatever is left
         const std::uint64_t others = up_to(12);
         for (std::uint64_t i = 1; i <= others; ++i) {
             const Duration from = std::chrono::microseconds{100 * random() % 20'000};

@@ -10,7 +10,7 @@ using namespace stint;
 using namespace stint::limits;
 using namespace stint::limits::test;
 
-TEST_CASE("a cap that nobody held as a lock has no fencing number") {
+TEST_CASE("a cap that was never held as a lock has no fencing number") {
     const Limit limit{cap()};
 
     CHECK(limit.fence() == 0);

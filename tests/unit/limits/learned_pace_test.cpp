@@ -89,7 +89,7 @@ TEST_CASE("a scout that is told nothing ends the pacing") {
     CHECK(ask(pace, 7s));
 }
 
-TEST_CASE("those under way are taken off what is told") {
+TEST_CASE("requests under way are taken off what is told") {
     LearnedPace pace;
     for (int i = 0; i < 4; ++i)
         CHECK_FALSE(pace.sent(at(0s)));

@@ -3,10 +3,15 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <atomic>
+#include <deque>
+#include <optional>
+#include <random>
 #include <set>
 #include <thread>
 #include <utility>
+#include <vector>
 
 using namespace stint;
 using namespace stint::limits;
@@ -73,7 +78,7 @@ TEST_CASE("caps are never paid for") {
     CHECK(claim.paid_of({&slots, {}, 5}) == 0);
 }
 
-TEST_CASE("while a permit is claimed nobody else can claim it") {
+TEST_CASE("while a permit is claimed it cannot be claimed again") {
     PrepaidPermits prepaid;
     Limit limit{window(10s)};
     const Hash128 id = issue(prepaid, {{&limit, {}, 5}}).value();
@@ -157,6 +162,108 @@ TEST_CASE("only so many permits are out, and those that expired make room") {
     while (more <= PrepaidPermits::most && prepaid.issue(charges, in(30s), in(10s)))
         ++more;
     CHECK(more == PrepaidPermits::most - 1); // the one of above lives until 20 s
+}
+
+TEST_CASE("a look tells what the permit would pay, and leaves it to be claimed") {
+    PrepaidPermits prepaid;
+    Limit limit{keyed_window(10s, 100)};
+    const Charge paid{.limit = &limit, .key = key(1), .quota = 9, .cost = 3};
+    const Hash128 id = issue(prepaid, {paid}).value();
+    for (int i = 0; i < 3; ++i) {
+        PrepaidPermits::Claim seen = prepaid.look(id, in(1s));
+        REQUIRE(seen);
+        CHECK(seen.paid_of(paid) == 3);
+        CHECK(seen.paid_of({&limit, key(2), 9}) == 0);
+        CHECK_FALSE(seen.expired(in(9s)));
+        CHECK(seen.expired(in(10s)));
+        CHECK_FALSE(seen.spend());
+        seen.take_back();
+        CHECK_FALSE(seen.spend());
+        const PrepaidPermits::Claim moved = std::move(seen);
+        CHECK(moved.paid_of(paid) == 3);
+    }
+
+    PrepaidPermits::Claim claim = prepaid.claim(id, in(1s));
+    REQUIRE(claim);
+    CHECK_FALSE(prepaid.look(id, in(1s))); // it is claimed
+    claim = {};
+    CHECK(prepaid.look(id, in(1s)));
+    CHECK(prepaid.claim(id, in(1s)).spend()); // the first time
+    CHECK_FALSE(prepaid.look(id, in(1s)));
+}
+
+TEST_CASE("a look at a permit that has expired or was never issued finds none") {
+    PrepaidPermits prepaid;
+    Limit limit{window(10s)};
+    const Hash128 id = issue(prepaid, {{&limit, {}, 5}}).value();
+
+    CHECK(prepaid.look(id, in(10s - 1ns)));
+    CHECK_FALSE(prepaid.look(id, in(10s)));
+    CHECK_FALSE(prepaid.look(key(17), in(0s)));
+}
+
+TEST_CASE("looks make room for no permit and take none") {
+    PrepaidPermits prepaid;
+    Limit limit{window(10s)};
+    std::vector<PrepaidPermits::Claim> seen;
+    for (std::size_t i = 0; i < PrepaidPermits::most; ++i) {
+        seen.push_back(prepaid.look(issue(prepaid, {{&limit, {}, 5}}).value(), in(0s)));
+        seen.back().spend();
+    }
+    CHECK_FALSE(issue(prepaid, {{&limit, {}, 5}}));
+
+    seen.clear();
+
+    CHECK_FALSE(issue(prepaid, {{&limit, {}, 5}}));
+}
+
+TEST_CASE("a look tells what claim() then does, and changes nothing, in any history") {
+    std::mt19937_64 random{1};
+    PrepaidPermits prepaid;
+    std::deque<Limit> limits;
+    for (int i = 0; i < 3; ++i)
+        limits.emplace_back(keyed_window(10s, 100));
+    std::vector<Hash128> ids{key(1)};
+    std::vector<PrepaidPermits::Claim> claims;
+    Duration now{};
+    const auto one_of = [&](auto& some) -> auto& {
+        return some[random() % some.size()];
+    };
+    const auto charge = [&] {
+        return Charge{
+            .limit = &one_of(limits),
+            .key = key(random() % 2),
+            .quota = 9,
+            .cost = 1 + random() % 5};
+    };
+    int found = 0;
+    for (int step = 0; step < 20'000; ++step) {
+        now += Duration{static_cast<std::int64_t>(random() % 100'000'000)};
+        const std::array charges{charge(), charge()};
+        if (random() % 3 == 0)
+            ids.push_back(
+                prepaid.issue(charges, in(now + 1s * (1 + random() % 9)), in(now)).value());
+        if (random() % 4 == 0 && !claims.empty())
+            claims.erase(claims.begin() + static_cast<std::ptrdiff_t>(random() % claims.size()));
+        const Hash128 id = random() % 2 == 0 ? ids.back() : one_of(ids);
+        PrepaidPermits::Claim seen = prepaid.look(id, in(now));
+        if (seen && random() % 2 == 0)
+            REQUIRE_FALSE(seen.spend());
+        std::optional<PrepaidPermits::Claim> dropped = prepaid.look(id, in(now));
+        dropped.reset();
+
+        PrepaidPermits::Claim claim = prepaid.claim(id, in(now));
+
+        REQUIRE(static_cast<bool>(seen) == static_cast<bool>(claim));
+        for (const Charge& each : {charges[0], charges[1], charge()})
+            REQUIRE(seen.paid_of(each) == claim.paid_of(each));
+        REQUIRE(seen.expired(in(now + 5s)) == claim.expired(in(now + 5s)));
+        if (claim && ++found && random() % 3 == 0)
+            claim.spend();
+        if (claim && random() % 2 == 0)
+            claims.push_back(std::move(claim));
+    }
+    CHECK(found > 1'000);
 }
 
 TEST_CASE("of threads that claim one permit one gets it") {

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -29,6 +30,28 @@ void for_each_seed(std::uint64_t count, History history) {
         INFO("STINT_SEED=", seed, " repeats this history");
         history(seed);
     }
+}
+
+template <class History>
+void run_steps(History& history, int steps) {
+    for (int step = 0; step < steps; ++step) {
+        INFO("operation ", step);
+        history.step();
+    }
+}
+
+// Runs a history of each seed, and returns what all of them have counted. STINT_SEED selects one
+// history, whose counts meet no bound: then nothing is returned.
+template <class History, class Count>
+std::optional<Count> run_counted(std::uint64_t seeds, int steps) {
+    Count count;
+    for_each_seed(seeds, [&](std::uint64_t seed) {
+        History history{seed, count};
+        run_steps(history, steps);
+    });
+    if (std::getenv("STINT_SEED") != nullptr)
+        return std::nullopt;
+    return count;
 }
 
 class Dice {
@@ -94,7 +117,7 @@ inline LimitSpec random_limit(Dice& dice, std::uint64_t keys) {
 
 class Clocks {
   public:
-    // set: whether somebody sets the wall clock now and then.
+    // set: whether the wall clock is set now and then.
     explicit Clocks(bool set = true) : set_{set} {}
 
     const Now& now() const { return now_; }

@@ -28,19 +28,24 @@ class LineModel {
     [[nodiscard]] bool empty() const { return flows_.empty(); }
     [[nodiscard]] std::size_t size() const { return in_order().size(); }
 
-    // As many go as the limit lets through at once, and again after its length. When a cap lets
-    // anybody through nobody knows.
+    // As many go as the limit lets through at once, and again after its length. When a cap lets a
+    // request through is not known.
     void set_numbers(const LimitIdentity& limit, const Ask& of) {
         const bool at_once = !of.pace && limit.algorithm != Algorithm::token_bucket;
         cap_ = limit.algorithm == Algorithm::concurrency;
         each_ = at_once ? of.quota : 1;
         every_ = std::max(at_once ? limit.per : limit.per / signed_of(of.quota), Duration{1});
     }
-    // As its counter has just told this one, who is the first.
-    void opens_after(std::int64_t wait, int name, const Now& now) {
+    // As the counter has just told this waiter, the first in line.
+    void opens_after(std::int64_t wait, int name, std::uint64_t cost, const Now& now) {
+        opens_for_ = cost;
         wait_ = std::max(Duration{wait}, Duration{1});
         opens_at = cap_ ? SteadyTime::max() : now.steady + wait_;
         told_ = name;
+    }
+    void open() {
+        opens_at = SteadyTime::min();
+        opens_for_ = 1;
     }
     // How long ago it opened; at most until it would have opened again, and of a key then nothing.
     [[nodiscard]] std::int64_t late(bool keyed, const Now& now) const {
@@ -49,13 +54,13 @@ class LineModel {
         const Duration since = now.steady - opens_at;
         return since < every_ ? ns(since) : keyed ? 0 : ns(every_);
     }
-    // What was told one is not true of another.
+    // What one waiter was told does not hold for another.
     void look_who_is_first() {
         if (!empty() && in_order().front().name != told_)
-            opens_at = SteadyTime::min();
+            open();
     }
 
-    // Returns whom that costs the place.
+    // Returns the waiters that lose their place by that.
     std::vector<Place> join(Place place, std::uint64_t max_waiting, const Now& now) {
         quantum_ = empty() ? place.cost : std::max(quantum_, place.cost);
         place.joined = ++joined_;
@@ -74,7 +79,7 @@ class LineModel {
         refuse_late(place, now, refused);
         if (std::ranges::find(refused, place.name, &Place::name) == refused.end())
             return refused;
-        *this = with_all; // it has no place: nobody has to go for it
+        *this = with_all; // it has no place: no waiter has to go for it
         erase(place.name);
         return {place};
     }
@@ -83,7 +88,7 @@ class LineModel {
             std::erase_if(flow.places, [&](const Place& each) { return each.name == name; });
         std::erase_if(flows_, [](const Flow& flow) { return flow.places.empty(); });
     }
-    // Up to the first in line: whoever is that then may go.
+    // Up to the first in line: the waiter that is first then may go.
     std::vector<Place> expire(const Now& now) {
         std::vector<Place> late = in_order();
         const int first = empty() ? 0 : late.front().name;
@@ -99,7 +104,7 @@ class LineModel {
         return late;
     }
 
-    // Who goes next: a flow's turn lets out as much as the dearest costs that has come.
+    // The waiter that goes next. A flow's turn lets out as much as the dearest waiter so far costs.
     Place front() {
         for (;; end_turn()) {
             Flow& flow = flows_.front();
@@ -185,9 +190,11 @@ class LineModel {
 
     // When the last of so many units goes.
     [[nodiscard]] SteadyTime opening_of(std::uint64_t units, const Now& now) const {
-        return std::max(opens_at, now.steady) + every_ * signed_of((units - 1) / each_);
+        const std::uint64_t at_first = each_ == 1 ? opens_for_ : each_;
+        const std::uint64_t later = units > at_first ? units - at_first : 0;
+        return std::max(opens_at, now.steady) + every_ * signed_of((later + each_ - 1) / each_);
     }
-    // The newcomer, if its turn comes too late; else those behind it for whom that is now so.
+    // The newcomer, if its turn comes too late; else the waiters behind it whose turn now does.
     void refuse_late(const Place& newcomer, const Now& now, std::vector<Place>& refused) {
         std::uint64_t units = 0;
         bool passed = false;
@@ -213,8 +220,9 @@ class LineModel {
     Duration wait_{}; // as told by the last refusal
     std::uint64_t quantum_ = 1;
     int joined_ = 0;
-    int told_ = 0;            // who was told when it opens
-    std::vector<Flow> flows_; // whose turn it is first
+    std::uint64_t opens_for_ = 1; // what that waiter costs
+    int told_ = 0;                // the waiter that was told when it opens
+    std::vector<Flow> flows_;     // in the order of their turns
 };
 
 } // namespace stint::limits::test::model

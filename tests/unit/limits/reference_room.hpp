@@ -1,5 +1,5 @@
-// The waiting room once more, naively: a line for each counter that refused somebody who may wait.
-// Who goes and who is refused, when, and what they are told must be what this says.
+// The waiting room once more, naively: a line for each counter that made a request wait. The room
+// must let the same requests go, refuse the same, at the same times, and tell them the same.
 #pragma once
 
 #include "limits/queue/admission_queue.hpp"
@@ -74,7 +74,7 @@ class RoomModel {
         return lines_.empty() ? SteadyTime::max() : earliest()->second.due;
     }
 
-    // Somebody who waits goes away.
+    // A waiter leaves.
     void leave(int name) {
         const CounterId id = counter_of(waiting_.at(name));
         lines_.at(id).erase(name);
@@ -84,7 +84,7 @@ class RoomModel {
     void freed(const CounterId& id) {
         if (!lines_.contains(id))
             return;
-        lines_.at(id).opens_at = SteadyTime::min();
+        lines_.at(id).open();
         file(id);
     }
     void requote(Limit& limit, const NumbersOf& numbers) {
@@ -104,8 +104,8 @@ class RoomModel {
         }
     }
 
-    // The first in a line that its limits would let go now, with nobody in the lines behind that
-    // one. 0: nobody is forgotten. After open().
+    // The first in a line that its limits would let go now, with no waiter in the lines behind that
+    // one. 0: no waiter is forgotten. After open().
     [[nodiscard]] int forgotten(const Now& now) const {
         for (const auto& [id, line] : lines_) {
             const int name = line.in_order().front().name;
@@ -142,7 +142,7 @@ class RoomModel {
     static bool may_wait(const WaiterModel& waiter, const Outcome& outcome) {
         return waiter.terms[outcome.refused_by].waits && outcome.refusal != Refusal::cost;
     }
-    // The first charge from that one on before whose counter others wait: nobody overtakes.
+    // The first charge, from that one on, for whose counter others wait: no waiter overtakes.
     [[nodiscard]] std::optional<std::size_t>
     occupied(const WaiterModel& waiter, std::size_t from) const {
         for (std::size_t i = from; i < waiter.asked.size(); ++i)
@@ -159,11 +159,11 @@ class RoomModel {
         LineModel& line = place_of_line->second;
         line.set_numbers(id.limit->identity(), waiter.asked[at].ask);
         if (is_new)
-            line.opens_after(*asked, name, now);
+            line.opens_after(*asked, name, waiter.asked[at].ask.cost, now);
         const Place place{name, waiter.flows[at], name, waiter.asked[at].ask.cost, waiter.deadline};
         refuse(id, line.join(place, waiter.terms[at].max_waiting, now), now);
         if (asked && !line.empty() && line.in_order().front().name == name)
-            line.opens_after(*asked, name, now);
+            line.opens_after(*asked, name, waiter.asked[at].ask.cost, now);
         file(id);
     }
     void move_on(int name, std::size_t at, std::optional<std::int64_t> asked, const Now& now) {
@@ -171,7 +171,7 @@ class RoomModel {
         stand_in(name, asked, now);
     }
 
-    // In order until the counter refuses. Whom another limit refuses goes on to its line.
+    // In order until the counter refuses. A waiter that another limit refuses moves on to its line.
     void serve(const CounterId& id, const Now& now) {
         LineModel& line = lines_.at(id);
         while (!line.empty()) {
@@ -192,7 +192,7 @@ class RoomModel {
                 line.erase(name);
                 decide(name, outcome);
             } else if (outcome.refused_by == waiter.at) {
-                return line.opens_after(outcome.wait, name, now);
+                return line.opens_after(outcome.wait, name, waiter.asked[waiter.at].ask.cost, now);
             } else {
                 line.erase(name);
                 move_on(name, outcome.refused_by, outcome.wait, now);
@@ -204,7 +204,7 @@ class RoomModel {
         decided_.push_back({name, outcome});
         waiting_.erase(name);
     }
-    // They are told when one would go who came behind all that still wait.
+    // They are told when a request would go that joined behind all waiters.
     void refuse(const CounterId& id, const std::vector<Place>& places, const Now& now) {
         const bool cap = id.limit->identity().algorithm == Algorithm::concurrency;
         for (const Place& place : places)

@@ -86,7 +86,7 @@ TEST_CASE("ordinals rise with every limit") {
     CHECK(first.ordinal() < second.ordinal());
 }
 
-TEST_CASE("each limit is shown once when it is made, before anybody has it") {
+TEST_CASE("each limit is shown once when it is made, before a caller has it") {
     Registry registry;
     std::vector<std::string> made;
     registry.on_made([&](Limit& limit) {

@@ -1,4 +1,4 @@
-// Random histories: whoever holds a slot and comes in time is admitted, whatever others do.
+// Random histories: a client that holds a slot and comes in time is admitted, whatever others do.
 #include "fixture.hpp"
 #include "limits/reservation/reservations.hpp"
 
@@ -104,7 +104,7 @@ class History {
 
 } // namespace
 
-TEST_CASE("whoever holds a slot and comes in time is admitted, and no window admits too many") {
+TEST_CASE("a client with a slot that comes in time is admitted, and no window admits too many") {
     int came_back = 0;
     int admitted_at_once = 0;
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {

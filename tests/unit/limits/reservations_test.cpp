@@ -42,7 +42,7 @@ void use_up(Limit& limit, std::uint64_t quota, const Now& now) {
 
 } // namespace
 
-TEST_CASE("each of those who are refused is told an instant of its own after the open window") {
+TEST_CASE("each refused request is told an instant of its own after the open window") {
     Limit limit{window(10s)};
     use_up(limit, 6, at(0s));
 
@@ -67,7 +67,7 @@ TEST_CASE("a slot is claimed by its number, once") {
     CHECK(limit.reservations().claimed() == 1);
 }
 
-TEST_CASE("who has no ticket claims the earliest slot of its client, several as often") {
+TEST_CASE("a request without a ticket claims the earliest slot of its client, each slot once") {
     Limit limit{window(10s)};
     use_up(limit, 12, at(0s));
     for (int i = 0; i < 3; ++i) // one second apart
@@ -80,7 +80,7 @@ TEST_CASE("who has no ticket claims the earliest slot of its client, several as 
     CHECK_FALSE(ask(limit, 12, at(11s), {key(5)}).allowed()); // the third is of 12 s
 }
 
-TEST_CASE("who comes too early with a ticket is told the same slot and keeps it") {
+TEST_CASE("a request that comes too early with a ticket is told the same slot and keeps it") {
     Limit limit{window(10s)};
     use_up(limit, 1, at(0s));
     const std::uint64_t slot = ask(limit, 1, at(0s)).slot;
@@ -93,7 +93,8 @@ TEST_CASE("who comes too early with a ticket is told the same slot and keeps it"
     CHECK(ask(limit, 1, at(10s), {key(1), slot}).allowed());
 }
 
-TEST_CASE("who comes too early without a ticket gets another slot, up to the quota of them") {
+TEST_CASE(
+    "a client that comes too early without a ticket gets another slot, up to the quota of slots") {
     Limit limit{window(10s)};
     use_up(limit, 3, at(0s));
     for (int i = 0; i < 3; ++i)
@@ -128,7 +129,7 @@ TEST_CASE("a number that was never given makes no difference") {
     CHECK_FALSE(ask(limit, 1, at(10s), {key(3), 17}).allowed()); // held for key(2)
 }
 
-TEST_CASE("those without a slot have what is not held") {
+TEST_CASE("requests without a slot get what is not held") {
     Limit limit{window(10s)};
     use_up(limit, 3, at(0s));
     CHECK(ask(limit, 3, at(0s), {key(1)}).slot != 0); // of 10 s
@@ -145,7 +146,7 @@ TEST_CASE("those without a slot have what is not held") {
     CHECK(ask(limit, 3, at(14s), {key(2)}).allowed());
 }
 
-TEST_CASE("what nobody has claimed is for everybody when its grace is over") {
+TEST_CASE("an unclaimed slot is free for all requests when its grace is over") {
     for (const bool over : {false, true}) {
         Limit limit{window(10s)};
         use_up(limit, 1, at(0s));
@@ -202,7 +203,8 @@ TEST_CASE("several limits that reserve give their slots at one instant") {
     CHECK(wide.reservations().out(at(37s).steady) == 0);
 }
 
-TEST_CASE("a quota that was lowered is the last word, and who is refused gets another slot") {
+TEST_CASE(
+    "a lowered quota holds for slots given before, and a request it refuses gets another slot") {
     Limit limit{window(10s)};
     use_up(limit, 6, at(0s));
     std::vector<std::uint64_t> slots;
@@ -221,7 +223,7 @@ TEST_CASE("a quota that was lowered is the last word, and who is refused gets an
     CHECK(limit.reservations().out(at(20s).steady) == 3);
 }
 
-TEST_CASE("who costs more than the limit ever has gets no slot") {
+TEST_CASE("a request that costs more than the limit ever has gets no slot") {
     Limit limit{window(10s)};
     use_up(limit, 3, at(0s));
 
@@ -231,7 +233,7 @@ TEST_CASE("who costs more than the limit ever has gets no slot") {
     CHECK(refused.slot == 0);
 }
 
-TEST_CASE("a slot of one lets nobody through who costs what is held for others") {
+TEST_CASE("a slot of one does not admit a request that costs what is held for others") {
     Limit limit{window(10s)};
     use_up(limit, 3, at(0s));
     const std::uint64_t slot = ask(limit, 3, at(0s), {key(1)}).slot;

@@ -1,4 +1,4 @@
-// A limit whose counts were kept answers what the one answers that never ended: random histories,
+// A limit whose counts were kept answers as a limit that never ended: random histories,
 // saved page by page as they go, brought back into a fresh limit, and gone on with.
 #include "random_history.hpp"
 

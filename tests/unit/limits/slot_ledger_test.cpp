@@ -42,7 +42,7 @@ TEST_CASE("a slot keeps its distance by its own cost and its neighbour's") {
     CHECK(give(ledger, 4, 6) == when(56s));
 }
 
-TEST_CASE("no window that opens at any time meets more than the quota of those who may come") {
+TEST_CASE("no window, whenever it opens, meets slots that cost more than the quota") {
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         CAPTURE(seed);
         std::mt19937_64 random{seed};

@@ -4,8 +4,10 @@
 #include "fixture.hpp"
 #include "limits/queue/admission_queue.hpp"
 
+#include <array>
 #include <deque>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,6 +49,8 @@ struct Want {
     std::uint64_t burst = 0;
 };
 
+using Entered = AdmissionQueue::Entered;
+
 class Hall {
   public:
     ~Hall() {
@@ -54,11 +58,33 @@ class Hall {
             room.leave(waiter, start);
     }
 
-    using Entered = AdmissionQueue::Entered;
-
-    // "a1" shares its turns with all whose names begin with "a".
+    // "a1" shares its turns with all waiters whose names begin with "a".
     Entered enter(const std::string& name, const std::vector<Want>& wants, const Now& now) {
         Named& waiter = waiters.emplace_back(post, name);
+        ask_for(wants, waiter);
+        return room.enter(waiter, now);
+    }
+    Entered enter(const std::string& name, const Want& want, const Now& now) {
+        return enter(name, std::vector<Want>{want}, now);
+    }
+    // At the start, in this order, whatever the answers are.
+    void enter_all(std::initializer_list<const char*> names, const Want& want) {
+        for (const char* const name : names)
+            (void)enter(name, want, at(0s));
+    }
+    // Returns what enter() would answer a waiter of this name.
+    AdmissionQueue::Preview
+    preview(const std::vector<Want>& wants, const Now& now, const std::string& name = "a") {
+        Named waiter{post, name};
+        ask_for(wants, waiter);
+        return room.preview(waiter.charges, waiter.terms, now, states);
+    }
+    AdmissionQueue::Preview
+    preview(const Want& want, const Now& now, const std::string& name = "a") {
+        return preview(std::vector<Want>{want}, now, name);
+    }
+
+    static void ask_for(const std::vector<Want>& wants, Named& waiter) {
         for (const Want& want : wants) {
             waiter.charges.push_back(
                 {.limit = want.limit,
@@ -69,17 +95,13 @@ class Hall {
                  .pace = want.pace});
             waiter.terms.push_back(
                 {want.max_wait.has_value(), want.max_wait.value_or(Duration{}), want.max_waiting,
-                 test::key(static_cast<unsigned char>(name.front()))});
+                 test::key(static_cast<unsigned char>(waiter.name.front()))});
             if (!want.text.empty())
                 waiter.terms.back().key = want.text;
         }
-        return room.enter(waiter, now);
-    }
-    Entered enter(const std::string& name, const Want& want, const Now& now) {
-        return enter(name, std::vector<Want>{want}, now);
     }
 
-    // Whom open() lets go, in order; whom it refuses as "!name".
+    // The waiters that open() lets go, in order; those that it refuses as "!name".
     std::string open(const Now& now) {
         next = room.open(now);
         return collected();
@@ -107,6 +129,27 @@ class Hall {
     Post post;
     std::deque<Named> waiters;
     SteadyTime next{};
+    std::array<ChargeState, max_charges> states; // as preview() found them
+};
+
+// A cap of one slot: "a1" had it until 1 s, and "a2" waits for it.
+struct ReleasedSlot {
+    ReleasedSlot() {
+        hall.enter_all({"a1", "a2"}, one);
+        hall.waiter("a1").decision.permit.release(at(1s));
+    }
+    Limit limit{cap()};
+    Hall hall;
+    Want one{.limit = &limit};
+};
+
+// A request to which two limits apply: it waits for the first, and the second refuses it at once.
+struct WaitingAndRefusing {
+    Limit first{window(1s)};
+    Limit second{window(30s)};
+    Hall hall;
+    Want waits{.limit = &first};
+    Want refuses{.limit = &second, .max_wait = std::nullopt};
 };
 
 } // namespace stint::limits::test

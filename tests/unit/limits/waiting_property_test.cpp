@@ -16,7 +16,7 @@ using namespace stint::limits::test;
 namespace {
 
 // Requests before a few limits of which most let wait; clients that leave, also when they have been
-// let go and do not know it yet; charges and slots given back; numbers that change under those who
+// let go and do not know it yet; charges and slots given back; numbers that change while requests
 // wait; and clocks whose openings are noticed late at times.
 class History {
   public:
@@ -183,7 +183,7 @@ class History {
         for (const Decided& each : told)
             settle_down(each.name);
     }
-    // Who was refused is forgotten; who goes holds what it was charged.
+    // A refused request is forgotten; an admitted one holds what it was charged.
     void settle_down(int name) {
         Request& request = waiters_.at(name);
         if (!request.real->decision.allowed()) {
@@ -210,7 +210,7 @@ class History {
         room_.leave(*gone.real, now());
         if (model_.waits(name))
             return model_.leave(name);
-        left_ = name; // it has been decided, and nobody has told it
+        left_ = name; // it has been decided, and has not been told
         const std::vector<Decided> decided = model_.decided();
         const auto own = std::ranges::find(decided, name, &Decided::name);
         if (!own->outcome.allowed())
@@ -298,12 +298,9 @@ class History {
 
 } // namespace
 
-TEST_CASE("who waits, goes and is refused is what a naive room says in any history") {
+TEST_CASE("requests wait, go and are refused as a naive room says, in any history") {
     for_each_seed(2000, [](std::uint64_t seed) {
         History history{seed};
-        for (int step = 0; step < 1000; ++step) {
-            INFO("operation ", step);
-            history.step();
-        }
+        run_steps(history, 1000);
     });
 }

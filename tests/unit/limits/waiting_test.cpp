@@ -8,8 +8,6 @@ using namespace stint;
 using namespace stint::limits;
 using namespace stint::limits::test;
 
-using Entered = AdmissionQueue::Entered;
-
 TEST_CASE("exactly the window's number goes at each opening while three times as many wait") {
     Limit limit{window(1s)};
     Hall hall;
@@ -75,7 +73,7 @@ TEST_CASE("a greedy party cannot lift a polite one's wait") {
     CHECK(hall.open(at(3s)) == "g6 p2");
 }
 
-TEST_CASE("who would have to wait longer than max_wait is refused at once") {
+TEST_CASE("a request that would have to wait longer than max_wait is refused at once") {
     Limit limit{window(1s)};
     Hall hall;
     const Want patient{.limit = &limit, .quota = 2, .max_wait = 2s};
@@ -88,13 +86,13 @@ TEST_CASE("who would have to wait longer than max_wait is refused at once") {
 
     const Decision& refused = hall.waiter("a7").decision;
     CHECK(refused.refusal == Refusal::window);
-    CHECK(refused.retry_after == 3s); // the opening that has room behind those who wait
+    CHECK(refused.retry_after == 3s); // the opening that has room behind the waiters
     CHECK(limit.refused() == 1);
     CHECK(limit.waiting() == 4);
     CHECK(hall.post.rings == 0);
 }
 
-TEST_CASE("where the first opening comes after max_wait nobody waits") {
+TEST_CASE("where the first opening comes after max_wait no request waits") {
     Limit limit{window(10s)};
     Hall hall;
     const Want impatient{.limit = &limit, .max_wait = 2s};
@@ -106,13 +104,11 @@ TEST_CASE("where the first opening comes after max_wait nobody waits") {
     CHECK(hall.open(at(10s)) == "a3");
 }
 
-TEST_CASE("who is pushed past max_wait by a newcomer is refused at that moment") {
+TEST_CASE("a waiter that a newcomer pushes past max_wait is refused at that moment") {
     Limit limit{window(1s)};
     Hall hall;
     const Want patient{.limit = &limit, .quota = 1, .max_wait = 2s};
-    (void)hall.enter("g1", patient, at(0s));
-    (void)hall.enter("g2", patient, at(0s));
-    (void)hall.enter("g3", patient, at(0s));
+    hall.enter_all({"g1", "g2", "g3"}, patient);
 
     CHECK(hall.enter("p1", patient, at(0s)) == Entered::waiting);
 
@@ -122,7 +118,7 @@ TEST_CASE("who is pushed past max_wait by a newcomer is refused at that moment")
     CHECK(hall.open(at(2s)) == "p1");
 }
 
-TEST_CASE("one too many takes the place of the heaviest flow's youngest, or has none") {
+TEST_CASE("a waiter too many takes the place of the heaviest flow's youngest, or has none") {
     Limit limit{cap()};
     Hall hall;
     const Want few{.limit = &limit, .max_waiting = 3};
@@ -142,9 +138,7 @@ TEST_CASE("a released cap lets the next one go") {
     Limit limit{cap()};
     Hall hall;
     const Want one{.limit = &limit};
-    (void)hall.enter("a1", one, at(0s));
-    (void)hall.enter("a2", one, at(0s));
-    (void)hall.enter("a3", one, at(0s));
+    hall.enter_all({"a1", "a2", "a3"}, one);
     CHECK(hall.open(at(100ms)) == "");
 
     hall.waiter("a1").decision.permit.release(at(200ms));
@@ -156,24 +150,19 @@ TEST_CASE("a released cap lets the next one go") {
     CHECK(hall.open(at(200ms)) == "a3");
 }
 
-TEST_CASE("nobody overtakes: who comes while others wait joins them though a slot is free") {
-    Limit limit{cap()};
-    Hall hall;
-    const Want one{.limit = &limit};
-    (void)hall.enter("a1", one, at(0s));
-    (void)hall.enter("a2", one, at(0s));
-    hall.waiter("a1").decision.permit.release(at(1s));
+TEST_CASE("a request joins the queue though a slot is free: it does not overtake") {
+    ReleasedSlot slot;
+    Hall& hall = slot.hall;
 
-    CHECK(hall.enter("b1", one, at(1s)) == Entered::waiting);
+    CHECK(hall.enter("b1", slot.one, at(1s)) == Entered::waiting);
     CHECK(hall.open(at(1s)) == "a2");
 }
 
-TEST_CASE("who waits for a cap longer than max_wait is refused then") {
+TEST_CASE("a request that waits for a cap longer than max_wait is refused then") {
     Limit limit{cap()};
     Hall hall;
     const Want one{.limit = &limit, .max_wait = 2s};
-    (void)hall.enter("a1", one, at(0s));
-    (void)hall.enter("a2", one, at(0s));
+    hall.enter_all({"a1", "a2"}, one);
     (void)hall.enter("a3", one, at(500ms));
 
     CHECK(hall.open(at(1999ms)) == "");
@@ -185,12 +174,11 @@ TEST_CASE("who waits for a cap longer than max_wait is refused then") {
     CHECK(limit.refused() == 2);
 }
 
-TEST_CASE("who leaves gives the place up, and the slot where it was let go meanwhile") {
+TEST_CASE("a waiter that leaves gives up its place, or its slot if it was let go meanwhile") {
     Limit limit{cap()};
     Hall hall;
     const Want one{.limit = &limit};
-    for (const char* name : {"a1", "a2", "a3", "a4"})
-        (void)hall.enter(name, one, at(0s));
+    hall.enter_all({"a1", "a2", "a3", "a4"}, one);
 
     hall.room.leave(hall.waiter("a2"), at(1s));
     CHECK(limit.waiting() == 2);
@@ -201,11 +189,10 @@ TEST_CASE("who leaves gives the place up, and the slot where it was let go meanw
     CHECK(hall.open(at(1s)) == "a4");
 }
 
-TEST_CASE("who was let go and has left before knowing has not been counted") {
+TEST_CASE("a waiter that was let go and leaves before knowing it has not been counted") {
     Limit limit{window(1s)};
     Hall hall;
-    for (const char* name : {"a1", "a2", "a3"})
-        (void)hall.enter(name, {.limit = &limit}, at(0s));
+    hall.enter_all({"a1", "a2", "a3"}, {.limit = &limit});
     (void)hall.room.open(at(1s)); // a2 may go, and does not know it yet
 
     hall.room.leave(hall.waiter("a2"), at(1s));
@@ -216,8 +203,7 @@ TEST_CASE("who was let go and has left before knowing has not been counted") {
 TEST_CASE("a charge that is given back lets the next one go") {
     Limit limit{window(10s)};
     Hall hall;
-    (void)hall.enter("a1", {.limit = &limit}, at(0s));
-    (void)hall.enter("a2", {.limit = &limit}, at(0s));
+    hall.enter_all({"a1", "a2"}, {.limit = &limit});
 
     hall.waiter("a1").decision.permit.refund(0, at(1s));
     hall.waiter("a1").decision.permit.notify_waiters();
@@ -226,7 +212,7 @@ TEST_CASE("a charge that is given back lets the next one go") {
     CHECK(hall.open(at(1s)) == "a2");
 }
 
-TEST_CASE("nobody is tried while a part is missing of what one request gives back") {
+TEST_CASE("no waiter is tried before a request has given back all its parts") {
     Limit counted{window(10s)};
     Limit first{cap()};
     Limit second{cap()};
@@ -261,8 +247,7 @@ TEST_CASE("a paced window lets its waiters go one by one") {
     Limit limit{window(1s)};
     Hall hall;
     const Want four{.limit = &limit, .quota = 4, .max_wait = 600ms, .pace = true};
-    for (const char* name : {"a1", "a2", "a3"})
-        (void)hall.enter(name, four, at(0s));
+    hall.enter_all({"a1", "a2", "a3"}, four);
 
     CHECK(hall.enter("a4", four, at(0s)) == Entered::refused); // its turn would be after 750 ms
     CHECK(hall.waiter("a4").decision.retry_after == 750ms);
@@ -275,12 +260,8 @@ TEST_CASE("parties share by cost") {
     Hall hall;
     const Want dear{.limit = &limit, .quota = 4, .cost = 2};
     const Want cheap{.limit = &limit, .quota = 4};
-    for (const char* name : {"x", "x"})
-        (void)hall.enter(name, dear, at(0s));
-    for (const char* name : {"d1", "d2"})
-        (void)hall.enter(name, dear, at(0s));
-    for (const char* name : {"c1", "c2", "c3", "c4"})
-        (void)hall.enter(name, cheap, at(0s));
+    hall.enter_all({"x", "x", "d1", "d2"}, dear);
+    hall.enter_all({"c1", "c2", "c3", "c4"}, cheap);
 
     CHECK(hall.open(at(1s)) == "d1 c1 c2");
     CHECK(hall.open(at(2s)) == "d2 c3 c4");
@@ -318,15 +299,12 @@ TEST_CASE("a waiter that another limit refuses moves on to that one's line") {
     CHECK(hall.waiter("m").waited_for == 1);
 }
 
-TEST_CASE("a waiter that a limit refuses that does not wait is refused") {
-    Limit first{window(1s)};
-    Limit second{window(30s)};
-    Hall hall;
-    const Want a{.limit = &first};
-    const Want b{.limit = &second, .max_wait = std::nullopt};
-    (void)hall.enter("x", a, at(0s));
-    CHECK(hall.enter("m", {a, b}, at(0s)) == Entered::waiting);
-    (void)hall.enter("y", b, at(0s));
+TEST_CASE("a waiter is refused by a limit that does not let it wait") {
+    WaitingAndRefusing limits;
+    auto& [first, second, hall, waits, refuses] = limits;
+    (void)hall.enter("x", waits, at(0s));
+    CHECK(hall.enter("m", {waits, refuses}, at(0s)) == Entered::waiting);
+    (void)hall.enter("y", refuses, at(0s));
 
     CHECK(hall.open(at(1s)) == "!m");
     CHECK(hall.waiter("m").decision.refused_by == 1);
@@ -335,7 +313,7 @@ TEST_CASE("a waiter that a limit refuses that does not wait is refused") {
     CHECK(first.state_of({.quota = 1}, at(1s)).used == 0);
 }
 
-TEST_CASE("who moves on keeps the deadline and queues behind those who wait there") {
+TEST_CASE("a waiter that moves on keeps its deadline and queues behind the waiters there") {
     Limit first{window(1s)};
     Limit second{window(2s)};
     Hall hall;
@@ -352,7 +330,7 @@ TEST_CASE("who moves on keeps the deadline and queues behind those who wait ther
     CHECK(hall.open(at(6s)) == "y3");
 }
 
-TEST_CASE("one of a long turn is not taken for the last of all") {
+TEST_CASE("a waiter of a long turn is not taken for the last of all") {
     Limit limit{window(1s)};
     Hall hall;
     const Want want{.limit = &limit, .quota = 3, .max_wait = 1s};
@@ -371,14 +349,13 @@ TEST_CASE("one of a long turn is not taken for the last of all") {
     CHECK(hall.open(at(2s)) == "b1");
 }
 
-TEST_CASE("who costs more than there ever is does not wait behind others either") {
+TEST_CASE("a request that costs more than there ever is does not wait behind others either") {
     Limit limit{window(1s)};
     Hall hall;
     const Want want{.limit = &limit, .quota = 3};
     const Want dear{.limit = &limit, .quota = 3, .cost = 4};
     REQUIRE(hall.enter("x", {.limit = &limit, .quota = 3, .cost = 3}, at(0s)) == Entered::admitted);
-    for (const char* const name : {"a1", "a2", "b1"})
-        (void)hall.enter(name, want, at(0s));
+    hall.enter_all({"a1", "a2", "b1"}, want);
 
     CHECK(hall.enter("a3", dear, at(0s)) == Entered::refused);
     CHECK(hall.waiter("a3").decision.refusal == Refusal::cost);
@@ -401,7 +378,7 @@ TEST_CASE("a raised number lets more go at once") {
     CHECK(hall.open(at(10s)) == "a4 a5");
 }
 
-TEST_CASE("numbers of one key wake those who wait with it, and nobody else") {
+TEST_CASE("numbers of one key wake the waiters with that key, and no others") {
     Limit limit{keyed_window(10s, 100)};
     Hall hall;
     const Hash128 gold{1, 0};
@@ -449,7 +426,7 @@ TEST_CASE(
             CHECK(hall.alarm.next <= at(1s).steady);
             CHECK(hall.open(at(1s)) == "c");
         }
-        SUBCASE("by whoever leaves") {
+        SUBCASE("by the waiter that leaves") {
             hall.alarm.at_once = [&] { (void)hall.room.open(at(1s)); };
             hall.room.leave(hall.waiter("d"), at(1s));
             CHECK(hall.collected() == "c");
@@ -462,7 +439,7 @@ TEST_CASE(
         CHECK(hall.open(at(1s)) == "");
         CHECK(hall.open(at(2s)) == "!d c");
     }
-    SUBCASE("as both their times were over when somebody looked") {
+    SUBCASE("as both their times were over at the next look") {
         (void)hall.enter("x", {.limit = &slots, .quota = 10, .cost = 9}, at(0s));
         REQUIRE(hall.enter("d", dear(slots, 2s), at(0s)) == Entered::waiting);
         REQUIRE(
@@ -481,7 +458,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("who comes from another line and goes before those who stand there is tried") {
+TEST_CASE("a waiter that comes from another line and goes before the waiters there is tried") {
     Limit first{window(1s)};
     Limit second{window(20s)};
     Hall hall;
@@ -497,7 +474,7 @@ TEST_CASE("who comes from another line and goes before those who stand there is 
     CHECK(hall.open(at(20s)) == "a2");
 }
 
-TEST_CASE("one that has no place itself pushes nobody out") {
+TEST_CASE("a request that has no place itself pushes no waiter out") {
     Limit limit{window(10s)};
     Limit slots{cap()};
     Hall hall;
@@ -507,22 +484,16 @@ TEST_CASE("one that has no place itself pushes nobody out") {
 
     SUBCASE("as it cannot wait") {
         for (Limit* const of : {&limit, &slots}) {
-            (void)hall.enter("g1", few(*of, 60s), at(0s));
-            (void)hall.enter("g2", few(*of, 60s), at(0s));
-            (void)hall.enter("g3", few(*of, 60s), at(0s));
+            hall.enter_all({"g1", "g2", "g3"}, few(*of, 60s));
             CHECK(hall.enter("p", few(*of, Duration::zero()), at(0s)) == Entered::refused);
         }
     }
     SUBCASE("as its turn would come too late") {
-        (void)hall.enter("g1", few(limit, 60s), at(0s));
-        (void)hall.enter("g2", few(limit, 60s), at(0s));
-        (void)hall.enter("g3", few(limit, 60s), at(0s));
+        hall.enter_all({"g1", "g2", "g3"}, few(limit, 60s));
         CHECK(hall.enter("p", few(limit, 5s), at(0s)) == Entered::refused);
     }
     SUBCASE("as those before it in the same turns leave it no room in time") {
-        (void)hall.enter("x", few(limit, 60s), at(0s));
-        (void)hall.enter("g1", few(limit, 60s), at(0s));
-        (void)hall.enter("g2", few(limit, 60s), at(0s));
+        hall.enter_all({"x", "g1", "g2"}, few(limit, 60s));
         CHECK(hall.enter("p", few(limit, 15s), at(0s)) == Entered::refused); // g1 goes at 10 s
     }
 
@@ -530,16 +501,16 @@ TEST_CASE("one that has no place itself pushes nobody out") {
     CHECK(limit.waiting() + slots.waiting() >= 2);
 }
 
-TEST_CASE("one that cannot wait makes it too late for nobody") {
+TEST_CASE("a request that cannot wait makes it too late for no waiter") {
     Limit limit{window(10s)};
     Hall hall;
     const Want two{.limit = &limit, .quota = 2, .max_wait = 20s};
-    (void)hall.enter("x", two, at(0s));
-    (void)hall.enter("x", two, at(0s));
+    hall.enter_all({"x", "x"}, two);
     for (const char* const name : {"a1", "a2", "a3", "a4"})
         REQUIRE(hall.enter(name, two, at(0s)) == Entered::waiting);
 
-    // The window is over, and nobody has let them go yet. A check would be the second, and leaves.
+    // The window is over, and they have not been let go yet. A check would be the second, and
+    // leaves.
     (void)hall.enter("b", {.limit = &limit, .quota = 2, .max_wait = Duration::zero()}, at(10s));
     hall.room.leave(hall.waiter("b"), at(10s));
 
@@ -547,7 +518,7 @@ TEST_CASE("one that cannot wait makes it too late for nobody") {
     CHECK(hall.open(at(20s)) == "a3 a4");
 }
 
-TEST_CASE("those who wait before even spacing keep the rate though each opening is noticed late") {
+TEST_CASE("waiters of an evenly spaced limit keep its rate though each opening is noticed late") {
     LimitSpec spec = window(1s);
     Want want{.quota = 400, .max_waiting = 100'000};
     SUBCASE("a bucket of one") {
@@ -586,8 +557,7 @@ TEST_CASE("what a late opening makes up for is one turn") {
     Limit limit{spec};
     Hall hall;
     const Want want{.limit = &limit, .quota = 10, .burst = 1};
-    for (const char* const name : {"x", "a1", "a2", "a3", "a4", "a5"})
-        (void)hall.enter(name, want, at(0s));
+    hall.enter_all({"x", "a1", "a2", "a3", "a4", "a5"}, want);
 
     CHECK(hall.open(at(130ms)) == "a1");
     CHECK(hall.next == at(200ms).steady); // as if it had gone in time
@@ -595,7 +565,7 @@ TEST_CASE("what a late opening makes up for is one turn") {
     CHECK(hall.next == at(850ms).steady);
 }
 
-TEST_CASE("an opening is late only for one who waited for it") {
+TEST_CASE("an opening is late only for a request that waited for it") {
     LimitSpec spec = window(1s);
     spec.identity.algorithm = Algorithm::token_bucket;
     Limit limit{spec};
@@ -605,4 +575,31 @@ TEST_CASE("an opening is late only for one who waited for it") {
     (void)hall.enter("y", want, at(150ms));
     (void)hall.enter("a", want, at(150ms));
     CHECK(hall.alarm.next == at(250ms).steady);
+}
+
+TEST_CASE("the cost of a waiter counts once where a limit refills evenly") {
+    for (const bool paced : {false, true}) {
+        CAPTURE(paced);
+        LimitSpec spec = window(2s);
+        if (!paced)
+            spec.identity.algorithm = Algorithm::token_bucket;
+        Limit limit{spec};
+        Hall hall;
+        const auto want = [&](std::uint64_t cost, Duration max_wait) {
+            return Want{
+                .limit = &limit,
+                .quota = 5,
+                .max_wait = max_wait,
+                .cost = cost,
+                .pace = paced,
+                .burst = paced ? 0U : 5U};
+        };
+        // A bucket has one of five left after this, a paced window its next in 800 ms.
+        REQUIRE(hall.enter("x", want(paced ? 2 : 4, 0s), at(0s)) == Entered::admitted);
+
+        CHECK(hall.enter("a", want(3, 900ms), at(0s)) == Entered::waiting);
+        CHECK(hall.alarm.next == at(800ms).steady);
+        CHECK(hall.enter("b", want(1, 1s), at(0s)) == Entered::refused); // behind it
+        CHECK(hall.open(at(800ms)) == "a");
+    }
 }

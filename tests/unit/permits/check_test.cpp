@@ -36,6 +36,12 @@ const std::string some_limits =
     "  - {name: free, match: {path: /free}, upstream: origin}\n"
     "  - {name: cost, match: {path: /cost}, upstream: origin, limits: [cheap, shadow]}\n";
 
+// One limit, and a route that counts against it. `top`: further lines of the configuration.
+std::string one_limit(const std::string& settings, const std::string& top = "") {
+    return trusting + "limits: {one: {" + settings + "}}\n" + top +
+           "routes: [{name: all, match: {path: /}, upstream: origin, limits: [one]}]";
+}
+
 struct Asked {
     std::string method = "GET";
     std::string host = "a";
@@ -62,9 +68,19 @@ std::uint64_t used(InProcessGateway& gateway, std::string_view name) {
     return gateway.limit(name).state_of({nullptr, {}, 99}, net::read_clocks()).used;
 }
 
+// Sends a request that waits for the limit "one", as one of so many.
+void send_to_queue(
+    InProcessGateway& gateway, Wire& wire, std::string_view request, std::uint64_t waiting = 1) {
+    wire.send(request);
+    gateway.settle();
+    REQUIRE(gateway.limit("one").waiting() == waiting);
+}
+
+constexpr std::string_view proxied = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
 } // namespace
 
-TEST_CASE("a described request is charged as one that comes by itself, and refused as that") {
+TEST_CASE("a described request is charged and refused as a proxied one") {
     InProcessGateway gateway{some_limits};
     Wire asker = gateway.connect_for_permits();
     const std::string first = ask(asker, check({}));
@@ -186,7 +202,7 @@ TEST_CASE("the described client's Accept chooses the form of a refusal") {
     CHECK(has(ask(asker, check({.more = "Accept: text/html\r\n"})), "Content-Type: text/html"));
 }
 
-TEST_CASE("who is not trusted is not believed, unless it has the token") {
+TEST_CASE("a caller that is not trusted is not believed, unless it has the token") {
     InProcessGateway gateway{
         "permits: {address: 127.0.0.1:2}\n"
         "limits: {one: {requests: 1, per: 1h}}\n"
@@ -245,51 +261,105 @@ TEST_CASE("a pause of the route is told as to a proxied request") {
     CHECK(used(gateway, "one") == 0);
 }
 
-TEST_CASE("a limit that lets wait refuses at once here, and nobody is overtaken") {
-    InProcessGateway gateway{
-        trusting + "limits: {one: {requests: 1, per: 1h, when_exceeded: wait, max_wait: 2h}}\n"
-                   "routes: [{name: all, match: {path: /}, upstream: origin, limits: [one]}]"};
+TEST_CASE("a described request waits for its turn, like a proxied one") {
+    InProcessGateway gateway{one_limit(
+        "requests: 1, per: 100ms, when_exceeded: wait, max_wait: 20s", "headers: both\n")};
+    Wire first = gateway.connect_for_permits();
+    CHECK(has_status(ask(first, check({})), 200));
+    send_to_queue(gateway, first, check({.more = "X-Request-Id: r-1\r\n"}));
+    Wire second = gateway.connect_for_permits();
+
+    second.send(check({}));
+    const auto let_go_until = [&](Wire& answered) {
+        gateway.run_until([&] {
+            gateway.let_go();
+            return !answered.received().empty();
+        });
+        return read_answer(answered);
+    };
+
+    const std::string earlier = let_go_until(first);
+
+    CHECK(has_status(earlier, 200));
+    CHECK(second.received().empty());
+    CHECK(has_status(let_go_until(second), 200));
+    CHECK(has(earlier, "\r\nX-Request-Id: r-1\r\n"));
+    CHECK(has(earlier, "\r\nX-RateLimit-Remaining: 0\r\n"));
+    CHECK(gateway.limit("one").waiting() == 0);
+}
+
+TEST_CASE("a described request that would wait for too long is refused, with the time behind all") {
+    InProcessGateway gateway{one_limit("requests: 1, per: 1h, when_exceeded: wait, max_wait: 90m")};
     Wire asker = gateway.connect_for_permits();
     CHECK(has_status(ask(asker, check({})), 200));
-    CHECK(has_status(ask(asker, check({})), 429));
     Wire waits = gateway.connect();
-    waits.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    gateway.settle();
-    REQUIRE(gateway.limit("one").waiting() == 1);
+    send_to_queue(gateway, waits, proxied);
 
-    const std::string refused = ask(asker, check({}));
+    const std::string refused = ask(asker, check({.client = "127.0.0.1"}));
 
     CHECK(has_status(refused, 429));
-    CHECK(has(refused, "\r\nRetry-After: 7200\r\n")); // behind who waits
+    CHECK(has(refused, "\r\nRetry-After: 7200\r\n")); // behind the request that waits
     CHECK(gateway.limit("one").waiting() == 1);
 }
 
-TEST_CASE("a check pushes nobody out who waits") {
+TEST_CASE("a described request whose asking proxy goes away leaves the queue") {
+    InProcessGateway gateway{one_limit("requests: 1, per: 1h, when_exceeded: wait, max_wait: 9h")};
+    {
+        Wire asker = gateway.connect_for_permits();
+        CHECK(has_status(ask(asker, check({})), 200));
+        send_to_queue(gateway, asker, check({}));
+    }
+    gateway.settle();
+
+    CHECK(gateway.limit("one").waiting() == 0);
+    CHECK(used(gateway, "one") == 1);
+}
+
+TEST_CASE("the queue is as fair to described requests as to others") {
     InProcessGateway gateway{
-        trusting + "limits: {one: {requests: 1, per: 1h, when_exceeded: wait, max_wait: 9h,\n"
-                   "  max_waiting: 2}}\n"
-                   "routes: [{name: all, match: {path: /}, upstream: origin, limits: [one]}]"};
+        one_limit("requests: 1, per: 1h, when_exceeded: wait, max_wait: 9h, max_waiting: 2")};
     Wire asker = gateway.connect_for_permits();
     CHECK(has_status(ask(asker, check({})), 200));
     Wire first = gateway.connect();
     Wire second = gateway.connect();
-    for (Wire* const waits : {&first, &second}) {
-        waits->send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-        gateway.settle();
-    }
-    REQUIRE(gateway.limit("one").waiting() == 2);
+    send_to_queue(gateway, first, proxied, 1);
+    send_to_queue(gateway, second, proxied, 2);
 
-    CHECK(has_status(ask(asker, check({})), 429));
+    const std::string same_client = ask(asker, check({.client = "127.0.0.1"}));
+    asker.send(check({})); // of a client that has no request in the queue
     gateway.settle();
 
+    CHECK(has_status(same_client, 429));
     CHECK(gateway.limit("one").waiting() == 2);
-    CHECK(second.received() == "");
+    CHECK(has_status(second.received(), 429)); // the youngest of the client that has the most
+    CHECK(first.received() == "");
+}
+
+TEST_CASE("a described request needs the fencing token that its route asks for") {
+    InProcessGateway gateway{
+        trusting +
+        "locks: {jobs: {}}\n"
+        "routes: [{name: all, match: {path: /}, upstream: origin, require_fence: jobs}]"};
+    Wire asker = gateway.connect_for_permits();
+    gateway.limit("lock:jobs").raise_fence(7);
+
+    CHECK(has_status(ask(asker, check({})), 200)); // a safe method
+    CHECK(has_status(ask(asker, check({.method = "PUT"})), 412));
+    CHECK(has_status(ask(asker, check({.method = "PUT", .more = "X-Stint-Fence: 6\r\n"})), 412));
+    CHECK(has_status(ask(asker, check({.method = "PUT", .more = "X-Stint-Fence: 7\r\n"})), 200));
+}
+
+TEST_CASE(
+    "what the asking proxy forwards costs the client its charge, whatever Max-Forwards says") {
+    InProcessGateway gateway{one_limit("requests: 1, per: 1h")};
+    Wire asker = gateway.connect_for_permits();
+
+    CHECK(has_status(ask(asker, check({.method = "OPTIONS", .more = "Max-Forwards: 0\r\n"})), 200));
+    CHECK(used(gateway, "one") == 1);
 }
 
 TEST_CASE("a slot of a limit that reserves is given with its ticket, and claimed with it") {
-    InProcessGateway gateway{
-        trusting + "limits: {one: {requests: 1, per: 1h, retry_after: reserve}}\n"
-                   "routes: [{name: all, match: {path: /}, upstream: origin, limits: [one]}]"};
+    InProcessGateway gateway{one_limit("requests: 1, per: 1h, retry_after: reserve")};
     Wire asker = gateway.connect_for_permits();
     CHECK(has_status(ask(asker, check({})), 200));
 

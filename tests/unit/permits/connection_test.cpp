@@ -45,7 +45,7 @@ TEST_CASE("a request in pieces, and one in chunks") {
     CHECK(has(read_answer(caller), R"("remaining":999989)"));
 }
 
-TEST_CASE("who waits to be told to go on is told") {
+TEST_CASE("a caller that waits to be told to go on is told") {
     InProcessGateway gateway{many};
     Wire caller = gateway.connect_for_permits();
     caller.send("POST /v1/limits/many/take HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n"
@@ -80,7 +80,7 @@ TEST_CASE("what cannot be served is answered and ends the connection") {
     CHECK(gateway.context().counters.permit_connections == 0);
 }
 
-TEST_CASE("who sends far too much has the whole answer") {
+TEST_CASE("a caller that sends far too much gets the whole answer") {
     constexpr std::size_t size = 6 * 1024 * 1024; // more than the sockets between them take
     InProcessGateway gateway{many};
     Wire caller = gateway.connect_for_permits();
@@ -158,7 +158,7 @@ TEST_CASE("a host that is not the listener's own is misdirected, and the connect
     CHECK(has(ask(caller, post("/v1/limits/many/take", "", "")), "200 OK"));
 }
 
-TEST_CASE("with a token only who shows it is served") {
+TEST_CASE("with a token only callers that show it are served") {
     // The fixture's configuration has no folder: the path is absolute.
     const std::string file = "/proc/sys/kernel/ostype"; // "Linux"
     InProcessGateway gateway{

@@ -39,7 +39,7 @@ struct Fixture {
 
 } // namespace
 
-TEST_CASE("a limit is made by who brings it first, and is the same for all") {
+TEST_CASE("the first caller that brings a limit makes it, and it is the same for all") {
     Fixture fixture;
     CHECK(fixture.fail("a", std::nullopt) == DynamicLimits::Failure::unknown);
     const RouteLimitPtr made = fixture.get("a", Brought{4, 1s});

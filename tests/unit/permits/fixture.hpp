@@ -1,4 +1,4 @@
-// Callers who ask an in-process gateway for permits.
+// Callers that ask an in-process gateway for permits.
 #pragma once
 
 #include "in_process_gateway.hpp"

@@ -50,7 +50,7 @@ TEST_CASE("the described request is written as its client may have sent it") {
         "X-Api-Key: k\r\nCookie: a=b\r\nAuthorization: Basic x\r\nX-Stint-Permit: p\r\n\r\n");
 }
 
-TEST_CASE("the token of who asks is not the described client's") {
+TEST_CASE("the token of the asking proxy is not the described client's") {
     const auto text = described(std::string{good} + "authorization: Bearer t\r\n", true);
 
     CHECK_FALSE(is_refused(text));

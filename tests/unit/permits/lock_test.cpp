@@ -67,7 +67,7 @@ TEST_CASE("a lease is granted, renewed and released") {
     CHECK(held(gateway, "a") == 0);
 }
 
-TEST_CASE("who comes to a held lock is refused, with what there is to know") {
+TEST_CASE("a request for a held lock is refused, with what there is to know") {
     InProcessGateway gateway{terms};
     Wire caller = gateway.connect_for_permits();
     ask(caller, acquire("a", R"({"max":2,"ttl_ms":400})"));
@@ -116,7 +116,7 @@ TEST_CASE("until the start-up grace is over a lock says so, and for how long") {
     CHECK(wait_of(refused, "Retry-After: ") > 60);
 }
 
-TEST_CASE("who waits is let in when the holder leaves, in the order of arrival") {
+TEST_CASE("waiters get the lock when the holder leaves, in the order of arrival") {
     InProcessGateway gateway{terms};
     Wire holder = gateway.connect_for_permits();
     Wire first = gateway.connect_for_permits();
@@ -140,7 +140,7 @@ TEST_CASE("who waits is let in when the holder leaves, in the order of arrival")
     CHECK(has(read_answer(second), "201 Created"));
 }
 
-TEST_CASE("whoever waited never believes to hold longer than it does") {
+TEST_CASE("a holder that waited never believes that it holds longer than it does") {
     InProcessGateway gateway{terms};
     Wire holder = gateway.connect_for_permits();
     Wire waiter = gateway.connect_for_permits();
@@ -168,7 +168,7 @@ TEST_CASE("whoever waited never believes to hold longer than it does") {
     }
 }
 
-TEST_CASE("a waiter who leaves loses its own place and nobody else's") {
+TEST_CASE("a waiter that leaves loses its own place and no other") {
     InProcessGateway gateway{terms};
     Wire holder = gateway.connect_for_permits();
     Wire staying = gateway.connect_for_permits();
@@ -275,7 +275,7 @@ TEST_CASE("when the gateway ends a connection, its leases live on") {
     CHECK(held(gateway, "a") == 1);
 }
 
-TEST_CASE("who is silent keeps its connection for as long as it holds something") {
+TEST_CASE("a silent caller keeps its connection for as long as it holds something") {
     InProcessGateway gateway{"permits: {address: 127.0.0.1:2}\ntimeouts: {idle: 1s}\nroutes: []"};
     Wire caller = gateway.connect_for_permits();
     const std::string lease = lease_of(ask(caller, acquire("a", "", "?hold=connection")));
@@ -306,7 +306,7 @@ TEST_CASE("a grant is told when it is written, and is none when that fails") {
     gateway.locks().record({});
 }
 
-TEST_CASE("who leaves before its grant is written has none") {
+TEST_CASE("a caller that leaves before its grant is written has none") {
     InProcessGateway gateway{terms};
     gateway.locks().record([] {});
     {
@@ -363,7 +363,7 @@ TEST_CASE("what is asked of locks in a wrong way is told so") {
     CHECK(status(request("PUT", path_of("b", lease))) == "410");
 }
 
-TEST_CASE("a 404 about a lock names it, so that nobody takes a proxy's for one") {
+TEST_CASE("a 404 about a lock names it, so that no client takes a proxy's for one") {
     InProcessGateway gateway{terms};
     Wire caller = gateway.connect_for_permits();
     const std::string free = ask(caller, request("GET", "/v1/locks/nobody%20%22s%22"));

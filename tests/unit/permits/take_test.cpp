@@ -192,7 +192,7 @@ TEST_CASE("feedback pauses a limit") {
     CHECK(has(ask(caller, post("/v1/feedback", R"({"route":"all","status":429})")), "400"));
 }
 
-TEST_CASE("who sleeps for as long as it was told and comes back alone is admitted") {
+TEST_CASE("a caller that sleeps for as long as it was told and comes back alone is admitted") {
     InProcessGateway gateway{
         "permits: {address: 127.0.0.1:2}\nlimits: {odd: {requests: 1, per: 200ms}}\nroutes: []"};
     Wire caller = gateway.connect_for_permits();

@@ -16,7 +16,7 @@ constexpr std::string_view soon =
     "permits: {address: 127.0.0.1:2}\n"
     "limits: {soon: {requests: 1, per: 50ms}, late: {requests: 1, per: 1h}}\nroutes: []";
 
-// Until who waits has been let go.
+// Until the waiting request has been let go.
 std::string read_waiting_answer(InProcessGateway& gateway, Wire& wire) {
     gateway.run_until([&] {
         gateway.let_go();
@@ -39,7 +39,7 @@ TEST_CASE("a take waits for its turn") {
     CHECK(has(ask(caller, take("late")), "200 OK"));
 }
 
-TEST_CASE("who could not have its turn in time is refused at once") {
+TEST_CASE("a take whose turn would not come in time is refused at once") {
     InProcessGateway gateway{soon};
     Wire caller = gateway.connect_for_permits();
     ask(caller, take("late"));
@@ -58,7 +58,7 @@ TEST_CASE("answers come in the order of the requests, also behind one that waits
     CHECK(has(read_answer(caller), R"("remaining":1)"));
 }
 
-TEST_CASE("a caller who leaves while it waits loses its place and costs nothing") {
+TEST_CASE("a caller that leaves while it waits loses its place and costs nothing") {
     InProcessGateway gateway{soon};
     Wire first = gateway.connect_for_permits();
     ask(first, take("soon"));
@@ -74,13 +74,13 @@ TEST_CASE("a caller who leaves while it waits loses its place and costs nothing"
     CHECK(has(read_waiting_answer(gateway, first), "200 OK"));
 }
 
-TEST_CASE("nobody overtakes who waits") {
+TEST_CASE("no caller overtakes one that waits") {
     InProcessGateway gateway{soon};
     Wire first = gateway.connect_for_permits();
     ask(first, take("soon"));
     first.send(take("soon", R"({"wait_ms":1000})"));
     gateway.settle();
-    std::this_thread::sleep_for(60ms); // the window is over, and nobody has let the first one go
+    std::this_thread::sleep_for(60ms); // the window is over, and the first has not been let go
     Wire second = gateway.connect_for_permits();
     CHECK(has(ask(second, take("soon")), "429"));
     CHECK(has(read_waiting_answer(gateway, first), "200 OK"));
@@ -95,7 +95,7 @@ TEST_CASE("a batch that waited is what there is then") {
     CHECK(has(read_waiting_answer(gateway, caller), R"("count":3)"));
 }
 
-TEST_CASE("a caller who has hung up when its turn comes is charged nothing") {
+TEST_CASE("a caller that has hung up when its turn comes is charged nothing") {
     InProcessGateway gateway{
         "permits: {address: 127.0.0.1:2}\n"
         "limits: {soon: {requests: 1, per: 50ms}, hour: {requests: 9, per: 1h}}\nroutes: []"};
@@ -125,7 +125,7 @@ TEST_CASE("a caller who has hung up when its turn comes is charged nothing") {
     CHECK(gateway.limit("hour").state_of({.quota = 9}, net::read_clocks()).used == 0);
 }
 
-TEST_CASE("who cannot wait pushes nobody out who waits") {
+TEST_CASE("a take that cannot wait pushes no waiter out") {
     InProcessGateway gateway{
         "permits: {address: 127.0.0.1:2}\n"
         "limits:\n"

@@ -64,6 +64,44 @@ TEST_CASE("a window refuses in the log's time") {
     CHECK(found["difference"]["newly_refused"] == 2);
 }
 
+TEST_CASE("a request waits in the log's time, and its slot is held for the time after that") {
+    const auto waited = [](Duration start, double ms, double of_these) {
+        return line(start, {{"duration_ms", ms}, {"waited_ms", of_these}});
+    };
+    const Json found = report(
+        yaml("[{name: one, concurrent: 1, when_exceeded: wait, max_wait: 250ms}]"),
+        waited(0s, 100, 0) + waited(1ms, 199, 99) + waited(2ms, 298, 198) + waited(3ms, 2, 0));
+
+    CHECK(found["configuration"]["admitted"] == 3);
+    CHECK(found["configuration"]["refused"] == 1);
+    CHECK(found["configuration"]["waited"] == 3);
+    CHECK(found["configuration"]["longest_wait_ms"] == 250);
+}
+
+TEST_CASE(
+    "a window that opens lets a simulated waiter go, and one that waits at the log's end, too") {
+    const Json found = report(
+        yaml("[{name: one, requests: 1, per: 1m, when_exceeded: wait, max_wait: 3m}]"),
+        line(0s) + line(1s) + line(2s) + line(3s) + line(4s));
+
+    CHECK(found["configuration"]["admitted"] == 4);
+    CHECK(found["configuration"]["refused"] == 1); // it would wait for more than three minutes
+    CHECK(found["configuration"]["longest_wait_ms"] == 177000);
+    CHECK(found["difference"]["newly_refused"] == 1);
+}
+
+TEST_CASE("slots in coming windows are given in the log's time, and claimed by their keys") {
+    const auto by = [](Duration start, const char* who) {
+        return line(start, {{"fields", {{"x-me", who}}}});
+    };
+    const Json found = report(
+        yaml("[{name: one, requests: 1, per: 1m, retry_after: reserve, reserve_for: header:X-Me}]"),
+        by(0s, "a") + by(1s, "b") + by(60s, "c") + by(61s, "b"));
+
+    CHECK(found["configuration"]["admitted"] == 2); // a, and b, who has the slot that c asks for
+    CHECK(found["configuration"]["refused"] == 2);
+}
+
 TEST_CASE("a slot of a cap is held as long as the log says") {
     const auto lasting = [](Duration start, double ms) {
         return line(start, {{"duration_ms", ms}});
@@ -102,6 +140,21 @@ TEST_CASE("a limit whose key is not in the log is left out and reported") {
     CHECK(found["configuration"]["field_not_in_log"] == Json{{"k", 2}});
     CHECK(found["configuration"]["refused"] == 1);
     CHECK(found["configuration"]["most_refused_keys"]["k"][0]["key"] == "a");
+}
+
+TEST_CASE("a limit whose queue or slots go by a field that is not in the log is left out, too") {
+    const Json with_key{{"fields", {{"x-key", "a"}}}};
+    const std::string log = line(0s) + line(1s, with_key) + line(2s, with_key);
+    const std::string queued =
+        "{name: k, requests: 1, per: 1m, when_exceeded: wait, fair_by: \"header:X-Key\"}";
+    const std::string reserving =
+        "{name: k, requests: 1, per: 1m, retry_after: reserve, reserve_for: \"header:X-Key\"}";
+    for (const std::string& limit : {queued, reserving}) {
+        CAPTURE(limit);
+        const Json found = report(yaml("[" + limit + "]"), log);
+        CHECK(found["configuration"]["field_not_in_log"] == Json{{"k", 1}});
+        CHECK(found["configuration"]["refused"] == 1);
+    }
 }
 
 TEST_CASE("what the log's status says did not count is given back") {

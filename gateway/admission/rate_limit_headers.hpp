@@ -1,0 +1,47 @@
+// Rate-limit headers of one response: the state of its route's limits.
+#pragma once
+
+#include "base/time.hpp"
+#include "http/ratelimit_fields.hpp"
+#include "limits/decision.hpp"
+#include "routing/charges.hpp"
+
+#include <boost/container/static_vector.hpp>
+
+#include <span>
+
+namespace stint::admission {
+
+// Empty on a route that sends no such headers, where no decision may be noted. Names are views into
+// the exchange's configuration.
+class RateLimitHeaders {
+  public:
+    using ChargedLimits = std::span<const routing::RouteLimit* const>; // one for each charge
+
+    // Calls limits::admit(), and notes its decision.
+    [[nodiscard]] limits::Decision admit(const routing::Charges& charges, const Now& now);
+    // Notes a decision that was made at `now`. states: the counters as the decision left them.
+    void note(
+        std::span<const limits::Charge> charges,
+        ChargedLimits limits,
+        std::span<const limits::ChargeState> states,
+        const limits::Decision& decision,
+        const Now& now);
+    // Notes the decision on a request that may have waited, with the counters as they are by now.
+    void note_turn(
+        std::span<const limits::Charge> charges,
+        ChargedLimits limits,
+        const limits::Decision& decision,
+        const Now& now);
+    void clear() noexcept { policies_.clear(); }
+
+    [[nodiscard]] bool empty() const noexcept { return policies_.empty(); }
+    // Returns what to write. now: when the response's head is written. Valid until the next change.
+    [[nodiscard]] http::PolicyFields
+    fields(const routing::RateLimitHeaderSettings& telling, const Now& now) const noexcept;
+
+  private:
+    boost::container::static_vector<http::PolicyState, limits::max_charges> policies_;
+};
+
+} // namespace stint::admission

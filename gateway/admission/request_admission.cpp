@@ -1,0 +1,184 @@
+#include "admission/request_admission.hpp"
+
+#include "admission/find_route.hpp"
+#include "http/media_type.hpp"
+
+#include <string>
+#include <utility>
+
+namespace stint::admission {
+
+using observe::Outcome;
+
+Next RequestAdmission::decide(
+    const RequestHead& head, routing::KeyFacts& facts, std::uint64_t arrived, const Now& now) {
+    decided_ = now;
+    has_host_ = !head.authority.empty();
+    shows_permit_ = head.ids.contains(FieldId::x_stint_permit) && env_.prepaid != nullptr;
+    Next next = Next::reply;
+    if (select_route(head, facts) && body_fits(head, arrived) && may_go_on(head, facts) &&
+        (route_->fence == nullptr || check_fence(facts))) [[likely]]
+        next = route_->cooldown.set ? check_cooldown(facts) : Next::forward;
+    if (next == Next::forward) [[likely]]
+        next = admit(facts);
+    if (next != Next::forward && next != Next::respond) // after a wait, the head may be gone
+        reply_.use(http::preferred_media_type(head.fields));
+    return next;
+}
+
+bool RequestAdmission::select_route(const RequestHead& head, routing::KeyFacts& facts) {
+    const routing::Snapshot& snapshot = env_.snapshot;
+    const auto found = find_route(snapshot, head, env_.scratch.host, env_.scratch.path);
+    if (!found) {
+        ends_connection_ = true;
+        return fail(found.error().status, found.error().detail, Outcome::rejected);
+    }
+    if (asks_forward_proxy(snapshot, head, found->host)) [[unlikely]]
+        return fail(no_forward_proxy.status, no_forward_proxy.detail, Outcome::rejected);
+    if (found->match.route != nullptr) [[likely]] {
+        route_ = found->match.route;
+        sends_normal_path_ = found->forward_path;
+        facts.host = found->host;
+        facts.path = found->path;
+        facts.route = route_->name;
+        return true;
+    }
+    if (!found->match.path_matched)
+        return fail(404, "no route takes this host and path", Outcome::no_route);
+    reply_.refuse_method(snapshot.routes.allowed_methods(found->host, found->path));
+    end(405, Outcome::rejected);
+    return false;
+}
+
+void RequestAdmission::complete(const RequestHead& head, routing::KeyFacts& facts) const {
+    const auto found = find_route(env_.snapshot, head, env_.scratch.host, env_.scratch.path);
+    facts.host = found->host;
+    facts.path = found->path;
+    facts.route = route_->name;
+}
+
+// Checks the body's length before any charge: a body that is too long is never served or read on.
+bool RequestAdmission::body_fits(const RequestHead& head, std::uint64_t arrived) {
+    const bool fits = head.framing.length <= route_->max_body && arrived <= route_->max_body;
+    if (fits || !features_.has(Feature::max_body)) [[likely]]
+        return true;
+    ends_connection_ = true;
+    return fail(413, body_too_long, Outcome::rejected);
+}
+
+// Decides whether Max-Forwards lets OPTIONS and TRACE go on (RFC 9110 section 7.6.2). If not,
+// OPTIONS is answered with the methods that the path serves. The answer to TRACE would be the
+// request itself, with fields of other proxies that are not for the client to see: 501.
+bool RequestAdmission::may_go_on(const RequestHead& head, const routing::KeyFacts& facts) {
+    if (head.max_forwards != 0U || !features_.has(Feature::max_forwards)) [[likely]]
+        return true;
+    if (head.method != "OPTIONS")
+        return fail(
+            501, "Max-Forwards ends this TRACE here, and Stint answers none itself",
+            Outcome::rejected);
+    reply_.answer_options(env_.snapshot.routes.allowed_methods(facts.host, facts.path));
+    end(200, Outcome::rejected);
+    return false;
+}
+
+// Checks the fencing token that the request shows. A fault is final: numbers only rise.
+bool RequestAdmission::check_fence(const routing::KeyFacts& facts) {
+    if (!features_.has(Feature::require_fence))
+        return true;
+    fence_ = routing::ShownFence{facts.method, facts.fields};
+    return fence_holds();
+}
+
+bool RequestAdmission::fence_holds() {
+    if (route_->fence == nullptr) [[likely]]
+        return true;
+    const auto fault = fence_.against(*route_->fence);
+    if (fault == routing::ShownFence::Fault::none) [[likely]]
+        return true;
+    env_.callbacks.fence_rejected(*route_);
+    reply_.reject_fencing_token(*route_->fence, fault);
+    end(412, Outcome::refused);
+    return false;
+}
+
+// Checks whether the cool-down's scope is open. Does not enter it yet: a limit may still refuse or
+// queue the request.
+Next RequestAdmission::check_cooldown(const routing::KeyFacts& facts) {
+    if (!features_.has(Feature::cooldown))
+        return Next::forward;
+    const routing::RouteCooldown& of = route_->cooldown;
+    std::string_view text = of.by_host ? facts.host : std::string_view{of.otherwise};
+    Hash128 scope{};
+    if (of.key.empty()) {
+        scope = facts.hasher(text);
+    } else {
+        const routing::Key key = of.key.evaluate(facts, env_.scratch.key);
+        text = key.text;
+        scope = key.hash;
+    }
+    if (env_.preview != nullptr)
+        return preview_cooldown(scope);
+    cooldown_ = of.set->of(scope, text, decided_.steady);
+    if (!of.rules.waits || !features_.has(Feature::cooldown_wait))
+        return is_closed() ? Next::reply : Next::forward;
+    return cooldown_->look(decided_.steady, of.rules) ? Next::wait_cooldown : Next::forward;
+}
+
+// Refuses a request that cannot wait, where its cool-down is closed.
+bool RequestAdmission::is_closed() {
+    if (!cooldown_ || (route_->cooldown.rules.waits && features_.has(Feature::cooldown_wait)))
+        return false; // it is asked again right before the request is sent
+    limits::CooldownRules rules = route_->cooldown.rules;
+    rules.waits = false;
+    const auto closed = cooldown_->look(decided_.steady, rules);
+    if (closed)
+        refuse_paused(*closed);
+    return closed.has_value();
+}
+
+Next RequestAdmission::preview_cooldown(Hash128 scope) {
+    const limits::CooldownPtr known = route_->cooldown.set->find(scope);
+    if (known == nullptr)
+        return Next::forward;
+    const auto outlook = known->outlook(decided_.steady, route_->cooldown.rules);
+    if (outlook.refused)
+        return refuse_paused(*outlook.refused);
+    env_.preview->wait = outlook.wait.value_or(Duration::zero());
+    return outlook.wait ? Next::wait_cooldown : Next::forward;
+}
+
+Next RequestAdmission::refuse_paused(const limits::Cooldown::Refused& refused) {
+    reply_.pause(
+        {.upstream = env_.snapshot.upstreams[route_->upstream].name,
+         .status = refused.status,
+         .retry_after = refused.wait,
+         .paced = refused.paced});
+    return end(refused.status, Outcome::cooling_down);
+}
+
+Duration RequestAdmission::resume(const Now& now) noexcept {
+    return now.steady - std::exchange(decided_, now).steady;
+}
+
+void RequestAdmission::undo(const Now& now) noexcept {
+    for (std::size_t i = 0; i < limits::max_charges; ++i)
+        permit_.refund(i, now);
+    permit_ = {};
+    prepaid_.take_back();
+    settlement_.forget();
+    headers_.clear();
+}
+
+Next RequestAdmission::end(int status, Outcome outcome) noexcept {
+    status_ = status;
+    outcome_ = outcome;
+    return Next::reply;
+}
+
+bool RequestAdmission::fail(int status, std::string_view detail, Outcome outcome) {
+    reply_.explain(std::string{detail});
+    end(status, outcome);
+    return false;
+}
+
+} // namespace stint::admission

@@ -1,0 +1,271 @@
+// The part of a decision that asks the route's limits.
+#include "admission/request_admission.hpp"
+#include "admission/reserving.hpp"
+#include "http/permit_text.hpp"
+#include "limits/limit.hpp"
+
+#include <boost/container/small_vector.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <utility>
+
+namespace stint::admission {
+namespace {
+
+using Terms = boost::container::small_vector<limits::WaitTerms, 4>;
+
+// Returns the conditions on which each charge's limit lets the request wait.
+Terms wait_terms(
+    const routing::Charges& charges, const routing::KeyFacts& facts, std::string& scratch) {
+    Terms all;
+    for (const routing::RouteLimit* const each : charges.limits) {
+        limits::WaitTerms& terms = all.emplace_back();
+        if (const routing::Key key = each->key.evaluate(facts, scratch);
+            !each->key.empty() && !key.missing)
+            terms.key = key.text;
+        if (!each->wait)
+            continue;
+        terms.waits = true;
+        terms.max_wait = each->wait->max_wait;
+        terms.max_waiting = each->wait->max_waiting;
+        terms.flow = each->wait->fair_by.evaluate(facts, scratch).hash;
+    }
+    return all;
+}
+
+void spend(limits::PrepaidPermits::Claim& shown, Callbacks& callbacks) noexcept {
+    if (shown && shown.spend())
+        callbacks.permit_used();
+}
+
+// True if a door with these features can apply the limit.
+bool can_apply(const routing::RouteLimit& limit, const Features& features) noexcept {
+    const bool cap = limit.limit->identity().algorithm == limits::Algorithm::concurrency;
+    return (!cap || features.has(Feature::concurrency_limit)) &&
+           (!limit.pricing.refundable() || features.has(Feature::settlement));
+}
+
+// Leaves out the charges of limits that a door with these features cannot apply. Returns their
+// bits: bit i for the route's limit i.
+std::uint32_t
+leave_out_unseen(routing::Charges& charges, const routing::Route& route, const Features& features) {
+    std::uint32_t left_out = 0;
+    for (std::size_t i = charges.charges.size(); i-- > 0;) {
+        const routing::RouteLimit& limit = *charges.limits[i];
+        if (can_apply(limit, features))
+            continue;
+        left_out |= 1U << static_cast<unsigned>(&limit - route.limits.data());
+        charges.charges.erase(charges.charges.begin() + static_cast<std::ptrdiff_t>(i));
+        charges.limits.erase(charges.limits.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    return left_out;
+}
+
+} // namespace
+
+Next RequestAdmission::admit(const routing::KeyFacts& facts) {
+    if (route_->limits.empty())
+        return admitted();
+    env_.callbacks.begin(*route_, decided_);
+    routing::Charges charges =
+        routing::charges_of(*route_, facts, env_.scratch.key, &env_.callbacks);
+    for (std::uint32_t left = charges.exempt; left != 0; left &= left - 1)
+        [[unlikely]] env_.callbacks.exempt(
+            route_->limits[static_cast<std::size_t>(std::countr_zero(left))]);
+    if (charges.denied_by != nullptr) [[unlikely]] { // to retry later would not help
+        env_.callbacks.denied(*charges.denied_by);
+        reply_.deny(*charges.denied_by, charges.denial);
+        return end(403, observe::Outcome::refused);
+    }
+    if (!features_.has_all_limits()) [[unlikely]]
+        left_out_ |= leave_out_unseen(charges, *route_, features_);
+    if (shows_permit_ && !charges.charges.empty()) [[unlikely]]
+        leave_out_prepaid(charges, facts.fields);
+    if (charges.charges.empty()) {
+        spend(prepaid_, env_.callbacks);
+        return admitted();
+    }
+    if (route_->settles) [[unlikely]]
+        settlement_.expect(charges);
+    if (route_->cooldown.rules.waits && features_.has(Feature::cooldown_wait)) [[unlikely]]
+        for (limits::Charge& each : charges.charges)
+            each.refundable = true; // a pause may begin before it has been sent
+    const Next next = charge(charges, facts);
+    return next == Next::forward ? admitted() : next;
+}
+
+// Returns the step of a request that its limits admit: its route may have a response of its own.
+Next RequestAdmission::admitted() {
+    if (route_->answer == nullptr || !features_.has(Feature::respond)) [[likely]]
+        return Next::forward;
+    if (has_host_ || !route_->answer->location.has(Placeholder::host))
+        return Next::respond;
+    fail(400, no_host, observe::Outcome::rejected);
+    return Next::reply;
+}
+
+inline Next RequestAdmission::charge(routing::Charges& charges, const routing::KeyFacts& facts) {
+    if (env_.preview != nullptr) [[unlikely]]
+        return preview(charges, facts);
+    if (route_->waits) [[unlikely]]
+        return charge_in_turn(charges, facts);
+    if (route_->reserves) [[unlikely]]
+        return charge_reserving(charges, facts);
+    limits::Decision decision = route_->telling.any ? headers_.admit(charges, decided_)
+                                                    : limits::admit(charges.view(), decided_);
+    return decision.allowed() ? accept(decision, charges) : refuse(charges, decision);
+}
+
+// Leaves out the charges that the shown permit has paid for; of a charge that costs more the rest
+// stays. A permit that is good for nothing here may be elsewhere.
+void RequestAdmission::leave_out_prepaid(routing::Charges& charges, std::span<const Field> fields) {
+    if (prepaid_.expired(decided_.steady)) // it expired during a pause
+        prepaid_ = {};
+    if (!prepaid_) // unless claimed before a wait
+        if (const auto shown = http::shown_permit(fields))
+            prepaid_ = env_.preview != nullptr ? env_.prepaid->look(*shown, decided_.steady)
+                                               : env_.prepaid->claim(*shown, decided_.steady);
+    bool pays = false;
+    for (std::size_t i = charges.charges.size(); i-- > 0;) {
+        limits::Charge& charge = charges.charges[i];
+        const std::uint64_t paid = prepaid_ ? prepaid_.paid_of(charge) : 0;
+        pays = pays || paid > 0;
+        charge.cost -= paid;
+        if (charge.cost > 0)
+            continue;
+        charges.charges.erase(charges.charges.begin() + static_cast<std::ptrdiff_t>(i));
+        charges.limits.erase(charges.limits.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    if (pays)
+        return;
+    prepaid_ = {};
+    shows_permit_ = false;
+    env_.callbacks.permit_unknown();
+}
+
+// Charges a request at once if no other waits for its limits. Only the others enter the admission
+// queue, which has a lock of its own.
+Next RequestAdmission::charge_in_turn(
+    const routing::Charges& charges, const routing::KeyFacts& facts) {
+    const auto& limits = charges.limits;
+    const auto awaited = [](const routing::RouteLimit* each) {
+        return each->wait && each->limit->awaited();
+    };
+    if (std::ranges::none_of(limits, awaited)) {
+        limits::Decision decision = limits::try_admit(charges.view(), decided_);
+        const bool admitted = decision.allowed();
+        if (admitted || !limits[decision.refused_by]->wait) {
+            if (route_->telling.any)
+                headers_.note_turn(
+                    charges.view(), {limits.data(), limits.size()}, decision, decided_);
+            if (admitted)
+                return accept(decision, charges);
+            limits::count_refusal(charges.view(), decision);
+            return refuse(charges, decision);
+        }
+    }
+    QueuedCharges& queued = env_.callbacks.make_queued();
+    queued.charges.assign(charges.view().begin(), charges.view().end());
+    queued.asked = charges;
+    queued.terms = wait_terms(charges, facts, env_.scratch.key);
+    const auto entered = env_.callbacks.queue().enter(queued, decided_);
+    if (entered == limits::AdmissionQueue::Entered::waiting)
+        return Next::wait_queue;
+    const Next next = settle_queue(queued);
+    env_.callbacks.drop_queued();
+    return next;
+}
+
+Next RequestAdmission::finish_queue(QueuedCharges& queued, Duration waited) {
+    const routing::RouteLimit& limit = *queued.asked.limits[queued.waited_for];
+    const Next next = settle_queue(queued);
+    env_.callbacks.waited(limit, next == Next::forward, waited);
+    if (next != Next::forward)
+        return next;
+    const bool closed = is_closed();
+    if (closed || !fence_holds()) {
+        undo(decided_);
+        return Next::reply;
+    }
+    return admitted();
+}
+
+Next RequestAdmission::settle_queue(QueuedCharges& queued) {
+    limits::Decision& decision = queued.decision;
+    const auto& limits = queued.asked.limits;
+    if (route_->telling.any)
+        headers_.note_turn(
+            {queued.charges.data(), queued.charges.size()}, {limits.data(), limits.size()},
+            decision, decided_);
+    return decision.allowed() ? accept(decision, queued.asked) : refuse(queued.asked, decision);
+}
+
+Next RequestAdmission::charge_reserving(routing::Charges& charges, const routing::KeyFacts& facts) {
+    Reserving reserving{charges, facts, env_.scratch.key, *env_.ticket_hasher};
+    limits::Decision decision =
+        reserving.admit(decided_, route_->telling.any ? &headers_ : nullptr);
+    if (decision.allowed())
+        return accept(decision, charges);
+    reserving.add_tickets(reply_);
+    return refuse(charges, decision);
+}
+
+Next RequestAdmission::accept(limits::Decision& decision, const routing::Charges& charges) {
+    permit_ = std::move(decision.permit);
+    if (shows_permit_) [[unlikely]]
+        spend(prepaid_, env_.callbacks);
+    if ((decision.overflow_began | decision.would_refuse) == 0) [[likely]]
+        return Next::forward;
+    for (std::uint32_t left = decision.overflow_began; left != 0; left &= left - 1)
+        [[unlikely]] env_.callbacks.table_full(
+            *charges.limits[static_cast<std::size_t>(std::countr_zero(left))]);
+    for (std::uint32_t left = decision.would_refuse; left != 0; left &= left - 1)
+        [[unlikely]] {
+            const auto& limit = *charges.limits[static_cast<std::size_t>(std::countr_zero(left))];
+            env_.callbacks.would_refuse(limit);
+            if (would_refuse_.empty())
+                would_refuse_ = limit.limit->identity().name;
+        }
+    return Next::forward;
+}
+
+Next RequestAdmission::refuse(const routing::Charges& charges, const limits::Decision& decision) {
+    const routing::RouteLimit& limit = *charges.limits[decision.refused_by];
+    env_.callbacks.refused(limit, charges.charges[decision.refused_by].key, decision.retry_after);
+    prepaid_ = {}; // before the client can show it again
+    const Duration retry_after =
+        limit.answer.jitter > Duration::zero()
+            ? env_.callbacks.with_jitter(decision.retry_after, limit.answer.jitter)
+            : decision.retry_after;
+    reply_.refuse(charges, decision, retry_after);
+    return end(limit.answer.status, observe::Outcome::refused);
+}
+
+Next RequestAdmission::preview(routing::Charges& charges, const routing::KeyFacts& facts) {
+    Preview& seen = *env_.preview;
+    const std::span states{seen.states.data(), charges.charges.size()};
+    Next next = Next::forward;
+    if (route_->waits) {
+        const Terms terms = wait_terms(charges, facts, env_.scratch.key);
+        auto outlook = env_.callbacks.queue().preview(
+            charges.view(), {terms.data(), terms.size()}, decided_, states);
+        seen.decision = std::move(outlook.decision);
+        seen.wait = outlook.wait;
+        if (outlook.outcome == limits::AdmissionQueue::Entered::waiting) {
+            next = Next::wait_queue;
+            seen.decision.refused_by = outlook.waited_for;
+        }
+    } else if (route_->reserves) {
+        Reserving reserving{charges, facts, env_.scratch.key, *env_.ticket_hasher};
+        seen.decision = reserving.preview(decided_, states);
+    } else {
+        seen.decision = limits::preview(charges.view(), decided_, states);
+    }
+    seen.charges = charges;
+    return seen.decision.allowed() || next == Next::wait_queue ? next
+                                                               : refuse(charges, seen.decision);
+}
+
+} // namespace stint::admission

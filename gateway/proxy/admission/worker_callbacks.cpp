@@ -1,0 +1,94 @@
+#include "proxy/admission/worker_callbacks.hpp"
+
+#include "http/local_reply.hpp"
+#include "limits/limit.hpp"
+
+#include <spdlog/spdlog.h>
+
+namespace stint::proxy {
+
+Duration note_refusal(Context& context, const routing::RouteLimit& limit, Duration retry_after) {
+    ++context.counters.refusals[limit.refusal_metric];
+    const Duration jitter = limit.answer.jitter;
+    return jitter > Duration::zero()
+               ? http::with_jitter(retry_after, jitter, context.request_ids.next())
+               : retry_after;
+}
+
+void warn_table_full(const routing::RouteLimit& limit) {
+    spdlog::warn(
+        "the table of the limit {} is full: new keys are counted together, and may be refused "
+        "early; consider a larger max_keys",
+        limit.limit->identity().name);
+}
+
+void WorkerCallbacks::begin(const routing::Route& route, const Now& now) {
+    now_ = now.steady;
+    recent_ = context_.recent.begin(request_id_, arrival_, route.metric);
+}
+
+void WorkerCallbacks::counts(const routing::RouteLimit& limit, const routing::Key& key) noexcept {
+    config_.heavy_hitters[limit.index]->add(key.hash, key.text, now_);
+    context_.recent.add_key(limit.refusal_metric, key.hash, key.text);
+}
+
+void WorkerCallbacks::exempt(const routing::RouteLimit& limit) noexcept {
+    ++context_.counters.exempted[limit.refusal_metric];
+}
+
+void WorkerCallbacks::refused(
+    const routing::RouteLimit& limit, Hash128 key, Duration retry_after) noexcept {
+    ++context_.counters.refusals[limit.refusal_metric];
+    if (!limit.key.empty())
+        config_.heavy_hitters[limit.index]->refuse(key);
+    record(RecentRequests::Kind::refused, limit.refusal_metric, retry_after);
+}
+
+void WorkerCallbacks::denied(const routing::RouteLimit& limit) noexcept {
+    ++context_.counters.denied[limit.refusal_metric];
+    record(RecentRequests::Kind::denied, limit.refusal_metric, {});
+}
+
+void WorkerCallbacks::fence_rejected(const routing::Route& route) noexcept {
+    ++context_.counters.fenced_off[route.fence_metric];
+    if (!recent_)
+        recent_ = context_.recent.begin(request_id_, arrival_, route.metric);
+    record(RecentRequests::Kind::denied, route.fence_metric, {});
+}
+
+void WorkerCallbacks::record(
+    RecentRequests::Kind kind, std::uint32_t decided_by, Duration retry_after) noexcept {
+    context_.recent.end(*recent_, kind, decided_by, retry_after);
+}
+
+void WorkerCallbacks::would_refuse(const routing::RouteLimit& limit) noexcept {
+    ++context_.counters.would_refuse[limit.refusal_metric];
+}
+
+void WorkerCallbacks::table_full(const routing::RouteLimit& limit) noexcept {
+    warn_table_full(limit);
+}
+
+void WorkerCallbacks::cost_exceeded(const routing::RouteLimit& limit) noexcept {
+    ++context_.counters.overruns[limit.refusal_metric];
+}
+
+void WorkerCallbacks::waited(
+    const routing::RouteLimit& limit, bool admitted, Duration waited) noexcept {
+    observe::WaitCounters& counters = context_.counters.waits[limit.wait->metric];
+    if (admitted)
+        counters.time.observe(waited);
+    else
+        ++counters.refused;
+}
+
+Duration WorkerCallbacks::with_jitter(Duration retry_after, Duration most) noexcept {
+    return http::with_jitter(retry_after, most, context_.request_ids.next());
+}
+
+admission::QueuedCharges& WorkerCallbacks::make_queued() {
+    queued_ = std::make_unique<QueuedRequest>(context_.wakeups);
+    return *queued_;
+}
+
+} // namespace stint::proxy

@@ -1,0 +1,72 @@
+// A worker's part in a decision: it counts, records recent requests and keys, and lets wait.
+#pragma once
+
+#include "admission/callbacks.hpp"
+#include "base/time.hpp"
+#include "proxy/admission/queued_request.hpp"
+#include "proxy/context.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace stint::proxy {
+
+// Counts a refusal by a limit. Returns the client's Retry-After: the time it has to wait, plus the
+// limit's jitter.
+[[nodiscard]] Duration
+note_refusal(Context& context, const routing::RouteLimit& limit, Duration retry_after);
+
+// Logs that a limit's table has no room for new keys.
+void warn_table_full(const routing::RouteLimit& limit);
+
+// One per request. Destroyed while its request is queued, it takes that one out of the queue.
+class WorkerCallbacks final : public admission::Callbacks {
+  public:
+    WorkerCallbacks(Context& context, const ActiveConfig& config) noexcept
+        : context_{context}, config_{config} {}
+    WorkerCallbacks(const WorkerCallbacks&) = delete;
+    WorkerCallbacks& operator=(const WorkerCallbacks&) = delete;
+
+    // Sets the id that the request is recorded under, valid until the decision, and its arrival.
+    void name(std::string_view request_id, WallTime arrival) noexcept {
+        request_id_ = request_id;
+        arrival_ = arrival;
+    }
+    // The request's waiter; null while it is not queued.
+    [[nodiscard]] QueuedRequest* queued() const noexcept { return queued_.get(); }
+
+    void begin(const routing::Route& route, const Now& now) override;
+    void counts(const routing::RouteLimit& limit, const routing::Key& key) noexcept override;
+    void exempt(const routing::RouteLimit& limit) noexcept override;
+    void
+    refused(const routing::RouteLimit& limit, Hash128 key, Duration retry_after) noexcept override;
+    void denied(const routing::RouteLimit& limit) noexcept override;
+    void fence_rejected(const routing::Route& route) noexcept override;
+    void would_refuse(const routing::RouteLimit& limit) noexcept override;
+    void table_full(const routing::RouteLimit& limit) noexcept override;
+    void cost_exceeded(const routing::RouteLimit& limit) noexcept override;
+    void permit_used() noexcept override { ++context_.counters.tickets_used; }
+    void permit_unknown() noexcept override { ++context_.counters.tickets_unknown; }
+    void waited(const routing::RouteLimit& limit, bool admitted, Duration waited) noexcept override;
+    [[nodiscard]] Duration with_jitter(Duration retry_after, Duration most) noexcept override;
+    [[nodiscard]] limits::AdmissionQueue& queue() noexcept override {
+        return context_.wakeups.queue();
+    }
+    [[nodiscard]] admission::QueuedCharges& make_queued() override;
+    void drop_queued() noexcept override { queued_.reset(); }
+
+  private:
+    void record(RecentRequests::Kind kind, std::uint32_t decided_by, Duration retry_after) noexcept;
+
+    Context& context_;
+    const ActiveConfig& config_;
+    std::string_view request_id_;
+    WallTime arrival_{};
+    SteadyTime now_{};
+    std::optional<std::uint64_t> recent_; // its number in Context::recent
+    std::unique_ptr<QueuedRequest> queued_;
+};
+
+} // namespace stint::proxy

@@ -1,0 +1,81 @@
+// One request of the log, on its way through a configuration.
+#pragma once
+
+#include "admission/request_admission.hpp"
+#include "base/time.hpp"
+#include "simulate/logged_request.hpp"
+#include "simulate/verdict.hpp"
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stint::simulate {
+
+using FieldNames = std::set<std::string, std::less<>>;
+
+// The state that the requests of one replay share.
+struct Surroundings {
+    const routing::Snapshot& snapshot;
+    admission::Scratch& scratch;
+    const KeyHasher& ticket_hasher;
+    limits::AdmissionQueue& queue;
+    limits::Mailbox& mailbox;
+    const std::vector<FieldNames>& doubtful; // by limit: fields that it reads and the log may lack
+};
+
+// Lives until the request's end, as far as that matters. Refers to its surroundings.
+class SimulatedRequest final : public admission::Callbacks {
+  public:
+    using Decided = std::function<void(const Verdict&)>;
+
+    // decided: called once, with the verdict.
+    SimulatedRequest(const LoggedRequest& logged, const Surroundings& in, Decided decided);
+    SimulatedRequest(const SimulatedRequest&) = delete;
+    SimulatedRequest& operator=(const SimulatedRequest&) = delete;
+    ~SimulatedRequest();
+
+    enum class Step : std::uint8_t {
+        over,  // nothing more becomes of it
+        waits, // it is in the queue: finish_wait()
+        runs   // it holds slots, or may be refunded: end() at until()
+    };
+    [[nodiscard]] Step
+    begin(const LoggedRequest& logged, const RequestHead& head, routing::KeyFacts& facts, Now now);
+    [[nodiscard]] Step finish_wait(const Now& now);
+    [[nodiscard]] SteadyTime until() const noexcept { return until_; }
+    void end(const Now& now);
+
+    // The waiter that the queue knows, and its request.
+    class Queued;
+    [[nodiscard]] static SimulatedRequest& of(limits::Waiter& waiter) noexcept;
+
+    bool concerns(const routing::RouteLimit& limit, const routing::Key& key) noexcept override;
+    void counts(const routing::RouteLimit& limit, const routing::Key& key) noexcept override;
+    void refused(const routing::RouteLimit& limit, Hash128, Duration) noexcept override;
+    void denied(const routing::RouteLimit& limit) noexcept override;
+    void waited(const routing::RouteLimit&, bool, Duration waited) noexcept override;
+    [[nodiscard]] limits::AdmissionQueue& queue() noexcept override { return in_.queue; }
+    [[nodiscard]] admission::QueuedCharges& make_queued() override;
+    void drop_queued() noexcept override;
+
+  private:
+    [[nodiscard]] Step decided(admission::Next next, const Now& now);
+
+    const Surroundings in_;
+    const Decided decided_;
+    const Duration duration_;
+    const int status_;
+    const bool was_refused_;                // by the log's own limits: it has no end to go by
+    const LoggedRequest* logged_ = nullptr; // during begin()
+    std::unique_ptr<Queued> queued_;
+    admission::RequestAdmission admission_;
+    Verdict verdict_;
+    std::vector<std::pair<const routing::RouteLimit*, std::string>> keys_;
+    SteadyTime until_{};
+};
+
+} // namespace stint::simulate
