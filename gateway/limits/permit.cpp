@@ -15,7 +15,8 @@ Permit::Permit(Permit&& other) noexcept
 
 Permit& Permit::operator=(Permit&& other) noexcept {
     if (this != &other) {
-        drop();
+        if (!held_.empty())
+            drop();
         held_ = std::move(other.held_);
         slots_ = std::exchange(other.slots_, 0);
         untold_ = std::exchange(other.untold_, false);

@@ -32,7 +32,10 @@ class Permit {
     Permit& operator=(Permit&& other) noexcept;
     Permit(const Permit&) = delete;
     Permit& operator=(const Permit&) = delete;
-    ~Permit() { drop(); }
+    ~Permit() {
+        if (!held_.empty())
+            drop();
+    }
 
     // Frees the slots and teaches each cap how long its slot was held, from which it estimates
     // Retry-After; then calls notify_waiters(). Idempotent. The destructor does it without
