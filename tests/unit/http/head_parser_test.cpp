@@ -293,3 +293,52 @@ TEST_CASE("a request line's target is too long as soon as it cannot be shorter")
     CHECK_FALSE(target_too_long(endless + "\r\n", 100)); // no request line: another matter
     CHECK_FALSE(target_too_long(endless + " \r\n", 100));
 }
+
+TEST_CASE("a head is read alike wherever its fields stand among many") {
+    const auto filler = [](int count) {
+        std::string fields;
+        for (int i = 0; i < count; ++i)
+            fields += "X-" + std::to_string(i) + ": 1\r\n";
+        return fields;
+    };
+    HeadParser parser{test::max_head};
+    for (int before = 0; before < 100; ++before) {
+        CAPTURE(before);
+        const std::string head = "POST / HTTP/1.1\r\n" + filler(before) +
+                                 "Host: a\r\nContent-Length: 5\r\nConnection: close\r\nExpect: "
+                                 "100-continue\r\n" +
+                                 filler(100 - before) + "\r\n";
+        const auto request = parser.parse_request(head);
+        REQUIRE(request.has_value());
+        CHECK(request->framing.length == 5);
+        CHECK(request->authority == "a");
+        CHECK_FALSE(request->keep_alive);
+        CHECK(request->expects_continue);
+        CHECK(request->fields.size() == 104);
+    }
+}
+
+TEST_CASE("a parser that has seen a head of some fields reads one of more") {
+    const auto with = [](std::string first, int count) {
+        for (int i = 0; i < count; ++i)
+            first += "X-" + std::to_string(i) + ": 1\r\n";
+        return first + "\r\n";
+    };
+    const std::string request = "POST / HTTP/1.1\r\nConnection: close\r\nHost: a\r\n"
+                                "Transfer-Encoding: chunked\r\n";
+    const std::string response = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 7\r\n";
+    HeadParser parser{test::max_head};
+    for (int count = 0; count < 120; ++count) {
+        CAPTURE(count);
+        const std::string asked = with(request, count);
+        const std::string answered = with(response, count);
+        const auto request_head = parser.parse_request(asked);
+        const auto response_head = parser.parse_response(answered, "GET");
+        REQUIRE(request_head.has_value());
+        CHECK(request_head->framing.kind == BodyFraming::Kind::chunked);
+        CHECK_FALSE(request_head->keep_alive);
+        REQUIRE(response_head.has_value());
+        CHECK(response_head->framing.length == 7);
+        CHECK_FALSE(response_head->keep_alive);
+    }
+}
