@@ -127,39 +127,39 @@ std::optional<Duration> LocalReply::retry_after() const noexcept {
     }
 }
 
-void LocalReply::write(http::HeadBuffer& out, http::ReplyContext context, int status) const {
+void LocalReply::make(http::Response& to, http::ReplyContext context, int status) const {
     context.media = media_.value_or(http::MediaType::problem_json);
     switch (kind_) {
     case Kind::problem:
-        http::write_problem(
-            out, context, status,
+        http::make_problem(
+            to, context, status,
             blames_upstream_ ? describe_failure(status) : std::string_view{detail_});
         return;
     case Kind::unavailable:
-        http::write_unavailable(
-            out, context,
+        http::make_unavailable(
+            to, context,
             blames_upstream_ ? std::string_view{"the upstream cannot take it (the gateway's log "
                                                 "says why, under this X-Request-Id)"}
                              : std::string_view{detail_},
             retry_after_);
         return;
     case Kind::method:
-        http::write_method_not_allowed(out, context, allowed_);
+        http::make_method_not_allowed(to, context, allowed_);
         return;
     case Kind::options:
-        http::write_options(out, context, allowed_);
+        http::make_options(to, context, allowed_);
         return;
     case Kind::limit:
-        http::write_limited(out, context, limited_);
+        http::make_limited(to, context, limited_);
         return;
     case Kind::denial:
-        http::write_denied(out, context, limited_.limit, detail_);
+        http::make_denied(to, context, limited_.limit, detail_);
         return;
     case Kind::fence:
-        http::write_fenced_off(out, context, lock_name(limited_.limit), detail_);
+        http::make_fenced_off(to, context, lock_name(limited_.limit), detail_);
         return;
     case Kind::pause:
-        http::write_paused(out, context, paused_);
+        http::make_paused(to, context, paused_);
         return;
     }
 }

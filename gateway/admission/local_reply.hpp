@@ -3,7 +3,6 @@
 
 #include "base/hash.hpp"
 #include "base/time.hpp"
-#include "http/head_buffer.hpp"
 #include "http/local_reply.hpp"
 #include "http/media_type.hpp"
 #include "http/slot_ticket.hpp"
@@ -19,7 +18,7 @@
 
 namespace stint::admission {
 
-// One per exchange, which seldom needs it. write() writes the reply that was set last. Names and
+// One per exchange, which seldom needs it. make() makes the reply that was set last. Names and
 // bodies of limits and upstreams are views into the exchange's configuration.
 class LocalReply {
   public:
@@ -73,9 +72,9 @@ class LocalReply {
     // Returns the name of the limit that refuses, denies or fences off; empty where none does.
     [[nodiscard]] std::string_view limit() const noexcept { return limited_.limit; }
 
-    // Appends the whole response. status: for replies that have no status of their own. Sets
-    // context.media itself.
-    void write(http::HeadBuffer& out, http::ReplyContext context, int status) const;
+    // Makes the response. status: for replies that have no status of their own. Sets context.media
+    // itself.
+    void make(http::Response& to, http::ReplyContext context, int status) const;
 
   private:
     enum class Kind : std::uint8_t {

@@ -10,6 +10,7 @@ struct Scratch {
     std::string host;
     std::string path;
     std::string key;
+    std::string rewritten; // the path to send, or the request that a check describes
 };
 
 } // namespace stint::admission

@@ -47,21 +47,6 @@ class HeadBuffer {
     // Truncates to the first `size` bytes.
     void cut(std::size_t size) noexcept { end_ = bytes_.get() + size; }
 
-    // Removes the empty line at the end of a head, so that more fields can follow.
-    void reopen() noexcept { end_ -= 2; }
-
-    // Inserts a number at offset `at`, such as a length known only after the rest is written.
-    void insert(std::size_t at, std::uint64_t number) {
-        char digits[most_digits];
-        const char* const digits_end = std::to_chars(digits, digits + most_digits, number).ptr;
-        const auto count = static_cast<std::size_t>(digits_end - digits);
-        room_for(count);
-        char* const place = bytes_.get() + at;
-        std::memmove(place + count, place, size() - at);
-        std::memcpy(place, digits, count);
-        end_ += count;
-    }
-
   private:
     static constexpr std::size_t most_digits = 20;
 

@@ -23,8 +23,8 @@ constexpr ProblemKind reduced_capacity{
     "Temporarily reduced capacity"};
 
 template <class WriteFields>
-std::size_t write_plain_problem(
-    HeadBuffer& out,
+void make_plain_problem(
+    Response& to,
     const ReplyContext& context,
     int status,
     std::string_view detail,
@@ -34,7 +34,7 @@ std::size_t write_plain_problem(
             sink, context.media, status, {"about:blank", reason_phrase(status)},
             [&](auto& text) { text << detail; }, [](auto&) {});
     };
-    return write_reply(out, context, status, content_type(context.media), fields, body);
+    make_reply(to, context, status, content_type(context.media), fields, body);
 }
 
 std::string_view describe(LimitedReply::Why why) noexcept {
@@ -76,8 +76,8 @@ struct Decider {
 };
 
 // Not a matter of how often.
-std::size_t write_turned_down(
-    HeadBuffer& out,
+void make_turned_down(
+    Response& to,
     const ReplyContext& context,
     int status,
     const Decider& by,
@@ -94,8 +94,8 @@ std::size_t write_turned_down(
         write_problem_body(
             sink, context.media, status, {"about:blank", reason_phrase(status)}, sentence, members);
     };
-    return write_reply(
-        out, context, status, content_type(context.media), [](HeadBuffer&) {}, body);
+    make_reply(
+        to, context, status, content_type(context.media), [](HeadBuffer&) {}, body);
 }
 
 // A limit's own text with its placeholders filled in.
@@ -132,64 +132,52 @@ void write_own_body(
 
 } // namespace
 
-std::size_t
-write_problem(HeadBuffer& out, const ReplyContext& context, int status, std::string_view detail) {
-    return write_plain_problem(out, context, status, detail, [status](HeadBuffer& head) {
+void make_problem(Response& to, const ReplyContext& context, int status, std::string_view detail) {
+    make_plain_problem(to, context, status, detail, [status](HeadBuffer& head) {
         if (status == 405)
             head.field("Allow", common_methods);
     });
 }
 
-std::size_t
-write_turned_away(HeadBuffer& out, std::string_view date, int status, std::string_view detail) {
-    const ReplyContext context{.request_id = {}, .date = date, .keep_alive = false};
-    return write_plain_problem(
-        out, context, status, detail, [](HeadBuffer& head) { head << "Retry-After: 1\r\n"; });
+void make_turned_away(Response& to, int status, std::string_view detail) {
+    make_plain_problem(
+        to, {}, status, detail, [](HeadBuffer& head) { head << "Retry-After: 1\r\n"; });
 }
 
-std::size_t
-write_method_not_allowed(HeadBuffer& out, const ReplyContext& context, std::string_view allow) {
-    return write_plain_problem(
-        out, context, 405, "This path does not serve the request's method.",
+void make_method_not_allowed(Response& to, const ReplyContext& context, std::string_view allow) {
+    make_plain_problem(
+        to, context, 405, "This path does not serve the request's method.",
         [allow](HeadBuffer& head) { head.field("Allow", allow); });
 }
 
-std::size_t write_options(HeadBuffer& out, const ReplyContext& context, std::string_view allow) {
+void make_options(Response& to, const ReplyContext& context, std::string_view allow) {
     const auto fields = [&](HeadBuffer& head) {
         head.field("Allow", allow.empty() ? common_methods : allow);
     };
-    return write_reply(out, context, 200, "text/plain", fields, [](auto&) {});
+    make_reply(to, context, 200, "text/plain", fields, [](auto&) {});
 }
 
-// Without the fields of a content, not even its length (RFC 9110 section 8.6).
-void write_no_content(HeadBuffer& out, const ReplyContext& context) {
-    out << "HTTP/1.1 204 No Content\r\nServer: stint\r\n";
-    out.field("Date", context.date);
-    if (!context.keep_alive)
-        out << "Connection: close\r\n";
-    else if (context.client_minor == 0)
-        out << "Connection: keep-alive\r\n";
-    out << "\r\n";
+void make_no_content(Response& to) {
+    to.begin(204, {});
+    to.set_content(Response::Content::none);
 }
 
-std::size_t
-write_unauthorized(HeadBuffer& out, const ReplyContext& context, std::string_view detail) {
-    return write_plain_problem(out, context, 401, detail, [](HeadBuffer& head) {
-        head << "WWW-Authenticate: Bearer\r\n";
-    });
+void make_unauthorized(Response& to, const ReplyContext& context, std::string_view detail) {
+    make_plain_problem(
+        to, context, 401, detail, [](HeadBuffer& head) { head << "WWW-Authenticate: Bearer\r\n"; });
 }
 
-std::size_t write_denied(
-    HeadBuffer& out, const ReplyContext& context, std::string_view limit, std::string_view detail) {
-    return write_turned_down(out, context, 403, {"limit", limit}, detail);
+void make_denied(
+    Response& to, const ReplyContext& context, std::string_view limit, std::string_view detail) {
+    make_turned_down(to, context, 403, {"limit", limit}, detail);
 }
 
-std::size_t write_fenced_off(
-    HeadBuffer& out, const ReplyContext& context, std::string_view lock, std::string_view detail) {
-    return write_turned_down(out, context, 412, {"lock", lock}, detail);
+void make_fenced_off(
+    Response& to, const ReplyContext& context, std::string_view lock, std::string_view detail) {
+    make_turned_down(to, context, 412, {"lock", lock}, detail);
 }
 
-std::size_t write_limited(HeadBuffer& out, const ReplyContext& context, const LimitedReply& reply) {
+void make_limited(Response& to, const ReplyContext& context, const LimitedReply& reply) {
     const RetryAfter after =
         reply.why == LimitedReply::Why::cost ? RetryAfter{} : RetryAfter{reply.retry_after};
     const auto fields = [&](HeadBuffer& head) {
@@ -199,8 +187,8 @@ std::size_t write_limited(HeadBuffer& out, const ReplyContext& context, const Li
             head.field("X-Stint-Ticket", reply.ticket);
     };
     if (!reply.content_type.empty())
-        return write_reply(
-            out, context, reply.status, reply.content_type, fields,
+        return make_reply(
+            to, context, reply.status, reply.content_type, fields,
             [&](HeadBuffer& sink) { write_own_body(sink, reply, after, context.request_id); });
     const auto detail = [&](auto& text) {
         text << "The limit " << reply.limit << describe(reply.why);
@@ -224,10 +212,10 @@ std::size_t write_limited(HeadBuffer& out, const ReplyContext& context, const Li
     const auto body = [&](HeadBuffer& sink) {
         write_problem_body(sink, context.media, reply.status, quota_exceeded, detail, members);
     };
-    return write_reply(out, context, reply.status, content_type(context.media), fields, body);
+    make_reply(to, context, reply.status, content_type(context.media), fields, body);
 }
 
-std::size_t write_paused(HeadBuffer& out, const ReplyContext& context, const PausedReply& reply) {
+void make_paused(Response& to, const ReplyContext& context, const PausedReply& reply) {
     const RetryAfter after{reply.retry_after};
     const auto fields = [&](HeadBuffer& head) { write_retry_after(head, after); };
     const auto detail = [&](auto& text) {
@@ -247,11 +235,11 @@ std::size_t write_paused(HeadBuffer& out, const ReplyContext& context, const Pau
     const auto body = [&](HeadBuffer& sink) {
         write_problem_body(sink, context.media, reply.status, kind, detail, members);
     };
-    return write_reply(out, context, reply.status, content_type(context.media), fields, body);
+    make_reply(to, context, reply.status, content_type(context.media), fields, body);
 }
 
-std::size_t write_unavailable(
-    HeadBuffer& out, const ReplyContext& context, std::string_view detail, Duration retry_after) {
+void make_unavailable(
+    Response& to, const ReplyContext& context, std::string_view detail, Duration retry_after) {
     const RetryAfter after{retry_after};
     const auto sentence = [&](auto& text) {
         text << "Stint cannot serve this request now: " << detail << "; retry in " << after.seconds
@@ -261,8 +249,8 @@ std::size_t write_unavailable(
     const auto body = [&](HeadBuffer& sink) {
         write_problem_body(sink, context.media, 503, reduced_capacity, sentence, members);
     };
-    return write_reply(
-        out, context, 503, content_type(context.media),
+    make_reply(
+        to, context, 503, content_type(context.media),
         [&](HeadBuffer& head) { write_retry_after(head, after); }, body);
 }
 

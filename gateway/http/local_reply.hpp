@@ -3,9 +3,9 @@
 #pragma once
 
 #include "base/time.hpp"
-#include "http/head_buffer.hpp"
 #include "http/media_type.hpp"
 #include "http/ratelimit_fields.hpp"
+#include "http/response.hpp"
 
 #include <cstdint>
 #include <span>
@@ -13,51 +13,43 @@
 
 namespace stint::http {
 
+// The part of a local reply that any request has.
 struct ReplyContext {
-    std::string_view request_id; // may be empty (the head could not be read)
-    std::string_view date;       // IMF-fixdate, see DateClock
-    bool head_request = false;   // the head only, with the Content-Length of the whole
-    bool keep_alive = true;      // otherwise "Connection: close"
-    int client_minor = 1;
+    std::string_view request_id{}; // may be empty (the head could not be read)
     MediaType media = MediaType::problem_json;
-    const PolicyFields* policies = nullptr; // added to the head; may be null
+    PolicyFields policies{}; // the rate-limit fields to tell
 };
 
-// Appends a complete response (head and body) to `out` and returns its body's length. status: 400,
-// 404, 413, 431, 501, 502, 503, 504, 505, …; detail may come from anywhere: it is JSON-escaped.
-std::size_t
-write_problem(HeadBuffer& out, const ReplyContext& context, int status, std::string_view detail);
+// Makes a problem. status: 400, 404, 413, 431, 501, 502, 503, 504, 505, …; detail may come from
+// anywhere: it is escaped.
+void make_problem(Response& to, const ReplyContext& context, int status, std::string_view detail);
 
-// Writes the refusal for a connection of which nothing has been read: such a response with
-// Retry-After: 1 that closes the connection.
-std::size_t
-write_turned_away(HeadBuffer& out, std::string_view date, int status, std::string_view detail);
+// Makes the refusal for a connection of which nothing has been read: a problem with Retry-After: 1.
+void make_turned_away(Response& to, int status, std::string_view detail);
 
-// Writes 401 with WWW-Authenticate: Bearer (RFC 6750 section 3).
-std::size_t
-write_unauthorized(HeadBuffer& out, const ReplyContext& context, std::string_view detail);
+// Makes 401 with WWW-Authenticate: Bearer (RFC 6750 section 3).
+void make_unauthorized(Response& to, const ReplyContext& context, std::string_view detail);
 
-// Writes 405 with Allow ("GET, HEAD").
-std::size_t
-write_method_not_allowed(HeadBuffer& out, const ReplyContext& context, std::string_view allow);
+// Makes 405 with Allow ("GET, HEAD").
+void make_method_not_allowed(Response& to, const ReplyContext& context, std::string_view allow);
 
-// Writes 200 with Allow and no content: the answer to OPTIONS for the gateway itself (RFC 9110
+// Makes 200 with Allow and no content: the answer to OPTIONS for the gateway itself (RFC 9110
 // section 9.3.7).
-std::size_t write_options(HeadBuffer& out, const ReplyContext& context, std::string_view allow);
+void make_options(Response& to, const ReplyContext& context, std::string_view allow);
 
-// Writes 204.
-void write_no_content(HeadBuffer& out, const ReplyContext& context);
+// Makes 204, without the fields of a content, not even its length (RFC 9110 section 8.6).
+void make_no_content(Response& to);
 
-// Writes 403 by a limit, which the problem document names (type, title, status, detail, limit). The
+// Makes 403 by a limit, which the problem document names (type, title, status, detail, limit). The
 // limit's deny list has the request, or the request lacks the limit's key. No Retry-After: a retry
 // would fail the same. The detail is written between "The limit NAME: " and ".".
-std::size_t write_denied(
-    HeadBuffer& out, const ReplyContext& context, std::string_view limit, std::string_view detail);
+void make_denied(
+    Response& to, const ReplyContext& context, std::string_view limit, std::string_view detail);
 
-// Writes 412 by a lock whose fencing number the route requires; the problem document names it
+// Makes 412 by a lock whose fencing number the route requires; the problem document names it
 // (type, title, status, detail, lock). The detail is written between "The lock NAME: " and ".".
-std::size_t write_fenced_off(
-    HeadBuffer& out, const ReplyContext& context, std::string_view lock, std::string_view detail);
+void make_fenced_off(
+    Response& to, const ReplyContext& context, std::string_view lock, std::string_view detail);
 
 struct LimitedReply {
     std::string_view limit; // its name
@@ -72,12 +64,12 @@ struct LimitedReply {
     std::span<const std::string_view> others{}; // names of limits that refuse as well
 };
 
-// Writes the limit's status (429 unless it has its own; RFC 6585 section 4) with Retry-After in
+// Makes the limit's status (429 unless it has its own; RFC 6585 section 4) with Retry-After in
 // whole seconds rounded up, at least 1, Retry-After-Ms, Cache-Control: no-store, and either the
 // limit's own body or a quota-exceeded problem (draft-ietf-httpapi-ratelimit-headers-11) that names
 // the limit: type, title, status, detail, violated-policies, limit, retry_after_ms. Allocates
 // nothing after warm-up.
-std::size_t write_limited(HeadBuffer& out, const ReplyContext& context, const LimitedReply& reply);
+void make_limited(Response& to, const ReplyContext& context, const LimitedReply& reply);
 
 // A refusal while an upstream's requested pause lasts: the upstream's status (429 or 503) with the
 // rest of the pause, as a problem of the draft's type quota-exceeded or temporary-reduced-capacity.
@@ -88,11 +80,11 @@ struct PausedReply {
     Duration retry_after{};
     bool paced = false; // paced by the upstream's rate-limit fields, without a pause
 };
-std::size_t write_paused(HeadBuffer& out, const ReplyContext& context, const PausedReply& reply);
+void make_paused(Response& to, const ReplyContext& context, const PausedReply& reply);
 
-// Writes 503 with Retry-After (as above) and this detail: no endpoint serves the request now.
-std::size_t write_unavailable(
-    HeadBuffer& out, const ReplyContext& context, std::string_view detail, Duration retry_after);
+// Makes 503 with Retry-After (as above) and this detail: no endpoint serves the request now.
+void make_unavailable(
+    Response& to, const ReplyContext& context, std::string_view detail, Duration retry_after);
 
 // Adds a uniform random 0 to `most`, in whole milliseconds: clients refused together do not retry
 // together, and none before its time. random: 64 uniform bits.

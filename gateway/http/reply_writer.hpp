@@ -1,61 +1,37 @@
-// The head and the body of a local reply. Internal to the code that writes local replies.
+// The parts that local replies have in common. Internal to the code that makes local replies.
 #pragma once
 
-#include "http/head_buffer.hpp"
 #include "http/local_reply.hpp"
 #include "http/problem_writer.hpp"
-#include "http/status_line.hpp"
+#include "http/response.hpp"
 
-#include <cstddef>
 #include <string_view>
 
 namespace stint::http {
 
-inline void write_connection(HeadBuffer& out, const ReplyContext& context) {
-    if (!context.keep_alive)
-        out << "Connection: close\r\n";
-    else if (context.client_minor == 0)
-        out << "Connection: keep-alive\r\n";
+// Adds the fields that the request's limits and its id bring.
+inline void add_context(Response& to, const ReplyContext& context) {
+    if (!context.policies.policies.empty())
+        write_policy_fields(to.fields(), context.policies);
+    if (!context.request_id.empty())
+        to.fields().field("X-Request-Id", context.request_id);
 }
 
-// Writes a body, and inserts its length at offset `length_at` of the head, which is written
-// already: so every body is written once. A HEAD request gets only the length. Returns the number
-// of bytes that follow the head.
-template <class WriteBody>
-std::size_t write_body_and_length(
-    HeadBuffer& out, const ReplyContext& context, std::size_t length_at, WriteBody write_body) {
-    const std::size_t begin = out.size();
-    write_body(out);
-    const std::size_t length = out.size() - begin;
-    if (context.head_request)
-        out.cut(begin);
-    out.insert(length_at, length);
-    return context.head_request ? 0 : length;
-}
-
-// Writes a local reply. write_fields(out) adds fields to the head; write_body(out) writes the body.
+// Makes a local reply, which no cache may store. write_fields(out) adds fields; write_body(out)
+// writes the body.
 template <class WriteFields, class WriteBody>
-std::size_t write_reply(
-    HeadBuffer& out,
+void make_reply(
+    Response& to,
     const ReplyContext& context,
     int status,
     std::string_view content_type,
     WriteFields write_fields,
     WriteBody write_body) {
-    write_status_line(out, status, reason_phrase(status));
-    out.add(
-        "Server: stint\r\nDate: ", context.date, "\r\nContent-Type: ", content_type,
-        "\r\nCache-Control: no-store\r\nContent-Length: ");
-    const std::size_t length_at = out.size();
-    out << "\r\n";
-    write_fields(out);
-    if (context.policies != nullptr)
-        write_policy_fields(out, *context.policies);
-    if (!context.request_id.empty())
-        out.field("X-Request-Id", context.request_id);
-    write_connection(out, context);
-    out << "\r\n";
-    return write_body_and_length(out, context, length_at, write_body);
+    to.begin(status, content_type);
+    to.set_no_store();
+    write_fields(to.fields());
+    add_context(to, context);
+    write_body(to.body());
 }
 
 } // namespace stint::http

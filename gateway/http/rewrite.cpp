@@ -229,7 +229,8 @@ void write_downstream_head(
     const ResponseFraming& framing,
     std::string_view request_id,
     std::string_view date,
-    const Shaping* shaping) {
+    const Shaping* shaping,
+    const PolicyFields& policies) {
     write_status_line(out, head.status, head.reason);
     write_response_fields(out, head, shaping);
     if (head.status >= 200) { // an interim response says nothing of the connection
@@ -244,6 +245,8 @@ void write_downstream_head(
         if (!date.empty() && !head.ids.contains(FieldId::date))
             out.field("Date", date);
     }
+    if (!policies.policies.empty()) [[unlikely]]
+        write_policy_fields(out, policies, head.fields);
     out << "\r\n";
 }
 
@@ -252,12 +255,15 @@ void write_switching_head(
     const ResponseHead& head,
     std::string_view protocols,
     std::string_view request_id,
-    const Shaping* shaping) {
+    const Shaping* shaping,
+    const PolicyFields& policies) {
     write_status_line(out, head.status, head.reason);
     write_response_fields(out, head, shaping);
     out.field("Connection", "Upgrade");
     out.field("Upgrade", protocols);
     write_request_id(out, head, request_id);
+    if (!policies.policies.empty()) [[unlikely]]
+        write_policy_fields(out, policies, head.fields);
     out << "\r\n";
 }
 

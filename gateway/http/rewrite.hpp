@@ -6,6 +6,7 @@
 #include "base/message.hpp"
 #include "http/field_edits.hpp"
 #include "http/head_buffer.hpp"
+#include "http/ratelimit_fields.hpp"
 
 #include <span>
 #include <string>
@@ -68,14 +69,16 @@ frame_response(int client_minor, const BodyFraming& body, bool want_keep_alive);
 // Upgrade), framing (Content-Length as a number we print, or Transfer-Encoding: chunked, or
 // neither; a HEAD or 304 response keeps the upstream's Content-Length), X-Request-Id unless the
 // upstream sent one, and `date`, when the response came, unless the upstream dated it itself (RFC
-// 9110 section 6.6.1). shaping: may be null; into interim responses it sets nothing.
+// 9110 section 6.6.1). shaping: may be null; into interim responses it sets nothing. policies: the
+// gateway's own rate-limit fields, which go behind the upstream's.
 void write_downstream_head(
     HeadBuffer& out,
     const ResponseHead& head,
     const ResponseFraming& framing,
     std::string_view request_id,
     std::string_view date,
-    const Shaping* shaping = nullptr);
+    const Shaping* shaping = nullptr,
+    const PolicyFields& policies = {});
 
 // Does the same for a 101: all bytes that follow it belong to `protocols`, from chosen_protocols().
 void write_switching_head(
@@ -83,7 +86,8 @@ void write_switching_head(
     const ResponseHead& head,
     std::string_view protocols,
     std::string_view request_id,
-    const Shaping* shaping = nullptr);
+    const Shaping* shaping = nullptr,
+    const PolicyFields& policies = {});
 
 // The line before a chunk's payload, "1f\r\n"; size > 0. After the payload goes "\r\n".
 struct ChunkHeader {

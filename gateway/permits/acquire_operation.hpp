@@ -44,7 +44,7 @@ class AcquireOperation final : public DeferredReply {
     [[nodiscard]] bool is_over() const noexcept override { return queued_->is_over; }
     [[nodiscard]] bool settle() override;
     void give_up() noexcept override { context_.wakeups.give_up(*queued_); }
-    void write(http::HeadBuffer& out, const http::ReplyContext& context) override;
+    void respond(http::Response& to) override;
 
   private:
     // One of the limits in the request, in its order.

@@ -50,20 +50,20 @@ void AcquireOperation::write_grant(Out& out) const {
     out << "}\n";
 }
 
-void AcquireOperation::write(http::HeadBuffer& out, const http::ReplyContext& context) {
+void AcquireOperation::respond(http::Response& to) {
     if (status_ == 200)
-        http::write_reply(
-            out, context, status_, "application/json", [](http::HeadBuffer&) {},
+        http::make_reply(
+            to, {}, status_, "application/json", [](http::HeadBuffer&) {},
             [this](auto& sink) { write_grant(sink); });
     else if (paused_ > Duration::zero())
-        http::write_paused(
-            out, context,
+        http::make_paused(
+            to, {},
             {.upstream = {},
              .limit = paused_limit_->identity().name,
              .status = status_,
              .retry_after = paused_});
     else
-        reply_.write(out, context, status_);
+        reply_.make(to, {}, status_);
 }
 
 } // namespace stint::permits

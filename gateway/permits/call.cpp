@@ -2,6 +2,7 @@
 
 #include "base/hash.hpp"
 #include "http/ascii.hpp"
+#include "http/local_reply.hpp"
 #include "http/own_host.hpp"
 #include "permits/check.hpp"
 #include "permits/feedback.hpp"
@@ -87,11 +88,10 @@ struct Call {
     const RequestHead& head;
     std::string_view body;
     const routing::ClientAddress& peer;
-    http::HeadBuffer& out;
-    const http::ReplyContext& reply;
+    http::Response& to;
 
     PendingPtr fail(int status, std::string_view detail) const {
-        http::write_problem(out, reply, status, detail);
+        http::make_problem(to, {}, status, detail);
         return none();
     }
     static PendingPtr none() noexcept { return {}; }
@@ -103,7 +103,7 @@ struct Call {
         auto taking = service.acquire_operations.make(service.context, service.shared, peer);
         if (taking->begin(*ask) == AcquireOperation::Step::waits)
             return pending<AcquireOperation>(std::move(taking));
-        taking->write(out, reply);
+        taking->respond(to);
         return none();
     }
 
@@ -111,7 +111,7 @@ struct Call {
         const auto ask = service.request_reader.read_feedback(body);
         if (!ask)
             return fail(400, ask.error());
-        take_feedback(service.context, service.shared, *ask, out, reply);
+        take_feedback(service.context, service.shared, *ask, to);
         return none();
     }
 };
@@ -124,23 +124,22 @@ PendingPtr answer(
     std::string_view body,
     const routing::ClientAddress& peer,
     ConnectionLeases& connection_leases,
-    http::HeadBuffer& out,
-    http::ReplyContext reply) {
-    const Call call{service, head, body, peer, out, reply};
+    bool stays,
+    http::Response& to) {
+    const Call call{service, head, body, peer, to};
     const auto& terms = service.context.active->snapshot->permits;
     if (!terms)
         return call.fail(503, "permits are not given any more");
     const bool has_token = terms->needs_token && shows_token(head, *terms);
     const auto target = target_of(head.path);
     if (target && target->what == What::check) // as any client's request came to that proxy
-        return check(service, head, peer, has_token, out, reply);
+        return check(service, head, peer, has_token, to);
     // Refuses browsers: a page's script may send such a request to an address that its reader can
     // reach.
     if (std::ranges::any_of(head.fields, [](const Field& each) { return names(each, "origin"); }))
         return call.fail(403, "a web page made this request: permits are not for browsers");
     if (terms->needs_token && !has_token) {
-        http::write_unauthorized(
-            out, reply, "this listener asks for a token: Authorization: Bearer");
+        http::make_unauthorized(to, {}, "this listener asks for a token: Authorization: Bearer");
         return Call::none();
     }
     if (!is_meant(head, *terms))
@@ -148,11 +147,11 @@ PendingPtr answer(
             421, "this listener does not answer to that host: use its address or localhost, or "
                  "name the host in permits.hosts");
     if (is_about_locks(head.path))
-        return answer_lock(service, head, body, connection_leases, out, reply);
+        return answer_lock(service, head, body, connection_leases, stays, to);
     if (!target)
         return call.fail(target.error().status, target.error().detail);
     if (head.method != "POST") {
-        http::write_method_not_allowed(out, reply, "POST");
+        http::make_method_not_allowed(to, {}, "POST");
         return Call::none();
     }
     switch (target->what) {

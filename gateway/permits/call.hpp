@@ -2,8 +2,7 @@
 #pragma once
 
 #include "base/message.hpp"
-#include "http/head_buffer.hpp"
-#include "http/local_reply.hpp"
+#include "http/response.hpp"
 #include "permits/connection_leases.hpp"
 #include "permits/deferred_reply.hpp"
 #include "permits/service.hpp"
@@ -13,15 +12,16 @@
 
 namespace stint::permits {
 
-// Answers at once, appending the whole response to `out`; or returns the reply that has to wait.
-// connection_leases: those of the request's connection. head and body need not outlive the call.
+// Answers at once, in `to`; or returns the reply that has to wait.
+// connection_leases: those of the request's connection; stays: that one is kept alive. head and
+// body need not outlive the call.
 [[nodiscard]] PendingPtr answer(
     Service& service,
     const RequestHead& head,
     std::string_view body,
     const routing::ClientAddress& peer,
     ConnectionLeases& connection_leases,
-    http::HeadBuffer& out,
-    http::ReplyContext reply);
+    bool stays,
+    http::Response& to);
 
 } // namespace stint::permits

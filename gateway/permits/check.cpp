@@ -1,5 +1,6 @@
 #include "permits/check.hpp"
 
+#include "http/local_reply.hpp"
 #include "http/query.hpp"
 #include "permits/checked_request.hpp"
 #include "permits/forwarded_request.hpp"
@@ -15,33 +16,32 @@ PendingPtr check(
     const RequestHead& asking,
     const routing::ClientAddress& peer,
     bool has_token,
-    http::HeadBuffer& out,
-    const http::ReplyContext& reply) {
+    http::Response& to) {
     proxy::Context& context = service.context;
     const routing::TrustedProxies& trusted = context.active->snapshot->trusted;
     if (!has_token && !trusted.contains(peer.address())) {
-        http::write_problem(
-            out, reply, 403, "X-Forwarded-* are believed only of trusted_proxies, or with a token");
+        http::make_problem(
+            to, {}, 403, "X-Forwarded-* are believed only of trusted_proxies, or with a token");
         return {};
     }
     std::optional<int> deny;
     if (const auto asked = http::parameter(asking.query, "deny_status")) {
         if (*asked != "403") {
-            http::write_problem(out, reply, 400, "deny_status can be 403 and nothing else");
+            http::make_problem(to, {}, 400, "deny_status can be 403 and nothing else");
             return {};
         }
         deny = 403;
     }
-    std::string& text = context.rewrite_scratch;
+    std::string& text = context.scratch.rewritten;
     const auto written = write_forwarded_request(text, asking, trusted.header, has_token);
     if (!written) {
-        http::write_problem(out, reply, 400, written.error());
+        http::make_problem(to, {}, 400, written.error());
         return {};
     }
     auto described = service.checked_requests.make(context, deny);
     if (described->begin(text, peer) == CheckedRequest::Step::waits)
         return pending<CheckedRequest>(std::move(described));
-    described->write(out, reply);
+    described->respond(to);
     return {};
 }
 

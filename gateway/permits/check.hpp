@@ -2,15 +2,14 @@
 #pragma once
 
 #include "base/message.hpp"
-#include "http/head_buffer.hpp"
-#include "http/local_reply.hpp"
+#include "http/response.hpp"
 #include "permits/deferred_reply.hpp"
 #include "permits/service.hpp"
 #include "routing/client_address.hpp"
 
 namespace stint::permits {
 
-// Appends the whole response: 200, or what the proxy itself would have answered; or returns the
+// Makes the response: 200, or what the proxy itself would have answered; or returns the
 // reply that has to wait for its turn before a limit. The described request is routed, keyed and
 // charged like one that comes through a listener (permits/forwarded_request.hpp), except for what
 // admission/door.hpp lists. X-Stint-Not-Checked names the limits that cannot be checked, and so
@@ -26,7 +25,6 @@ namespace stint::permits {
     const RequestHead& asking,
     const routing::ClientAddress& peer,
     bool has_token,
-    http::HeadBuffer& out,
-    const http::ReplyContext& reply);
+    http::Response& to);
 
 } // namespace stint::permits

@@ -9,21 +9,19 @@
 
 namespace stint::permits {
 
-void CheckedRequest::write(http::HeadBuffer& out, const http::ReplyContext& asked) {
-    http::ReplyContext context = asked;
-    context.request_id = request_id_;
-    http::PolicyFields policies;
-    if (!admission_.headers().empty()) {
-        policies = admission_.headers().fields(admission_.route()->telling, admission_.decided());
-        context.policies = &policies;
-    }
+void CheckedRequest::respond(http::Response& to) {
+    http::ReplyContext context{.request_id = request_id_};
+    if (!admission_.headers().empty())
+        context.policies =
+            admission_.headers().fields(admission_.route()->telling, admission_.decided());
     if (status_ == 200)
-        return write_granted(out, context);
-    if (!deny_ && admission_.left_out() == 0)
-        return admission_.reply().write(out, context, status_);
-    http::HeadBuffer answer;
-    admission_.reply().write(answer, context, status_);
-    write_denied(out, answer.view());
+        return grant(to, context);
+    admission_.reply().make(to, context, status_);
+    if (deny_) {
+        to.fields() << "X-Stint-Status: " << static_cast<std::uint64_t>(status_) << "\r\n";
+        to.set_status(*deny_);
+    }
+    write_not_checked(to.fields());
 }
 
 // Calls visit(name) for each limit that was left out.
@@ -45,7 +43,7 @@ void CheckedRequest::write_not_checked(http::HeadBuffer& head) const {
         head << "\r\n";
 }
 
-void CheckedRequest::write_granted(http::HeadBuffer& out, const http::ReplyContext& context) const {
+void CheckedRequest::grant(http::Response& to, const http::ReplyContext& context) const {
     const auto body = [&](auto& sink) {
         sink << R"({"granted":true,"route":")";
         http::write_json_text(sink, admission_.route()->name);
@@ -59,21 +57,9 @@ void CheckedRequest::write_granted(http::HeadBuffer& out, const http::ReplyConte
         });
         sink << "]}\n";
     };
-    http::write_reply(
-        out, context, 200, "application/json",
+    http::make_reply(
+        to, context, 200, "application/json",
         [this](http::HeadBuffer& head) { write_not_checked(head); }, body);
-}
-
-// Writes the reply with another status line, and with fields after that.
-void CheckedRequest::write_denied(http::HeadBuffer& out, std::string_view answer) const {
-    const auto status = static_cast<std::uint64_t>(status_);
-    const int sent = deny_.value_or(status_);
-    out << "HTTP/1.1 " << static_cast<std::uint64_t>(sent) << " " << http::reason_phrase(sent)
-        << "\r\n";
-    if (deny_)
-        out << "X-Stint-Status: " << status << "\r\n";
-    write_not_checked(out);
-    out << answer.substr(answer.find("\r\n") + 2);
 }
 
 } // namespace stint::permits

@@ -34,13 +34,12 @@ class CheckedRequest final : public DeferredReply {
     [[nodiscard]] bool is_over() const noexcept override { return callbacks_.queued()->is_over; }
     [[nodiscard]] bool settle() override;
     void give_up() noexcept override { context_.wakeups.give_up(*callbacks_.queued()); }
-    void write(http::HeadBuffer& out, const http::ReplyContext& context) override;
+    void respond(http::Response& to) override;
 
   private:
     // checked_reply.cpp
     void write_not_checked(http::HeadBuffer& head) const;
-    void write_granted(http::HeadBuffer& out, const http::ReplyContext& context) const;
-    void write_denied(http::HeadBuffer& out, std::string_view answer) const;
+    void grant(http::Response& to, const http::ReplyContext& context) const;
     template <class Visit>
     void for_each_not_checked(Visit visit) const;
 

@@ -147,7 +147,8 @@ net::Task<Connection::Step> Connection::wait_for_answer() {
     if (gone_)
         co_return Step::gone;
     keep_alive_ = keep_alive_ && !service_.context.draining;
-    pending_->write(service_.context.head_out, reply_context(head_request_, minor_));
+    pending_->respond(service_.context.response);
+    write_response();
     if (pending_->streams())
         co_return Step::stream;
     pending_.reset();

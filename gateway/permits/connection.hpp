@@ -88,7 +88,7 @@ class Connection final : public ConnectionHandle, public proxy::Sheddable, priva
     void on_readable(const ErrorCode& error);
     [[nodiscard]] bool listen_on();
     [[nodiscard]] std::span<char> room();
-    [[nodiscard]] http::ReplyContext reply_context(bool head_request, int minor);
+    void write_response();
     void arm(Phase phase);
     void on_deadline() noexcept override;
 

@@ -1,5 +1,7 @@
 // Input of a connection: from bytes to requests.
 #include "http/head_parser.hpp"
+#include "http/local_reply.hpp"
+#include "http/response_writer.hpp"
 #include "net/clock.hpp"
 #include "permits/connection.hpp"
 
@@ -85,8 +87,9 @@ Connection::call(const RequestHead& head, std::string_view body, std::size_t con
     disarm();
     keep_alive_ = keep_alive_ && !service_.context.draining;
     pending_ = answer(
-        service_, head, body, peer_, connection_leases_, service_.context.head_out,
-        reply_context(head_request_, minor_));
+        service_, head, body, peer_, connection_leases_, keep_alive_, service_.context.response);
+    if (!pending_)
+        write_response();
     served_ = true;
     begin_ += consumed;
     scanned_ = 0;
@@ -96,20 +99,23 @@ Connection::call(const RequestHead& head, std::string_view body, std::size_t con
 
 // Answers with an error. Nothing after the request can be understood either.
 Connection::Step Connection::reject(int status, std::string_view detail) {
-    http::ReplyContext context = reply_context(false, 1);
-    context.keep_alive = false;
-    http::write_problem(service_.context.head_out, context, status, detail);
+    http::make_problem(service_.context.response, {}, status, detail);
+    head_request_ = false;
+    keep_alive_ = false;
+    minor_ = 1;
+    write_response();
     return Step::refuse;
 }
 
-http::ReplyContext Connection::reply_context(bool head_request, int minor) {
+// Appends the worker's response to what is to be sent.
+void Connection::write_response() {
     proxy::Context& context = service_.context;
-    return {
-        .request_id = {},
-        .date = context.dates.format(net::read_clocks().wall),
-        .head_request = head_request,
-        .keep_alive = keep_alive_,
-        .client_minor = minor};
+    http::write_response(
+        context.head_out, context.response,
+        {.date = context.dates.format(net::read_clocks().wall),
+         .head_request = head_request_,
+         .keep_alive = keep_alive_,
+         .client_minor = minor_});
 }
 
 // Returns the buffer's free part. The buffer has room for the longest head and as much behind it.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "http/head_buffer.hpp"
-#include "http/local_reply.hpp"
+#include "http/response.hpp"
 #include "net/event.hpp"
 #include "proxy/object_pool.hpp"
 
@@ -26,10 +26,10 @@ class DeferredReply {
     // loop, not within this call.
     virtual void give_up() noexcept = 0;
 
-    // Appends the whole response. Requires: settle() was true.
-    virtual void write(http::HeadBuffer& out, const http::ReplyContext& context) = 0;
-    // True if more of the response follows for as long as the caller listens: once a second, what
-    // write_more() appends. write_more() returns false with the last of it.
+    // Makes the response. Requires: settle() was true.
+    virtual void respond(http::Response& to) = 0;
+    // True if more of the response's body follows for as long as the caller listens: once a second,
+    // what write_more() appends. write_more() returns false with the last of it.
     [[nodiscard]] virtual bool streams() const noexcept { return false; }
     [[nodiscard]] virtual bool write_more(http::HeadBuffer&) { return false; }
 

@@ -90,11 +90,7 @@ Outcome pause_limit(
 } // namespace
 
 void take_feedback(
-    proxy::Context& context,
-    Shared& shared,
-    const FeedbackRequest& ask,
-    http::HeadBuffer& out,
-    const http::ReplyContext& reply) {
+    proxy::Context& context, Shared& shared, const FeedbackRequest& ask, http::Response& to) {
     const Now now = net::read_clocks();
     const bool asks_for_pause = ask.status == 429 || ask.status == 503;
     Outcome outcome = Duration{};
@@ -102,12 +98,12 @@ void take_feedback(
         outcome = ask.route.empty() ? pause_limit(context, shared, ask, now)
                                     : pause_route(context, ask, now);
     if (const auto* const why = std::get_if<std::string>(&outcome)) {
-        http::write_problem(out, reply, why->starts_with("there is no") ? 404 : 400, *why);
+        http::make_problem(to, {}, why->starts_with("there is no") ? 404 : 400, *why);
         return;
     }
     const Duration left = std::max(std::get<Duration>(outcome), Duration::zero());
-    http::write_reply(
-        out, reply, 200, "application/json", [](http::HeadBuffer&) {},
+    http::make_reply(
+        to, {}, 200, "application/json", [](http::HeadBuffer&) {},
         [&](auto& sink) {
             sink << R"({"paused":)" << (left > Duration::zero() ? "true" : "false")
                  << R"(,"paused_ms":)" << static_cast<std::uint64_t>(ceil_ms(left)) << "}\n";

@@ -2,8 +2,7 @@
 // response would have begun.
 #pragma once
 
-#include "http/head_buffer.hpp"
-#include "http/local_reply.hpp"
+#include "http/response.hpp"
 #include "permits/acquire_request.hpp"
 #include "permits/shared.hpp"
 #include "proxy/context.hpp"
@@ -11,12 +10,8 @@
 namespace stint::permits {
 
 // Begins a route's cooldown, as if the upstream had answered a request of the route; or a limit's
-// pause: it grants nothing until the pause is over. Appends the whole response.
+// pause: it grants nothing until the pause is over. Makes the response.
 void take_feedback(
-    proxy::Context& context,
-    Shared& shared,
-    const FeedbackRequest& ask,
-    http::HeadBuffer& out,
-    const http::ReplyContext& reply);
+    proxy::Context& context, Shared& shared, const FeedbackRequest& ask, http::Response& to);
 
 } // namespace stint::permits

@@ -70,21 +70,21 @@ struct LockCall {
     const RequestHead& head;
     std::string_view body;
     ConnectionLeases& connection_leases;
-    http::HeadBuffer& out;
-    const http::ReplyContext& reply;
+    bool stays;
+    http::Response& to;
 
     static PendingPtr none() noexcept { return {}; }
     PendingPtr fail(int status, std::string_view detail) const {
-        http::write_problem(out, reply, status, detail);
+        http::make_problem(to, {}, status, detail);
         return none();
     }
     PendingPtr not_allowed(std::string_view allow) const {
-        http::write_method_not_allowed(out, reply, allow);
+        http::make_method_not_allowed(to, {}, allow);
         return none();
     }
     PendingPtr tell(int status, const std::string& text) const {
-        http::write_reply(
-            out, reply, status, "application/json", [](http::HeadBuffer&) {},
+        http::make_reply(
+            to, {}, status, "application/json", [](http::HeadBuffer&) {},
             [&](auto& sink) { sink << text; });
         return none();
     }
@@ -107,8 +107,7 @@ struct LockCall {
     PendingPtr show(const std::string& name) const {
         const auto found = service.shared.locks.state_of(name, net::read_clocks());
         if (!found) {
-            write_no_lock(
-                out, reply, name, "there is no lock of this name, and nobody asks for one");
+            make_no_lock(to, name, "there is no lock of this name, and nobody asks for one");
             return none();
         }
         return tell(200, to_json(*found, Ids::hidden));
@@ -116,8 +115,7 @@ struct LockCall {
 
     // True if the connection is about to end, and with it a lease that is bound to it.
     [[nodiscard]] bool ends_at_once(locks::LeaseBinding binding) const noexcept {
-        return binding == locks::LeaseBinding::connection && !reply.keep_alive &&
-               !service.context.draining;
+        return binding == locks::LeaseBinding::connection && !stays && !service.context.draining;
     }
 
     [[nodiscard]] auto make() const {
@@ -138,7 +136,7 @@ struct LockCall {
         if (locking->begin(name, *ask, *binding) == LockOperation::Step::waits ||
             locking->streams())
             return pending<LockOperation>(std::move(locking));
-        locking->write(out, reply);
+        locking->respond(to);
         return none();
     }
 
@@ -154,7 +152,7 @@ struct LockCall {
         auto locking = make();
         if (locking->renew(target.name, target.lease, *ttl, *binding) == LockOperation::Step::waits)
             return pending<LockOperation>(std::move(locking));
-        locking->write(out, reply);
+        locking->respond(to);
         return none();
     }
 
@@ -179,7 +177,7 @@ struct LockCall {
             break;
         }
         connection_leases.remove(target.lease);
-        http::write_no_content(out, reply);
+        http::make_no_content(to);
         return none();
     }
 };
@@ -195,9 +193,9 @@ PendingPtr answer_lock(
     const RequestHead& head,
     std::string_view body,
     ConnectionLeases& connection_leases,
-    http::HeadBuffer& out,
-    const http::ReplyContext& reply) {
-    const LockCall call{service, head, body, connection_leases, out, reply};
+    bool stays,
+    http::Response& to) {
+    const LockCall call{service, head, body, connection_leases, stays, to};
     const auto target = target_of(head.path);
     if (!target)
         return call.fail(target.error().status, target.error().detail);

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "base/message.hpp"
-#include "http/head_buffer.hpp"
-#include "http/local_reply.hpp"
+#include "http/response.hpp"
 #include "permits/connection_leases.hpp"
 #include "permits/deferred_reply.hpp"
 #include "permits/service.hpp"
@@ -14,13 +13,13 @@ namespace stint::permits {
 
 [[nodiscard]] bool is_about_locks(std::string_view path) noexcept;
 
-// Answers as answer() does. connection_leases: those of the request's connection.
+// Answers as answer() does. stays: the connection is kept alive.
 [[nodiscard]] PendingPtr answer_lock(
     Service& service,
     const RequestHead& head,
     std::string_view body,
     ConnectionLeases& connection_leases,
-    http::HeadBuffer& out,
-    const http::ReplyContext& reply);
+    bool stays,
+    http::Response& to);
 
 } // namespace stint::permits

@@ -47,7 +47,7 @@ class LockOperation final : public DeferredReply {
     [[nodiscard]] bool is_over() const noexcept override;
     [[nodiscard]] bool settle() override;
     void give_up() noexcept override;
-    void write(http::HeadBuffer& out, const http::ReplyContext& context) override;
+    void respond(http::Response& to) override;
     [[nodiscard]] bool streams() const noexcept override {
         return status_ == created && binding_ == locks::LeaseBinding::stream;
     }
@@ -69,8 +69,8 @@ class LockOperation final : public DeferredReply {
     void fail(int status, std::string detail);
     template <class Out>
     void write_grant(Out& out) const;
-    void write_stream(http::HeadBuffer& out, const http::ReplyContext& context) const;
-    void write_busy(http::HeadBuffer& out, const http::ReplyContext& context) const;
+    void begin_stream(http::Response& to) const;
+    void refuse_busy(http::Response& to) const;
 
     proxy::Context& context_;
     locks::LockManager& book_;

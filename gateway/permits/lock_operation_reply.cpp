@@ -40,26 +40,26 @@ void LockOperation::write_grant(Out& out) const {
     out << "}";
 }
 
-void LockOperation::write(http::HeadBuffer& out, const http::ReplyContext& context) {
+void LockOperation::respond(http::Response& to) {
     if (status_ == 409 || status_ == 422)
-        return write_busy(out, context);
+        return refuse_busy(to);
     if (status_ == 503) {
-        http::write_unavailable(out, context, detail_, retry_after_);
+        http::make_unavailable(to, {}, detail_, retry_after_);
         return;
     }
     if (status_ == 404)
-        return write_no_lock(out, context, name_, detail_);
+        return make_no_lock(to, name_, detail_);
     if (status_ != created && status_ != renewed) {
-        http::write_problem(out, context, status_, detail_);
+        http::make_problem(to, {}, status_, detail_);
         return;
     }
     if (status_ == created && binding_ == locks::LeaseBinding::lease && untold_)
         connection_leases_.send(name_, grant());
     untold_ = false;
     if (streams())
-        return write_stream(out, context);
-    http::write_reply(
-        out, context, status_, "application/json",
+        return begin_stream(to);
+    http::make_reply(
+        to, {}, status_, "application/json",
         [&](http::HeadBuffer& head) {
             if (status_ == created)
                 head << "Location: /v1/locks/" << http::percent_encoded(name_) << "/leases/"
@@ -71,15 +71,14 @@ void LockOperation::write(http::HeadBuffer& out, const http::ReplyContext& conte
         });
 }
 
-// Begins the server-sent events of the HTML standard (section 9.2); the end of the connection is
-// the end of the response.
-void LockOperation::write_stream(http::HeadBuffer& out, const http::ReplyContext& context) const {
-    out << "HTTP/1.1 201 Created\r\nServer: stint\r\n";
-    out.field("Date", context.date);
-    out << "Content-Type: text/event-stream\r\nCache-Control: no-store\r\nConnection: "
-           "close\r\n\r\nevent: granted\ndata: ";
-    write_grant(out);
-    out << "\n\n";
+// Begins the server-sent events of the HTML standard (section 9.2).
+void LockOperation::begin_stream(http::Response& to) const {
+    to.begin(201, "text/event-stream");
+    to.set_no_store();
+    to.set_content(http::Response::Content::begun);
+    to.body() << "event: granted\ndata: ";
+    write_grant(to.body());
+    to.body() << "\n\n";
 }
 
 bool LockOperation::write_more(http::HeadBuffer& out) {
@@ -93,11 +92,11 @@ bool LockOperation::write_more(http::HeadBuffer& out) {
     return false;
 }
 
-void LockOperation::write_busy(http::HeadBuffer& out, const http::ReplyContext& context) const {
+void LockOperation::refuse_busy(http::Response& to) const {
     const bool is_busy = status_ == 409;
     const Duration wait = std::max<Duration>(retry_after_, std::chrono::milliseconds{1});
-    http::write_reply(
-        out, context, status_, "application/problem+json",
+    http::make_reply(
+        to, {}, status_, "application/problem+json",
         [&](http::HeadBuffer& head) {
             if (is_busy)
                 head << "Retry-After: " << static_cast<std::uint64_t>(retry_after_seconds(wait))
@@ -128,13 +127,9 @@ void LockOperation::write_busy(http::HeadBuffer& out, const http::ReplyContext& 
         });
 }
 
-void write_no_lock(
-    http::HeadBuffer& out,
-    const http::ReplyContext& context,
-    std::string_view lock,
-    std::string_view detail) {
-    http::write_reply(
-        out, context, 404, "application/problem+json", [](http::HeadBuffer&) {},
+void make_no_lock(http::Response& to, std::string_view lock, std::string_view detail) {
+    http::make_reply(
+        to, {}, 404, "application/problem+json", [](http::HeadBuffer&) {},
         [&](auto& sink) {
             http::write_problem_body(
                 sink, http::MediaType::problem_json, 404, unknown,

@@ -1,5 +1,7 @@
 #include "proxy/context.hpp"
 
+#include "http/response_writer.hpp"
+#include "net/clock.hpp"
 #include "proxy/downstream/downstream.hpp"
 #include "proxy/exchange.hpp"
 
@@ -101,6 +103,15 @@ void Context::tick(SteadyTime now) {
         if (ended->Watched::is_linked())
             ended->poll_peer_close();
     }
+}
+
+std::string_view write_refusal(Context& context, int status, std::string_view detail) {
+    http::make_turned_away(context.response, status, detail);
+    context.head_out.clear();
+    http::write_response(
+        context.head_out, context.response,
+        {.date = context.dates.format(net::read_clocks().wall), .keep_alive = false});
+    return context.head_out.view();
 }
 
 } // namespace stint::proxy

@@ -8,6 +8,7 @@
 #include "http/head_parser.hpp"
 #include "http/local_reply.hpp"
 #include "http/request_id.hpp"
+#include "http/response.hpp"
 #include "limits/prepaid.hpp"
 #include "limits/top_keys/heavy_hitters.hpp"
 #include "net/buffer_pool.hpp"
@@ -32,6 +33,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stint::proxy {
@@ -137,7 +139,7 @@ struct Context {
     // Scratch, valid until the next suspension.
     http::HeadParser parser;
     http::HeadBuffer head_out;
-    std::string rewrite_scratch;
+    http::Response response;
     admission::Scratch scratch;
 
     http::RequestIdSource request_ids;
@@ -164,5 +166,9 @@ struct Context {
   private:
     std::uint64_t shortages_seen_ = 0;
 };
+
+// Writes the refusal of a connection of which nothing has been read, and returns it: a view of
+// context.head_out.
+[[nodiscard]] std::string_view write_refusal(Context& context, int status, std::string_view detail);
 
 } // namespace stint::proxy

@@ -137,7 +137,7 @@ class Exchange : private net::Deadline {
     // respond.cpp: answers from the configuration.
     Next respond();
     void send_to_https();
-    void write_answer(const http::ReplyContext& context);
+    void make_answer(const http::ReplyContext& context);
     void add_target(PlaceholderValues& values);
 
     // request.cpp: towards the upstream.
@@ -183,6 +183,7 @@ class Exchange : private net::Deadline {
     bool begin_body();
     void forget_buffered_body() noexcept;
     static net::Task<> pump(Exchange& self);
+    net::Task<bool> send_interim();
     net::Task<bool> read_body(net::Block& block, Duration pause, std::string_view& payload);
     net::Task<bool> forward_body(std::string_view payload);
     net::Task<bool> send_pending();
@@ -198,7 +199,6 @@ class Exchange : private net::Deadline {
     net::Task<Next> wait_out_pause();
     Next admit_after_pause();
     void give_back_admission(const Now& now);
-    Next refuse_paused(const limits::Cooldown::Refused& refused);
     void heed_answer(const ResponseHead& head);
     WallTime wall_at(SteadyTime at) const noexcept { return begun_.wall + (at - begun_.steady); }
 
@@ -211,7 +211,7 @@ class Exchange : private net::Deadline {
     void note_answer(const ResponseHead& head);
     Answer
     send_head(const ResponseHead& head, std::string_view payload, const http::ChunkHeader& chunk);
-    void add_rate_limit_headers(const ResponseHead& head);
+    http::PolicyFields settle(const ResponseHead& head);
     void drop_head(std::size_t head_size) noexcept;
     net::Task<> stream_response();
     net::Task<bool> relay_piece(std::size_t size);

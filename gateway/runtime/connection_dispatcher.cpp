@@ -109,12 +109,8 @@ void ConnectionDispatcher::turn_away(net::Socket socket, const ListenerRole& rol
     ++context_.counters.connections_rejected;
     if (role.proxied.tls)
         return; // nothing could be said without a handshake
-    http::HeadBuffer& answer = context_.head_out;
-    answer.clear();
-    http::write_turned_away(
-        answer, context_.dates.format(net::read_clocks().wall), 503, "max_connections is reached");
     net::Gather gather;
-    gather.add(answer.view());
+    gather.add(proxy::write_refusal(context_, 503, "max_connections is reached"));
     (void)net::write_now(socket, gather); // as much as the socket takes; no caller waits for it
 }
 

@@ -38,7 +38,7 @@ bool Exchange::is_open(SteadyTime now) {
     }
     // A request that the upstream has had once is not refunded, and does not wait to be sent again.
     if (!route().cooldown.rules.waits || sent_ != SteadyTime{}) {
-        refuse_paused(entry.refused);
+        next_of(admission_.refuse_paused(entry.refused));
         return false;
     }
     const Next next = enqueue_for_cooldown(now);
@@ -55,7 +55,7 @@ Exchange::Next Exchange::enqueue_for_cooldown(SteadyTime now) {
         cooldown_wait_ = std::make_unique<CooldownWait>(admission_.cooldown(), context_.executor);
     limits::Cooldown::Attempt attempt = cooldown_wait_->ask(now, route().cooldown.rules);
     if (attempt.refused)
-        return refuse_paused(*attempt.refused);
+        return next_of(admission_.refuse_paused(*attempt.refused));
     pass_ = std::move(attempt.pass);
     return pass_ ? Next::forward : Next::wait_cooldown;
 }
@@ -99,10 +99,6 @@ Exchange::Next Exchange::admit_after_pause() {
     if (next == Next::forward)
         write_request_head(*request);
     return next;
-}
-
-Exchange::Next Exchange::refuse_paused(const limits::Cooldown::Refused& refused) {
-    return next_of(admission_.refuse_paused(refused));
 }
 
 void Exchange::heed_answer(const ResponseHead& head) {

@@ -56,12 +56,8 @@ void Downstream::turn_away() {
     ++context_.counters.rejected_per_client;
     if (options_.tls)
         return; // a handshake only to say no would cost more than the request
-    context_.head_out.clear();
-    http::write_turned_away(
-        context_.head_out, context_.dates.format(net::read_clocks().wall), 429,
-        "max_connections_per_client is reached");
     net::Gather gather;
-    gather.add(context_.head_out.view());
+    gather.add(write_refusal(context_, 429, "max_connections_per_client is reached"));
     const bool sent = !net::write_now(stream_, gather);
     const std::size_t open = context_.shared.connections.load(std::memory_order_relaxed);
     if (sent && open * 10 < context_.active->snapshot->max_connections * 9)
@@ -93,12 +89,8 @@ net::Task<bool> Downstream::shake_hands() {
 void Downstream::answer_plain_http() {
     ++context_.counters.tls_plain_http;
     stream_.forget_tls();
-    context_.head_out.clear();
-    http::write_turned_away(
-        context_.head_out, context_.dates.format(net::read_clocks().wall), 400,
-        "this listener speaks TLS: use https");
     net::Gather gather;
-    gather.add(context_.head_out.view());
+    gather.add(write_refusal(context_, 400, "this listener speaks TLS: use https"));
     lingers_ = net::write_now(stream_, gather) ? Lingers::no : Lingers::briefly;
 }
 

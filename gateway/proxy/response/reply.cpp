@@ -1,5 +1,6 @@
 // The gateway's own replies, and request bodies that are discarded after them.
 #include "http/head_parser.hpp"
+#include "http/response_writer.hpp"
 #include "net/clock.hpp"
 #include "proxy/downstream/downstream.hpp"
 #include "proxy/exchange.hpp"
@@ -110,28 +111,27 @@ void Exchange::write_reply() {
     if (!responds && !admission_.reply().knows_media() && !method_.empty())
         if (const auto request = context_.parser.parse_request(head_))
             admission_.reply().use(http::preferred_media_type(request->fields));
-    http::PolicyFields policies;
+    http::ReplyContext context{.request_id = request_id_};
     if (!admission_.headers().empty()) {
         // A refusal's decision was made a moment ago: the clock is not read again.
         const bool just_decided = outcome_ == observe::Outcome::refused;
         const SteadyTime now =
             just_decided ? admission_.decided().steady : net::read_steady_clock();
-        policies = admission_.headers().fields(route().telling, {now, wall_at(now)});
+        context.policies = admission_.headers().fields(route().telling, {now, wall_at(now)});
     }
-    const http::ReplyContext context{
-        .request_id = request_id_,
-        .date = context_.dates.format(begun_.wall),
-        // Also where the rest of the head could not be read: it has no body (RFC 9110
-        // section 9.3.2).
-        .head_request = (method_.empty() ? first_word(downstream_.received()) : method_) == "HEAD",
-        .keep_alive = keep_alive_,
-        .client_minor = minor_,
-        .policies = admission_.headers().empty() ? nullptr : &policies};
-    context_.head_out.clear();
     if (responds) [[unlikely]]
-        write_answer(context);
+        make_answer(context);
     else
-        admission_.reply().write(context_.head_out, context, status_);
+        admission_.reply().make(context_.response, context, status_);
+    context_.head_out.clear();
+    http::write_response(
+        context_.head_out, context_.response,
+        {.date = context_.dates.format(begun_.wall),
+         // Also where the rest of the head could not be read: it has no body (RFC 9110
+         // section 9.3.2).
+         .head_request = (method_.empty() ? first_word(downstream_.received()) : method_) == "HEAD",
+         .keep_alive = keep_alive_,
+         .client_minor = minor_});
 }
 
 net::Task<> Exchange::discard_body() {

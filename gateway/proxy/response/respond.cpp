@@ -35,13 +35,13 @@ void Exchange::send_to_https() {
     fail(to_https().status, {}, observe::Outcome::responded);
 }
 
-// Writes the answer of Outcome::responded: the route's, or the listener's before any route.
-void Exchange::write_answer(const http::ReplyContext& context) {
+// Makes the answer of Outcome::responded: the route's, or the listener's before any route.
+void Exchange::make_answer(const http::ReplyContext& context) {
     PlaceholderValues values = placeholder_values();
     const FixedAnswer& answer = has_route() ? *route().answer : to_https();
     if (!answer.location.empty())
         add_target(values);
-    http::write_fixed_reply(context_.head_out, context, answer, values);
+    http::make_fixed_reply(context_.response, context, answer, values);
 }
 
 // Sets the placeholders of a redirect. The target was good when the head was read.

@@ -147,7 +147,7 @@ Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_
     context_.head_out.clear();
     http::write_downstream_head(
         context_.head_out, head, framing_, request_id_, context_.dates.format(wall_at(answered_)),
-        shape ? &*shape : nullptr);
+        shape ? &*shape : nullptr, settle(head));
     const http::ChunkHeader chunk{step->payload};
     return send_head(head, {rest.data(), step->payload}, chunk);
 }
@@ -157,11 +157,6 @@ Exchange::Answer Exchange::send_head(
     const ResponseHead& head, std::string_view payload, const http::ChunkHeader& chunk) {
     status_ = head.status;
     head_sent_ = true;
-    if (admission::Settlement& settlement = admission_.settlement(); !settlement.empty())
-        [[unlikely]]
-        settlement.settle(head, admission_.permit(), callbacks_, {answered_, begun_.wall});
-    if (!admission_.headers().empty())
-        add_rate_limit_headers(head);
     net::Gather gather;
     gather.add(pending_response_); // an interim response's bytes
     gather.add(context_.head_out.view());
@@ -177,13 +172,14 @@ Exchange::Answer Exchange::send_head(
     return Answer::ready;
 }
 
-// Appends to the head, which is written already, behind the upstream's own rate-limit fields.
-void Exchange::add_rate_limit_headers(const ResponseHead& head) {
-    const http::PolicyFields ours =
-        admission_.headers().fields(route().telling, {answered_, wall_at(answered_)});
-    context_.head_out.reopen();
-    http::write_policy_fields(context_.head_out, ours, head.fields);
-    context_.head_out << "\r\n";
+// Settles the charges by what the response says. Returns the rate-limit fields to tell the client.
+http::PolicyFields Exchange::settle(const ResponseHead& head) {
+    if (admission::Settlement& settlement = admission_.settlement(); !settlement.empty())
+        [[unlikely]]
+        settlement.settle(head, admission_.permit(), callbacks_, {answered_, begun_.wall});
+    if (admission_.headers().empty()) [[likely]]
+        return {};
+    return admission_.headers().fields(route().telling, {answered_, wall_at(answered_)});
 }
 
 void Exchange::gather_response(

@@ -35,7 +35,7 @@ std::string_view Exchange::path_to_send(std::string_view path) const {
         http::normalise_path(path, snapshot().paths, context_.scratch.path)->text;
     if (!rewrites)
         return normal;
-    std::string& rewritten = context_.rewrite_scratch;
+    std::string& rewritten = context_.scratch.rewritten;
     [[maybe_unused]] const bool whole = route().shape->path->apply(normal, rewritten);
     assert(whole); // find_route() has refused the others
     return rewritten;

@@ -45,11 +45,11 @@ Exchange::Answer Exchange::on_upgrade(const ResponseHead& head, std::size_t head
     }
     note_answer(head);
     const std::optional<http::Shaping> shape = shaping(&routing::RouteShape::response);
-    context_.head_out.clear();
-    http::write_switching_head(
-        context_.head_out, head, protocols, request_id_, shape ? &*shape : nullptr);
     // First, so that a client that has the 101 finds the slot free for its next connection.
     admission_.permit().release_early({answered_, wall_at(answered_)});
+    context_.head_out.clear();
+    http::write_switching_head(
+        context_.head_out, head, protocols, request_id_, shape ? &*shape : nullptr, settle(head));
     const Answer answer = send_head(head, {}, http::ChunkHeader{0});
     if (answer != Answer::ready)
         return answer;

@@ -3,6 +3,7 @@
 #include "http/head_parser.hpp"
 #include "http/local_reply.hpp"
 #include "http/request_id.hpp"
+#include "http/response_writer.hpp"
 #include "http/rewrite.hpp"
 #include "http/target.hpp"
 
@@ -28,6 +29,7 @@ constexpr std::string_view response_bytes =
 struct Worker {
     HeadParser parser{16 * 1024};
     HeadBuffer out;
+    Response response;
     RequestIdSource ids;
     DateClock dates;
     std::string scratch;
@@ -44,10 +46,10 @@ struct Worker {
         out.clear();
         write_upstream_head(out, *request, {"192.0.2.7", "http", "", id_text});
         checked += out.view().size();
-        const auto response = parser.parse_response(response_bytes, "GET");
+        const auto answer = parser.parse_response(response_bytes, "GET");
         out.clear();
         write_downstream_head(
-            out, *response, frame_response(1, response->framing, true), id_text,
+            out, *answer, frame_response(1, answer->framing, true), id_text,
             dates.format(WallTime{}));
         checked += refuse(media, id_text);
         return checked;
@@ -58,15 +60,15 @@ struct Worker {
         const PolicyState policy{
             .name = "per_client", .quota = 1, .window = Duration{1}, .draft = true, .legacy = true};
         const PolicyFields policies{{&policy, 1}, {}, {}};
-        ReplyContext context{id_text, dates.format(WallTime{})};
-        context.media = media;
-        context.policies = &policies;
+        const ReplyContext context{id_text, media, policies};
         LimitedReply reply{"per_client", Duration{1}};
         out.clear();
-        write_limited(out, context, reply);
+        make_limited(response, context, reply);
+        write_response(out, response, {.date = dates.format(WallTime{})});
         reply.content_type = "text/plain";
         reply.body = "again in {retry_after} s";
-        write_limited(out, context, reply);
+        make_limited(response, context, reply);
+        write_response(out, response, {.date = dates.format(WallTime{})});
         return out.view().size();
     }
 };

@@ -1,6 +1,7 @@
 // Answers that stand in the configuration, and where redirects lead.
 #include "http/fixed_reply.hpp"
 #include "http/location.hpp"
+#include "response_support.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,18 +9,19 @@
 
 using namespace stint;
 using namespace stint::http;
+using namespace stint::http::test;
 
 namespace {
 
-const ReplyContext context{.request_id = "id-1", .date = "now"};
+const ResponseTerms now{.date = "now"};
 
 std::string reply(
     const FixedAnswer& answer,
-    const ReplyContext& with = context,
+    const ResponseTerms& with = now,
     const PlaceholderValues& values = {}) {
-    HeadBuffer out;
-    write_fixed_reply(out, with, answer, values);
-    return std::string{out.view()};
+    Response response;
+    make_fixed_reply(response, context, answer, values);
+    return text_of(response, with);
 }
 
 FixedAnswer hello() {
@@ -51,14 +53,14 @@ std::string location(std::string_view to, std::string_view path, std::string_vie
 
 TEST_CASE("a fixed answer is a whole response") {
     CHECK(
-        reply(hello(), context, values()) ==
+        reply(hello(), now, values()) ==
         "HTTP/1.1 200 OK\r\nServer: stint\r\nDate: now\r\nContent-Type: text/plain\r\n"
         "Content-Length: 16\r\nX-Route: greeting\r\nX-Request-Id: id-1\r\n\r\n"
         "hello 192.0.2.7\n");
 }
 
 TEST_CASE("HEAD gets the head of the whole") {
-    ReplyContext head = context;
+    ResponseTerms head = now;
     head.head_request = true;
 
     const std::string text = reply(hello(), head, values());
@@ -68,9 +70,9 @@ TEST_CASE("HEAD gets the head of the whole") {
 }
 
 TEST_CASE("the connection's end is told") {
-    ReplyContext closing = context;
+    ResponseTerms closing = now;
     closing.keep_alive = false;
-    ReplyContext old = context;
+    ResponseTerms old = now;
     old.client_minor = 0;
 
     CHECK(reply(hello(), closing).find("\r\nConnection: close\r\n") != std::string::npos);
@@ -108,7 +110,7 @@ TEST_CASE("a redirect says where to, and has no content") {
     made[Placeholder::query] = "?b=c";
 
     CHECK(
-        reply(answer, context, made) ==
+        reply(answer, now, made) ==
         "HTTP/1.1 308 Permanent Redirect\r\nServer: stint\r\nDate: now\r\nContent-Length: 0\r\n"
         "Location: https://b.example/a?b=c\r\nX-Request-Id: id-1\r\n\r\n");
 }

@@ -1,5 +1,5 @@
 // The forms that a refusal can take beside the usual problem document.
-#include "http/local_reply.hpp"
+#include "response_support.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,17 +12,13 @@ namespace {
 
 using namespace stint;
 using namespace stint::http;
+using namespace stint::http::test;
 using namespace std::chrono_literals;
 
 std::string limited(const LimitedReply& reply, MediaType media = MediaType::problem_json) {
-    HeadBuffer out;
-    ReplyContext context{"id-1", "Sun, 06 Nov 1994 08:49:37 GMT"};
-    context.media = media;
-    const std::size_t length = write_limited(out, context, reply);
-    std::string text{out.view()};
-    CHECK(text.find("\r\nContent-Length: " + std::to_string(length) + "\r\n") != std::string::npos);
-    CHECK(text.size() - text.find("\r\n\r\n") - 4 == length);
-    return text;
+    Response response;
+    make_limited(response, {.request_id = "id-1", .media = media}, reply);
+    return text_of(response);
 }
 
 std::string body_of(const std::string& reply) {
@@ -60,13 +56,11 @@ TEST_CASE("a refusal with a slot carries its ticket") {
 }
 
 TEST_CASE("an error without a detail is short in every form") {
-    ReplyContext context{"id-1", "Sun, 06 Nov 1994 08:49:37 GMT"};
-    context.media = MediaType::plain;
-    HeadBuffer out;
+    Response response;
 
-    write_problem(out, context, 404, "");
+    make_problem(response, {.media = MediaType::plain}, 404, "");
 
-    CHECK(body_of(std::string{out.view()}) == "404 Not Found\n");
+    CHECK(response.body_text() == "404 Not Found\n");
 }
 
 TEST_CASE("a limit's own status is the answer's and the document's") {
@@ -107,24 +101,21 @@ TEST_CASE("a reply tells the limits") {
         .draft = true,
         .legacy = true};
     const PolicyFields fields{{&policy, 1}, {}, {SteadyTime{2s}, WallTime{}}};
-    ReplyContext context{"id-1", "Sun, 06 Nov 1994 08:49:37 GMT"};
-    context.policies = &fields;
-    HeadBuffer out;
+    Response response;
 
-    write_limited(out, context, {"a", 1s});
+    make_limited(response, {.policies = fields}, {"a", 1s});
 
-    const std::string reply{out.view()};
+    const std::string reply = text_of(response);
     CHECK(has(reply, "\r\nRateLimit-Policy: \"a\";q=5;w=1\r\nRateLimit: \"a\";r=0;t=1\r\n"));
     CHECK(has(reply, "\r\nX-RateLimit-Reset: 1\r\n"));
 }
 
 TEST_CASE("a pause that the upstream has asked for has the upstream's status") {
     const auto paused = [](int status) {
-        HeadBuffer out;
-        write_paused(
-            out, {"id-1", "Sun, 06 Nov 1994 08:49:37 GMT"},
-            {.upstream = "target", .status = status, .retry_after = 11'500ms});
-        return std::string{out.view()};
+        Response response;
+        make_paused(
+            response, context, {.upstream = "target", .status = status, .retry_after = 11'500ms});
+        return text_of(response);
     };
     const std::string busy = paused(503);
 

@@ -1,4 +1,4 @@
-#include "http/local_reply.hpp"
+#include "response_support.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -13,10 +13,9 @@ namespace {
 
 using namespace stint;
 using namespace stint::http;
+using namespace stint::http::test;
 using namespace std::chrono_literals;
 using Json = nlohmann::json;
-
-const ReplyContext context{"id-1", "Sun, 06 Nov 1994 08:49:37 GMT", false, true, 1};
 
 struct Reply {
     std::string head;
@@ -28,22 +27,22 @@ struct Reply {
     [[nodiscard]] Json json() const { return Json::parse(body); }
 };
 
-Reply split(const HeadBuffer& out) {
-    const std::string text{out.view()};
+Reply split(const Response& response, const ResponseTerms& with = terms) {
+    const std::string text = text_of(response, with);
     const std::size_t end = text.find("\r\n\r\n") + 4;
     return {text.substr(0, end), text.substr(end)};
 }
 
-Reply problem(int status, std::string_view detail, const ReplyContext& with = context) {
-    HeadBuffer out;
-    write_problem(out, with, status, detail);
-    return split(out);
+Reply problem(int status, std::string_view detail, const ResponseTerms& with = terms) {
+    Response response;
+    make_problem(response, context, status, detail);
+    return split(response, with);
 }
 
 Reply limited(const LimitedReply& reply) {
-    HeadBuffer out;
-    write_limited(out, context, reply);
-    return split(out);
+    Response response;
+    make_limited(response, context, reply);
+    return split(response);
 }
 
 std::string_view date(DateClock& clock, std::chrono::nanoseconds since_epoch) {
@@ -70,25 +69,19 @@ TEST_CASE("a problem is a complete response") {
                             {"detail", "The upstream hung up."}});
 }
 
-TEST_CASE("a reply's returned length is its body's") {
-    HeadBuffer out;
-
-    const std::size_t length = write_problem(out, context, 404, "Nothing here.");
-
-    CHECK(length == split(out).body.size());
-}
-
 TEST_CASE("a reply is appended to what is there") {
+    Response response;
+    make_problem(response, context, 404, "");
     HeadBuffer out;
     out << "before";
 
-    write_problem(out, context, 404, "");
+    write_response(out, response, terms);
 
     CHECK(out.view().starts_with("beforeHTTP/1.1 404 Not Found\r\n"));
 }
 
 TEST_CASE("a reply to HEAD has the length of the body that it leaves out") {
-    ReplyContext head = context;
+    ResponseTerms head = terms;
     head.head_request = true;
 
     const Reply reply = problem(404, "Nothing here.", head);
@@ -99,11 +92,11 @@ TEST_CASE("a reply to HEAD has the length of the body that it leaves out") {
 }
 
 TEST_CASE("a reply says what becomes of the connection") {
-    ReplyContext closing = context;
+    ResponseTerms closing = terms;
     closing.keep_alive = false;
     CHECK(problem(400, "", closing).has("Connection: close"));
 
-    ReplyContext old = context;
+    ResponseTerms old = terms;
     old.client_minor = 0;
     CHECK(problem(400, "", old).has("Connection: keep-alive"));
 
@@ -111,10 +104,10 @@ TEST_CASE("a reply says what becomes of the connection") {
 }
 
 TEST_CASE("a reply without a request id has no such field") {
-    ReplyContext anonymous = context;
-    anonymous.request_id = "";
+    Response response;
+    make_problem(response, {}, 400, "");
 
-    CHECK(problem(400, "", anonymous).head.find("X-Request-Id") == std::string::npos);
+    CHECK(split(response).head.find("X-Request-Id") == std::string::npos);
 }
 
 TEST_CASE("a detail is escaped") {
@@ -141,9 +134,9 @@ TEST_CASE("bytes of a detail that are no UTF-8 are replaced") {
 }
 
 TEST_CASE("a method that is not allowed is answered with those that are") {
-    HeadBuffer out;
-    write_method_not_allowed(out, context, "GET, HEAD");
-    const Reply reply = split(out);
+    Response response;
+    make_method_not_allowed(response, context, "GET, HEAD");
+    const Reply reply = split(response);
 
     CHECK(reply.head.starts_with("HTTP/1.1 405 Method Not Allowed\r\n"));
     CHECK(reply.has("Allow: GET, HEAD"));
@@ -215,9 +208,9 @@ TEST_CASE("a refusal never says zero") {
 }
 
 TEST_CASE("a denial names its limit and no time") {
-    HeadBuffer out;
-    write_denied(out, context, "by \"key\"", "no\nkey");
-    const Reply reply = split(out);
+    Response response;
+    make_denied(response, context, "by \"key\"", "no\nkey");
+    const Reply reply = split(response);
 
     CHECK(reply.head.starts_with("HTTP/1.1 403 Forbidden\r\n"));
     CHECK(reply.head.find("Retry-After") == std::string::npos);
@@ -231,9 +224,9 @@ TEST_CASE("a denial names its limit and no time") {
 }
 
 TEST_CASE("who is fenced off is told by which lock, and no time") {
-    HeadBuffer out;
-    write_fenced_off(out, context, "jobs", "out of date");
-    const Reply reply = split(out);
+    Response response;
+    make_fenced_off(response, context, "jobs", "out of date");
+    const Reply reply = split(response);
 
     CHECK(reply.head.starts_with("HTTP/1.1 412 Precondition Failed\r\n"));
     CHECK(reply.head.find("Retry-After") == std::string::npos);
