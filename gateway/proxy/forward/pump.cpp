@@ -76,6 +76,8 @@ net::Task<> Exchange::pump(Exchange& self) {
         bool more = true;
         if (!self.pending_request_.empty())
             more = co_await self.send_pending();
+        if (more && self.expects_continue_ && !self.request_body_.done())
+            more = co_await self.send_interim();
         net::Block block;
         if (more && !self.request_body_.done())
             block = self.context_.body_blocks.borrow();
@@ -96,6 +98,33 @@ net::Task<> Exchange::pump(Exchange& self) {
         self.abort(AbortReason::client_stalled);
     }
     self.end_pump();
+}
+
+// Sends what the client's socket has not taken of interim responses: a client that waits for its
+// 100 sends no body before. The response's head takes these bytes along where it comes meanwhile.
+net::Task<bool> Exchange::send_interim() {
+    ErrorCode error;
+    if (!pending_response_.empty())
+        downstream_.watch_from_afar();
+    while (!error && !body_pump_.stopping && !head_sent_ && !pending_response_.empty()) {
+        body_pump_.reads = true;
+        downstream_.arm_body_deadline(route().timeouts.body_idle);
+        auto [failed] = co_await net::wait_writable(downstream_.stream());
+        downstream_.disarm_body_deadline();
+        body_pump_.reads = false;
+        error = failed;
+        if (error || head_sent_)
+            break;
+        net::Gather gather;
+        gather.add(pending_response_);
+        error = net::write_now(downstream_.stream(), gather);
+        std::string left;
+        gather.append_to(left);
+        pending_response_ = std::move(left);
+    }
+    if (error && !body_pump_.stopping)
+        abort(AbortReason::client_gone);
+    co_return !error && !body_pump_.stopping && abort_reason_ == AbortReason::no;
 }
 
 // Aborts if the client is below min_rate, which counts as stalled.

@@ -176,7 +176,12 @@ TEST_CASE("an answer before a reset is relayed also where the rest of the body f
     CHECK(read_response(narrow.client).starts_with("HTTP/1.1 413 "));
 }
 
-TEST_CASE("100 comes behind an interim response that was taken in part, not amid it") {
+TEST_CASE("100 comes behind an interim response that was taken in part, whoever reads first") {
+    bool client_reads_first = false;
+    SUBCASE("the client has read what there was") {
+        client_reads_first = true;
+    }
+    SUBCASE("the client has read nothing") {}
     Narrow narrow{large_heads};
     narrow.client = narrow.gateway.connect_narrow();
     narrow.begin(with_large_field(
@@ -187,9 +192,11 @@ TEST_CASE("100 comes behind an interim response that was taken in part, not amid
         with_large_field(30'000, "HTTP/1.1 103 Early Hints\r\nLink: ", "-end\r\n\r\n");
     narrow.pooled.send(hints);
     narrow.gateway.settle();
-    REQUIRE(narrow.client.received().size() < hints.size()); // there is room now
+    if (client_reads_first)
+        REQUIRE(narrow.client.received().size() < hints.size()); // there is room now
 
     narrow.pooled.read_head();
+    narrow.gateway.settle();
 
     CHECK(narrow.client.read_head().ends_with("x-end\r\n\r\n"));
     CHECK(narrow.client.read_head() == "HTTP/1.1 100 Continue\r\n\r\n");
