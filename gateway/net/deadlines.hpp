@@ -33,6 +33,18 @@ class Deadline : public boost::intrusive::list_base_hook<
     SteadyTime at_{};
 };
 
+// A deadline that calls a function of its owner, for owners that have several.
+template <class Owner, void (Owner::*expired)() noexcept>
+class DeadlineOf final : public Deadline {
+  public:
+    explicit DeadlineOf(Owner& owner) noexcept : owner_{owner} {}
+
+  private:
+    void on_deadline() noexcept override { (owner_.*expired)(); }
+
+    Owner& owner_;
+};
+
 // One per worker, not thread-safe. Pure: its owner calls expire() at least every 50 ms while
 // anything is armed, so a deadline is noticed at most that much late. A deadline that is armed with
 // the coarse clock may come one tick of that clock (4 ms) early.

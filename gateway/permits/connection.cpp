@@ -29,7 +29,7 @@ void cancel(net::Socket& socket) noexcept {
 } // namespace
 
 Connection::Connection(
-    Service& service, proxy::ConnectionSlot slot, net::Socket socket, const net::Endpoint& peer)
+    Service& service, server::ConnectionSlot slot, net::Socket socket, const net::Endpoint& peer)
     : service_{service}, slot_{std::move(slot)}, socket_{std::move(socket)},
       peer_{IpAddress::from_bytes(net::PeerAddress{peer}.bytes()), service.context.shared.hasher},
       buffer_(first_buffer), connection_leases_{

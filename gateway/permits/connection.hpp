@@ -11,7 +11,7 @@
 #include "permits/connection_leases.hpp"
 #include "permits/deferred_reply.hpp"
 #include "permits/service.hpp"
-#include "proxy/downstream/connection_slot.hpp"
+#include "server/connection_slot.hpp"
 #include "routing/client_address.hpp"
 
 #include <cstddef>
@@ -26,11 +26,11 @@ namespace stint::permits {
 // Lives on its worker; the coroutine owns it. While a reply has to wait the connection is watched:
 // a caller that disconnects loses its place in the queue. Leases that are bound to the connection
 // end with it, unless it is the gateway that ends.
-class Connection final : public ConnectionHandle, public proxy::Sheddable, private net::Deadline {
+class Connection final : public ConnectionHandle, public server::Sheddable, private net::Deadline {
   public:
     Connection(
         Service& service,
-        proxy::ConnectionSlot slot,
+        server::ConnectionSlot slot,
         net::Socket socket,
         const net::Endpoint& peer);
     ~Connection();
@@ -93,7 +93,7 @@ class Connection final : public ConnectionHandle, public proxy::Sheddable, priva
     void on_deadline() noexcept override;
 
     Service& service_;
-    proxy::ConnectionSlot slot_;
+    server::ConnectionSlot slot_;
     net::Socket socket_;
     routing::ClientAddress peer_;
     net::HandlerMemory read_memory_;

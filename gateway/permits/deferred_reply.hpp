@@ -4,7 +4,7 @@
 #include "http/head_buffer.hpp"
 #include "http/response.hpp"
 #include "net/event.hpp"
-#include "proxy/object_pool.hpp"
+#include "server/object_pool.hpp"
 
 #include <memory>
 
@@ -47,11 +47,11 @@ struct Recycle {
 using PendingPtr = std::unique_ptr<DeferredReply, Recycle>;
 
 template <class T>
-[[nodiscard]] PendingPtr pending(std::unique_ptr<T, typename proxy::ObjectPool<T>::Return> made) {
-    proxy::ObjectPool<T>* const pool = made.get_deleter().pool;
+[[nodiscard]] PendingPtr pending(std::unique_ptr<T, typename server::ObjectPool<T>::Return> made) {
+    server::ObjectPool<T>* const pool = made.get_deleter().pool;
     return {made.release(), Recycle{pool, [](void* its_pool, DeferredReply* object) noexcept {
-                                        using Return = typename proxy::ObjectPool<T>::Return;
-                                        Return{static_cast<proxy::ObjectPool<T>*>(its_pool)}(
+                                        using Return = typename server::ObjectPool<T>::Return;
+                                        Return{static_cast<server::ObjectPool<T>*>(its_pool)}(
                                             static_cast<T*>(object));
                                     }}};
 }

@@ -8,7 +8,7 @@
 
 namespace stint::permits {
 
-void Service::serve(proxy::ConnectionSlot slot, net::Socket socket, const net::Endpoint& peer) {
+void Service::serve(server::ConnectionSlot slot, net::Socket socket, const net::Endpoint& peer) {
     auto connection = std::make_unique<Connection>(*this, std::move(slot), std::move(socket), peer);
     connections_.push_back(*connection);
     net::spawn(context.executor, Connection::serve(std::move(connection)));

@@ -9,8 +9,8 @@
 #include "permits/persistence_waits.hpp"
 #include "permits/shared.hpp"
 #include "proxy/context.hpp"
-#include "proxy/downstream/connection_slot.hpp"
-#include "proxy/object_pool.hpp"
+#include "server/connection_slot.hpp"
+#include "server/object_pool.hpp"
 
 #include <boost/intrusive/list.hpp>
 
@@ -45,7 +45,7 @@ class Service {
     Service& operator=(const Service&) = delete;
 
     // Answers every request on this connection. Throws if there is no memory for it.
-    void serve(proxy::ConnectionSlot slot, net::Socket socket, const net::Endpoint& peer);
+    void serve(server::ConnectionSlot slot, net::Socket socket, const net::Endpoint& peer);
 
     // Ends every connection that has no request under way, soon; the others after their replies. To
     // be called again and again while Context::draining.
@@ -61,10 +61,10 @@ class Service {
     proxy::Context& context;
     Shared& shared;
     RequestReader request_reader; // scratch, good until the next suspension
-    proxy::ObjectPool<AcquireOperation> acquire_operations;
-    proxy::ObjectPool<CheckedRequest> checked_requests;
+    server::ObjectPool<AcquireOperation> acquire_operations;
+    server::ObjectPool<CheckedRequest> checked_requests;
     PersistenceWaits persistence_waits;
-    proxy::ObjectPool<LockOperation> lock_operations;
+    server::ObjectPool<LockOperation> lock_operations;
 
   private:
     boost::intrusive::list<

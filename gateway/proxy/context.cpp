@@ -1,11 +1,7 @@
 #include "proxy/context.hpp"
 
-#include "http/response_writer.hpp"
-#include "net/clock.hpp"
-#include "proxy/downstream/downstream.hpp"
 #include "proxy/exchange.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace stint::proxy {
@@ -31,60 +27,53 @@ heavy_hitters_of(const routing::Snapshot& snapshot, const ActiveConfig* former) 
     return all;
 }
 
+server::ConnectionSettings settings_of(const routing::Snapshot& snapshot, server::Loop& loop) {
+    return {
+        .head_timeout = snapshot.timeouts.head,
+        .idle_timeout = snapshot.timeouts.idle,
+        .min_head_rate = snapshot.min_head_rate,
+        .max_head = snapshot.max_head,
+        .max_target = snapshot.max_target,
+        .max_fields = snapshot.max_fields,
+        .max_connections = snapshot.max_connections,
+        .max_connections_per_client = snapshot.max_connections_per_client,
+        .prefixes = snapshot.prefixes,
+        .trusted = &snapshot.trusted,
+        .head_blocks = &loop.head_blocks(snapshot.max_head)};
+}
+
 } // namespace
 
 Context::Context(
     net::Executor worker_executor, Shared& shared_state, observe::AccessLog::Channel log_channel)
-    : executor{std::move(worker_executor)}, shared{shared_state}, access_log{std::move(
-                                                                      log_channel)},
-      wakeups{shared.admission_queue, executor}, parser{largest_head, most_fields} {}
+    : server::Loop{std::move(worker_executor), shared_state, largest_head, most_fields},
+      shared{shared_state}, access_log{std::move(log_channel)},
+      wakeups{shared.admission_queue, executor} {}
 
 Context::~Context() = default;
 
 void Context::adopt(routing::SnapshotPtr snapshot) {
-    const std::size_t size = snapshot->max_head + room_behind_head;
-    const auto known =
-        std::ranges::find(head_pools, size, [](const auto& pool) { return pool->block_size(); });
-    if (known == head_pools.end())
-        head_pools.push_back(std::make_unique<net::BufferPool>(size, blocks_kept));
-    else
-        std::rotate(known, known + 1, head_pools.end());
     parser.limit_response_fields(snapshot->max_fields);
     auto heavy_hitters = heavy_hitters_of(*snapshot, active.get());
     std::vector<upstream::Cluster> clusters = pools.adopt(*snapshot);
+    const server::ConnectionSettings settings = settings_of(*snapshot, *this);
     active = std::make_shared<ActiveConfig>(
-        std::move(snapshot), std::move(clusters), std::move(heavy_hitters));
+        std::move(snapshot), std::move(clusters), std::move(heavy_hitters), settings);
 }
 
 void Context::sweep(SteadyTime now) {
     if (active)
         pools.sweep(now, active->snapshot->timeouts.idle);
-    for (const auto& pool : head_pools)
-        pool->trim();
-    body_blocks.trim();
+    trim();
     splice_pipes.trim();
 }
 
 std::size_t Context::close_idle_connections() noexcept {
     splice_pipes.close_kept();
-    std::size_t closed = 0;
-    while (closed < room_made_at_once && shed_lingering())
-        ++closed;
-    for (; closed < room_made_at_once && !parked.empty(); ++closed) {
-        parked.front().shed();
-        ++counters.shed_clients;
-    }
+    const std::size_t closed = shed_connections(room_made_at_once);
     const std::size_t more = pools.close_oldest(room_made_at_once - closed);
     counters.shed_upstreams += more;
     return closed + more;
-}
-
-bool Context::shed_lingering() noexcept {
-    if (lingering.empty())
-        return false;
-    lingering.front().shed();
-    ++counters.shed_clients;
-    return true;
 }
 
 void Context::tick(SteadyTime now) {
@@ -94,24 +83,7 @@ void Context::tick(SteadyTime now) {
     }
     deadlines.expire(now);
     wakeups.resume_decided();
-    for (auto next = watched.begin(); next != watched.end();)
-        (next++)->poll_peer_close();
-    while (!guarded.empty()) {
-        auto* const ended = static_cast<Downstream*>(ends.next());
-        if (ended == nullptr)
-            break;
-        if (ended->Watched::is_linked())
-            ended->poll_peer_close();
-    }
-}
-
-std::string_view write_refusal(Context& context, int status, std::string_view detail) {
-    http::make_turned_away(context.response, status, detail);
-    context.head_out.clear();
-    http::write_response(
-        context.head_out, context.response,
-        {.date = context.dates.format(net::read_clocks().wall), .keep_alive = false});
-    return context.head_out.view();
+    poll_clients();
 }
 
 } // namespace stint::proxy

@@ -1,9 +1,7 @@
 // Decides on a request by its head: parse, route, admit. No I/O: only prepares what is to be sent.
 #include "http/framing.hpp"
-#include "http/head_parser.hpp"
 #include "http/trailers.hpp"
 #include "net/clock.hpp"
-#include "proxy/downstream/downstream.hpp"
 #include "proxy/exchange.hpp"
 
 #include <boost/algorithm/string/predicate.hpp>
@@ -24,29 +22,16 @@ std::string_view own_client_field(const routing::TrustedProxies& trusted) noexce
 
 } // namespace
 
-Exchange::Next Exchange::decide(std::string_view head) {
-    head_ = head;
-    consumed_ = head.size();
-    const auto request = context_.parser.parse_request(
-        head, {.max_target = snapshot().max_target, .max_fields = snapshot().max_fields});
-    if (!request) {
-        const http::HeadError& error = request.error();
-        fail(error.status, std::string{error.detail}, observe::Outcome::rejected);
+Exchange::Next Exchange::decide() {
+    const RequestHead& head = stream_.head();
+    remember(head);
+    if (stream_.connection().https_port != 0) [[unlikely]] {
+        send_to_https();
         return Next::reply;
     }
-    remember(*request);
-    if (!snapshot().trusted.empty()) [[unlikely]]
-        find_client(*request);
-    if (downstream_.https_port() != 0) [[unlikely]] {
-        if (take_buffered_body())
-            send_to_https();
-        return Next::reply;
-    }
-    if (!take_buffered_body()) [[unlikely]]
-        return Next::reply;
-    routing::KeyFacts facts = facts_of(*request);
+    routing::KeyFacts facts = facts_of(head);
     callbacks_.name(request_id_, begun_.wall);
-    Next next = next_of(admission_.decide(*request, facts, bytes_in_, begun_));
+    Next next = next_of(admission_.decide(head, facts, stream_.bytes_in(), begun_));
     if (has_route()) [[likely]] {
         route_in_flight_.enter(context_.counters, route().metric);
         if (route().answer == nullptr) [[likely]]
@@ -60,7 +45,7 @@ Exchange::Next Exchange::decide(std::string_view head) {
     if (next != Next::reply && cluster_ != nullptr && cluster_->by_hash()) [[unlikely]]
         note_endpoint_key(facts);
     if (next == Next::forward) [[likely]]
-        write_request_head(*request);
+        write_request_head(head);
     return next;
 }
 
@@ -78,24 +63,18 @@ Exchange::Next Exchange::next_of(admission::Next decided) {
     case admission::Next::reply:
         break;
     }
-    client_keeps_ = client_keeps_ && !admission_.ends_connection();
+    if (admission_.ends_connection())
+        stream_.close_after();
     end_as(admission_.status(), admission_.outcome());
     return Next::reply;
 }
 
 void Exchange::remember(const RequestHead& head) {
-    method_ = head.method;
-    target_ = head.target;
-    host_ = head.authority;
-    minor_ = head.minor_version;
-    client_keeps_ = head.keep_alive;
-    expects_continue_ = head.expects_continue && minor_ > 0;
-    request_framing_ = head.framing.kind;
-    request_body_ = http::BodyDecoder{head.framing};
-    body_left_ = head.framing.length;
     if (head.ids.contains(FieldId::x_request_id) || !snapshot().log_fields.empty())
         note_fields(head.fields);
     name_request();
+    if (!snapshot().trusted.empty()) [[unlikely]]
+        find_client(head);
 }
 
 void Exchange::note_fields(std::span<const Field> fields) {
@@ -116,7 +95,7 @@ void Exchange::name_request() {
 // Finds the client behind trusted proxies. An untrusted peer is the client, whatever it says.
 void Exchange::find_client(const RequestHead& head) {
     const routing::TrustedProxies& trusted = snapshot().trusted;
-    const IpAddress& peer = downstream_.peer().address();
+    const IpAddress& peer = stream_.connection().peer->address();
     peer_is_trusted_ = trusted.contains(peer);
     if (!peer_is_trusted_)
         return;
@@ -125,24 +104,9 @@ void Exchange::find_client(const RequestHead& head) {
         client_ = &client_behind_.emplace(client, context_.shared.hasher);
 }
 
-// Decodes what has arrived of the body. Moves the payload together but leaves the head as it is.
-bool Exchange::take_buffered_body() {
-    const std::span<char> rest = downstream_.received().subspan(head_.size());
-    const auto step = request_body_.decode(rest);
-    if (!step) {
-        fail(400, std::string{step.error().detail}, observe::Outcome::rejected);
-        client_keeps_ = false;
-        return false;
-    }
-    buffered_body_ = {rest.data(), step->payload};
-    consumed_ += step->consumed;
-    bytes_in_ += step->payload;
-    body_left_ -= std::min<std::uint64_t>(body_left_, step->payload);
-    return true;
-}
-
 routing::KeyFacts Exchange::facts_of(const RequestHead& head) const {
-    return admission::facts_of(head, *client_, context_.shared.hasher, downstream_.tls_subject());
+    return admission::facts_of(
+        head, *client_, context_.shared.hasher, stream_.connection().tls_subject);
 }
 
 // Writes the upstream request's head; after a wait, or for a retry, as it was the first time.
@@ -156,15 +120,15 @@ void Exchange::write_request_head(const RequestHead& head) {
         path = path_to_send(head.path);
         host = host_to_send();
     }
-    if (host_.empty() && host.empty()) [[unlikely]]
+    if (head.authority.empty() && host.empty()) [[unlikely]]
         host = endpoint_authority();
     const std::optional<http::Shaping> shape =
         route().shape == nullptr ? std::nullopt : shaping(&routing::RouteShape::request);
     context_.head_out.clear();
     http::write_upstream_head(
         context_.head_out, head,
-        {.peer_address = downstream_.peer().text(),
-         .scheme = downstream_.secure() ? std::string_view{"https"} : std::string_view{"http"},
+        {.peer_address = stream_.connection().peer->text(),
+         .scheme = stream_.connection().secure ? std::string_view{"https"} : std::string_view{"http"},
          .host = host,
          .request_id = request_id_,
          .peer_is_trusted = peer_is_trusted_,

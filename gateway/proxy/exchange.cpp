@@ -1,14 +1,12 @@
 #include "proxy/exchange.hpp"
 
 #include "net/clock.hpp"
-#include "proxy/downstream/downstream.hpp"
 #include "proxy/response/tunnel.hpp"
 
 namespace stint::proxy {
 
-Exchange::Exchange(Context& context, Downstream& downstream)
-    : context_{context}, downstream_{downstream}, config_{context.active},
-      callbacks_{context, *config_},
+Exchange::Exchange(Context& context, server::ClientStream& stream)
+    : context_{context}, stream_{stream}, config_{context.active}, callbacks_{context, *config_},
       admission_{
           admission::Door::proxy,
           {.snapshot = *config_->snapshot,
@@ -16,28 +14,33 @@ Exchange::Exchange(Context& context, Downstream& downstream)
            .callbacks = callbacks_,
            .ticket_hasher = &context.shared.ticket_hasher,
            .prepaid = &context.shared.prepaid}},
-      client_{&downstream.peer()}, begun_{net::read_clocks()} {}
+      client_{stream.connection().peer}, begun_{net::read_clocks()} {}
 
 Exchange::~Exchange() = default;
 
-Exchange::Step Exchange::begin(std::string_view head) {
-    next_ = decide(head);
+Exchange::Step Exchange::on_request() {
+    next_ = decide();
     if (next_ == Next::reply)
-        return abort_reason_ == AbortReason::no && reply_at_once() ? Step::over : Step::rest;
+        return abort_reason_ == AbortReason::no && reply_at_once() ? Step::done : Step::rest;
     sent_inline_ = next_ == Next::forward && send_at_once();
-    return sent_inline_ ? Step::answer : Step::rest;
+    if (!sent_inline_)
+        return Step::rest;
+    begin_answer_read();
+    return Step::pending;
 }
 
-Exchange::Step Exchange::take_answer(const ErrorCode& error, std::size_t size) {
-    answer_ = on_answer(error, size);
-    if (answer_ == Answer::incomplete)
-        return Step::answer;
-    const bool all = answer_ == Answer::ready && response_body_.done() &&
-                     pending_response_.empty() && upgrade_ == nullptr;
-    return all && !body_pump_.running ? Step::over : Step::rest;
+Exchange::Step Exchange::on_bad_request(int status, std::string_view detail) {
+    if (!stream_.head().method.empty())
+        remember(stream_.head());
+    stream_.close_after();
+    const bool late = status == 408;
+    fail(status, std::string{detail}, late ? observe::Outcome::client_gone : observe::Outcome::rejected);
+    return reply_at_once() ? Step::done : Step::rest;
 }
 
-net::Task<Exchange::Result> Exchange::rest() {
+net::Task<> Exchange::rest() {
+    if (failure_)
+        std::rethrow_exception(failure_);
     bool sent = sent_inline_;
     while (answer_ == Answer::incomplete || answer_ == Answer::retry) {
         if (next_ != Next::forward && next_ != Next::reply) [[unlikely]]
@@ -60,24 +63,20 @@ net::Task<Exchange::Result> Exchange::rest() {
     }
     if (answer_ == Answer::failed)
         co_return co_await reply();
-    if (!response_body_.done() || !pending_response_.empty())
+    if (!response_body_.done() || stream_.has_unsent())
         co_await stream_response();
     if (tunnels())
         co_await run_tunnel();
     stop_pump();
+    co_await join();
+}
+
+net::Task<> Exchange::join() {
     while (body_pump_.running)
         co_await body_pump_.stopped.wait();
-    co_return finish();
 }
 
-net::Task<Exchange::Result> Exchange::reject(int status, std::string_view detail) {
-    fail(status, std::string{detail}, observe::Outcome::rejected);
-    if (status == 408)
-        outcome_ = observe::Outcome::client_gone;
-    co_return co_await reply();
-}
-
-Exchange::Result Exchange::finish() {
+server::RequestEnd Exchange::finish() {
     disarm();
     const bool cut = classify_abort();
     // A response that came in one piece ends when its head was read. The wall clock is not read
@@ -85,7 +84,7 @@ Exchange::Result Exchange::finish() {
     const SteadyTime ended = answered_ > SteadyTime{} ? answered_ : net::read_steady_clock();
     const Now now{ended, begun_.wall + (ended - begun_.steady)};
     const bool clean =
-        abort_reason_ == AbortReason::no && request_body_.done() && !body_pump_.running;
+        abort_reason_ == AbortReason::no && stream_.body_done() && !body_pump_.running;
     if (clean && request_sent_ && upstream_keeps_ && lease_ && !route().sends_proxy_protocol)
         lease_.keep(now.steady);
     else
@@ -95,11 +94,7 @@ Exchange::Result Exchange::finish() {
         admission_.settlement().settle_end(status_, admission_.permit(), now);
     admission_.permit().release(now);
     record(now);
-    const bool unread = !request_body_.done() || downstream_.received().size() > consumed_;
-    // Also while draining: a client that was promised it may have sent its next request already.
-    const bool keep = keep_alive_ && clean;
-    const bool linger = !keep && !cut && unread && abort_reason_ != AbortReason::client_gone;
-    return {keep, linger, consumed_};
+    return {.clean = clean, .reset = cut, .gone = abort_reason_ == AbortReason::client_gone};
 }
 
 // Records by whom a response was broken off after its head. True: it was, and closing the
@@ -109,17 +104,16 @@ bool Exchange::classify_abort() noexcept {
         return false;
     outcome_ = by_upstream(abort_reason_) ? observe::Outcome::upstream_failed
                                           : observe::Outcome::client_gone;
-    net::reset_on_close(downstream_.stream());
     return true;
 }
 
 void Exchange::record(const Now& now) {
     auto& counters = context_.counters.routes[has_route() ? route().metric : 0];
-    const bool answered = bytes_out_ > 0;
+    const bool answered = stream_.bytes_out() > 0;
     const auto status_class = static_cast<std::size_t>(answered ? status_ / 100 : 0);
     ++counters.requests[static_cast<std::size_t>(outcome_)][status_class];
-    counters.bytes_in += bytes_in_;
-    counters.bytes_out += bytes_out_;
+    counters.bytes_in += stream_.bytes_in();
+    counters.bytes_out += stream_.bytes_out();
     if (context_.access_log.enabled())
         log(now);
 }
@@ -129,10 +123,10 @@ void Exchange::log(const Now& now) {
     record.time = begun_.wall;
     record.request_id = request_id_;
     record.client = client_->text();
-    record.host = host_;
+    record.host = stream_.head().authority;
     record.route = has_route() ? std::string_view{route().name} : std::string_view{};
-    record.method = method_;
-    record.path = target_;
+    record.method = stream_.head().method;
+    record.path = stream_.head().target;
     record.limit = admission_.reply().limit();
     record.would_refuse = admission_.would_refuse();
     record.cost_overrun = admission_.settlement().overrun();
@@ -141,8 +135,8 @@ void Exchange::log(const Now& now) {
     record.attempts = attempts_.made;
     record.status = status_;
     record.outcome = outcome_;
-    record.bytes_in = bytes_in_;
-    record.bytes_out = bytes_out_;
+    record.bytes_in = stream_.bytes_in();
+    record.bytes_out = stream_.bytes_out();
     record.duration = now.steady - begun_.steady;
     record.waited = waited_;
     record.upstream_time = upstream_time_;
@@ -150,20 +144,9 @@ void Exchange::log(const Now& now) {
     context_.access_log.write(record);
 }
 
-void Exchange::on_client_gone() noexcept {
-    abort(AbortReason::client_gone);
-}
-
-void Exchange::look_at_tunnel() noexcept {
-    if (tunnels())
+void Exchange::poll_tunnel() noexcept {
+    if (tunnels() && upgrade_->tunnel)
         upgrade_->tunnel->poll_peer_close();
-}
-
-void Exchange::on_client_stalled() noexcept {
-    // An answer that came before the body's end is still relayed; the pump ends with it.
-    if (head_sent_ && body_pump_.running)
-        return downstream_.arm_body_deadline(route().timeouts.body_idle);
-    abort(body_pump_.writes ? AbortReason::upstream_stalled : AbortReason::client_stalled);
 }
 
 // Aborts the exchange: the pending wait ends with an error, and its coroutine checks abort_reason_.
@@ -181,10 +164,10 @@ void Exchange::abort(AbortReason why) noexcept {
         cooldown_wait_->give_up();
     if (endpoint_wait_)
         endpoint_wait_->give_up();
-    if (tunnels())
+    if (tunnels() && upgrade_->tunnel)
         upgrade_->tunnel->end();
     if (waiting_ == Waiting::client || body_pump_.reads)
-        net::cancel(downstream_.stream());
+        stream_.cancel();
 }
 
 void Exchange::arm(Waiting what, Duration length) {

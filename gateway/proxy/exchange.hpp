@@ -1,4 +1,5 @@
-// One request from its head to the end of its response. Start reading at begin() in exchange.cpp.
+// One request from its head to the end of its response. Start reading at on_request() in
+// exchange.cpp.
 #pragma once
 
 #include "admission/request_admission.hpp"
@@ -17,13 +18,15 @@
 #include "proxy/admission/cooldown_wait.hpp"
 #include "proxy/admission/worker_callbacks.hpp"
 #include "proxy/context.hpp"
-#include "proxy/downstream/sending_rate.hpp"
+#include "proxy/forward/sending_rate.hpp"
 #include "proxy/forward/attempts.hpp"
 #include "proxy/forward/body_pump.hpp"
 #include "proxy/forward/endpoint_wait.hpp"
 #include "proxy/forward/pending_request.hpp"
 #include "proxy/progress.hpp"
 #include "proxy/response/response_trailers.hpp"
+#include "server/client_stream.hpp"
+#include "server/request_handler.hpp"
 #include "upstream/cluster.hpp"
 #include "upstream/pool.hpp"
 
@@ -31,6 +34,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -63,55 +67,42 @@ class RouteInFlight {
     std::uint32_t route_ = 0; // its slot: a reload may move the counters
 };
 
-// Lives on one worker, owned by its Downstream for the time of one request. Destructors release all
-// it holds, in the reverse order of the members: first the lease, then the permit, last the
-// configuration that both point into.
-class Exchange : private net::Deadline {
+// Lives on one worker, owned by its client's connection for the time of one request. Destructors
+// release all it holds, in the reverse order of the members: first the lease, then the permit, last
+// the configuration that both point into.
+class Exchange final : public server::RequestHandler, private net::Deadline {
   public:
-    using Result = ExchangeResult;
-    using Step = ExchangeStep;
+    using Step = server::Step;
 
-    Exchange(Context& context, Downstream& downstream);
+    Exchange(Context& context, server::ClientStream& stream);
     ~Exchange();
 
     // Decides, and sends what can be sent at once: the request to the upstream, or a reply of the
-    // gateway's own. head: the request's complete head, in the connection's buffer.
-    [[nodiscard]] Step begin(std::string_view head);
-    [[nodiscard]] auto read_answer() {
-        return net::read_some(
-            lease_.stream(), answer_room(), read_memory_,
-            std::exchange(upstream_input_, net::Input::unknown));
-    }
-    [[nodiscard]] Step take_answer(const ErrorCode& error, std::size_t size);
-    // Runs what takes longer, from the request's current state on, and finishes the request.
-    [[nodiscard]] net::Task<Result> rest();
-    [[nodiscard]] Result finish();
-
+    // gateway's own.
+    [[nodiscard]] Step on_request() override;
     // Answers what cannot be read as a request at all, and ends the connection.
-    [[nodiscard]] net::Task<Result> reject(int status, std::string_view detail);
+    [[nodiscard]] Step on_bad_request(int status, std::string_view detail) override;
+    // Runs what takes longer, from the request's current state on.
+    [[nodiscard]] net::Task<> rest() override;
+    [[nodiscard]] server::RequestEnd finish() override;
 
     // Aborts the exchange: the client has closed or reset, and no longer waits for the answer.
-    void on_client_gone() noexcept;
-    // Polls its tunnel for a reset. Called with every tick, while the tunnel asks for it.
-    void look_at_tunnel() noexcept;
-    // Handles a client that has sent no more of the body for too long.
-    void on_client_stalled() noexcept;
-
-    // True while the coroutine that sends the rest of the body upstream refers to this object.
-    [[nodiscard]] bool pumping() const noexcept { return body_pump_.running; }
-    [[nodiscard]] auto pump_stopped() { return body_pump_.stopped.wait(); }
+    void on_client_gone() noexcept override { abort(AbortReason::client_gone); }
+    // Polls its tunnel for a reset.
+    void poll_tunnel() noexcept override;
+    // Waits for the coroutine that sends the rest of the body upstream.
+    [[nodiscard]] net::Task<> join() override;
 
   private:
     using Answer = UpstreamAnswer;
     using Next = NextOfRequest;
 
     // decide.cpp: no I/O; heads are written to the worker's scratch.
-    Next decide(std::string_view head);
+    Next decide();
     void remember(const RequestHead& head);
     void note_fields(std::span<const Field> fields);
     void name_request();
     void find_client(const RequestHead& head);
-    bool take_buffered_body();
     routing::KeyFacts facts_of(const RequestHead& head) const;
     Next next_of(admission::Next decided);
     void write_request_head(const RequestHead& head);
@@ -179,12 +170,13 @@ class Exchange : private net::Deadline {
 
     // pump.cpp: a request body that is still arriving.
     std::string_view read_ahead(net::Block& block);
+    void on_body_stalled() noexcept;
+    void arm_body_deadline();
     void begin_pump();
     bool begin_body();
-    void forget_buffered_body() noexcept;
     static net::Task<> pump(Exchange& self);
     net::Task<bool> send_interim();
-    net::Task<bool> read_body(net::Block& block, Duration pause, std::string_view& payload);
+    net::Task<bool> read_body(net::Block& block, std::string_view& payload);
     net::Task<bool> forward_body(std::string_view payload);
     net::Task<bool> send_pending();
     net::Task<ErrorCode> wait_for_upstream();
@@ -204,21 +196,28 @@ class Exchange : private net::Deadline {
 
     // response.cpp: towards the client.
     std::span<char> answer_room();
+    void begin_answer_read();
+    void on_answer_read(const ErrorCode& error, std::size_t size);
+    [[nodiscard]] Step take_answer(const ErrorCode& error, std::size_t size);
+    [[nodiscard]] auto read_answer() {
+        return net::read_some(
+            lease_.stream(), answer_room(), read_memory_,
+            std::exchange(upstream_input_, net::Input::unknown));
+    }
     Answer on_answer(const ErrorCode& error, std::size_t size);
     Answer on_upstream_failure(const ErrorCode& error);
     Answer on_interim(const ResponseHead& head, std::size_t head_size);
     Answer on_response_head(const ResponseHead& head, std::size_t head_size);
     void note_answer(const ResponseHead& head);
     Answer
-    send_head(const ResponseHead& head, std::string_view payload, const http::ChunkHeader& chunk);
+    send_head(const server::ForwardedResponse& response, const server::ResponsePiece& piece);
+    [[nodiscard]] server::ResponsePiece piece_of(std::string_view payload);
     http::PolicyFields settle(const ResponseHead& head);
     void drop_head(std::size_t head_size) noexcept;
     net::Task<> stream_response();
     net::Task<bool> relay_piece(std::size_t size);
-    net::Task<bool> send_to_client(net::Gather gather);
+    net::Task<bool> send_to_client(const server::ResponsePiece& piece);
     net::Task<bool> send_unsent();
-    void
-    gather_response(net::Gather& gather, std::string_view payload, const http::ChunkHeader& chunk);
 
     // splice.cpp: the rest of a large answer, which the process never sees.
     [[nodiscard]] bool splices() const noexcept;
@@ -237,10 +236,9 @@ class Exchange : private net::Deadline {
 
     // reply.cpp: answers of the gateway's own.
     bool reply_at_once();
-    net::Task<Result> reply();
-    net::Task<> discard_body();
+    net::Task<> reply();
     void reply_for_abort();
-    void write_reply();
+    void make_reply();
 
     // exchange.cpp: the end of the request, for whatever reason.
     [[nodiscard]] bool classify_abort() noexcept;
@@ -256,7 +254,7 @@ class Exchange : private net::Deadline {
     [[nodiscard]] const routing::Route& route() const noexcept { return *admission_.route(); }
 
     Context& context_;
-    Downstream& downstream_;
+    server::ClientStream& stream_;
     const std::shared_ptr<ActiveConfig> config_; // as of the head's arrival
     WorkerCallbacks callbacks_;
     admission::RequestAdmission admission_; // decides, and has the reply and what was granted
@@ -278,21 +276,9 @@ class Exchange : private net::Deadline {
     SteadyTime sent_{};     // when the request, or its first part, was sent
     SteadyTime answered_{}; // when the response's head had come
 
-    // The request. Views point into the connection's buffer, which stays until the end.
-    std::string_view head_;
-    std::string_view method_;
-    std::string_view target_;
-    std::string_view host_;
-    std::string_view request_id_;
+    std::string_view request_id_; // the client's, or made_id_
     http::RequestIdSource::Text made_id_{};
-    http::BodyDecoder request_body_{{}};
-    BodyFraming::Kind request_framing_ = BodyFraming::Kind::none;
-    std::string_view buffered_body_; // payload that arrived with the head
-    std::uint64_t body_left_ = 0;    // bytes to come of a body of known length
-    std::size_t consumed_ = 0;       // bytes of Downstream::received()
-    int minor_ = 1;
-    bool client_keeps_ = false;
-    bool expects_continue_ = false;
+    std::exception_ptr failure_; // thrown while the answer's head was read
 
     // Towards the upstream.
     upstream::Pool* pool_ = nullptr; // the endpoint's
@@ -303,6 +289,7 @@ class Exchange : private net::Deadline {
     bool request_sent_ = false; // the upstream's socket has taken the whole request
     Waiting waiting_ = Waiting::connect;
     BodyPump body_pump_;
+    net::DeadlineOf<Exchange, &Exchange::on_body_stalled> body_deadline_{*this};
 
     // Towards the client.
     net::HandlerMemory read_memory_; // for the read that waits for the upstream's answer
@@ -312,21 +299,15 @@ class Exchange : private net::Deadline {
     std::size_t scanned_ = 0;
     unsigned interims_ = 0;
     http::BodyDecoder response_body_{{}};
-    http::ResponseFraming framing_;
-    std::string pending_response_; // bytes that could not be sent at once
     ResponseTrailers trailers_;
     std::unique_ptr<UpgradeState> upgrade_; // where other protocols are offered to the upstream
     bool takes_trailers_ = false;           // the client accepts trailers
     bool upstream_keeps_ = false;
-    bool head_sent_ = false;
-    bool keep_alive_ = false; // the client's connection may carry another request
 
     // For the access log and the counters.
     int status_ = 0;
     AbortReason abort_reason_ = AbortReason::no;
     observe::Outcome outcome_ = observe::Outcome::forwarded;
-    std::uint64_t bytes_in_ = 0;
-    std::uint64_t bytes_out_ = 0;
     Duration upstream_time_{};
     boost::container::small_vector<observe::LoggedField, 4> logged_;
 };

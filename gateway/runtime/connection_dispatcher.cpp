@@ -3,6 +3,7 @@
 #include "http/local_reply.hpp"
 #include "net/clock.hpp"
 #include "net/io.hpp"
+#include "server/http1_connection.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/system/system_error.hpp>
@@ -25,8 +26,8 @@ std::size_t pick_worker(std::span<const std::size_t> open, std::size_t own) noex
 }
 
 ConnectionDispatcher::ConnectionDispatcher(
-    proxy::Context& context, permits::Service& permits) noexcept
-    : context_{context}, permits_{permits} {}
+    proxy::Context& context, proxy::Service& proxied, permits::Service& permits) noexcept
+    : context_{context}, proxied_{proxied}, permits_{permits} {}
 
 void ConnectionDispatcher::join(std::shared_ptr<ConnectionDispatchers> dispatchers) {
     dispatchers_ = std::move(dispatchers);
@@ -61,10 +62,10 @@ void ConnectionDispatcher::take(net::Accepted accepted, const ListenerRole& role
 
 ConnectionDispatcher::Choice ConnectionDispatcher::choose() noexcept {
     if (!dispatchers_ || dispatchers_->all.size() < 2)
-        return {*this, proxy::acquire_connection_slot(context_.worker_load)};
+        return {*this, server::acquire_connection_slot(context_.worker_load)};
     const std::scoped_lock lock{dispatchers_->choosing};
     ConnectionDispatcher& there = closed_ ? *this : least_loaded();
-    return {there, proxy::acquire_connection_slot(there.context_.worker_load)};
+    return {there, server::acquire_connection_slot(there.context_.worker_load)};
 }
 
 ConnectionDispatcher& ConnectionDispatcher::least_loaded() noexcept {
@@ -77,7 +78,7 @@ ConnectionDispatcher& ConnectionDispatcher::least_loaded() noexcept {
 }
 
 void ConnectionDispatcher::serve(
-    proxy::ConnectionSlot slot, net::Accepted accepted, const ListenerRole& role) noexcept {
+    server::ConnectionSlot slot, net::Accepted accepted, const ListenerRole& role) noexcept {
     try {
         begin(std::move(slot), std::move(accepted), role);
     } catch (const std::exception& failure) {
@@ -88,7 +89,7 @@ void ConnectionDispatcher::serve(
 }
 
 void ConnectionDispatcher::begin(
-    proxy::ConnectionSlot slot, net::Accepted accepted, const ListenerRole& role) {
+    server::ConnectionSlot slot, net::Accepted accepted, const ListenerRole& role) {
     const net::Endpoint peer = accepted.peer;
     ErrorCode failed;
     net::Socket socket = net::adopt(context_.executor, std::move(accepted), failed);
@@ -100,9 +101,9 @@ void ConnectionDispatcher::begin(
         return turn_away(std::move(socket), role);
     if (role.permits)
         return permits_.serve(std::move(slot), std::move(socket), peer);
-    auto downstream = std::make_unique<proxy::Downstream>(
-        context_, std::move(slot), std::move(socket), peer, role.proxied);
-    net::spawn(context_.executor, proxy::Downstream::serve(std::move(downstream)));
+    auto connection = std::make_unique<server::Http1Connection>(
+        context_, proxied_, std::move(slot), std::move(socket), peer, role.proxied);
+    net::spawn(context_.executor, server::Http1Connection::serve(std::move(connection)));
 }
 
 void ConnectionDispatcher::turn_away(net::Socket socket, const ListenerRole& role) {
@@ -110,7 +111,7 @@ void ConnectionDispatcher::turn_away(net::Socket socket, const ListenerRole& rol
     if (role.proxied.tls)
         return; // nothing could be said without a handshake
     net::Gather gather;
-    gather.add(proxy::write_refusal(context_, 503, "max_connections is reached"));
+    gather.add(server::write_refusal(context_, 503, "max_connections is reached"));
     (void)net::write_now(socket, gather); // as much as the socket takes; no caller waits for it
 }
 

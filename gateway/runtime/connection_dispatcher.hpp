@@ -4,8 +4,9 @@
 #include "net/accept.hpp"
 #include "permits/service.hpp"
 #include "proxy/context.hpp"
-#include "proxy/downstream/connection_slot.hpp"
-#include "proxy/downstream/downstream.hpp"
+#include "proxy/service.hpp"
+#include "server/connection_slot.hpp"
+#include "server/settings.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -17,7 +18,7 @@ namespace stint::runtime {
 
 // The role of a listener: requests to forward, or permit requests.
 struct ListenerRole {
-    proxy::ListenerOptions proxied;
+    server::ListenerOptions proxied;
     bool permits = false;
 };
 
@@ -41,7 +42,8 @@ struct ConnectionDispatchers {
 // some over. Outlives the threads of all workers. Used on its own worker's thread, except as noted.
 class ConnectionDispatcher {
   public:
-    ConnectionDispatcher(proxy::Context& context, permits::Service& permits) noexcept;
+    ConnectionDispatcher(
+        proxy::Context& context, proxy::Service& proxied, permits::Service& permits) noexcept;
 
     // Balances connections among the dispatchers that join the same list. Call it before the
     // workers start.
@@ -57,17 +59,18 @@ class ConnectionDispatcher {
   private:
     struct Choice {
         ConnectionDispatcher& there;
-        proxy::ConnectionSlot slot;
+        server::ConnectionSlot slot;
     };
 
     [[nodiscard]] Choice choose() noexcept;
     [[nodiscard]] ConnectionDispatcher& least_loaded() noexcept;
     void
-    serve(proxy::ConnectionSlot slot, net::Accepted accepted, const ListenerRole& role) noexcept;
-    void begin(proxy::ConnectionSlot slot, net::Accepted accepted, const ListenerRole& role);
+    serve(server::ConnectionSlot slot, net::Accepted accepted, const ListenerRole& role) noexcept;
+    void begin(server::ConnectionSlot slot, net::Accepted accepted, const ListenerRole& role);
     void turn_away(net::Socket socket, const ListenerRole& role);
 
     proxy::Context& context_;
+    proxy::Service& proxied_;
     permits::Service& permits_;
     std::shared_ptr<ConnectionDispatchers> dispatchers_;
     std::size_t own_ = 0; // index among them

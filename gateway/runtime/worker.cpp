@@ -1,7 +1,6 @@
 #include "runtime/worker.hpp"
 
 #include "net/clock.hpp"
-#include "proxy/downstream/downstream.hpp"
 #include "runtime/process.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -30,8 +29,9 @@ constexpr unsigned ticks_per_sweep = 20;
 Worker::Worker(proxy::Shared& shared, permits::Shared& permits, observe::AccessLog::Channel log)
     : loop_{std::make_unique<net::asio::io_context>(one_thread_per_object)} {
     context_ = std::make_unique<proxy::Context>(loop_->get_executor(), shared, std::move(log));
+    proxied_ = std::make_unique<proxy::Service>(*context_);
     permits_ = std::make_unique<permits::Service>(*context_, permits);
-    dispatcher_ = std::make_unique<ConnectionDispatcher>(*context_, *permits_);
+    dispatcher_ = std::make_unique<ConnectionDispatcher>(*context_, *proxied_, *permits_);
     ticker_ = std::make_unique<Timer>(*loop_);
 }
 
@@ -46,8 +46,7 @@ Worker::~Worker() {
     // While the context still exists: what is suspended ends, and gives back what it holds.
     for (const auto& [name, listener] : listeners_)
         listener->close();
-    for (auto next = context_->connections.begin(); next != context_->connections.end();)
-        (next++)->abort();
+    context_->abort_connections();
     permits_->abort();
     permits_->detach();
     loop_->restart();
@@ -128,13 +127,7 @@ void Worker::look_whether_drained() {
     if (!drained_)
         return;
     const bool over = net::read_steady_clock() >= drain_until_;
-    for (auto next = context_->connections.begin(); next != context_->connections.end();) {
-        proxy::Downstream& connection = *next++;
-        if (over)
-            connection.abort();
-        else
-            connection.drain();
-    }
+    context_->drain_connections(over);
     if (over)
         permits_->abort();
     else

@@ -6,6 +6,7 @@
 #include "observe/metrics.hpp"
 #include "permits/service.hpp"
 #include "proxy/context.hpp"
+#include "proxy/service.hpp"
 #include "routing/snapshot.hpp"
 #include "runtime/listener.hpp"
 
@@ -85,6 +86,7 @@ class Worker {
     // Declared first, destroyed last: suspended coroutines end inside ~io_context and still refer
     // to the context and the listeners.
     std::unique_ptr<proxy::Context> context_;
+    std::unique_ptr<proxy::Service> proxied_;
     std::unique_ptr<permits::Service> permits_;
     std::unique_ptr<ConnectionDispatcher> dispatcher_;
     std::map<std::string, std::shared_ptr<Listener>> listeners_;

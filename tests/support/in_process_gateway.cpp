@@ -3,7 +3,7 @@
 #include "config/load.hpp"
 #include "net/address.hpp"
 #include "net/clock.hpp"
-#include "proxy/downstream/downstream.hpp"
+#include "proxy/service.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -19,7 +19,7 @@ net::Endpoint any_port() {
 
 } // namespace
 
-InProcessGateway::InProcessGateway(std::string_view yaml, proxy::ListenerOptions options)
+InProcessGateway::InProcessGateway(std::string_view yaml, server::ListenerOptions options)
     : InProcessGateway{yaml, options, std::nullopt, any_port()} {}
 
 InProcessGateway::InProcessGateway(std::string_view yaml, TwoEndpoints two)
@@ -30,7 +30,7 @@ InProcessGateway::InProcessGateway(std::string_view yaml, const UnixUpstream& at
 
 InProcessGateway::InProcessGateway(
     std::string_view yaml,
-    proxy::ListenerOptions options,
+    server::ListenerOptions options,
     std::optional<TwoEndpoints> two,
     const net::Endpoint& upstream_at)
     : two_{std::move(two)}, tls_{options.tls != nullptr || over_tls()},
@@ -41,7 +41,9 @@ InProcessGateway::InProcessGateway(
     context_ = std::make_unique<proxy::Context>(
         loop_->get_executor(), shared_, access_log_.open_channel());
     permits_ = std::make_unique<permits::Service>(*context_, shared_permits_);
-    dispatcher_ = std::make_unique<runtime::ConnectionDispatcher>(*context_, *permits_);
+    proxied_ = std::make_unique<proxy::Service>(*context_);
+    dispatcher_ =
+        std::make_unique<runtime::ConnectionDispatcher>(*context_, *proxied_, *permits_);
     locks_.configure({}, 100, 1000, net::read_clocks());
     reload(yaml);
     address_ = listen({.proxied = options});
@@ -52,8 +54,7 @@ InProcessGateway::InProcessGateway(
 InProcessGateway::~InProcessGateway() {
     for (const auto& listener : listeners_)
         listener->close();
-    for (auto next = context_->connections.begin(); next != context_->connections.end();)
-        (next++)->abort();
+    context_->abort_connections();
     permits_->abort();
     try {
         run_until([this] { return context_->worker_load == 0; });

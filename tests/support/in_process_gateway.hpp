@@ -25,7 +25,7 @@ class InProcessGateway {
     // whose only endpoint is `upstream`.
     // options: what connect()'s listener says of its connections. With its tls both sides of the
     // gateway speak TLS; connect() and accept() give bare connections all the same.
-    explicit InProcessGateway(std::string_view yaml, proxy::ListenerOptions options = {});
+    explicit InProcessGateway(std::string_view yaml, server::ListenerOptions options = {});
     // The same with a second endpoint, `second`, and what else `origin` says ("balance: hash").
     struct TwoEndpoints {
         std::string settings{};
@@ -83,7 +83,7 @@ class InProcessGateway {
   private:
     InProcessGateway(
         std::string_view yaml,
-        proxy::ListenerOptions options,
+        server::ListenerOptions options,
         std::optional<TwoEndpoints> two,
         const net::Endpoint& upstream_at);
     [[nodiscard]] runtime::Compiled compile(std::string_view yaml);
@@ -105,6 +105,7 @@ class InProcessGateway {
 
     // In a worker's order: the loop ends before the context that its handlers refer to.
     std::unique_ptr<proxy::Context> context_;
+    std::unique_ptr<proxy::Service> proxied_;
     std::unique_ptr<permits::Service> permits_;
     std::unique_ptr<runtime::ConnectionDispatcher> dispatcher_;
     std::vector<std::shared_ptr<runtime::Listener>> listeners_;

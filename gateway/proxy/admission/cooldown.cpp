@@ -1,9 +1,7 @@
 // Pauses that upstreams ask for.
-#include "http/head_parser.hpp"
 #include "http/retry_after.hpp"
 #include "http/upstream_rate_limit.hpp"
 #include "net/clock.hpp"
-#include "proxy/downstream/downstream.hpp"
 #include "proxy/exchange.hpp"
 
 #include <memory>
@@ -78,11 +76,11 @@ void Exchange::give_back_admission(const Now& now) {
 // Waits for the pause to end. Watches the client meanwhile, but does not read its body. Always
 // ends: with permission to send, with a refusal, or when the exchange is aborted.
 net::Task<Exchange::Next> Exchange::wait_out_pause() {
-    watch_client();
+    stream_.watch();
     Next next = Next::wait_cooldown;
     while (next == Next::wait_cooldown) {
         co_await cooldown_wait_->sleep();
-        downstream_.poll_peer_close();
+        stream_.poll_peer_close();
         next = abort_reason_ == AbortReason::no ? enqueue_for_cooldown(net::read_steady_clock())
                                                 : Next::reply;
     }
@@ -90,14 +88,14 @@ net::Task<Exchange::Next> Exchange::wait_out_pause() {
     co_return next == Next::forward ? admit_after_pause() : next;
 }
 
-// Admits the request once more. Its head parsed the first time, and its route is known.
+// Admits the request once more. Its route is known.
 Exchange::Next Exchange::admit_after_pause() {
-    const auto request = context_.parser.parse_request(head_);
-    routing::KeyFacts facts = facts_of(*request);
-    admission_.complete(*request, facts);
+    const RequestHead& head = stream_.head();
+    routing::KeyFacts facts = facts_of(head);
+    admission_.complete(head, facts);
     const Next next = next_of(admission_.admit(facts));
     if (next == Next::forward)
-        write_request_head(*request);
+        write_request_head(head);
     return next;
 }
 

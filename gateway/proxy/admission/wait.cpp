@@ -1,8 +1,6 @@
 // Waits of a request, without touching the upstream: in the admission queue, for a pause to end, or
 // for a place on an endpoint.
-#include "http/head_parser.hpp"
 #include "net/clock.hpp"
-#include "proxy/downstream/downstream.hpp"
 #include "proxy/exchange.hpp"
 
 namespace stint::proxy {
@@ -39,10 +37,10 @@ Duration Exchange::note_wait() {
 // Waits in the admission queue. Watches the client meanwhile, but does not read its body. Always
 // ends: with the decision, or when the exchange is aborted.
 net::Task<Exchange::Next> Exchange::wait_for_turn() {
-    watch_client();
+    stream_.watch();
     while (!callbacks_.queued()->is_over)
         co_await callbacks_.queued()->over.wait();
-    downstream_.poll_peer_close();
+    stream_.poll_peer_close();
     co_return finish_wait();
 }
 
@@ -55,7 +53,7 @@ Exchange::Next Exchange::finish_wait() {
     const Next next = next_of(admission_.finish_queue(*callbacks_.queued(), waited));
     callbacks_.drop_queued();
     if (next == Next::forward)
-        write_request_head(*context_.parser.parse_request(head_)); // it was good the first time
+        write_request_head(stream_.head());
     return next;
 }
 

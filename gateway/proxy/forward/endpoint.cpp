@@ -1,7 +1,5 @@
 // Chooses the upstream's endpoint for a request, and reports its successes and failures.
-#include "http/head_parser.hpp"
 #include "net/clock.hpp"
-#include "proxy/downstream/downstream.hpp"
 #include "proxy/exchange.hpp"
 
 #include <algorithm>
@@ -85,8 +83,8 @@ std::string_view Exchange::endpoint_authority() const noexcept {
 
 // Rewrites a head without Host: it was written before there was an endpoint.
 void Exchange::name_endpoint() {
-    if (host_.empty()) [[unlikely]]
-        write_request_head(*context_.parser.parse_request(head_)); // it was good the first time
+    if (stream_.head().authority.empty()) [[unlikely]]
+        write_request_head(stream_.head());
 }
 
 void Exchange::leave_endpoint() noexcept {
@@ -136,19 +134,19 @@ Exchange::Next Exchange::try_endpoints(SteadyTime now) {
 // Waits for a place on an endpoint. Watches the client meanwhile, but does not read its body.
 // Always ends: with a place, with a refusal, or when the exchange is aborted.
 net::Task<Exchange::Next> Exchange::wait_for_endpoint() {
-    watch_client();
+    stream_.watch();
     Next next = try_endpoints(net::read_steady_clock());
     while (next == Next::wait_endpoint) {
         const SteadyTime again = net::read_steady_clock() + ask_again_after;
         co_await endpoint_wait_->sleep_until(std::min(again, endpoint_wait_->until()));
-        downstream_.poll_peer_close();
+        stream_.poll_peer_close();
         next = abort_reason_ == AbortReason::no ? try_endpoints(net::read_steady_clock())
                                                 : Next::reply;
     }
     endpoint_wait_.reset();
     note_wait();
     if (next == Next::forward)
-        write_request_head(*context_.parser.parse_request(head_)); // it was good the first time
+        write_request_head(stream_.head());
     co_return next;
 }
 

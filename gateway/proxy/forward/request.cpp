@@ -1,8 +1,6 @@
 // The request on its way to the upstream.
-#include "http/head_parser.hpp"
 #include "net/clock.hpp"
 #include "net/stream.hpp"
-#include "proxy/downstream/downstream.hpp"
 #include "proxy/exchange.hpp"
 
 #include <spdlog/spdlog.h>
@@ -18,13 +16,14 @@ net::Gather Exchange::gather_request(std::string_view head, const http::ChunkHea
         gather.add(pending_request_.body());
         return gather;
     }
-    const bool chunked = request_framing_ == BodyFraming::Kind::chunked;
-    if (chunked && !buffered_body_.empty())
+    const bool chunked = stream_.head().framing.kind == BodyFraming::Kind::chunked;
+    const std::string_view body = stream_.buffered_body();
+    if (chunked && !body.empty())
         gather.add(chunk.view());
-    gather.add(buffered_body_);
-    if (chunked && !buffered_body_.empty())
+    gather.add(body);
+    if (chunked && !body.empty())
         gather.add(http::chunk_end);
-    if (chunked && request_body_.done())
+    if (chunked && stream_.body_done())
         gather.add(http::last_chunk);
     return gather;
 }
@@ -38,7 +37,7 @@ bool Exchange::send_at_once() {
         return false;
     if (!route().sends_proxy_protocol) [[likely]]
         lease_ = pool_->take_idle();
-    const http::ChunkHeader chunk{buffered_body_.size()};
+    const http::ChunkHeader chunk{stream_.buffered_body().size()};
     if (!lease_) {
         hold_request(chunk, {}, 0);
         return false;
@@ -46,7 +45,7 @@ bool Exchange::send_at_once() {
     net::Gather gather = gather_request(context_.head_out.view(), chunk);
     net::Block block;
     std::string_view ahead;
-    if (!request_body_.done())
+    if (!stream_.body_done())
         gather.add(ahead = read_ahead(block));
     ++upstream_counters().reused;
     const std::size_t whole = gather.bytes();
@@ -90,7 +89,7 @@ void Exchange::replace_idle_connection() noexcept {
 net::Task<bool> Exchange::send_slowly() {
     if (!may_send(net::read_steady_clock()))
         co_return false;
-    watch_client();
+    stream_.watch();
     for (;;) {
         const bool ready = co_await have_connection();
         if (!ready)
@@ -162,7 +161,7 @@ net::Task<upstream::Lease::Connected> Exchange::connect() {
         if (!error && abort_reason_ == AbortReason::no)
             co_return connected;
         ++upstream_counters().connect_failures;
-        if (is_resource_exhaustion(error) && abort_reason_ == AbortReason::no) [[unlikely]] {
+        if (server::is_resource_exhaustion(error) && abort_reason_ == AbortReason::no) [[unlikely]] {
             context_.shared.resource_exhaustion.note(error, net::read_steady_clock());
             if (!std::exchange(made_room, true) && context_.close_idle_connections() > 0)
                 continue;
@@ -171,9 +170,9 @@ net::Task<upstream::Lease::Connected> Exchange::connect() {
             connected.error = net::asio::error::operation_aborted;
         if (!should_retry_connect(connected))
             co_return connected;
-        if (host_.empty()) [[unlikely]] { // Host is the endpoint's own name
+        if (stream_.head().authority.empty()) [[unlikely]] { // Host is the endpoint's own name
             name_endpoint();
-            hold_request(http::ChunkHeader{buffered_body_.size()}, {}, 0);
+            hold_request(http::ChunkHeader{stream_.buffered_body().size()}, {}, 0);
         }
     }
 }
@@ -185,37 +184,30 @@ void Exchange::explain_connect(const upstream::Lease::Connected& connected) {
     if (abort_reason_ != AbortReason::no)
         return;
     attempts_.outcome_reported =
-        attempts_.outcome_reported || is_resource_exhaustion(connected.error); // the gateway's own
+        attempts_.outcome_reported || server::is_resource_exhaustion(connected.error); // the gateway's own
     const std::string what = connected.in_handshake ? "TLS with " + endpoint + " failed: "
                                                     : "could not connect to " + endpoint + ": ";
     const std::string why = connected.reason.empty() ? connected.error.message() : connected.reason;
     fail(
-        is_resource_exhaustion(connected.error) ? 503 : 502, what + why,
+        server::is_resource_exhaustion(connected.error) ? 503 : 502, what + why,
         observe::Outcome::upstream_failed);
-}
-
-void Exchange::watch_client() {
-    if (request_body_.done())
-        downstream_.watch();
-    else
-        downstream_.watch_from_afar();
 }
 
 // Notes that all of the request that was at hand has been sent.
 void Exchange::request_was_sent(SteadyTime at) {
     sent_ = at;
-    if (!request_body_.done())
+    if (!stream_.body_done())
         return begin_pump();
     request_sent_ = true;
     arm(Waiting::response, route().timeouts.response);
-    downstream_.watch();
+    stream_.watch();
 }
 
 // Notes a partial send. The upstream may answer before it has the rest (RFC 9112 section 9.5): the
 // answer is awaited while the pump sends on. After an error, an answer sent before decides.
 void Exchange::first_part_was_sent(const ErrorCode& error, SteadyTime at) {
     sent_ = at;
-    watch_client();
+    stream_.watch();
     if (error)
         arm(Waiting::response, route().timeouts.response);
     else

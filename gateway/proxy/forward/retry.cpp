@@ -1,10 +1,8 @@
 // Retries of a request: because its pooled connection had died, because nothing of it had been
 // sent, or because its route's rules say so.
-#include "http/head_parser.hpp"
 #include "net/clock.hpp"
-#include "proxy/downstream/downstream.hpp"
 #include "proxy/exchange.hpp"
-#include "proxy/resource_exhaustion.hpp"
+#include "server/resource_exhaustion.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -33,7 +31,7 @@ bool Exchange::request_at_hand() const noexcept {
 bool Exchange::should_reconnect() noexcept {
     const bool untouched = !pending_request_.empty() && !pending_request_.begun();
     const bool again = lease_.reused() && !attempts_.renewed && request_at_hand() && filled_ == 0 &&
-                       interims_ == 0 && (untouched || idempotent(method_));
+                       interims_ == 0 && (untouched || idempotent(stream_.head().method));
     if (again) {
         attempts_.renewed = true;
         attempts_.outcome_reported = false;
@@ -46,10 +44,10 @@ bool Exchange::should_reconnect() noexcept {
 // the request was sent.
 bool Exchange::may_retry(SteadyTime now) noexcept {
     const routing::RetryRules& rules = route().retry;
-    const bool untold = bytes_out_ == 0 && !head_sent_; // the client has nothing of an answer
-    const bool whole = request_body_.done() && request_at_hand();
+    const bool untold = stream_.bytes_out() == 0 && !stream_.head_sent(); // the client has nothing of an answer
+    const bool whole = stream_.body_done() && request_at_hand();
     if (attempts_.made >= rules.attempts || abort_reason_ != AbortReason::no || !untold || !whole ||
-        !rules.on_method(method_) || (pass_ && !pass_.still_good()))
+        !rules.on_method(stream_.head().method) || (pass_ && !pass_.still_good()))
         return false;
     if (cluster_->retry_budget().allows(now, rules.budget))
         return true;
@@ -89,7 +87,7 @@ bool Exchange::should_retry(std::string_view why, bool was_sent) {
 // Decides whether to retry a failed connect. Whatever the rules, a refused connection tries another
 // endpoint, once: nothing of the request was sent.
 bool Exchange::should_retry_connect(const upstream::Lease::Connected& connected) {
-    if (is_resource_exhaustion(connected.error))
+    if (server::is_resource_exhaustion(connected.error))
         return false; // the gateway's own lack
     const routing::RetryRules& rules = route().retry;
     std::string why = "could not connect: ";
@@ -120,8 +118,7 @@ bool Exchange::should_retry_connect(const upstream::Lease::Connected& connected)
 net::Task<> Exchange::rewind() {
     disarm();
     stop_pump();
-    while (body_pump_.running)
-        co_await body_pump_.stopped.wait();
+    co_await join();
     body_pump_.stopping = false;
     request_sent_ = false;
     lease_ = {};
@@ -130,8 +127,8 @@ net::Task<> Exchange::rewind() {
     interims_ = 0;
     answered_ = {};
     upstream_time_ = {};
-    write_request_head(*context_.parser.parse_request(head_)); // it was good the first time
-    hold_request(http::ChunkHeader{buffered_body_.size()}, {}, 0);
+    write_request_head(stream_.head());
+    hold_request(http::ChunkHeader{stream_.buffered_body().size()}, {}, 0);
 }
 
 } // namespace stint::proxy

@@ -1,7 +1,6 @@
 // The PROXY header before the first byte of an upstream connection, where the upstream wants one.
 #include "http/proxy_header.hpp"
 #include "net/address.hpp"
-#include "proxy/downstream/downstream.hpp"
 #include "proxy/exchange.hpp"
 
 #include <charconv>
@@ -30,10 +29,10 @@ std::string Exchange::proxy_protocol_header() {
     http::ProxiedConnection connection;
     connection.source = client_->address();
     ErrorCode error;
-    const net::Endpoint peer = downstream_.stream().socket().remote_endpoint(error);
+    const net::Endpoint peer = stream_.connection().socket->remote_endpoint(error);
     if (!error && IpAddress::from_bytes(net::PeerAddress{peer}.bytes()) == connection.source)
         connection.source_port = port_of(peer);
-    const net::Endpoint local = downstream_.stream().socket().local_endpoint(error);
+    const net::Endpoint local = stream_.connection().socket->local_endpoint(error);
     if (!error) {
         connection.destination = IpAddress::from_bytes(net::PeerAddress{local}.bytes());
         connection.destination_port = port_of(local);

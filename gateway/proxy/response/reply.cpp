@@ -1,53 +1,25 @@
-// The gateway's own replies, and request bodies that are discarded after them.
-#include "http/head_parser.hpp"
-#include "http/response_writer.hpp"
+// The gateway's own replies.
 #include "net/clock.hpp"
-#include "proxy/downstream/downstream.hpp"
 #include "proxy/exchange.hpp"
 
-#include <chrono>
-
 namespace stint::proxy {
-namespace {
-
-using namespace std::chrono_literals;
-
-// A refused request's body is read to its end, so that the connection can be kept alive, if it is
-// this small and comes within this time.
-constexpr std::uint64_t most_discarded = 64 * 1024;
-constexpr Duration discard_time = 1s;
-
-std::string_view first_word(std::span<const char> bytes) noexcept {
-    const std::string_view text{bytes.data(), bytes.size()};
-    return text.substr(0, text.find(' '));
-}
-
-} // namespace
-
 // Sends the reply in one write: the path of a 429. True: nothing is left to wait for.
 bool Exchange::reply_at_once() {
-    const bool readable =
-        request_framing_ == BodyFraming::Kind::chunked || body_left_ <= most_discarded;
-    keep_alive_ = client_keeps_ && !context_.draining &&
-                  (request_body_.done() || (readable && !expects_continue_ && !body_pump_.begun)) &&
-                  abort_reason_ == AbortReason::no;
-    write_reply();
-    net::Gather gather;
-    gather.add(context_.head_out.view());
-    bytes_out_ += gather.bytes();
-    head_sent_ = true;
-    if (net::write_now(downstream_.stream(), gather)) {
+    if (abort_reason_ != AbortReason::no || body_pump_.begun)
+        stream_.close_after();
+    make_reply();
+    const server::Sent sent =
+        stream_.send_local(context_.response, context_.dates.format(begun_.wall));
+    if (sent == server::Sent::gone) {
         abort(AbortReason::client_gone);
         return true;
     }
-    gather.append_to(pending_response_);
-    return pending_response_.empty() && (request_body_.done() || !keep_alive_);
+    return sent == server::Sent::all && (stream_.body_done() || !stream_.keeps_alive());
 }
 
-net::Task<Exchange::Result> Exchange::reply() {
+net::Task<> Exchange::reply() {
     stop_pump();
-    while (body_pump_.running)
-        co_await body_pump_.stopped.wait();
+    co_await join();
     // The rest concerns the client alone: it needs neither the upstream nor a slot of a cap.
     lease_ = {};
     in_flight_.release();
@@ -56,18 +28,15 @@ net::Task<Exchange::Result> Exchange::reply() {
     upstream_keeps_ = false;
     reply_for_abort();
     if (abort_reason_ == AbortReason::client_gone)
-        co_return finish();
+        co_return;
     // Results of co_await have names everywhere: GCC 12 has given this frame, with unnamed ones in
     // conditions, two layouts.
     bool sent = co_await send_unsent(); // an interim response's bytes
-    if (!sent || (!head_sent_ && reply_at_once()))
-        co_return finish();
+    if (!sent || (!stream_.head_sent() && reply_at_once()))
+        co_return;
     sent = co_await send_unsent();
-    if (!sent)
-        co_return finish();
-    if (keep_alive_ && !request_body_.done())
-        co_await discard_body();
-    co_return finish();
+    if (sent)
+        co_await stream_.discard_body();
 }
 
 // Sets the reply for the abort reason. An upstream's failure does not speak against the client's
@@ -81,7 +50,7 @@ void Exchange::reply_for_abort() {
     case AbortReason::no:
         return;
     case AbortReason::client_gone:
-        status_ = head_sent_ ? status_ : 499;
+        status_ = stream_.head_sent() ? status_ : 499;
         outcome_ = observe::Outcome::client_gone;
         return;
     case AbortReason::client_stalled:
@@ -105,12 +74,11 @@ void Exchange::reply_for_abort() {
     }
 }
 
-void Exchange::write_reply() {
+void Exchange::make_reply() {
     name_request(); // a head that could not be read has brought no id
     const bool responds = outcome_ == observe::Outcome::responded;
-    if (!responds && !admission_.reply().knows_media() && !method_.empty())
-        if (const auto request = context_.parser.parse_request(head_))
-            admission_.reply().use(http::preferred_media_type(request->fields));
+    if (!responds && !admission_.reply().knows_media())
+        admission_.reply().use(http::preferred_media_type(stream_.head().fields));
     http::ReplyContext context{.request_id = request_id_};
     if (!admission_.headers().empty()) {
         // A refusal's decision was made a moment ago: the clock is not read again.
@@ -123,31 +91,6 @@ void Exchange::write_reply() {
         make_answer(context);
     else
         admission_.reply().make(context_.response, context, status_);
-    context_.head_out.clear();
-    http::write_response(
-        context_.head_out, context_.response,
-        {.date = context_.dates.format(begun_.wall),
-         // Also where the rest of the head could not be read: it has no body (RFC 9110
-         // section 9.3.2).
-         .head_request = (method_.empty() ? first_word(downstream_.received()) : method_) == "HEAD",
-         .keep_alive = keep_alive_,
-         .client_minor = minor_});
-}
-
-net::Task<> Exchange::discard_body() {
-    net::Block block = context_.body_blocks.borrow();
-    std::string_view payload;
-    std::uint64_t discarded = 0;
-    body_pump_.stopping = true; // a client that stops here is not a failure of anything
-    forget_buffered_body();
-    const SteadyTime end = net::read_steady_clock() + discard_time;
-    bool more = true;
-    while (more && !request_body_.done() && discarded < most_discarded) {
-        more = co_await read_body(block, discard_time, payload);
-        more = more && net::read_steady_clock() < end;
-        discarded += payload.size();
-    }
-    keep_alive_ = keep_alive_ && request_body_.done();
 }
 
 } // namespace stint::proxy

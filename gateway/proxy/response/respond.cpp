@@ -1,7 +1,5 @@
 // Answers from the configuration: a route's own, and a listener's redirect to https.
 #include "http/fixed_reply.hpp"
-#include "http/request_line.hpp"
-#include "proxy/downstream/downstream.hpp"
 #include "proxy/exchange.hpp"
 
 #include <string>
@@ -30,7 +28,7 @@ Exchange::Next Exchange::respond() {
 
 // Redirects to https, before routes and limits.
 void Exchange::send_to_https() {
-    if (host_.empty())
+    if (stream_.head().authority.empty())
         return fail(400, std::string{admission::no_host}, observe::Outcome::rejected);
     fail(to_https().status, {}, observe::Outcome::responded);
 }
@@ -44,17 +42,18 @@ void Exchange::make_answer(const http::ReplyContext& context) {
     http::make_fixed_reply(context_.response, context, answer, values);
 }
 
-// Sets the placeholders of a redirect. The target was good when the head was read.
+// Sets the placeholders of a redirect.
 void Exchange::add_target(PlaceholderValues& values) {
-    const std::string_view path = http::split_target(method_, target_)->path;
+    const std::string_view path = stream_.head().path;
     std::string_view sent = has_route() ? path_to_send(path) : std::string_view{};
     if (sent.empty())
         sent = path;
     values[Placeholder::path] = sent.starts_with('/') ? sent : std::string_view{"/"}; // "*"
-    const std::size_t query = target_.find('?');
+    const std::string_view target = stream_.head().target;
+    const std::size_t query = target.find('?');
     if (query != std::string_view::npos)
-        values[Placeholder::query] = target_.substr(query);
-    const std::uint16_t port = downstream_.https_port();
+        values[Placeholder::query] = target.substr(query);
+    const std::uint16_t port = stream_.connection().https_port;
     if (has_route() || port == 443)
         return;
     std::string& host = context_.scratch.host;

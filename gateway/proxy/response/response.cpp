@@ -1,7 +1,7 @@
 // The upstream's answer on its way to the client.
 #include "http/head_parser.hpp"
 #include "net/clock.hpp"
-#include "proxy/downstream/downstream.hpp"
+#include "net/deferred_read.hpp"
 #include "proxy/exchange.hpp"
 
 #include <cstring>
@@ -21,6 +21,42 @@ std::span<char> Exchange::answer_room() {
     return block_.span().subspan(filled_);
 }
 
+// Reads the answer's head without a coroutine: the usual request needs none.
+void Exchange::begin_answer_read() {
+    net::Stream& from = lease_.stream();
+    const net::Input known = std::exchange(upstream_input_, net::Input::unknown);
+    const auto done = [this](const ErrorCode& error, std::size_t size) {
+        on_answer_read(error, size);
+    };
+    if (known == net::Input::none_yet && from.tls() == nullptr) [[likely]]
+        net::read_deferred_then(from.socket(), answer_room(), read_memory_, done);
+    else
+        net::read_some_then(from, answer_room(), read_memory_, done);
+}
+
+// The stream may destroy this object when it goes on.
+void Exchange::on_answer_read(const ErrorCode& error, std::size_t size) {
+    Step next = Step::rest;
+    try {
+        next = take_answer(error, size);
+        if (next == Step::pending)
+            return begin_answer_read();
+    } catch (const std::exception&) {
+        failure_ = std::current_exception();
+        next = Step::rest;
+    }
+    stream_.resume(next);
+}
+
+Exchange::Step Exchange::take_answer(const ErrorCode& error, std::size_t size) {
+    answer_ = on_answer(error, size);
+    if (answer_ == Answer::incomplete)
+        return Step::pending;
+    const bool all = answer_ == Answer::ready && response_body_.done() && !stream_.has_unsent() &&
+                     upgrade_ == nullptr;
+    return all && !body_pump_.running ? Step::done : Step::rest;
+}
+
 Exchange::Answer Exchange::on_answer(const ErrorCode& error, std::size_t size) {
     if (error || abort_reason_ != AbortReason::no)
         return on_upstream_failure(error);
@@ -37,7 +73,7 @@ Exchange::Answer Exchange::on_answer(const ErrorCode& error, std::size_t size) {
         }
         if (head_size == 0)
             return Answer::incomplete;
-        const auto head = context_.parser.parse_response(data.substr(0, head_size), method_);
+        const auto head = context_.parser.parse_response(data.substr(0, head_size), stream_.head().method);
         if (!head) {
             fail(
                 502,
@@ -84,20 +120,12 @@ Exchange::Answer Exchange::on_interim(const ResponseHead& head, std::size_t head
             observe::Outcome::upstream_failed);
         return Answer::failed;
     }
-    if (head.status != 100 && minor_ > 0 && pending_response_.empty()) {
-        const std::optional<http::Shaping> shape = shaping(&routing::RouteShape::response);
-        context_.head_out.clear();
-        http::write_downstream_head(
-            context_.head_out, head, {.chunked = false, .keep_alive = true}, request_id_, {},
-            shape ? &*shape : nullptr);
-        net::Gather gather;
-        gather.add(context_.head_out.view());
-        bytes_out_ += gather.bytes();
-        if (net::write_now(downstream_.stream(), gather)) {
-            abort(AbortReason::client_gone);
-            return Answer::failed;
-        }
-        gather.append_to(pending_response_);
+    const std::optional<http::Shaping> shape = shaping(&routing::RouteShape::response);
+    const server::ForwardedResponse response{
+        .head = head, .request_id = request_id_, .shaping = shape ? &*shape : nullptr};
+    if (stream_.send_interim(response) == server::Sent::gone) {
+        abort(AbortReason::client_gone);
+        return Answer::failed;
     }
     drop_head(head_size);
     return Answer::incomplete;
@@ -136,40 +164,39 @@ Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_
             observe::Outcome::upstream_failed);
         return Answer::failed;
     }
-    const bool want_keep = client_keeps_ && !context_.draining && request_body_.done();
-    framing_ = http::frame_response(minor_, head.framing, want_keep);
-    framing_.trailers = trailers_.expected();
-    keep_alive_ = framing_.keep_alive;
     upstream_keeps_ = head.keep_alive && head.framing.kind != BodyFraming::Kind::until_close &&
                       step->consumed == rest.size();
     const std::optional<http::Shaping> shape =
         route().shape == nullptr ? std::nullopt : shaping(&routing::RouteShape::response);
-    context_.head_out.clear();
-    http::write_downstream_head(
-        context_.head_out, head, framing_, request_id_, context_.dates.format(wall_at(answered_)),
-        shape ? &*shape : nullptr, settle(head));
-    const http::ChunkHeader chunk{step->payload};
-    return send_head(head, {rest.data(), step->payload}, chunk);
+    return send_head(
+        {.head = head,
+         .request_id = request_id_,
+         .date = context_.dates.format(wall_at(answered_)),
+         .shaping = shape ? &*shape : nullptr,
+         .policies = settle(head),
+         .trailers = trailers_.expected()},
+        piece_of({rest.data(), step->payload}));
 }
 
-// Sends the final head, which is in head_out, and what there is of the body.
+// Sends the final head, and what there is of the body.
 Exchange::Answer Exchange::send_head(
-    const ResponseHead& head, std::string_view payload, const http::ChunkHeader& chunk) {
-    status_ = head.status;
-    head_sent_ = true;
-    net::Gather gather;
-    gather.add(pending_response_); // an interim response's bytes
-    gather.add(context_.head_out.view());
-    gather_response(gather, payload, chunk);
-    bytes_out_ += gather.bytes() - pending_response_.size();
-    if (net::write_now(downstream_.stream(), gather)) {
+    const server::ForwardedResponse& response, const server::ResponsePiece& piece) {
+    status_ = response.head.status;
+    if (stream_.send_response(response, piece) == server::Sent::gone) {
         abort(AbortReason::client_gone);
         return Answer::failed;
     }
-    std::string left;
-    gather.append_to(left);
-    pending_response_ = std::move(left);
     return Answer::ready;
+}
+
+// Returns the piece of the body that the last step of the decoder has brought.
+server::ResponsePiece Exchange::piece_of(std::string_view payload) {
+    server::ResponsePiece piece{.payload = payload, .last = response_body_.done()};
+    if (piece.last && trailers_.expected()) [[unlikely]] {
+        piece.trailer = response_body_.trailer();
+        piece.nominated = trailers_.nominated();
+    }
+    return piece;
 }
 
 // Settles the charges by what the response says. Returns the rate-limit fields to tell the client.
@@ -180,17 +207,6 @@ http::PolicyFields Exchange::settle(const ResponseHead& head) {
     if (admission_.headers().empty()) [[likely]]
         return {};
     return admission_.headers().fields(route().telling, {answered_, wall_at(answered_)});
-}
-
-void Exchange::gather_response(
-    net::Gather& gather, std::string_view payload, const http::ChunkHeader& chunk) {
-    if (!payload.empty()) {
-        gather.add(framing_.chunked ? chunk.view() : std::string_view{});
-        gather.add(payload);
-        gather.add(framing_.chunked ? http::chunk_end : std::string_view{});
-    }
-    if (framing_.chunked && response_body_.done())
-        gather.add(trailers_.end_of_chunks(response_body_));
 }
 
 // Relays one block at a time: a slow client makes the upstream wait, not the gateway grow.
@@ -217,14 +233,21 @@ net::Task<> Exchange::stream_response() {
     }
 }
 
+// Waits until the client has taken all that waits for it, for body_idle at most between two pieces.
 net::Task<bool> Exchange::send_unsent() {
-    if (pending_response_.empty())
+    if (!stream_.has_unsent())
         co_return true;
-    const std::string unsent = std::exchange(pending_response_, {});
-    net::Gather gather;
-    gather.add(unsent);
-    bytes_out_ -= unsent.size(); // counted when it was gathered
-    co_return co_await send_to_client(gather);
+    server::Sent sent = server::Sent::part;
+    while (sent == server::Sent::part && abort_reason_ == AbortReason::no) {
+        arm(Waiting::client,
+            has_route() ? route().timeouts.body_idle : snapshot().timeouts.body_idle);
+        sent = co_await stream_.flush();
+    }
+    disarm();
+    waiting_ = Waiting::upstream;
+    if (sent == server::Sent::gone)
+        abort(AbortReason::client_gone);
+    co_return sent == server::Sent::all && abort_reason_ == AbortReason::no;
 }
 
 net::Task<bool> Exchange::relay_piece(std::size_t size) {
@@ -234,26 +257,17 @@ net::Task<bool> Exchange::relay_piece(std::size_t size) {
         co_return false;
     }
     upstream_keeps_ = upstream_keeps_ && step->consumed == size;
-    const http::ChunkHeader chunk{step->payload};
-    net::Gather gather;
-    gather_response(gather, {block_.data(), step->payload}, chunk);
-    if (gather.empty())
-        co_return true;
-    co_return co_await send_to_client(gather);
+    const server::ResponsePiece piece = piece_of({block_.data(), step->payload});
+    co_return co_await send_to_client(piece);
 }
 
-net::Task<bool> Exchange::send_to_client(net::Gather gather) {
-    bytes_out_ += gather.bytes();
-    ErrorCode error = net::write_now(downstream_.stream(), gather);
-    while (!error && !gather.empty()) {
-        arm(Waiting::client,
-            has_route() ? route().timeouts.body_idle : snapshot().timeouts.body_idle);
-        auto [failed] = co_await net::wait_writable(downstream_.stream());
-        error = failed ? failed : net::write_now(downstream_.stream(), gather);
-    }
+net::Task<bool> Exchange::send_to_client(const server::ResponsePiece& piece) {
+    const server::Sent sent = stream_.send_body(piece);
+    if (sent == server::Sent::part)
+        co_return co_await send_unsent();
     disarm();
     waiting_ = Waiting::upstream;
-    if (error)
+    if (sent == server::Sent::gone)
         abort(AbortReason::client_gone);
     co_return abort_reason_ == AbortReason::no;
 }

@@ -18,15 +18,13 @@ class ResponseTrailers {
     void expect(const ResponseHead& head, http::BodyDecoder& body);
     [[nodiscard]] bool expected() const noexcept { return kept_ != nullptr; }
 
-    // Returns the last chunk, the trailer fields that may be passed on and the end of the body,
-    // which is done(). Valid until the next call.
-    [[nodiscard]] std::string_view end_of_chunks(const http::BodyDecoder& body);
+    // The options of the response's Connection fields. Requires: expected().
+    [[nodiscard]] std::string_view nominated() const noexcept { return kept_->nominated; }
 
   private:
     struct Kept {
         std::array<char, http::BodyDecoder::max_trailer_bytes> place;
         std::string nominated; // by the response's Connection
-        std::string ending;    // the last chunk and the trailer
     };
     std::unique_ptr<Kept> kept_;
 };

@@ -1,6 +1,5 @@
 // Large answers between plain sockets: the kernel moves them, through a pipe. At 1 MB this takes
 // three fifths of the CPU time of copying through a block.
-#include "proxy/downstream/downstream.hpp"
 #include "proxy/exchange.hpp"
 
 #include <algorithm>
@@ -15,8 +14,8 @@ constexpr std::uint64_t worth_a_pipe = 256 * 1024;
 } // namespace
 
 bool Exchange::splices() const noexcept {
-    return response_body_.unframed() >= worth_a_pipe && !framing_.chunked &&
-           lease_.stream().tls() == nullptr && downstream_.stream().tls() == nullptr;
+    return response_body_.unframed() >= worth_a_pipe && lease_.stream().tls() == nullptr &&
+           stream_.raw_body() != nullptr;
 }
 
 // Splices until the body's end, or until something broke. Where the system has no pipe to give or
@@ -62,10 +61,11 @@ net::Task<bool> Exchange::splice_piece(net::SplicePipe& pipe) {
 }
 
 net::Task<bool> Exchange::drain_to_client(net::SplicePipe& pipe) {
+    net::Stream& to = *stream_.raw_body();
     ErrorCode error;
     while (!error && pipe.bytes() > 0) {
-        const net::Received put = pipe.drain(downstream_.stream().socket());
-        bytes_out_ += put.size;
+        const net::Received put = pipe.drain(to.socket());
+        stream_.count_raw(0, put.size);
         if (put.error == net::asio::error::operation_not_supported) {
             context_.splice_pipes.give_up();
             co_return co_await copy_to_client(pipe);
@@ -73,7 +73,7 @@ net::Task<bool> Exchange::drain_to_client(net::SplicePipe& pipe) {
         error = put.error;
         if (error == net::asio::error::would_block) {
             arm(Waiting::client, route().timeouts.body_idle);
-            auto [failed] = co_await net::wait_writable(downstream_.stream());
+            auto [failed] = co_await net::wait_writable(to);
             if (abort_reason_ != AbortReason::no)
                 co_return false;
             error = failed;
@@ -95,9 +95,8 @@ net::Task<bool> Exchange::copy_to_client(net::SplicePipe& pipe) {
             abort(AbortReason::upstream_broken);
             co_return false;
         }
-        net::Gather gather;
-        gather.add({block.data(), got.size});
-        const bool sent = co_await send_to_client(gather);
+        const server::ResponsePiece piece{.payload = {block.data(), got.size}};
+        const bool sent = co_await send_to_client(piece);
         if (!sent)
             co_return false;
     }

@@ -1,15 +1,18 @@
 #include "proxy/response/tunnel.hpp"
 
 #include "net/clock.hpp"
-#include "proxy/downstream/downstream.hpp"
 
 namespace stint::proxy {
 
-Tunnel::Tunnel(Context& context, Downstream& downstream, net::Stream& upstream, Duration idle)
-    : context_{context}, downstream_{downstream}, idle_{idle}, up_{downstream.stream(), upstream,
-                                                                   End::client_failed,
-                                                                   End::upstream_failed},
-      down_{upstream, downstream.stream(), End::upstream_failed, End::client_failed} {
+Tunnel::Tunnel(
+    Context& context,
+    server::ClientStream& stream,
+    net::Stream& client,
+    net::Stream& upstream,
+    Duration idle)
+    : context_{context}, stream_{stream}, idle_{idle},
+      up_{client, upstream, End::client_failed, End::upstream_failed},
+      down_{upstream, client, End::upstream_failed, End::client_failed} {
     ++context_.counters.tunnels_open;
 }
 
@@ -129,10 +132,7 @@ void Tunnel::poll_peer_close() noexcept {
 
 // Turns polling for a reset on or off: a read that waits for bytes reports it, else a tick does.
 void Tunnel::watch() {
-    if (up_.reads && down_.reads)
-        downstream_.Watched::unlink();
-    else
-        downstream_.watch_from_afar();
+    stream_.watch_for_reset(!up_.reads || !down_.reads);
 }
 
 void Tunnel::touch() {

@@ -6,6 +6,7 @@
 #include "net/deadlines.hpp"
 #include "net/stream.hpp"
 #include "proxy/context.hpp"
+#include "server/client_stream.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -31,7 +32,13 @@ class Tunnel : private net::Deadline {
         told             // its owner called end()
     };
 
-    Tunnel(Context& context, Downstream& downstream, net::Stream& upstream, Duration idle);
+    // stream: tells of resets of `client`, its connection.
+    Tunnel(
+        Context& context,
+        server::ClientStream& stream,
+        net::Stream& client,
+        net::Stream& upstream,
+        Duration idle);
     ~Tunnel();
 
     // Relays one way; each is to be run once. early: bytes that came before the switch was
@@ -72,7 +79,7 @@ class Tunnel : private net::Deadline {
     [[nodiscard]] bool over() const noexcept { return end_ != End::none; }
 
     Context& context_;
-    Downstream& downstream_;
+    server::ClientStream& stream_;
     const Duration idle_;
     Way up_;
     Way down_;
@@ -83,6 +90,7 @@ class Tunnel : private net::Deadline {
 // State of a request that offers other protocols.
 struct UpgradeState {
     std::string offer; // as http::offered_protocols() gives it, never empty
+    bool switched = false; // the client has its 101
     std::optional<Tunnel> tunnel;
 };
 

@@ -2,7 +2,6 @@
 #include "http/upgrade.hpp"
 
 #include "net/clock.hpp"
-#include "proxy/downstream/downstream.hpp"
 #include "proxy/exchange.hpp"
 #include "proxy/response/tunnel.hpp"
 
@@ -25,7 +24,7 @@ std::string_view Exchange::offer_of(const RequestHead& head) {
 }
 
 bool Exchange::tunnels() const noexcept {
-    return upgrade_ != nullptr && upgrade_->tunnel.has_value();
+    return upgrade_ != nullptr && upgrade_->switched;
 }
 
 // Switches protocols. Afterwards block_ begins with the upstream's first bytes in the new protocol.
@@ -47,28 +46,31 @@ Exchange::Answer Exchange::on_upgrade(const ResponseHead& head, std::size_t head
     const std::optional<http::Shaping> shape = shaping(&routing::RouteShape::response);
     // First, so that a client that has the 101 finds the slot free for its next connection.
     admission_.permit().release_early({answered_, wall_at(answered_)});
-    context_.head_out.clear();
-    http::write_switching_head(
-        context_.head_out, head, protocols, request_id_, shape ? &*shape : nullptr, settle(head));
-    const Answer answer = send_head(head, {}, http::ChunkHeader{0});
+    const server::ForwardedResponse response{
+        .head = head,
+        .request_id = request_id_,
+        .shaping = shape ? &*shape : nullptr,
+        .policies = settle(head),
+        .protocols = protocols};
+    const Answer answer = send_head(response, {});
     if (answer != Answer::ready)
         return answer;
     drop_head(head_size);
-    upgrade_->tunnel.emplace(context_, downstream_, lease_.stream(), route().timeouts.tunnel_idle);
+    upgrade_->switched = true;
     return answer;
 }
 
 // Runs the tunnel. Bytes that the client sent behind its request are the tunnel's, never a request.
 net::Task<> Exchange::run_tunnel() {
-    co_await downstream_.hand_over();
-    if (downstream_.was_reset())
+    std::span<const char> early;
+    net::Stream* const client = co_await stream_.take_over(early);
+    if (client == nullptr)
         abort(AbortReason::client_gone);
     if (abort_reason_ != AbortReason::no)
         co_return;
     answered_ = {};
-    Tunnel& tunnel = *upgrade_->tunnel;
-    const std::span<char> early = downstream_.received().subspan(consumed_);
-    consumed_ += early.size();
+    Tunnel& tunnel = upgrade_->tunnel.emplace(
+        context_, stream_, *client, lease_.stream(), route().timeouts.tunnel_idle);
     body_pump_.running = true;
     try {
         net::spawn(context_.executor, carry_up(*this, {early.data(), early.size()}));
@@ -99,8 +101,7 @@ net::Task<> Exchange::carry_up(Exchange& self, std::string_view early) {
 
 void Exchange::judge_tunnel() noexcept {
     const Tunnel& tunnel = *upgrade_->tunnel;
-    bytes_in_ += tunnel.bytes_up();
-    bytes_out_ += tunnel.bytes_down();
+    stream_.count_raw(tunnel.bytes_up(), tunnel.bytes_down());
     if (tunnel.ended() == Tunnel::End::client_failed)
         abort(AbortReason::client_gone);
     else if (tunnel.ended() == Tunnel::End::upstream_failed)

@@ -1,6 +1,6 @@
 // Bounds on the connections of one client.
 #include "fixture.hpp"
-#include "proxy/downstream/client_connections.hpp"
+#include "server/client_connections.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 
 using namespace stint;
 using namespace stint::test;
-using proxy::ClientConnections;
+using server::ClientConnections;
 
 namespace {
 

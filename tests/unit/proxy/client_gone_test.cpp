@@ -1,6 +1,6 @@
 // Whatever ends a request frees what it holds.
 #include "fixture.hpp"
-#include "proxy/downstream/downstream.hpp"
+#include "server/http1_connection.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 #include "fixture.hpp"
-#include "proxy/downstream/downstream.hpp"
+#include "server/http1_connection.hpp"
 
 #include <doctest/doctest.h>
 

@@ -126,7 +126,7 @@ TEST_CASE("a client that pipelines and never reads is held back, at the price of
 
     CHECK(answered < 10'000);
     CHECK(sent < 100'000'000);
-    CHECK(gateway.context().head_blocks().held() == 1);
+    CHECK(gateway.context().active->connections.head_blocks->held() == 1);
     CHECK(gateway.context().body_blocks.held() == 1);
     CHECK(gateway.to_upstream().connects == 1);
 }

@@ -2,8 +2,8 @@
 #include "fixture.hpp"
 #include "net/clock.hpp"
 #include "no_descriptors.hpp"
-#include "proxy/downstream/downstream.hpp"
-#include "proxy/resource_exhaustion.hpp"
+#include "server/http1_connection.hpp"
+#include "server/resource_exhaustion.hpp"
 
 #include <doctest/doctest.h>
 
@@ -215,7 +215,7 @@ TEST_CASE("a log line about a shortage comes once a second, whoever writes it") 
 
 TEST_CASE("which errors are a shortage") {
     const auto of = [](int number) {
-        return proxy::is_resource_exhaustion({number, boost::system::system_category()});
+        return server::is_resource_exhaustion({number, boost::system::system_category()});
     };
     for (const int number : {EMFILE, ENFILE, ENOMEM, ENOBUFS})
         CHECK(of(number));

@@ -18,7 +18,7 @@ namespace stint::test {
 // A gateway of which both sides speak TLS.
 struct SealedGateway : InProcessGateway {
     explicit SealedGateway(std::string_view yaml = plain)
-        : InProcessGateway{yaml, proxy::ListenerOptions{.tls = tls_server()}} {}
+        : InProcessGateway{yaml, server::ListenerOptions{.tls = tls_server()}} {}
 };
 
 class SealedWire {

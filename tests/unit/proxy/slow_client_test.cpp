@@ -1,7 +1,7 @@
 // Clients that send, but less than min_rate on average.
 #include "fixture.hpp"
 #include "net/clock.hpp"
-#include "proxy/downstream/sending_rate.hpp"
+#include "proxy/forward/sending_rate.hpp"
 
 #include <doctest/doctest.h>
 

@@ -2,7 +2,7 @@
 #include "fixture.hpp"
 #include "net/clock.hpp"
 #include "no_descriptors.hpp"
-#include "proxy/downstream/downstream.hpp"
+#include "server/http1_connection.hpp"
 #include "tls_end.hpp"
 
 #include <doctest/doctest.h>
@@ -206,7 +206,7 @@ TEST_CASE("where the system does not splice, large answers are copied") {
     }
     SUBCASE("found out with bytes in the pipe") {
         // Nothing is spliced to what is appended to.
-        net::Socket& socket = answer.gateway.context().connections.front().stream().socket();
+        net::Socket& socket = answer.gateway.context().connections.front().io().socket();
         ::fcntl(socket.native_handle(), F_SETFL, O_APPEND | O_NONBLOCK);
         answer.upstream.send(answer.rest());
         CHECK(answer.client.read(answer.rest().size()) == answer.rest());

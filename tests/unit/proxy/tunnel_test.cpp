@@ -1,5 +1,5 @@
 // What follows a 101: bytes both ways until both have ended.
-#include "proxy/downstream/downstream.hpp"
+#include "server/http1_connection.hpp"
 #include "tunnel.hpp"
 
 #include <utility>

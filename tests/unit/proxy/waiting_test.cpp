@@ -75,9 +75,7 @@ TEST_CASE("a client that leaves in the moment in which it is let go frees the sl
 
     gateway.let_go(); // decided, and not told yet
     CHECK(gateway.limit("slot").in_flight() == 1);
-    for (auto next = gateway.context().connections.begin();
-         next != gateway.context().connections.end();)
-        (next++)->abort();
+    gateway.context().abort_connections();
     CHECK(gateway.limit("slot").in_flight() == 0);
     gateway.settle();
 

@@ -1,8 +1,8 @@
-#include "proxy/resource_exhaustion.hpp"
+#include "server/resource_exhaustion.hpp"
 
 #include <spdlog/spdlog.h>
 
-namespace stint::proxy {
+namespace stint::server {
 
 void ResourceExhaustion::note(const ErrorCode& error, SteadyTime now) {
     const std::uint64_t before = count_.fetch_add(1, std::memory_order_relaxed);
@@ -13,4 +13,4 @@ void ResourceExhaustion::note(const ErrorCode& error, SteadyTime now) {
             error.message(), before + 1);
 }
 
-} // namespace stint::proxy
+} // namespace stint::server

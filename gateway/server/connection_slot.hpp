@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <memory>
 
-namespace stint::proxy {
+namespace stint::server {
 
 struct ReleaseConnectionSlot {
     void operator()(std::atomic<std::size_t>* taken) const noexcept {
@@ -22,4 +22,4 @@ acquire_connection_slot(std::atomic<std::size_t>& taken) noexcept {
     return ConnectionSlot{&taken};
 }
 
-} // namespace stint::proxy
+} // namespace stint::server

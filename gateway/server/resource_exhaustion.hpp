@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace stint::proxy {
+namespace stint::server {
 
 // True if the process, or the machine, lacks descriptors or memory for another socket.
 [[nodiscard]] inline bool is_resource_exhaustion(const ErrorCode& error) noexcept {
@@ -31,4 +31,4 @@ class ResourceExhaustion {
     OnceASecond log_;
 };
 
-} // namespace stint::proxy
+} // namespace stint::server

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <unordered_map>
 
-namespace stint::proxy {
+namespace stint::server {
 
 // A client is counted only while it has connections. Thread-safe: every function takes one short
 // lock, that of the client's shard.
@@ -55,4 +55,4 @@ class ClientConnections {
     mutable std::array<Shard, 16> shards_;
 };
 
-} // namespace stint::proxy
+} // namespace stint::server

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace stint::proxy {
+namespace stint::server {
 
 // Not thread-safe; outlives what it makes.
 template <class T>
@@ -56,4 +56,26 @@ class ObjectPool {
     std::vector<void*> free_;
 };
 
-} // namespace stint::proxy
+// Returns an object to its pool, of whatever type derived from Base it is.
+template <class Base>
+struct Recycle {
+    void* pool = nullptr;
+    void (*give_back)(void* pool, Base* object) noexcept = nullptr;
+
+    void operator()(Base* object) const noexcept { give_back(pool, object); }
+};
+
+// The same pointer, as one to its base.
+template <class Base, class Pointer>
+[[nodiscard]] std::unique_ptr<Base, Recycle<Base>> as_base(Pointer made) {
+    using Return = typename Pointer::deleter_type;
+    auto* const pool = made.get_deleter().pool;
+    using Pool = std::remove_pointer_t<decltype(pool)>;
+    using Type = typename Pointer::element_type;
+    return {made.release(), Recycle<Base>{pool, [](void* its_pool, Base* object) noexcept {
+                                              Return{static_cast<Pool*>(its_pool)}(
+                                                  static_cast<Type*>(object));
+                                          }}};
+}
+
+} // namespace stint::server

@@ -1,6 +1,6 @@
-#include "proxy/downstream/client_connections.hpp"
+#include "server/client_connections.hpp"
 
-namespace stint::proxy {
+namespace stint::server {
 
 ClientConnections::Slot ClientConnections::enter(const Hash128& client, std::size_t most) {
     Shard& shard = shards_[client.high % shards_.size()];
@@ -27,4 +27,4 @@ std::size_t ClientConnections::clients() const noexcept {
     return total;
 }
 
-} // namespace stint::proxy
+} // namespace stint::server

@@ -1,0 +1,166 @@
+// One request of a client and its response, whatever protocol carries them.
+#pragma once
+
+#include "base/message.hpp"
+#include "base/time.hpp"
+#include "http/field_edits.hpp"
+#include "http/ratelimit_fields.hpp"
+#include "http/response.hpp"
+#include "net/buffer_pool.hpp"
+#include "net/stream.hpp"
+#include "net/types.hpp"
+#include "routing/client_address.hpp"
+#include "server/request_handler.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace stint::server {
+
+// The connection of a stream. What it points to lives as long as the connection.
+struct ConnectionInfo {
+    const routing::ClientAddress* peer = nullptr; // that a PROXY header names, else the connected one
+    const net::Socket* socket = nullptr;
+    std::string_view tls_subject{}; // of the client's certificate; empty: it has shown none
+    Session* session = nullptr;     // the service's; null if it has none
+    std::uint16_t https_port = 0;   // the listener redirects all requests there; 0: it serves them
+    bool secure = false;
+};
+
+// An upstream's response head, and what the gateway adds to it.
+struct ForwardedResponse {
+    const ResponseHead& head;
+    std::string_view request_id{};         // X-Request-Id, unless the upstream sent one
+    std::string_view date{};               // IMF-fixdate when it came, unless it is dated
+    const http::Shaping* shaping = nullptr; // the configuration's field edits
+    http::PolicyFields policies{};         // the gateway's own rate-limit fields
+    bool trailers = false;                 // trailers may follow the body
+    std::string_view protocols{};          // of a 101: those that it switches to
+};
+
+// A piece of a response's body.
+struct ResponsePiece {
+    std::string_view payload;
+    bool last = false;
+    // With the last piece: the upstream's trailer fields as BodyDecoder::trailer() returns them, and
+    // the options of its Connection fields. Used only if ForwardedResponse::trailers was set.
+    std::string_view trailer{};
+    std::string_view nominated{};
+};
+
+// A piece of a request's body.
+struct BodyPiece {
+    enum class Status : std::uint8_t { arrived, gone, malformed };
+    Status status = Status::arrived;
+    std::string_view payload{}; // in the block that was read into; may be empty
+    std::string_view detail{};  // what is wrong with a malformed body: a literal
+};
+
+// The result of a send.
+enum class Sent : std::uint8_t {
+    all,
+    part, // the stream keeps the rest: flush()
+    gone  // the client has gone
+};
+
+// Belongs to its connection, on whose thread it is used, and outlives its RequestHandler. Views of
+// the request are valid until the request ends. Waits have no timeout of their own: cancel() ends
+// them. At most one wait for the body and one for the client to take more are under way.
+class ClientStream {
+  public:
+    ClientStream(const ClientStream&) = delete;
+    ClientStream& operator=(const ClientStream&) = delete;
+
+    [[nodiscard]] const ConnectionInfo& connection() const noexcept { return connection_; }
+
+    // --- the request ---
+    [[nodiscard]] const RequestHead& head() const noexcept { return head_; }
+    // Payload that came with the head; empty once drop_buffered_body() was called.
+    [[nodiscard]] std::string_view buffered_body() const noexcept { return buffered_body_; }
+    // True if the whole body has been read.
+    [[nodiscard]] bool body_done() const noexcept { return body_done_; }
+    // Bytes of payload that were read.
+    [[nodiscard]] std::uint64_t bytes_in() const noexcept { return bytes_in_; }
+    // Reads what has come of the body since, without waiting. Empty: nothing has, or it is not
+    // known how much may come.
+    [[nodiscard]] virtual std::string_view read_ahead(net::Block& into) = 0;
+    // Lets a client that expects it send its body: 100 (Continue).
+    [[nodiscard]] virtual Sent allow_body() = 0;
+    // Frees the room of the body's bytes that came with the head: they are not needed again.
+    virtual void drop_buffered_body() noexcept = 0;
+    // Reads the next piece of the body.
+    [[nodiscard]] virtual net::Task<BodyPiece> read_body(net::Block& into) = 0;
+    // Reads and drops the rest of the body, where it is small and comes soon, so that the
+    // connection can carry another request.
+    [[nodiscard]] virtual net::Task<> discard_body() = 0;
+
+    // --- the response ---
+    // Sends an interim response. One that the client's protocol has not is left out, as is one
+    // behind another that the client has not taken yet.
+    [[nodiscard]] virtual Sent send_interim(const ForwardedResponse& response) = 0;
+    // Sends the final head, with a first piece of the body.
+    [[nodiscard]] virtual Sent
+    send_response(const ForwardedResponse& response, const ResponsePiece& piece) = 0;
+    // Sends a response of the gateway's own. date: as in ForwardedResponse.
+    [[nodiscard]] virtual Sent send_local(const http::Response& response, std::string_view date) = 0;
+    // Sends a further piece of the body. Its bytes stay in place until all of it was sent.
+    [[nodiscard]] virtual Sent send_body(const ResponsePiece& piece) = 0;
+    // True if bytes wait to be sent.
+    [[nodiscard]] virtual bool has_unsent() const noexcept = 0;
+    // Waits until the client takes more, and sends. Sent::part: not all of it yet, or cancelled. Two
+    // may wait at once: one of them sends what the other would have.
+    [[nodiscard]] virtual net::Task<Sent> flush() = 0;
+    // True once the final head was given to the client.
+    [[nodiscard]] bool head_sent() const noexcept { return head_sent_; }
+    // Bytes of the response as they are sent, its heads included, counted when they are gathered.
+    [[nodiscard]] std::uint64_t bytes_out() const noexcept { return bytes_out_; }
+    // The connection ends after this response.
+    virtual void close_after() noexcept = 0;
+    // True if the connection may carry another request after the response, as it was sent.
+    [[nodiscard]] bool keeps_alive() const noexcept { return keep_alive_; }
+
+    // --- waits ---
+    // Ends the waits for the client: read_body(), flush().
+    virtual void cancel() noexcept = 0;
+    // Watches the client while nothing is read from it: RequestHandler::on_client_gone().
+    virtual void watch() noexcept = 0;
+    // The same where a wait for the body was given up or has not begun.
+    virtual void watch_unread() noexcept = 0;
+    // Looks whether the client has gone, and says so. Call it when a wait has ended, before its
+    // result is taken.
+    virtual void poll_peer_close() = 0;
+    // Goes on with a request whose handler has returned Step::pending. The handler may be
+    // destroyed before this returns: it touches nothing afterwards.
+    virtual void resume(Step next) = 0;
+
+    // --- raw bytes ---
+    // The connection's bytes, for a piece of a body without framing; null where the protocol frames
+    // it. sent: call count_raw().
+    [[nodiscard]] virtual net::Stream* raw_body() noexcept = 0;
+    void count_raw(std::uint64_t in, std::uint64_t out) noexcept {
+        bytes_in_ += in;
+        bytes_out_ += out;
+    }
+    // Hands the connection over, after a 101. early: bytes that came already; they stay in place.
+    // Null: the client has gone.
+    [[nodiscard]] virtual net::Task<net::Stream*> take_over(std::span<const char>& early) = 0;
+    // RequestHandler::poll_tunnel() is called with each tick, or no longer.
+    virtual void watch_for_reset(bool on) noexcept = 0;
+
+  protected:
+    ClientStream() = default;
+    ~ClientStream() = default;
+
+    ConnectionInfo connection_;
+    RequestHead head_;
+    std::string_view buffered_body_;
+    std::uint64_t bytes_in_ = 0;
+    std::uint64_t bytes_out_ = 0;
+    bool body_done_ = true;
+    bool head_sent_ = false;
+    bool keep_alive_ = false;
+};
+
+} // namespace stint::server

@@ -1,0 +1,128 @@
+#include "server/connection_entry.hpp"
+
+#include "http/proxy_protocol.hpp"
+#include "net/io.hpp"
+#include "server/http1_connection.hpp"
+#include "tls/server.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <string>
+#include <string_view>
+
+namespace stint::server {
+namespace {
+
+// False: the connection is not served.
+net::Task<bool> receive_proxy_header(Http1Connection& connection) {
+    using Status = http::ProxyHeader::Status;
+    observe::WorkerCounters& counters = connection.loop().counters;
+    const routing::TrustedProxies* const trusted = connection.settings().trusted;
+    if (trusted == nullptr || !trusted->contains(connection.peer().address())) {
+        ++counters.proxy_untrusted;
+        co_return false;
+    }
+    http::ProxyHeader header;
+    bool more = true;
+    while (more && header.status == Status::incomplete) {
+        more = co_await connection.receive_more();
+        const std::span<char> bytes = connection.received().bytes();
+        if (more)
+            header = http::parse_proxy_header({bytes.data(), bytes.size()});
+    }
+    const bool ended = connection.input_ended() || connection.timed_out();
+    if (header.status == Status::malformed || (header.status == Status::incomplete && !ended)) {
+        ++counters.proxy_malformed;
+        co_return false;
+    }
+    if (header.status == Status::incomplete)
+        co_return false;
+    if (header.status == Status::address)
+        connection.peer() =
+            routing::ClientAddress{header.source, connection.loop().totals.hasher};
+    connection.received().consume(header.size);
+    co_return true;
+}
+
+// Acquires a connection slot of the client. False: it has all that it may have.
+bool acquire_client_slot(Http1Connection& connection) {
+    const ConnectionSettings& settings = connection.settings();
+    const std::size_t most = settings.max_connections_per_client;
+    const IpAddress& client = connection.peer().address();
+    // A trusted proxy has many clients behind it, and the peer of a Unix socket no address.
+    if (most == 0 || client.empty() ||
+        (settings.trusted != nullptr && settings.trusted->contains(client)))
+        return true;
+    const IpAddress network = settings.prefixes.network_of(client).address;
+    Totals& totals = connection.loop().totals;
+    ClientConnections::Slot slot = totals.clients.enter(totals.hasher(network.bytes()), most);
+    const bool acquired = static_cast<bool>(slot);
+    connection.hold(std::move(slot));
+    return acquired;
+}
+
+// Sends a refusal with one write. True: all of it was sent.
+bool refuse(Http1Connection& connection, int status, std::string_view detail) {
+    net::Gather gather;
+    gather.add(write_refusal(connection.loop(), status, detail));
+    return !net::write_now(connection.io(), gather);
+}
+
+// It lingers after the refusal, but not where lingering ones would take the gateway's last
+// connections.
+Entry turn_away(Http1Connection& connection) {
+    ++connection.loop().counters.rejected_per_client;
+    if (connection.options().tls)
+        return Entry::closed; // a handshake only to say no would cost more than the request
+    const bool sent = refuse(connection, 429, "max_connections_per_client is reached");
+    const std::size_t open =
+        connection.loop().totals.connections.load(std::memory_order_relaxed);
+    const bool room = open * 10 < connection.settings().max_connections * 9;
+    return sent && room ? Entry::refused : Entry::closed;
+}
+
+// Answers plain HTTP on a TLS listener once: the client learns why, rather than being hung up on.
+Entry answer_plain_http(Http1Connection& connection) {
+    ++connection.loop().counters.tls_plain_http;
+    connection.io().forget_tls();
+    return refuse(connection, 400, "this listener speaks TLS: use https") ? Entry::refused
+                                                                          : Entry::closed;
+}
+
+net::Task<Entry> shake_hands(Http1Connection& connection) {
+    net::Stream& io = connection.io();
+    // Bytes behind a PROXY header are TLS's.
+    io.begin_tls(connection.options().tls->accept(), connection.received().bytes());
+    connection.received().clear();
+    const ErrorCode error = co_await net::handshake(io);
+    observe::WorkerCounters& counters = connection.loop().counters;
+    if (!error) {
+        ++counters.tls_handshakes;
+        counters.tls_resumed += io.tls()->resumed() ? 1 : 0;
+        co_return Entry::served;
+    }
+    const bool plain_http = io.tls()->met_plain_http();
+    // No suspension since: the error queue is the thread's.
+    const std::string reason = tls::reason_of_failure(io.tls()->ssl(), "");
+    spdlog::debug("a TLS handshake with {} failed: {}", connection.peer().text(), reason);
+    ++counters.tls_failures;
+    co_return plain_http ? answer_plain_http(connection) : Entry::closed;
+}
+
+} // namespace
+
+net::Task<Entry> enter(Http1Connection& connection) {
+    if (connection.options().proxy_protocol) [[unlikely]] {
+        const bool received = co_await receive_proxy_header(connection);
+        if (!received)
+            co_return Entry::closed;
+    }
+    if (!acquire_client_slot(connection)) [[unlikely]]
+        co_return turn_away(connection);
+    if (!connection.options().tls) [[likely]]
+        co_return Entry::served;
+    const Entry entry = co_await shake_hands(connection);
+    co_return entry;
+}
+
+} // namespace stint::server

@@ -1,0 +1,285 @@
+#include "server/http1_connection.hpp"
+
+#include "net/address.hpp"
+#include "net/clock.hpp"
+#include "net/io.hpp"
+#include "net/linger.hpp"
+#include "server/connection_entry.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace stint::server {
+
+Http1Connection::Http1Connection(
+    Loop& loop,
+    Service& service,
+    ConnectionSlot slot,
+    net::Socket socket,
+    const net::Endpoint& peer,
+    ListenerOptions options)
+    : loop_{loop}, service_{service}, slot_{std::move(slot)}, io_{std::move(socket)},
+      peer_{IpAddress::from_bytes(net::PeerAddress{peer}.bytes()), loop.totals.hasher},
+      options_{std::move(options)}, session_{service.open_session()} {
+    loop_.connections.push_back(*this);
+    loop_.totals.connections.fetch_add(1, std::memory_order_relaxed);
+    service_.on_connections(1);
+}
+
+Http1Connection::~Http1Connection() {
+    loop_.totals.connections.fetch_sub(1, std::memory_order_relaxed);
+    service_.on_connections(-1);
+}
+
+net::Task<> Http1Connection::serve(std::unique_ptr<Http1Connection> self) {
+    Http1Connection& connection = *self;
+    try {
+        connection.arm(Phase::head, connection.settings().head_timeout);
+        const Entry entry = co_await enter(connection);
+        if (entry == Entry::refused)
+            connection.lingers_ = Lingers::briefly;
+        if (entry == Entry::served)
+            co_await connection.serve_requests();
+        if (connection.lingers_ != Lingers::no && !connection.input_error_)
+            co_await connection.close_gently();
+    } catch (const std::exception& failure) {
+        if (connection.loop_.totals.failures_logged.pass(net::read_steady_clock()))
+            spdlog::error("a connection failed inside the gateway: {}", failure.what());
+        if (connection.handler_)
+            connection.handler_->on_client_gone();
+    }
+    if (connection.handler_)
+        co_await connection.handler_->join();
+    connection.handler_.reset();
+    connection.disarm();
+    net::close(connection.io_);
+    while (connection.pending_ > 0)
+        co_await connection.input_.wait();
+}
+
+net::Task<> Http1Connection::serve_requests() {
+    head_begun_ = {};
+    for (bool keep = true; keep;) {
+        while (!received_.find_head()) {
+            if (has_batch()) [[unlikely]]
+                if (const bool sent = co_await flush_batch(); !sent)
+                    co_return;
+            if (!read_on())
+                break;
+            co_await input_.wait();
+        }
+        // Begun while this request was pipelined; this read would take a part of the request's
+        // body.
+        while (reading_) {
+            net::cancel(io_);
+            co_await input_.wait();
+        }
+        if (!may_answer())
+            co_return;
+        next_ = Step::pending;
+        Step step = begin_request();
+        if (step != Step::done && has_batch()) [[unlikely]]
+            if (const bool sent = co_await flush_batch(); !sent)
+                handler_->on_client_gone();
+        if (step == Step::pending) {
+            while (next_ == Step::pending)
+                co_await resumed_.wait();
+            step = next_;
+        }
+        if (step == Step::rest)
+            co_await handler_->rest();
+        const RequestEnd end = handler_->finish();
+        if (end.clean && stream_->has_unsent()) [[unlikely]]
+            if (const bool sent = co_await flush_response(); !sent)
+                co_return;
+        keep = end_request(end);
+        handler_.reset();
+    }
+    if (has_batch()) [[unlikely]]
+        co_await flush_batch();
+}
+
+// True if anything has come in, and the client may still read an answer.
+bool Http1Connection::may_answer() const noexcept {
+    const bool listening =
+        !input_error_ || (options_.half_close_allowed && input_error_ == net::asio::error::eof);
+    return !received_.empty() && listening;
+}
+
+// Sends the responses so far before the connection waits for anything.
+net::Task<bool> Http1Connection::flush_batch() {
+    const Sent sent = stream_->flush_batch();
+    if (sent != Sent::part)
+        co_return sent == Sent::all;
+    co_return co_await flush_response();
+}
+
+// Sends what the client has not taken yet. Closes one that takes nothing for as long as a head may
+// take.
+net::Task<bool> Http1Connection::flush_response() {
+    Sent sent = Sent::part;
+    while (sent == Sent::part) {
+        arm(Phase::send, settings().head_timeout);
+        sent = co_await stream_->flush();
+        disarm();
+    }
+    co_return sent == Sent::all;
+}
+
+void Http1Connection::make_stream() {
+    net::TlsSession* const tls = io_.tls();
+    const ConnectionInfo info{
+        .peer = &peer_,
+        .socket = &io_.socket(),
+        .tls_subject = tls != nullptr ? std::string_view{tls->peer_subject()} : std::string_view{},
+        .session = session_.get(),
+        .https_port = options_.https_port,
+        .secure = tls != nullptr};
+    stream_ = loop_.streams.make(*this, info);
+}
+
+Step Http1Connection::begin_request() {
+    disarm();
+    received_.make_room(received_.is_far_in());
+    if (!stream_) [[unlikely]]
+        make_stream();
+    handler_ = service_.make_handler(*stream_);
+    if (received_.head_size() == 0 || received_.head_size() > settings().max_head) [[unlikely]]
+        return reject_head();
+    if (const auto error = stream_->begin(received_.head_size())) [[unlikely]]
+        return handler_->on_bad_request(error->status, error->detail);
+    return handler_->on_request();
+}
+
+Step Http1Connection::reject_head() {
+    stream_->begin_unreadable();
+    if (timed_out_)
+        return handler_->on_bad_request(408, "the request's head did not arrive in time");
+    if (input_error_)
+        return handler_->on_bad_request(400, "the request's head was cut short");
+    const std::span<char> bytes = received_.bytes();
+    const std::string_view head{bytes.data(), std::min(bytes.size(), settings().max_head)};
+    if (is_target_too_long() || head.find('\n') == std::string_view::npos)
+        return handler_->on_bad_request(414, "the request's target is longer than max_target");
+    return handler_->on_bad_request(431, "the request's head is larger than max_head");
+}
+
+// Ends the request. True: the connection is kept alive.
+bool Http1Connection::end_request(const RequestEnd& end) {
+    const Http1Stream::Result result = stream_->end(end);
+    Watched::unlink();
+    lingers_ = result.linger ? Lingers::yes : Lingers::no;
+    received_.consume(result.consumed);
+    head_begun_ = {};
+    if (result.keep)
+        await_next_head();
+    return result.keep;
+}
+
+void Http1Connection::await_next_head() {
+    const ConnectionSettings& now = settings();
+    if (received_.empty() && !reading_) {
+        received_.clear();
+        if (received_.block_size() != now.head_blocks->block_size())
+            received_.release(); // max_head was changed
+    }
+    if (received_.empty())
+        arm(Phase::idle, std::min(park_after, now.idle_timeout));
+    else
+        arm(Phase::head, now.head_timeout);
+}
+
+void Http1Connection::resume(Step next) {
+    next_ = next;
+    resumed_.signal();
+}
+
+void Http1Connection::arm(Phase phase, Duration length) {
+    phase_ = phase;
+    loop_.deadlines.arm(*this, length, net::read_coarse_clock());
+}
+
+void Http1Connection::on_deadline() noexcept {
+    const Duration idle = settings().idle_timeout;
+    switch (phase_) {
+    case Phase::idle:
+        if (session_ && session_->keeps_open())
+            return arm(Phase::idle, std::min(park_after, idle));
+        if (idle > park_after) {
+            park();
+            return arm(Phase::parked, idle - park_after);
+        }
+        [[fallthrough]];
+    case Phase::parked:
+    case Phase::send:
+    case Phase::linger:
+        return net::close(io_);
+    case Phase::discard:
+        return net::cancel(io_);
+    case Phase::pause:
+        return wake();
+    case Phase::head:
+        timed_out_ = true;
+        net::cancel(io_);
+    }
+}
+
+// Does not close at once: a request may have been read already, and its handler be about to run.
+void Http1Connection::drain() noexcept {
+    if (handler_ != nullptr)
+        return handler_->on_drain();
+    if (!received_.empty() || !reading_ || phase_ == Phase::linger)
+        return;
+    draining_ = true;
+    net::cancel(io_);
+}
+
+void Http1Connection::shed() noexcept {
+    Sheddable::unlink();
+    net::close(io_);
+}
+
+void Http1Connection::abort() noexcept {
+    if (session_)
+        session_->on_abort();
+    if (handler_ != nullptr)
+        handler_->on_client_gone();
+    net::close(io_);
+    if (phase_ == Phase::pause && armed()) {
+        disarm();
+        wake();
+    }
+}
+
+net::Task<> Http1Connection::close_gently() {
+    using Next = net::Linger::Next;
+    const bool briefly = lingers_ == Lingers::briefly;
+    net::shutdown_send(io_);
+    if (!session_ || !session_->keeps_open()) // else what it holds would end with it
+        loop_.lingering.push_back(*this);
+    net::Linger linger{net::read_coarse_clock()};
+    for (Next next = Next::read; next != Next::close && !input_error_;) {
+        if (next == Next::pause) {
+            arm(Phase::pause, net::Linger::interval);
+            co_await input_.wait();
+        }
+        const bool hurries = briefly || loop_.draining;
+        arm(Phase::linger, hurries ? net::Linger::brief : net::Linger::silence);
+        if (!reading_) {
+            received_.clear();
+            if (!begin_reading())
+                break;
+        }
+        co_await input_.wait();
+        const Duration most =
+            briefly || loop_.draining ? net::Linger::brief : net::Linger::longest;
+        next = linger.take(received_.size(), net::read_coarse_clock(), most);
+    }
+    Sheddable::unlink();
+    disarm();
+}
+
+} // namespace stint::server

@@ -1,0 +1,372 @@
+#include "server/http1_stream.hpp"
+
+#include "http/head_parser.hpp"
+#include "http/response_writer.hpp"
+#include "http/trailers.hpp"
+#include "net/clock.hpp"
+#include "net/stream.hpp"
+#include "server/http1_connection.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace stint::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A request's body is dropped, so that the connection can be kept alive after a response that did
+// not need it, if it is this small and comes within this time.
+constexpr std::uint64_t most_discarded = 64 * 1024;
+constexpr Duration discard_time = 1s;
+
+// Bytes of a batch of responses from which on it is sent.
+constexpr std::size_t batch_size = 32 * 1024;
+
+std::string_view first_word(std::span<const char> bytes) noexcept {
+    const std::string_view text{bytes.data(), bytes.size()};
+    return text.substr(0, text.find(' '));
+}
+
+} // namespace
+
+void Http1Stream::clear() noexcept {
+    buffered_body_ = {};
+    bytes_in_ = 0;
+    bytes_out_ = 0;
+    head_sent_ = false;
+    keep_alive_ = false;
+    body_done_ = true;
+    head_size_ = 0;
+    consumed_ = 0;
+    body_left_ = 0;
+    client_keeps_ = false;
+    body_begun_ = false;
+}
+
+void Http1Stream::begin_unreadable() noexcept {
+    clear();
+    head_ = {};
+    decoder_ = http::BodyDecoder{{}};
+}
+
+std::optional<http::HeadError> Http1Stream::begin(std::size_t head_size) {
+    const std::span<char> received = http1_.received().bytes();
+    const ConnectionSettings& settings = http1_.settings();
+    const auto parsed = http1_.loop().parser.parse_request(
+        {received.data(), head_size},
+        {.max_target = settings.max_target, .max_fields = settings.max_fields});
+    clear();
+    head_size_ = consumed_ = head_size;
+    if (!parsed) {
+        head_ = {};
+        decoder_ = http::BodyDecoder{{}};
+        return parsed.error();
+    }
+    head_ = *parsed;
+    fields_.assign(parsed->fields.begin(), parsed->fields.end());
+    head_.fields = fields_;
+    head_.expects_continue = head_.expects_continue && head_.minor_version > 0;
+    client_keeps_ = head_.keep_alive;
+    decoder_ = http::BodyDecoder{head_.framing};
+    body_left_ = head_.framing.length;
+    const std::span<char> rest = received.subspan(head_size);
+    const auto step = decoder_.decode(rest);
+    if (!step) {
+        client_keeps_ = false;
+        body_done_ = false;
+        return step.error();
+    }
+    buffered_body_ = {rest.data(), step->payload};
+    consumed_ += step->consumed;
+    bytes_in_ = step->payload;
+    body_left_ -= std::min<std::uint64_t>(body_left_, step->payload);
+    body_done_ = decoder_.done();
+    return std::nullopt;
+}
+
+Http1Stream::Result Http1Stream::end(const RequestEnd& end) noexcept {
+    if (end.reset)
+        net::reset_on_close(http1_.io());
+    const bool keep = keep_alive_ && end.clean;
+    const bool unread = !body_done_ || http1_.received().size() > consumed_;
+    return {keep, !keep && !end.reset && unread && !end.gone, consumed_};
+}
+
+// Only where the length is known: other bodies are read no further than there is room for the next
+// request.
+std::string_view Http1Stream::read_ahead(net::Block& into) {
+    if (head_.framing.kind != BodyFraming::Kind::length || head_.expects_continue)
+        return {};
+    into = http1_.loop().body_blocks.borrow();
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(body_left_, into.size()));
+    const net::Received got = net::read_now(http1_.io(), into.span().first(size));
+    const auto step = decoder_.decode(into.span().first(got.size));
+    if (got.error || !step)
+        return {}; // read_body() meets it again
+    body_begun_ = true;
+    bytes_in_ += step->payload;
+    body_left_ -= step->payload;
+    body_done_ = decoder_.done();
+    return {into.data(), step->payload};
+}
+
+Sent Http1Stream::allow_body() {
+    if (!head_.expects_continue || !buffered_body_.empty() || head_sent_)
+        return Sent::all;
+    net::Gather gather;
+    gather.add(pending_); // an interim response's bytes
+    gather.add("HTTP/1.1 100 Continue\r\n\r\n");
+    bytes_out_ += gather.bytes() - pending_.size();
+    return send_copied(gather);
+}
+
+// Without room behind the head a chunked body would be read a byte at a time.
+void Http1Stream::drop_buffered_body() noexcept {
+    http1_.received().drop_behind(head_size_);
+    consumed_ = head_size_;
+    buffered_body_ = {};
+    body_begun_ = true;
+}
+
+// Reads no further than this body, or than there is room for the next request's beginning.
+net::Task<BodyPiece> Http1Stream::read_body(net::Block& into) {
+    if (http1_.input_ended())
+        co_return BodyPiece{BodyPiece::Status::gone};
+    ReceivedBytes& received = http1_.received();
+    const std::uint64_t most = head_.framing.kind == BodyFraming::Kind::length
+                                   ? body_left_
+                                   : std::uint64_t{received.room().size()} + 1;
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(most, into.size()));
+    http1_.watch_no_more();
+    auto [error, got] = co_await http1_.read_some(into.span().first(size));
+    if (error)
+        co_return BodyPiece{BodyPiece::Status::gone};
+    const auto step = decoder_.decode(into.span().first(got));
+    if (!step)
+        co_return BodyPiece{BodyPiece::Status::malformed, {}, step.error().detail};
+    received.append(into.span().first(got).subspan(step->consumed));
+    bytes_in_ += step->payload;
+    body_left_ -= std::min<std::uint64_t>(body_left_, step->payload);
+    body_done_ = decoder_.done();
+    co_return BodyPiece{BodyPiece::Status::arrived, {into.data(), step->payload}};
+}
+
+net::Task<> Http1Stream::discard_body() {
+    if (!keep_alive_ || body_done_)
+        co_return;
+    net::Block block = http1_.loop().body_blocks.borrow();
+    std::uint64_t discarded = 0;
+    drop_buffered_body();
+    const SteadyTime end = net::read_steady_clock() + discard_time;
+    bool more = true;
+    while (more && !body_done_ && discarded < most_discarded) {
+        http1_.arm_discard(discard_time);
+        const BodyPiece piece = co_await read_body(block);
+        http1_.disarm_discard();
+        more = piece.status == BodyPiece::Status::arrived && net::read_steady_clock() < end;
+        discarded += piece.payload.size();
+    }
+    keep_alive_ = body_done_;
+}
+
+Sent Http1Stream::send_interim(const ForwardedResponse& response) {
+    if (response.head.status == 100 || head_.minor_version == 0 || has_unsent())
+        return Sent::all;
+    http::HeadBuffer& out = http1_.loop().head_out;
+    out.clear();
+    http::write_downstream_head(
+        out, response.head, {.chunked = false, .keep_alive = true}, response.request_id, {},
+        response.shaping);
+    net::Gather gather;
+    gather.add(out.view());
+    bytes_out_ += gather.bytes();
+    return send_copied(gather);
+}
+
+Sent
+Http1Stream::send_response(const ForwardedResponse& response, const ResponsePiece& piece) {
+    http::HeadBuffer& out = http1_.loop().head_out;
+    out.clear();
+    if (response.protocols.empty()) [[likely]] {
+        const bool want_keep = client_keeps_ && !http1_.loop().draining && body_done_;
+        framing_ = http::frame_response(head_.minor_version, response.head.framing, want_keep);
+        framing_.trailers = response.trailers;
+        keep_alive_ = framing_.keep_alive;
+        http::write_downstream_head(
+            out, response.head, framing_, response.request_id, response.date, response.shaping,
+            response.policies);
+    } else {
+        http::write_switching_head(
+            out, response.head, response.protocols, response.request_id, response.shaping,
+            response.policies);
+    }
+    head_sent_ = true;
+    net::Gather gather;
+    gather.add(pending_); // an interim response's bytes
+    gather.add(out.view());
+    gather_piece(gather, piece);
+    bytes_out_ += gather.bytes() - pending_.size();
+    return send_copied(gather);
+}
+
+Sent Http1Stream::send_local(const http::Response& response, std::string_view date) {
+    const bool readable = head_.framing.kind == BodyFraming::Kind::chunked ||
+                          body_left_ <= most_discarded;
+    keep_alive_ = client_keeps_ && !http1_.loop().draining &&
+                  (body_done_ || (readable && !head_.expects_continue && !body_begun_)) &&
+                  response.content() != http::Response::Content::begun;
+    framing_ = {.chunked = false, .keep_alive = keep_alive_};
+    http::HeadBuffer& out = http1_.loop().head_out;
+    if (!batched_)
+        out.clear();
+    const std::size_t before = out.size();
+    http::write_response(
+        out, response,
+        {.date = date,
+         .head_request = is_head_request(),
+         .keep_alive = keep_alive_,
+         .client_minor = head_.minor_version});
+    head_sent_ = true;
+    bytes_out_ += out.size() - before;
+    batched_ = http1_.settings().batches_responses && keep_alive_ && body_done_ &&
+               pending_.empty() && out.size() < batch_size &&
+               http1_.received().size() > consumed_;
+    if (batched_)
+        return Sent::all;
+    net::Gather gather;
+    gather.add(pending_); // an interim response's bytes
+    gather.add(out.view());
+    return send_copied(gather);
+}
+
+Sent Http1Stream::flush_batch() {
+    if (!std::exchange(batched_, false))
+        return Sent::all;
+    net::Gather gather;
+    gather.add(http1_.loop().head_out.view());
+    return send_copied(gather);
+}
+
+// Also where the rest of the head could not be read: a response to HEAD has no body (RFC 9110
+// section 9.3.2).
+bool Http1Stream::is_head_request() const noexcept {
+    return (head_.method.empty() ? first_word(http1_.received().bytes()) : head_.method) == "HEAD";
+}
+
+void Http1Stream::gather_piece(net::Gather& gather, const ResponsePiece& piece) {
+    if (!piece.payload.empty()) {
+        if (framing_.chunked)
+            gather.add(chunk_.emplace(piece.payload.size()).view());
+        gather.add(piece.payload);
+        if (framing_.chunked)
+            gather.add(http::chunk_end);
+    }
+    if (!framing_.chunked || !piece.last)
+        return;
+    if (!framing_.trailers) [[likely]]
+        return gather.add(http::last_chunk);
+    ending_ = "0\r\n";
+    http::append_trailer_fields(ending_, piece.trailer, piece.nominated);
+    ending_ += http::chunk_end;
+    gather.add(ending_);
+}
+
+// Sends at once, and keeps a copy of what the client does not take.
+Sent Http1Stream::send_copied(net::Gather& gather) {
+    if (net::write_now(http1_.io(), gather))
+        return Sent::gone;
+    if (gather.empty() && pending_.empty()) [[likely]]
+        return note_sent();
+    std::string left;
+    gather.append_to(left);
+    pending_ = std::move(left);
+    return pending_.empty() ? note_sent() : Sent::part;
+}
+
+Sent Http1Stream::send_body(const ResponsePiece& piece) {
+    net::Gather gather;
+    gather.add(pending_);
+    gather_piece(gather, piece);
+    bytes_out_ += gather.bytes() - pending_.size();
+    if (net::write_now(http1_.io(), gather))
+        return Sent::gone;
+    if (gather.empty()) [[likely]] {
+        pending_.clear();
+        return note_sent();
+    }
+    unsent_ = gather;
+    return Sent::part;
+}
+
+Sent Http1Stream::note_sent() noexcept {
+    if (connection_.session != nullptr)
+        connection_.session->on_all_sent();
+    return Sent::all;
+}
+
+net::Task<Sent> Http1Stream::flush() {
+    auto [failed] = co_await net::wait_writable(http1_.io());
+    if (failed)
+        co_return http1_.io().socket().is_open() ? Sent::part : Sent::gone;
+    if (!unsent_.empty()) {
+        if (net::write_now(http1_.io(), unsent_))
+            co_return Sent::gone;
+        if (!unsent_.empty())
+            co_return Sent::part;
+        unsent_ = {};
+        pending_.clear();
+        co_return note_sent();
+    }
+    if (pending_.empty())
+        co_return Sent::all;
+    net::Gather gather;
+    gather.add(pending_);
+    co_return send_copied(gather);
+}
+
+void Http1Stream::cancel() noexcept {
+    net::cancel(http1_.io());
+}
+
+void Http1Stream::watch() noexcept {
+    if (body_done_)
+        http1_.watch();
+    else
+        http1_.watch_from_afar();
+}
+
+void Http1Stream::watch_unread() noexcept {
+    http1_.watch_from_afar();
+}
+
+void Http1Stream::poll_peer_close() {
+    http1_.poll_peer_close();
+}
+
+void Http1Stream::resume(Step next) {
+    http1_.resume(next);
+}
+
+net::Stream* Http1Stream::raw_body() noexcept {
+    return framing_.chunked || http1_.io().tls() != nullptr ? nullptr : &http1_.io();
+}
+
+net::Task<net::Stream*> Http1Stream::take_over(std::span<const char>& early) {
+    co_await http1_.hand_over();
+    if (http1_.was_reset())
+        co_return nullptr;
+    early = http1_.received().bytes().subspan(consumed_);
+    consumed_ += early.size();
+    co_return &http1_.io();
+}
+
+void Http1Stream::watch_for_reset(bool on) noexcept {
+    if (on)
+        http1_.watch_from_afar();
+    else
+        http1_.watch_no_more();
+}
+
+} // namespace stint::server

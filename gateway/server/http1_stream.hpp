@@ -1,0 +1,93 @@
+// One request of an HTTP/1 connection and its response (RFC 9112).
+#pragma once
+
+#include "http/body_decoder.hpp"
+#include "http/head_error.hpp"
+#include "http/rewrite.hpp"
+#include "net/io.hpp"
+#include "server/client_stream.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stint::server {
+
+class Http1Connection;
+
+// Used by its connection for one request after the other. An idle connection has none.
+class Http1Stream final : public ClientStream {
+  public:
+    Http1Stream(Http1Connection& connection, const ConnectionInfo& info) noexcept
+        : http1_{connection} {
+        connection_ = info;
+    }
+
+    // --- for the connection ---
+    // Begins the request whose head is the first head_size bytes received. Returns why it cannot be
+    // served: its head, or what has come of its body, is malformed.
+    [[nodiscard]] std::optional<http::HeadError> begin(std::size_t head_size);
+    // Begins a request of which no head can be read.
+    void begin_unreadable() noexcept;
+    struct Result {
+        bool keep = false;        // the connection may carry another request
+        bool linger = false;      // the client may still be sending: close in two steps
+        std::size_t consumed = 0; // bytes received that belong to this request
+    };
+    [[nodiscard]] Result end(const RequestEnd& end) noexcept;
+    // True if responses wait for the end of a batch.
+    [[nodiscard]] bool has_batch() const noexcept { return batched_; }
+    // Sends them.
+    [[nodiscard]] Sent flush_batch();
+
+    // --- ClientStream ---
+    [[nodiscard]] std::string_view read_ahead(net::Block& into) override;
+    [[nodiscard]] Sent allow_body() override;
+    void drop_buffered_body() noexcept override;
+    [[nodiscard]] net::Task<BodyPiece> read_body(net::Block& into) override;
+    [[nodiscard]] net::Task<> discard_body() override;
+    [[nodiscard]] Sent send_interim(const ForwardedResponse& response) override;
+    [[nodiscard]] Sent
+    send_response(const ForwardedResponse& response, const ResponsePiece& piece) override;
+    [[nodiscard]] Sent send_local(const http::Response& response, std::string_view date) override;
+    [[nodiscard]] Sent send_body(const ResponsePiece& piece) override;
+    [[nodiscard]] bool has_unsent() const noexcept override {
+        return !pending_.empty() || !unsent_.empty();
+    }
+    [[nodiscard]] net::Task<Sent> flush() override;
+    void close_after() noexcept override { client_keeps_ = false; }
+    void cancel() noexcept override;
+    void watch() noexcept override;
+    void watch_unread() noexcept override;
+    void poll_peer_close() override;
+    void resume(Step next) override;
+    [[nodiscard]] net::Stream* raw_body() noexcept override;
+    [[nodiscard]] net::Task<net::Stream*> take_over(std::span<const char>& early) override;
+    void watch_for_reset(bool on) noexcept override;
+
+  private:
+    void clear() noexcept;
+    void gather_piece(net::Gather& gather, const ResponsePiece& piece);
+    [[nodiscard]] Sent send_copied(net::Gather& gather);
+    [[nodiscard]] Sent note_sent() noexcept;
+    [[nodiscard]] bool is_head_request() const noexcept;
+
+    Http1Connection& http1_;
+    std::vector<Field> fields_; // head_'s
+    std::size_t head_size_ = 0;
+    std::size_t consumed_ = 0; // bytes received that belong to this request
+    http::BodyDecoder decoder_{{}};
+    std::uint64_t body_left_ = 0; // bytes to come of a body of known length
+    http::ResponseFraming framing_;
+    std::optional<http::ChunkHeader> chunk_; // of the piece in unsent_
+    std::string ending_;                     // the last chunk and trailers
+    std::string pending_;                    // copies of bytes that could not be sent at once
+    net::Gather unsent_;                     // the same, in place; begins with pending_
+    bool client_keeps_ = false;
+    bool body_begun_ = false; // it has been read beyond what came with the head
+    bool batched_ = false;
+};
+
+} // namespace stint::server

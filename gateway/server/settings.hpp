@@ -1,0 +1,46 @@
+// Settings of downstream connections.
+#pragma once
+
+#include "base/min_rate.hpp"
+#include "base/time.hpp"
+#include "net/buffer_pool.hpp"
+#include "routing/client_address.hpp"
+#include "routing/trusted_proxies.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace stint::tls {
+class Server;
+} // namespace stint::tls
+
+namespace stint::server {
+
+// Settings of all connections of a Service, as a reload sets them: connections that are open follow
+// them from their next step on.
+struct ConnectionSettings {
+    Duration head_timeout{}; // for the first byte to the last of a head
+    Duration idle_timeout{}; // between two requests
+    MinRate min_head_rate{};
+    std::size_t max_head = 0;                   // bytes; else 431
+    std::size_t max_target = 0;                 // bytes; else 414
+    std::size_t max_fields = 0;                 // in a head; else 431
+    std::size_t max_connections = 0;            // of the whole gateway
+    std::size_t max_connections_per_client = 0; // 0: any number
+    routing::AddressPrefixes prefixes{};        // by which clients are counted there
+    const routing::TrustedProxies* trusted = nullptr; // may send PROXY headers; null: nobody
+    net::BufferPool* head_blocks = nullptr;           // Loop::head_blocks(max_head)
+    // Responses to pipelined requests go out together, where their handlers do not suspend.
+    bool batches_responses = false;
+};
+
+// The listener's options for a connection.
+struct ListenerOptions {
+    bool half_close_allowed = false;
+    bool proxy_protocol = false;  // it begins with a PROXY header, which a trusted peer may send
+    std::uint16_t https_port = 0; // redirect_http: where all its requests are sent to; 0 = nowhere
+    std::shared_ptr<const tls::Server> tls{}; // nullptr: plain
+};
+
+} // namespace stint::server
