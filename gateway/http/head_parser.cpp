@@ -267,6 +267,7 @@ struct HeadParser::Impl {
     std::size_t header_limit;
     std::vector<Field> fields; // as many as there may be
     std::size_t max_response_fields;
+    HeadError fault{};
 };
 
 HeadParser::HeadParser(std::size_t max_head, std::size_t max_fields)
@@ -282,21 +283,35 @@ void HeadParser::limit_response_fields(std::size_t max) noexcept {
     impl_->max_response_fields = std::min(max, impl_->fields.size());
 }
 
-// Both make the head where it is returned, with one return: copying it took 80 instructions.
 Result<RequestHead, HeadError>
 HeadParser::parse_request(std::string_view head, const RequestLimits& limits) {
     Result<RequestHead, HeadError> parsed{boost::system::in_place_value};
-    std::vector<Field>& room = impl_->fields;
-    HeadSink<true> sink{head, std::span{room}.first(std::min(limits.max_fields, room.size()))};
-    if (const HeadError* fault = sink.parse(impl_->header_limit))
+    const std::size_t most = std::min(limits.max_fields, impl_->fields.size());
+    const std::span<Field> room = std::span{impl_->fields}.first(most);
+    if (const HeadError* fault = parse_request(head, limits.max_target, room, *parsed))
         parsed = *fault;
-    else if (sink.target.size() > limits.max_target)
-        parsed = HeadError{414, "The request target is longer than max_target."};
-    else if (const auto judged = judge_request(sink, head, *parsed); !judged)
-        parsed = judged.error();
     return parsed;
 }
 
+const HeadError* HeadParser::parse_request(
+    std::string_view head,
+    std::size_t max_target,
+    std::span<Field> room,
+    RequestHead& into) noexcept {
+    HeadSink<true> sink{head, room};
+    into.max_forwards.reset();
+    if (const HeadError* fault = sink.parse(impl_->header_limit))
+        impl_->fault = *fault;
+    else if (sink.target.size() > max_target)
+        impl_->fault = HeadError{414, "The request target is longer than max_target."};
+    else if (const auto judged = judge_request(sink, head, into); !judged)
+        impl_->fault = judged.error();
+    else
+        return nullptr;
+    return &impl_->fault;
+}
+
+// Makes the head where it is returned, with one return: copying it took 80 instructions.
 Result<ResponseHead, HeadError>
 HeadParser::parse_response(std::string_view head, std::string_view method) {
     Result<ResponseHead, HeadError> parsed{boost::system::in_place_value};

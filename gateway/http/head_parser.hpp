@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string_view>
 
 namespace stint::http {
@@ -40,6 +41,15 @@ class HeadParser {
     // A head that was accepted once is accepted again, also with wider limits.
     [[nodiscard]] Result<RequestHead, HeadError>
     parse_request(std::string_view head, const RequestLimits& limits = {});
+
+    // Does the same into `into`, whose fields are put into `room`: both stay until their owner
+    // changes them. At most room.size() fields. Returns the error, valid until the next call;
+    // nullptr: none.
+    [[nodiscard]] const HeadError* parse_request(
+        std::string_view head,
+        std::size_t max_target,
+        std::span<Field> room,
+        RequestHead& into) noexcept;
 
     // Sets the field limit for later responses: `max`, or max_fields if that is less.
     void limit_response_fields(std::size_t max) noexcept;

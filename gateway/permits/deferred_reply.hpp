@@ -37,23 +37,6 @@ class DeferredReply {
     ~DeferredReply() = default;
 };
 
-// Returns the reply to its pool, whatever its type.
-struct Recycle {
-    void* pool = nullptr;
-    void (*give_back)(void* pool, DeferredReply* pending) noexcept = nullptr;
-
-    void operator()(DeferredReply* pending) const noexcept { give_back(pool, pending); }
-};
-using PendingPtr = std::unique_ptr<DeferredReply, Recycle>;
-
-template <class T>
-[[nodiscard]] PendingPtr pending(std::unique_ptr<T, typename server::ObjectPool<T>::Return> made) {
-    server::ObjectPool<T>* const pool = made.get_deleter().pool;
-    return {made.release(), Recycle{pool, [](void* its_pool, DeferredReply* object) noexcept {
-                                        using Return = typename server::ObjectPool<T>::Return;
-                                        Return{static_cast<server::ObjectPool<T>*>(its_pool)}(
-                                            static_cast<T*>(object));
-                                    }}};
-}
+using PendingPtr = std::unique_ptr<DeferredReply, server::Recycle<DeferredReply>>;
 
 } // namespace stint::permits

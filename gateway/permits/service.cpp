@@ -1,27 +1,37 @@
 #include "permits/service.hpp"
 
-#include "net/io.hpp"
-#include "permits/connection.hpp"
+#include "permits/request_handler.hpp"
 
-#include <memory>
-#include <utility>
+#include <atomic>
 
 namespace stint::permits {
 
-void Service::serve(server::ConnectionSlot slot, net::Socket socket, const net::Endpoint& peer) {
-    auto connection = std::make_unique<Connection>(*this, std::move(slot), std::move(socket), peer);
-    connections_.push_back(*connection);
-    net::spawn(context.executor, Connection::serve(std::move(connection)));
+Service::Service(proxy::Context& worker, Shared& for_all)
+    : context{worker}, shared{for_all}, persistence_waits{for_all.locks, worker.executor} {}
+
+Service::~Service() = default;
+
+void Service::adopt() {
+    const server::ConnectionSettings& proxied = context.active->connections;
+    settings_ = {
+        .head_timeout = proxied.head_timeout,
+        .idle_timeout = proxied.idle_timeout,
+        .max_head = RequestHandler::max_head,
+        .max_fields = proxied.max_fields,
+        .max_connections = proxied.max_connections,
+        .head_blocks = &context.head_blocks(RequestHandler::max_head),
+        .batches_responses = true,
+        .head_too_large = "the request's head is larger than 16 KiB"};
 }
 
-void Service::drain() noexcept {
-    for (auto next = connections_.begin(); next != connections_.end();)
-        (next++)->drain();
+std::unique_ptr<server::Session> Service::open_session() {
+    const std::uint64_t number =
+        shared.connection_leases.fetch_add(1, std::memory_order_relaxed) + 1;
+    return std::make_unique<LeaseSession>(context, shared.locks, number);
 }
 
-void Service::abort() noexcept {
-    for (auto next = connections_.begin(); next != connections_.end();)
-        (next++)->abort();
+server::RequestHandlerPtr Service::make_handler(server::ClientStream& stream) {
+    return server::as_base<server::RequestHandler>(handlers_.make(*this, stream));
 }
 
 } // namespace stint::permits

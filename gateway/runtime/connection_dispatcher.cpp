@@ -99,16 +99,15 @@ void ConnectionDispatcher::begin(
                       context_.active->snapshot->max_connections;
     if (full && !context_.shed_lingering())
         return turn_away(std::move(socket), role);
-    if (role.permits)
-        return permits_.serve(std::move(slot), std::move(socket), peer);
+    server::Service& service = role.permits ? static_cast<server::Service&>(permits_) : proxied_;
     auto connection = std::make_unique<server::Http1Connection>(
-        context_, proxied_, std::move(slot), std::move(socket), peer, role.proxied);
+        context_, service, std::move(slot), std::move(socket), peer, role.options);
     net::spawn(context_.executor, server::Http1Connection::serve(std::move(connection)));
 }
 
 void ConnectionDispatcher::turn_away(net::Socket socket, const ListenerRole& role) {
     ++context_.counters.connections_rejected;
-    if (role.proxied.tls)
+    if (role.options.tls)
         return; // nothing could be said without a handshake
     net::Gather gather;
     gather.add(server::write_refusal(context_, 503, "max_connections is reached"));

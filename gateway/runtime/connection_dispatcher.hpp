@@ -18,7 +18,7 @@ namespace stint::runtime {
 
 // The role of a listener: requests to forward, or permit requests.
 struct ListenerRole {
-    server::ListenerOptions proxied;
+    server::ListenerOptions options;
     bool permits = false;
 };
 

@@ -187,7 +187,7 @@ Gateway::open_new_listeners(const config::Config& config) const {
 void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
     std::map<std::string, ListenerRole> wanted;
     for (const config::Listener& listener : config.listeners)
-        wanted[listener.address.text].proxied = {
+        wanted[listener.address.text].options = {
             listener.half_close_allowed, listener.proxy_protocol, listener.https_port,
             tls_.listener(listener.address.text)};
     if (config.permits)

@@ -47,7 +47,6 @@ Worker::~Worker() {
     for (const auto& [name, listener] : listeners_)
         listener->close();
     context_->abort_connections();
-    permits_->abort();
     permits_->detach();
     loop_->restart();
     loop_->poll(); // a tick that was due may be among what runs
@@ -87,6 +86,7 @@ void Worker::take(WorkerUpdate& adoption) {
     const SlotCounts& slots = adoption.slots;
     context_->counters.fit(slots.routes, slots.refusals, slots.upstreams, slots.waits);
     context_->adopt(std::move(adoption.snapshot));
+    permits_->adopt();
     std::erase_if(listeners_, [&](const auto& listener) {
         const bool gone = !adoption.listeners.contains(listener.first);
         if (gone)
@@ -128,10 +128,6 @@ void Worker::look_whether_drained() {
         return;
     const bool over = net::read_steady_clock() >= drain_until_;
     context_->drain_connections(over);
-    if (over)
-        permits_->abort();
-    else
-        permits_->drain();
     if (context_->worker_load.load(std::memory_order_relaxed) == 0)
         std::exchange(drained_, nullptr)();
 }

@@ -21,7 +21,8 @@ namespace stint::server {
 
 // The connection of a stream. What it points to lives as long as the connection.
 struct ConnectionInfo {
-    const routing::ClientAddress* peer = nullptr; // that a PROXY header names, else the connected one
+    const routing::ClientAddress* peer =
+        nullptr; // that a PROXY header names, else the connected one
     const net::Socket* socket = nullptr;
     std::string_view tls_subject{}; // of the client's certificate; empty: it has shown none
     Session* session = nullptr;     // the service's; null if it has none
@@ -32,20 +33,20 @@ struct ConnectionInfo {
 // An upstream's response head, and what the gateway adds to it.
 struct ForwardedResponse {
     const ResponseHead& head;
-    std::string_view request_id{};         // X-Request-Id, unless the upstream sent one
-    std::string_view date{};               // IMF-fixdate when it came, unless it is dated
+    std::string_view request_id{};          // X-Request-Id, unless the upstream sent one
+    std::string_view date{};                // IMF-fixdate when it came, unless it is dated
     const http::Shaping* shaping = nullptr; // the configuration's field edits
-    http::PolicyFields policies{};         // the gateway's own rate-limit fields
-    bool trailers = false;                 // trailers may follow the body
-    std::string_view protocols{};          // of a 101: those that it switches to
+    http::PolicyFields policies{};          // the gateway's own rate-limit fields
+    bool trailers = false;                  // trailers may follow the body
+    std::string_view protocols{};           // of a 101: those that it switches to
 };
 
 // A piece of a response's body.
 struct ResponsePiece {
     std::string_view payload;
     bool last = false;
-    // With the last piece: the upstream's trailer fields as BodyDecoder::trailer() returns them, and
-    // the options of its Connection fields. Used only if ForwardedResponse::trailers was set.
+    // With the last piece: the upstream's trailer fields as BodyDecoder::trailer() returns them,
+    // and the options of its Connection fields. Used only if ForwardedResponse::trailers was set.
     std::string_view trailer{};
     std::string_view nominated{};
 };
@@ -104,13 +105,14 @@ class ClientStream {
     [[nodiscard]] virtual Sent
     send_response(const ForwardedResponse& response, const ResponsePiece& piece) = 0;
     // Sends a response of the gateway's own. date: as in ForwardedResponse.
-    [[nodiscard]] virtual Sent send_local(const http::Response& response, std::string_view date) = 0;
+    [[nodiscard]] virtual Sent
+    send_local(const http::Response& response, std::string_view date) = 0;
     // Sends a further piece of the body. Its bytes stay in place until all of it was sent.
     [[nodiscard]] virtual Sent send_body(const ResponsePiece& piece) = 0;
     // True if bytes wait to be sent.
     [[nodiscard]] virtual bool has_unsent() const noexcept = 0;
-    // Waits until the client takes more, and sends. Sent::part: not all of it yet, or cancelled. Two
-    // may wait at once: one of them sends what the other would have.
+    // Waits until the client takes more, and sends. Sent::part: not all of it yet, or cancelled.
+    // Two may wait at once: one of them sends what the other would have.
     [[nodiscard]] virtual net::Task<Sent> flush() = 0;
     // True once the final head was given to the client.
     [[nodiscard]] bool head_sent() const noexcept { return head_sent_; }

@@ -38,8 +38,7 @@ net::Task<bool> receive_proxy_header(Http1Connection& connection) {
     if (header.status == Status::incomplete)
         co_return false;
     if (header.status == Status::address)
-        connection.peer() =
-            routing::ClientAddress{header.source, connection.loop().totals.hasher};
+        connection.peer() = routing::ClientAddress{header.source, connection.loop().totals.hasher};
     connection.received().consume(header.size);
     co_return true;
 }
@@ -75,8 +74,7 @@ Entry turn_away(Http1Connection& connection) {
     if (connection.options().tls)
         return Entry::closed; // a handshake only to say no would cost more than the request
     const bool sent = refuse(connection, 429, "max_connections_per_client is reached");
-    const std::size_t open =
-        connection.loop().totals.connections.load(std::memory_order_relaxed);
+    const std::size_t open = connection.loop().totals.connections.load(std::memory_order_relaxed);
     const bool room = open * 10 < connection.settings().max_connections * 9;
     return sent && room ? Entry::refused : Entry::closed;
 }

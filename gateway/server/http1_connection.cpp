@@ -97,6 +97,8 @@ net::Task<> Http1Connection::serve_requests() {
                 co_return;
         keep = end_request(end);
         handler_.reset();
+        if (!stream_->has_batch()) [[likely]]
+            stream_.reset();
     }
     if (has_batch()) [[unlikely]]
         co_await flush_batch();
@@ -129,7 +131,7 @@ net::Task<bool> Http1Connection::flush_response() {
     co_return sent == Sent::all;
 }
 
-void Http1Connection::make_stream() {
+void Http1Connection::take_stream() {
     net::TlsSession* const tls = io_.tls();
     const ConnectionInfo info{
         .peer = &peer_,
@@ -138,14 +140,14 @@ void Http1Connection::make_stream() {
         .session = session_.get(),
         .https_port = options_.https_port,
         .secure = tls != nullptr};
-    stream_ = loop_.streams.make(*this, info);
+    stream_ = loop_.streams.take(*this, info);
 }
 
 Step Http1Connection::begin_request() {
     disarm();
     received_.make_room(received_.is_far_in());
-    if (!stream_) [[unlikely]]
-        make_stream();
+    if (!stream_) [[likely]]
+        take_stream();
     handler_ = service_.make_handler(*stream_);
     if (received_.head_size() == 0 || received_.head_size() > settings().max_head) [[unlikely]]
         return reject_head();
@@ -162,9 +164,10 @@ Step Http1Connection::reject_head() {
         return handler_->on_bad_request(400, "the request's head was cut short");
     const std::span<char> bytes = received_.bytes();
     const std::string_view head{bytes.data(), std::min(bytes.size(), settings().max_head)};
-    if (is_target_too_long() || head.find('\n') == std::string_view::npos)
-        return handler_->on_bad_request(414, "the request's target is longer than max_target");
-    return handler_->on_bad_request(431, "the request's head is larger than max_head");
+    const bool in_target = is_target_too_long() || head.find('\n') == std::string_view::npos;
+    if (in_target && settings().max_target != ConnectionSettings::unlimited)
+        return handler_->on_bad_request(414, settings().target_too_long);
+    return handler_->on_bad_request(431, settings().head_too_large);
 }
 
 // Ends the request. True: the connection is kept alive.
@@ -274,8 +277,7 @@ net::Task<> Http1Connection::close_gently() {
                 break;
         }
         co_await input_.wait();
-        const Duration most =
-            briefly || loop_.draining ? net::Linger::brief : net::Linger::longest;
+        const Duration most = briefly || loop_.draining ? net::Linger::brief : net::Linger::longest;
         next = linger.take(received_.size(), net::read_coarse_clock(), most);
     }
     Sheddable::unlink();

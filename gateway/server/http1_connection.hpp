@@ -104,7 +104,7 @@ class Http1Connection final : public Listed,
     net::Task<> serve_requests();
     net::Task<bool> flush_batch();
     net::Task<bool> flush_response();
-    void make_stream();
+    void take_stream();
     [[nodiscard]] bool has_batch() const noexcept { return stream_ && stream_->has_batch(); }
     [[nodiscard]] Step begin_request();
     [[nodiscard]] Step reject_head();
@@ -150,8 +150,8 @@ class Http1Connection final : public Listed,
     Lingers lingers_ = Lingers::no;
     const ListenerOptions options_;
     std::unique_ptr<Session> session_;
-    ObjectPool<Http1Stream>::Pointer stream_{nullptr, {nullptr}}; // null while it is idle
-    RequestHandlerPtr handler_; // of the request under way
+    StreamPool::Pointer stream_; // null between two requests
+    RequestHandlerPtr handler_;  // of the request under way
 };
 
 } // namespace stint::server

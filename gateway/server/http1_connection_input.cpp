@@ -48,7 +48,8 @@ bool Http1Connection::head_too_slow() noexcept {
 // True if the target of the head that has begun is too long, as far as it has come.
 bool Http1Connection::is_target_too_long() const noexcept {
     const std::span<char> bytes = received_.bytes();
-    return http::target_too_long({bytes.data(), bytes.size()}, settings().max_target);
+    return settings().max_target != ConnectionSettings::unlimited &&
+           http::target_too_long({bytes.data(), bytes.size()}, settings().max_target);
 }
 
 // Starts a read. False, with input_error_ set, where memory has run out: the connection ends.
@@ -76,7 +77,6 @@ void Http1Connection::on_read(const ErrorCode& error, std::size_t size) {
     if (parking && error == net::asio::error::operation_aborted && io_.socket().is_open() &&
         !net::has_buffered(io_)) {
         received_.release();
-        stream_.reset();
         if (net::TlsSession* tls = io_.tls())
             tls->release_memory();
         reading_ = true;

@@ -24,6 +24,8 @@ constexpr Duration discard_time = 1s;
 // Bytes of a batch of responses from which on it is sent.
 constexpr std::size_t batch_size = 32 * 1024;
 
+constexpr std::size_t largest_copied = 16 * 1024;
+
 std::string_view first_word(std::span<const char> bytes) noexcept {
     const std::string_view text{bytes.data(), bytes.size()};
     return text.substr(0, text.find(' '));
@@ -45,6 +47,14 @@ void Http1Stream::clear() noexcept {
     body_begun_ = false;
 }
 
+void Http1Stream::release_large() noexcept {
+    if (pending_.capacity() > largest_copied)
+        pending_ = {};
+    else
+        pending_.clear();
+    unsent_ = {};
+}
+
 void Http1Stream::begin_unreadable() noexcept {
     clear();
     head_ = {};
@@ -52,21 +62,19 @@ void Http1Stream::begin_unreadable() noexcept {
 }
 
 std::optional<http::HeadError> Http1Stream::begin(std::size_t head_size) {
-    const std::span<char> received = http1_.received().bytes();
-    const ConnectionSettings& settings = http1_.settings();
-    const auto parsed = http1_.loop().parser.parse_request(
-        {received.data(), head_size},
-        {.max_target = settings.max_target, .max_fields = settings.max_fields});
+    const std::span<char> received = http1_->received().bytes();
+    const ConnectionSettings& settings = http1_->settings();
+    if (fields_.size() != settings.max_fields) [[unlikely]]
+        fields_.resize(settings.max_fields);
     clear();
     head_size_ = consumed_ = head_size;
-    if (!parsed) {
+    const http::HeadError* const error = http1_->loop().parser.parse_request(
+        {received.data(), head_size}, settings.max_target, fields_, head_);
+    if (error != nullptr) [[unlikely]] {
         head_ = {};
         decoder_ = http::BodyDecoder{{}};
-        return parsed.error();
+        return *error;
     }
-    head_ = *parsed;
-    fields_.assign(parsed->fields.begin(), parsed->fields.end());
-    head_.fields = fields_;
     head_.expects_continue = head_.expects_continue && head_.minor_version > 0;
     client_keeps_ = head_.keep_alive;
     decoder_ = http::BodyDecoder{head_.framing};
@@ -88,9 +96,9 @@ std::optional<http::HeadError> Http1Stream::begin(std::size_t head_size) {
 
 Http1Stream::Result Http1Stream::end(const RequestEnd& end) noexcept {
     if (end.reset)
-        net::reset_on_close(http1_.io());
+        net::reset_on_close(http1_->io());
     const bool keep = keep_alive_ && end.clean;
-    const bool unread = !body_done_ || http1_.received().size() > consumed_;
+    const bool unread = !body_done_ || http1_->received().size() > consumed_;
     return {keep, !keep && !end.reset && unread && !end.gone, consumed_};
 }
 
@@ -99,9 +107,9 @@ Http1Stream::Result Http1Stream::end(const RequestEnd& end) noexcept {
 std::string_view Http1Stream::read_ahead(net::Block& into) {
     if (head_.framing.kind != BodyFraming::Kind::length || head_.expects_continue)
         return {};
-    into = http1_.loop().body_blocks.borrow();
+    into = http1_->loop().body_blocks.borrow();
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(body_left_, into.size()));
-    const net::Received got = net::read_now(http1_.io(), into.span().first(size));
+    const net::Received got = net::read_now(http1_->io(), into.span().first(size));
     const auto step = decoder_.decode(into.span().first(got.size));
     if (got.error || !step)
         return {}; // read_body() meets it again
@@ -124,7 +132,7 @@ Sent Http1Stream::allow_body() {
 
 // Without room behind the head a chunked body would be read a byte at a time.
 void Http1Stream::drop_buffered_body() noexcept {
-    http1_.received().drop_behind(head_size_);
+    http1_->received().drop_behind(head_size_);
     consumed_ = head_size_;
     buffered_body_ = {};
     body_begun_ = true;
@@ -132,15 +140,15 @@ void Http1Stream::drop_buffered_body() noexcept {
 
 // Reads no further than this body, or than there is room for the next request's beginning.
 net::Task<BodyPiece> Http1Stream::read_body(net::Block& into) {
-    if (http1_.input_ended())
+    if (http1_->input_ended())
         co_return BodyPiece{BodyPiece::Status::gone};
-    ReceivedBytes& received = http1_.received();
+    ReceivedBytes& received = http1_->received();
     const std::uint64_t most = head_.framing.kind == BodyFraming::Kind::length
                                    ? body_left_
                                    : std::uint64_t{received.room().size()} + 1;
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(most, into.size()));
-    http1_.watch_no_more();
-    auto [error, got] = co_await http1_.read_some(into.span().first(size));
+    http1_->watch_no_more();
+    auto [error, got] = co_await http1_->read_some(into.span().first(size));
     if (error)
         co_return BodyPiece{BodyPiece::Status::gone};
     const auto step = decoder_.decode(into.span().first(got));
@@ -156,15 +164,15 @@ net::Task<BodyPiece> Http1Stream::read_body(net::Block& into) {
 net::Task<> Http1Stream::discard_body() {
     if (!keep_alive_ || body_done_)
         co_return;
-    net::Block block = http1_.loop().body_blocks.borrow();
+    net::Block block = http1_->loop().body_blocks.borrow();
     std::uint64_t discarded = 0;
     drop_buffered_body();
     const SteadyTime end = net::read_steady_clock() + discard_time;
     bool more = true;
     while (more && !body_done_ && discarded < most_discarded) {
-        http1_.arm_discard(discard_time);
+        http1_->arm_discard(discard_time);
         const BodyPiece piece = co_await read_body(block);
-        http1_.disarm_discard();
+        http1_->disarm_discard();
         more = piece.status == BodyPiece::Status::arrived && net::read_steady_clock() < end;
         discarded += piece.payload.size();
     }
@@ -174,7 +182,7 @@ net::Task<> Http1Stream::discard_body() {
 Sent Http1Stream::send_interim(const ForwardedResponse& response) {
     if (response.head.status == 100 || head_.minor_version == 0 || has_unsent())
         return Sent::all;
-    http::HeadBuffer& out = http1_.loop().head_out;
+    http::HeadBuffer& out = http1_->loop().head_out;
     out.clear();
     http::write_downstream_head(
         out, response.head, {.chunked = false, .keep_alive = true}, response.request_id, {},
@@ -185,12 +193,11 @@ Sent Http1Stream::send_interim(const ForwardedResponse& response) {
     return send_copied(gather);
 }
 
-Sent
-Http1Stream::send_response(const ForwardedResponse& response, const ResponsePiece& piece) {
-    http::HeadBuffer& out = http1_.loop().head_out;
+Sent Http1Stream::send_response(const ForwardedResponse& response, const ResponsePiece& piece) {
+    http::HeadBuffer& out = http1_->loop().head_out;
     out.clear();
     if (response.protocols.empty()) [[likely]] {
-        const bool want_keep = client_keeps_ && !http1_.loop().draining && body_done_;
+        const bool want_keep = client_keeps_ && !http1_->loop().draining && body_done_;
         framing_ = http::frame_response(head_.minor_version, response.head.framing, want_keep);
         framing_.trailers = response.trailers;
         keep_alive_ = framing_.keep_alive;
@@ -212,32 +219,36 @@ Http1Stream::send_response(const ForwardedResponse& response, const ResponsePiec
 }
 
 Sent Http1Stream::send_local(const http::Response& response, std::string_view date) {
-    const bool readable = head_.framing.kind == BodyFraming::Kind::chunked ||
-                          body_left_ <= most_discarded;
-    keep_alive_ = client_keeps_ && !http1_.loop().draining &&
+    const bool readable =
+        head_.framing.kind == BodyFraming::Kind::chunked || body_left_ <= most_discarded;
+    keep_alive_ = client_keeps_ && !http1_->loop().draining &&
                   (body_done_ || (readable && !head_.expects_continue && !body_begun_)) &&
                   response.content() != http::Response::Content::begun;
     framing_ = {.chunked = false, .keep_alive = keep_alive_};
-    http::HeadBuffer& out = http1_.loop().head_out;
+    http::HeadBuffer& out = http1_->loop().head_out;
     if (!batched_)
         out.clear();
     const std::size_t before = out.size();
+    const bool head_only = is_head_request();
+    // A small body is copied behind its head: one piece is sent for less than two.
+    const bool apart = !head_only && response.body_text().size() >= largest_copied;
     http::write_response(
         out, response,
         {.date = date,
-         .head_request = is_head_request(),
+         .head_request = head_only || apart,
          .keep_alive = keep_alive_,
          .client_minor = head_.minor_version});
     head_sent_ = true;
-    bytes_out_ += out.size() - before;
-    batched_ = http1_.settings().batches_responses && keep_alive_ && body_done_ &&
-               pending_.empty() && out.size() < batch_size &&
-               http1_.received().size() > consumed_;
+    const std::string_view body = apart ? response.body_text() : std::string_view{};
+    bytes_out_ += out.size() - before + body.size();
+    batched_ = http1_->settings().batches_responses && keep_alive_ && body_done_ && !apart &&
+               pending_.empty() && out.size() < batch_size && http1_->received().size() > consumed_;
     if (batched_)
         return Sent::all;
     net::Gather gather;
     gather.add(pending_); // an interim response's bytes
     gather.add(out.view());
+    gather.add(body);
     return send_copied(gather);
 }
 
@@ -245,14 +256,14 @@ Sent Http1Stream::flush_batch() {
     if (!std::exchange(batched_, false))
         return Sent::all;
     net::Gather gather;
-    gather.add(http1_.loop().head_out.view());
+    gather.add(http1_->loop().head_out.view());
     return send_copied(gather);
 }
 
 // Also where the rest of the head could not be read: a response to HEAD has no body (RFC 9110
 // section 9.3.2).
 bool Http1Stream::is_head_request() const noexcept {
-    return (head_.method.empty() ? first_word(http1_.received().bytes()) : head_.method) == "HEAD";
+    return (head_.method.empty() ? first_word(http1_->received().bytes()) : head_.method) == "HEAD";
 }
 
 void Http1Stream::gather_piece(net::Gather& gather, const ResponsePiece& piece) {
@@ -275,7 +286,7 @@ void Http1Stream::gather_piece(net::Gather& gather, const ResponsePiece& piece) 
 
 // Sends at once, and keeps a copy of what the client does not take.
 Sent Http1Stream::send_copied(net::Gather& gather) {
-    if (net::write_now(http1_.io(), gather))
+    if (net::write_now(http1_->io(), gather))
         return Sent::gone;
     if (gather.empty() && pending_.empty()) [[likely]]
         return note_sent();
@@ -290,7 +301,7 @@ Sent Http1Stream::send_body(const ResponsePiece& piece) {
     gather.add(pending_);
     gather_piece(gather, piece);
     bytes_out_ += gather.bytes() - pending_.size();
-    if (net::write_now(http1_.io(), gather))
+    if (net::write_now(http1_->io(), gather))
         return Sent::gone;
     if (gather.empty()) [[likely]] {
         pending_.clear();
@@ -307,11 +318,11 @@ Sent Http1Stream::note_sent() noexcept {
 }
 
 net::Task<Sent> Http1Stream::flush() {
-    auto [failed] = co_await net::wait_writable(http1_.io());
+    auto [failed] = co_await net::wait_writable(http1_->io());
     if (failed)
-        co_return http1_.io().socket().is_open() ? Sent::part : Sent::gone;
+        co_return http1_->io().socket().is_open() ? Sent::part : Sent::gone;
     if (!unsent_.empty()) {
-        if (net::write_now(http1_.io(), unsent_))
+        if (net::write_now(http1_->io(), unsent_))
             co_return Sent::gone;
         if (!unsent_.empty())
             co_return Sent::part;
@@ -327,46 +338,46 @@ net::Task<Sent> Http1Stream::flush() {
 }
 
 void Http1Stream::cancel() noexcept {
-    net::cancel(http1_.io());
+    net::cancel(http1_->io());
 }
 
 void Http1Stream::watch() noexcept {
     if (body_done_)
-        http1_.watch();
+        http1_->watch();
     else
-        http1_.watch_from_afar();
+        http1_->watch_from_afar();
 }
 
 void Http1Stream::watch_unread() noexcept {
-    http1_.watch_from_afar();
+    http1_->watch_from_afar();
 }
 
 void Http1Stream::poll_peer_close() {
-    http1_.poll_peer_close();
+    http1_->poll_peer_close();
 }
 
 void Http1Stream::resume(Step next) {
-    http1_.resume(next);
+    http1_->resume(next);
 }
 
 net::Stream* Http1Stream::raw_body() noexcept {
-    return framing_.chunked || http1_.io().tls() != nullptr ? nullptr : &http1_.io();
+    return framing_.chunked || http1_->io().tls() != nullptr ? nullptr : &http1_->io();
 }
 
 net::Task<net::Stream*> Http1Stream::take_over(std::span<const char>& early) {
-    co_await http1_.hand_over();
-    if (http1_.was_reset())
+    co_await http1_->hand_over();
+    if (http1_->was_reset())
         co_return nullptr;
-    early = http1_.received().bytes().subspan(consumed_);
+    early = http1_->received().bytes().subspan(consumed_);
     consumed_ += early.size();
-    co_return &http1_.io();
+    co_return &http1_->io();
 }
 
 void Http1Stream::watch_for_reset(bool on) noexcept {
     if (on)
-        http1_.watch_from_afar();
+        http1_->watch_from_afar();
     else
-        http1_.watch_no_more();
+        http1_->watch_no_more();
 }
 
 } // namespace stint::server

@@ -17,15 +17,17 @@ namespace stint::server {
 
 class Http1Connection;
 
-// Used by its connection for one request after the other. An idle connection has none.
+// Lent to a connection for the time of a request, or of a batch of pipelined ones.
 class Http1Stream final : public ClientStream {
   public:
-    Http1Stream(Http1Connection& connection, const ConnectionInfo& info) noexcept
-        : http1_{connection} {
+    // --- for the connection ---
+    // Belongs to the connection from now on. Both outlive the request.
+    void attach(Http1Connection& connection, const ConnectionInfo& info) noexcept {
+        http1_ = &connection;
         connection_ = info;
     }
-
-    // --- for the connection ---
+    // Frees the memory that a large request or response has needed.
+    void release_large() noexcept;
     // Begins the request whose head is the first head_size bytes received. Returns why it cannot be
     // served: its head, or what has come of its body, is malformed.
     [[nodiscard]] std::optional<http::HeadError> begin(std::size_t head_size);
@@ -74,8 +76,8 @@ class Http1Stream final : public ClientStream {
     [[nodiscard]] Sent note_sent() noexcept;
     [[nodiscard]] bool is_head_request() const noexcept;
 
-    Http1Connection& http1_;
-    std::vector<Field> fields_; // head_'s
+    Http1Connection* http1_ = nullptr;
+    std::vector<Field> fields_; // room for as many as a head may have
     std::size_t head_size_ = 0;
     std::size_t consumed_ = 0; // bytes received that belong to this request
     http::BodyDecoder decoder_{{}};

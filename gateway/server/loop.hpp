@@ -14,9 +14,8 @@
 #include "net/types.hpp"
 #include "observe/metrics.hpp"
 #include "server/client_connections.hpp"
-#include "server/http1_stream.hpp"
-#include "server/object_pool.hpp"
 #include "server/resource_exhaustion.hpp"
+#include "server/stream_pool.hpp"
 
 #include <boost/intrusive/list.hpp>
 
@@ -70,7 +69,7 @@ struct Loop {
         net::Executor loop_executor,
         Totals& all_loops,
         std::size_t largest_head,
-        std::size_t most_fields);
+        std::size_t most_fields = 128);
     Loop(const Loop&) = delete;
     Loop& operator=(const Loop&) = delete;
     ~Loop();
@@ -114,7 +113,7 @@ struct Loop {
     std::atomic<std::size_t> worker_load{0};
 
     net::BufferPool body_blocks{body_block_size, blocks_kept};
-    ObjectPool<Http1Stream> streams;
+    StreamPool streams;
 
     // Scratch, valid until the next suspension.
     http::HeadParser parser;

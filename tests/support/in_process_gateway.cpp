@@ -42,20 +42,18 @@ InProcessGateway::InProcessGateway(
         loop_->get_executor(), shared_, access_log_.open_channel());
     permits_ = std::make_unique<permits::Service>(*context_, shared_permits_);
     proxied_ = std::make_unique<proxy::Service>(*context_);
-    dispatcher_ =
-        std::make_unique<runtime::ConnectionDispatcher>(*context_, *proxied_, *permits_);
+    dispatcher_ = std::make_unique<runtime::ConnectionDispatcher>(*context_, *proxied_, *permits_);
     locks_.configure({}, 100, 1000, net::read_clocks());
     reload(yaml);
-    address_ = listen({.proxied = options});
-    half_close_address_ = listen({.proxied = {.half_close_allowed = true}});
-    permits_address_ = listen({.proxied = {}, .permits = true});
+    address_ = listen({.options = options});
+    half_close_address_ = listen({.options = {.half_close_allowed = true}});
+    permits_address_ = listen({.options = {}, .permits = true});
 }
 
 InProcessGateway::~InProcessGateway() {
     for (const auto& listener : listeners_)
         listener->close();
     context_->abort_connections();
-    permits_->abort();
     try {
         run_until([this] { return context_->worker_load == 0; });
     } catch (const std::exception&) {
@@ -75,7 +73,7 @@ Wire InProcessGateway::connect_to(const net::Endpoint& address, bool narrow) {
 
 net::Endpoint InProcessGateway::listen(runtime::ListenerRole role) {
     if (tls_)
-        role.proxied.tls = tls_server();
+        role.options.tls = tls_server();
     auto opened = net::open_listeners(any_port(), 1);
     const net::Endpoint address = opened.value().address;
     listeners_.push_back(std::make_shared<runtime::Listener>(
@@ -118,6 +116,7 @@ void InProcessGateway::reload(std::string_view yaml) {
         slots_.routes().size(), slots_.refusals().size(), slots_.upstreams().size(),
         slots_.waits().size());
     context_->adopt(next.snapshot);
+    permits_->adopt();
     compiled_ = std::move(next);
 }
 
@@ -154,7 +153,7 @@ void InProcessGateway::pass(Duration time) {
 
 void InProcessGateway::drain_permits() {
     context_->draining = true;
-    permits_->drain();
+    context_->drain_connections(false);
     settle();
 }
 

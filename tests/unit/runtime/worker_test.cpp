@@ -148,7 +148,7 @@ TEST_CASE("an adoption opens what is new, closes what has gone and keeps connect
 
 TEST_CASE("an adoption changes what a listener allows for the connections after it") {
     Running running;
-    running.adopt("", {{"first", {.proxied = {.half_close_allowed = true}}}});
+    running.adopt("", {{"first", {.options = {.half_close_allowed = true}}}});
     running.on_worker([](auto&) { return 0; });
     auto [client, upstream] = running.request_under_way();
     client.shutdown_send();

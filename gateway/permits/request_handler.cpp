@@ -1,0 +1,185 @@
+#include "permits/request_handler.hpp"
+
+#include "http/local_reply.hpp"
+#include "net/clock.hpp"
+#include "permits/call.hpp"
+
+#include <chrono>
+
+namespace stint::permits {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration between_events = 1s; // on a stream
+
+constexpr std::string_view too_large = "the request's body is larger than 64 KiB";
+
+} // namespace
+
+server::Step RequestHandler::on_request() {
+    if (stream_.head().framing.length > max_body)
+        return reject(413, too_large);
+    return stream_.body_done() ? call(stream_.buffered_body()) : server::Step::rest;
+}
+
+server::Step RequestHandler::on_bad_request(int status, std::string_view detail) {
+    return reject(status, detail);
+}
+
+// Answers with an error. Nothing after the request can be understood either.
+server::Step RequestHandler::reject(int status, std::string_view detail) {
+    http::make_problem(service_.context.response, {}, status, detail);
+    stream_.close_after();
+    send_reply();
+    return server::Step::done;
+}
+
+server::Step RequestHandler::call(std::string_view body) {
+    const bool stays = stream_.head().keep_alive && !service_.context.draining;
+    pending_ = answer(
+        service_, stream_.head(), body, *stream_.connection().peer, session().leases, stays,
+        service_.context.response);
+    if (pending_)
+        return server::Step::rest;
+    send_reply();
+    return server::Step::done;
+}
+
+// Sends the worker's response, or leaves the rest of it to the connection.
+void RequestHandler::send_reply() {
+    proxy::Context& context = service_.context;
+    const std::string_view date = context.dates.format(net::read_clocks().wall);
+    gone_ = stream_.send_local(context.response, date) == server::Sent::gone || gone_;
+}
+
+net::Task<> RequestHandler::rest() {
+    if (!pending_) {
+        const bool complete = co_await read_body();
+        if (!complete || call(body_) == server::Step::done)
+            co_return;
+    }
+    co_await wait_for_reply();
+    if (streaming_)
+        co_await stream_events();
+}
+
+// Reads the whole body, which has to come in the time for a head. False: there is no body, and the
+// request was answered.
+net::Task<bool> RequestHandler::read_body() {
+    body_ = stream_.buffered_body();
+    if (stream_.allow_body() == server::Sent::gone) {
+        gone_ = true;
+        co_return false;
+    }
+    stream_.drop_buffered_body();
+    net::Block block = service_.context.body_blocks.borrow();
+    arm(service_.settings().head_timeout);
+    while (!stream_.body_done()) {
+        const server::BodyPiece piece = co_await stream_.read_body(block);
+        if (piece.status != server::BodyPiece::Status::arrived) {
+            const bool malformed = piece.status == server::BodyPiece::Status::malformed;
+            if (timed_out_)
+                (void)reject(408, "the request did not arrive in time");
+            else
+                (void)reject(400, malformed ? piece.detail : "the request's body broke off");
+            co_return false;
+        }
+        body_ += piece.payload;
+        if (body_.size() > max_body) {
+            (void)reject(413, too_large);
+            co_return false;
+        }
+    }
+    disarm();
+    co_return true;
+}
+
+net::Task<> RequestHandler::wait_for_reply() {
+    ++service_.context.counters.permits_waiting;
+    bool settled = false;
+    while (!settled && !gone_) {
+        stream_.watch();
+        while (!pending_->is_over())
+            co_await pending_->over().wait();
+        stream_.poll_peer_close(); // an end that was not read yet
+        settled = !gone_ && pending_->settle();
+    }
+    --service_.context.counters.permits_waiting;
+    if (gone_)
+        co_return;
+    pending_->respond(service_.context.response);
+    streaming_ = pending_->streams();
+    send_reply();
+    if (!streaming_)
+        pending_.reset();
+}
+
+// Goes on for as long as what it reports: an event a second.
+net::Task<> RequestHandler::stream_events() {
+    bool more = true;
+    while (more && !gone_) {
+        stream_.watch();
+        arm(between_events);
+        co_await next_event_.wait();
+        disarm();
+        ended_ = ended_ || service_.context.draining;
+        if (gone_ || ended_)
+            co_return;
+        http::HeadBuffer& out = service_.context.head_out;
+        out.clear();
+        more = pending_->write_more(out);
+        body_ = out.view();
+        const bool sent = co_await send_event();
+        gone_ = gone_ || !sent;
+    }
+    streaming_ = false;
+}
+
+// Sends an event, and closes a caller that does not take it for as long as a head may take.
+net::Task<bool> RequestHandler::send_event() {
+    server::Sent sent = stream_.send_body({.payload = body_});
+    while (sent == server::Sent::part && !gone_ && !timed_out_) {
+        arm(service_.settings().head_timeout);
+        sent = co_await stream_.flush();
+        disarm();
+    }
+    co_return sent == server::Sent::all;
+}
+
+server::RequestEnd RequestHandler::finish() {
+    disarm();
+    const bool clean = !gone_ && !ended_ && !streaming_ && stream_.body_done();
+    return {.clean = clean, .gone = gone_ || ended_};
+}
+
+void RequestHandler::on_client_gone() noexcept {
+    gone_ = true;
+    if (streaming_)
+        next_event_.signal();
+    else if (pending_ && !pending_->is_over())
+        pending_->give_up();
+}
+
+void RequestHandler::on_drain() noexcept {
+    if (streaming_)
+        next_event_.signal();
+}
+
+LeaseSession& RequestHandler::session() const noexcept {
+    return static_cast<LeaseSession&>(*stream_.connection().session);
+}
+
+void RequestHandler::arm(Duration length) {
+    service_.context.deadlines.arm(*this, length, net::read_coarse_clock());
+}
+
+// Another event is due; or a body did not come, or an event was not taken, in time.
+void RequestHandler::on_deadline() noexcept {
+    if (next_event_.has_waiter())
+        return next_event_.signal();
+    timed_out_ = true;
+    stream_.cancel();
+}
+
+} // namespace stint::permits

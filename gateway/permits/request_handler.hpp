@@ -1,0 +1,80 @@
+// One request of a caller, from its body to its reply. Start reading at on_request().
+#pragma once
+
+#include "net/buffer_pool.hpp"
+#include "net/deadlines.hpp"
+#include "net/event.hpp"
+#include "permits/connection_leases.hpp"
+#include "permits/deferred_reply.hpp"
+#include "permits/service.hpp"
+#include "server/client_stream.hpp"
+#include "server/request_handler.hpp"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace stint::permits {
+
+// The leases of one connection. They end with it, unless it is the gateway that ends.
+class LeaseSession final : public server::Session {
+  public:
+    LeaseSession(const proxy::Context& context, locks::LockManager& locks, std::uint64_t number)
+        : leases{locks, number}, context_{context} {}
+    ~LeaseSession() override {
+        if (context_.draining)
+            leases.detach();
+    }
+
+    // A caller may be silent for as long as it holds a lease that ends with the connection.
+    [[nodiscard]] bool keeps_open() override { return leases.any(); }
+    void on_all_sent() noexcept override { leases.sent(); }
+    void on_abort() noexcept override { leases.detach(); }
+
+    ConnectionLeases leases;
+
+  private:
+    const proxy::Context& context_;
+};
+
+// Lives on its worker. While a reply has to wait the connection is watched: a caller that
+// disconnects loses its place in the queue.
+class RequestHandler final : public server::RequestHandler, private net::Deadline {
+  public:
+    static constexpr std::size_t max_head = 16 * 1024;
+    static constexpr std::size_t max_body = 64 * 1024;
+
+    RequestHandler(Service& service, server::ClientStream& stream) noexcept
+        : service_{service}, stream_{stream} {}
+
+    [[nodiscard]] server::Step on_request() override;
+    [[nodiscard]] server::Step on_bad_request(int status, std::string_view detail) override;
+    [[nodiscard]] net::Task<> rest() override;
+    [[nodiscard]] server::RequestEnd finish() override;
+    void on_client_gone() noexcept override;
+    void on_drain() noexcept override;
+
+  private:
+    [[nodiscard]] server::Step call(std::string_view body);
+    [[nodiscard]] server::Step reject(int status, std::string_view detail);
+    void send_reply();
+    net::Task<bool> read_body();
+    net::Task<> wait_for_reply();
+    net::Task<> stream_events();
+    net::Task<bool> send_event();
+    [[nodiscard]] LeaseSession& session() const noexcept;
+    void arm(Duration length);
+    void on_deadline() noexcept override;
+
+    Service& service_;
+    server::ClientStream& stream_;
+    std::string body_; // a body that did not come with its head; then an event
+    PendingPtr pending_;
+    net::Event next_event_; // signalled when another event is due on a stream, or it has to end
+    bool streaming_ = false;
+    bool timed_out_ = false; // before the body was complete
+    bool gone_ = false;      // the caller has disconnected
+    bool ended_ = false;     // by the gateway, in the middle of a stream
+};
+
+} // namespace stint::permits

@@ -1,0 +1,46 @@
+// Streams of one event loop, lent to its connections for the time of a request.
+#pragma once
+
+#include "server/http1_stream.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace stint::server {
+
+// A stream that comes back keeps its memory: a request allocates nothing after warm-up, and an idle
+// connection has no stream. Not thread-safe; outlives the connections.
+class StreamPool {
+  public:
+    struct Return {
+        StreamPool* pool = nullptr;
+        void operator()(Http1Stream* stream) const noexcept { pool->give_back(stream); }
+    };
+    using Pointer = std::unique_ptr<Http1Stream, Return>;
+
+    StreamPool() { idle_.reserve(keep); }
+
+    // Throws if there is no memory for another one.
+    [[nodiscard]] Pointer take(Http1Connection& connection, const ConnectionInfo& info) {
+        if (idle_.empty()) [[unlikely]]
+            idle_.push_back(std::make_unique<Http1Stream>());
+        Pointer stream{idle_.back().release(), Return{this}};
+        idle_.pop_back();
+        stream->attach(connection, info);
+        return stream;
+    }
+
+  private:
+    void give_back(Http1Stream* stream) noexcept {
+        std::unique_ptr<Http1Stream> owned{stream};
+        if (idle_.size() == keep)
+            return;
+        stream->release_large();
+        idle_.push_back(std::move(owned)); // within the reserved capacity
+    }
+
+    static constexpr std::size_t keep = 256;
+    std::vector<std::unique_ptr<Http1Stream>> idle_;
+};
+
+} // namespace stint::server
