@@ -22,7 +22,6 @@ Request request_of(const RequestHead& head) {
     request.query = head.query;
     request.authority = head.authority;
     request.minor_version = head.minor_version;
-    request.keep_alive = head.keep_alive;
     for (const Field& field : head.fields) {
         if (http::ascii::equals_folded(field.name, "authorization"))
             request.authorizations.emplace_back(field.value);
@@ -69,24 +68,16 @@ Result<Json, Response> object_in(std::string_view body, std::string_view otherwi
     return problem(400, "The body has \"" + twice + "\" twice.");
 }
 
-std::string head_of(const Response& response, std::string_view date, bool keep_alive) {
-    std::string head = "HTTP/1.1 ";
-    head += std::to_string(response.status);
-    head += ' ';
-    head += http::reason_phrase(response.status);
-    head += "\r\nDate: ";
-    head += date;
-    head += "\r\nServer: stint";
-    if (response.status != 204) { // that has no content, and no length of it
-        head += "\r\nContent-Type: " + response.content_type;
-        head += "\r\nContent-Length: " + std::to_string(response.body.size());
-    }
-    head += "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
+void write_to(http::Response& to, const Response& response) {
+    to.begin(response.status, response.status == 204 ? std::string_view{} : response.content_type);
+    to.set_no_store();
+    to.fields() << "X-Content-Type-Options: nosniff\r\n";
     for (const auto& [name, value] : response.fields)
-        head += name + ": " + value + "\r\n";
-    // Said either way: a client of HTTP/1.0 would not take it for granted.
-    head += keep_alive ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n";
-    return head;
+        to.fields().field(name, value);
+    if (response.status == 204) // that has no content, and no length of it
+        to.set_content(http::Response::Content::none);
+    else
+        to.body() << response.body;
 }
 
 } // namespace stint::admin

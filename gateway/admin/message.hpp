@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/message.hpp"
+#include "http/response.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -21,7 +22,6 @@ struct Request {
     std::string query; // as sent, without the "?"
     std::string authority;
     int minor_version = 1;
-    bool keep_alive = true;
     std::vector<std::string> authorizations; // the values of every Authorization field
     std::vector<std::string> origins;        // the values of every Origin field
     std::string body;
@@ -49,7 +49,7 @@ problem(int status, std::string_view detail, const Json& more = Json::object());
 // they take (RFC 8259 section 4). Else a 400; `otherwise` where it is no object.
 [[nodiscard]] Result<Json, Response> object_in(std::string_view body, std::string_view otherwise);
 
-// The head that `response` is sent with; its body follows unless a HEAD request asked.
-[[nodiscard]] std::string head_of(const Response& response, std::string_view date, bool keep_alive);
+// Writes the response as the connection sends it. `response` outlives the use of `to`.
+void write_to(http::Response& to, const Response& response);
 
 } // namespace stint::admin

@@ -1,13 +1,17 @@
 #include "admin/server.hpp"
 
-#include "admin/connection.hpp"
+#include "admin/request_handler.hpp"
+#include "admin/service.hpp"
 #include "net/acceptor.hpp"
 #include "net/address.hpp"
 #include "net/clock.hpp"
 #include "net/io.hpp"
 #include "runtime/token_file.hpp"
+#include "server/connection_slot.hpp"
+#include "server/http1_connection.hpp"
+#include "server/object_pool.hpp"
 
-#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
 #include <spdlog/spdlog.h>
 
 #include <chrono>
@@ -24,7 +28,8 @@ using Timer = net::asio::basic_waitable_timer<
     net::asio::wait_traits<std::chrono::steady_clock>,
     net::Executor>;
 
-constexpr auto tick_length = 1s;
+constexpr auto tick_length = 50ms;
+constexpr std::size_t most_connections = 64;
 // Without descriptors or memory, accepting again at once would only spin.
 constexpr auto pause_after_error = 100ms;
 
@@ -45,44 +50,80 @@ Reach reach_of(const net::Endpoint& address) {
 
 } // namespace
 
-struct Server::Listening : std::enable_shared_from_this<Listening> {
-    Listening(net::ListeningSockets opened, std::shared_ptr<Shared> for_all)
-        : address{opened.address}, file{std::move(opened.file)}, shared{std::move(for_all)},
-          tls{shared->service.gateway.admin_tls()},
-          executor{shared->service.gateway.control().get_executor()}, acceptor{executor},
-          pause{executor}, ticker{executor} {
+// The listener, its connections and what they share. Its coroutines keep it alive.
+struct Server::Listening final : server::Service, std::enable_shared_from_this<Listening> {
+    Listening(net::ListeningSockets opened, admin::Service for_all)
+        : address{opened.address}, file{std::move(opened.file)}, service{std::move(for_all)},
+          tls{service.gateway.admin_tls()}, executor{service.gateway.control().get_executor()},
+          totals{service.gateway.hasher()}, loop{executor, totals, RequestHandler::max_head},
+          acceptor{executor}, pause{executor}, ticker{executor},
+          limits{
+              .head_timeout = RequestHandler::timeout,
+              .idle_timeout = RequestHandler::timeout,
+              .max_head = RequestHandler::max_head,
+              .max_connections = most_connections,
+              .head_blocks = &loop.head_blocks(RequestHandler::max_head),
+              .head_too_large = "The request's head is larger than 16 KiB."} {
         acceptor.assign(address.protocol(), opened.sockets.front().release());
     }
 
+    [[nodiscard]] const server::ConnectionSettings& settings() const noexcept override {
+        return limits;
+    }
+    [[nodiscard]] server::RequestHandlerPtr make_handler(server::ClientStream& stream) override {
+        return server::as_base<server::RequestHandler>(handlers.make(service, loop, stream));
+    }
+    void on_connections(int) noexcept override {}
+
+    // Ticks while there are connections.
     void tick() {
-        shared->connections.expire(net::read_steady_clock());
+        ticking = true;
+        loop.deadlines.expire(net::read_steady_clock());
+        loop.poll_clients();
+        if (loop.connections.empty()) {
+            ticking = false;
+            loop.trim();
+            return;
+        }
         ticker.expires_after(tick_length);
         ticker.async_wait([self = shared_from_this()](const ErrorCode& error) {
-            if (!error && self->acceptor.is_open())
+            if (!error)
                 self->tick();
         });
     }
 
-    // Returns TLS for the next connection, with the newest certificate; nullptr on a plain
-    // listener. TLS stays on or off as at the start.
-    tls::SslPtr next_ssl() {
+    // Returns the options of the next connection, with the newest certificate. TLS stays on or off
+    // as at the start.
+    server::ListenerOptions next_options() {
         if (!tls)
-            return nullptr;
-        if (runtime::TlsServerPtr newest = shared->service.gateway.admin_tls())
+            return {};
+        if (runtime::TlsServerPtr newest = service.gateway.admin_tls())
             tls = std::move(newest);
-        tls::SslPtr ssl = tls->accept();
-        if (!ssl)
-            throw std::bad_alloc{};
-        return ssl;
+        return {.tls = tls};
     }
 
+    // When there are too many connections, closes the oldest: a client that clings to a connection
+    // loses it to clients that ask and leave, and no activity on it helps.
     void serve(net::Socket socket) {
+        if (totals.connections.load(std::memory_order_relaxed) >= limits.max_connections)
+            loop.connections.front().abort();
         try {
-            auto connection = std::make_unique<Connection>(shared, std::move(socket), next_ssl());
-            net::spawn(executor, Connection::serve(std::move(connection)));
+            ErrorCode unknown; // a peer that has gone already
+            const net::Endpoint peer = socket.remote_endpoint(unknown);
+            auto connection = std::make_unique<server::Http1Connection>(
+                loop, *this, server::acquire_connection_slot(loop.worker_load), std::move(socket),
+                peer, next_options());
+            net::spawn(executor, serve_all(shared_from_this(), std::move(connection)));
         } catch (const std::exception& failure) {
             spdlog::error("an admin connection could not be served: {}", failure.what());
         }
+        if (!ticking)
+            tick();
+    }
+
+    static net::Task<>
+    serve_all(std::shared_ptr<Listening>, std::unique_ptr<server::Http1Connection> connection) {
+        co_await server::Http1Connection::serve(std::move(connection));
     }
 
     static net::Task<> accept_all(std::shared_ptr<Listening> self) {
@@ -108,23 +149,31 @@ struct Server::Listening : std::enable_shared_from_this<Listening> {
         acceptor.close(ignored);
         pause.cancel();
         ticker.cancel();
-        shared->connections.close_all();
+        loop.abort_connections();
     }
 
     net::Endpoint address;
     Descriptor file; // net::ListeningSockets::file
-    std::shared_ptr<Shared> shared;
+    admin::Service service;
     runtime::TlsServerPtr tls; // nullptr: plain
     net::Executor executor;
+    server::Totals totals;
+    server::Loop loop;
     net::Acceptor acceptor;
     Timer pause;
     Timer ticker;
+    server::ConnectionSettings limits;
+    server::ObjectPool<RequestHandler> handlers;
+    bool ticking = false;
 };
 
 Server::Server(runtime::Gateway& gateway) : gateway_{gateway} {}
 
+// Lets the coroutines of its connections end while the control loop exists.
 Server::~Server() {
     stop();
+    gateway_.control().restart();
+    gateway_.control().poll();
 }
 
 Result<void, std::string> Server::start(const config::Admin& admin) {
@@ -144,13 +193,12 @@ Result<void, std::string> Server::start(const config::Admin& admin) {
     if (!opened)
         return "cannot listen on " + admin.address.text + ": " + opened.error().message();
     policy.reach = reach_of(opened->address);
-    auto shared = std::make_shared<Shared>(Service{
+    Service service{
         gateway_,
         std::move(policy),
-        {admin, gateway_.workers(), gateway_.config().pin_workers, gateway_.config().state}});
-    listening_ = std::make_shared<Listening>(std::move(*opened), std::move(shared));
+        {admin, gateway_.workers(), gateway_.config().pin_workers, gateway_.config().state}};
+    listening_ = std::make_shared<Listening>(std::move(*opened), std::move(service));
     net::spawn(listening_->executor, Listening::accept_all(listening_));
-    listening_->tick();
     spdlog::info("admin listening on {}", net::to_text(listening_->address));
     return {};
 }

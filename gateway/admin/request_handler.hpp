@@ -1,0 +1,53 @@
+// One request to the admin listener, from its body to its response.
+#pragma once
+
+#include "admin/message.hpp"
+#include "admin/service.hpp"
+#include "base/error.hpp"
+#include "http/head_error.hpp"
+#include "http/response.hpp"
+#include "net/deadlines.hpp"
+#include "net/types.hpp"
+#include "server/client_stream.hpp"
+#include "server/loop.hpp"
+#include "server/request_handler.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <string_view>
+
+namespace stint::admin {
+
+// Lives on the control thread.
+class RequestHandler final : public server::RequestHandler, private net::Deadline {
+  public:
+    static constexpr std::size_t max_head = 16 * 1024;
+    static constexpr std::size_t max_body = 64 * 1024;
+    // The timeout of waiting for a head, for a body, and for the client to take more of a response.
+    static constexpr std::chrono::seconds timeout{30};
+
+    RequestHandler(Service& service, server::Loop& loop, server::ClientStream& stream) noexcept
+        : service_{service}, loop_{loop}, stream_{stream} {}
+
+    [[nodiscard]] server::Step on_request() override;
+    [[nodiscard]] server::Step on_bad_request(int status, std::string_view detail) override;
+    [[nodiscard]] net::Task<> rest() override;
+    [[nodiscard]] server::RequestEnd finish() override;
+    void on_client_gone() noexcept override { gone_ = true; }
+
+  private:
+    net::Task<Result<void, http::HeadError>> read_body(std::string& body);
+    net::Task<Response> answer_safely(Request request);
+    void refuse(int status, std::string_view detail);
+    void send(const Response& response);
+    void on_deadline() noexcept override;
+
+    Service& service_;
+    server::Loop& loop_;
+    server::ClientStream& stream_;
+    http::Response response_; // its body stays in place until it was sent
+    bool timed_out_ = false;
+    bool gone_ = false;
+};
+
+} // namespace stint::admin
