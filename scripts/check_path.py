@@ -24,7 +24,8 @@ BEGIN, END = "<!-- from main to the socket: checked by scripts/check_path.py -->
 # That somebody new has to open. May only fall, until they are as few as wanted.
 MOST_FILES, WANTED_FILES = 10, 8
 
-NOT_CODE = re.compile(r'R"(\w*)\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"|(?<!\w)\'(?:[^\'\\\n]|\\.)+\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
+NOT_CODE = re.compile(
+    r'R"(\w*)\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"|(?<!\w)\'(?:[^\'\\\n]|\\.)+\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 ATTRIBUTE = re.compile(r"\[\[[\w:, ]*\]\]")
 QUALIFIERS = re.compile(r"\s*(?:(?:const|noexcept|override|final|mutable|&&?|->\s*[\w:<>,*& ]+)\s*)*")
 INITIALISER = re.compile(r"\s*[,:]\s*[\w:<>]+\s*(?=[({])")

@@ -147,6 +147,10 @@ class Proxy(Server):
         super().__init__([*under, *command], cores, port, self.folder.name, start_within=60)
         time.sleep(0.2)  # what it does after it listens
 
+    def ended(self, folder):
+        """Called once it has ended, before its folder goes."""
+
     def stop(self):
         super().stop()
+        self.ended(Path(self.folder.name))
         self.folder.cleanup()

@@ -92,6 +92,10 @@ WORKLOADS = (
 )
 
 
+def named(names):
+    return [workload for workload in WORKLOADS if workload.name in names]
+
+
 def keys(number, count, name="W3"):
     """count requests, in turn with so many values of X-Api-Key."""
     return Workload(
