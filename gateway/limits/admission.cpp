@@ -61,10 +61,12 @@ class Admission {
 
     static void count(const Decision& decision, std::span<const Charge> charges) noexcept {
         if (!decision.allowed())
-            return charges[decision.refused_by].limit->counters_->count_refusal(decision.refusal);
+            return charges[decision.refused_by].limit->counters_->tally().count_refusal(
+                decision.refusal);
         for (std::uint32_t left = decision.would_refuse; left != 0; left &= left - 1)
             charges[static_cast<std::size_t>(std::countr_zero(left))]
-                .limit->counters_->count_would_refuse();
+                .limit->counters_->tally()
+                .count_would_refuse();
     }
 
   private:
@@ -104,7 +106,7 @@ class Admission {
     }
 
     void keep(Decision& decision, std::size_t i, const Receipt& receipt) const noexcept {
-        if (receipt.overflow && counters(i).count_overflow(now_.steady)) [[unlikely]]
+        if (receipt.overflow && counters(i).tally().count_overflow(now_.steady)) [[unlikely]]
             decision.overflow_began |= std::uint32_t{1} << i;
         if (!remembered(charges_[i])) [[likely]]
             return;

@@ -45,19 +45,19 @@ std::uint64_t Limit::in_flight() const {
 }
 
 std::uint64_t Limit::refused() const noexcept {
-    return counters_->refused();
+    return counters_->tally().refused();
 }
 
 std::uint64_t Limit::overflowed() const noexcept {
-    return counters_->overflowed();
+    return counters_->tally().overflowed();
 }
 
 std::uint64_t Limit::would_refuse() const noexcept {
-    return counters_->would_refuse();
+    return counters_->tally().would_refuse();
 }
 
 std::uint64_t Limit::table_full() const noexcept {
-    return counters_->table_full();
+    return counters_->tally().table_full();
 }
 
 std::size_t Limit::shards() const noexcept {

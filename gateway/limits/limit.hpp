@@ -70,6 +70,9 @@ class Limit {
     [[nodiscard]] std::uint64_t waiting() const noexcept {
         return waiting_.load(std::memory_order_relaxed);
     }
+    // Counts one more, or one less; CounterQueue's.
+    void begin_wait() noexcept { waiting_.fetch_add(1, std::memory_order_relaxed); }
+    void end_wait() noexcept { waiting_.fetch_sub(1, std::memory_order_relaxed); }
     // True if a request waits, or is about to: newcomers then go to the AdmissionQueue, and a
     // thread that gives something back notifies it (notify_waiters). What a thread gave back under
     // a shard's lock is seen by the waiter's attempt under that lock, or else this is true for the
@@ -134,7 +137,6 @@ class Limit {
   private:
     friend class Admission;
     friend class Permit;
-    friend class CounterQueue;
     friend class AdmissionQueue;
 
     void wake_waiters(Hash128 key) noexcept;

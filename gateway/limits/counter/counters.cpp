@@ -23,8 +23,6 @@ std::size_t sketch_width(std::size_t shards) noexcept {
     return std::clamp(2 * most / shards, least, most);
 }
 
-constexpr Duration between_overflow_news = 60s;
-
 WallRuler ruler_for(const LimitSpec& spec) {
     if (spec.identity.time_zone.empty())
         return WallRuler{spec.identity.per};
@@ -252,21 +250,6 @@ Duration Counters::hold_estimate(std::uint64_t quota) const noexcept {
         return 1s;
     const auto share = static_cast<std::uint64_t>(mean) / std::max<std::uint64_t>(quota, 1);
     return std::max<Duration>(Duration{static_cast<std::int64_t>(share)}, 1ms);
-}
-
-bool Counters::count_overflow(SteadyTime now) noexcept {
-    overflowed_.fetch_add(1, std::memory_order_relaxed);
-    const std::int64_t instant = now.time_since_epoch().count();
-    std::int64_t next = next_overflow_news_.load(std::memory_order_relaxed);
-    return next <= instant &&
-           next_overflow_news_.compare_exchange_strong(
-               next, instant + between_overflow_news.count(), std::memory_order_relaxed);
-}
-
-void Counters::count_refusal(Refusal refusal) noexcept {
-    refused_.fetch_add(1, std::memory_order_relaxed);
-    if (refusal == Refusal::table_full)
-        table_full_.fetch_add(1, std::memory_order_relaxed);
 }
 
 } // namespace stint::limits

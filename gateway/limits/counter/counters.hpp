@@ -9,6 +9,7 @@
 #include "limits/counter/counter_table.hpp"
 #include "limits/counter/overflow.hpp"
 #include "limits/counter/saved.hpp"
+#include "limits/counter/tally.hpp"
 #include "limits/decision.hpp"
 #include "limits/limit.hpp"
 
@@ -83,10 +84,7 @@ class Counters {
     // Gives back, in a window, or frees, in a cap; locks the shard. `now` is ignored for a cap.
     void give_back(Hash128 key, Receipt& receipt, std::uint64_t cost, SteadyTime now) noexcept;
     void learn_hold(Duration held) noexcept;
-    void count_refusal(Refusal refusal) noexcept;
-    // Counts an admission in the sketch; true once a minute.
-    [[nodiscard]] bool count_overflow(SteadyTime now) noexcept;
-    void count_would_refuse() noexcept { would_refuse_.fetch_add(1, std::memory_order_relaxed); }
+    [[nodiscard]] Tally& tally() noexcept { return tally_; }
 
     void set_max_keys(std::uint64_t max_keys) noexcept {
         max_keys_.store(max_keys, std::memory_order_relaxed);
@@ -104,19 +102,6 @@ class Counters {
     save(std::size_t shard, std::uint64_t pages, const Now& now, std::vector<SavedPage>& to) const;
     bool restore(std::span<const RestoredPage> pages, const Now& now);
     [[nodiscard]] std::uint64_t in_flight() const;
-    [[nodiscard]] std::uint64_t refused() const noexcept {
-        return refused_.load(std::memory_order_relaxed);
-    }
-    [[nodiscard]] std::uint64_t would_refuse() const noexcept {
-        return would_refuse_.load(std::memory_order_relaxed);
-    }
-    [[nodiscard]] std::uint64_t table_full() const noexcept {
-        return table_full_.load(std::memory_order_relaxed);
-    }
-
-    [[nodiscard]] std::uint64_t overflowed() const noexcept {
-        return overflowed_.load(std::memory_order_relaxed);
-    }
 
   private:
     static constexpr std::size_t pages_per_shard = 64; // as many as Shard::changed has bits
@@ -205,11 +190,7 @@ class Counters {
     alignas(64) std::atomic<std::uint64_t> occupied_{0}; // slots of all shards that hold a key
     // Before this instant (steady, ns) no other shard is worth a look; set when a look was in vain.
     std::atomic<std::int64_t> next_look_{0};
-    alignas(64) std::atomic<std::uint64_t> refused_{0};
-    std::atomic<std::uint64_t> would_refuse_{0};
-    std::atomic<std::uint64_t> table_full_{0};
-    std::atomic<std::uint64_t> overflowed_{0};
-    std::atomic<std::int64_t> next_overflow_news_{0}; // steady, ns
+    alignas(64) Tally tally_;
     std::atomic<std::int64_t> mean_hold_{0};          // ns, moving average; 0 = no sample yet
 };
 

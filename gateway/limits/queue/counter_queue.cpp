@@ -102,7 +102,7 @@ void CounterQueue::join(Waiter& waiter, std::size_t at, const Now& now, Waiters&
     waiter.line_ = this;
     waiter.waited_for = at;
     waiter.state_ = Waiter::State::standing;
-    id_.limit->waiting_.fetch_add(1, std::memory_order_relaxed);
+    id_.limit->begin_wait();
     Waiters out = losers(waiter, before, now);
     out.clear_and_dispose([&](Waiter* each) { refuse(*each, refused); });
 }
@@ -195,7 +195,7 @@ void CounterQueue::sign_off(Waiter& waiter) noexcept {
     deadlines_.erase(deadlines_.iterator_to(waiter));
     waiter.line_ = nullptr;
     waiter.state_ = Waiter::State::outside;
-    id_.limit->waiting_.fetch_sub(1, std::memory_order_relaxed);
+    id_.limit->end_wait();
 }
 
 void CounterQueue::opens_after(Duration wait, const Waiter& refused, const Now& now) noexcept {
