@@ -4,6 +4,7 @@
 #include "limits/queue/admission_queue.hpp"
 #include "limits/reservation/reservations.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 namespace stint::limits {
@@ -26,6 +27,27 @@ Limit::~Limit() = default;
 
 void Limit::set_max_keys(std::uint64_t max_keys) noexcept {
     counters_->set_max_keys(max_keys);
+}
+
+bool Limit::set_share(Hash128 key, const Share& share, const Now& now) noexcept {
+    if (!counters_->set_share(key, share, now))
+        return false;
+    notify_waiters(key);
+    return true;
+}
+
+std::optional<Numbers> Limit::share(Hash128 key, const Now& now) const noexcept {
+    return counters_->share(key, now);
+}
+
+Numbers Limit::numbers_of(const Charge& charge, const Now& now) const noexcept {
+    const std::optional<Numbers> part = share(charge.key, now);
+    if (!part) [[likely]]
+        return {charge.quota, charge.burst};
+    const auto burst = [](const Numbers& of) { return of.burst > 0 ? of.burst : of.quota; };
+    return {
+        std::min(charge.quota, part->quota),
+        std::min(burst({charge.quota, charge.burst}), burst(*part))};
 }
 
 CounterState Limit::state_of(const Charge& charge, const Now& now) const {

@@ -5,12 +5,14 @@
 #include "base/time.hpp"
 #include "limits/counter/saved.hpp"
 #include "limits/decision.hpp"
+#include "limits/share.hpp"
 #include "limits/spec.hpp"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -46,6 +48,20 @@ class Limit {
     // Takes effect for the next new key. Thread-safe. How many locks the table is spread over was
     // decided by the number at construction.
     void set_max_keys(std::uint64_t max_keys) noexcept;
+
+    // --- shares: a key's numbers at run time, in every algorithm ---
+    // Sets the share of a key (without one: of the limit), which narrows the numbers of every
+    // charge from now on; a larger one wakes waiters. A smaller one than is in use refuses until
+    // enough has left; a cost above it waits for a larger one (Retry-After: until the counter has
+    // nothing left). A receipt, a refund and the saved counts stay what they are; shares are not
+    // saved. False, with nothing changed: the key has none, and there are max_keys of them or no
+    // memory. Thread-safe.
+    bool set_share(Hash128 key, const Share& share, const Now& now) noexcept;
+    // Returns the key's share; nothing where it has none. Thread-safe, without a lock where the
+    // limit never had shares.
+    [[nodiscard]] std::optional<Numbers> share(Hash128 key, const Now& now) const noexcept;
+    // Returns the numbers that such a charge meets: its own, and no more than the key's share.
+    [[nodiscard]] Numbers numbers_of(const Charge& charge, const Now& now) const noexcept;
 
     // Live state, each thread-safe; the scans lock one shard at a time.
     // Returns the state of the counter that such a charge would go to; charge.limit is ignored.

@@ -42,7 +42,7 @@ void Permit::adapt(bool early_only, const Now& now) noexcept {
     const Duration held_for = std::max(now.steady - since_, Duration::zero());
     for (const Held& held : held_)
         if (held.cap && (held.release_on_upgrade || !early_only))
-            held.limit->counters_->learn_hold(held_for);
+            held.limit->counters_->hold_time().learn(held_for);
 }
 
 void Permit::settle(std::size_t index, std::uint64_t actual, const Now& now) noexcept {

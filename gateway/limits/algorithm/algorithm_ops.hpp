@@ -28,6 +28,11 @@ struct ChargeTerms {
     // ns) from which on no receipt asks for it. nullptr: nothing has been given back. give_back()
     // adds to it, unless is_last().
     CounterCell* returned;
+
+    // Returns the highest cost that these numbers ever admit.
+    [[nodiscard]] std::uint64_t most_cost(Algorithm algorithm) const noexcept {
+        return algorithm != Algorithm::token_bucket || pace ? quota : quota > 0 ? burst : 0;
+    }
 };
 
 struct Verdict {
@@ -52,6 +57,10 @@ struct AlgorithmOps {
     // how many ns that brings its end forward. Only for counters that are paid off in time,
     // otherwise nullptr.
     std::int64_t (*raise)(CounterCell&, const ChargeTerms&, SteadyTime now) noexcept = nullptr;
+    // Pays (likewise) what is owed by a lower quota from `now` on, if that is no more than the
+    // burst. More than that goes on being paid by the former quota: until it is no more, nothing is
+    // admitted.
+    void (*lower)(CounterCell&, const ChargeTerms&, SteadyTime now) noexcept = nullptr;
     // Returns (likewise) whether no other charge is owed for longer than the receipt's.
     bool (*is_last)(const CounterCell&, const ChargeTerms&, const Receipt&) noexcept = nullptr;
 

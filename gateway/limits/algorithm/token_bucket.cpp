@@ -76,6 +76,16 @@ std::int64_t raise(CounterCell& slot, const ChargeTerms& terms, SteadyTime now) 
     return before - slot.stamp + (units_early(slot, terms.quota) > 0 ? 1 : 0);
 }
 
+void lower(CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noexcept {
+    const std::int64_t ahead = slot.stamp - nanoseconds(now);
+    const std::uint64_t quota = quota_of(slot, terms.quota);
+    if (ahead <= 0 || terms.quota == 0 || quota <= terms.quota)
+        return;
+    const auto per = static_cast<Wide>(static_cast<std::uint64_t>(terms.per.count()));
+    if (owed_in(slot, ahead, quota) <= per * terms.burst)
+        turn_to(slot, quota, terms.quota, now);
+}
+
 // When `burst - cost` more than what is charged still fits.
 Verdict check(const CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noexcept {
     if (terms.cost > (terms.pace ? terms.quota : terms.burst))
@@ -170,11 +180,12 @@ CounterState state(const CounterCell& slot, const ChargeTerms& terms, SteadyTime
     const std::int64_t ahead = slot.stamp - nanoseconds(now);
     if (ahead <= 0)
         return {0, terms.burst, Duration{}};
-    const std::uint64_t quota = quota_of(slot, terms.quota);
+    const std::uint64_t quota = std::max<std::uint64_t>(quota_of(slot, terms.quota), 1);
     const auto per = static_cast<Wide>(static_cast<std::uint64_t>(terms.per.count()));
     const Wide owed = owed_in(slot, ahead, quota);
     const auto used = static_cast<std::uint64_t>((owed + per - 1) / per);
-    const std::uint64_t next = std::min(used, terms.burst) - 1; // used, when there is one more
+    const std::uint64_t next =
+        std::min(used, std::max<std::uint64_t>(terms.burst, 1)) - 1; // used, when there is one more
     const Wide until = owed - per * next;
     const auto resets_in = static_cast<std::int64_t>((until + quota - 1) / quota);
     return {used, terms.burst > used ? terms.burst - used : 0, Duration{resets_in}};
@@ -198,6 +209,7 @@ const AlgorithmOps token_bucket_ops{
     .give_back = give_back,
     .state = state,
     .raise = raise,
+    .lower = lower,
     .is_last = is_last,
     .save = save,
     .load = load};

@@ -81,14 +81,20 @@ Verdict Counters::check(CounterRef& claim, const Charge& charge, const Now& now)
         if (match != nullptr && live.contain(match->slot)) [[likely]]
             claim.slot = &match->slot;
     }
+    ChargeTerms terms = this->terms(shard, charge);
+    std::optional<Verdict> without_share;
+    if (has_shares_.load(std::memory_order_relaxed)) [[unlikely]]
+        without_share = take_up_share(claim, charge, terms, now);
     if (claim.slot != nullptr && pays_off())
-        take_up_quota(claim, charge, now);
+        take_up_quota(claim, charge.key, terms, now.steady);
     static constexpr CounterCell unused;
-    const ChargeTerms terms = this->terms(shard, charge);
-    Verdict verdict = rules_.check(claim.slot != nullptr ? *claim.slot : unused, terms, now.steady);
+    Verdict verdict =
+        without_share
+            ? *without_share
+            : rules_.check(claim.slot != nullptr ? *claim.slot : unused, terms, now.steady);
     if (verdict.refusal == Refusal::cap)
-        verdict.wait =
-            std::max(hold_estimate(charge.quota), charge.limit->full_for(charge.quota, now.steady));
+        verdict.wait = std::max(
+            hold_time_.estimate(terms.quota), charge.limit->full_for(terms.quota, now.steady));
     if (now.steady < closed_until_) [[unlikely]]
         close(verdict, terms, now.steady);
     if (verdict.refusal != Refusal::none)
@@ -97,7 +103,7 @@ Verdict Counters::check(CounterRef& claim, const Charge& charge, const Now& now)
         return find_place(claim, charge, terms, now);
     if (rules_.prepare == nullptr || rules_.prepare(*claim.slot, terms)) [[likely]]
         return verdict;
-    return {Refusal::table_full, room_estimate(shard, charge.quota, now)};
+    return {Refusal::table_full, room_estimate(shard, terms.quota, now)};
 }
 
 // Finds a place for a key without a live counter. A key counted in the sketch stays there until
@@ -115,7 +121,7 @@ Verdict Counters::find_place(
         return check_overflow(claim, charge, terms, now);
     claim.fresh = prepare_fresh(claim, terms);
     return claim.fresh ? Verdict{}
-                       : Verdict{Refusal::table_full, room_estimate(shard, charge.quota, now)};
+                       : Verdict{Refusal::table_full, room_estimate(shard, terms.quota, now)};
 }
 
 Verdict Counters::check_overflow(
@@ -127,13 +133,13 @@ Verdict Counters::check_overflow(
     if (shard.overflow == nullptr) {
         shard.overflow = Overflow::make(algorithm_, per_, sketch_width(shard_count_));
         if (shard.overflow == nullptr)
-            return {Refusal::table_full, room_estimate(shard, charge.quota, now)};
+            return {Refusal::table_full, room_estimate(shard, terms.quota, now)};
         shard.overflow->advance(now.steady, terms);
     }
     claim.overflow = true;
     Verdict verdict = shard.overflow->check(charge.key, terms, now.steady);
     if (verdict.refusal == Refusal::cap)
-        verdict.wait = hold_estimate(charge.quota);
+        verdict.wait = hold_time_.estimate(terms.quota);
     return verdict;
 }
 
@@ -178,18 +184,22 @@ void Counters::expect_spent(Shard& shard, std::int64_t instant) noexcept {
 
 Receipt Counters::charge(const CounterRef& claim, const Charge& charge, const Now& now) noexcept {
     Shard& shard = *claim.shard;
+    ChargeTerms terms = this->terms(shard, charge);
+    if (claim.share) [[unlikely]]
+        ShareTable::narrow(terms, shard.shares->find(counter_of(charge.key)));
     if (claim.overflow) [[unlikely]]
-        return shard.overflow->charge(charge.key, terms(shard, charge), now.steady);
+        return shard.overflow->charge(charge.key, terms, now.steady);
     if (claim.fresh)
         shard.table.claim(*claim.counter, charge.key, claim.prepared);
     CounterCell& slot = claim.fresh ? claim.counter->slot : *claim.slot;
-    ChargeTerms terms = this->terms(shard, charge);
     if (charge.refundable && pays_off()) {
         shard.lends = true;
         terms.returned = returned_to(shard, charge.key, now.steady);
     }
     const Receipt receipt = rules_.charge(slot, terms, now.steady);
     note_change(shard, charge.key);
+    if (claim.share && algorithm_ == Algorithm::fixed_window) [[unlikely]]
+        shard.shares->note_use(counter_of(charge.key), receipt, now.steady, per_);
     if (claim.fresh)
         expect_spent(shard, spent_at(shard, slot));
     return receipt;
@@ -226,6 +236,8 @@ void Counters::give_back(
     }
     rules_.give_back(slot, terms, receipt, now);
     note_change(shard, key);
+    if (has_shares_.load(std::memory_order_relaxed) && shard.shares != nullptr) [[unlikely]]
+        shard.shares->take_back_use(counter_of(key), receipt, cost);
     if (!keyed_)
         return;
     if (!cap_)
@@ -234,22 +246,6 @@ void Counters::give_back(
         return;
     shard.table.erase(*counter);
     occupied_.fetch_sub(1, std::memory_order_relaxed);
-}
-
-// Relaxed on purpose: a sample lost between two threads does an average no harm.
-void Counters::learn_hold(Duration held) noexcept {
-    const std::int64_t sample = std::max<std::int64_t>(held.count(), 1);
-    const std::int64_t mean = mean_hold_.load(std::memory_order_relaxed);
-    const std::int64_t next = mean == 0 ? sample : mean + (sample - mean) / 8;
-    mean_hold_.store(next, std::memory_order_relaxed);
-}
-
-Duration Counters::hold_estimate(std::uint64_t quota) const noexcept {
-    const std::int64_t mean = mean_hold_.load(std::memory_order_relaxed);
-    if (mean == 0)
-        return 1s;
-    const auto share = static_cast<std::uint64_t>(mean) / std::max<std::uint64_t>(quota, 1);
-    return std::max<Duration>(Duration{static_cast<std::int64_t>(share)}, 1ms);
 }
 
 } // namespace stint::limits

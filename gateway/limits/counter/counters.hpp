@@ -7,8 +7,10 @@
 #include "limits/algorithm/window.hpp"
 #include "limits/counter/backoff_mutex.hpp"
 #include "limits/counter/counter_table.hpp"
+#include "limits/counter/hold_time.hpp"
 #include "limits/counter/overflow.hpp"
 #include "limits/counter/saved.hpp"
+#include "limits/counter/share_table.hpp"
 #include "limits/counter/tally.hpp"
 #include "limits/decision.hpp"
 #include "limits/limit.hpp"
@@ -19,6 +21,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,6 +44,8 @@ struct alignas(64) Shard {
     std::unique_ptr<CounterTable> returned;
     SteadyTime next_sweep_of_returned{};
     bool lends = false; // some charge of a token bucket may be given back
+    // Created on first use.
+    std::unique_ptr<ShareTable> shares;
     // Counters of keys that had no room in the table when they came. Created on first use.
     std::unique_ptr<Overflow> overflow;
     // Nothing in the table is spent before this instant (steady, ns): a lower bound that others may
@@ -60,6 +65,7 @@ struct CounterRef {
     bool fresh = false;
     bool reserved = false; // counted in Counters::occupied_ already
     bool overflow = false; // the key is counted in the shard's sketch
+    bool share = false;    // the key has an entry among the shares
 };
 
 class Counters {
@@ -83,7 +89,7 @@ class Counters {
 
     // Gives back, in a window, or frees, in a cap; locks the shard. `now` is ignored for a cap.
     void give_back(Hash128 key, Receipt& receipt, std::uint64_t cost, SteadyTime now) noexcept;
-    void learn_hold(Duration held) noexcept;
+    [[nodiscard]] HoldTime& hold_time() noexcept { return hold_time_; }
     [[nodiscard]] Tally& tally() noexcept { return tally_; }
 
     void set_max_keys(std::uint64_t max_keys) noexcept {
@@ -91,6 +97,10 @@ class Counters {
     }
     [[nodiscard]] CounterState state_of(const Charge& charge, const Now& now) const;
     [[nodiscard]] SteadyTime window_end(const Charge& charge, const Now& now) const;
+
+    // As Limit says.
+    [[nodiscard]] bool set_share(Hash128 key, const Share& share, const Now& now) noexcept;
+    [[nodiscard]] std::optional<Numbers> share(Hash128 key, const Now& now) const noexcept;
     [[nodiscard]] std::uint64_t live_keys(const Now& now) const;
 
     // As Limit says: counters_saved.cpp.
@@ -109,7 +119,19 @@ class Counters {
     [[nodiscard]] std::size_t shard_index(Hash128 key) const noexcept {
         return keyed_ ? static_cast<std::size_t>((key.high >> 32) * shard_count_ >> 32) : 0;
     }
+    // The key of the charge's counter: none where the limit has none.
+    [[nodiscard]] Hash128 counter_of(Hash128 key) const noexcept {
+        return keyed_ ? key : Hash128{};
+    }
     [[nodiscard]] ChargeTerms terms(const Shard& shard, const Charge& charge) const noexcept;
+    // Shares, with the shard locked: counters_state.cpp.
+    [[nodiscard]] const CounterCell*
+    live_slot(const Shard& shard, Hash128 key, const Now& now) const noexcept;
+    [[nodiscard]] bool counts(const Shard& shard, Hash128 key, const Now& now) const noexcept;
+    [[nodiscard]] const ShareTable::Entry*
+    share_in(const Shard& shard, Hash128 key, const Now& now) const noexcept;
+    [[nodiscard]] std::optional<Verdict> take_up_share(
+        CounterRef& claim, const Charge& charge, ChargeTerms& terms, const Now& now) const noexcept;
     [[nodiscard]] Verdict find_place(
         CounterRef& claim, const Charge& charge, const ChargeTerms& terms, const Now& now) noexcept;
     [[nodiscard]] Verdict check_overflow(
@@ -121,13 +143,13 @@ class Counters {
     // Counters that are paid off in time: counters_paid_off.cpp.
     [[nodiscard]] bool pays_off() const noexcept { return rules_.raise != nullptr; }
     void
-    take_up_quota(const CounterRef& claim, const Charge& charge, const Now& now) const noexcept;
+    take_up_quota(const CounterRef& claim, Hash128 key, const ChargeTerms& terms, SteadyTime now)
+        const noexcept;
     [[nodiscard]] CounterCell*
     returned_to(const Shard& shard, Hash128 key, SteadyTime now) const noexcept;
     [[nodiscard]] CounterCell*
     make_returned(Shard& shard, Hash128 key, std::int64_t until, SteadyTime now) const noexcept;
     void make_room_for_returned(Shard& shard, SteadyTime now) const noexcept;
-    [[nodiscard]] Duration hold_estimate(std::uint64_t quota) const noexcept;
     [[nodiscard]] std::int64_t spent_at(const Shard& shard, const CounterCell& slot) const noexcept;
     static void expect_spent(Shard& shard, std::int64_t instant) noexcept;
     void observe(Shard& shard, const Now& now) noexcept;
@@ -180,7 +202,8 @@ class Counters {
     const bool keyed_;
     const bool clocked_; // Anchor::clock
     const Duration per_;
-    const WallRuler ruler_; // clocked_
+    const WallRuler ruler_;               // clocked_
+    std::atomic<bool> has_shares_{false}; // written with the shard of the first one locked
     SteadyTime closed_from_{};
     SteadyTime closed_until_{}; // looked at no more; of a bucket, which says itself, far away
     const std::size_t shard_count_;
@@ -191,7 +214,7 @@ class Counters {
     // Before this instant (steady, ns) no other shard is worth a look; set when a look was in vain.
     std::atomic<std::int64_t> next_look_{0};
     alignas(64) Tally tally_;
-    std::atomic<std::int64_t> mean_hold_{0};          // ns, moving average; 0 = no sample yet
+    HoldTime hold_time_; // of a cap
 };
 
 } // namespace stint::limits

@@ -18,14 +18,14 @@ LiveStamps after(SteadyTime now) noexcept {
 // Receipts know the end that their charges led to. Where it comes forward, it is as if that time
 // had been given back; where that cannot be remembered, the former quota goes on.
 void Counters::take_up_quota(
-    const CounterRef& claim, const Charge& charge, const Now& now) const noexcept {
+    const CounterRef& claim, Hash128 key, const ChargeTerms& terms, SteadyTime now) const noexcept {
     Shard& shard = *claim.shard;
     const CounterCell before = *claim.slot;
-    const std::int64_t by = rules_.raise(*claim.slot, terms(shard, charge), now.steady);
+    const std::int64_t by = rules_.raise(*claim.slot, terms, now);
     if (by == 0) [[likely]]
         return;
     if (shard.lends) {
-        CounterCell* const returned = make_returned(shard, charge.key, before.stamp, now.steady);
+        CounterCell* const returned = make_returned(shard, key, before.stamp, now);
         if (returned == nullptr) {
             *claim.slot = before;
             return;

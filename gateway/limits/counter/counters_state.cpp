@@ -1,7 +1,10 @@
-// Read-only views of the counters for people.
+// The state of counters, and the shares of their keys.
 #include "limits/counter/counters.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <new>
+#include <utility>
 
 namespace stint::limits {
 
@@ -14,13 +17,15 @@ LiveStamps Counters::live_in(const Shard& shard, const Now& now) const noexcept 
 CounterState
 Counters::state(const CounterRef& claim, const Charge& charge, const Now& now) const noexcept {
     const Shard& shard = *claim.shard;
+    ChargeTerms terms = this->terms(shard, charge);
+    if (claim.share) [[unlikely]]
+        ShareTable::narrow(terms, shard.shares->find(counter_of(charge.key)));
     if (claim.overflow) [[unlikely]]
-        return shard.overflow->state(charge.key, terms(shard, charge), now.steady);
+        return shard.overflow->state(charge.key, terms, now.steady);
     const CounterCell* slot = claim.slot;
     if (claim.fresh && !claim.counter->vacant() && claim.counter->key == charge.key)
         slot = &claim.counter->slot;
     const bool live = slot != nullptr && live_stamps(shard, now).contain(*slot);
-    const ChargeTerms terms = this->terms(shard, charge);
     CounterState state = rules_.state(live ? *slot : CounterCell{}, terms, now.steady);
     if (now.steady < closed_until_) [[unlikely]]
         close(state, terms, now.steady);
@@ -30,16 +35,13 @@ Counters::state(const CounterRef& claim, const Charge& charge, const Now& now) c
 CounterState Counters::state_of(const Charge& charge, const Now& now) const {
     Shard& shard = shards_[shard_index(charge.key)];
     const std::lock_guard lock{shard.mutex};
-    const CounterCell* slot = &shard.single;
-    if (keyed_) {
-        const Counter* const counter = shard.table.find(charge.key);
-        slot = counter != nullptr ? &counter->slot : nullptr;
-    }
-    const bool live = slot != nullptr && live_in(shard, now).contain(*slot);
-    const ChargeTerms terms = this->terms(shard, charge);
+    const CounterCell* const live = live_slot(shard, charge.key, now);
+    ChargeTerms terms = this->terms(shard, charge);
+    if (shard.shares != nullptr) [[unlikely]]
+        ShareTable::narrow(terms, share_in(shard, charge.key, now));
     CounterState state;
-    if (live || shard.overflow == nullptr) [[likely]] {
-        state = rules_.state(live ? *slot : CounterCell{}, terms, now.steady);
+    if (live != nullptr || shard.overflow == nullptr) [[likely]] {
+        state = rules_.state(live != nullptr ? *live : CounterCell{}, terms, now.steady);
     } else {
         if (!clocked_ || shard.clock.open_at(now, ruler_))
             shard.overflow->advance(now.steady, terms);
@@ -50,6 +52,104 @@ CounterState Counters::state_of(const Charge& charge, const Now& now) const {
     return state;
 }
 
+// Returns nullptr if the key has no live counter of its own.
+const CounterCell*
+Counters::live_slot(const Shard& shard, Hash128 key, const Now& now) const noexcept {
+    const CounterCell* slot = &shard.single;
+    if (keyed_) {
+        const Counter* const counter = shard.table.find(key);
+        slot = counter != nullptr ? &counter->slot : nullptr;
+    }
+    return slot != nullptr && live_in(shard, now).contain(*slot) ? slot : nullptr;
+}
+
+// Returns true if anything still counts for the key, be it in the sketch. A cap's share stays: the
+// slots that are held say nothing of those that will be.
+bool Counters::counts(const Shard& shard, Hash128 key, const Now& now) const noexcept {
+    if (cap_ || live_slot(shard, key, now) != nullptr)
+        return true;
+    if (shard.overflow == nullptr) [[likely]]
+        return false;
+    if (!clocked_ || shard.clock.open_at(now, ruler_))
+        shard.overflow->advance(now.steady, terms(shard, {}));
+    return shard.overflow->holds(key, now.steady);
+}
+
+// Finds the key's share, if it is good. Requires: the shard has some.
+const ShareTable::Entry*
+Counters::share_in(const Shard& shard, Hash128 key, const Now& now) const noexcept {
+    const ShareTable::Entry* const entry = std::as_const(*shard.shares).find(counter_of(key));
+    const bool good = entry != nullptr && entry->holds(counts(shard, key, now), per_, now.steady);
+    return good ? entry : nullptr;
+}
+
+std::optional<Numbers> Counters::share(Hash128 key, const Now& now) const noexcept {
+    if (!has_shares_.load(std::memory_order_relaxed)) [[likely]]
+        return std::nullopt;
+    Shard& shard = shards_[shard_index(key)];
+    const std::lock_guard lock{shard.mutex};
+    const auto* const entry = shard.shares != nullptr ? share_in(shard, key, now) : nullptr;
+    return entry != nullptr ? std::optional{entry->share.numbers} : std::nullopt;
+}
+
+bool Counters::set_share(Hash128 key, const Share& share, const Now& now) noexcept {
+    Shard& shard = shard_of(key);
+    const std::lock_guard lock{shard.mutex};
+    observe(shard, now);
+    if (shard.shares == nullptr)
+        shard.shares.reset(new (std::nothrow) ShareTable);
+    if (shard.shares == nullptr)
+        return false;
+    const std::uint64_t most = max_keys_.load(std::memory_order_relaxed) / shard_count_;
+    shard.shares->make_room(static_cast<std::size_t>(most), per_, now.steady, [&](Hash128 each) {
+        return counts(shard, each, now);
+    });
+    const auto [entry, made] = shard.shares->obtain(counter_of(key));
+    if (entry == nullptr)
+        return false;
+    has_shares_.store(true, std::memory_order_relaxed);
+    entry->held = true;
+    entry->share = share;
+    entry->set_at = now.steady;
+    auto* const live = const_cast<CounterCell*>(live_slot(shard, key, now));
+    if (live != nullptr && made && algorithm_ == Algorithm::fixed_window)
+        entry->used.add(live->stamp, live->used, now.steady, per_);
+    if (live == nullptr || rules_.lower == nullptr)
+        return true;
+    const Charge charge{.key = key, .quota = share.numbers.quota, .burst = share.numbers.burst};
+    rules_.lower(*live, terms(shard, charge), now.steady);
+    note_change(shard, key);
+    return true;
+}
+
+// Narrows the terms to the key's share, if it is good; one that is not is dropped. Returns the
+// verdict where the whole share is less than the cost.
+std::optional<Verdict> Counters::take_up_share(
+    CounterRef& claim, const Charge& charge, ChargeTerms& terms, const Now& now) const noexcept {
+    Shard& shard = *claim.shard;
+    const Hash128 of = counter_of(charge.key);
+    ShareTable::Entry* entry = shard.shares != nullptr ? shard.shares->find(of) : nullptr;
+    if (entry == nullptr)
+        return std::nullopt;
+    if (!entry->holds(counts(shard, charge.key, now), per_, now.steady))
+        entry = shard.shares->end(of, *entry, per_, now.steady);
+    claim.share = entry != nullptr;
+    const ChargeTerms whole = terms;
+    ShareTable::narrow(terms, entry);
+    if (!claim.share || !entry->held || terms.cost <= terms.most_cost(algorithm_))
+        return std::nullopt;
+    if (whole.quota > 0 && whole.cost > whole.most_cost(algorithm_))
+        return Verdict{Refusal::cost, Duration::max()};
+    if (cap_)
+        return Verdict{Refusal::cap, {}};
+    // Nobody knows when the share grows: the wait is until another window, or for `per`.
+    if (clocked_)
+        return Verdict{Refusal::window, shard.clock.end - now.steady};
+    const CounterCell* const live = live_slot(shard, charge.key, now);
+    const bool open = live != nullptr && algorithm_ == Algorithm::fixed_window;
+    return Verdict{Refusal::window, open ? SteadyTime{Duration{live->stamp}} - now.steady : per_};
+}
+
 SteadyTime Counters::window_end(const Charge& charge, const Now& now) const {
     Shard& shard = shards_[shard_index(charge.key)];
     const std::lock_guard lock{shard.mutex};
@@ -58,13 +158,8 @@ SteadyTime Counters::window_end(const Charge& charge, const Now& now) const {
         window.advance(now, ruler_);
         return window.end;
     }
-    const CounterCell* slot = &shard.single;
-    if (keyed_) {
-        const Counter* const counter = shard.table.find(charge.key);
-        slot = counter != nullptr ? &counter->slot : nullptr;
-    }
-    if (slot != nullptr && live_stamps(shard, now).contain(*slot))
-        return std::max(SteadyTime{Duration{slot->stamp}}, closed_until_);
+    if (const CounterCell* const live = live_slot(shard, charge.key, now))
+        return std::max(SteadyTime{Duration{live->stamp}}, closed_until_);
     return now.steady < closed_until_ ? closed_until_ : now.steady + per_;
 }
 

@@ -142,7 +142,7 @@ void Counters::sweep(Shard& shard, const Now& now) noexcept {
 Duration
 Counters::room_estimate(const Shard& own, std::uint64_t quota, const Now& now) const noexcept {
     if (cap_)
-        return hold_estimate(quota);
+        return hold_time_.estimate(quota);
     std::int64_t earliest = own.next_sweep.load(std::memory_order_relaxed);
     if (shard_count_ > 1)
         earliest = std::min(earliest, next_look_.load(std::memory_order_relaxed));

@@ -83,6 +83,7 @@ SteadyTime AdmissionQueue::open(const Now& now) noexcept {
     while (!by_due_.empty() && by_due_.begin()->filed_for <= now.steady) {
         CounterQueue& line = *by_due_.begin();
         unfile(line);
+        line.take_up_share(now);
         if (line.is_open(now))
             serve(line, now);
         Waiters refused;

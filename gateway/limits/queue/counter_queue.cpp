@@ -10,11 +10,11 @@ namespace {
 
 constexpr std::uint64_t unbounded = std::numeric_limits<std::uint64_t>::max();
 
-RefillRate openings_of(const Charge& charge) noexcept {
+RefillRate openings_of(const Charge& charge, std::uint64_t quota) noexcept {
     const LimitIdentity& limit = charge.limit->identity();
     if (limit.algorithm == Algorithm::concurrency)
         return {};
-    const std::uint64_t quota = std::max<std::uint64_t>(charge.quota, 1);
+    quota = std::max<std::uint64_t>(quota, 1);
     if (!charge.pace && limit.algorithm != Algorithm::token_bucket)
         return {quota, std::max(limit.per, Duration{1})};
     return {1, std::max(limit.per / static_cast<std::int64_t>(quota), Duration{1})};
@@ -29,7 +29,7 @@ std::uint64_t admitted_at_first(const RefillRate& rate, std::uint64_t opens_for)
 } // namespace
 
 CounterQueue::CounterQueue(CounterId id, const Charge& charge)
-    : id_{id}, refill_rate_{openings_of(charge)} {}
+    : id_{id}, refill_rate_{openings_of(charge, charge.quota)} {}
 
 std::uint64_t CounterQueue::places_until(SteadyTime deadline, const Now& now) const noexcept {
     if (is_cap())
@@ -58,8 +58,8 @@ Duration CounterQueue::time_until(std::uint64_t cost, const Now& now) const noex
 // A newcomer that stands in the queue while its place is looked for. Then all is as it was.
 class CounterQueue::Trial {
   public:
-    Trial(CounterQueue& queue, Waiter& newcomer, std::size_t at)
-        : before{queue.stand(newcomer, at)}, queue_{queue}, newcomer_{newcomer} {}
+    Trial(CounterQueue& queue, Waiter& newcomer, std::size_t at, const Now& now)
+        : before{queue.stand(newcomer, at, now)}, queue_{queue}, newcomer_{newcomer} {}
     Trial(const Trial&) = delete;
     Trial& operator=(const Trial&) = delete;
     ~Trial() {
@@ -88,7 +88,7 @@ class CounterQueue::Trial {
 };
 
 CounterQueue::Place CounterQueue::preview(Waiter& newcomer, std::size_t at, const Now& now) {
-    const Trial trial{*this, newcomer, at};
+    const Trial trial{*this, newcomer, at, now};
     const bool waits = newcomer.deadline_ > now.steady;
     Waiters out = losers(newcomer, trial.before, now);
     const bool free = waits && (out.empty() || &out.front() != &newcomer);
@@ -98,7 +98,7 @@ CounterQueue::Place CounterQueue::preview(Waiter& newcomer, std::size_t at, cons
 }
 
 void CounterQueue::join(Waiter& waiter, std::size_t at, const Now& now, Waiters& refused) {
-    const Before before = stand(waiter, at);
+    const Before before = stand(waiter, at, now);
     waiter.line_ = this;
     waiter.waited_for = at;
     waiter.state_ = Waiter::State::standing;
@@ -107,7 +107,7 @@ void CounterQueue::join(Waiter& waiter, std::size_t at, const Now& now, Waiters&
     out.clear_and_dispose([&](Waiter* each) { refuse(*each, refused); });
 }
 
-CounterQueue::Before CounterQueue::stand(Waiter& newcomer, std::size_t at) {
+CounterQueue::Before CounterQueue::stand(Waiter& newcomer, std::size_t at, const Now& now) {
     const Charge& charge = newcomer.charges[at];
     const WaitTerms& terms = newcomer.terms[at];
     Before before{
@@ -117,7 +117,7 @@ CounterQueue::Before CounterQueue::stand(Waiter& newcomer, std::size_t at) {
         .refill_rate = refill_rate_};
     before.costs = queue_.push(newcomer, terms.flow, charge.cost, newcomer.arrival_);
     deadlines_.insert(newcomer);
-    refill_rate_ = openings_of(charge);
+    refill_rate_ = openings_of(charge, charge.limit->numbers_of(charge, now).quota);
     return before;
 }
 
@@ -247,8 +247,19 @@ void CounterQueue::update_quota(const Limit& limit, const NumbersOf& numbers) no
                 charge.quota = now.quota;
                 charge.burst = now.burst;
             }
-    if (id_.limit == &limit && !empty())
-        refill_rate_ = openings_of(front().charges[front().waited_for]);
+    if (id_.limit != &limit || empty())
+        return;
+    const Charge& charge = front().charges[front().waited_for];
+    refill_rate_ = openings_of(charge, charge.quota);
+}
+
+void CounterQueue::take_up_share(const Now& now) noexcept {
+    const auto share = empty() ? std::nullopt : id_.limit->share(id_.key, now);
+    if (!share)
+        return;
+    const auto& first = static_cast<const Waiter&>(queue_.next());
+    const Charge& charge = first.charges[first.waited_for];
+    refill_rate_ = openings_of(charge, std::min(charge.quota, share->quota));
 }
 
 } // namespace stint::limits

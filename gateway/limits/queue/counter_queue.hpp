@@ -39,7 +39,6 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
 
     [[nodiscard]] const CounterId& id() const noexcept { return id_; }
     [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
-    [[nodiscard]] std::size_t size() const noexcept { return queue_.size(); }
 
     // Queues the waiter for charge `at`, and moves waiters without a place to `refused`: the
     // newcomer itself, or the youngest of the heaviest flow if it was one too many, and those that
@@ -94,6 +93,8 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
     // The due() time as AdmissionQueue filed it; it may be due sooner or later by now.
     SteadyTime filed_for{};
 
+    // Counts openings by the share that the counter has by now, if any.
+    void take_up_share(const Now& now) noexcept;
     // Gives waiters that count against the limit its new numbers.
     void update_quota(const Limit& limit, const NumbersOf& numbers) noexcept;
 
@@ -119,7 +120,7 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
     // Returns the time until that cost has been admitted from now on.
     [[nodiscard]] Duration time_until(std::uint64_t cost, const Now& now) const noexcept;
     // Puts the newcomer into the order, at its limit's numbers.
-    Before stand(Waiter& newcomer, std::size_t at);
+    Before stand(Waiter& newcomer, std::size_t at, const Now& now);
     // Returns those that lose their place to the newcomer, which stands here; or the newcomer
     // alone, if it gets none.
     [[nodiscard]] Waiters losers(Waiter& newcomer, const Before& before, const Now& now) noexcept;

@@ -124,6 +124,7 @@ class ReservingAdmission {
         Hash128 key{};                // the counter's
         SlotLedger* ledger = nullptr; // nullptr: no slots held
         std::uint64_t own = 0;        // the request's slot; it may be for later
+        std::uint64_t quota = 0;      // the charge's, or the counter's share of it
         SteadyTime end{};             // the open window's, or that of the one it would open
     };
     // The slots that a refused request is to have: at one instant, one in each place.
@@ -135,10 +136,14 @@ class ReservingAdmission {
     [[nodiscard]] std::span<Place> places() noexcept { return std::span{places_}.first(count_); }
     // Returns true if the refused request gets a slot in each limit that reserves.
     [[nodiscard]] bool gets_slots(const Decision& decision) noexcept {
+        const auto fits = [](const Place& place) { return place.charge->cost <= place.quota; };
         return decision.refusal == Refusal::window &&
-               std::ranges::any_of(places(), [&](const Place& place) {
-                   return place.asked->charge == decision.refused_by;
-               });
+               std::ranges::any_of(
+                   places(),
+                   [&](const Place& place) {
+                       return place.asked->charge == decision.refused_by;
+                   }) &&
+               std::ranges::all_of(places(), fits); // else it fits into no window
     }
 
     // Workers may lock in another order than they read their clocks. A slot once over stays over:
@@ -157,6 +162,7 @@ class ReservingAdmission {
         place.ledger = place.of->ledger_of(place.key, now_.steady);
         place.end = place.charge->limit->window_end(*place.charge, now_);
         place.charge->reserved_for_others = 0;
+        place.quota = place.charge->limit->numbers_of(*place.charge, now_).quota;
         if (place.ledger == nullptr)
             return;
         const std::uint64_t held = place.ledger->held_before(place.end);
@@ -219,7 +225,7 @@ class ReservingAdmission {
         return place.ledger == nullptr
                    ? place.end
                    : place.ledger->next_at(
-                         place.end, charge.cost, charge.quota, charge.limit->identity().per);
+                         place.end, charge.cost, place.quota, charge.limit->identity().per);
     }
 
     // Exchanges the request's slot, if any, for another. 0: none is given, and it keeps its own.
@@ -229,7 +235,7 @@ class ReservingAdmission {
         if (place.ledger != nullptr) {
             const SlotLedger::Slot* const own = slot_of(place);
             const std::uint64_t back = own != nullptr && own->client == client ? own->cost : 0;
-            if (place.ledger->cost_of(client) - back + charge.cost > charge.quota)
+            if (place.ledger->cost_of(client) - back + charge.cost > place.quota)
                 return 0;
         }
         const std::uint64_t given =

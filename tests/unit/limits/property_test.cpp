@@ -38,7 +38,10 @@ class History {
             end_one();
             break;
         case 4:
-            change_numbers();
+            if (dice_.one_in(2))
+                change_share();
+            else
+                change_numbers();
             break;
         default:
             request();
@@ -49,10 +52,12 @@ class History {
     void check_states() const {
         for (const Side& side : sides_) {
             REQUIRE(side.limit->live_keys(now()) == side.model.live_keys(now()));
-            for (std::uint64_t of = 0; of < keys; ++of)
+            for (std::uint64_t of = 0; of < keys; ++of) {
                 REQUIRE(
                     state(*side.limit, now(), key(of), side.numbers.quota).used ==
                     side.model.used(of, side.numbers.quota, now()));
+                REQUIRE(side.limit->share(key(of), now()) == side.model.share(of, now()));
+            }
         }
     }
 
@@ -110,6 +115,19 @@ class History {
             side.numbers = random_settings(dice_);
     }
 
+    // Of one key: to anything, until some instant or as long as it is counted.
+    void change_share() {
+        Side& side = dice_.one_of(sides_);
+        Share share{random_share(dice_, side.numbers)};
+        if (dice_.one_in(3)) {
+            share.until = now().steady + dice_.shorter_than(2 * side.per() + 50ms);
+            clocks_.aim(share.until - now().steady);
+        }
+        const std::uint64_t of = dice_.below(keys);
+        REQUIRE(side.limit->set_share(key(of), share, now()));
+        side.model.set_share(of, share, now());
+    }
+
     Request random_request() {
         Request made;
         for (std::size_t i = 0; i < sides_.size(); ++i) {
@@ -154,6 +172,8 @@ class History {
         for (std::size_t i = 0; i < made.asked.size(); ++i) {
             const model::Asked& asked = made.asked[i];
             REQUIRE(states[i].counter.used == asked.limit->used(asked.key, asked.ask.quota, now()));
+            REQUIRE(
+                states[i].counter.remaining == asked.limit->remaining(asked.key, asked.ask, now()));
         }
         if (wanted.allowed())
             hold(std::move(decision.permit), made, wanted);
@@ -169,7 +189,10 @@ class History {
         const LimitIdentity& limit = made.charges[by].limit->identity();
         if (refused.refusal == Refusal::cap || limit.anchor == Anchor::clock)
             return; // an estimate; or a wall clock that was put forward ends it before
-        const std::vector<model::Asked> asked{made.asked[by]};
+        const model::Asked& one = made.asked[by];
+        if (one.limit->lacks_share(one.key, one.ask) || one.limit->share_ends(one.key))
+            return; // a larger share, or the end of this one, may come at any time
+        const std::vector<model::Asked> asked{one};
         const auto still_to_wait = [&] {
             ChargeState state;
             const Decision foreseen = preview({&made.charges[by], 1}, now(), {&state, 1});

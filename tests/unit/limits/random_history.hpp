@@ -88,6 +88,14 @@ inline Settings random_settings(Dice& dice) {
     return numbers;
 }
 
+// Of these numbers, or more than they are.
+inline Numbers random_share(Dice& dice, const Settings& of) {
+    Numbers share{dice.one_in(5) ? 0 : dice.below(of.quota + of.quota / 4 + 2), 0};
+    if (dice.one_in(2))
+        share.burst = dice.below(2 * share.quota + 2);
+    return share;
+}
+
 inline std::uint64_t random_cost(Dice& dice, std::uint64_t quota) {
     return !dice.one_in(3) ? 1 : 1 + dice.below(dice.one_in(10) ? 2 * quota : quota / 3 + 1);
 }

@@ -54,6 +54,11 @@ class Counter {
     // The same, and nothing changes: another number takes effect when somebody asks.
     virtual Answer look(const Ask& of, std::int64_t now) { return ask(of, now); }
     virtual void charge(const Ask& of, std::int64_t now, Id id) = 0;
+    // Its number has risen, as the next one who asks finds; or it has been lowered.
+    virtual void raise(const Ask&, std::int64_t) {}
+    virtual void lower(const Ask&, std::int64_t) {}
+    // How long to wait for a larger share; 0: for `per`.
+    [[nodiscard]] virtual std::int64_t opens_in(std::int64_t) const { return 0; }
     virtual void give_back(Id id, std::uint64_t cost, std::int64_t now) = 0;
     [[nodiscard]] virtual std::uint64_t used(std::uint64_t quota, std::int64_t now) const = 0;
     [[nodiscard]] virtual bool live(std::int64_t now) const = 0; // takes the place of a key
@@ -145,6 +150,9 @@ class FixedWindow : public Counter {
     std::uint64_t used(std::uint64_t, std::int64_t now) const override {
         return live(now) ? sum(records_) : 0;
     }
+    std::int64_t opens_in(std::int64_t now) const override {
+        return shared_ != nullptr ? shared_->end - now : live(now) ? end_ - now : 0;
+    }
     bool live(std::int64_t now) const override {
         return open_ && (shared_ != nullptr ? shared_->serial == serial_ : end_ > now);
     }
@@ -223,12 +231,20 @@ class TokenBucket : public Counter {
     // forgets: what is paid for, as the counter of a key does.
     TokenBucket(std::int64_t per, bool forgets) : per_{per}, forgets_{forgets} {}
 
+    void raise(const Ask& of, std::int64_t now) override {
+        if (owed(now) <= 0 || of.quota <= rate_)
+            return;
+        const std::int64_t before = divided(paid_at_, rate_);
+        turn_to(of.quota, now); // by which the end of each debt comes forward, at least
+        returned_ += before - static_cast<std::int64_t>(paid_at_ / rate_);
+    }
+    // Only what may still be owed then.
+    void lower(const Ask& of, std::int64_t now) override {
+        if (of.quota > 0 && of.quota < rate_ && owed(now) > 0 && owed(now) <= Int{per_} * of.burst)
+            turn_to(of.quota, now);
+    }
     Answer ask(const Ask& of, std::int64_t now) override {
-        if (owed(now) > 0 && of.quota > rate_) {
-            const std::int64_t before = divided(paid_at_, rate_);
-            turn_to(of.quota, now); // by which the end of each debt comes forward, at least
-            returned_ += before - static_cast<std::int64_t>(paid_at_ / rate_);
-        }
+        raise(of, now);
         if (of.cost > of.most())
             return costs_too_much;
         const Int lacking = owed(now) - (of.pace ? 0 : Int{per_} * (of.most() - of.cost));

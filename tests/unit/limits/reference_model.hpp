@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <vector>
 
@@ -29,14 +30,53 @@ class LimitModel {
         if (clocked_)
             clock_.look(now, per_);
         Counter& asked = counter(key);
-        Answer answer = looking ? asked.look(of, ns(now)) : asked.ask(of, ns(now));
+        forget_share(key, now);
+        const Ask narrow = narrowed(key, of);
+        Answer answer;
+        if (lacks_share(key, of))
+            answer = without_share(asked, narrow, of, now);
+        else
+            answer = looking ? asked.look(narrow, ns(now)) : asked.ask(narrow, ns(now));
         if (answer.refusal == Refusal::cap)
             answer.wait =
-                mean_hold_ == 0 ? ns(1s) : std::max(mean_hold_ / signed_of(of.quota), ns(1ms));
+                mean_hold_ == 0
+                    ? ns(1s)
+                    : std::max(mean_hold_ / std::max(signed_of(narrow.quota), 1L), ns(1ms));
         return answer;
     }
     void charge(std::uint64_t key, const Ask& of, const Now& now, Id id) {
-        counter(key).charge(of, ns(now), id);
+        counter(key).charge(narrowed(key, of), ns(now), id);
+    }
+
+    void set_share(std::uint64_t key, const Share& share, const Now& now) {
+        if (clocked_)
+            clock_.look(now, per_);
+        const Numbers& of = share.numbers;
+        shares_[keyed_ ? key : 0] = {share, ns(now)};
+        counter(key).lower({of.quota, of.burst > 0 ? of.burst : of.quota}, ns(now));
+    }
+    [[nodiscard]] std::optional<Numbers> share(std::uint64_t key, const Now& now) const {
+        const auto found = shares_.find(keyed_ ? key : 0);
+        return found != shares_.end() && good(key, found->second, now)
+                   ? std::optional{found->second.share.numbers}
+                   : std::nullopt;
+    }
+    // The whole share is less than the cost, which waits for a larger one.
+    [[nodiscard]] bool lacks_share(std::uint64_t key, const Ask& of) const {
+        return shares_.contains(keyed_ ? key : 0) && of.cost > most(narrowed(key, of)) &&
+               of.cost <= most(of);
+    }
+    [[nodiscard]] bool share_ends(std::uint64_t key) const {
+        const auto found = shares_.find(keyed_ ? key : 0);
+        return found != shares_.end() && found->second.share.until != SteadyTime::max();
+    }
+    [[nodiscard]] std::uint64_t remaining(std::uint64_t key, const Ask& of, const Now& now) const {
+        const Ask narrow = narrowed(key, of);
+        const std::uint64_t all = algorithm_ != Algorithm::token_bucket || narrow.burst == none
+                                      ? narrow.quota
+                                      : narrow.burst;
+        const std::uint64_t taken = used(key, of.quota, now);
+        return all > taken ? all - taken : 0;
     }
     void give_back(std::uint64_t key, Id id, std::uint64_t cost, const Now& now) {
         counter(key).give_back(id, cost, ns(now));
@@ -60,6 +100,50 @@ class LimitModel {
     }
 
   private:
+    struct Held {
+        Share share;
+        std::int64_t since;
+    };
+    static constexpr std::uint64_t none = 0;
+
+    // The most that a charge may cost.
+    [[nodiscard]] std::uint64_t most(const Ask& of) const {
+        return algorithm_ != Algorithm::token_bucket || of.pace || of.quota == 0 ? of.quota
+                                                                                 : of.most();
+    }
+    [[nodiscard]] Ask narrowed(std::uint64_t key, Ask of) const {
+        const auto found = shares_.find(keyed_ ? key : 0);
+        if (found == shares_.end())
+            return of;
+        const Numbers& part = found->second.share.numbers;
+        const std::uint64_t burst = of.burst > 0 ? of.burst : of.quota;
+        of.quota = std::min(of.quota, part.quota);
+        of.burst = std::min(burst, part.burst > 0 ? part.burst : part.quota);
+        return of;
+    }
+    [[nodiscard]] bool good(std::uint64_t key, const Held& held, const Now& now) const {
+        const auto& [share, since] = held;
+        if (share.until != SteadyTime::max())
+            return now.steady < share.until;
+        return is_cap() || lives(key, now) || ns(now) < since + per_;
+    }
+    [[nodiscard]] bool lives(std::uint64_t key, const Now& now) const {
+        const auto found = counters_.find(keyed_ ? key : 0);
+        const bool over = clocked_ && !clock_.open_at(now, per_);
+        return !over && found != counters_.end() && found->second->live(ns(now));
+    }
+    void forget_share(std::uint64_t key, const Now& now) {
+        const auto found = shares_.find(keyed_ ? key : 0);
+        if (found != shares_.end() && !good(key, found->second, now))
+            shares_.erase(found);
+    }
+    Answer without_share(Counter& asked, const Ask& narrow, const Ask&, const Now& now) const {
+        asked.raise(narrow, ns(now));
+        if (is_cap())
+            return {Refusal::cap, 0};
+        const std::int64_t wait = asked.opens_in(ns(now));
+        return {Refusal::window, wait > 0 ? wait : per_};
+    }
     Counter& counter(std::uint64_t key) {
         std::unique_ptr<Counter>& counter = counters_[keyed_ ? key : 0];
         if (counter == nullptr)
@@ -85,6 +169,7 @@ class LimitModel {
     std::int64_t per_;
     SharedWindow clock_;
     std::map<std::uint64_t, std::unique_ptr<Counter>> counters_;
+    std::map<std::uint64_t, Held> shares_;
     std::int64_t mean_hold_ = 0;
 };
 

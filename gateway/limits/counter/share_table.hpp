@@ -1,0 +1,106 @@
+// The shares that keys of one shard have of their limit's numbers, and what a key with one used
+// lately. No lock, no clock; the caller says which counters are live.
+#pragma once
+
+#include "base/hash.hpp"
+#include "base/time.hpp"
+#include "limits/algorithm/algorithm_ops.hpp"
+#include "limits/share.hpp"
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace stint::limits {
+
+// Admissions to windows that follow one another, counted until all of them are as old as a span:
+// never too few. Two counts are enough, as at most two windows of that length lie in such a span;
+// where the wall clock was set, more of them are counted as one.
+class RecentUse {
+  public:
+    // window: any number that no other window of the counter has.
+    void add(std::int64_t window, std::uint64_t count, SteadyTime now, Duration span) noexcept;
+    // Takes back from the newest window only.
+    void take_back(std::int64_t window, std::uint64_t count) noexcept;
+    [[nodiscard]] std::uint64_t within(Duration span, SteadyTime now) const noexcept;
+
+  private:
+    struct Part {
+        std::uint64_t count = 0;
+        SteadyTime last{}; // nothing of it was admitted later
+        [[nodiscard]] bool counts(Duration span, SteadyTime now) const noexcept {
+            return count > 0 && last + span > now;
+        }
+    };
+    std::int64_t window_ = 0;
+    Part newest_;
+    Part former_;
+};
+
+class ShareTable {
+  public:
+    struct Entry {
+        Share share;
+        bool held = false; // false: there is no share any more, but its use is known
+        SteadyTime set_at{};
+        RecentUse used; // of a fixed window
+
+        // True if the share is good. live: its counter is.
+        [[nodiscard]] bool holds(bool live, Duration per, SteadyTime now) const noexcept {
+            return held && (share.until != SteadyTime::max() ? now < share.until
+                                                             : live || now < set_at + per);
+        }
+    };
+
+    [[nodiscard]] Entry* find(Hash128 key) noexcept;
+    [[nodiscard]] const Entry* find(Hash128 key) const noexcept;
+    // Narrows the terms to the entry's share, if it has one.
+    static void narrow(ChargeTerms& terms, const Entry* entry) noexcept;
+    // Finds the key's entry, or makes one without a share; nullptr if there is no room, or no
+    // memory.
+    struct Obtained {
+        Entry* entry;
+        bool made;
+    };
+    [[nodiscard]] Obtained obtain(Hash128 key) noexcept;
+    // Ends a share. Returns the entry as long as its use still counts, else nullptr: it is dropped.
+    Entry* end(Hash128 key, Entry& entry, Duration per, SteadyTime now) noexcept;
+    // Sets how many keys there may be, and drops those whose share and use are over, if there are
+    // as many: that looks at all, and not each time. live: says of a key whether its counter is.
+    template <class Live>
+    void make_room(std::size_t most, Duration per, SteadyTime now, Live live) noexcept {
+        most_ = std::max(most, least);
+        if (entries_.size() < most_ || now < next_sweep_)
+            return;
+        next_sweep_ = now + between_sweeps;
+        boost::unordered::erase_if(entries_, [&](auto& each) {
+            Entry& entry = each.second;
+            entry.held = entry.holds(live(each.first), per, now);
+            return !entry.held && entry.used.within(per, now) == 0;
+        });
+    }
+
+    // Counts a charge among the key's use, or takes some of it back. Without effect if the key has
+    // no entry.
+    void note_use(Hash128 key, const Receipt& receipt, SteadyTime now, Duration per) noexcept;
+    void take_back_use(Hash128 key, const Receipt& receipt, std::uint64_t cost) noexcept;
+
+  private:
+    struct Spread {
+        using is_avalanching = void; // keys are hashes
+        std::size_t operator()(Hash128 key) const noexcept {
+            return static_cast<std::size_t>(key.low);
+        }
+    };
+    static constexpr std::size_t least = 8;
+    static constexpr Duration between_sweeps = std::chrono::milliseconds{100};
+
+    boost::unordered_flat_map<Hash128, Entry, Spread> entries_;
+    std::size_t most_ = least;
+    SteadyTime next_sweep_{};
+};
+
+} // namespace stint::limits
