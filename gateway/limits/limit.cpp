@@ -50,6 +50,10 @@ Numbers Limit::numbers_of(const Charge& charge, const Now& now) const noexcept {
         std::min(burst({charge.quota, charge.burst}), burst(*part))};
 }
 
+std::uint64_t Limit::use(const Charge& charge, const Now& now) const {
+    return counters_->use(charge, now);
+}
+
 CounterState Limit::state_of(const Charge& charge, const Now& now) const {
     return counters_->state_of(charge, now);
 }

@@ -63,6 +63,19 @@ class Limit {
     // Returns the numbers that such a charge meets: its own, and no more than the key's share.
     [[nodiscard]] Numbers numbers_of(const Charge& charge, const Now& now) const noexcept;
 
+    // Returns how much of the key's admissions stands against a share that it would give away, or
+    // be given anew: that much less of the former one may be used elsewhere now.
+    //  - Fixed windows: what was admitted in the last `per`, the former window's included, since
+    //  the
+    //    key has had a share; never less, and more where a window's first admission is older than
+    //    that and its last is not. Without a share: what the open window counts.
+    //  - Sliding windows: what was admitted in the last `per`; exact up to 128 in a window.
+    //  - Token buckets: the tokens that it owes. Nothing is free to be given away until that is no
+    //    more than the smaller share holds, and set_share() was called with it again.
+    //  - Caps: the slots that are held.
+    // What was given back does not count. charge: its numbers and its key. Thread-safe.
+    [[nodiscard]] std::uint64_t use(const Charge& charge, const Now& now) const;
+
     // Live state, each thread-safe; the scans lock one shard at a time.
     // Returns the state of the counter that such a charge would go to; charge.limit is ignored.
     [[nodiscard]] CounterState state_of(const Charge& charge, const Now& now) const;

@@ -101,6 +101,7 @@ class Counters {
     // As Limit says.
     [[nodiscard]] bool set_share(Hash128 key, const Share& share, const Now& now) noexcept;
     [[nodiscard]] std::optional<Numbers> share(Hash128 key, const Now& now) const noexcept;
+    [[nodiscard]] std::uint64_t use(const Charge& charge, const Now& now) const;
     [[nodiscard]] std::uint64_t live_keys(const Now& now) const;
 
     // As Limit says: counters_saved.cpp.
@@ -161,7 +162,6 @@ class Counters {
     [[nodiscard]] Counter* slot_for(CounterRef& claim, Hash128 key, const Now& now) noexcept;
     [[nodiscard]] bool reserve_key() noexcept;
     [[nodiscard]] bool make_space(Shard& shard, const Now& now) noexcept;
-    [[nodiscard]] std::size_t capacity_after(std::size_t capacity) const noexcept;
     void reclaim(Shard& own, const Now& now) noexcept;
     void reclaim_elsewhere(const Shard& own, const Now& now) noexcept;
     [[nodiscard]] bool try_sweep(Shard& shard, const Now& now) noexcept;
@@ -214,7 +214,7 @@ class Counters {
     // Before this instant (steady, ns) no other shard is worth a look; set when a look was in vain.
     std::atomic<std::int64_t> next_look_{0};
     alignas(64) Tally tally_;
-    HoldTime hold_time_; // of a cap
+    HoldTime hold_time_; // only a cap learns it
 };
 
 } // namespace stint::limits

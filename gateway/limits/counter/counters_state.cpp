@@ -142,12 +142,32 @@ std::optional<Verdict> Counters::take_up_share(
         return Verdict{Refusal::cost, Duration::max()};
     if (cap_)
         return Verdict{Refusal::cap, {}};
-    // Nobody knows when the share grows: the wait is until another window, or for `per`.
+    // When the share grows is not known: the wait is until another window, or for `per`.
     if (clocked_)
         return Verdict{Refusal::window, shard.clock.end - now.steady};
     const CounterCell* const live = live_slot(shard, charge.key, now);
     const bool open = live != nullptr && algorithm_ == Algorithm::fixed_window;
     return Verdict{Refusal::window, open ? SteadyTime{Duration{live->stamp}} - now.steady : per_};
+}
+
+std::uint64_t Counters::use(const Charge& charge, const Now& now) const {
+    if (algorithm_ != Algorithm::fixed_window || !has_shares_.load(std::memory_order_relaxed))
+        return state_of(charge, now).used;
+    Shard& shard = shards_[shard_index(charge.key)];
+    const std::lock_guard lock{shard.mutex};
+    const ShareTable::Entry* const entry =
+        shard.shares != nullptr ? std::as_const(*shard.shares).find(counter_of(charge.key))
+                                : nullptr;
+    const CounterCell* const live = live_slot(shard, charge.key, now);
+    const std::uint64_t exact = entry != nullptr  ? entry->used.within(per_, now.steady)
+                                : live != nullptr ? live->used
+                                                  : 0;
+    if (shard.overflow == nullptr) [[likely]]
+        return exact;
+    const ChargeTerms terms = this->terms(shard, charge);
+    if (!clocked_ || shard.clock.open_at(now, ruler_))
+        shard.overflow->advance(now.steady, terms);
+    return exact + shard.overflow->state(charge.key, terms, now.steady).used;
 }
 
 SteadyTime Counters::window_end(const Charge& charge, const Now& now) const {

@@ -20,6 +20,19 @@ std::int64_t nanoseconds(const Now& now) noexcept {
     return now.steady.time_since_epoch().count();
 }
 
+// Doubles up to the size that a shard's keys, evenly spread, fill to four fifths (1,000,000 keys
+// then take 40 bytes each), and goes on in small steps for a shard that has got more than that.
+std::size_t capacity_after(std::size_t capacity, std::uint64_t max_keys) noexcept {
+    const std::uint64_t even = max_keys + 1;
+    const std::size_t full = static_cast<std::size_t>(even) + static_cast<std::size_t>(even) / 4;
+    const std::size_t smallest = 8;
+    const std::size_t least = std::max(capacity + capacity / 4 + 1, smallest);
+    std::size_t next = std::max(full, least);
+    while ((next + 1) / 2 >= least && next > 2 * smallest)
+        next = (next + 1) / 2;
+    return capacity >= full ? least : next;
+}
+
 } // namespace
 
 // Finds a slot for a key without a live counter; nullptr if there is no room.
@@ -64,20 +77,8 @@ bool Counters::make_space(Shard& shard, const Now& now) noexcept {
         if (table.occupied() * 8 <= table.capacity() * 5 && table.has_room())
             return true;
     }
-    return table.grow(capacity_after(table.capacity()));
-}
-
-// Doubles up to the size that this shard's share of max_keys fills to four fifths (1,000,000 keys
-// then take 40 bytes each), and goes on in small steps for a shard that has got more than that.
-std::size_t Counters::capacity_after(std::size_t capacity) const noexcept {
-    const std::uint64_t share = max_keys_.load(std::memory_order_relaxed) / shard_count_ + 1;
-    const std::size_t full = static_cast<std::size_t>(share) + static_cast<std::size_t>(share) / 4;
-    const std::size_t smallest = 8;
-    const std::size_t least = std::max(capacity + capacity / 4 + 1, smallest);
-    std::size_t next = std::max(full, least);
-    while ((next + 1) / 2 >= least && next > 2 * smallest)
-        next = (next + 1) / 2;
-    return capacity >= full ? least : next;
+    const std::uint64_t keys = max_keys_.load(std::memory_order_relaxed) / shard_count_;
+    return table.grow(capacity_after(table.capacity(), keys));
 }
 
 // Nothing to do for a cap: the last slot that is freed takes its key along.

@@ -46,7 +46,7 @@ class ShareTable {
         Share share;
         bool held = false; // false: there is no share any more, but its use is known
         SteadyTime set_at{};
-        RecentUse used; // of a fixed window
+        RecentUse used; // where the windows are fixed
 
         // True if the share is good. live: its counter is.
         [[nodiscard]] bool holds(bool live, Duration per, SteadyTime now) const noexcept {

@@ -185,6 +185,45 @@ TEST_CASE("a bucket pays by a smaller share from the moment at which it owes no 
     CHECK(state(limit, at(13s), key(1), 10).used == 1);
 }
 
+TEST_CASE(
+    "the use of a fixed window includes the one before it, as long as it is in the last `per`") {
+    for (const Anchor anchor : {Anchor::first_request, Anchor::clock}) {
+        CAPTURE(static_cast<int>(anchor));
+        Limit limit{of(Algorithm::fixed_window, anchor)}; // both begin at 0 s, 10 s and 20 s
+        const Charge one{.limit = &limit, .key = key(1), .quota = 8, .refundable = true};
+        REQUIRE(admit_one(limit, 8, at(0s), key(1)).allowed());
+        CHECK(limit.use(one, at(0s)) == 1);
+        REQUIRE(limit.set_share(key(1), share(3), at(1s)));
+        REQUIRE(admit_one(limit, 8, at(8s), key(1)).allowed());
+        CHECK(limit.use(one, at(9s)) == 2);
+
+        REQUIRE(take_all(limit, 8, at(10s), key(1)).size() == 3);
+
+        CHECK(limit.use(one, at(10s)) == 5);
+        CHECK(limit.use(one, at(18s - 1ns)) == 5); // as if all of it had come at 8 s
+        CHECK(limit.use(one, at(18s)) == 3);
+        CHECK(limit.use(one, at(20s)) == 0);
+        Decision later = admit({&one, 1}, at(21s));
+        CHECK(limit.use(one, at(21s)) == 1);
+        later.permit.refund(0, at(21s));
+        CHECK(limit.use(one, at(21s)) == 0);
+    }
+}
+
+TEST_CASE("the use is what counts in the last `per`, what is owed, and what is held") {
+    for (const Algorithm algorithm : all) {
+        CAPTURE(static_cast<int>(algorithm));
+        Limit limit{of(algorithm)};
+        REQUIRE(limit.set_share(key(1), share(4), at(0s)));
+        const Charge one{.limit = &limit, .key = key(1), .quota = 8};
+        CHECK(limit.use(one, at(0s)) == 0);
+        const std::vector<Permit> taken = take_all(limit, 8, at(0s), key(1));
+        CHECK(limit.use(one, at(0s)) == 4);
+        CHECK(limit.use(one, at(5s)) == (algorithm == Algorithm::token_bucket ? 2 : 4));
+        CHECK(limit.use(one, at(11s)) == (algorithm == Algorithm::concurrency ? 4 : 0));
+    }
+}
+
 TEST_CASE("counts come back without their shares") {
     Limit former{of(Algorithm::fixed_window)};
     REQUIRE(former.set_share(key(1), share(3), at(0s)));
