@@ -112,6 +112,7 @@ std::string_view decision_of(admission::RequestAdmission& decided, Next next) {
     case Next::respond:
         return "admit";
     case Next::wait_queue:
+    case Next::wait_shared:
     case Next::wait_cooldown:
         return "wait";
     case Next::reply:

@@ -42,6 +42,9 @@ class Callbacks : public routing::KeyObserver {
     virtual void cost_exceeded(const routing::RouteLimit&) noexcept {} // more than was reserved
     virtual void permit_used() noexcept {}                             // a shown permit has paid
     virtual void permit_unknown() noexcept {} // a shown permit is not valid here
+    // The store has answered a request that is Next::wait_shared. It must not be resumed within the
+    // call, but may end.
+    virtual void shared_answered() noexcept {}
     // The request has waited in the queue before this limit.
     virtual void waited(const routing::RouteLimit&, bool /*admitted*/, Duration) noexcept {}
 

@@ -108,6 +108,14 @@ void LocalReply::pause(const http::PausedReply& reply) {
     paused_ = reply;
 }
 
+void LocalReply::blame_store(const routing::RouteLimit& limit, Duration retry_after) {
+    limited_.limit = limit.limit->identity().name;
+    explain(
+        "the gateways that share the limit " + std::string{limited_.limit} +
+        " cannot count it now");
+    set_retry_after(retry_after);
+}
+
 void LocalReply::set_retry_after(Duration retry_after) {
     kind_ = Kind::unavailable;
     retry_after_ = retry_after;

@@ -36,6 +36,8 @@ class LocalReply {
         const bool explains = kind_ == Kind::problem || kind_ == Kind::unavailable;
         return explains && blames_upstream_ ? std::string_view{detail_} : std::string_view{};
     }
+    // Sets the refusal (503) by a shared limit whose store has not answered.
+    void blame_store(const routing::RouteLimit& limit, Duration retry_after);
     // Adds to either of these, for a 503, when a retry is worth it.
     void set_retry_after(Duration retry_after);
     // Sets 405 with the methods that the path serves.

@@ -42,6 +42,15 @@ void RateLimitHeaders::note(
     const limits::Decision& decision,
     const Now& now) {
     policies_.clear();
+    add(charges, limits, states, decision, now);
+}
+
+void RateLimitHeaders::add(
+    std::span<const limits::Charge> charges,
+    ChargedLimits limits,
+    std::span<const limits::ChargeState> states,
+    const limits::Decision& decision,
+    const Now& now) {
     for (std::size_t i = 0; i < charges.size(); ++i) {
         const routing::RouteLimit& told = *limits[i];
         // A limit that only counts promises nothing and refuses nothing.

@@ -27,6 +27,13 @@ class RateLimitHeaders {
         std::span<const limits::ChargeState> states,
         const limits::Decision& decision,
         const Now& now);
+    // Adds a decision of other limits.
+    void
+    add(std::span<const limits::Charge> charges,
+        ChargedLimits limits,
+        std::span<const limits::ChargeState> states,
+        const limits::Decision& decision,
+        const Now& now);
     // Notes the decision on a request that may have waited, with the counters as they are by now.
     void note_turn(
         std::span<const limits::Charge> charges,

@@ -164,6 +164,9 @@ void RequestAdmission::undo(const Now& now) noexcept {
     for (std::size_t i = 0; i < limits::max_charges; ++i)
         permit_.refund(i, now);
     permit_ = {};
+    if (shared_ != nullptr) [[unlikely]]
+        shared_->give_up(now);
+    shared_.reset();
     prepaid_.take_back();
     settlement_.forget();
     headers_.clear();

@@ -8,6 +8,7 @@
 #include "admission/rate_limit_headers.hpp"
 #include "admission/scratch.hpp"
 #include "admission/settlement.hpp"
+#include "admission/shared_admission.hpp"
 #include "base/hash.hpp"
 #include "base/message.hpp"
 #include "base/time.hpp"
@@ -24,6 +25,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -37,6 +39,7 @@ enum class Next : std::uint8_t {
     forward,       // it is admitted
     respond,       // it is admitted, and its route responds
     wait_queue,    // it waits in the admission queue, as Callbacks::make_queued() has made it
+    wait_shared,   // its other limits admit it; it waits for the answer of shared counters
     wait_cooldown, // it may wait until its cool-down lets it go; no limit is charged yet
     reply          // it is not admitted: RequestAdmission::reply()
 };
@@ -56,7 +59,9 @@ struct Environment {
     Callbacks& callbacks;
     const KeyHasher* ticket_hasher = nullptr;  // seals slots' tickets
     limits::PrepaidPermits* prepaid = nullptr; // null: no permit can be shown
-    Preview* preview = nullptr;                // if set, nothing is charged, counted or queued
+    // The worker's. Null: a shared limit is counted as any other.
+    limits::SharedCharges* shared = nullptr;
+    Preview* preview = nullptr; // if set, nothing is charged, counted or queued
 };
 
 // The facts of a request, apart from those that its route completes: host, path and route.
@@ -75,11 +80,13 @@ struct Environment {
 }
 
 // One request's. No I/O, no clock. Holds what the request was granted: destroyed, it frees slots
-// and keeps charges. Not thread-safe.
+// and keeps charges, but for Next::wait_shared, where it gives all back. Not thread-safe.
 class RequestAdmission {
   public:
     RequestAdmission(Door door, const Environment& environment) noexcept
         : features_{door}, env_{environment} {}
+    RequestAdmission(const RequestAdmission&) = delete;
+    RequestAdmission& operator=(const RequestAdmission&) = delete;
 
     // Decides. facts: facts_of(), to be completed. arrived: bytes of the body that have come.
     [[nodiscard]] Next decide(
@@ -93,10 +100,15 @@ class RequestAdmission {
     // a pause that has changed meanwhile refuses the request, and gives its charges back. waited:
     // in the queue.
     [[nodiscard]] Next finish_queue(QueuedCharges& queued, Duration waited);
+    // Takes the shared counters' answer, after Next::wait_shared, Callbacks::shared_answered() and
+    // resume(). All charges are given back where it refuses, or where a lock or a pause that has
+    // changed meanwhile does. A client that leaves during this wait: undo().
+    [[nodiscard]] Next finish_shared();
     // Sets the instant at which a wait has ended. Returns for how long the request has waited since
     // the last decision.
     Duration resume(const Now& now) noexcept;
-    // Gives all charges and slots back, before the request has been sent.
+    // Gives all charges and slots back, before the request has been sent; also those that shared
+    // counters have yet to answer.
     void undo(const Now& now) noexcept;
     // Checks the fencing token again: the lock may have been given out during a wait. False:
     // reply() is 412.
@@ -141,20 +153,24 @@ class RequestAdmission {
     Next admitted();
     Next charge(routing::Charges& charges, const routing::KeyFacts& facts);
     Next charge_in_turn(const routing::Charges& charges, const routing::KeyFacts& facts);
-    Next charge_reserving(routing::Charges& charges, const routing::KeyFacts& facts);
     Next preview(routing::Charges& charges, const routing::KeyFacts& facts);
     Next settle_queue(QueuedCharges& queued);
     Next accept(limits::Decision& decision, const routing::Charges& charges);
-    Next refuse(const routing::Charges& charges, const limits::Decision& decision);
+    // without_store: only because shared counters have not answered.
+    Next refuse(
+        const routing::Charges& charges,
+        const limits::Decision& decision,
+        bool without_store = false);
 
     const Features features_;
     const Environment env_;
     const routing::Route* route_ = nullptr;
     Now decided_;
     limits::Permit permit_;
-    limits::PrepaidPermits::Claim prepaid_; // spent once the request is admitted
-    limits::CooldownPtr cooldown_;          // null: none applies
-    routing::ShownFence fence_;             // where the route requires one
+    std::unique_ptr<SharedAdmission> shared_; // null: no shared limit applies
+    limits::PrepaidPermits::Claim prepaid_;   // spent once the request is admitted
+    limits::CooldownPtr cooldown_;            // null: none applies
+    routing::ShownFence fence_;               // where the route requires one
     RateLimitHeaders headers_;
     Settlement settlement_;
     std::string_view would_refuse_;

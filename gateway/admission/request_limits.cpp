@@ -83,6 +83,11 @@ Next RequestAdmission::admit(const routing::KeyFacts& facts) {
         left_out_ |= leave_out_unseen(charges, *route_, features_);
     if (shows_permit_ && !charges.charges.empty()) [[unlikely]]
         leave_out_prepaid(charges, facts.fields);
+    shared_ = nullptr;
+    if (env_.shared != nullptr && env_.preview == nullptr) [[unlikely]]
+        shared_ = SharedAdmission::take_from(charges, env_.callbacks);
+    if (route_->settles && shared_ != nullptr) [[unlikely]]
+        settlement_.expect(shared_->charges(), shared_->first());
     if (charges.charges.empty()) {
         spend(prepaid_, env_.callbacks);
         return admitted();
@@ -96,8 +101,11 @@ Next RequestAdmission::admit(const routing::KeyFacts& facts) {
     return next == Next::forward ? admitted() : next;
 }
 
-// Returns the step of a request that its limits admit: its route may have a response of its own.
+// Returns the step of a request that its own limits admit. Shared ones are asked then; its route
+// may have a response of its own.
 Next RequestAdmission::admitted() {
+    if (shared_ != nullptr) [[unlikely]]
+        return shared_->ask(*env_.shared, permit_, decided_) ? finish_shared() : Next::wait_shared;
     if (route_->answer == nullptr || !features_.has(Feature::respond)) [[likely]]
         return Next::forward;
     if (has_host_ || !route_->answer->location.has(Placeholder::host))
@@ -111,8 +119,15 @@ inline Next RequestAdmission::charge(routing::Charges& charges, const routing::K
         return preview(charges, facts);
     if (route_->waits) [[unlikely]]
         return charge_in_turn(charges, facts);
-    if (route_->reserves) [[unlikely]]
-        return charge_reserving(charges, facts);
+    if (route_->reserves) [[unlikely]] {
+        Reserving reserving{charges, facts, env_.scratch.key, *env_.ticket_hasher};
+        limits::Decision decision =
+            reserving.admit(decided_, route_->telling.any ? &headers_ : nullptr);
+        if (decision.allowed())
+            return accept(decision, charges);
+        reserving.add_tickets(reply_);
+        return refuse(charges, decision);
+    }
     limits::Decision decision = route_->telling.any ? headers_.admit(charges, decided_)
                                                     : limits::admit(charges.view(), decided_);
     return decision.allowed() ? accept(decision, charges) : refuse(charges, decision);
@@ -192,6 +207,33 @@ Next RequestAdmission::finish_queue(QueuedCharges& queued, Duration waited) {
     return admitted();
 }
 
+// Adds the shared charges to what the request holds, or gives back all that it holds.
+Next RequestAdmission::finish_shared() {
+    const std::unique_ptr<SharedAdmission> shared = std::move(shared_);
+    SharedAdmission::Result result = shared->decide(decided_);
+    const routing::Charges& charges = shared->charges();
+    permit_ = std::move(result.decision.permit);
+    const bool granted = result.decision.allowed();
+    if (!granted)
+        undo(decided_);
+    if (route_->telling.any && !result.states.empty())
+        headers_.add(
+            charges.view(), {charges.limits.data(), charges.limits.size()},
+            {result.states.data(), result.states.size()}, result.decision, decided_);
+    if (!granted) {
+        limits::count_refusal(charges.view(), result.decision);
+        return refuse(charges, result.decision, result.without_store);
+    }
+    result.decision.permit = std::move(permit_);
+    const Next next = accept(result.decision, charges);
+    const bool closed = is_closed();
+    if (closed || !fence_holds()) {
+        undo(decided_);
+        return Next::reply;
+    }
+    return next == Next::forward ? admitted() : next;
+}
+
 Next RequestAdmission::settle_queue(QueuedCharges& queued) {
     limits::Decision& decision = queued.decision;
     const auto& limits = queued.asked.limits;
@@ -200,16 +242,6 @@ Next RequestAdmission::settle_queue(QueuedCharges& queued) {
             {queued.charges.data(), queued.charges.size()}, {limits.data(), limits.size()},
             decision, decided_);
     return decision.allowed() ? accept(decision, queued.asked) : refuse(queued.asked, decision);
-}
-
-Next RequestAdmission::charge_reserving(routing::Charges& charges, const routing::KeyFacts& facts) {
-    Reserving reserving{charges, facts, env_.scratch.key, *env_.ticket_hasher};
-    limits::Decision decision =
-        reserving.admit(decided_, route_->telling.any ? &headers_ : nullptr);
-    if (decision.allowed())
-        return accept(decision, charges);
-    reserving.add_tickets(reply_);
-    return refuse(charges, decision);
 }
 
 Next RequestAdmission::accept(limits::Decision& decision, const routing::Charges& charges) {
@@ -231,10 +263,15 @@ Next RequestAdmission::accept(limits::Decision& decision, const routing::Charges
     return Next::forward;
 }
 
-Next RequestAdmission::refuse(const routing::Charges& charges, const limits::Decision& decision) {
+Next RequestAdmission::refuse(
+    const routing::Charges& charges, const limits::Decision& decision, bool without_store) {
     const routing::RouteLimit& limit = *charges.limits[decision.refused_by];
     env_.callbacks.refused(limit, charges.charges[decision.refused_by].key, decision.retry_after);
     prepaid_ = {}; // before the client can show it again
+    if (without_store) {
+        reply_.blame_store(limit, decision.retry_after);
+        return end(503, observe::Outcome::refused);
+    }
     const Duration retry_after =
         limit.answer.jitter > Duration::zero()
             ? env_.callbacks.with_jitter(decision.retry_after, limit.answer.jitter)

@@ -6,14 +6,14 @@
 
 namespace stint::admission {
 
-void Settlement::expect(const routing::Charges& charges) {
+void Settlement::expect(const routing::Charges& charges, std::size_t first) {
     for (std::size_t i = 0; i < charges.charges.size(); ++i) {
-        if (!charges.charges[i].refundable)
-            continue;
         const routing::Pricing& pricing = charges.limits[i]->pricing;
+        if (!pricing.refundable())
+            continue;
         const bool told = !pricing.response_field.empty();
         priced_.push_back(
-            {charges.limits[i], i, told ? pricing.cost - charges.charges[i].cost : 0});
+            {charges.limits[i], first + i, told ? pricing.cost - charges.charges[i].cost : 0});
     }
 }
 

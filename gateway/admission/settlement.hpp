@@ -18,8 +18,8 @@ namespace stint::admission {
 // Refers to the exchange's configuration. Permits and statuses belong to the exchange, too.
 class Settlement {
   public:
-    // Notes the charges that may yet be refunded.
-    void expect(const routing::Charges& charges);
+    // Notes the charges that may yet be refunded. first: the permit's index of the first one.
+    void expect(const routing::Charges& charges, std::size_t first = 0);
     void forget() noexcept { priced_.clear(); }
     [[nodiscard]] bool empty() const noexcept { return priced_.empty(); }
 

@@ -114,7 +114,7 @@ class Admission {
         const bool cap = counters(i).is_cap();
         permit.held_.push_back(
             {charges_[i].limit, charges_[i].key, receipt, static_cast<std::uint32_t>(i), cap,
-             charges_[i].release_on_upgrade});
+             charges_[i].release_on_upgrade, false, nullptr});
         permit.slots_ += cap ? 1 : 0;
         permit.since_ = now_.steady;
     }

@@ -1,4 +1,4 @@
-// The state behind one limit: its counters, shared by every worker, kept across reloads.
+// The state behind one limit: its counters, which every worker uses, kept across reloads.
 #pragma once
 
 #include "base/hash.hpp"
@@ -32,7 +32,7 @@ class AdmissionQueue;
 //  - without memory for another key the next instant at which a window may end (large tables are
 //    looked through at most 64 times in a window's length, and the instant allows for that); for a
 //    cap as above.
-class Limit {
+class Limit : public std::enable_shared_from_this<Limit> {
   public:
     explicit Limit(const LimitSpec& spec);
     ~Limit();

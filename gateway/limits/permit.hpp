@@ -9,10 +9,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace stint::limits {
 
 class Limit;
+class SharedCounters;
+struct Charge;
 
 // The place where a charge was counted, in its algorithm's own terms.
 struct Receipt {
@@ -56,6 +59,22 @@ class Permit {
     // woken for a first part would be refused where the second is still missing.
     void notify_waiters() noexcept;
 
+    // Adds granted charges of shared counters, which a settle() and the end of a slot then give
+    // back to. Their store outlives the permit. Throws std::bad_alloc with nothing changed.
+    struct SharedPart {
+        std::size_t first = 0;         // this permit's index of the first charge
+        std::uint32_t not_charged = 0; // bit i: charge i was not
+    };
+    void hold_shared(
+        SharedCounters& store,
+        std::uint64_t number,
+        std::span<const Charge> charges,
+        const SharedPart& part,
+        const Now& now);
+    // Takes over all that another permit holds; its charge i gets the index indexes[i]. Throws
+    // std::bad_alloc with nothing changed.
+    void absorb(Permit&& other, std::span<const std::uint32_t> indexes);
+
     [[nodiscard]] bool holds_slots() const noexcept { return slots_ > 0; }
 
   private:
@@ -69,10 +88,14 @@ class Permit {
         bool cap;
         bool release_on_upgrade;
         bool untold = false; // given back in part, see notify_waiters()
+        // If not null: the receipt's mark is the request's number there, `returned` the charge's
+        // index.
+        SharedCounters* store = nullptr;
     };
 
     void adapt(bool early_only, const Now& now) noexcept;
     void drop(bool early_only = false) noexcept;
+    static void give_back(Held& held, std::uint64_t cost, SteadyTime now) noexcept;
 
     boost::container::small_vector<Held, 2> held_;
     std::size_t slots_ = 0; // caps' slots among them that are not yet free

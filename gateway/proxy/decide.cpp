@@ -60,6 +60,7 @@ Exchange::Next Exchange::next_of(admission::Next decided) {
         return Next::wait;
     case admission::Next::wait_cooldown:
         return Next::wait_cooldown;
+    case admission::Next::wait_shared: // there are no shared counters yet
     case admission::Next::reply:
         break;
     }

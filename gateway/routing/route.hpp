@@ -6,6 +6,7 @@
 #include "base/time.hpp"
 #include "limits/cooldown/cooldown_set.hpp"
 #include "limits/limit.hpp"
+#include "limits/shared/on_store_failure.hpp"
 #include "routing/key_rules.hpp"
 #include "routing/key_template.hpp"
 #include "routing/pricing.hpp"
@@ -86,8 +87,9 @@ struct RouteLimit {
     KeyTemplate reserve_for; // retry_after: reserve, and enforced; empty: no slots
     std::uint64_t burst = 0; // a token bucket's; 0 = the quota
     bool pace = false;
-    bool enforce = true;      // false: it counts and refuses nothing
-    bool holds_tunnel = true; // a cap's slot is held as long as a tunnel lives
+    bool enforce = true;                         // false: it counts and refuses nothing
+    bool holds_tunnel = true;                    // a cap's slot is held as long as a tunnel lives
+    std::optional<limits::SharedTerms> shared{}; // if several gateways count it together
     Pricing pricing;
 
     // Returns the charge for a request with this key, unless a field of the request sets another

@@ -90,6 +90,7 @@ class Called final : public Callbacks {
     void waited(const routing::RouteLimit& limit, bool admitted, Duration) noexcept override {
         note(admitted ? "waited for" : "waited in vain for", limit);
     }
+    void shared_answered() noexcept override { ++answers; }
     limits::AdmissionQueue& queue() noexcept override { return waiting_.queue; }
     QueuedCharges& make_queued() override {
         queued = std::make_unique<Queued>(waiting_);
@@ -98,6 +99,7 @@ class Called final : public Callbacks {
     void drop_queued() noexcept override { queued.reset(); }
 
     std::string log;
+    int answers = 0; // of shared counters
     std::unique_ptr<Queued> queued;
 
   private:
@@ -136,6 +138,7 @@ class Gateway {
     Scratch scratch;
     Waiting waiting;
     limits::PrepaidPermits prepaid;
+    limits::SharedCharges* shared = nullptr;
     http::HeadParser parser{16 * 1024};
 };
 
@@ -156,6 +159,7 @@ class Asked {
                                            .callbacks = callbacks,
                                            .ticket_hasher = &hasher,
                                            .prepaid = &gateway.prepaid,
+                                           .shared = gateway.shared,
                                            .preview = door == Door::explain ? &seen : nullptr}} {
         head_.append(line).append(" HTTP/1.1\r\nHost: ").append(host).append("\r\n");
         head_.append(fields).append("\r\n");

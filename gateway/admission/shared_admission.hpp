@@ -1,0 +1,67 @@
+// One request's charges to limits that gateways share: asked for after its other limits have
+// admitted it.
+#pragma once
+
+#include "admission/callbacks.hpp"
+#include "base/time.hpp"
+#include "limits/decision.hpp"
+#include "limits/permit.hpp"
+#include "limits/shared/shared_charges.hpp"
+#include "routing/charges.hpp"
+
+#include <boost/container/static_vector.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace stint::admission {
+
+// Refers to the request's configuration. What was granted and not taken goes back when it ends.
+class SharedAdmission final : private limits::SharedCharges::Request {
+  public:
+    // Takes the charges of shared limits out of `charges`, and has those that stay refunded if need
+    // be. Null if there are none.
+    [[nodiscard]] static std::unique_ptr<SharedAdmission>
+    take_from(routing::Charges& charges, Callbacks& callbacks);
+
+    [[nodiscard]] const routing::Charges& charges() const noexcept { return charges_; }
+    // The request's index of the first charge, for its permit: behind all that were not taken.
+    [[nodiscard]] std::size_t first() const noexcept { return first_; }
+
+    ~SharedAdmission();
+
+    // Asks the store, and keeps the permit of the request's other charges meanwhile. True if there
+    // is an answer; else Callbacks::shared_answered() comes.
+    [[nodiscard]] bool ask(limits::SharedCharges& store, limits::Permit& others, const Now& now);
+    // Gives everything back, that permit's charges included. The destructor does so at the latest
+    // time that the store's other requests have told.
+    void give_up(const Now& now) noexcept;
+
+    // The outcome of the charges.
+    struct Result {
+        limits::Decision decision;  // its permit: that of ask(), and what is admitted by this
+        bool without_store = false; // refused only because the store has not answered
+        // The counters after the decision; empty where they are not known.
+        boost::container::static_vector<limits::ChargeState, limits::max_charges> states;
+    };
+    // Decides by the answer, or as each limit's SharedTerms say if there was none. Call once, after
+    // the answer.
+    [[nodiscard]] Result decide(const Now& now);
+
+  private:
+    explicit SharedAdmission(Callbacks& callbacks) noexcept : callbacks_{callbacks} {}
+
+    void answered() noexcept override;
+    [[nodiscard]] Result by_answer() const;
+    [[nodiscard]] Result without_store(const Now& now);
+
+    Callbacks& callbacks_;
+    routing::Charges charges_;
+    std::size_t first_ = 0;
+    limits::SharedCharges* store_ = nullptr; // until decide() or give_up()
+    limits::Permit others_;
+};
+
+} // namespace stint::admission
