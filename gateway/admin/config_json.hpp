@@ -2,6 +2,7 @@
 #pragma once
 
 #include "admin/message.hpp"
+#include "config/fields/shown.hpp"
 #include "config/schema/schema.hpp"
 #include "limits/decision.hpp"
 
@@ -22,6 +23,8 @@ struct RunningConfig {
 // GET /config: every default filled in, a route's time-outs as they apply to it. Holds the path of
 // the token's file, never the token.
 [[nodiscard]] Json config_json(const config::Config& config, const RunningConfig& running);
+
+[[nodiscard]] Json to_json(const config::Shown& shown);
 
 // In milliseconds: a whole number where it is one.
 [[nodiscard]] Json ms_json(std::chrono::nanoseconds duration);
@@ -46,8 +49,5 @@ struct RunningConfig {
 // A limit's settings, without its name: limit, per_ms, anchor, key, max_keys, route; only what
 // applies to its kind.
 [[nodiscard]] Json limit_settings_json(const config::Limit& limit);
-
-// Adds when_exceeded, max_wait_ms, max_waiting and fair_by, for limits that let requests wait.
-void add_wait_json(const config::Limit& limit, Json& json);
 
 } // namespace stint::admin

@@ -1,6 +1,5 @@
 #include "admin/endpoints.hpp"
 
-#include "config/values/key_values.hpp"
 #include "upstream/endpoint_group.hpp"
 
 #include <cstddef>
@@ -8,44 +7,6 @@
 
 namespace stint::admin {
 namespace {
-
-std::string_view text_of(config::LoadBalance::How how) {
-    switch (how) {
-    case config::LoadBalance::How::round_robin:
-        return "round_robin";
-    case config::LoadBalance::How::least_requests:
-        return "least_requests";
-    case config::LoadBalance::How::hash:
-        break;
-    }
-    return "hash";
-}
-
-Json ejection_json(const config::LoadBalance& load) {
-    if (!load.ejection)
-        return "off";
-    return {
-        {"failures", load.ejection->failures},
-        {"for_ms", load.ejection->first.count()},
-        {"most_ms", load.ejection->most.count()}};
-}
-
-Json health_json(const config::LoadBalance& load) {
-    if (!load.health)
-        return "off";
-    Json expect = Json::array();
-    for (const auto& [first, last] : load.health->expect)
-        expect.push_back(
-            first == last ? std::to_string(first)
-                          : std::to_string(first).append("-").append(std::to_string(last)));
-    return {
-        {"path", load.health->path},
-        {"interval_ms", load.health->interval.count()},
-        {"timeout_ms", load.health->timeout.count()},
-        {"healthy_after", load.health->healthy_after},
-        {"unhealthy_after", load.health->unhealthy_after},
-        {"expect", expect}};
-}
 
 std::string_view state_text(const upstream::EndpointState& state, SteadyTime now) {
     return state.drained()    ? "drained"
@@ -77,29 +38,6 @@ Json state_json(
 }
 
 } // namespace
-
-Json endpoint_settings_json(const config::Endpoint& endpoint) {
-    if (endpoint.weight == 1 && endpoint.max_requests == 0)
-        return endpoint.text;
-    Json json{{"address", endpoint.text}, {"weight", endpoint.weight}};
-    if (endpoint.max_requests > 0)
-        json["max_requests"] = endpoint.max_requests;
-    return json;
-}
-
-void add_balance_json(const config::Upstream& upstream, Json& json) {
-    const config::LoadBalance& load = upstream.load;
-    json["balance"] = text_of(load.how);
-    if (load.how == config::LoadBalance::How::hash)
-        for (const config::KeySource& source : upstream.hash_key)
-            json["hash_key"].push_back(config::to_text(source));
-    json["slow_start_ms"] = load.slow_start.count();
-    json["ejection"] = ejection_json(load);
-    json["health"] = health_json(load);
-    json["when_all_down"] = load.fail_open ? "fail_open" : "503";
-    json["queue"] = {
-        {"max_waiting", load.queue.max_waiting}, {"max_wait_ms", load.queue.max_wait.count()}};
-}
 
 void add_endpoint_states(
     Json& upstreams,

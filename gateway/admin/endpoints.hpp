@@ -12,11 +12,6 @@
 
 namespace stint::admin {
 
-// Returns an endpoint's configured settings: a text where it has no others.
-[[nodiscard]] Json endpoint_settings_json(const config::Endpoint& endpoint);
-// balance, hash_key, slow_start_ms, ejection, health, when_all_down and queue, into the upstream's.
-void add_balance_json(const config::Upstream& upstream, Json& json);
-
 // Adds to each of `upstreams`, as of upstreams_status_json(), the number of requests in its queue
 // (waiting), and the state of its endpoints:
 // weight, max_requests, state (up, unhealthy, ejected, drained), requests_in_flight,

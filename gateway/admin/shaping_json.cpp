@@ -1,31 +1,20 @@
 #include "admin/shaping_json.hpp"
 
+#include "admin/config_json.hpp"
+#include "config/fields/tables.hpp"
+
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace stint::admin {
 namespace {
-
-// Not what they are set to: that may be a secret between Stint and the upstream.
-Json names_json(const std::vector<config::FieldEdits::Set>& fields) {
-    Json json = Json::object();
-    for (const config::FieldEdits::Set& each : fields)
-        json[each.name] = "(hidden)";
-    return json;
-}
 
 Json set_json(const std::vector<config::FieldEdits::Set>& fields) {
     Json json = Json::object();
     for (const config::FieldEdits::Set& each : fields)
         json[each.name] = each.value;
     return json;
-}
-
-void add_edits_json(const char* key, const config::FieldEdits& edits, Json& json) {
-    if (!edits.set.empty())
-        json[key]["set_headers"] = names_json(edits.set);
-    if (!edits.remove.empty())
-        json[key]["remove_headers"] = edits.remove;
 }
 
 void add_rewrite_json(const config::PathRewrite& rewrite, Json& json) {
@@ -49,9 +38,11 @@ Json respond_json(const config::Answer& answer) {
 
 } // namespace
 
-void add_shaping_json(const config::Shaping& shaping, Json& json) {
-    add_edits_json("request", shaping.request, json);
-    add_edits_json("response", shaping.response, json);
+void add_shaping_json(const config::Shaping& shaping, const config::Config& config, Json& json) {
+    for (const auto& [key, edits] :
+         {std::pair{"request", &shaping.request}, std::pair{"response", &shaping.response}})
+        if (!edits->set.empty() || !edits->remove.empty())
+            json[key] = to_json(config::shown(config::edit_fields(), *edits, config));
 }
 
 void add_action_json(const config::Config& config, const config::Route& route, Json& json) {
@@ -65,7 +56,7 @@ void add_action_json(const config::Config& config, const config::Route& route, J
         json["host"] = route.host->empty() ? std::string{"keep"} : *route.host;
     if (route.rewrite)
         add_rewrite_json(*route.rewrite, json);
-    add_shaping_json(route.shaping, json);
+    add_shaping_json(route.shaping, config, json);
 }
 
 const config::Upstream& upstream_of(const config::Config& config, const config::Route& route) {

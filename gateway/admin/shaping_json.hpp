@@ -7,7 +7,7 @@
 namespace stint::admin {
 
 // Adds request and response, where they set or remove anything.
-void add_shaping_json(const config::Shaping& shaping, Json& json);
+void add_shaping_json(const config::Shaping& shaping, const config::Config& config, Json& json);
 
 // Adds the route's action (upstream, respond or redirect) and its changes of host, path and heads.
 void add_action_json(const config::Config& config, const config::Route& route, Json& json);

@@ -1,5 +1,5 @@
 // Access keys of a listener: mode and group of its socket file, and Host names (hosts).
-#include "config/sections/section_readers.hpp"
+#include "config/fields/shared_rows.hpp"
 #include "config/values/addresses.hpp"
 #include "config/values/values.hpp"
 
@@ -15,8 +15,6 @@
 namespace stint::config {
 
 namespace {
-
-constexpr std::size_t most_hosts = 64;
 
 struct Group {
     std::string name;
@@ -84,13 +82,10 @@ Parsed<std::string> parse_host(std::string_view text) {
 
 } // namespace
 
-void read_hosts(const Section& section, std::vector<std::string>& hosts) {
-    const auto value = section.find("hosts");
-    if (!value)
-        return;
-    const auto items = value->items("a list of names such as [stint.internal]");
-    if (items && items->size() > most_hosts)
-        value->wrong("has more than " + std::to_string(most_hosts) + " names");
+void read_hosts(const Field& field, const Value& value, std::vector<std::string>& hosts) {
+    const auto items = value.items(field.expected);
+    if (items && items->size() > field.type.high)
+        value.wrong("has more than " + std::to_string(field.type.high) + " names");
     for (const Value& item : items.value_or(std::vector<Value>{})) {
         const auto host = item.as("a name such as stint.internal", parse_host);
         if (!host)
@@ -99,6 +94,20 @@ void read_hosts(const Section& section, std::vector<std::string>& hosts) {
             item.wrong(in_quotes(*host) + " is listed already");
         hosts.push_back(*host);
     }
+}
+
+void show_mode(const Field& field, const Address& address, Shown::Map& members) {
+    if (address.kind != Address::Kind::unix_socket)
+        return;
+    std::string mode{"0000"};
+    for (std::size_t i = 0; i < 3; ++i)
+        mode[3 - i] = static_cast<char>('0' + (address.mode >> 3 * i & 7U));
+    add(members, field.key, mode);
+}
+
+void show_group(const Field& field, const Address& address, Shown::Map& members) {
+    if (address.kind == Address::Kind::unix_socket && !address.group.empty())
+        add(members, field.key, address.group);
 }
 
 void read_socket_file(const Section& section, Address& address) {

@@ -1,5 +1,5 @@
 // Load balancing, health checks, ejection and queues of an upstream's endpoints.
-#include "config/sections/section_readers.hpp"
+#include "config/fields/shared_rows.hpp"
 #include "config/values/addresses.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/values.hpp"
@@ -14,59 +14,73 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> endpoint_keys{"address", "weight", "max_requests"};
-constexpr std::array<std::string_view, 3> ejection_keys{"failures", "for", "most"};
-constexpr std::array<std::string_view, 6> health_keys{"path",          "interval",        "timeout",
-                                                      "healthy_after", "unhealthy_after", "expect"};
-constexpr std::array<std::string_view, 2> queue_keys{"max_waiting", "max_wait"};
-constexpr std::array<std::string_view, 3> ways{"round_robin", "least_requests", "hash"};
-constexpr std::array<std::string_view, 2> when_all_down{"503", "fail_open"};
 constexpr std::string_view a_check_duration = "a duration such as 10s";
 constexpr std::string_view an_endpoint = "an endpoint such as 127.0.0.1:9000";
 constexpr std::uint64_t most_weight = 1000;
 constexpr std::uint64_t most_in_a_row = 1000;
 
-void read_number(
-    const Section& section, std::string_view key, std::uint32_t& place, std::uint64_t most) {
-    if (const auto value = section.find(key))
-        if (const auto number = value->as("a whole number", [&](std::string_view text) {
-                return parse_count(text, 1, most);
-            }))
-            place = static_cast<std::uint32_t>(*number);
-}
+constexpr std::string_view a_number = "a whole number";
 
-void read_length(const Section& section, std::string_view key, std::chrono::milliseconds& place) {
-    if (const auto value = section.find(key))
-        value->into(place, a_check_duration, parse_timeout);
-}
+using EjectionRow = Fields<Ejection>;
+constexpr std::array ejection_table{
+    EjectionRow::number<&Ejection::failures>(
+        {.key = "failures",
+         .about = "Failures in a row that eject an endpoint.",
+         .expected = a_number},
+        1,
+        most_in_a_row),
+    EjectionRow::duration<&Ejection::first>(
+        {.key = "for",
+         .about = "The first ejection's length; each further one lasts twice as long.",
+         .expected = a_check_duration}),
+    EjectionRow::duration<&Ejection::most>(
+        {.key = "most", .about = "The longest ejection.", .expected = a_check_duration}),
+};
 
-Parsed<LoadBalance::How> parse_way(std::string_view text) {
-    const auto word = parse_word(text, ways);
-    if (!word)
-        return word.error();
-    return *word == "hash"             ? LoadBalance::How::hash
-           : *word == "least_requests" ? LoadBalance::How::least_requests
-                                       : LoadBalance::How::round_robin;
-}
+using QueueRow = Fields<EndpointQueue>;
+constexpr std::array queue_table{
+    QueueRow::number<&EndpointQueue::max_waiting>(
+        {.key = "max_waiting",
+         .about = "How many requests may be queued while all endpoints are at their max_requests.",
+         .expected = a_number},
+        1,
+        most_waiting),
+    QueueRow::duration<&EndpointQueue::max_wait>(
+        {.key = "max_wait", .about = "For how long; then 503.", .expected = a_check_duration}),
+};
 
-void read_ejection(const Value& value, std::optional<Ejection>& ejection) {
-    constexpr std::string_view expected = "on, off or a map such as {failures: 5, for: 10s}";
-    if (value.is_scalar()) {
-        const auto word =
-            value.as(expected, [](std::string_view text) { return parse_word(text, on_off); });
-        if (word && *word == "off")
-            ejection.reset();
-        return;
-    }
-    const auto section = Section::open(value, ejection_keys, expected);
-    if (!section)
-        return;
-    read_number(*section, "failures", ejection->failures, most_in_a_row);
-    read_length(*section, "for", ejection->first);
-    read_length(*section, "most", ejection->most);
-    if (ejection->most < ejection->first)
-        section->value().wrong("most is shorter than for; expected it to be as long, at least");
-}
+using EndpointRow = Fields<Endpoint>;
+constexpr std::array endpoint_table{
+    EndpointRow::other(
+        {.key = "address",
+         .about =
+             "IPv4:port, \"[IPv6]:port\", name:port, unix:/path, or https:// and one of these.",
+         .expected = an_endpoint,
+         .required = true},
+        {.kind = FieldType::Kind::text, .name = "endpoint"},
+        nullptr,
+        [](const Field& field, const Endpoint& endpoint, const Config&, Shown::Map& members) {
+            add(members, field.key, endpoint.text);
+        }),
+    EndpointRow::number<&Endpoint::weight>(
+        {.key = "weight",
+         .about = "Share of the requests, in proportion to the other endpoints' weights.",
+         .expected = a_number},
+        1,
+        most_weight),
+    EndpointRow::shown_by(
+        EndpointRow::number<&Endpoint::max_requests>(
+            {.key = "max_requests",
+             .about = "The most requests in flight at the endpoint, over all workers.",
+             .expected = a_number,
+             .otherwise = "none"},
+            1,
+            most_concurrent),
+        [](const Field& field, const Endpoint& endpoint, const Config&, Shown::Map& members) {
+            if (endpoint.max_requests > 0)
+                add(members, field.key, endpoint.max_requests);
+        }),
+};
 
 // "204" or "200-299".
 Parsed<HealthCheck::Statuses> parse_statuses(std::string_view text) {
@@ -82,7 +96,8 @@ Parsed<HealthCheck::Statuses> parse_statuses(std::string_view text) {
         static_cast<std::uint16_t>(*first), static_cast<std::uint16_t>(*last)};
 }
 
-void read_expect(const Value& value, std::vector<HealthCheck::Statuses>& expect) {
+void read_expect(const Field&, const Value& value, HealthCheck& health, LoadState&) {
+    auto& expect = health.expect;
     expect.clear();
     const auto add = [&](const Value& item) {
         if (const auto statuses = item.as("a status or a range such as 200-299", parse_statuses))
@@ -109,75 +124,121 @@ Parsed<std::string> parse_health_path(std::string_view text) {
     return std::string{text};
 }
 
-void read_health(const Value& value, HealthCheck& health) {
-    const auto section = Section::open(value, health_keys, "a map such as {path: /healthz}");
-    if (!section)
-        return;
-    if (const auto path = section->require("path", "a path such as /healthz"))
-        path->into(health.path, "a path such as /healthz", parse_health_path);
-    read_length(*section, "interval", health.interval);
-    read_length(*section, "timeout", health.timeout);
-    read_number(*section, "healthy_after", health.healthy_after, most_in_a_row);
-    read_number(*section, "unhealthy_after", health.unhealthy_after, most_in_a_row);
-    if (const auto expect = section->find("expect"))
-        read_expect(*expect, health.expect);
+void show_expect(
+    const Field& field, const HealthCheck& health, const Config&, Shown::Map& members) {
+    Shown::List expect;
+    for (const auto& [first, last] : health.expect)
+        expect.emplace_back(
+            first == last ? std::to_string(first)
+                          : std::to_string(first).append("-").append(std::to_string(last)));
+    add(members, field.key, std::move(expect));
 }
 
-void read_queue(const Value& value, EndpointQueue& queue) {
-    const auto section = Section::open(value, queue_keys, "a map such as {max_wait: 1s}");
-    if (!section)
-        return;
-    read_number(*section, "max_waiting", queue.max_waiting, most_waiting);
-    read_length(*section, "max_wait", queue.max_wait);
-}
-
-void read_way(const Section& section, Upstream& upstream) {
-    if (const auto way = section.find("balance"))
-        way->into(upstream.load.how, "round_robin, least_requests or hash", parse_way);
-    const bool by_hash = upstream.load.how == LoadBalance::How::hash;
-    if (const auto key = section.find("hash_key"); key && !by_hash) {
-        section.wrong_at("hash_key", "is only for balance: hash");
-    } else if (key) {
-        upstream.hash_key.clear();
-        read_key_sources(*key, upstream.hash_key);
-    }
-}
+using HealthRow = Fields<HealthCheck>;
+constexpr std::array health_table{
+    HealthRow::text<&HealthCheck::path, &parse_health_path>(
+        {.key = "path",
+         .about = "The path of the check request, a GET; it may have a query.",
+         .expected = "a path such as /healthz",
+         .required = true},
+        "path"),
+    HealthRow::duration<&HealthCheck::interval>(
+        {.key = "interval",
+         .about = "The time between the beginnings of two checks.",
+         .expected = a_check_duration}),
+    HealthRow::duration<&HealthCheck::timeout>(
+        {.key = "timeout", .about = "The timeout of a whole check.", .expected = a_check_duration}),
+    HealthRow::number<&HealthCheck::healthy_after>(
+        {.key = "healthy_after",
+         .about = "How many passes in a row make an endpoint healthy.",
+         .expected = a_number},
+        1,
+        most_in_a_row),
+    HealthRow::number<&HealthCheck::unhealthy_after>(
+        {.key = "unhealthy_after",
+         .about = "How many failures in a row make it unhealthy.",
+         .expected = a_number},
+        1,
+        most_in_a_row),
+    HealthRow::other(
+        {.key = "expect", .about = "The statuses that pass."},
+        {.kind = FieldType::Kind::text, .name = "status, range, or list of these"},
+        &read_expect,
+        &show_expect),
+};
 
 } // namespace
 
-std::optional<Endpoint> read_endpoint(const Value& value) {
+Table<Endpoint> endpoint_fields() {
+    return endpoint_table;
+}
+
+Table<Ejection> ejection_fields() {
+    return ejection_table;
+}
+
+Table<HealthCheck> health_fields() {
+    return health_table;
+}
+
+Table<EndpointQueue> queue_fields() {
+    return queue_table;
+}
+
+void read_ejection(const Field& field, const Value& value, Upstream& upstream, LoadState& loading) {
+    std::optional<Ejection>& ejection = upstream.load.ejection;
+    const std::string_view expected = field.expected;
+    if (value.is_scalar()) {
+        const auto word =
+            value.as(expected, [](std::string_view text) { return parse_word(text, on_off); });
+        if (word && *word == "off")
+            ejection.reset();
+        return;
+    }
+    const auto section = open_section(value, ejection_fields(), expected);
+    if (!section)
+        return;
+    read_fields(*section, ejection_fields(), *ejection, loading);
+    if (ejection->most < ejection->first)
+        section->value().wrong("most is shorter than for; expected it to be as long, at least");
+}
+
+void read_health(const Field&, const Value& value, Upstream& upstream, LoadState& loading) {
+    HealthCheck& health = upstream.load.health.emplace();
+    if (const auto section = open_section(value, health_fields(), "a map such as {path: /healthz}"))
+        read_fields(*section, health_fields(), health, loading);
+}
+
+void show_ejection(
+    const Field& field, const Upstream& upstream, const Config& config, Shown::Map& members) {
+    const auto& ejection = upstream.load.ejection;
+    add(members, field.key,
+        ejection ? Shown{shown(ejection_fields(), *ejection, config)} : Shown{"off"});
+}
+
+void show_health(
+    const Field& field, const Upstream& upstream, const Config& config, Shown::Map& members) {
+    const auto& health = upstream.load.health;
+    add(members, field.key, health ? Shown{shown(health_fields(), *health, config)} : Shown{"off"});
+}
+
+std::optional<Endpoint> read_endpoint(const Value& value, LoadState& loading) {
     if (!value.is_map())
         return value.as(an_endpoint, parse_endpoint);
-    const auto section = Section::open(value, endpoint_keys, an_endpoint);
+    const auto section = open_section(value, endpoint_fields(), an_endpoint);
     const auto address =
         section ? section->require("address", an_endpoint) : std::optional<Value>{};
     auto endpoint = address ? address->as(an_endpoint, parse_endpoint) : std::nullopt;
     if (!endpoint)
         return std::nullopt;
-    read_number(*section, "weight", endpoint->weight, most_weight);
-    read_number(*section, "max_requests", endpoint->max_requests, most_concurrent);
+    read_fields(*section, endpoint_fields(), *endpoint, loading);
     return endpoint;
 }
 
-void read_balance(const Section& section, Upstream& upstream) {
-    LoadBalance& load = upstream.load;
-    read_way(section, upstream);
-    read_length(section, "slow_start", load.slow_start);
-    if (const auto ejection = section.find("ejection"))
-        read_ejection(*ejection, load.ejection);
-    if (const auto health = section.find("health"))
-        read_health(*health, load.health.emplace());
-    if (const auto when = section.find("when_all_down"))
-        if (const auto word = when->as("503 or fail_open", [](std::string_view text) {
-                return parse_word(text, when_all_down);
-            }))
-            load.fail_open = *word == "fail_open";
-    const auto queue = section.find("queue");
-    if (queue)
-        read_queue(*queue, load.queue);
-    const auto bounded = [](const Endpoint& each) { return each.max_requests > 0; };
-    if (queue && std::ranges::none_of(upstream.endpoints, bounded))
-        section.wrong_at("queue", "has no use: no endpoint of this upstream has max_requests");
+Shown shown_endpoint(const Endpoint& endpoint, const Config& config) {
+    if (endpoint.weight == 1 && endpoint.max_requests == 0)
+        return endpoint.text;
+    return shown(endpoint_fields(), endpoint, config);
 }
 
 } // namespace stint::config

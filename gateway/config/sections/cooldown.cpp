@@ -1,5 +1,5 @@
 // Cooldowns: handling of a pause that an upstream asks for.
-#include "config/sections/section_readers.hpp"
+#include "config/fields/shared_rows.hpp"
 #include "config/values/key_values.hpp"
 #include "config/values/values.hpp"
 
@@ -10,22 +10,10 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::array<std::string_view, 9> cooldown_keys{"scope",       "key",      "max_cooldown",
-                                                        "default",     "ramp_up",  "learn",
-                                                        "when_paused", "max_wait", "max_waiting"};
 constexpr std::array<std::string_view, 3> scopes{"host", "route", "key"};
 constexpr std::array<std::string_view, 2> when_paused{"answer", "wait"};
 constexpr std::string_view a_duration = "a duration such as 30s";
 constexpr std::string_view a_cooldown_key = "a key such as header:X-Api-Key, or a list of keys";
-
-Parsed<Cooldown::Scope> parse_scope(std::string_view text) {
-    const auto word = parse_word(text, scopes);
-    if (!word)
-        return word.error();
-    return *word == "route" ? Cooldown::Scope::route
-           : *word == "key" ? Cooldown::Scope::key
-                            : Cooldown::Scope::host;
-}
 
 Parsed<bool> parse_switch(std::string_view text) {
     const auto word = parse_word(text, on_off);
@@ -58,7 +46,84 @@ void read_key(const Section& section, Cooldown& cooldown) {
         key->wrong("is empty; expected at least one key");
 }
 
-void read_when_paused(const Section& section, Cooldown& cooldown) {
+using CooldownRow = Fields<Cooldown>;
+constexpr std::array cooldown_table{
+    CooldownRow::word<&Cooldown::scope>(
+        {.key = "scope",
+         .about = "Requests that are paused together: those to one host of the upstream, of one "
+                  "route, or with one key.",
+         .expected = "host, route or key",
+         .otherwise = "host; on a route, route"},
+        scopes),
+    CooldownRow::duration<&Cooldown::most>(
+        {.key = "max_cooldown",
+         .about = "The longest pause, whatever the upstream asks for.",
+         .expected = a_duration}),
+    CooldownRow::duration<&Cooldown::ramp>(
+        {.key = "ramp_up",
+         .about =
+             "The time in which the rate grows from half of the former rate back to all of it.",
+         .expected = a_duration}),
+    CooldownRow::boolean<&Cooldown::learn>(
+        {.key = "learn",
+         .about = "Also paces requests by the limits that the upstream's responses report."}),
+    CooldownRow::other(
+        {.key = "when_paused",
+         .about =
+             "A request while its scope is closed gets the upstream's status at once, or waits.",
+         .expected = "answer or wait",
+         .otherwise = "answer"},
+        {.kind = FieldType::Kind::word, .words = when_paused},
+        nullptr,
+        [](const Field& field, const Cooldown& cooldown, const Config&, Shown::Map& members) {
+            add(members, field.key, field.type.words[cooldown.wait ? 1 : 0]);
+        }),
+    CooldownRow::other(
+        {.key = "key",
+         .about = "The source of the key of scope: key. Requests without it pause together.",
+         .expected = a_cooldown_key,
+         .otherwise = "none"},
+        {.kind = FieldType::Kind::text, .name = "source of a key, or list of them"},
+        nullptr,
+        [](const Field& field, const Cooldown& cooldown, const Config&, Shown::Map& members) {
+            Shown::List sources;
+            for (const KeySource& source : cooldown.key)
+                sources.emplace_back(to_text(source));
+            if (!sources.empty())
+                add(members, field.key, std::move(sources));
+        }),
+    CooldownRow::duration<&Cooldown::otherwise>(
+        {.key = "default",
+         .about = "The pause after a 429 or 503 without a time.",
+         .expected = a_duration,
+         .otherwise = "none"}),
+    CooldownRow::shown_by(
+        CooldownRow::later(
+            CooldownRow::duration<[](auto& cooldown) -> auto& { return cooldown.wait->max_wait; }>(
+                {.key = "max_wait",
+                 .about = "The longest time that a request waits. Only with when_paused: wait.",
+                 .expected = a_duration,
+                 .otherwise = "30s"})),
+        [](const Field& field, const Cooldown& cooldown, const Config&, Shown::Map& members) {
+            if (cooldown.wait)
+                add(members, field.shown_name(), shown_ms(cooldown.wait->max_wait));
+        }),
+    CooldownRow::shown_by(
+        CooldownRow::later(
+            CooldownRow::number<[](auto& cooldown) -> auto& { return cooldown.wait->max_waiting; }>(
+                {.key = "max_waiting",
+                 .about = "The most requests queued for one scope. Only with when_paused: wait.",
+                 .expected = "a number of requests",
+                 .otherwise = "1000"},
+                1,
+                most_waiting)),
+        [](const Field& field, const Cooldown& cooldown, const Config&, Shown::Map& members) {
+            if (cooldown.wait)
+                add(members, field.key, cooldown.wait->max_waiting);
+        }),
+};
+
+void read_when_paused(const Section& section, Cooldown& cooldown, LoadState& loading) {
     std::string chosen = "answer";
     if (const auto when = section.find("when_paused"))
         when->into(chosen, "answer or wait", [](std::string_view text) {
@@ -70,40 +135,36 @@ void read_when_paused(const Section& section, Cooldown& cooldown) {
                 section.wrong_at(key, "is only for when_paused: wait");
         return;
     }
-    Cooldown::Wait& wait = cooldown.wait.emplace(Cooldown::Wait{});
-    if (const auto most = section.find("max_wait"))
-        most->into(wait.max_wait, a_duration, parse_timeout);
-    if (const auto most = section.find("max_waiting"))
-        most->into(wait.max_waiting, "a number of requests", [](std::string_view text) {
-            return parse_count(text, 1, most_waiting);
-        });
+    cooldown.wait.emplace(Cooldown::Wait{});
+    read_field(section, cooldown_fields(), "max_wait", cooldown, loading);
+    read_field(section, cooldown_fields(), "max_waiting", cooldown, loading);
 }
 
 } // namespace
 
-void read_cooldown(const Value& value, Cooldown& cooldown, const LoadState& loading) {
+Table<Cooldown> cooldown_fields() {
+    return cooldown_table;
+}
+
+void read_cooldown(const Value& value, Cooldown& cooldown, LoadState& loading) {
     if (value.is_scalar())
         return value.into(cooldown.on, "on, off or a map such as {scope: host}", parse_switch);
     const auto section =
-        Section::open(value, cooldown_keys, "on, off or a map such as {scope: host}");
+        open_section(value, cooldown_fields(), "on, off or a map such as {scope: host}");
     if (!section)
         return;
-    if (const auto scope = section->find("scope"))
-        scope->into(cooldown.scope, "host, route or key", parse_scope);
+    read_fields(*section, cooldown_fields(), cooldown, loading);
     read_key(*section, cooldown);
     check_subjects(*section, "key", loading);
-    if (const auto most = section->find("max_cooldown"))
-        most->into(cooldown.most, a_duration, parse_timeout);
-    if (const auto otherwise = section->find("default"))
-        if (const auto length = otherwise->as(a_duration, parse_timeout))
-            cooldown.otherwise = *length;
-    if (const auto ramp = section->find("ramp_up"))
-        ramp->into(cooldown.ramp, a_duration, parse_timeout);
-    if (const auto learn = section->find("learn"))
-        learn->into(cooldown.learn, "true or false", parse_bool);
-    read_when_paused(*section, cooldown);
+    read_when_paused(*section, cooldown, loading);
     if (cooldown.otherwise && *cooldown.otherwise > cooldown.most)
         section->wrong_at("default", "is longer than max_cooldown");
+}
+
+Shown shown_cooldown(const std::optional<Cooldown>& cooldown, const Config& config) {
+    if (!cooldown || !cooldown->on)
+        return "off";
+    return shown(cooldown_fields(), *cooldown, config);
 }
 
 } // namespace stint::config

@@ -1,5 +1,5 @@
 // Keys that a limit counts by.
-#include "config/sections/section_readers.hpp"
+#include "config/fields/shared_rows.hpp"
 #include "config/values/key_values.hpp"
 #include "config/values/values.hpp"
 
@@ -12,9 +12,7 @@ namespace {
 
 using Kind = KeySource::Kind;
 
-constexpr std::uint64_t most_keys = 100'000'000;
 constexpr std::size_t most_sources = 8;
-constexpr std::array<std::string_view, 3> missing_key_words{"share", "exempt", "refuse"};
 constexpr std::string_view a_key = "a key such as client_ip, or a list of keys";
 
 void add_source(const Value& value, std::vector<KeySource>& key) {
@@ -40,45 +38,12 @@ bool may_be_missing(const KeySource& source) {
            source.kind != Kind::permit_key;
 }
 
-Parsed<Limit::MissingKey> parse_missing_key(std::string_view text) {
-    const auto word = parse_word(text, missing_key_words);
-    if (!word)
-        return word.error();
-    return *word == "share"    ? Limit::MissingKey::share
-           : *word == "exempt" ? Limit::MissingKey::exempt
-                               : Limit::MissingKey::refuse;
-}
-
-void read_max_keys(const Section& section, Limit& limit) {
-    if (const auto max_keys = section.find("max_keys"))
-        max_keys->into(limit.max_keys, "a number of keys", [](std::string_view text) {
-            return parse_count(text, 1, most_keys);
-        });
-}
-
-void read_missing_key(const Section& section, Limit& limit) {
-    const auto missing_key = section.find("missing_key");
-    if (!missing_key)
-        return;
-    missing_key->into(limit.missing_key, "share, exempt or refuse", parse_missing_key);
+void check_missing_key(const Section& section, const Limit& limit) {
     if (!limit.key.empty() && std::none_of(limit.key.begin(), limit.key.end(), may_be_missing))
         section.wrong_at("missing_key", "has no use: every request has this key");
 }
 
 } // namespace
-
-void read_prefixes(const Section& section, AddressPrefixes& prefixes) {
-    const auto read = [&](std::string_view key, std::uint8_t& prefix, std::uint64_t bits) {
-        if (const auto value = section.find(key))
-            value->into(prefix, "a number of bits", [&](std::string_view text) {
-                const auto count = parse_count(text, 1, bits);
-                return count ? Parsed<std::uint8_t>{static_cast<std::uint8_t>(*count)}
-                             : Parsed<std::uint8_t>{count.error()};
-            });
-    };
-    read("ipv4_prefix", prefixes.ipv4, 32);
-    read("ipv6_prefix", prefixes.ipv6, 128);
-}
 
 void read_key_sources(const Value& value, std::vector<KeySource>& key) {
     if (value.is_scalar())
@@ -109,15 +74,15 @@ void check_subjects(const Section& section, std::string_view key, const LoadStat
             check(item);
 }
 
-void read_key(const Section& section, Limit& limit) {
+void read_key(const Section& section, Limit& limit, LoadState& loading) {
     const auto key = section.find("key");
     if (key && key->is_scalar() && key->scalar(a_key) == "permit_key" && limit.route.empty())
         limit.key.push_back({Kind::permit_key, {}});
     else if (key)
         read_key_sources(*key, limit.key);
-    read_max_keys(section, limit);
-    read_missing_key(section, limit);
-    read_prefixes(section, limit.prefixes);
+    for (const std::string_view each : {"max_keys", "missing_key", "ipv4_prefix", "ipv6_prefix"})
+        read_field(section, limit_fields(), each, limit, loading);
+    check_missing_key(section, limit);
     for (const std::string_view each : {"max_keys", "missing_key"})
         if (!key)
             section.wrong_at(each, "is only for a limit with a key, such as key: client_ip");
@@ -126,6 +91,13 @@ void read_key(const Section& section, Limit& limit) {
     for (const std::string_view each : {"ipv4_prefix", "ipv6_prefix"})
         if (!by_address && !key_is_wrong)
             section.wrong_at(each, "is only for a limit with client_ip in its key");
+}
+
+Shown shown_sources(const std::vector<KeySource>& sources) {
+    Shown::List list;
+    for (const KeySource& source : sources)
+        list.emplace_back(to_text(source));
+    return list.size() == 1 ? list.front() : Shown{std::move(list)};
 }
 
 } // namespace stint::config

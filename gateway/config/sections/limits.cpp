@@ -1,28 +1,22 @@
 // Limits, named and inline.
-#include "config/sections/section_readers.hpp"
+#include "base/lock_names.hpp"
+#include "config/fields/limit_rows.hpp"
 #include "config/values/values.hpp"
 
+#include <algorithm>
 #include <array>
-#include <span>
+#include <functional>
+#include <type_traits>
 #include <utility>
 
 namespace stint::config {
 
 namespace {
 
-// The name of an inline limit stands first; that of a named one is its key in the map.
-constexpr std::array limit_keys = std::to_array<std::string_view>({
-    "name",        "requests",      "per",           "concurrent",  "key",
-    "anchor",      "max_keys",      "time_zone",     "algorithm",   "burst",
-    "pace",        "enforce",       "cost",          "reserve",     "count_when",
-    "refund",      "headers",       "status",        "body",        "retry_after_jitter",
-    "missing_key", "ipv4_prefix",   "ipv6_prefix",   "overrides",   "exempt",
-    "deny",        "when_exceeded", "max_wait",      "max_waiting", "fair_by",
-    "retry_after", "reserve_for",   "ws_holds_slot",
-});
-constexpr std::span<const std::string_view> inline_keys{limit_keys};
-constexpr std::span<const std::string_view> named_keys = inline_keys.subspan(1);
-constexpr std::array<std::string_view, 2> when_exceeded{"refuse", "wait"};
+constexpr std::uint64_t most_keys = 100'000'000;
+constexpr std::array<std::string_view, 3> algorithms{
+    "fixed_window", "sliding_window", "token_bucket"};
+constexpr std::array<std::string_view, 3> missing_key_words{"share", "exempt", "refuse"};
 constexpr std::array<std::string_view, 2> anchors{"first_request", "clock"};
 constexpr std::string_view only_for_waiting = "is only for a limit with when_exceeded: wait";
 constexpr std::string_view a_limit = "a map such as {requests: 100, per: 1m} or {concurrent: 3}";
@@ -56,13 +50,6 @@ Parsed<std::string> parse_time_zone(std::string_view text) {
     return name;
 }
 
-Parsed<Limit::Anchor> parse_anchor(std::string_view text) {
-    const auto word = parse_word(text, anchors);
-    if (!word)
-        return word.error();
-    return *word == "clock" ? Limit::Anchor::clock : Limit::Anchor::first_request;
-}
-
 // A window's length, or a calendar unit of a time zone.
 void read_length(const Section& section, const Value& per, Limit& limit) {
     const auto zone = section.find("time_zone");
@@ -82,7 +69,7 @@ void read_length(const Section& section, const Value& per, Limit& limit) {
         section.wrong_at("anchor", "is not for per: day, week or month, which follow the calendar");
 }
 
-void read_window(const Section& section, const Value& requests, Limit& limit) {
+void read_window(const Section& section, const Value& requests, Limit& limit, LoadState& loading) {
     limit.kind = Limit::Kind::window;
     requests.into(limit.quota, "a number of requests", [](std::string_view text) {
         return parse_quota(text, Limit::Kind::window);
@@ -93,11 +80,10 @@ void read_window(const Section& section, const Value& requests, Limit& limit) {
         read_length(section, *per, limit);
     else
         section.value().wrong("per is missing; expected the window's length such as per: 1m");
-    if (const auto anchor = section.find("anchor"))
-        anchor->into(limit.anchor, "first_request or clock", parse_anchor);
+    read_field(section, limit_fields(), "anchor", limit, loading);
 }
 
-void read_cap(const Section& section, const Value& concurrent, Limit& limit) {
+void read_cap(const Section& section, const Value& concurrent, Limit& limit, LoadState& loading) {
     limit.kind = Limit::Kind::cap;
     concurrent.into(limit.quota, "a number of requests", [](std::string_view text) {
         return parse_quota(text, Limit::Kind::cap);
@@ -106,22 +92,334 @@ void read_cap(const Section& section, const Value& concurrent, Limit& limit) {
         if (const auto value = section.find(key))
             section.wrong_at(key, "belongs to a window (requests), not to a cap (concurrent)");
     }
-    if (const auto holds = section.find("ws_holds_slot"))
-        holds->into(limit.ws_holds_slot, "true or false", parse_bool);
+    read_field(section, limit_fields(), "ws_holds_slot", limit, loading);
 }
 
-void read_limit_queue(const Section& section, Limit& limit) {
-    if (!read_wait_terms(section, limit))
+void read_limit_queue(const Section& section, Limit& limit, LoadState& loading) {
+    if (!read_wait_terms(section, limit, loading))
         return section.wrong_at("max_waiting", only_for_waiting);
     if (!limit.enforce)
         section.wrong_at("when_exceeded", "has no use with enforce: false, which refuses nothing");
-    if (const auto most = section.find("max_waiting"))
-        most->into(limit.wait->max_waiting, "a number of requests", [](std::string_view text) {
-            return parse_count(text, 1, most_waiting);
-        });
+    read_field(section, limit_fields(), "max_waiting", limit, loading);
 }
 
-void read_limit(const Section& section, Limit& limit, const LoadState& loading) {
+std::string_view unit_word(CalendarUnit unit) {
+    switch (unit) {
+    case CalendarUnit::day:
+        return "day";
+    case CalendarUnit::week:
+        return "week";
+    case CalendarUnit::month:
+        break;
+    }
+    return "month";
+}
+
+void show_quota(const Field&, const Limit& limit, const Config&, Shown::Map& members) {
+    add(members, "kind", limit.kind == Limit::Kind::window ? "window" : "cap");
+    for (Shown::Member& each : shown_numbers(limit, limit.quota, limit.burst))
+        members.push_back(std::move(each));
+}
+
+void show_per(const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
+    if (limit.kind != Limit::Kind::window)
+        return;
+    if (limit.unit) {
+        add(members, field.key, unit_word(*limit.unit));
+        add(members, "time_zone", limit.time_zone);
+    } else {
+        add(members, "per_ms", shown_ms(limit.per));
+    }
+}
+
+void show_anchor(const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
+    if (limit.kind == Limit::Kind::window && !limit.unit &&
+        limit.algorithm == Limit::Algorithm::fixed_window)
+        add(members, field.key, field.type.words[static_cast<std::size_t>(limit.anchor)]);
+}
+
+constexpr bool is_window(const Limit& limit) {
+    return limit.kind == Limit::Kind::window;
+}
+constexpr bool is_cap(const Limit& limit) {
+    return limit.kind == Limit::Kind::cap;
+}
+constexpr bool has_key(const Limit& limit) {
+    return !limit.key.empty();
+}
+bool counts_clients(const Limit& limit) {
+    return std::ranges::any_of(limit.key, [](const KeySource& source) {
+        return source.kind == KeySource::Kind::client_ip;
+    });
+}
+
+// The row, shown where it applies to the limit.
+template <auto Applies, auto M>
+void show_where(const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
+    if (!Applies(limit))
+        return;
+    auto value = std::invoke(M, limit);
+    if constexpr (std::is_enum_v<decltype(value)>)
+        add(members, field.key, field.type.words[static_cast<std::size_t>(value)]);
+    else
+        add(members, field.key, value);
+}
+
+template <auto M>
+void show_statuses(const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
+    if (!std::invoke(M, limit).empty())
+        add(members, field.key, list_of(std::invoke(M, limit)));
+}
+
+template <auto M>
+void show_keys(const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
+    const KeyList& list = std::invoke(M, limit);
+    Shown::List listed;
+    for (const Cidr& network : list.networks)
+        listed.emplace_back(IpText{network}.view());
+    for (const std::string& key : list.keys)
+        listed.emplace_back(key);
+    if (!listed.empty())
+        add(members, field.key, std::move(listed));
+}
+
+void show_overrides(const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
+    Shown::Map overrides;
+    for (const Override& each : limit.overrides)
+        add(overrides, each.key, shown_numbers(limit, each.quota, each.burst));
+    if (!overrides.empty())
+        add(members, field.key, std::move(overrides));
+}
+
+void show_cost(const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
+    const std::string& from =
+        limit.cost_request_field.empty() ? limit.cost_response_field : limit.cost_request_field;
+    add(members, field.key, from.empty() ? Shown{limit.cost} : Shown{"header:" + from});
+}
+
+void show_reserve(const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
+    if (!limit.cost_response_field.empty())
+        add(members, field.key, limit.cost);
+}
+
+using LimitRow = Fields<Limit>;
+constexpr FieldType some_statuses{
+    .kind = FieldType::Kind::number, .is_list = true, .low = 200, .high = 599};
+constexpr std::array limit_table{
+    LimitRow::other(
+        {.key = "name",
+         .about = "The name of an inline limit; N is its position among the route's limits.",
+         .expected = "a name",
+         .otherwise = "ROUTE.N"},
+        {.kind = FieldType::Kind::text, .name = "name"},
+        nullptr,
+        nullptr),
+    LimitRow::other(
+        {.key = "requests",
+         .about = "The number of requests that a window admits.",
+         .expected = "a number of requests",
+         .otherwise = "*required*, or concurrent"},
+        {.kind = FieldType::Kind::number, .low = 1, .high = most_requests},
+        nullptr,
+        &show_quota),
+    LimitRow::other(
+        {.key = "per",
+         .about = "The window's length, or a unit of the calendar.",
+         .expected = "the window's length such as 1m",
+         .otherwise = "*required* with requests"},
+        {.kind = FieldType::Kind::other, .name = "duration, day, week or month"},
+        nullptr,
+        &show_per),
+    LimitRow::other(
+        {.key = "concurrent",
+         .about = "The most requests in flight.",
+         .expected = "a number of requests",
+         .otherwise = "*required*, or requests"},
+        {.kind = FieldType::Kind::number, .low = 1, .high = most_concurrent},
+        nullptr,
+        nullptr),
+    LimitRow::other(
+        {.key = "time_zone",
+         .about = "The calendar's time zone, by its name in the IANA database.",
+         .expected = "a time zone such as Europe/Berlin",
+         .otherwise = "UTC"},
+        {.kind = FieldType::Kind::text, .name = "name of a time zone"},
+        nullptr,
+        nullptr),
+    LimitRow::shown_by(
+        LimitRow::later(LimitRow::word<&Limit::algorithm>(
+            {.key = "algorithm",
+             .about = "How a window counts.",
+             .expected = "fixed_window, sliding_window or token_bucket"},
+            algorithms)),
+        &show_where<&is_window, &Limit::algorithm>),
+    LimitRow::other(
+        {.key = "burst",
+         .about = "The capacity of a token bucket; at most the tokens of 366 days.",
+         .expected = "a number of requests",
+         .otherwise = "requests"},
+        {.kind = FieldType::Kind::number, .low = 1, .high = most_requests},
+        nullptr,
+        nullptr),
+    LimitRow::shown_by(
+        LimitRow::later(LimitRow::word<&Limit::anchor>(
+            {.key = "anchor",
+             .about = "A window opens with the first request after the former ended, or ends at a "
+                      "multiple of per since the Unix epoch.",
+             .expected = "first_request or clock"},
+            anchors)),
+        &show_anchor),
+    LimitRow::shown_by(
+        LimitRow::later(LimitRow::boolean<&Limit::pace>(
+            {.key = "pace",
+             .about = "Spreads admissions of a window evenly instead of letting them burst."})),
+        &show_where<&is_window, &Limit::pace>),
+    LimitRow::shown_by(
+        LimitRow::later(LimitRow::boolean<&Limit::ws_holds_slot>(
+            {.key = "ws_holds_slot",
+             .about =
+                 "A tunnel holds its slot of a cap as long as it is open, or only until then."})),
+        &show_where<&is_cap, &Limit::ws_holds_slot>),
+    LimitRow::boolean<&Limit::enforce>(
+        {.key = "enforce", .about = "false: the limit counts and reports, and refuses nothing."}),
+    LimitRow::other(
+        {.key = "cost",
+         .about =
+             "The cost of a request: a number, or header:NAME of the request (with reserve: of "
+             "the response).",
+         .expected = "a number or header:NAME",
+         .otherwise = "1"},
+        {.kind = FieldType::Kind::other, .name = "1 to 1000000000000, or header:NAME"},
+        nullptr,
+        &show_cost),
+    LimitRow::other(
+        {.key = "reserve",
+         .about = "The most that a request may cost, where the response tells it.",
+         .expected = "the most that a request may cost",
+         .otherwise = "none"},
+        {.kind = FieldType::Kind::number, .low = 1, .high = most_requests},
+        nullptr,
+        &show_reserve),
+    LimitRow::map(
+        {.key = "count_when",
+         .about = "Only requests with these response statuses count: {status: [401, 403]}.",
+         .otherwise = "always"},
+        "map",
+        nullptr,
+        [](const Field& field, const Limit& limit, const Config& config, Shown::Map& members) {
+            if (!limit.count_when.empty())
+                add(members, field.key, shown(count_when_fields(), limit, config));
+        }),
+    LimitRow::other(
+        {.key = "refund",
+         .about = "Response statuses whose requests are refunded.",
+         .otherwise = "[]"},
+        some_statuses,
+        nullptr,
+        &show_statuses<&Limit::refund>),
+    LimitRow::other(
+        {.key = "key",
+         .about =
+             "The source of the key; each value has a counter. Without it there is one for all.",
+         .expected = "a key such as client_ip, or a list of keys",
+         .otherwise = "none"},
+        a_key_source,
+        nullptr,
+        [](const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
+            if (!limit.key.empty())
+                add(members, field.key, shown_sources(limit.key));
+        }),
+    LimitRow::shown_by(
+        LimitRow::later(LimitRow::word<&Limit::missing_key>(
+            {.key = "missing_key",
+             .about = "Requests without the key share one counter, are exempt, or get 403.",
+             .expected = "share, exempt or refuse"},
+            missing_key_words)),
+        &show_where<&has_key, &Limit::missing_key>),
+    LimitRow::shown_by(
+        LimitRow::later(LimitRow::number<&Limit::max_keys>(
+            {.key = "max_keys",
+             .about = "The most live keys that are counted exactly.",
+             .expected = "a number of keys"},
+            1,
+            most_keys)),
+        &show_where<&has_key, &Limit::max_keys>),
+    LimitRow::shown_by(
+        LimitRow::later(ipv4_prefix_row<Limit>("Bits of an IPv4 address that count.")),
+        &show_where<&counts_clients, [](const auto& limit) { return limit.prefixes.ipv4; }>),
+    LimitRow::shown_by(
+        LimitRow::later(ipv6_prefix_row<Limit>("Bits of an IPv6 address that count.")),
+        &show_where<&counts_clients, [](const auto& limit) { return limit.prefixes.ipv6; }>),
+    LimitRow::map(
+        {.key = "overrides",
+         .about = "Other numbers for some keys, by key or pattern.",
+         .expected = "a map such as {premium-*: {requests: 1000}}",
+         .otherwise = "none"},
+        "map by key",
+        nullptr,
+        &show_overrides),
+    LimitRow::other(
+        {.key = "exempt",
+         .about = "Clients and keys to which the limit does not apply.",
+         .expected = "a list such as [10.0.0.0/8]",
+         .otherwise = "none"},
+        {.kind = FieldType::Kind::text, .is_list = true, .name = "networks, addresses and keys"},
+        nullptr,
+        &show_keys<&Limit::exempt>),
+    LimitRow::other(
+        {.key = "deny",
+         .about = "Clients and keys that it never admits (403).",
+         .expected = "a list such as [10.0.0.0/8]",
+         .otherwise = "none"},
+        {.kind = FieldType::Kind::text, .is_list = true, .name = "networks, addresses and keys"},
+        nullptr,
+        &show_keys<&Limit::deny>),
+    when_exceeded_row,
+    max_wait_row,
+    LimitRow::shown_by(
+        LimitRow::later(
+            LimitRow::number<[](auto& limit) -> auto& { return limit.wait->max_waiting; }>(
+                {.key = "max_waiting",
+                 .about = "The most requests queued for one counter.",
+                 .expected = "a number of requests",
+                 .otherwise = "1000"},
+                1,
+                most_waiting)),
+        [](const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
+            if (limit.wait)
+                add(members, field.key, limit.wait->max_waiting);
+        }),
+    fair_by_row,
+    LimitRow::other(
+        {.key = "retry_after",
+         .about =
+             "A refused request is told when the window admits again, or gets a slot of its own in "
+             "a coming window.",
+         .expected = "reset or reserve",
+         .otherwise = "reset"},
+        {.kind = FieldType::Kind::word, .words = retry_after_words},
+        nullptr,
+        [](const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
+            if (!limit.reserve_for.empty())
+                add(members, field.key, "reserve");
+        }),
+    LimitRow::other(
+        {.key = "reserve_for",
+         .about = "The owner of a slot that is claimed without its ticket.",
+         .otherwise = "client_ip"},
+        a_key_source,
+        nullptr,
+        [](const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
+            if (!limit.reserve_for.empty())
+                add(members, field.key, shown_sources(limit.reserve_for));
+        }),
+    limit_headers_row,
+    status_row,
+    body_row,
+    retry_after_jitter_row,
+};
+
+void read_limit(const Section& section, Limit& limit, LoadState& loading) {
     limit.prefixes = loading.config.prefixes;
     const auto requests = section.find("requests");
     const auto concurrent = section.find("concurrent");
@@ -130,15 +428,15 @@ void read_limit(const Section& section, Limit& limit, const LoadState& loading) 
     if (!requests && !concurrent)
         section.value().wrong("a limit needs requests and per (a window) or concurrent (a cap)");
     if (requests)
-        read_window(section, *requests, limit);
+        read_window(section, *requests, limit, loading);
     else if (concurrent)
-        read_cap(section, *concurrent, limit);
-    read_algorithm(section, limit);
+        read_cap(section, *concurrent, limit, loading);
+    read_algorithm(section, limit, loading);
+    read_fields(section, limit_fields(), limit, loading);
     read_pricing(section, limit);
-    read_key(section, limit);
+    read_key(section, limit, loading);
     read_rules(section, limit);
-    read_refusal(section, limit);
-    read_limit_queue(section, limit);
+    read_limit_queue(section, limit, loading);
     read_reserving(section, limit);
     for (const std::string_view each : {"key", "fair_by", "reserve_for"})
         check_subjects(section, each, loading);
@@ -146,6 +444,11 @@ void read_limit(const Section& section, Limit& limit, const LoadState& loading) 
         !loading.config.permits)
         section.find("key")->wrong("\"permit_key\" needs a listener for permits: without one, "
                                    "nobody names such a key");
+}
+
+// The name of a named limit is its key in the map.
+std::vector<std::string_view> named_keys() {
+    return keys_of(limit_fields().subspan(1));
 }
 
 // The name of an inline limit: its own, else ROUTE.N.
@@ -184,25 +487,51 @@ std::size_t add_limit(Limit limit, LoadState& loading) {
     return loading.config.limits.size() - 1;
 }
 
-bool read_wait_terms(const Section& section, Limit& limit) {
+bool read_wait_terms(const Section& section, Limit& limit, LoadState& loading) {
     std::string chosen = "refuse";
     if (const auto when = section.find("when_exceeded"))
         when->into(chosen, "refuse or wait", [](std::string_view text) {
-            return parse_word(text, when_exceeded);
+            return parse_word(text, when_exceeded_words);
         });
     if (chosen == "refuse") {
         for (const std::string_view key : {"max_wait", "fair_by"})
             section.wrong_at(key, only_for_waiting);
         return false;
     }
-    Limit::Wait& wait = limit.wait.emplace(Limit::Wait{});
-    if (const auto most = section.find("max_wait"))
-        most->into(wait.max_wait, "a duration such as 2s", parse_timeout);
-    if (const auto fair_by = section.find("fair_by")) {
-        wait.fair_by.clear();
-        read_key_sources(*fair_by, wait.fair_by);
-    }
+    limit.wait.emplace(Limit::Wait{});
+    read_field(section, limit_fields(), "max_wait", limit, loading);
+    read_field(section, limit_fields(), "fair_by", limit, loading);
     return true;
+}
+
+Table<Limit> limit_fields() {
+    return limit_table;
+}
+
+Shown::Map shown_limit(const Limit& limit, const Config& config) {
+    const Table<Limit> waiting = rows_from(limit_fields(), when_exceeded_row.key);
+    Shown::Map members = shown(rows_before(limit_fields(), when_exceeded_row.key), limit, config);
+    if (limit.lock)
+        add(members, "lock", lock_name(limit.name));
+    show_fields(rows_before(waiting, limit_headers_row.key), limit, config, members);
+    if (!limit.route.empty())
+        add(members, "route", limit.route);
+    return members;
+}
+
+Shown::Map shown_whole_limit(const Limit& limit, const Config& config) {
+    Shown::Map members = shown_limit(limit, config);
+    show_fields(rows_from(limit_fields(), limit_headers_row.key), limit, config, members);
+    return members;
+}
+
+Shown::Map shown_numbers(const Limit& limit, std::uint64_t quota, std::uint64_t burst) {
+    Shown::Map members;
+    add(members, "limit", quota);
+    const std::uint64_t most = burst > 0 ? burst : limit.burst;
+    if (limit.algorithm == Limit::Algorithm::token_bucket && !limit.pace)
+        add(members, "burst", most > 0 ? most : quota);
+    return members;
 }
 
 void read_named_limits(const Value& value, LoadState& loading) {
@@ -212,7 +541,7 @@ void read_named_limits(const Value& value, LoadState& loading) {
             entry.key.wrong(name.error().why);
         Limit limit;
         limit.name = std::string{entry.name};
-        if (const auto section = Section::open(entry.value, named_keys, a_limit))
+        if (const auto section = Section::open(entry.value, named_keys(), a_limit))
             read_limit(*section, limit, loading);
         add_named(std::move(limit), entry.key.mark().line, loading);
     }
@@ -222,7 +551,7 @@ std::size_t read_inline_limit(
     const Value& value, const Route& route, std::size_t position, LoadState& loading) {
     Limit limit;
     limit.route = route.name;
-    if (const auto section = Section::open(value, inline_keys, a_limit)) {
+    if (const auto section = open_section(value, limit_fields(), a_limit)) {
         limit.name = read_limit_name(value, *section, route, position);
         read_limit(*section, limit, loading);
         if (const auto other = loading.limits.find(limit.name); other != loading.limits.end())

@@ -1,5 +1,5 @@
 // Listeners, and the access log.
-#include "config/sections/section_readers.hpp"
+#include "config/fields/shared_rows.hpp"
 #include "config/values/addresses.hpp"
 #include "config/values/file_values.hpp"
 #include "config/values/match_values.hpp"
@@ -15,18 +15,10 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> listener_keys{
-    "address", "half_close", "proxy_protocol", "tls", "redirect_http", "mode", "group"};
 constexpr std::array<std::string_view, 2> half_close_words{"allow", "gone"};
-constexpr std::array<std::string_view, 7> admin_keys{"address", "token_file", "read_only", "tls",
-                                                     "mode",    "group",      "hosts"};
-constexpr std::array<std::string_view, 9> permits_keys{
-    "address",        "token_file", "dynamic_limits", "dynamic_locks", "max_ttl",
-    "start_up_grace", "mode",       "group",          "hosts"};
 constexpr std::uint64_t most_dynamic = 1'000'000; // limits, and locks
 constexpr milliseconds shortest_ttl = std::chrono::seconds{1};
 constexpr milliseconds longest_ttl = std::chrono::hours{24};
-constexpr std::array<std::string_view, 2> access_log_keys{"path", "fields"};
 constexpr std::string_view an_address = "an address such as 0.0.0.0:8080";
 
 // True if the addresses are equal. Port 0 is another port each time.
@@ -55,17 +47,8 @@ std::string token_fault(const std::filesystem::path& path) {
     return in >> token ? "" : " is empty; expected a token";
 }
 
-void read_token_file(const Value& value, std::string& file, const LoadState& loading) {
-    const auto path = value.as("the path of a file with a token", parse_file_path);
-    if (!path)
-        return;
-    file = (loading.folder / *path).string();
-    if (const std::string fault = token_fault(file); !fault.empty())
-        value.wrong(in_quotes(file) + fault);
-}
-
-void read_target(const Value& value, AccessLog& log, const LoadState& loading) {
-    const auto text = value.scalar("stdout, off or the path of a file");
+void read_target(const Field& field, const Value& value, AccessLog& log, LoadState& loading) {
+    const auto text = value.scalar(field.expected);
     if (!text)
         return;
     if (*text == "stdout") {
@@ -81,28 +64,55 @@ void read_target(const Value& value, AccessLog& log, const LoadState& loading) {
     }
 }
 
-void read_fields(const Value& value, AccessLog& log) {
-    const auto items = value.items("a list such as [header:Referer]");
+void read_log_fields(const Field& field, const Value& value, AccessLog& log, LoadState&) {
+    const auto items = value.items(field.expected);
     if (!items)
         return;
     for (const Value& item : *items) {
-        const auto field = item.as("a field such as header:Referer", parse_log_field);
-        if (!field)
+        const auto name = item.as("a field such as header:Referer", parse_log_field);
+        if (!name)
             continue;
-        if (std::find(log.fields.begin(), log.fields.end(), *field) != log.fields.end())
-            item.wrong(in_quotes("header:" + *field) + " is listed already");
-        log.fields.push_back(*field);
+        if (std::find(log.fields.begin(), log.fields.end(), *name) != log.fields.end())
+            item.wrong(in_quotes("header:" + *name) + " is listed already");
+        log.fields.push_back(*name);
     }
 }
 
-void read_proxy_protocol(const Section& section, Listener& listener, const LoadState& loading) {
-    const auto value = section.find("proxy_protocol");
-    if (!value)
-        return;
-    value->into(listener.proxy_protocol, "true or false", parse_bool);
+using LogRow = Fields<AccessLog>;
+constexpr std::array access_log_table{
+    LogRow::other(
+        {.key = "path",
+         .about = "stdout, off, or a file, which is appended to and made with mode 0640.",
+         .expected = "stdout, off or the path of a file"},
+        {.kind = FieldType::Kind::text, .name = "stdout, off, or path of a file"},
+        &read_target,
+        [](const Field& field, const AccessLog& log, const Config&, Shown::Map& members) {
+            using Target = AccessLog::Target;
+            add(members, field.key,
+                log.target == Target::file              ? log.path
+                : log.target == Target::standard_output ? "stdout"
+                                                        : "off");
+        }),
+    LogRow::other(
+        {.key = "fields",
+         .about = "Request header fields to log beside the usual members.",
+         .expected = "a list such as [header:Referer]"},
+        {.kind = FieldType::Kind::text, .is_list = true, .name = "header:NAME"},
+        &read_log_fields,
+        [](const Field& field, const AccessLog& log, const Config&, Shown::Map& members) {
+            Shown::List fields;
+            for (const std::string& name : log.fields)
+                fields.emplace_back("header:" + name);
+            add(members, field.key, std::move(fields));
+        }),
+};
+
+void read_proxy_protocol(
+    const Field& field, const Value& value, Listener& listener, LoadState& loading) {
+    value.into(listener.proxy_protocol, field.expected, parse_bool);
     const TrustedProxies& trusted = loading.config.trusted_proxies;
     if (listener.proxy_protocol && trusted.networks.empty() && !trusted.unix_peers)
-        value->wrong("needs trusted_proxies: from others no connection is taken");
+        value.wrong("needs trusted_proxies: from others no connection is taken");
 }
 
 // The port of https: 443 for true.
@@ -115,43 +125,164 @@ Parsed<std::uint16_t> parse_redirect_http(std::string_view text) {
     return static_cast<std::uint16_t>(*port);
 }
 
-Parsed<milliseconds> parse_ttl(std::string_view text) {
-    const auto ttl = parse_timeout(text);
-    if (ttl && (*ttl < shortest_ttl || *ttl > longest_ttl))
-        return ParseError{in_quotes(text) + " is out of range; expected 1s to 24h"};
-    return ttl;
+Parsed<bool> parse_half_close(std::string_view text) {
+    const auto word = parse_word(text, half_close_words);
+    if (!word)
+        return word.error();
+    return *word == "allow";
 }
 
-Parsed<milliseconds> parse_grace(std::string_view text) {
-    if (text == "0s")
-        return milliseconds{0};
-    const auto grace = parse_timeout(text);
-    if (!grace)
-        return ParseError{grace.error().why + ", or 0s"};
-    if (*grace > longest_ttl)
-        return ParseError{in_quotes(text) + " is out of range; expected at most 24h"};
-    return grace;
-}
+using ListenerRow = Fields<Listener>;
+constexpr std::array listener_table{
+    address_row<Listener>(an_address, Reload::applies),
+    mode_row<Listener>(Reload::applies),
+    group_row<Listener>(Reload::applies),
+    ListenerRow::other(
+        {.key = "half_close",
+         .about = "A client that closes its sending side before it has its response: it still gets "
+                  "it, or is gone.",
+         .expected = "allow or gone",
+         .reload = Reload::new_connections},
+        {.kind = FieldType::Kind::word, .words = half_close_words},
+        [](const Field& field, const Value& value, Listener& listener, LoadState&) {
+            value.into(listener.half_close_allowed, field.expected, parse_half_close);
+        },
+        [](const Field& field, const Listener& listener, const Config&, Shown::Map& members) {
+            add(members, field.key, listener.half_close_allowed ? "allow" : "gone");
+        }),
+    ListenerRow::other(
+        {.key = "proxy_protocol",
+         .about = "Each connection begins with a PROXY header that names its client. Only "
+                  "trusted_proxies may connect.",
+         .expected = true_or_false,
+         .reload = Reload::new_connections},
+        {.kind = FieldType::Kind::boolean},
+        &read_proxy_protocol,
+        [](const Field& field, const Listener& listener, const Config&, Shown::Map& members) {
+            add(members, field.key, listener.proxy_protocol);
+        }),
+    tls_row<Listener>(Reload::new_connections),
+    ListenerRow::other(
+        {.key = "redirect_http",
+         .about = "Every request gets a 308 redirect to https, at this port; true: 443.",
+         .expected = "true, false or a port",
+         .reload = Reload::new_connections},
+        {.kind = FieldType::Kind::other, .name = "true, false, or 1 to 65535"},
+        [](const Field& field, const Value& value, Listener& listener, LoadState&) {
+            value.into(listener.https_port, field.expected, parse_redirect_http);
+        },
+        [](const Field& field, const Listener& listener, const Config&, Shown::Map& members) {
+            const std::uint16_t port = listener.https_port;
+            add(members, field.key,
+                port == 0     ? Shown{false}
+                : port == 443 ? Shown{true}
+                              : Shown{port});
+        }),
+};
 
-// Reads the bounds of what callers create: limits, locks and the TTL of leases; start_up_grace.
-void read_dynamic(const Section& section, Permits& permits) {
-    const auto parse = [](std::string_view text) {
-        if (text == "0")
-            return Parsed<std::uint64_t>{std::uint64_t{0}};
-        const auto count = parse_count(text, 1, most_dynamic);
-        return count ? count : Parsed<std::uint64_t>{ParseError{count.error().why + ", or 0"}};
-    };
-    if (const auto most = section.find("dynamic_limits"))
-        most->into(permits.dynamic_limits, "a number of limits", parse);
-    if (const auto most = section.find("dynamic_locks"))
-        most->into(permits.dynamic_locks, "a number of locks", parse);
-    if (const auto ttl = section.find("max_ttl"))
-        ttl->into(permits.max_ttl, "a duration such as 60s", parse_ttl);
-    if (const auto grace = section.find("start_up_grace"))
-        permits.start_up_grace = grace->as("a duration such as 60s, or 0s", parse_grace);
+using AdminRow = Fields<Admin>;
+constexpr std::array admin_table{
+    address_row<Admin>("an address such as 127.0.0.1:9901", Reload::restart),
+    mode_row<Admin>(Reload::restart),
+    group_row<Admin>(Reload::restart),
+    hosts_row<Admin>(Reload::restart),
+    token_file_row<Admin>(
+        "A file with a token, which changes then need. It or read_only is required on an address "
+        "other than loopback.",
+        Reload::restart),
+    AdminRow::boolean<&Admin::read_only>(
+        {.key = "read_only", .about = "Refuses all changes.", .reload = Reload::restart}),
+    tls_row<Admin>(Reload::restart),
+};
+
+using PermitsRow = Fields<Permits>;
+constexpr std::array permits_table{
+    address_row<Permits>("an address such as 127.0.0.1:8082", Reload::applies),
+    mode_row<Permits>(Reload::applies),
+    group_row<Permits>(Reload::applies),
+    hosts_row<Permits>(Reload::applies),
+    token_file_row<Permits>(
+        "A file with a token that every request must then carry. Required on an address other than "
+        "loopback.",
+        Reload::applies),
+    PermitsRow::number<&Permits::dynamic_limits>(
+        {.key = "dynamic_limits",
+         .about = "How many dynamic limits callers may create.",
+         .expected = "a number of limits"},
+        1,
+        most_dynamic,
+        "0"),
+    PermitsRow::number<&Permits::dynamic_locks>(
+        {.key = "dynamic_locks",
+         .about = "How many locks callers may create by naming them, at a time.",
+         .expected = "a number of locks"},
+        1,
+        most_dynamic,
+        "0"),
+    PermitsRow::duration<&Permits::max_ttl>(
+        {.key = "max_ttl",
+         .about = "The longest lease of a lock without a renewal.",
+         .expected = "a duration such as 60s"},
+        shortest_ttl,
+        longest_ttl),
+    PermitsRow::shown_by(
+        PermitsRow::duration<&Permits::start_up_grace>(
+            {.key = "start_up_grace",
+             .about =
+                 "No lock is granted for this long after a start, if the leases from before it "
+                 "are not known.",
+             .expected = "a duration such as 60s, or 0s",
+             .otherwise = "max_ttl"},
+            milliseconds{1},
+            longest_ttl,
+            "0s"),
+        [](const Field& field, const Permits& permits, const Config&, Shown::Map& members) {
+            add(members, field.shown_name(),
+                shown_ms(permits.start_up_grace.value_or(permits.max_ttl)));
+        }),
+};
+
+// Reads the address, and mode and group of its file. Nothing when it is missing or wrong.
+template <class S>
+std::optional<Value>
+read_address(const Section& section, Table<S> table, S& place, const LoadState& loading) {
+    const Field& field = table.front();
+    const auto address = section.require(field.key, field.expected);
+    auto parsed = address ? address->as(field.expected, parse_address) : std::nullopt;
+    if (!parsed)
+        return std::nullopt;
+    check_free(*address, *parsed, loading);
+    place.address = std::move(*parsed);
+    return address;
 }
 
 } // namespace
+
+Table<Listener> listener_fields() {
+    return listener_table;
+}
+
+Table<Admin> admin_fields() {
+    return admin_table;
+}
+
+Table<Permits> permits_fields() {
+    return permits_table;
+}
+
+Table<AccessLog> access_log_fields() {
+    return access_log_table;
+}
+
+void read_token_file(
+    const Field& field, const Value& value, std::string& file, const LoadState& loading) {
+    const auto path = value.as(field.expected, parse_file_path);
+    if (!path)
+        return;
+    file = (loading.folder / *path).string();
+    if (const std::string fault = token_fault(file); !fault.empty())
+        value.wrong(in_quotes(file) + fault);
+}
 
 void read_listeners(const Value& value, LoadState& loading) {
     const auto items = value.items("a list of listeners such as [{address: 0.0.0.0:8080}]");
@@ -159,30 +290,16 @@ void read_listeners(const Value& value, LoadState& loading) {
         value.wrong("is empty; expected at least one listener");
     for (const Value& item : items.value_or(std::vector<Value>{})) {
         const auto section =
-            Section::open(item, listener_keys, "a map such as {address: 0.0.0.0:8080}");
+            open_section(item, listener_fields(), "a map such as {address: 0.0.0.0:8080}");
         if (!section)
             continue;
         Listener listener;
-        if (const auto half_close = section->find("half_close"))
-            if (const auto word = half_close->as("allow or gone", [](std::string_view text) {
-                    return parse_word(text, half_close_words);
-                }))
-                listener.half_close_allowed = *word == "allow";
-        read_proxy_protocol(*section, listener, loading);
-        if (const auto tls = section->find("tls"))
-            read_tls(*tls, loading, listener.tls.emplace());
+        read_fields(*section, listener_fields(), listener, loading);
         if (listener.tls && listener.tls->client_certificate != Tls::ClientCertificate::none)
             loading.asks_for_certificates = true;
-        if (const auto redirect = section->find("redirect_http"))
-            redirect->into(listener.https_port, "true, false or a port", parse_redirect_http);
         if (listener.tls && listener.https_port != 0)
             section->wrong_at("redirect_http", "is for a listener without tls");
-        const auto address = section->require("address", an_address);
-        if (!address)
-            continue;
-        if (auto parsed = address->as(an_address, parse_address)) {
-            check_free(*address, *parsed, loading);
-            listener.address = std::move(*parsed);
+        if (read_address(*section, listener_fields(), listener, loading)) {
             read_socket_file(*section, listener.address);
             loading.config.listeners.push_back(std::move(listener));
         }
@@ -191,68 +308,55 @@ void read_listeners(const Value& value, LoadState& loading) {
 
 void read_admin(const Value& value, LoadState& loading) {
     const auto section =
-        Section::open(value, admin_keys, "a map such as {address: 127.0.0.1:9901}");
+        open_section(value, admin_fields(), "a map such as {address: 127.0.0.1:9901}");
     if (!section)
         return;
     Admin admin;
-    const auto token_file = section->find("token_file");
-    if (token_file)
-        read_token_file(*token_file, admin.token_file, loading);
-    const auto read_only = section->find("read_only");
-    if (read_only)
-        read_only->into(admin.read_only, "true or false", parse_bool);
-    if (const auto tls = section->find("tls"))
-        read_tls(*tls, loading, admin.tls.emplace());
-    read_hosts(*section, admin.hosts);
-    if (const auto address = section->require("address", "an address such as 127.0.0.1:9901")) {
-        if (auto parsed = address->as("an address such as 127.0.0.1:9901", parse_address)) {
-            check_free(*address, *parsed, loading);
-            if (!is_local(*parsed) && !token_file && !admin.read_only)
-                address->wrong(
-                    in_quotes(parsed->text) +
-                    " can be reached from other machines; expected a token_file, read_only: true, "
-                    "or an address such as 127.0.0.1:9901");
-            admin.address = std::move(*parsed);
-            read_socket_file(*section, admin.address);
-        }
+    read_fields(*section, admin_fields(), admin, loading);
+    if (const auto address = read_address(*section, admin_fields(), admin, loading)) {
+        if (!is_local(admin.address) && !section->find("token_file") && !admin.read_only)
+            address->wrong(
+                in_quotes(admin.address.text) +
+                " can be reached from other machines; expected a token_file, read_only: true, or "
+                "an address such as 127.0.0.1:9901");
+        read_socket_file(*section, admin.address);
     }
     loading.config.admin = std::move(admin);
 }
 
 void read_permits(const Value& value, LoadState& loading) {
-    constexpr std::string_view an_example = "an address such as 127.0.0.1:8082";
     const auto section =
-        Section::open(value, permits_keys, "a map such as {address: 127.0.0.1:8082}");
+        open_section(value, permits_fields(), "a map such as {address: 127.0.0.1:8082}");
     if (!section)
         return;
     Permits permits;
-    const auto token_file = section->find("token_file");
-    if (token_file)
-        read_token_file(*token_file, permits.token_file, loading);
-    read_dynamic(*section, permits);
-    read_hosts(*section, permits.hosts);
-    if (const auto address = section->require("address", an_example)) {
-        if (auto parsed = address->as(an_example, parse_address)) {
-            check_free(*address, *parsed, loading);
-            if (!is_local(*parsed) && !token_file)
-                address->wrong(
-                    in_quotes(parsed->text) + " can be reached from other machines; expected a "
-                                              "token_file, or an address such as 127.0.0.1:8082");
-            permits.address = std::move(*parsed);
-            read_socket_file(*section, permits.address);
-        }
+    read_fields(*section, permits_fields(), permits, loading);
+    if (const auto address = read_address(*section, permits_fields(), permits, loading)) {
+        if (!is_local(permits.address) && !section->find("token_file"))
+            address->wrong(
+                in_quotes(permits.address.text) +
+                " can be reached from other machines; expected a token_file, or an address such as "
+                "127.0.0.1:8082");
+        read_socket_file(*section, permits.address);
     }
     loading.config.permits = std::move(permits);
 }
 
-void read_access_log(const Value& value, LoadState& loading) {
-    const auto section = Section::open(value, access_log_keys, "a map such as {path: stdout}");
-    if (!section)
-        return;
-    if (const auto path = section->find("path"))
-        read_target(*path, loading.config.access_log, loading);
-    if (const auto fields = section->find("fields"))
-        read_fields(*fields, loading.config.access_log);
+void show_listeners(const Field& field, const Config& config, const Config&, Shown::Map& members) {
+    Shown::List list;
+    for (const Listener& listener : config.listeners)
+        list.emplace_back(shown(listener_fields(), listener, config));
+    add(members, field.key, std::move(list));
+}
+
+void show_admin(const Field& field, const Config& config, const Config&, Shown::Map& members) {
+    if (config.admin)
+        add(members, field.key, shown(admin_fields(), *config.admin, config));
+}
+
+void show_permits(const Field& field, const Config& config, const Config&, Shown::Map& members) {
+    if (config.permits)
+        add(members, field.key, shown(permits_fields(), *config.permits, config));
 }
 
 } // namespace stint::config

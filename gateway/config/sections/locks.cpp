@@ -1,6 +1,6 @@
 // Locks: caps whose slots callers lease, and that routes may take or check fences against.
 #include "base/lock_names.hpp"
-#include "config/sections/section_readers.hpp"
+#include "config/fields/limit_rows.hpp"
 #include "config/values/values.hpp"
 
 #include <algorithm>
@@ -11,10 +11,6 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::array<std::string_view, 9> lock_keys{
-    "max",    "max_waiting", "when_exceeded", "max_wait",          "fair_by",
-    "status", "body",        "headers",       "retry_after_jitter"};
-constexpr std::array<std::string_view, 1> reference_keys{"lock"};
 constexpr std::string_view a_lock = "a map such as {max: 3}, or nothing for a mutex";
 constexpr std::string_view a_lock_name = "a lock's name";
 
@@ -27,31 +23,75 @@ Parsed<std::uint64_t> parse_max(std::string_view text) {
     return parse_count(text, 1, most_concurrent);
 }
 
-// Reads a lock's queue settings. max_waiting bounds lease callers, and proxied requests as well.
-void read_lock_queue(const Section& section, Limit& limit) {
-    if (const auto most = section.find("max_waiting"))
-        most->into(limit.lock->max_waiting, "a number of waiters", [](std::string_view text) {
-            return parse_count(text, 1, most_waiting);
-        });
-    if (!read_wait_terms(section, limit))
-        return;
-    limit.wait->max_waiting = limit.lock->max_waiting;
-}
+using LockRow = Fields<Limit>;
+constexpr std::array lock_table{
+    LockRow::other(
+        {.key = "max",
+         .about = "The most holders at a time.",
+         .expected = "a number of holders",
+         .otherwise = "1"},
+        {.kind = FieldType::Kind::number, .low = 1, .high = most_concurrent},
+        [](const Field& field, const Value& value, Limit& limit, LoadState&) {
+            value.into(limit.quota, field.expected, parse_max);
+        },
+        [](const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
+            add(members, field.key, limit.quota);
+        }),
+    LockRow::other(
+        {.key = "max_waiting",
+         .about = "The most that are queued for it at a time: callers and proxied requests.",
+         .expected = "a number of waiters",
+         .otherwise = "10000"},
+        {.kind = FieldType::Kind::number, .low = 1, .high = most_waiting},
+        [](const Field& field, const Value& value, Limit& limit, LoadState&) {
+            value.into(limit.lock->max_waiting, field.expected, [&](std::string_view text) {
+                return number_of_type(text, field.type);
+            });
+        },
+        [](const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
+            add(members, field.key, limit.lock->max_waiting);
+        }),
+    when_exceeded_row,
+    max_wait_row,
+    fair_by_row,
+    limit_headers_row,
+    status_row,
+    body_row,
+    retry_after_jitter_row,
+};
 
-void read_lock(const Value& value, Limit& limit, const LoadState& loading) {
+constexpr std::array lock_reference_table{
+    Fields<Route>::other(
+        {.key = "lock",
+         .about = "The name of a lock, whose slots the route's requests take.",
+         .expected = "a lock's name",
+         .required = true},
+        {.kind = FieldType::Kind::text, .name = "name of a lock"},
+        nullptr,
+        nullptr),
+};
+
+void read_lock(const Value& value, Limit& limit, LoadState& loading) {
     if (value.is_null())
         return;
-    const auto section = Section::open(value, lock_keys, a_lock);
+    const auto section = open_section(value, lock_fields(), a_lock);
     if (!section)
         return;
-    if (const auto max = section->find("max"))
-        max->into(limit.quota, "a number of holders", parse_max);
-    read_refusal(*section, limit);
-    read_lock_queue(*section, limit);
+    read_fields(*section, lock_fields(), limit, loading);
+    if (read_wait_terms(*section, limit, loading))
+        limit.wait->max_waiting = limit.lock->max_waiting; // it bounds callers and requests
     check_subjects(*section, "fair_by", loading);
 }
 
 } // namespace
+
+Table<Limit> lock_fields() {
+    return lock_table;
+}
+
+Table<Route> lock_reference_fields() {
+    return lock_reference_table;
+}
 
 void read_locks(const Section& top, const Value& value, LoadState& loading) {
     if (!top.find("permits"))
@@ -80,12 +120,14 @@ bool names_lock(const Value& item) {
     if (!item.is_map())
         return false;
     const auto entries = item.entries(a_lock_name);
-    return std::ranges::any_of(
-        *entries, [](const Value::Named& entry) { return entry.name == reference_keys.front(); });
+    return std::ranges::any_of(*entries, [](const Value::Named& entry) {
+        return entry.name == lock_reference_table.front().key;
+    });
 }
 
 std::optional<std::size_t> find_lock(const Value& item, const LoadState& loading) {
-    const auto section = Section::open(item, reference_keys, "a map such as {lock: product}");
+    const auto section =
+        open_section(item, lock_reference_fields(), "a map such as {lock: product}");
     const auto value = section ? section->find("lock") : std::nullopt;
     const auto name = value ? value->scalar(a_lock_name) : std::nullopt;
     return name ? find_name(*value, *name, loading.locks, "a lock") : std::nullopt;

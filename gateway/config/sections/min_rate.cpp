@@ -1,6 +1,5 @@
 // The least rate at which a client must send.
-#include "config/sections/section_readers.hpp"
-#include "config/values/values.hpp"
+#include "config/fields/shared_rows.hpp"
 
 #include <array>
 
@@ -8,14 +7,8 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> min_rate_keys{"head", "body", "after"};
 constexpr std::string_view a_rate = "off or the bytes of a second such as 64B";
 constexpr std::size_t fastest = std::size_t{1} << 30U;
-
-Parsed<std::size_t> parse_rate(std::string_view text) {
-    return parse_or_off(
-        text, std::size_t{0}, [](std::string_view size) { return parse_size(size, 1, fastest); });
-}
 
 Parsed<bool> parse_off(std::string_view text) {
     if (text == "off")
@@ -23,24 +16,48 @@ Parsed<bool> parse_off(std::string_view text) {
     return ParseError{in_quotes(text) + " is unknown; expected off or a map such as {head: 64B}"};
 }
 
+using RateRow = Fields<MinRate>;
+constexpr std::array min_rate_table{
+    RateRow::size<&MinRate::head>(
+        {.key = "head",
+         .about = "Bytes a second of a head, on average since its first byte. A slower client gets "
+                  "408 and is closed.",
+         .expected = a_rate,
+         .shown_as = "head_bytes_per_second"},
+        1,
+        fastest,
+        "off"),
+    RateRow::size<&MinRate::body>(
+        {.key = "body",
+         .about = "Bytes a second of a request's body, over the time that Stint has waited for it. "
+                  "A slower client gets 408 and is closed.",
+         .expected = a_rate,
+         .shown_as = "body_bytes_per_second"},
+        1,
+        fastest,
+        "off"),
+    RateRow::duration<&MinRate::after>(
+        {.key = "after",
+         .about = "The time before either is checked.",
+         .expected = "a duration such as 10s"}),
+};
+
 } // namespace
 
-void read_min_rate(const Value& value, MinRate& rate) {
+Table<MinRate> min_rate_fields() {
+    return min_rate_table;
+}
+
+void read_min_rate(const Value& value, MinRate& rate, LoadState& loading) {
     if (value.is_scalar()) {
         if (value.as("off", parse_off))
             rate.head = rate.body = 0;
         return;
     }
     const auto section =
-        Section::open(value, min_rate_keys, "off or a map such as {head: 64B, after: 10s}");
-    if (!section)
-        return;
-    if (const auto head = section->find("head"))
-        head->into(rate.head, a_rate, parse_rate);
-    if (const auto body = section->find("body"))
-        body->into(rate.body, a_rate, parse_rate);
-    if (const auto after = section->find("after"))
-        after->into(rate.after, "a duration such as 10s", parse_timeout);
+        open_section(value, min_rate_fields(), "off or a map such as {head: 64B, after: 10s}");
+    if (section)
+        read_fields(*section, min_rate_fields(), rate, loading);
 }
 
 } // namespace stint::config

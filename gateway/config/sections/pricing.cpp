@@ -1,6 +1,6 @@
 // How a limit counts: its algorithm, what requests cost, what is given back, whether it is
 // enforced.
-#include "config/sections/section_readers.hpp"
+#include "config/fields/limit_rows.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/values.hpp"
 
@@ -11,20 +11,7 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> algorithms{
-    "fixed_window", "sliding_window", "token_bucket"};
-constexpr std::array<std::string_view, 1> count_when_keys{"status"};
 constexpr std::string_view a_header = "header:";
-
-Parsed<Limit::Algorithm> parse_algorithm(std::string_view text) {
-    const auto word = parse_word(text, algorithms);
-    if (!word)
-        return word.error();
-    if (*word == "fixed_window")
-        return Limit::Algorithm::fixed_window;
-    return *word == "sliding_window" ? Limit::Algorithm::sliding_window
-                                     : Limit::Algorithm::token_bucket;
-}
 
 Parsed<std::uint64_t> parse_number(std::string_view text) {
     return parse_count(text, 1, most_requests);
@@ -50,6 +37,19 @@ void read_statuses(const Value& value, std::vector<std::uint16_t>& statuses) {
     if (items && items->empty())
         value.wrong("is empty; expected at least one status");
 }
+
+constexpr std::array count_when_table{
+    Fields<Limit>::other(
+        {.key = "status",
+         .about = "The response statuses that count.",
+         .expected = "the statuses that count",
+         .required = true},
+        {.kind = FieldType::Kind::number, .is_list = true, .low = 200, .high = 599},
+        nullptr,
+        [](const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
+            add(members, field.key, list_of(limit.count_when));
+        }),
+};
 
 // Returns the most that one request may cost.
 std::uint64_t capacity_of(const Limit& limit) {
@@ -93,6 +93,10 @@ void read_burst(const Section& section, Limit& limit) {
 
 } // namespace
 
+Table<Limit> count_when_fields() {
+    return count_when_table;
+}
+
 void read_burst_number(
     const Section& section,
     const Value& value,
@@ -104,8 +108,7 @@ void read_burst_number(
         section.wrong_at("burst", "would take more than 366 days to fill; expected a smaller one");
 }
 
-void read_algorithm(const Section& section, Limit& limit) {
-    const auto algorithm = section.find("algorithm");
+void read_algorithm(const Section& section, Limit& limit, LoadState& loading) {
     const bool cap = limit.kind == Limit::Kind::cap;
     if (cap) {
         for (const std::string_view key : {"algorithm", "burst", "pace"})
@@ -113,22 +116,17 @@ void read_algorithm(const Section& section, Limit& limit) {
                 section.wrong_at(key, "belongs to a window (requests), not to a cap (concurrent)");
         return;
     }
-    if (algorithm)
-        algorithm->into(
-            limit.algorithm, "fixed_window, sliding_window or token_bucket", parse_algorithm);
+    read_field(section, limit_fields(), "algorithm", limit, loading);
     if (limit.algorithm != Limit::Algorithm::fixed_window && section.find("anchor"))
         section.wrong_at("anchor", "is only for algorithm: fixed_window; the others have no edges");
     if (limit.algorithm != Limit::Algorithm::fixed_window && limit.unit)
         section.wrong_at(
             "algorithm", "is not for per: day, week or month, which are fixed windows");
-    if (const auto pace = section.find("pace"))
-        pace->into(limit.pace, "true or false", parse_bool);
+    read_field(section, limit_fields(), "pace", limit, loading);
     read_burst(section, limit);
 }
 
 void read_pricing(const Section& section, Limit& limit) {
-    if (const auto enforce = section.find("enforce"))
-        enforce->into(limit.enforce, "true or false", parse_bool);
     read_cost(section, limit);
     const auto count_when = section.find("count_when");
     const auto refund = section.find("refund");
@@ -141,7 +139,7 @@ void read_pricing(const Section& section, Limit& limit) {
     }
     if (count_when) {
         const auto inner =
-            Section::open(*count_when, count_when_keys, "a map such as {status: [401, 403]}");
+            open_section(*count_when, count_when_fields(), "a map such as {status: [401, 403]}");
         const auto status =
             inner ? inner->require("status", "the statuses that count") : std::optional<Value>{};
         if (status)

@@ -1,6 +1,6 @@
 // Rate-limit fields of responses, and a limit's refusals.
 #include "base/placeholders.hpp"
-#include "config/sections/section_readers.hpp"
+#include "config/fields/limit_rows.hpp"
 #include "config/values/placeholders.hpp"
 #include "config/values/values.hpp"
 
@@ -13,39 +13,31 @@ namespace stint::config {
 namespace {
 
 constexpr std::size_t longest_body = 16 * 1024;
-constexpr std::uint64_t lowest_status = 400;
-constexpr std::uint64_t highest_status = 599;
 
-constexpr std::array<std::string_view, 4> field_words{"off", "draft", "legacy", "both"};
-constexpr std::array<std::string_view, 3> headers_keys{"fields", "legacy_prefix", "legacy_reset"};
 constexpr std::array<std::string_view, 2> prefixes{"X-RateLimit", "RateLimit"};
 constexpr std::array<std::string_view, 2> resets{"delta", "epoch"};
-constexpr std::array<std::string_view, 2> body_keys{"content_type", "text"};
-constexpr std::array<std::string_view, 2> retry_after_words{"reset", "reserve"};
-constexpr std::string_view some_fields = "off, draft, legacy or both";
 constexpr std::string_view default_content_type = "text/plain; charset=utf-8";
 
-Parsed<Headers::Fields> parse_fields(std::string_view text) {
-    const auto word = parse_word(text, field_words);
-    if (!word)
-        return word.error();
-    const auto at = std::find(field_words.begin(), field_words.end(), *word);
-    return static_cast<Headers::Fields>(at - field_words.begin());
-}
-
-Parsed<Headers::Prefix> parse_prefix(std::string_view text) {
-    const auto word = parse_word(text, prefixes);
-    if (!word)
-        return word.error();
-    return *word == "RateLimit" ? Headers::Prefix::ratelimit : Headers::Prefix::x_ratelimit;
-}
-
-Parsed<Headers::Reset> parse_reset(std::string_view text) {
-    const auto word = parse_word(text, resets);
-    if (!word)
-        return word.error();
-    return *word == "epoch" ? Headers::Reset::epoch : Headers::Reset::delta;
-}
+using HeadersRow = Fields<Headers>;
+constexpr std::array header_table{
+    HeadersRow::word<&Headers::fields>(
+        {.key = "fields",
+         .about =
+             "RateLimit and RateLimit-Policy (draft), the three X-RateLimit fields (legacy), or "
+             "both.",
+         .expected = some_header_fields},
+        header_field_words),
+    HeadersRow::word<&Headers::prefix>(
+        {.key = "legacy_prefix",
+         .about = "The beginning of the names of the three legacy fields.",
+         .expected = "X-RateLimit or RateLimit"},
+        prefixes),
+    HeadersRow::word<&Headers::reset>(
+        {.key = "legacy_reset",
+         .about = "Reset counts seconds from now, or is Unix time.",
+         .expected = "delta or epoch"},
+        resets),
+};
 
 Parsed<std::string> parse_body(std::string_view text) {
     if (text.size() > longest_body)
@@ -55,20 +47,28 @@ Parsed<std::string> parse_body(std::string_view text) {
     return std::string{text};
 }
 
-void read_body(const Value& value, Limit& limit) {
-    OwnBody body{std::string{default_content_type}, {}};
-    if (value.is_scalar()) {
-        value.into(body.text, "a text", parse_body);
-    } else if (
-        const auto section = Section::open(
-            value, body_keys, "a text or a map such as {content_type: text/html, text: …}")) {
-        if (const auto type = section->find("content_type"))
-            type->into(body.content_type, "a content type", parse_content_type);
-        if (const auto text = section->require("text", "what the answer says"))
-            text->into(body.text, "a text", parse_body);
-    }
-    limit.body = std::move(body);
-}
+using BodyRow = Fields<OwnBody>;
+constexpr std::array body_table{
+    BodyRow::text<&OwnBody::content_type, &parse_content_type>(
+        {.key = "content_type",
+         .about = "Its type.",
+         .expected = "a content type",
+         .otherwise = default_content_type},
+        "content type"),
+    BodyRow::other(
+        {.key = "text",
+         .about =
+             "The text; {retry_after}, {retry_after_ms}, {limit} and {request_id} are substituted.",
+         .expected = "what the answer says",
+         .required = true},
+        {.kind = FieldType::Kind::text, .name = "text"},
+        [](const Field&, const Value& value, OwnBody& body, LoadState&) {
+            value.into(body.text, "a text", parse_body);
+        },
+        [](const Field& field, const OwnBody& body, const Config&, Shown::Map& members) {
+            add(members, field.key, body.text);
+        }),
+};
 
 // Returns why such a limit cannot reserve slots; empty if it can. Slots lie in consecutive windows
 // of one length and admit requests as they come.
@@ -88,34 +88,32 @@ std::string_view cannot_reserve(const Limit& limit) {
 
 } // namespace
 
-void read_headers(const Value& value, Headers& headers) {
-    if (value.is_scalar())
-        return value.into(headers.fields, some_fields, parse_fields);
-    const auto section = Section::open(
-        value, headers_keys, "off, draft, legacy, both or a map such as {fields: both}");
-    if (!section)
-        return;
-    if (const auto fields = section->find("fields"))
-        fields->into(headers.fields, some_fields, parse_fields);
-    if (const auto prefix = section->find("legacy_prefix"))
-        prefix->into(headers.prefix, "X-RateLimit or RateLimit", parse_prefix);
-    if (const auto reset = section->find("legacy_reset"))
-        reset->into(headers.reset, "delta or epoch", parse_reset);
+Table<Headers> header_fields() {
+    return header_table;
 }
 
-void read_refusal(const Section& section, Limit& limit) {
-    if (const auto headers = section.find("headers"))
-        if (const auto fields = headers->as(some_fields, parse_fields))
-            limit.headers = *fields;
-    if (const auto status = section.find("status"))
-        if (const auto number = status->as("a status such as 503", [](std::string_view text) {
-                return parse_count(text, lowest_status, highest_status);
-            }))
-            limit.status = static_cast<int>(*number);
-    if (const auto body = section.find("body"))
-        read_body(*body, limit);
-    if (const auto jitter = section.find("retry_after_jitter"))
-        jitter->into(limit.retry_after_jitter, "a duration such as 5s", parse_timeout);
+void read_headers(const Value& value, Headers& headers, LoadState& loading) {
+    if (value.is_scalar())
+        return header_table.front().read(header_table.front(), value, headers, loading);
+    const auto section = open_section(
+        value, header_fields(), "off, draft, legacy, both or a map such as {fields: both}");
+    if (section)
+        read_fields(*section, header_fields(), headers, loading);
+}
+
+Table<OwnBody> body_fields() {
+    return body_table;
+}
+
+void read_refusal_body(const Value& value, Limit& limit, LoadState& loading) {
+    OwnBody body{std::string{default_content_type}, {}};
+    if (value.is_scalar())
+        value.into(body.text, "a text", parse_body);
+    else if (
+        const auto section = open_section(
+            value, body_fields(), "a text or a map such as {content_type: text/html, text: …}"))
+        read_fields(*section, body_fields(), body, loading);
+    limit.body = std::move(body);
 }
 
 void read_reserving(const Section& section, Limit& limit) {

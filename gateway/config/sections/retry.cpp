@@ -1,5 +1,5 @@
 // Retries of failed requests.
-#include "config/sections/section_readers.hpp"
+#include "config/fields/shared_rows.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/values.hpp"
 
@@ -15,9 +15,7 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> retry_keys{"on", "attempts", "budget", "methods"};
 constexpr std::string_view what_to_say = "on, off or a map such as {on: [connect, 503]}";
-constexpr std::string_view a_condition_list = "a list such as [connect, reset, 503]";
 constexpr std::uint64_t most_attempts = 10;
 
 // connect, reset or a status.
@@ -43,8 +41,8 @@ void read_reason(const Value& item, Retry& retry) {
         item.wrong(in_quotes(*text) + " is listed already");
 }
 
-void read_reasons(const Value& value, Retry& retry) {
-    const auto items = value.items(a_condition_list);
+void read_reasons(const Field& field, const Value& value, Retry& retry, LoadState&) {
+    const auto items = value.items(field.expected);
     if (items && items->empty())
         value.wrong("is empty; expected connect, reset or a status, or retry: off");
     retry.connect = retry.reset = false;
@@ -53,8 +51,9 @@ void read_reasons(const Value& value, Retry& retry) {
         read_reason(item, retry);
 }
 
-void read_methods(const Value& value, std::vector<std::string>& methods) {
-    const auto items = value.items("a list such as [GET, HEAD]");
+void read_methods(const Field& field, const Value& value, Retry& retry, LoadState&) {
+    std::vector<std::string>& methods = retry.methods;
+    const auto items = value.items(field.expected);
     if (items && items->empty())
         value.wrong("is empty; leave methods out for the idempotent ones");
     methods.clear();
@@ -75,33 +74,78 @@ Parsed<std::uint32_t> parse_percent(std::string_view text) {
     return ParseError{in_quotes(text) + " is no share; expected one from 1% to 100%, such as 20%"};
 }
 
-Parsed<std::uint32_t> parse_attempts(std::string_view text) {
-    const auto number = parse_count(text, 2, most_attempts); // one is no retry
-    if (!number)
-        return number.error();
-    return static_cast<std::uint32_t>(*number);
+void show_reasons(const Field& field, const Retry& retry, const Config&, Shown::Map& members) {
+    Shown::List on;
+    if (retry.connect)
+        on.emplace_back("connect");
+    if (retry.reset)
+        on.emplace_back("reset");
+    for (const std::uint16_t status : retry.statuses)
+        on.emplace_back(status);
+    add(members, field.key, std::move(on));
 }
+
+using RetryRow = Fields<Retry>;
+constexpr std::array retry_table{
+    RetryRow::other(
+        {.key = "on",
+         .about = "No connection was established (connect), it ended before the response head was "
+                  "complete (reset), or the response has this status.",
+         .expected = "a list such as [connect, reset, 503]"},
+        {.kind = FieldType::Kind::text, .is_list = true, .name = "connect, reset and 500 to 599"},
+        &read_reasons,
+        &show_reasons),
+    RetryRow::number<&Retry::attempts>(
+        {.key = "attempts",
+         .about = "The most times that a request is sent, the first time included.",
+         .expected = "a number from 2 to 10"},
+        2,
+        most_attempts), // one is no retry
+    RetryRow::other(
+        {.key = "budget",
+         .about = "The most retries, as a share of the requests of the last ten seconds.",
+         .expected = "a share such as 20%",
+         .otherwise = "20%",
+         .shown_as = "budget_percent"},
+        {.kind = FieldType::Kind::other, .name = "share, 1% to 100%"},
+        [](const Field& field, const Value& value, Retry& retry, LoadState&) {
+            value.into(retry.budget, field.expected, parse_percent);
+        },
+        [](const Field& field, const Retry& retry, const Config&, Shown::Map& members) {
+            add(members, field.shown_as, retry.budget);
+        }),
+    RetryRow::other(
+        {.key = "methods",
+         .about = "Methods that are retried. The default has the idempotent ones.",
+         .expected = "a list such as [GET, HEAD]"},
+        {.kind = FieldType::Kind::text, .is_list = true, .name = "methods"},
+        &read_methods,
+        [](const Field& field, const Retry& retry, const Config&, Shown::Map& members) {
+            add(members, field.key, list_of(retry.methods));
+        }),
+};
 
 } // namespace
 
-void read_retry(const Value& value, Retry& retry) {
+Table<Retry> retry_fields() {
+    return retry_table;
+}
+
+void read_retry(const Value& value, Retry& retry, LoadState& loading) {
     if (value.is_scalar()) {
         const auto word =
             value.as(what_to_say, [](std::string_view text) { return parse_word(text, on_off); });
         retry.on = !word || *word == "on";
         return;
     }
-    const auto section = Section::open(value, retry_keys, what_to_say);
-    if (!section)
-        return;
-    if (const auto reasons = section->find("on"))
-        read_reasons(*reasons, retry);
-    if (const auto attempts = section->find("attempts"))
-        attempts->into(retry.attempts, "a number from 2 to 10", parse_attempts);
-    if (const auto budget = section->find("budget"))
-        budget->into(retry.budget, "a share such as 20%", parse_percent);
-    if (const auto methods = section->find("methods"))
-        read_methods(*methods, retry.methods);
+    if (const auto section = open_section(value, retry_fields(), what_to_say))
+        read_fields(*section, retry_fields(), retry, loading);
+}
+
+Shown shown_retry(const std::optional<Retry>& retry, const Config& config) {
+    if (!retry || !retry->on)
+        return "off";
+    return shown(retry_fields(), *retry, config);
 }
 
 } // namespace stint::config

@@ -205,7 +205,10 @@ void read_route(const Value& value, Route& route, Overlaps& overlaps, LoadState&
     read_action(*section, route, loading);
     if (match_is_right)
         read_path_changes(*section, loading.config.paths, route);
-    read_shaping(*section, route.shaping, loading);
+    if (const auto request = section->find("request"))
+        read_edits(*request, EditedHead::request, route.shaping.request, loading);
+    if (const auto response = section->find("response"))
+        read_edits(*response, EditedHead::response, route.shaping.response, loading);
     if (const auto host = section->find("host"))
         route.host = host->as("what to send as Host, or keep", parse_route_host);
     if (const auto limits = section->find("limits"))
@@ -213,20 +216,22 @@ void read_route(const Value& value, Route& route, Overlaps& overlaps, LoadState&
     if (const auto fence = section->find("require_fence"))
         read_require_fence(*fence, route, loading);
     if (const auto timeouts = section->find("timeouts"))
-        read_overrides(*timeouts, route.timeouts);
+        read_overrides(*timeouts, route.timeouts, loading);
     if (const auto upgrade = section->find("upgrade"))
         read_upgrade(*upgrade, route.upgrade);
     route.max_body = loading.config.max_body;
-    read_max_body(*section, route.max_body);
+    if (const auto most = section->find("max_body"))
+        read_max_body(
+            {.key = "max_body", .expected = "a size such as 10MiB, or off"}, *most, route.max_body);
     route.headers = loading.config.headers;
     if (const auto headers = section->find("headers"))
-        read_headers(*headers, route.headers);
+        read_headers(*headers, route.headers, loading);
     if (const auto cooldown = section->find("cooldown")) {
         route.cooldown.emplace().scope = Cooldown::Scope::route;
         read_cooldown(*cooldown, *route.cooldown, loading);
     }
     if (const auto retry = section->find("retry"))
-        read_retry(*retry, route.retry.emplace());
+        read_retry(*retry, route.retry.emplace(), loading);
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 // Exceptions from a limit: overrides, exempt and deny.
-#include "config/sections/section_readers.hpp"
+#include "config/fields/shared_rows.hpp"
 #include "config/values/networks.hpp"
 #include "config/values/values.hpp"
 
@@ -13,9 +13,6 @@ namespace stint::config {
 namespace {
 
 constexpr std::size_t longest_pattern = 256;
-constexpr std::array<std::string_view, 1> window_keys{"requests"};
-constexpr std::array<std::string_view, 2> bucket_keys{"requests", "burst"};
-constexpr std::array<std::string_view, 1> cap_keys{"concurrent"};
 constexpr std::string_view a_listed = "a network such as 10.0.0.0/8, an address or a key";
 
 bool is_pattern(std::string_view text) {
@@ -51,11 +48,36 @@ Parsed<std::string> parse_key_text(std::string_view text, const Limit& limit) {
     return std::string{text};
 }
 
-std::span<const std::string_view> override_keys(const Limit& limit) {
+constexpr std::array override_table{
+    Fields<Override>::other(
+        {.key = "requests",
+         .about = "Its number, of a window.",
+         .expected = "a number of requests",
+         .required = true},
+        {.kind = FieldType::Kind::number, .low = 1, .high = most_requests},
+        nullptr,
+        nullptr),
+    Fields<Override>::other(
+        {.key = "burst", .about = "Of a token bucket.", .otherwise = "the limit's, else requests"},
+        {.kind = FieldType::Kind::number, .low = 1, .high = most_requests},
+        nullptr,
+        nullptr),
+    Fields<Override>::other(
+        {.key = "concurrent",
+         .about = "Its number, of a cap.",
+         .expected = "a number of requests",
+         .required = true},
+        {.kind = FieldType::Kind::number, .low = 1, .high = most_concurrent},
+        nullptr,
+        nullptr),
+};
+
+// The rows that apply to overrides of the limit.
+Table<Override> override_fields_of(const Limit& limit) {
     if (limit.kind == Limit::Kind::cap)
-        return cap_keys;
+        return rows_from(override_fields(), "concurrent");
     const bool bursts = limit.algorithm == Limit::Algorithm::token_bucket && !limit.pace;
-    return bursts ? std::span<const std::string_view>{bucket_keys} : window_keys;
+    return rows_before(override_fields(), bursts ? "concurrent" : "burst");
 }
 
 void read_override(const Value::Named& entry, Limit& limit) {
@@ -65,7 +87,7 @@ void read_override(const Value::Named& entry, Limit& limit) {
     const bool window = limit.kind == Limit::Kind::window;
     const std::string_view number = window ? "requests" : "concurrent";
     const std::string example = "a map such as {" + std::string{number} + ": 1000}";
-    const auto section = Section::open(entry.value, override_keys(limit), example);
+    const auto section = open_section(entry.value, override_fields_of(limit), example);
     if (!section)
         return;
     const auto quota = section->require(number, "a number of requests");
@@ -119,6 +141,10 @@ void read_list(const Section& section, std::string_view name, const Limit& limit
 }
 
 } // namespace
+
+Table<Override> override_fields() {
+    return override_table;
+}
 
 void read_rules(const Section& section, Limit& limit) {
     const auto overrides = section.find("overrides");

@@ -2,15 +2,14 @@
 // a draft with mistakes is thrown away, so that nothing half right is ever used.
 #pragma once
 
+#include "config/fields/field.hpp"
 #include "config/schema/schema.hpp"
+#include "config/sections/load_state.hpp"
 #include "config/yaml/reader.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,72 +17,57 @@
 
 namespace stint::config {
 
-struct LoadState {
-    struct NamedAt {
-        std::size_t index; // in its list of the configuration
-        std::size_t line;
-    };
-    using Names = std::map<std::string, NamedAt, std::less<>>;
-
-    Config config;
-    std::filesystem::path file;   // the file being read
-    std::filesystem::path folder; // relative paths begin here
-    Names upstreams;
-    Names limits;                       // named and inline ones, but no locks
-    Names locks;                        // in the list of limits, by what they are called as locks
-    bool asks_for_certificates = false; // clients', at any listener
-};
-
+void read_top(const Section& top, LoadState& loading);
 void read_listeners(const Value& value, LoadState& loading);
 void read_admin(const Value& value, LoadState& loading);
 // Reads mode and group of a Unix socket's file. The address must have been read.
 void read_socket_file(const Section& section, Address& address);
 // Reads the Host names that a listener accepts beside its own address.
-void read_hosts(const Section& section, std::vector<std::string>& hosts);
+void read_hosts(const Field& field, const Value& value, std::vector<std::string>& hosts);
+void read_token_file(
+    const Field& field, const Value& value, std::string& file, const LoadState& loading);
 void read_permits(const Value& value, LoadState& loading); // after the other addresses
 void read_state(const Value& value, LoadState& loading);
-void read_access_log(const Value& value, LoadState& loading);
-void read_timeouts(const Value& value, Timeouts& timeouts);
 // Keys that are left out keep what `rate` holds.
-void read_min_rate(const Value& value, MinRate& rate);
-void read_overrides(const Value& value, TimeoutOverrides& timeouts);
-void read_tls(const Value& value, const LoadState& loading, Tls& tls);
-void read_upstream_tls(const Value& value, const LoadState& loading, UpstreamTls& tls);
+void read_min_rate(const Value& value, MinRate& rate, LoadState& loading);
+void read_overrides(const Value& value, TimeoutOverrides& timeouts, LoadState& loading);
+void read_tls(const Value& value, LoadState& loading, Tls& tls);
+void read_upstream_tls(const Value& value, LoadState& loading, UpstreamTls& tls);
 // Sets the Host of an upstream without `host` to its https endpoints' name.
 void name_https_host(const Value& endpoints, Upstream& upstream);
 void read_upstreams(const Value& value, LoadState& loading);
 // Reads an endpoint: its text, or a map with the text and its settings.
-[[nodiscard]] std::optional<Endpoint> read_endpoint(const Value& value);
-// Reads an upstream's load balancing, health checks, ejection and queue; after its endpoints.
-void read_balance(const Section& section, Upstream& upstream);
-// Reads a limit's refusal settings; for the limit's reader.
-void read_refusal(const Section& section, Limit& limit);
+[[nodiscard]] std::optional<Endpoint> read_endpoint(const Value& value, LoadState& loading);
+// For the rows of an upstream.
+void read_ejection(const Field& field, const Value& value, Upstream& upstream, LoadState& loading);
+void read_health(const Field& field, const Value& value, Upstream& upstream, LoadState& loading);
+void read_refusal_body(const Value& value, Limit& limit, LoadState& loading);
 // Reads whether refused requests get a slot (retry_after); after everything else of the limit.
 void read_reserving(const Section& section, Limit& limit);
 // Keys that are left out keep what `headers` holds.
-void read_headers(const Value& value, Headers& headers);
+void read_headers(const Value& value, Headers& headers, LoadState& loading);
 // Keys that are left out keep what `cooldown` holds.
-void read_cooldown(const Value& value, Cooldown& cooldown, const LoadState& loading);
+void read_cooldown(const Value& value, Cooldown& cooldown, LoadState& loading);
 // Keys that are left out keep what `retry` holds.
-void read_retry(const Value& value, Retry& retry);
+void read_retry(const Value& value, Retry& retry, LoadState& loading);
 void read_upgrade(const Value& value, std::vector<std::string>& protocols); // a list, or off
 void read_named_limits(const Value& value, LoadState& loading);
 // Adds the limit and returns its index. The caller records its name in LoadState.
 std::size_t add_limit(Limit limit, LoadState& loading);
 // Reads when_exceeded, max_wait and fair_by. True if requests wait before the limit: the caller
 // then reads max_waiting.
-bool read_wait_terms(const Section& section, Limit& limit);
+bool read_wait_terms(const Section& section, Limit& limit, LoadState& loading);
 void read_locks(const Section& top, const Value& value, LoadState& loading); // after named limits
 // True if an item of a route's limits is {lock: NAME}.
 [[nodiscard]] bool names_lock(const Value& item);
 // Returns the index of the limit that such an item names.
 [[nodiscard]] std::optional<std::size_t> find_lock(const Value& item, const LoadState& loading);
 void read_require_fence(const Value& value, Route& route, const LoadState& loading); // after locks
-void read_trusted_proxies(const Section& top, TrustedProxies& trusted); // and their header
-void read_prefixes(const Section& section, AddressPrefixes& prefixes);
-void read_key(const Section& section, Limit& limit);       // key and its settings
-void read_rules(const Section& section, Limit& limit);     // exceptions; after kind and key
-void read_algorithm(const Section& section, Limit& limit); // after the kind and its numbers
+void read_trusted_proxies(const Section& top, TrustedProxies& trusted);  // and their header
+void read_key(const Section& section, Limit& limit, LoadState& loading); // key and its settings
+void read_rules(const Section& section, Limit& limit); // exceptions; after kind and key
+// After the kind and its numbers.
+void read_algorithm(const Section& section, Limit& limit, LoadState& loading);
 // Reads burst in a section of the limit or of one of its overrides, beside this quota.
 void read_burst_number(
     const Section& section,
@@ -96,13 +80,12 @@ void read_pricing(const Section& section, Limit& limit); // after the algorithm
 void read_key_sources(const Value& value, std::vector<KeySource>& key); // one, or a list
 // Reports tls:subject among these sources, or as the only one, where no client has such a thing.
 void check_subjects(const Section& section, std::string_view key, const LoadState& loading);
-void read_requests(const Section& top, Config& config); // sizes, counts, spellings
-void read_max_body(const Section& section, std::optional<std::uint64_t>& most);
+void read_max_body(const Field& field, const Value& value, std::optional<std::uint64_t>& most);
 // Kinds of edited heads. Each has fields of its own that cannot be set or removed.
 enum class EditedHead : std::uint8_t { request, response, answer };
 void read_set_headers(
     const Value& value, EditedHead head, FieldEdits& edits, const LoadState& loading);
-void read_shaping(const Section& section, Shaping& shaping, const LoadState& loading); // both heads
+void read_edits(const Value& value, EditedHead head, FieldEdits& edits, const LoadState& loading);
 // Reads a route's path changes; after its match.
 void read_path_changes(const Section& section, const PathRules& rules, Route& route);
 // Reads a route's upstream, or the response in its place.

@@ -1,5 +1,5 @@
 // Header edits of routes and upstreams: fields set and removed in heads.
-#include "config/sections/section_readers.hpp"
+#include "config/fields/shared_rows.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/placeholders.hpp"
 #include "config/values/values.hpp"
@@ -13,7 +13,6 @@ namespace stint::config {
 namespace {
 
 constexpr std::size_t most_edits = 64; // in each list
-constexpr std::array<std::string_view, 2> edit_keys{"set_headers", "remove_headers"};
 
 // Fields that cannot be edited: framing, fields of one connection only, and those that Stint writes
 // about the client or about limits. Compared as a server may read them, with "-" for "_".
@@ -109,7 +108,41 @@ void read_removed(
     }
 }
 
+using EditRow = Fields<FieldEdits>;
+constexpr std::array edit_table{
+    EditRow::other(
+        {.key = "set_headers",
+         .about = "Each replaces all received fields of its name; placeholders such as {client_ip} "
+                  "are substituted.",
+         .otherwise = "none"},
+        {.kind = FieldType::Kind::other, .high = most_edits, .name = "map of names and values"},
+        nullptr,
+        // Not what they are set to: that may be a secret between Stint and the upstream.
+        [](const Field& field, const FieldEdits& edits, const Config&, Shown::Map& members) {
+            Shown::Map hidden;
+            for (const FieldEdits::Set& each : edits.set)
+                add(hidden, each.name, "(hidden)");
+            if (!hidden.empty())
+                add(members, field.key, std::move(hidden));
+        }),
+    EditRow::other(
+        {.key = "remove_headers", .about = "Fields that are removed.", .otherwise = "none"},
+        {.kind = FieldType::Kind::text,
+         .is_list = true,
+         .high = most_edits,
+         .name = "names of headers"},
+        nullptr,
+        [](const Field& field, const FieldEdits& edits, const Config&, Shown::Map& members) {
+            if (!edits.remove.empty())
+                add(members, field.key, list_of(edits.remove));
+        }),
+};
+
 } // namespace
+
+Table<FieldEdits> edit_fields() {
+    return edit_table;
+}
 
 void read_set_headers(
     const Value& value, EditedHead head, FieldEdits& edits, const LoadState& loading) {
@@ -124,22 +157,15 @@ void read_set_headers(
     }
 }
 
-void read_shaping(const Section& section, Shaping& shaping, const LoadState& loading) {
-    const auto read = [&](std::string_view key, EditedHead head, FieldEdits& edits) {
-        const auto value = section.find(key);
-        if (!value)
-            return;
-        const auto part =
-            Section::open(*value, edit_keys, "a map such as {set_headers: {X-Tenant: shop}}");
-        if (!part)
-            return;
-        if (const auto set = part->find("set_headers"))
-            read_set_headers(*set, head, edits, loading);
-        if (const auto removed = part->find("remove_headers"))
-            read_removed(*removed, head, edits, loading);
-    };
-    read("request", EditedHead::request, shaping.request);
-    read("response", EditedHead::response, shaping.response);
+void read_edits(const Value& value, EditedHead head, FieldEdits& edits, const LoadState& loading) {
+    const auto section =
+        open_section(value, edit_fields(), "a map such as {set_headers: {X-Tenant: shop}}");
+    if (!section)
+        return;
+    if (const auto set = section->find("set_headers"))
+        read_set_headers(*set, head, edits, loading);
+    if (const auto removed = section->find("remove_headers"))
+        read_removed(*removed, head, edits, loading);
 }
 
 } // namespace stint::config

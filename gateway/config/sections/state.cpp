@@ -1,5 +1,5 @@
 // State: the file of counts that outlive the process, and on_start.
-#include "config/sections/section_readers.hpp"
+#include "config/fields/shared_rows.hpp"
 #include "config/values/file_values.hpp"
 #include "config/values/values.hpp"
 
@@ -10,13 +10,12 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::array<std::string_view, 2> state_keys{"file", "on_start"};
 constexpr std::array<std::string_view, 2> on_start_words{"open", "closed"};
 constexpr std::string_view a_file = "the path of a file such as /var/lib/stint/state.db";
 
 // Reads the path of the state file. A missing file is created; any other file in its place would be
 // moved aside at the start.
-void read_file(const Value& value, const LoadState& loading, State& state) {
+void read_file(const Field&, const Value& value, State& state, LoadState& loading) {
     const auto path = value.as(a_file, parse_file_path);
     if (!path)
         return;
@@ -30,27 +29,51 @@ void read_file(const Value& value, const LoadState& loading, State& state) {
     state.file = file.string();
 }
 
+using StateRow = Fields<State>;
+constexpr std::array state_table{
+    StateRow::other(
+        {.key = "file",
+         .about = "The file that keeps counts over a restart. Only one Stint can use it at a time.",
+         .expected = a_file,
+         .otherwise = "none",
+         .reload = Reload::restart},
+        {.kind = FieldType::Kind::text, .name = "path of a file"},
+        &read_file,
+        [](const Field& field, const State& state, const Config&, Shown::Map& members) {
+            add(members, field.key, state.file.empty() ? "off" : state.file);
+        }),
+    StateRow::word<&State::closed_on_start>(
+        {.key = "on_start",
+         .about =
+             "After a start with incomplete counts: open continues with the known ones, closed "
+             "refuses until no client can have had more than its limit allows.",
+         .expected = "open or closed",
+         .reload = Reload::restart},
+        on_start_words),
+};
+
 } // namespace
+
+Table<State> state_fields() {
+    return state_table;
+}
 
 void read_state(const Value& value, LoadState& loading) {
     State& state = loading.config.state.emplace();
     if (value.is_scalar())
-        return read_file(value, loading, state);
-    const auto section =
-        Section::open(value, state_keys, "the path of a file, or a map such as {file: state.db}");
+        return read_file(state_table.front(), value, state, loading);
+    const auto section = open_section(
+        value, state_fields(), "the path of a file, or a map such as {file: state.db}");
     if (!section)
         return;
-    const auto file = section->find("file");
-    const auto on_start = section->find("on_start");
-    if (!file && !on_start)
+    if (!section->find("file") && !section->find("on_start"))
         value.wrong("is empty; expected file, on_start or both");
-    if (file)
-        read_file(*file, loading, state);
-    if (on_start)
-        if (const auto word = on_start->as("open or closed", [](std::string_view text) {
-                return parse_word(text, on_start_words);
-            }))
-            state.closed_on_start = *word == "closed";
+    read_fields(*section, state_fields(), state, loading);
+}
+
+void show_state(const Field& field, const Config& config, const Config&, Shown::Map& members) {
+    add(members, field.key,
+        config.state ? Shown{shown(state_fields(), *config.state, config)} : Shown{"off"});
 }
 
 } // namespace stint::config

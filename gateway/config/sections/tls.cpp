@@ -1,26 +1,21 @@
 // TLS of listeners and of upstreams. The contents of the files are checked when they are compiled.
-#include "config/sections/section_readers.hpp"
+#include "config/fields/shared_rows.hpp"
 #include "config/values/addresses.hpp"
 #include "config/values/file_values.hpp"
 #include "config/values/values.hpp"
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <set>
 
 namespace stint::config {
 
 namespace {
 
-constexpr std::array<std::string_view, 8> tls_keys{
-    "certificate", "key",     "ocsp_staple", "certificates",
-    "min_version", "ciphers", "client_ca",   "client_certificate"};
-constexpr std::array<std::string_view, 3> certificate_keys{"certificate", "key", "ocsp_staple"};
-constexpr std::array<std::string_view, 6> upstream_tls_keys{"ca",     "crl",         "server_name",
-                                                            "verify", "certificate", "key"};
+constexpr std::array<std::string_view, 2> versions{"1.2", "1.3"};
 constexpr std::array<std::string_view, 2> client_certificate_words{"require", "optional"};
 constexpr std::string_view a_tls = "a map such as {certificate: shop.pem, key: shop.key}";
-constexpr std::string_view a_certificate = "the path of a file with a certificate";
 constexpr std::size_t most_certificates = 1000;
 
 Place place_of(const Value& value) {
@@ -51,33 +46,74 @@ Parsed<std::string> parse_server_name(std::string_view text) {
     return ParseError{in_quotes(text) + " is not a name; expected one such as shop.example"};
 }
 
-void read_certificate(const Section& section, const LoadState& loading, Certificate& certificate) {
-    if (const auto file = section.require("certificate", a_certificate)) {
-        certificate.place = place_of(*file);
-        read_file(*file, "a certificate", loading, certificate.certificate);
-    }
-    if (const auto file = section.require("key", "the path of a file with its key"))
-        read_file(*file, "a key", loading, certificate.key);
-    if (const auto file = section.find("ocsp_staple"))
-        read_file(*file, "an OCSP response", loading, certificate.ocsp_staple);
+// A file that must exist; Content completes "the path of a file with ...". A missing name is not
+// shown.
+template <class S, auto M, const std::string_view& Content>
+constexpr FieldOf<S> file_row(Field field) {
+    field.type = {.kind = FieldType::Kind::text, .name = "path of a file"};
+    return {
+        field,
+        [](const Field&, const Value& value, S& section, LoadState& loading) {
+            read_file(value, Content, loading, std::invoke(M, section));
+        },
+        [](const Field& row, const S& section, const Config&, Shown::Map& members) {
+            const std::string& file = std::invoke(M, section);
+            if (!file.empty())
+                add(members, row.key, file);
+            else if (!row.otherwise.empty() && row.otherwise != "none" && !row.required)
+                add(members, row.key, row.otherwise);
+        }};
+}
+constexpr std::string_view certificate_content = "a certificate";
+constexpr std::string_view key_content = "a key";
+constexpr std::string_view staple_content = "an OCSP response";
+constexpr std::string_view authority_content = "the certificates of authorities";
+constexpr std::string_view revocation_content = "a list of revocations";
+
+constexpr Field certificate_field{
+    .key = "certificate",
+    .about = "A PEM file: the certificate, then its intermediate certificates, without the root.",
+    .expected = "the path of a file with a certificate",
+    .required = true};
+constexpr Field key_field{
+    .key = "key",
+    .about = "A PEM file with the private key, without a password.",
+    .expected = "the path of a file with its key",
+    .required = true};
+constexpr Field staple_field{
+    .key = "ocsp_staple",
+    .about =
+        "A DER file with the authority's OCSP response for the certificate, sent to clients that "
+        "ask for it.",
+    .otherwise = "none"};
+
+constexpr std::array certificate_table{
+    file_row<Certificate, &Certificate::certificate, certificate_content>(certificate_field),
+    file_row<Certificate, &Certificate::key, key_content>(key_field),
+    file_row<Certificate, &Certificate::ocsp_staple, staple_content>(staple_field),
+};
+
+void read_certificate(const Section& section, LoadState& loading, Certificate& place) {
+    if (const auto file = section.find("certificate"))
+        place.place = place_of(*file);
+    read_fields(section, certificate_fields(), place, loading);
 }
 
-void read_certificates(const Value& value, const LoadState& loading, Tls& tls) {
+void read_certificates(const Value& value, LoadState& loading, Tls& tls) {
     const auto items = value.items("a list such as [{certificate: shop.pem, key: shop.key}]");
     if (items && items->empty())
         value.wrong("is empty; expected at least one certificate");
     if (items && items->size() > most_certificates)
         value.wrong("has more than " + std::to_string(most_certificates) + " certificates");
     for (const Value& item : items.value_or(std::vector<Value>{}))
-        if (const auto section = Section::open(item, certificate_keys, a_tls))
+        if (const auto section = open_section(item, certificate_fields(), a_tls))
             read_certificate(*section, loading, tls.certificates.emplace_back());
 }
 
-void read_client_certificate(const Section& section, const LoadState& loading, Tls& tls) {
+void read_client_certificate(const Section& section, Tls& tls) {
     using Wanted = Tls::ClientCertificate;
     const auto wanted = section.find("client_certificate");
-    if (const auto file = section.find("client_ca")) {
-        read_file(*file, "the certificates of authorities", loading, tls.client_ca);
+    if (section.find("client_ca")) {
         tls.client_certificate = Wanted::require;
     } else if (wanted) {
         section.wrong_at(
@@ -92,14 +128,109 @@ void read_client_certificate(const Section& section, const LoadState& loading, T
         tls.client_certificate = Wanted::optional;
 }
 
+// One certificate as of a list of them.
+constexpr Field of_the_only(Field field) {
+    field.required = false;
+    field.otherwise = "*required*, or certificates";
+    return field;
+}
+
+using TlsRow = Fields<Tls>;
+constexpr std::array tls_table{
+    TlsRow::other(
+        of_the_only(certificate_field),
+        {.kind = FieldType::Kind::text, .name = "path of a file"},
+        nullptr,
+        nullptr),
+    TlsRow::other(
+        of_the_only(key_field),
+        {.kind = FieldType::Kind::text, .name = "path of a file"},
+        nullptr,
+        nullptr),
+    TlsRow::other(
+        staple_field, {.kind = FieldType::Kind::text, .name = "path of a file"}, nullptr, nullptr),
+    TlsRow::map(
+        {.key = "certificates",
+         .about = "Instead of these three: a list of such maps, for several names.",
+         .otherwise = "none"},
+        "list of certificates",
+        nullptr,
+        [](const Field& field, const Tls& tls, const Config& config, Shown::Map& members) {
+            Shown::List list;
+            for (const Certificate& each : tls.certificates)
+                list.emplace_back(shown(certificate_fields(), each, config));
+            add(members, field.key, std::move(list));
+        }),
+    TlsRow::other(
+        {.key = "min_version", .about = "The lowest version of TLS.", .expected = "1.2 or 1.3"},
+        {.kind = FieldType::Kind::word, .words = versions},
+        [](const Field& field, const Value& value, Tls& tls, LoadState&) {
+            value.into(tls.only_1_3, field.expected, parse_min_version);
+        },
+        [](const Field& field, const Tls& tls, const Config&, Shown::Map& members) {
+            add(members, field.key, versions[tls.only_1_3 ? 1 : 0]);
+        }),
+    TlsRow::shown_by(
+        TlsRow::text<&Tls::ciphers, &parse_ciphers>(
+            {.key = "ciphers",
+             .about = "A cipher list in OpenSSL's syntax.",
+             .expected = "a list such as ECDHE+AESGCM",
+             .otherwise = "ECDHE with AES-GCM or ChaCha20"},
+            "cipher list"),
+        [](const Field& field, const Tls& tls, const Config&, Shown::Map& members) {
+            add(members, field.key, tls.ciphers.empty() ? "default" : tls.ciphers);
+        }),
+    TlsRow::other(
+        {.key = "client_certificate",
+         .about = "A client without a certificate is rejected, or served without a subject.",
+         .expected = "require or optional",
+         .otherwise = "require with client_ca"},
+        {.kind = FieldType::Kind::word, .words = client_certificate_words},
+        nullptr,
+        [](const Field& field, const Tls& tls, const Config&, Shown::Map& members) {
+            using Wanted = Tls::ClientCertificate;
+            add(members, field.key,
+                tls.client_certificate == Wanted::none
+                    ? "off"
+                    : field.type.words[tls.client_certificate == Wanted::require ? 0 : 1]);
+        }),
+    file_row<Tls, &Tls::client_ca, authority_content>(
+        {.key = "client_ca",
+         .about =
+             "A PEM file with the authorities trusted for client certificates. Revocation lists "
+             "in it are applied.",
+         .otherwise = "none"}),
+};
+
+using UpstreamTlsRow = Fields<UpstreamTls>;
+constexpr std::array upstream_tls_table{
+    file_row<UpstreamTls, &UpstreamTls::ca, authority_content>(
+        {.key = "ca",
+         .about = "A PEM file with the certificates that are trusted instead: authorities, or the "
+                  "server's own.",
+         .otherwise = "system"}),
+    UpstreamTlsRow::boolean<&UpstreamTls::verify>(
+        {.key = "verify", .about = "false: any certificate is accepted."}),
+    file_row<UpstreamTls, &UpstreamTls::crl, revocation_content>(
+        {.key = "crl", .about = "A PEM file with revocation lists.", .otherwise = "none"}),
+    UpstreamTlsRow::text<&UpstreamTls::server_name, &parse_server_name>(
+        {.key = "server_name",
+         .about = "The name that the certificate must be for, and that is sent as SNI.",
+         .expected = "a name such as shop.example",
+         .otherwise = "the endpoint's host"},
+        "name, or address"),
+    file_row<UpstreamTls, &UpstreamTls::certificate, certificate_content>(
+        {.key = "certificate",
+         .about = "A PEM file with a client certificate. Needs its key.",
+         .otherwise = "none"}),
+    file_row<UpstreamTls, &UpstreamTls::key, key_content>(
+        {.key = "key", .about = "A PEM file with its key.", .otherwise = "none"}),
+};
+
 // Both, or none.
-void read_own_pair(const Section& section, const LoadState& loading, UpstreamTls& tls) {
-    const auto certificate = section.find("certificate");
-    const auto key = section.find("key");
-    if (certificate)
-        read_file(*certificate, "a certificate", loading, tls.certificate);
-    if (key)
-        read_file(*key, "a key", loading, tls.key);
+void check_own_pair(const Section& section) {
+    const bool certificate = section.find("certificate").has_value();
+    const bool key = section.find("key").has_value();
     if (certificate && !key)
         section.wrong_at("certificate", "needs its key: expected key, too");
     if (key && !certificate)
@@ -116,42 +247,55 @@ std::string authority_of(const Endpoint& endpoint) {
 
 } // namespace
 
-void read_tls(const Value& value, const LoadState& loading, Tls& tls) {
+Table<Tls> tls_fields() {
+    return tls_table;
+}
+
+Table<Certificate> certificate_fields() {
+    return certificate_table;
+}
+
+Table<UpstreamTls> upstream_tls_fields() {
+    return upstream_tls_table;
+}
+
+void read_tls(const Value& value, LoadState& loading, Tls& tls) {
     tls.place = place_of(value);
     if (!value.is_map() && !value.is_scalar())
         return read_certificates(value, loading, tls);
-    const auto section = Section::open(value, tls_keys, a_tls);
+    const auto section = open_section(value, tls_fields(), a_tls);
     if (!section)
         return;
     const auto several = section->find("certificates");
     if (several) {
         read_certificates(*several, loading, tls);
-        for (const std::string_view each : certificate_keys)
-            section->wrong_at(each, "has no use beside certificates: put it into that list");
+        for (const Field& each : certificate_table)
+            section->wrong_at(each.key, "has no use beside certificates: put it into that list");
     } else {
         read_certificate(*section, loading, tls.certificates.emplace_back());
     }
-    if (const auto version = section->find("min_version"))
-        version->into(tls.only_1_3, "1.2 or 1.3", parse_min_version);
-    if (const auto ciphers = section->find("ciphers"))
-        ciphers->into(tls.ciphers, "a list such as ECDHE+AESGCM", parse_ciphers);
-    read_client_certificate(*section, loading, tls);
+    read_fields(*section, tls_fields(), tls, loading);
+    read_client_certificate(*section, tls);
 }
 
-void read_upstream_tls(const Value& value, const LoadState& loading, UpstreamTls& tls) {
+void read_upstream_tls(const Value& value, LoadState& loading, UpstreamTls& tls) {
     tls.place = place_of(value);
-    const auto section = Section::open(value, upstream_tls_keys, "a map such as {ca: own-ca.pem}");
+    const auto section =
+        open_section(value, upstream_tls_fields(), "a map such as {ca: own-ca.pem}");
     if (!section)
         return;
-    if (const auto file = section->find("ca"))
-        read_file(*file, "the certificates of authorities", loading, tls.ca);
-    if (const auto file = section->find("crl"))
-        read_file(*file, "a list of revocations", loading, tls.crl);
-    if (const auto name = section->find("server_name"))
-        name->into(tls.server_name, "a name such as shop.example", parse_server_name);
-    if (const auto verify = section->find("verify"))
-        verify->into(tls.verify, "true or false", parse_bool);
-    read_own_pair(*section, loading, tls);
+    read_fields(*section, upstream_tls_fields(), tls, loading);
+    check_own_pair(*section);
+}
+
+Shown shown_tls(const std::optional<Tls>& tls, const Config& config) {
+    return tls ? Shown{shown(tls_fields(), *tls, config)} : Shown{"off"};
+}
+
+Shown shown_upstream_tls(const Upstream& upstream, const Config& config) {
+    if (std::ranges::none_of(upstream.endpoints, &Endpoint::tls))
+        return "off";
+    return shown(upstream_tls_fields(), upstream.tls, config);
 }
 
 void name_https_host(const Value& endpoints, Upstream& upstream) {

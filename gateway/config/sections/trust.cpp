@@ -1,5 +1,5 @@
 // Trusted proxies: peers that Stint believes about the client.
-#include "config/sections/section_readers.hpp"
+#include "config/fields/shared_rows.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/networks.hpp"
 
@@ -124,6 +124,23 @@ void read_trusted_proxies(const Section& top, TrustedProxies& trusted) {
     header->into(trusted.header, "the name of a header such as X-Forwarded-For", parse_header_name);
     if (!peers)
         top.wrong_at("client_ip_header", "has no use without trusted_proxies: nobody is believed");
+}
+
+void show_client_ip_header(
+    const Field& field, const Config& config, const Config&, Shown::Map& members) {
+    const TrustedProxies& trusted = config.trusted_proxies;
+    if (!trusted.networks.empty() || trusted.unix_peers)
+        add(members, field.key, trusted.header);
+}
+
+void show_trusted_proxies(
+    const Field& field, const Config& config, const Config&, Shown::Map& members) {
+    Shown::List peers;
+    for (const Cidr& network : config.trusted_proxies.networks)
+        peers.emplace_back(IpText{network}.view());
+    if (config.trusted_proxies.unix_peers)
+        peers.emplace_back("unix");
+    add(members, field.key, std::move(peers));
 }
 
 } // namespace stint::config

@@ -1,6 +1,7 @@
-// Upstreams, and the time-outs that they, the routes and the whole configuration set.
-#include "config/sections/section_readers.hpp"
+// Upstreams.
+#include "config/fields/shared_rows.hpp"
 #include "config/values/addresses.hpp"
+#include "config/values/key_values.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/values.hpp"
 
@@ -12,33 +13,20 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::array upstream_keys = std::to_array<std::string_view>(
-    {"endpoints", "host", "tls", "resolve_interval", "timeouts", "cooldown", "balance", "hash_key",
-     "slow_start", "ejection", "health", "when_all_down", "queue", "request", "response",
-     "proxy_protocol", "retry"});
 constexpr std::array<std::string_view, 3> proxy_protocols{"off", "v1", "v2"};
-constexpr std::array<std::string_view, 7> timeout_keys{"head",     "body_idle",   "idle", "connect",
-                                                       "response", "tunnel_idle", "drain"};
-constexpr std::array<std::string_view, 4> upstream_timeout_keys{
-    "body_idle", "connect", "response", "tunnel_idle"};
-constexpr std::string_view a_timeout = "a duration such as 2s";
-
-template <class Place>
-void read_timeout(const Section& section, std::string_view key, Place& place) {
-    if (const auto value = section.find(key))
-        value->into(place, a_timeout, parse_timeout);
-}
+constexpr std::array<std::string_view, 3> ways{"round_robin", "least_requests", "hash"};
+constexpr std::array<std::string_view, 2> when_all_down{"503", "fail_open"};
 
 bool same_place(const Endpoint& a, const Endpoint& b) {
     return a.is_unix == b.is_unix && a.host == b.host && a.port == b.port;
 }
 
-void read_endpoints(const Value& value, Upstream& upstream) {
+void read_endpoints(const Field&, const Value& value, Upstream& upstream, LoadState& loading) {
     const auto items = value.items("a list of endpoints such as [127.0.0.1:9000]");
     if (items && items->empty())
         value.wrong("is empty; expected at least one endpoint");
     for (const Value& item : items.value_or(std::vector<Value>{})) {
-        auto endpoint = read_endpoint(item);
+        auto endpoint = read_endpoint(item, loading);
         if (!endpoint)
             continue;
         const bool repeated = std::any_of(
@@ -56,80 +44,192 @@ bool has_name(const Endpoint& endpoint) {
     return !endpoint.is_unix && is_host_name(endpoint.host);
 }
 
-void read_interval(const Section& section, Upstream& upstream) {
-    read_timeout(section, "resolve_interval", upstream.resolve_interval);
+using UpstreamRow = Fields<Upstream>;
+constexpr std::array upstream_table{
+    UpstreamRow::map(
+        {.key = "endpoints",
+         .about = "Its servers: addresses, or maps with an address and its settings; up to 64.",
+         .expected = "a list such as [127.0.0.1:9000]",
+         .required = true},
+        "list of endpoints",
+        &read_endpoints,
+        [](const Field& field,
+           const Upstream& upstream,
+           const Config& config,
+           Shown::Map& members) {
+            Shown::List list;
+            for (const Endpoint& endpoint : upstream.endpoints)
+                list.push_back(shown_endpoint(endpoint, config));
+            add(members, field.key, std::move(list));
+        }),
+    UpstreamRow::text<&Upstream::host, &parse_host_field>(
+        {.key = "host",
+         .about = "The Host sent to the upstream.",
+         .expected = "what to send as Host",
+         .otherwise = "the client's; for https://name endpoints that name"},
+        "HOST or HOST:port"),
+    UpstreamRow::map(
+        {.key = "tls",
+         .about = "For https:// endpoints.",
+         .otherwise = "verified by the system's store"},
+        "map",
+        [](const Field&, const Value& value, Upstream& upstream, LoadState& loading) {
+            read_upstream_tls(value, loading, upstream.tls);
+        },
+        [](const Field& field,
+           const Upstream& upstream,
+           const Config& config,
+           Shown::Map& members) { add(members, field.key, shown_upstream_tls(upstream, config)); }),
+    UpstreamRow::duration<&Upstream::resolve_interval>(
+        {.key = "resolve_interval",
+         .about = "How often endpoint names are resolved again.",
+         .expected = "a duration such as 2s"}),
+    timeouts_row<Upstream>(
+        "those of the top level",
+        [](const Field& field,
+           const Upstream& upstream,
+           const Config& config,
+           Shown::Map& members) {
+            add(members, field.key, shown_timeouts(config.timeouts, upstream.timeouts));
+        }),
+    UpstreamRow::map(
+        {.key = "cooldown",
+         .about = "Pauses requests after the upstream has answered 429 or 503 with Retry-After.",
+         .otherwise = "off"},
+        "on, off, or map",
+        [](const Field&, const Value& value, Upstream& upstream, LoadState& loading) {
+            read_cooldown(value, upstream.cooldown.emplace(), loading);
+        },
+        [](const Field& field,
+           const Upstream& upstream,
+           const Config& config,
+           Shown::Map& members) {
+            add(members, field.key, shown_cooldown(upstream.cooldown, config));
+        }),
+    retry_row<Upstream>("off"),
+    UpstreamRow::word < [](auto& upstream) -> auto& {return upstream.load.how;
+} // namespace
+> ({.key = "balance",
+    .about = "Smooth weighted round robin, the least requests in flight by weight, or rendezvous "
+             "hashing by hash_key.",
+    .expected = "round_robin, least_requests or hash"},
+   ways),
+    UpstreamRow::other(
+        {.key = "hash_key",
+         .about = "The key that hash uses, as of a limit. Requests without it use their client's "
+                  "address.",
+         .otherwise = "client_ip"},
+        {.kind = FieldType::Kind::text, .name = "source of a key, or list of them"},
+        nullptr,
+        [](const Field& field, const Upstream& upstream, const Config&, Shown::Map& members) {
+            if (upstream.load.how != LoadBalance::How::hash)
+                return;
+            Shown::List sources;
+            for (const KeySource& source : upstream.hash_key)
+                sources.emplace_back(to_text(source));
+            add(members, field.key, std::move(sources));
+        }),
+    UpstreamRow::duration < [](auto& upstream) -> auto& {
+    return upstream.load.slow_start;
+}
+> ({.key = "slow_start",
+    .about = "After an endpoint has come back its weight grows to its full value over this time.",
+    .expected = "a duration such as 10s",
+    .otherwise = "off"}),
+    UpstreamRow::map(
+        {.key = "ejection",
+         .about = "A circuit breaker for each endpoint.",
+         .expected = "on, off or a map such as {failures: 5, for: 10s}",
+         .otherwise = "on"},
+        "on, off, or map",
+        &read_ejection,
+        &show_ejection),
+    UpstreamRow::map(
+        {.key = "health", .about = "Active checks of each endpoint.", .otherwise = "off"},
+        "map",
+        &read_health,
+        &show_health),
+    UpstreamRow::word < [](auto& upstream) -> auto& {
+    return upstream.load.fail_open;
+}
+> ({.key = "when_all_down",
+    .about = "While no endpoint is up requests get 503, or are sent all the same.",
+    .expected = "503 or fail_open"},
+   when_all_down),
+    UpstreamRow::section < [](auto& upstream) -> auto& {
+    return upstream.load.queue;
+}
+,
+    &queue_fields > ({.key = "queue",
+                      .about = "Requests that wait while all endpoints are at their max_requests.",
+                      .expected = "a map such as {max_wait: 1s}",
+                      .otherwise = "{max_waiting: 100, max_wait: 1s}"},
+                     "map"),
+    edits_row<Upstream, EditedHead::request>("request"),
+    edits_row<Upstream, EditedHead::response>("response"),
+    UpstreamRow::word<&Upstream::proxy_protocol>(
+        {.key = "proxy_protocol",
+         .about = "Each connection begins with a PROXY header that names the client.",
+         .expected = "v1, v2 or off"},
+        proxy_protocols),
+}; // namespace stint::config
+
+void check_interval(const Section& section, const Upstream& upstream) {
     const auto& endpoints = upstream.endpoints;
     if (!endpoints.empty() && std::none_of(endpoints.begin(), endpoints.end(), has_name))
         section.wrong_at("resolve_interval", "has no use: no endpoint is a name");
 }
 
-void read_https(const Section& section, const LoadState& loading, Upstream& upstream) {
+void check_https(const Section& section, Upstream& upstream) {
     const auto& endpoints = upstream.endpoints;
     const bool https = std::any_of(
         endpoints.begin(), endpoints.end(), [](const Endpoint& each) { return each.tls; });
-    if (const auto tls = section.find("tls"))
-        read_upstream_tls(*tls, loading, upstream.tls);
     if (!https && !endpoints.empty())
         section.wrong_at("tls", "has no use: no endpoint begins with https://");
     if (const auto list = section.find("endpoints"); list && !section.find("host"))
         name_https_host(*list, upstream);
 }
 
-Parsed<Upstream::ProxyProtocol> parse_proxy_protocol(std::string_view text) {
-    const auto word = parse_word(text, proxy_protocols);
-    if (!word)
-        return word.error();
-    const auto at = std::find(proxy_protocols.begin(), proxy_protocols.end(), *word);
-    return static_cast<Upstream::ProxyProtocol>(at - proxy_protocols.begin());
+void read_hash_key(const Section& section, Upstream& upstream, const LoadState& loading) {
+    const auto key = section.find("hash_key");
+    if (key && upstream.load.how != LoadBalance::How::hash) {
+        section.wrong_at("hash_key", "is only for balance: hash");
+    } else if (key) {
+        upstream.hash_key.clear();
+        read_key_sources(*key, upstream.hash_key);
+    }
+    check_subjects(section, "hash_key", loading);
 }
 
-void read_upstream(const Value& value, const LoadState& loading, Upstream& upstream) {
+void check_queue(const Section& section, const Upstream& upstream) {
+    const auto bounded = [](const Endpoint& each) { return each.max_requests > 0; };
+    if (std::ranges::none_of(upstream.endpoints, bounded))
+        section.wrong_at("queue", "has no use: no endpoint of this upstream has max_requests");
+}
+
+void read_upstream(const Value& value, LoadState& loading, Upstream& upstream) {
     const auto section =
-        Section::open(value, upstream_keys, "a map such as {endpoints: [127.0.0.1:9000]}");
+        open_section(value, upstream_fields(), "a map such as {endpoints: [127.0.0.1:9000]}");
     if (!section)
         return;
-    if (const auto endpoints = section->require("endpoints", "a list such as [127.0.0.1:9000]"))
-        read_endpoints(*endpoints, upstream);
-    if (const auto host = section->find("host"))
-        host->into(upstream.host, "what to send as Host", parse_host_field);
-    read_interval(*section, upstream);
-    read_https(*section, loading, upstream);
-    if (const auto timeouts = section->find("timeouts"))
-        read_overrides(*timeouts, upstream.timeouts);
-    if (const auto cooldown = section->find("cooldown"))
-        read_cooldown(*cooldown, upstream.cooldown.emplace(), loading);
-    if (const auto retry = section->find("retry"))
-        read_retry(*retry, upstream.retry.emplace());
-    read_balance(*section, upstream);
-    check_subjects(*section, "hash_key", loading);
-    read_shaping(*section, upstream.shaping, loading);
-    if (const auto protocol = section->find("proxy_protocol"))
-        protocol->into(upstream.proxy_protocol, "v1, v2 or off", parse_proxy_protocol);
+    read_fields(*section, upstream_fields(), upstream, loading);
+    check_interval(*section, upstream);
+    check_https(*section, upstream);
+    read_hash_key(*section, upstream, loading);
+    check_queue(*section, upstream);
 }
 
 } // namespace
 
-void read_timeouts(const Value& value, Timeouts& timeouts) {
-    const auto section = Section::open(value, timeout_keys, "a map such as {connect: 2s}");
-    if (!section)
-        return;
-    read_timeout(*section, "head", timeouts.head);
-    read_timeout(*section, "body_idle", timeouts.body_idle);
-    read_timeout(*section, "idle", timeouts.idle);
-    read_timeout(*section, "connect", timeouts.connect);
-    read_timeout(*section, "response", timeouts.response);
-    read_timeout(*section, "tunnel_idle", timeouts.tunnel_idle);
-    read_timeout(*section, "drain", timeouts.drain);
+Table<Upstream> upstream_fields() {
+    return upstream_table;
 }
 
-void read_overrides(const Value& value, TimeoutOverrides& timeouts) {
-    const auto section = Section::open(value, upstream_timeout_keys, "a map such as {connect: 2s}");
-    if (!section)
-        return;
-    read_timeout(*section, "body_idle", timeouts.body_idle);
-    read_timeout(*section, "connect", timeouts.connect);
-    read_timeout(*section, "response", timeouts.response);
-    read_timeout(*section, "tunnel_idle", timeouts.tunnel_idle);
+void show_upstreams(const Field& field, const Config& config, const Config&, Shown::Map& members) {
+    Shown::Map upstreams;
+    for (const Upstream& upstream : config.upstreams)
+        add(upstreams, upstream.name, shown(upstream_fields(), upstream, config));
+    add(members, field.key, std::move(upstreams));
 }
 
 void read_upstreams(const Value& value, LoadState& loading) {

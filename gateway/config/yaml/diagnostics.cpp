@@ -19,17 +19,17 @@ char lower(char c) noexcept {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-bool is_control(char c) noexcept {
+bool is_control_character(char c) noexcept {
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
 }
 
 std::string without_controls(std::string_view text) {
-    constexpr std::string_view digits = "0123456789abcdef";
+    constexpr std::string_view hex_digits = "0123456789abcdef";
     std::string out;
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
-        if (is_control(c))
-            out.append({'\\', 'x', digits[byte >> 4], digits[byte & 15]});
+        if (is_control_character(c))
+            out.append({'\\', 'x', hex_digits[byte >> 4], hex_digits[byte & 15]});
         else
             out += c;
     }
@@ -77,7 +77,7 @@ Diagnostics::Diagnostics(std::string file) : file_(std::move(file)) {}
 
 // Names from the file may stand in a message as they are.
 void Diagnostics::add(Mark at, std::string message) {
-    if (std::any_of(message.begin(), message.end(), is_control))
+    if (std::any_of(message.begin(), message.end(), is_control_character))
         message = without_controls(message);
     mistakes_.push_back({file_, at.line, at.column, std::move(message)});
 }

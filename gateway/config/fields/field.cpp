@@ -1,0 +1,79 @@
+#include "config/fields/field.hpp"
+
+#include "config/fields/kinds.hpp"
+
+namespace stint::config {
+
+namespace {
+
+// As a file has it: 90s, 24h, 366d.
+std::string length_text(std::uint64_t ms) {
+    struct Unit {
+        std::string_view name;
+        std::uint64_t ms;
+        std::uint64_t fewest;
+    };
+    for (const Unit& unit :
+         {Unit{"d", 86'400'000, 2}, Unit{"h", 3'600'000, 1}, Unit{"m", 60'000, 2},
+          Unit{"s", 1'000, 1}})
+        if (ms >= unit.ms * unit.fewest && ms % unit.ms == 0)
+            return std::to_string(ms / unit.ms).append(unit.name);
+    return std::to_string(ms).append("ms");
+}
+
+} // namespace
+
+std::string Field::shown_name() const {
+    if (!shown_as.empty())
+        return std::string{shown_as};
+    std::string name{key};
+    if (type.kind == FieldType::Kind::duration)
+        name += "_ms";
+    else if (type.kind == FieldType::Kind::size)
+        name += "_bytes";
+    return name;
+}
+
+Parsed<std::uint64_t> number_of_type(std::string_view text, const FieldType& type) {
+    if (!type.zero.empty() && text == type.zero)
+        return std::uint64_t{0};
+    auto number = parse_count(text, type.low, type.high);
+    if (!number && !type.zero.empty())
+        return ParseError{std::string{number.error().why}.append(", or ").append(type.zero)};
+    return number;
+}
+
+Parsed<std::size_t> size_of_type(std::string_view text, const FieldType& type) {
+    if (!type.zero.empty() && text == type.zero)
+        return std::size_t{0};
+    auto size = parse_size(text, type.low, type.high);
+    if (!size && !type.zero.empty())
+        return ParseError{std::string{size.error().why}.append(", or ").append(type.zero)};
+    return size;
+}
+
+Parsed<milliseconds> duration_of_type(std::string_view text, const FieldType& type) {
+    if (!type.zero.empty() && text == type.zero)
+        return milliseconds{0};
+    auto length = parse_timeout(text);
+    if (!length)
+        return type.zero.empty()
+                   ? length
+                   : ParseError{std::string{length.error().why}.append(", or ").append(type.zero)};
+    const auto ms = static_cast<std::uint64_t>((*length).count());
+    if (ms >= type.low && ms <= type.high)
+        return length;
+    const std::string most = length_text(type.high);
+    return ParseError{
+        in_quotes(text) + " is out of range; expected " +
+        (type.low > 1 ? length_text(type.low).append(" to ").append(most) : "at most " + most)};
+}
+
+Shown shown_ms(std::chrono::nanoseconds duration) {
+    constexpr auto ms = std::chrono::nanoseconds{milliseconds{1}};
+    if (duration % ms == std::chrono::nanoseconds{0})
+        return duration / ms;
+    return static_cast<double>(duration.count()) / static_cast<double>(ms.count());
+}
+
+} // namespace stint::config

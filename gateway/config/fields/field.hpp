@@ -1,0 +1,151 @@
+// A key of the configuration: its name, type, bounds and default, as data. Everything that is said
+// of a key is said in its row of its section's table (tables.hpp): the loader, GET /config and
+// docs/configuration-reference.md are made of the tables.
+#pragma once
+
+#include "config/fields/shown.hpp"
+#include "config/schema/schema.hpp"
+#include "config/sections/load_state.hpp"
+#include "config/yaml/reader.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace stint::config {
+
+// The type of a key's value.
+struct FieldType {
+    enum class Kind : std::uint8_t {
+        boolean,
+        number,   // whole
+        size,     // bytes
+        duration, // low and high in milliseconds
+        word,     // one of `words`
+        text,
+        map,  // with a table of its own
+        other // described by `name` alone
+    };
+    Kind kind = Kind::other;
+    bool is_list = false;    // of such values
+    std::uint64_t low = 0;   // the least number, size or duration
+    std::uint64_t high = 0;  // the most; 0: no bounds
+    std::string_view zero{}; // the word for 0, beside the numbers: off, auto, 0s
+    std::span<const std::string_view> words{};
+    std::string_view name{}; // in words, of text, map and other
+};
+
+// When a change of the value in the file is applied.
+enum class Reload : std::uint8_t {
+    applies,         // with a reload
+    new_connections, // with a reload, to connections that are opened after it
+    restart          // with a restart
+};
+
+// A row, apart from the functions that read and show the value.
+struct Field {
+    std::string_view key;
+    std::string_view about{};    // one line
+    std::string_view expected{}; // completes "found a list; expected ..."
+    bool required = false;
+    // In place of the default that the schema's struct has: of structures, and where the default is
+    // another setting.
+    std::string_view otherwise{};
+    Reload reload = Reload::applies;
+    std::string_view shown_as{}; // its member in GET /config; empty: the key, with the type's unit
+    FieldType type{};
+
+    [[nodiscard]] std::string shown_name() const;
+};
+
+// A row of the table of a section that is kept in S.
+template <class S>
+struct FieldOf : Field {
+    // Reads the value, or reports why not.
+    using Read = void (*)(const Field& field, const Value& value, S& section, LoadState& loading);
+    // Adds the value to the members of the section in GET /config.
+    using Show =
+        void (*)(const Field& field, const S& section, const Config& config, Shown::Map& members);
+
+    Read read = nullptr; // none: the section's reader has its own code for it
+    Show show = nullptr; // none: not shown, or with another key
+    bool later = false;  // the section's reader says when to read it, because other keys matter
+};
+
+template <class S>
+using Table = std::span<const FieldOf<S>>;
+
+template <class S>
+[[nodiscard]] std::vector<std::string_view> keys_of(Table<S> table) {
+    std::vector<std::string_view> keys;
+    for (const FieldOf<S>& field : table)
+        keys.push_back(field.key);
+    return keys;
+}
+
+// Opens a map with the keys of the table: see Section::open.
+template <class S>
+[[nodiscard]] std::optional<Section>
+open_section(const Value& value, Table<S> table, std::string_view expected) {
+    return Section::open(value, keys_of(table), expected);
+}
+
+template <class S>
+void read_row(const Section& section, const FieldOf<S>& field, S& place, LoadState& loading) {
+    const auto value =
+        field.required ? section.require(field.key, field.expected) : section.find(field.key);
+    if (value)
+        field.read(field, *value, place, loading);
+}
+
+// Reads all keys whose rows have a reader and are not for later. A required one that is missing is
+// reported.
+template <class S>
+void read_fields(const Section& section, Table<S> table, S& place, LoadState& loading) {
+    for (const FieldOf<S>& field : table)
+        if (field.read != nullptr && !field.later)
+            read_row(section, field, place, loading);
+}
+
+// Reads one key, whose row must have a reader.
+template <class S>
+void read_field(
+    const Section& section, Table<S> table, std::string_view key, S& place, LoadState& loading) {
+    for (const FieldOf<S>& field : table)
+        if (field.key == key)
+            return read_row(section, field, place, loading);
+}
+
+template <class S>
+void show_fields(Table<S> table, const S& section, const Config& config, Shown::Map& members) {
+    for (const FieldOf<S>& field : table)
+        if (field.show != nullptr)
+            field.show(field, section, config, members);
+}
+
+// The rows before that of the key, and those from it on.
+template <class S>
+[[nodiscard]] Table<S> rows_before(Table<S> table, std::string_view key) {
+    std::size_t count = 0;
+    while (count < table.size() && table[count].key != key)
+        ++count;
+    return table.first(count);
+}
+template <class S>
+[[nodiscard]] Table<S> rows_from(Table<S> table, std::string_view key) {
+    return table.subspan(rows_before(table, key).size());
+}
+
+template <class S>
+[[nodiscard]] Shown::Map shown(Table<S> table, const S& section, const Config& config) {
+    Shown::Map members;
+    show_fields(table, section, config, members);
+    return members;
+}
+
+} // namespace stint::config

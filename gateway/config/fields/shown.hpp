@@ -1,0 +1,59 @@
+// Values of a configuration as GET /config shows them: whatever JSON can hold, without a JSON
+// library.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace stint::config {
+
+class Shown {
+  public:
+    struct Member;
+    using List = std::vector<Shown>;
+    using Map = std::vector<Member>; // in the order in which a person wants to read them
+    using Any = std::variant<bool, std::uint64_t, double, std::string, List, Map>;
+
+    template <class T>
+    requires std::same_as<T, bool> Shown(T value) : value_(value) {}
+    template <class T>
+    requires(std::integral<T> && !std::same_as<T, bool>) Shown(T number)
+        : value_(static_cast<std::uint64_t>(number)) {} // at least 0
+    Shown(double number) : value_(number) {}
+    Shown(std::string text) : value_(std::move(text)) {}
+    Shown(std::string_view text) : value_(std::string{text}) {}
+    Shown(const char* text) : value_(std::string{text}) {}
+    Shown(List list);
+    Shown(Map map);
+
+    [[nodiscard]] const Any& value() const noexcept { return value_; }
+
+  private:
+    Any value_;
+};
+
+struct Shown::Member {
+    std::string name;
+    Shown value;
+};
+
+inline Shown::Shown(List list) : value_(std::move(list)) {}
+inline Shown::Shown(Map map) : value_(std::move(map)) {}
+
+// Adds a member, whose name must not be there yet.
+inline void add(Shown::Map& map, std::string_view name, Shown value) {
+    map.push_back({std::string{name}, std::move(value)});
+}
+
+// A list of texts or numbers.
+template <class Items>
+[[nodiscard]] Shown::List list_of(const Items& items) {
+    return {items.begin(), items.end()};
+}
+
+} // namespace stint::config
