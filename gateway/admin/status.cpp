@@ -1,7 +1,7 @@
 #include "admin/status.hpp"
 
 #include "admin/config_json.hpp"
-#include "admin/shaping_json.hpp"
+#include "config/sections/section_showers.hpp"
 #include "limits/reservation/reservations.hpp"
 #include "observe/access_log.hpp"
 
@@ -124,7 +124,7 @@ Json routes_status_json(
     const observe::MetricSlots& slots) {
     Json routes = Json::array();
     for (const config::Route& route : config.routes) {
-        const config::Upstream& upstream = upstream_of(config, route);
+        const config::Upstream& upstream = config::upstream_of(config, route);
         const auto counted = counters_of(route.name, slots.routes(), counters.routes);
         Json json{{"name", route.name}};
         json.update(match_json(route.match));

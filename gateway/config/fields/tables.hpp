@@ -33,6 +33,11 @@ namespace stint::config {
 [[nodiscard]] Table<OwnBody> body_fields();
 [[nodiscard]] Table<Limit> lock_fields();
 [[nodiscard]] Table<Route> lock_reference_fields(); // among the limits of a route
+[[nodiscard]] Table<Route> route_fields();
+[[nodiscard]] Table<Match> match_fields();
+[[nodiscard]] Table<Answer> respond_fields();
+[[nodiscard]] Table<Answer> redirect_fields();
+[[nodiscard]] Table<PathRewrite> rewrite_fields();
 [[nodiscard]] Table<FieldEdits> edit_fields();
 
 } // namespace stint::config

@@ -1,6 +1,6 @@
 // A route's action: an upstream, or a response of Stint's own (respond, redirect).
 #include "base/text_template.hpp"
-#include "config/sections/section_readers.hpp"
+#include "config/fields/shared_rows.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/placeholders.hpp"
 #include "config/values/values.hpp"
@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::size_t longest_body = 64 * 1024;
 constexpr std::size_t longest_target = 2048;
-constexpr std::array<std::string_view, 4> respond_keys{"status", "body", "headers", "content_type"};
-constexpr std::array<std::string_view, 2> redirect_keys{"to", "status"};
 constexpr std::array<std::string_view, 5> redirect_statuses{"301", "302", "303", "307", "308"};
 constexpr std::array<std::string_view, 6> upstream_only{"cooldown", "host",  "request",
                                                         "response", "retry", "upgrade"};
@@ -73,49 +71,92 @@ Parsed<int> parse_redirect_status(std::string_view text) {
     return std::stoi(*word);
 }
 
-void read_respond(const Value& value, Answer& answer, const LoadState& loading) {
+using AnswerRow = Fields<Answer>;
+constexpr std::array respond_table{
+    AnswerRow::number<&Answer::status>(
+        {.key = "status", .about = "The status.", .expected = "a status such as 200"}, 200, 599),
+    AnswerRow::other(
+        {.key = "body",
+         .about = "A text of at most 64 KiB, with the placeholders of heads. Not with 204, 205 and "
+                  "304.",
+         .expected = "a text",
+         .otherwise = "none"},
+        {.kind = FieldType::Kind::text, .name = "text"},
+        [](const Field& field, const Value& value, Answer& answer, LoadState&) {
+            value.into(answer.body, field.expected, [](std::string_view text) {
+                return parse_answer_text(text, longest_body);
+            });
+        },
+        [](const Field& field, const Answer& answer, const Config&, Shown::Map& members) {
+            add(members, field.key, answer.body);
+        }),
+    AnswerRow::later(AnswerRow::text<&Answer::content_type, &parse_content_type>(
+        {.key = "content_type",
+         .about = "Type of the body; not sent without a body.",
+         .expected = "a content type",
+         .otherwise = "text/plain; charset=utf-8"},
+        "content type")),
+    AnswerRow::other(
+        {.key = "headers", .about = "Fields of the response, as set_headers.", .otherwise = "none"},
+        {.kind = FieldType::Kind::other, .high = 64, .name = "map of names and values"},
+        [](const Field&, const Value& value, Answer& answer, LoadState& loading) {
+            FieldEdits edits;
+            read_set_headers(value, EditedHead::answer, edits, loading);
+            answer.headers = std::move(edits.set);
+        },
+        [](const Field& field, const Answer& answer, const Config&, Shown::Map& members) {
+            Shown::Map headers;
+            for (const FieldEdits::Set& each : answer.headers)
+                add(headers, each.name, each.value);
+            if (!headers.empty())
+                add(members, field.key, std::move(headers));
+        }),
+};
+
+constexpr std::array redirect_table{
+    AnswerRow::text<&Answer::location, &parse_redirect_target>(
+        {.key = "to",
+         .about = "A path, or http:// or https:// and a host; {host}, {path} and {?query} are "
+                  "substituted.",
+         .expected = a_target,
+         .required = true},
+        "path, or URI"),
+    AnswerRow::other(
+        {.key = "status",
+         .about = "With 301 and 302 clients may change a POST to a GET.",
+         .expected = "301, 302, 303, 307 or 308",
+         .otherwise = "308"},
+        {.kind = FieldType::Kind::word, .words = redirect_statuses},
+        [](const Field& field, const Value& value, Answer& answer, LoadState&) {
+            value.into(answer.status, field.expected, parse_redirect_status);
+        },
+        [](const Field& field, const Answer& answer, const Config&, Shown::Map& members) {
+            add(members, field.key, answer.status);
+        }),
+};
+
+void read_respond(const Value& value, Answer& answer, LoadState& loading) {
     const auto section =
-        Section::open(value, respond_keys, "a map such as {status: 200, body: hello}");
+        open_section(value, respond_fields(), "a map such as {status: 200, body: hello}");
     if (!section)
         return;
-    if (const auto status = section->find("status"))
-        status->into(
-            answer.status, "a status such as 200", [](std::string_view text) -> Parsed<int> {
-                const auto number = parse_count(text, 200, 599);
-                if (!number)
-                    return number.error();
-                return static_cast<int>(*number);
-            });
-    const auto body = section->find("body");
-    if (body)
-        body->into(answer.body, "a text", [](std::string_view text) {
-            return parse_answer_text(text, longest_body);
-        });
-    if (body && (answer.status == 204 || answer.status == 205 || answer.status == 304))
+    read_fields(*section, respond_fields(), answer, loading);
+    if (answer.status == 204 || answer.status == 205 || answer.status == 304)
         section->wrong_at(
             "body", "is not for the status " + std::to_string(answer.status) + ", which has none");
     if (!answer.body.empty())
         answer.content_type = "text/plain; charset=utf-8";
-    if (const auto type = section->find("content_type"))
-        type->into(answer.content_type, "a content type", parse_content_type);
-    FieldEdits edits;
-    if (const auto headers = section->find("headers"))
-        read_set_headers(*headers, EditedHead::answer, edits, loading);
-    answer.headers = std::move(edits.set);
+    read_field(*section, respond_fields(), "content_type", answer, loading);
 }
 
-void read_redirect(const Value& value, Answer& answer) {
+void read_redirect(const Value& value, Answer& answer, LoadState& loading) {
     answer.status = 308;
     if (value.is_scalar())
         return value.into(answer.location, a_target, parse_redirect_target);
-    const auto section =
-        Section::open(value, redirect_keys, "a target, or a map such as {to: /new, status: 301}");
-    if (!section)
-        return;
-    if (const auto to = section->require("to", a_target))
-        to->into(answer.location, a_target, parse_redirect_target);
-    if (const auto status = section->find("status"))
-        status->into(answer.status, "301, 302, 303, 307 or 308", parse_redirect_status);
+    const auto section = open_section(
+        value, redirect_fields(), "a target, or a map such as {to: /new, status: 301}");
+    if (section)
+        read_fields(*section, redirect_fields(), answer, loading);
 }
 
 void read_upstream_name(const Section& section, Route& route, LoadState& loading) {
@@ -128,6 +169,14 @@ void read_upstream_name(const Section& section, Route& route, LoadState& loading
 }
 
 } // namespace
+
+Table<Answer> respond_fields() {
+    return respond_table;
+}
+
+Table<Answer> redirect_fields() {
+    return redirect_table;
+}
 
 void read_action(const Section& section, Route& route, LoadState& loading) {
     const auto respond = section.find("respond");
@@ -147,7 +196,7 @@ void read_action(const Section& section, Route& route, LoadState& loading) {
         section.wrong_at("rewrite", "is not for respond, which sends no path");
         read_respond(*respond, answer, loading);
     } else {
-        read_redirect(*redirect, answer);
+        read_redirect(*redirect, answer, loading);
     }
 }
 

@@ -519,10 +519,16 @@ Shown::Map shown_limit(const Limit& limit, const Config& config) {
     return members;
 }
 
-Shown::Map shown_whole_limit(const Limit& limit, const Config& config) {
-    Shown::Map members = shown_limit(limit, config);
-    show_fields(rows_from(limit_fields(), limit_headers_row.key), limit, config, members);
-    return members;
+void show_limits(const Field& field, const Config& config, const Config&, Shown::Map& members) {
+    Shown::Map limits;
+    for (const Limit& limit : config.limits)
+        if (!limit.lock)
+            add(limits, limit.name, [&] {
+                Shown::Map all = shown_limit(limit, config);
+                show_fields(rows_from(limit_fields(), limit_headers_row.key), limit, config, all);
+                return all;
+            }());
+    add(members, field.key, std::move(limits));
 }
 
 Shown::Map shown_numbers(const Limit& limit, std::uint64_t quota, std::uint64_t burst) {

@@ -116,6 +116,14 @@ void read_locks(const Section& top, const Value& value, LoadState& loading) {
     }
 }
 
+void show_locks(const Field& field, const Config& config, const Config&, Shown::Map& members) {
+    Shown::Map locks;
+    for (const Limit& limit : config.limits)
+        if (limit.lock)
+            add(locks, lock_name(limit.name), shown(lock_fields(), limit, config));
+    add(members, field.key, std::move(locks));
+}
+
 bool names_lock(const Value& item) {
     if (!item.is_map())
         return false;

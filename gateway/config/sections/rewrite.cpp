@@ -1,5 +1,5 @@
 // Rewrites of a path on its way to the upstream.
-#include "config/sections/section_readers.hpp"
+#include "config/fields/shared_rows.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/path_regex.hpp"
 #include "config/values/values.hpp"
@@ -10,7 +10,28 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::array<std::string_view, 2> rewrite_keys{"regex", "to"};
+constexpr std::array rewrite_table{
+    Fields<PathRewrite>::other(
+        {.key = "regex",
+         .about = "A regular expression for the whole path; others are not changed.",
+         .expected = "a regular expression for the whole path",
+         .required = true},
+        {.kind = FieldType::Kind::text, .name = "regular expression (RE2)"},
+        nullptr,
+        [](const Field& field, const PathRewrite& rewrite, const Config&, Shown::Map& members) {
+            add(members, field.key, std::string_view{rewrite.regex->pattern()});
+        }),
+    Fields<PathRewrite>::other(
+        {.key = "to",
+         .about = "The path in its place, with \\1 to \\9 for its groups and \\0 for the path.",
+         .expected = "a path such as /v2/\\1",
+         .required = true},
+        {.kind = FieldType::Kind::text, .name = "path"},
+        nullptr,
+        [](const Field& field, const PathRewrite& rewrite, const Config&, Shown::Map& members) {
+            add(members, field.key, rewrite.to);
+        }),
+};
 
 std::string without_last_slash(std::string path) {
     if (path.ends_with('/'))
@@ -74,7 +95,7 @@ void read_rewrite(const Value& value, const PathRules& rules, Route& route) {
     const Match& match = route.match;
     if (!value.is_scalar()) {
         if (const auto section =
-                Section::open(value, rewrite_keys, "a path, or a map {regex: ..., to: ...}"))
+                open_section(value, rewrite_fields(), "a path, or a map {regex: ..., to: ...}"))
             read_regex_rewrite(*section, rules, route);
         return;
     }
@@ -89,6 +110,10 @@ void read_rewrite(const Value& value, const PathRules& rules, Route& route) {
 }
 
 } // namespace
+
+Table<PathRewrite> rewrite_fields() {
+    return rewrite_table;
+}
 
 void read_path_changes(const Section& section, const PathRules& rules, Route& route) {
     const auto strip = section.find("strip_prefix");

@@ -15,6 +15,9 @@ void show_client_ip_header(
 void show_trusted_proxies(
     const Field& field, const Config& section, const Config&, Shown::Map& members);
 void show_upstreams(const Field& field, const Config& section, const Config&, Shown::Map& members);
+void show_limits(const Field& field, const Config& section, const Config&, Shown::Map& members);
+void show_locks(const Field& field, const Config& section, const Config&, Shown::Map& members);
+void show_routes(const Field& field, const Config& section, const Config&, Shown::Map& members);
 
 // "off" on a plain listener. Keys are named by their files alone.
 [[nodiscard]] Shown shown_tls(const std::optional<Tls>& tls, const Config& config);
@@ -33,10 +36,14 @@ void show_ejection(
     const Field& field, const Upstream& upstream, const Config&, Shown::Map& members);
 void show_health(const Field& field, const Upstream& upstream, const Config&, Shown::Map& members);
 
+// The names of the limits of a route, inline ones included.
+[[nodiscard]] Shown::List shown_limit_names(const Config& config, const Route& route);
+// Returns the route's upstream, for its timeouts and cooldown; an empty one for a route that
+// answers itself.
+[[nodiscard]] const Upstream& upstream_of(const Config& config, const Route& route);
+
 // A limit's settings, without its name and its refusals: only what applies to its kind.
 [[nodiscard]] Shown::Map shown_limit(const Limit& limit, const Config& config);
-// The same with its refusals.
-[[nodiscard]] Shown::Map shown_whole_limit(const Limit& limit, const Config& config);
 // The numbers of the limit itself or of an override: limit, and of a token bucket the burst.
 [[nodiscard]] Shown::Map
 shown_numbers(const Limit& limit, std::uint64_t quota, std::uint64_t burst);

@@ -219,12 +219,12 @@ constexpr std::array config_table{
          .otherwise = "none"},
         "map by name",
         nullptr,
-        nullptr),
+        &show_limits),
     TopRow::map(
         {.key = "locks", .about = "Locks, by name. Needs permits.", .otherwise = "none"},
         "map by name",
         nullptr,
-        nullptr),
+        &show_locks),
     TopRow::map(
         {.key = "routes",
          .about = "Which requests go where, and their limits. Needed unless permits is set; [] for "
@@ -233,7 +233,7 @@ constexpr std::array config_table{
          .otherwise = "*required*"},
         "list of routes",
         nullptr,
-        nullptr),
+        &show_routes),
 }; // namespace stint::config
 
 // Finds a key that is required unless the gateway gives permits.
