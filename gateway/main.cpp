@@ -1,6 +1,7 @@
-// stint run | check | simulate: from arguments to what does it, and nothing else.
+// stint run | check | simulate | fields: from arguments to what does it, and nothing else.
 #include "admin/server.hpp"
 #include "base/version.hpp"
+#include "config/fields/reference.hpp"
 #include "config/load.hpp"
 #include "runtime/check_warnings.hpp"
 #include "runtime/gateway.hpp"
@@ -120,6 +121,8 @@ int main(int argc, char** argv) {
     run_command->add_option("-c,--config", file, "The configuration (YAML)")->required();
     CLI::App* check_command = app.add_subcommand("check", "Report every mistake in FILE");
     check_command->add_option("FILE", file, "The configuration (YAML)")->required();
+    CLI::App* fields_command =
+        app.add_subcommand("fields", "Print every key of the configuration, as Markdown");
     simulate::Options simulation;
     CLI::App* simulate_command = add_simulate(app, simulation);
     try {
@@ -128,6 +131,8 @@ int main(int argc, char** argv) {
         return app.exit(error) == 0 ? ok : bad_configuration; // --help and --version end here, too
     }
     try {
+        if (fields_command->parsed())
+            return std::cout << config::reference_page() << std::flush ? ok : failed;
         if (simulate_command->parsed())
             return replay(simulation);
         return run_command->parsed() ? run(file) : check(file);

@@ -1,9 +1,11 @@
 // Swapping in a new configuration while traffic flows.
+#include "config/fields/restart.hpp"
 #include "runtime/gateway.hpp"
 #include "runtime/process.hpp"
 
 #include <spdlog/spdlog.h>
 
+#include <string_view>
 #include <utility>
 
 namespace stint::runtime {
@@ -63,29 +65,8 @@ Gateway::reload_notes(const config::Config& config, const Compiled& next) const 
                 notes.push_back(
                     "limit " + each.limit->identity().name +
                     ": its kind, key, anchor or per has changed, so its counts begin anew");
-    if (config.workers != config_.workers)
-        notes.push_back("workers: takes effect with a restart");
-    if (config.pin_workers != config_.pin_workers)
-        notes.push_back("pin_workers: takes effect with a restart");
-    const auto admin_text = [](const config::Config& from) {
-        std::string hosts;
-        for (const std::string& host : from.admin ? from.admin->hosts : std::vector<std::string>{})
-            hosts.append(host).append(" ");
-        return from.admin ? hosts + from.admin->address.text + " " +
-                                std::to_string(from.admin->address.mode) + " " +
-                                from.admin->address.group + " " + from.admin->token_file +
-                                (from.admin->read_only ? " read_only" : "") +
-                                (from.admin->tls ? " tls" : "")
-                          : std::string{};
-    };
-    if (admin_text(config) != admin_text(config_))
-        notes.push_back("admin: takes effect with a restart");
-    const auto state_text = [](const config::Config& from) {
-        return from.state ? from.state->file + (from.state->closed_on_start ? " closed" : " open")
-                          : std::string{};
-    };
-    if (state_text(config) != state_text(config_))
-        notes.push_back("state: takes effect with a restart");
+    for (const std::string_view key : config::need_restart(config_, config))
+        notes.push_back(std::string{key} + ": takes effect with a restart");
     return notes;
 }
 

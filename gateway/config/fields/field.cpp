@@ -1,12 +1,10 @@
 #include "config/fields/field.hpp"
 
 #include "config/fields/kinds.hpp"
+#include "config/fields/units.hpp"
 
 namespace stint::config {
 
-namespace {
-
-// As a file has it: 90s, 24h, 366d.
 std::string length_text(std::uint64_t ms) {
     struct Unit {
         std::string_view name;
@@ -21,7 +19,18 @@ std::string length_text(std::uint64_t ms) {
     return std::to_string(ms).append("ms");
 }
 
-} // namespace
+std::string size_text(std::uint64_t bytes) {
+    struct Unit {
+        std::string_view name;
+        std::uint64_t bytes;
+    };
+    for (const Unit& unit :
+         {Unit{"TiB", std::uint64_t{1} << 40U}, Unit{"GiB", 1U << 30U}, Unit{"MiB", 1U << 20U},
+          Unit{"KiB", 1U << 10U}})
+        if (bytes >= unit.bytes && bytes % unit.bytes == 0)
+            return std::to_string(bytes / unit.bytes).append(unit.name);
+    return std::to_string(bytes).append("B");
+}
 
 std::string Field::shown_name() const {
     if (!shown_as.empty())

@@ -32,7 +32,7 @@ struct FieldType {
         other // described by `name` alone
     };
     Kind kind = Kind::other;
-    bool is_list = false;    // of such values
+    bool is_list = false;    // the value is a list of such values
     std::uint64_t low = 0;   // the least number, size or duration
     std::uint64_t high = 0;  // the most; 0: no bounds
     std::string_view zero{}; // the word for 0, beside the numbers: off, auto, 0s
@@ -72,9 +72,10 @@ struct FieldOf : Field {
     using Show =
         void (*)(const Field& field, const S& section, const Config& config, Shown::Map& members);
 
-    Read read = nullptr; // none: the section's reader has its own code for it
-    Show show = nullptr; // none: not shown, or with another key
-    bool later = false;  // the section's reader says when to read it, because other keys matter
+    Read read = nullptr;  // none: the section's reader has its own code for it
+    Show show = nullptr;  // none: not shown, or with another key
+    Show plain = nullptr; // the same whatever else is set, for the default; none: as `show`
+    bool later = false;   // the section's reader says when to read it, because other keys matter
 };
 
 template <class S>

@@ -114,6 +114,7 @@ struct Fields {
     }
     // The same row, shown in another way, or with another key.
     static constexpr Row shown_by(Row row, Show show) {
+        row.plain = row.show;
         row.show = show;
         return row;
     }
@@ -143,7 +144,7 @@ struct Fields {
         return field;
     }
 
-    // What a member holds: itself, or the value of an optional.
+    // The type of a member, or of the value that an optional holds.
     template <class T>
     struct Held {
         using type = T;

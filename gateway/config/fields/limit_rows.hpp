@@ -20,7 +20,7 @@ inline constexpr FieldOf<Limit> when_exceeded_row = Fields<Limit>::other(
     {.key = "when_exceeded",
      .about = "A request beyond the limit gets 429, or is queued until its turn comes.",
      .expected = "refuse or wait",
-     .otherwise = "refuse"},
+     .otherwise = "`refuse`"},
     {.kind = FieldType::Kind::word, .words = when_exceeded_words},
     nullptr,
     [](const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
@@ -33,8 +33,7 @@ inline constexpr FieldOf<Limit> max_wait_row = Fields<Limit>::shown_by(
         Fields<Limit>::duration<[](auto& limit) -> auto& { return limit.wait->max_wait; }>(
             {.key = "max_wait",
              .about = "The longest time that a request may wait. Only with when_exceeded: wait.",
-             .expected = "a duration such as 2s",
-             .otherwise = "2s"})),
+             .expected = "a duration such as 2s"})),
     [](const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
         if (limit.wait)
             add(members, field.shown_name(), shown_ms(limit.wait->max_wait));
@@ -44,7 +43,7 @@ inline constexpr FieldOf<Limit> fair_by_row = Fields<Limit>::later(Fields<Limit>
     {.key = "fair_by",
      .about =
          "Waiting requests with the same value share their turns. Only with when_exceeded: wait.",
-     .otherwise = "client_ip"},
+     .otherwise = "`client_ip`"},
     a_key_source,
     [](const Field&, const Value& value, Limit& limit, LoadState&) {
         limit.wait->fair_by.clear();

@@ -82,7 +82,7 @@ constexpr FieldOf<S> mode_row(Reload reload) {
              "Permissions of a Unix socket's file: three octal digits. Who may write to it may "
              "connect.",
          .expected = "a mode such as 0660",
-         .otherwise = "0660",
+         .otherwise = "`0660`",
          .reload = reload},
         {.kind = FieldType::Kind::text, .name = "octal digits"}, nullptr,
         [](const Field& field, const S& section, const Config&, Shown::Map& members) {
@@ -110,7 +110,6 @@ constexpr FieldOf<S> hosts_row(Reload reload) {
          .about =
              "Host names by which clients reach the listener, beside its address and localhost.",
          .expected = "a list of names such as [stint.internal]",
-         .otherwise = "[]",
          .reload = reload},
         {.kind = FieldType::Kind::text, .is_list = true, .high = 64, .name = "names without ports"},
         [](const Field& field, const Value& value, S& section, LoadState&) {

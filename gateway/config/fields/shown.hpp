@@ -32,6 +32,7 @@ class Shown {
     Shown(Map map);
 
     [[nodiscard]] const Any& value() const noexcept { return value_; }
+    [[nodiscard]] bool operator==(const Shown& other) const;
 
   private:
     Any value_;
@@ -40,10 +41,15 @@ class Shown {
 struct Shown::Member {
     std::string name;
     Shown value;
+
+    [[nodiscard]] bool operator==(const Member& other) const = default;
 };
 
 inline Shown::Shown(List list) : value_(std::move(list)) {}
 inline Shown::Shown(Map map) : value_(std::move(map)) {}
+inline bool Shown::operator==(const Shown& other) const {
+    return value_ == other.value_;
+}
 
 // Adds a member, whose name must not be there yet.
 inline void add(Shown::Map& map, std::string_view name, Shown value) {

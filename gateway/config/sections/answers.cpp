@@ -94,7 +94,7 @@ constexpr std::array respond_table{
         {.key = "content_type",
          .about = "Type of the body; not sent without a body.",
          .expected = "a content type",
-         .otherwise = "text/plain; charset=utf-8"},
+         .otherwise = "`text/plain; charset=utf-8`"},
         "content type")),
     AnswerRow::other(
         {.key = "headers", .about = "Fields of the response, as set_headers.", .otherwise = "none"},
@@ -125,7 +125,7 @@ constexpr std::array redirect_table{
         {.key = "status",
          .about = "With 301 and 302 clients may change a POST to a GET.",
          .expected = "301, 302, 303, 307 or 308",
-         .otherwise = "308"},
+         .otherwise = "`308`"},
         {.kind = FieldType::Kind::word, .words = redirect_statuses},
         [](const Field& field, const Value& value, Answer& answer, LoadState&) {
             value.into(answer.status, field.expected, parse_redirect_status);

@@ -72,7 +72,7 @@ constexpr std::array cooldown_table{
          .about =
              "A request while its scope is closed gets the upstream's status at once, or waits.",
          .expected = "answer or wait",
-         .otherwise = "answer"},
+         .otherwise = "`answer`"},
         {.kind = FieldType::Kind::word, .words = when_paused},
         nullptr,
         [](const Field& field, const Cooldown& cooldown, const Config&, Shown::Map& members) {
@@ -102,8 +102,7 @@ constexpr std::array cooldown_table{
             CooldownRow::duration<[](auto& cooldown) -> auto& { return cooldown.wait->max_wait; }>(
                 {.key = "max_wait",
                  .about = "The longest time that a request waits. Only with when_paused: wait.",
-                 .expected = a_duration,
-                 .otherwise = "30s"})),
+                 .expected = a_duration})),
         [](const Field& field, const Cooldown& cooldown, const Config&, Shown::Map& members) {
             if (cooldown.wait)
                 add(members, field.shown_name(), shown_ms(cooldown.wait->max_wait));
@@ -113,8 +112,7 @@ constexpr std::array cooldown_table{
             CooldownRow::number<[](auto& cooldown) -> auto& { return cooldown.wait->max_waiting; }>(
                 {.key = "max_waiting",
                  .about = "The most requests queued for one scope. Only with when_paused: wait.",
-                 .expected = "a number of requests",
-                 .otherwise = "1000"},
+                 .expected = "a number of requests"},
                 1,
                 most_waiting)),
         [](const Field& field, const Cooldown& cooldown, const Config&, Shown::Map& members) {

@@ -232,7 +232,7 @@ constexpr std::array permits_table{
                  "No lock is granted for this long after a start, if the leases from before it "
                  "are not known.",
              .expected = "a duration such as 60s, or 0s",
-             .otherwise = "max_ttl"},
+             .otherwise = "`max_ttl`"},
             milliseconds{1},
             longest_ttl,
             "0s"),

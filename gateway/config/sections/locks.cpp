@@ -26,10 +26,7 @@ Parsed<std::uint64_t> parse_max(std::string_view text) {
 using LockRow = Fields<Limit>;
 constexpr std::array lock_table{
     LockRow::other(
-        {.key = "max",
-         .about = "The most holders at a time.",
-         .expected = "a number of holders",
-         .otherwise = "1"},
+        {.key = "max", .about = "The most holders at a time.", .expected = "a number of holders"},
         {.kind = FieldType::Kind::number, .low = 1, .high = most_concurrent},
         [](const Field& field, const Value& value, Limit& limit, LoadState&) {
             value.into(limit.quota, field.expected, parse_max);
@@ -40,8 +37,7 @@ constexpr std::array lock_table{
     LockRow::other(
         {.key = "max_waiting",
          .about = "The most that are queued for it at a time: callers and proxied requests.",
-         .expected = "a number of waiters",
-         .otherwise = "10000"},
+         .expected = "a number of waiters"},
         {.kind = FieldType::Kind::number, .low = 1, .high = most_waiting},
         [](const Field& field, const Value& value, Limit& limit, LoadState&) {
             value.into(limit.lock->max_waiting, field.expected, [&](std::string_view text) {

@@ -53,7 +53,7 @@ constexpr std::array body_table{
         {.key = "content_type",
          .about = "Its type.",
          .expected = "a content type",
-         .otherwise = default_content_type},
+         .otherwise = "`text/plain; charset=utf-8`"},
         "content type"),
     BodyRow::other(
         {.key = "text",

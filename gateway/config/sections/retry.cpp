@@ -105,7 +105,7 @@ constexpr std::array retry_table{
         {.key = "budget",
          .about = "The most retries, as a share of the requests of the last ten seconds.",
          .expected = "a share such as 20%",
-         .otherwise = "20%",
+         .otherwise = "`20%`",
          .shown_as = "budget_percent"},
         {.kind = FieldType::Kind::other, .name = "share, 1% to 100%"},
         [](const Field& field, const Value& value, Retry& retry, LoadState&) {

@@ -60,8 +60,6 @@ constexpr FieldOf<S> file_row(Field field) {
             const std::string& file = std::invoke(M, section);
             if (!file.empty())
                 add(members, row.key, file);
-            else if (!row.otherwise.empty() && row.otherwise != "none" && !row.required)
-                add(members, row.key, row.otherwise);
         }};
 }
 constexpr std::string_view certificate_content = "a certificate";
@@ -74,18 +72,21 @@ constexpr Field certificate_field{
     .key = "certificate",
     .about = "A PEM file: the certificate, then its intermediate certificates, without the root.",
     .expected = "the path of a file with a certificate",
-    .required = true};
+    .required = true,
+    .reload = Reload::new_connections};
 constexpr Field key_field{
     .key = "key",
     .about = "A PEM file with the private key, without a password.",
     .expected = "the path of a file with its key",
-    .required = true};
+    .required = true,
+    .reload = Reload::new_connections};
 constexpr Field staple_field{
     .key = "ocsp_staple",
     .about =
         "A DER file with the authority's OCSP response for the certificate, sent to clients that "
         "ask for it.",
-    .otherwise = "none"};
+    .otherwise = "none",
+    .reload = Reload::new_connections};
 
 constexpr std::array certificate_table{
     file_row<Certificate, &Certificate::certificate, certificate_content>(certificate_field),
@@ -152,7 +153,8 @@ constexpr std::array tls_table{
     TlsRow::map(
         {.key = "certificates",
          .about = "Instead of these three: a list of such maps, for several names.",
-         .otherwise = "none"},
+         .otherwise = "none",
+         .reload = Reload::new_connections},
         "list of certificates",
         nullptr,
         [](const Field& field, const Tls& tls, const Config& config, Shown::Map& members) {
@@ -162,7 +164,10 @@ constexpr std::array tls_table{
             add(members, field.key, std::move(list));
         }),
     TlsRow::other(
-        {.key = "min_version", .about = "The lowest version of TLS.", .expected = "1.2 or 1.3"},
+        {.key = "min_version",
+         .about = "The lowest version of TLS.",
+         .expected = "1.2 or 1.3",
+         .reload = Reload::new_connections},
         {.kind = FieldType::Kind::word, .words = versions},
         [](const Field& field, const Value& value, Tls& tls, LoadState&) {
             value.into(tls.only_1_3, field.expected, parse_min_version);
@@ -175,7 +180,8 @@ constexpr std::array tls_table{
             {.key = "ciphers",
              .about = "A cipher list in OpenSSL's syntax.",
              .expected = "a list such as ECDHE+AESGCM",
-             .otherwise = "ECDHE with AES-GCM or ChaCha20"},
+             .otherwise = "ECDHE with AES-GCM or ChaCha20",
+             .reload = Reload::new_connections},
             "cipher list"),
         [](const Field& field, const Tls& tls, const Config&, Shown::Map& members) {
             add(members, field.key, tls.ciphers.empty() ? "default" : tls.ciphers);
@@ -184,7 +190,8 @@ constexpr std::array tls_table{
         {.key = "client_certificate",
          .about = "A client without a certificate is rejected, or served without a subject.",
          .expected = "require or optional",
-         .otherwise = "require with client_ca"},
+         .otherwise = "`require` with client_ca",
+         .reload = Reload::new_connections},
         {.kind = FieldType::Kind::word, .words = client_certificate_words},
         nullptr,
         [](const Field& field, const Tls& tls, const Config&, Shown::Map& members) {
@@ -199,16 +206,22 @@ constexpr std::array tls_table{
          .about =
              "A PEM file with the authorities trusted for client certificates. Revocation lists "
              "in it are applied.",
-         .otherwise = "none"}),
+         .otherwise = "none",
+         .reload = Reload::new_connections}),
 };
 
 using UpstreamTlsRow = Fields<UpstreamTls>;
 constexpr std::array upstream_tls_table{
-    file_row<UpstreamTls, &UpstreamTls::ca, authority_content>(
-        {.key = "ca",
-         .about = "A PEM file with the certificates that are trusted instead: authorities, or the "
-                  "server's own.",
-         .otherwise = "system"}),
+    UpstreamTlsRow::shown_by(
+        file_row<UpstreamTls, &UpstreamTls::ca, authority_content>(
+            {.key = "ca",
+             .about =
+                 "A PEM file with the certificates that are trusted instead: authorities, or the "
+                 "server's own.",
+             .otherwise = "the system's store"}),
+        [](const Field& field, const UpstreamTls& tls, const Config&, Shown::Map& members) {
+            add(members, field.key, tls.ca.empty() ? "system" : tls.ca);
+        }),
     UpstreamTlsRow::boolean<&UpstreamTls::verify>(
         {.key = "verify", .about = "false: any certificate is accepted."}),
     file_row<UpstreamTls, &UpstreamTls::crl, revocation_content>(

@@ -135,7 +135,7 @@ constexpr std::array config_table{
          .expected = "a number of fields"},
         fewest_fields,
         most_fields),
-    max_body_row<Config>("off"),
+    max_body_row<Config>("`off`"),
     TopRow::boolean < [](auto& config) -> auto& {return config.paths.merge_slashes;
 } // namespace
 > ({.key = "merge_slashes", .about = "Runs of / in a path count as one."}), TopRow::word < [
@@ -161,7 +161,7 @@ constexpr std::array config_table{
         {.key = "client_ip_header",
          .about = "The header in which trusted proxies name the client.",
          .expected = "the name of a header such as X-Forwarded-For",
-         .otherwise = "X-Forwarded-For"},
+         .otherwise = "`X-Forwarded-For`"},
         {.kind = FieldType::Kind::text, .name = "name of a header"},
         nullptr,
         &show_client_ip_header),
@@ -192,13 +192,13 @@ constexpr std::array config_table{
         {.key = "access_log",
          .about = "One line for each request.",
          .expected = "a map such as {path: stdout}",
-         .otherwise = "{path: stdout}"},
+         .otherwise = "see below"},
         "map"),
     TopRow::map(
         {.key = "log",
          .about = "The operational log on standard error.",
          .expected = "a map such as {level: info}",
-         .otherwise = "{level: info}"},
+         .otherwise = "see below"},
         "map",
         [](const Field& field, const Value& value, Config& config, LoadState& loading) {
             if (const auto section = open_section(value, log_fields(), field.expected))
@@ -207,7 +207,7 @@ constexpr std::array config_table{
         [](const Field&, const Config& config, const Config&, Shown::Map& members) {
             add(members, "log_level", config.log_level);
         }),
-    headers_row<Config>("off"),
+    headers_row<Config>("`off`"),
     TopRow::map(
         {.key = "upstreams", .about = "Where requests are sent, by name.", .otherwise = "none"},
         "map by name",

@@ -95,7 +95,7 @@ constexpr std::array upstream_table{
     UpstreamRow::map(
         {.key = "cooldown",
          .about = "Pauses requests after the upstream has answered 429 or 503 with Retry-After.",
-         .otherwise = "off"},
+         .otherwise = "`off`"},
         "on, off, or map",
         [](const Field&, const Value& value, Upstream& upstream, LoadState& loading) {
             read_cooldown(value, upstream.cooldown.emplace(), loading);
@@ -106,7 +106,7 @@ constexpr std::array upstream_table{
            Shown::Map& members) {
             add(members, field.key, shown_cooldown(upstream.cooldown, config));
         }),
-    retry_row<Upstream>("off"),
+    retry_row<Upstream>("`off`"),
     UpstreamRow::word < [](auto& upstream) -> auto& {return upstream.load.how;
 } // namespace
 > ({.key = "balance",
@@ -118,7 +118,7 @@ constexpr std::array upstream_table{
         {.key = "hash_key",
          .about = "The key that hash uses, as of a limit. Requests without it use their client's "
                   "address.",
-         .otherwise = "client_ip"},
+         .otherwise = "`client_ip`"},
         {.kind = FieldType::Kind::text, .name = "source of a key, or list of them"},
         nullptr,
         [](const Field& field, const Upstream& upstream, const Config&, Shown::Map& members) {
@@ -135,17 +135,17 @@ constexpr std::array upstream_table{
 > ({.key = "slow_start",
     .about = "After an endpoint has come back its weight grows to its full value over this time.",
     .expected = "a duration such as 10s",
-    .otherwise = "off"}),
+    .otherwise = "`off`"}),
     UpstreamRow::map(
         {.key = "ejection",
          .about = "A circuit breaker for each endpoint.",
          .expected = "on, off or a map such as {failures: 5, for: 10s}",
-         .otherwise = "on"},
+         .otherwise = "`on`"},
         "on, off, or map",
         &read_ejection,
         &show_ejection),
     UpstreamRow::map(
-        {.key = "health", .about = "Active checks of each endpoint.", .otherwise = "off"},
+        {.key = "health", .about = "Active checks of each endpoint.", .otherwise = "`off`"},
         "map",
         &read_health,
         &show_health),
@@ -163,7 +163,7 @@ constexpr std::array upstream_table{
     &queue_fields > ({.key = "queue",
                       .about = "Requests that wait while all endpoints are at their max_requests.",
                       .expected = "a map such as {max_wait: 1s}",
-                      .otherwise = "{max_waiting: 100, max_wait: 1s}"},
+                      .otherwise = "see below"},
                      "map"),
     edits_row<Upstream, EditedHead::request>("request"),
     edits_row<Upstream, EditedHead::response>("response"),

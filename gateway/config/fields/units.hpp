@@ -1,0 +1,12 @@
+// Lengths and sizes as a file has them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace stint::config {
+
+[[nodiscard]] std::string length_text(std::uint64_t ms);  // 90s, 24h, 366d
+[[nodiscard]] std::string size_text(std::uint64_t bytes); // 64B, 16KiB, 1TiB
+
+} // namespace stint::config
