@@ -32,10 +32,11 @@ struct FieldType {
         other // described by `name` alone
     };
     Kind kind = Kind::other;
-    bool is_list = false;    // the value is a list of such values
-    std::uint64_t low = 0;   // the least number, size or duration
-    std::uint64_t high = 0;  // the most; 0: no bounds
-    std::string_view zero{}; // the word for 0, beside the numbers: off, auto, 0s
+    bool is_list = false;         // the value is a list of such values
+    std::uint64_t low = 0;        // the least number, size or duration
+    std::uint64_t high = 0;       // the most; 0: no bounds
+    std::uint64_t most_items = 0; // the most of a list or map; 0: no bound of its own
+    std::string_view zero{};      // the word for 0, beside the numbers: off, auto, 0s
     std::span<const std::string_view> words{};
     std::string_view name{}; // in words, of text, map and other
 };

@@ -160,8 +160,8 @@ std::string type_text(const FieldType& type) {
         text.append(", ").append(bounds_text(type));
     if (type.is_list)
         text.insert(0, "list: ");
-    if (!numbers && type.high > 0)
-        text.append(", up to ").append(std::to_string(type.high));
+    if (type.most_items > 0)
+        text.append(", up to ").append(std::to_string(type.most_items));
     if (!type.zero.empty() && type.zero != "0")
         text.append(", or ").append(type.zero);
     return text;

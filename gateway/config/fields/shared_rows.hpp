@@ -111,7 +111,10 @@ constexpr FieldOf<S> hosts_row(Reload reload) {
              "Host names by which clients reach the listener, beside its address and localhost.",
          .expected = "a list of names such as [stint.internal]",
          .reload = reload},
-        {.kind = FieldType::Kind::text, .is_list = true, .high = 64, .name = "names without ports"},
+        {.kind = FieldType::Kind::text,
+         .is_list = true,
+         .most_items = 64,
+         .name = "names without ports"},
         [](const Field& field, const Value& value, S& section, LoadState&) {
             read_hosts(field, value, section.hosts);
         },

@@ -1,5 +1,6 @@
 // The configuration as plain values: every default filled in, every name resolved, every number in
-// range. Nothing here knows YAML.
+// range. Nothing here knows YAML: names, bounds and words of the keys stand in the tables of
+// config/fields/tables.hpp. The defaults stand here alone.
 #pragma once
 
 #include "base/ip_address.hpp"
@@ -318,9 +319,9 @@ struct Config {
     Timeouts timeouts;
     std::size_t max_connections = 10'000;
     std::size_t max_connections_per_client = 0; // 0 = off
-    std::size_t max_head = 16 * 1024;           // bytes, 1 KiB to 64 KiB
-    std::size_t max_target = 8 * 1024;          // bytes, 1 KiB to 64 KiB
-    std::size_t max_fields = 128;               // fields of one head, 8 to 1000
+    std::size_t max_head = 16 * 1024;           // bytes
+    std::size_t max_target = 8 * 1024;          // bytes
+    std::size_t max_fields = 128;               // fields of one head
     std::optional<std::uint64_t> max_body;      // for routes without their own; none: any length
     MinRate min_rate;
     PathRules paths;
@@ -330,7 +331,7 @@ struct Config {
     AddressPrefixes prefixes; // for max_connections_per_client, and limits that set none
     TrustedProxies trusted_proxies;
     AccessLog access_log;
-    std::string log_level = "info"; // trace debug info warn error
+    std::string log_level = "info";
     Headers headers;
     std::vector<Upstream> upstreams;
     std::vector<Limit> limits; // named ones, locks, then the inline ones of each route

@@ -51,8 +51,8 @@ struct Retry {
     bool connect = true; // no connection, TLS included
     bool reset = true;   // the connection ended before the response's head
     std::vector<std::uint16_t> statuses{502, 503, 504};
-    std::uint32_t attempts = 2; // the most sends of one request; 2 to 10
-    std::uint32_t budget = 20;  // percent of the requests that retries may add; 1 to 100
+    std::uint32_t attempts = 2; // the most sends of one request
+    std::uint32_t budget = 20;  // percent of the requests that retries may add
     std::vector<std::string> methods{"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"};
 };
 

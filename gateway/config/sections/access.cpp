@@ -84,8 +84,8 @@ Parsed<std::string> parse_host(std::string_view text) {
 
 void read_hosts(const Field& field, const Value& value, std::vector<std::string>& hosts) {
     const auto items = value.items(field.expected);
-    if (items && items->size() > field.type.high)
-        value.wrong("has more than " + std::to_string(field.type.high) + " names");
+    if (items && items->size() > field.type.most_items)
+        value.wrong("has more than " + std::to_string(field.type.most_items) + " names");
     for (const Value& item : items.value_or(std::vector<Value>{})) {
         const auto host = item.as("a name such as stint.internal", parse_host);
         if (!host)

@@ -98,7 +98,9 @@ constexpr std::array respond_table{
         "content type")),
     AnswerRow::other(
         {.key = "headers", .about = "Fields of the response, as set_headers.", .otherwise = "none"},
-        {.kind = FieldType::Kind::other, .high = 64, .name = "map of names and values"},
+        {.kind = FieldType::Kind::other,
+         .most_items = most_edits,
+         .name = "map of names and values"},
         [](const Field&, const Value& value, Answer& answer, LoadState& loading) {
             FieldEdits edits;
             read_set_headers(value, EditedHead::answer, edits, loading);

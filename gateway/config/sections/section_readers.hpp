@@ -63,7 +63,12 @@ void read_locks(const Section& top, const Value& value, LoadState& loading); // 
 // Returns the index of the limit that such an item names.
 [[nodiscard]] std::optional<std::size_t> find_lock(const Value& item, const LoadState& loading);
 void read_require_fence(const Value& value, Route& route, const LoadState& loading); // after locks
-void read_trusted_proxies(const Section& top, TrustedProxies& trusted);  // and their header
+inline constexpr std::size_t most_trusted_fields = 64;
+void read_peers(const Field& field, const Value& value, Config& config, LoadState& loading);
+void read_trusted_fields(
+    const Field& field, const Value& value, Config& config, LoadState& loading);
+// Reads the header in which trusted proxies name the client; after them.
+void read_client_ip_header(const Section& top, TrustedProxies& trusted);
 void read_key(const Section& section, Limit& limit, LoadState& loading); // key and its settings
 void read_rules(const Section& section, Limit& limit); // exceptions; after kind and key
 // After the kind and its numbers.
@@ -81,6 +86,7 @@ void read_key_sources(const Value& value, std::vector<KeySource>& key); // one, 
 // Reports tls:subject among these sources, or as the only one, where no client has such a thing.
 void check_subjects(const Section& section, std::string_view key, const LoadState& loading);
 void read_max_body(const Field& field, const Value& value, std::optional<std::uint64_t>& most);
+inline constexpr std::size_t most_edits = 64; // fields to set, and to remove
 // Kinds of edited heads. Each has fields of its own that cannot be set or removed.
 enum class EditedHead : std::uint8_t { request, response, answer };
 void read_set_headers(

@@ -12,8 +12,6 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::size_t most_edits = 64; // in each list
-
 // Fields that cannot be edited: framing, fields of one connection only, and those that Stint writes
 // about the client or about limits. Compared as a server may read them, with "-" for "_".
 struct OwnNames {
@@ -115,7 +113,9 @@ constexpr std::array edit_table{
          .about = "Each replaces all received fields of its name; placeholders such as {client_ip} "
                   "are substituted.",
          .otherwise = "none"},
-        {.kind = FieldType::Kind::other, .high = most_edits, .name = "map of names and values"},
+        {.kind = FieldType::Kind::other,
+         .most_items = most_edits,
+         .name = "map of names and values"},
         nullptr,
         // Not what they are set to: that may be a secret between Stint and the upstream.
         [](const Field& field, const FieldEdits& edits, const Config&, Shown::Map& members) {
@@ -129,7 +129,7 @@ constexpr std::array edit_table{
         {.key = "remove_headers", .about = "Fields that are removed.", .otherwise = "none"},
         {.kind = FieldType::Kind::text,
          .is_list = true,
-         .high = most_edits,
+         .most_items = most_edits,
          .name = "names of headers"},
         nullptr,
         [](const Field& field, const FieldEdits& edits, const Config&, Shown::Map& members) {

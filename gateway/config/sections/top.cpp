@@ -172,15 +172,18 @@ constexpr std::array config_table{
          .expected = "a list of networks such as [10.0.0.0/8]",
          .otherwise = "none"},
         {.kind = FieldType::Kind::text, .is_list = true, .name = "networks, addresses and unix"},
-        nullptr,
+        &read_peers,
         &show_trusted_proxies),
     TopRow::other(
         {.key = "trusted_fields",
          .about = "Header fields that reach the upstream only from trusted_proxies; a * at the end "
                   "stands for any rest.",
          .expected = "a list of headers such as [X-Forwarded-*, X-Real-IP]"},
-        {.kind = FieldType::Kind::text, .is_list = true, .high = 64, .name = "names of headers"},
-        nullptr,
+        {.kind = FieldType::Kind::text,
+         .is_list = true,
+         .most_items = most_trusted_fields,
+         .name = "names of headers"},
+        &read_trusted_fields,
         [](const Field& field, const Config& config, const Config&, Shown::Map& members) {
             add(members, field.key, list_of(config.trusted_proxies.fields));
         }),
@@ -256,7 +259,7 @@ Table<Config> log_fields() {
 
 void read_top(const Section& top, LoadState& loading) {
     read_fields(top, config_fields(), loading.config, loading);
-    read_trusted_proxies(top, loading.config.trusted_proxies);
+    read_client_ip_header(top, loading.config.trusted_proxies);
     if (const auto listeners = find_unless_permits(top, "listeners"))
         read_listeners(*listeners, loading);
     if (const auto admin = top.find("admin"))

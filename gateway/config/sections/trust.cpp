@@ -10,7 +10,6 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::size_t most_trusted_fields = 64;
 constexpr std::string_view a_peer = "a network such as 10.0.0.0/8, an address, or unix";
 
 void add_peer(const Value& value, TrustedProxies& trusted) {
@@ -89,40 +88,39 @@ Parsed<std::string> parse_trusted_field(std::string_view text) {
     return std::string{text};
 }
 
-void read_trusted_fields(const Value& value, std::vector<std::string>& fields) {
-    const auto items = value.items("a list of headers such as [X-Forwarded-*, X-Real-IP]");
+} // namespace
+
+void read_trusted_fields(const Field& field, const Value& value, Config& config, LoadState&) {
+    std::vector<std::string>& fields = config.trusted_proxies.fields;
+    const auto items = value.items(field.expected);
     if (!items)
         return;
-    if (items->size() > most_trusted_fields)
-        value.wrong("has more than 64 names");
+    if (items->size() > field.type.most_items)
+        value.wrong("has more than " + std::to_string(field.type.most_items) + " names");
     fields.clear();
     for (const Value& item : *items) {
-        auto field = item.as("a header such as X-Real-IP", parse_trusted_field);
-        if (!field)
+        auto name = item.as("a header such as X-Real-IP", parse_trusted_field);
+        if (!name)
             continue;
-        const auto is_same = [&](const std::string& each) { return lower(each) == lower(*field); };
+        const auto is_same = [&](const std::string& each) { return lower(each) == lower(*name); };
         if (std::any_of(fields.begin(), fields.end(), is_same))
-            item.wrong(in_quotes(*field) + " is listed already");
-        fields.push_back(*std::move(field));
+            item.wrong(in_quotes(*name) + " is listed already");
+        fields.push_back(*std::move(name));
     }
 }
 
-} // namespace
+void read_peers(const Field& field, const Value& value, Config& config, LoadState&) {
+    const auto items = value.items(field.expected);
+    for (const Value& item : items.value_or(std::vector<Value>{}))
+        add_peer(item, config.trusted_proxies);
+}
 
-void read_trusted_proxies(const Section& top, TrustedProxies& trusted) {
-    const auto peers = top.find("trusted_proxies");
-    if (peers) {
-        const auto items = peers->items("a list of networks such as [10.0.0.0/8]");
-        for (const Value& item : items.value_or(std::vector<Value>{}))
-            add_peer(item, trusted);
-    }
-    if (const auto fields = top.find("trusted_fields"))
-        read_trusted_fields(*fields, trusted.fields);
+void read_client_ip_header(const Section& top, TrustedProxies& trusted) {
     const auto header = top.find("client_ip_header");
     if (!header)
         return;
     header->into(trusted.header, "the name of a header such as X-Forwarded-For", parse_header_name);
-    if (!peers)
+    if (!top.find("trusted_proxies"))
         top.wrong_at("client_ip_header", "has no use without trusted_proxies: nobody is believed");
 }
 

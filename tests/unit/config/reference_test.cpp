@@ -273,7 +273,8 @@ TEST_CASE("bounds and words of types are told") {
         type_text({.kind = FieldType::Kind::duration, .low = 1'000, .high = 86'400'000}) ==
         "duration, 1s to 24h");
     CHECK(
-        type_text({.kind = FieldType::Kind::text, .is_list = true, .high = 64, .name = "names"}) ==
+        type_text(
+            {.kind = FieldType::Kind::text, .is_list = true, .most_items = 64, .name = "names"}) ==
         "list: names, up to 64");
 }
 
