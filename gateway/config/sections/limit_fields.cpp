@@ -351,14 +351,15 @@ Shown::Map shown_limit(const Limit& limit, const Config& config) {
 }
 
 void show_limits(const Field& field, const Config& config, const Config&, Shown::Map& members) {
+    const Table<Limit> refusal = rows_from(limit_fields(), limit_headers_row.key);
     Shown::Map limits;
-    for (const Limit& limit : config.limits)
-        if (!limit.lock)
-            add(limits, limit.name, [&] {
-                Shown::Map all = shown_limit(limit, config);
-                show_fields(rows_from(limit_fields(), limit_headers_row.key), limit, config, all);
-                return all;
-            }());
+    for (const Limit& limit : config.limits) {
+        if (limit.lock)
+            continue;
+        Shown::Map all = shown_limit(limit, config);
+        show_fields(refusal, limit, config, all);
+        add(limits, limit.name, std::move(all));
+    }
     add(members, field.key, std::move(limits));
 }
 
