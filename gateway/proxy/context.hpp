@@ -35,7 +35,7 @@ struct ActiveConfig {
     std::vector<upstream::Cluster> clusters; // by index as in Snapshot::upstreams
     // By index as in Snapshot::limits; nullptr for a limit without a key. Kept while the limit is.
     std::vector<std::shared_ptr<limits::HeavyHitters>> heavy_hitters;
-    server::ConnectionSettings connections; // of listeners for requests to forward
+    server::ConnectionSettings connections; // listeners for requests to forward
 };
 
 // Shared by all workers.

@@ -24,7 +24,7 @@ struct ConnectionInfo {
     const routing::ClientAddress* peer =
         nullptr; // that a PROXY header names, else the connected one
     const net::Socket* socket = nullptr;
-    std::string_view tls_subject{}; // of the client's certificate; empty: it has shown none
+    std::string_view tls_subject{}; // the certificate's; empty: the client has shown none
     Session* session = nullptr;     // the service's; null if it has none
     std::uint16_t https_port = 0;   // the listener redirects all requests there; 0: it serves them
     bool secure = false;
@@ -38,7 +38,7 @@ struct ForwardedResponse {
     const http::Shaping* shaping = nullptr; // the configuration's field edits
     http::PolicyFields policies{};          // the gateway's own rate-limit fields
     bool trailers = false;                  // trailers may follow the body
-    std::string_view protocols{};           // of a 101: those that it switches to
+    std::string_view protocols{};           // the protocols that a 101 switches to
 };
 
 // A piece of a response's body.
@@ -56,7 +56,7 @@ struct BodyPiece {
     enum class Status : std::uint8_t { arrived, gone, malformed };
     Status status = Status::arrived;
     std::string_view payload{}; // in the block that was read into; may be empty
-    std::string_view detail{};  // what is wrong with a malformed body: a literal
+    std::string_view detail{};  // the fault of a malformed body: a literal
 };
 
 // The result of a send.
@@ -74,7 +74,7 @@ class ClientStream {
     ClientStream(const ClientStream&) = delete;
     ClientStream& operator=(const ClientStream&) = delete;
 
-    [[nodiscard]] const ConnectionInfo& connection() const noexcept { return connection_; }
+    [[nodiscard]] const ConnectionInfo& connection() const noexcept { return *connection_; }
 
     // --- the request ---
     [[nodiscard]] const RequestHead& head() const noexcept { return head_; }
@@ -155,7 +155,7 @@ class ClientStream {
     ClientStream() = default;
     ~ClientStream() = default;
 
-    ConnectionInfo connection_;
+    const ConnectionInfo* connection_ = nullptr;
     RequestHead head_;
     std::string_view buffered_body_;
     std::uint64_t bytes_in_ = 0;

@@ -62,6 +62,14 @@ net::Task<> Http1Connection::serve(std::unique_ptr<Http1Connection> self) {
 
 net::Task<> Http1Connection::serve_requests() {
     head_begun_ = {};
+    net::TlsSession* const tls = io_.tls();
+    info_ = {
+        .peer = &peer_,
+        .socket = &io_.socket(),
+        .tls_subject = tls != nullptr ? std::string_view{tls->peer_subject()} : std::string_view{},
+        .session = session_.get(),
+        .https_port = options_.https_port,
+        .secure = tls != nullptr};
     for (bool keep = true; keep;) {
         while (!received_.find_head()) {
             if (has_batch()) [[unlikely]]
@@ -131,29 +139,18 @@ net::Task<bool> Http1Connection::flush_response() {
     co_return sent == Sent::all;
 }
 
-void Http1Connection::take_stream() {
-    net::TlsSession* const tls = io_.tls();
-    const ConnectionInfo info{
-        .peer = &peer_,
-        .socket = &io_.socket(),
-        .tls_subject = tls != nullptr ? std::string_view{tls->peer_subject()} : std::string_view{},
-        .session = session_.get(),
-        .https_port = options_.https_port,
-        .secure = tls != nullptr};
-    stream_ = loop_.streams.take(*this, info);
-}
-
 Step Http1Connection::begin_request() {
     disarm();
     received_.make_room(received_.is_far_in());
     if (!stream_) [[likely]]
-        take_stream();
+        stream_ = loop_.streams.take(*this, info_);
     handler_ = service_.make_handler(*stream_);
+    RequestHandler& handler = *handler_;
     if (received_.head_size() == 0 || received_.head_size() > settings().max_head) [[unlikely]]
         return reject_head();
     if (const auto error = stream_->begin(received_.head_size())) [[unlikely]]
-        return handler_->on_bad_request(error->status, error->detail);
-    return handler_->on_request();
+        return handler.on_bad_request(error->status, error->detail);
+    return handler.on_request();
 }
 
 Step Http1Connection::reject_head() {

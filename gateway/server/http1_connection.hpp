@@ -104,7 +104,6 @@ class Http1Connection final : public Listed,
     net::Task<> serve_requests();
     net::Task<bool> flush_batch();
     net::Task<bool> flush_response();
-    void take_stream();
     [[nodiscard]] bool has_batch() const noexcept { return stream_ && stream_->has_batch(); }
     [[nodiscard]] Step begin_request();
     [[nodiscard]] Step reject_head();
@@ -150,8 +149,9 @@ class Http1Connection final : public Listed,
     Lingers lingers_ = Lingers::no;
     const ListenerOptions options_;
     std::unique_ptr<Session> session_;
+    ConnectionInfo info_;        // for its streams
     StreamPool::Pointer stream_; // null between two requests
-    RequestHandlerPtr handler_;  // of the request under way
+    RequestHandlerPtr handler_;  // the request under way has it
 };
 
 } // namespace stint::server

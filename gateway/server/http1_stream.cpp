@@ -48,11 +48,11 @@ void Http1Stream::clear() noexcept {
 }
 
 void Http1Stream::release_large() noexcept {
-    if (pending_.capacity() > largest_copied)
+    pending_.clear();
+    if (pending_.capacity() > largest_copied) [[unlikely]]
         pending_ = {};
-    else
-        pending_.clear();
-    unsent_ = {};
+    if (!unsent_.empty()) [[unlikely]]
+        unsent_ = {};
 }
 
 void Http1Stream::begin_unreadable() noexcept {
@@ -312,8 +312,8 @@ Sent Http1Stream::send_body(const ResponsePiece& piece) {
 }
 
 Sent Http1Stream::note_sent() noexcept {
-    if (connection_.session != nullptr)
-        connection_.session->on_all_sent();
+    if (connection_->session != nullptr)
+        connection_->session->on_all_sent();
     return Sent::all;
 }
 

@@ -24,7 +24,7 @@ class Http1Stream final : public ClientStream {
     // Belongs to the connection from now on. Both outlive the request.
     void attach(Http1Connection& connection, const ConnectionInfo& info) noexcept {
         http1_ = &connection;
-        connection_ = info;
+        connection_ = &info;
     }
     // Frees the memory that a large request or response has needed.
     void release_large() noexcept;
@@ -83,7 +83,7 @@ class Http1Stream final : public ClientStream {
     http::BodyDecoder decoder_{{}};
     std::uint64_t body_left_ = 0; // bytes to come of a body of known length
     http::ResponseFraming framing_;
-    std::optional<http::ChunkHeader> chunk_; // of the piece in unsent_
+    std::optional<http::ChunkHeader> chunk_; // precedes the piece in unsent_
     std::string ending_;                     // the last chunk and trailers
     std::string pending_;                    // copies of bytes that could not be sent at once
     net::Gather unsent_;                     // the same, in place; begins with pending_

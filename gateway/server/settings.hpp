@@ -27,14 +27,15 @@ struct ConnectionSettings {
     Duration head_timeout{}; // for the first byte to the last of a head
     Duration idle_timeout{}; // between two requests
     MinRate min_head_rate{};
-    std::size_t max_head = 0;                         // bytes; else 431
-    std::size_t max_target = unlimited;               // bytes; else 414
-    std::size_t max_fields = 128;                     // in a head; else 431
-    std::size_t max_connections = 0;                  // of the whole gateway
-    std::size_t max_connections_per_client = 0;       // 0: any number
-    routing::AddressPrefixes prefixes{};              // by which clients are counted there
-    const routing::TrustedProxies* trusted = nullptr; // may send PROXY headers; null: nobody
-    net::BufferPool* head_blocks = nullptr;           // Loop::head_blocks(max_head)
+    std::size_t max_head = 0;                   // bytes; else 431
+    std::size_t max_target = unlimited;         // bytes; else 414
+    std::size_t max_fields = 128;               // in a head; else 431
+    std::size_t max_connections = 0;            // in all, over the gateway
+    std::size_t max_connections_per_client = 0; // 0: any number
+    routing::AddressPrefixes prefixes{};        // by which clients are counted there
+    const routing::TrustedProxies* trusted =
+        nullptr;                            // peers that may send PROXY headers; null: none
+    net::BufferPool* head_blocks = nullptr; // Loop::head_blocks(max_head)
     // Responses to pipelined requests go out together, where their handlers do not suspend.
     bool batches_responses = false;
     // The explanations of 431 and 414: literals.

@@ -32,11 +32,12 @@ class StreamPool {
 
   private:
     void give_back(Http1Stream* stream) noexcept {
-        std::unique_ptr<Http1Stream> owned{stream};
-        if (idle_.size() == keep)
+        if (idle_.size() == keep) [[unlikely]] {
+            delete stream;
             return;
+        }
         stream->release_large();
-        idle_.push_back(std::move(owned)); // within the reserved capacity
+        idle_.emplace_back(stream); // within the reserved capacity
     }
 
     static constexpr std::size_t keep = 256;
