@@ -29,7 +29,6 @@ using Timer = net::asio::basic_waitable_timer<
     net::Executor>;
 
 constexpr auto tick_length = 50ms;
-constexpr std::size_t most_connections = 64;
 // Without descriptors or memory, accepting again at once would only spin.
 constexpr auto pause_after_error = 100ms;
 
@@ -61,7 +60,7 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
               .head_timeout = RequestHandler::timeout,
               .idle_timeout = RequestHandler::timeout,
               .max_head = RequestHandler::max_head,
-              .max_connections = most_connections,
+              .max_connections = service.running.admin->max_connections,
               .head_blocks = &loop.head_blocks(RequestHandler::max_head),
               .head_too_large = "The request's head is larger than 16 KiB."} {
         acceptor.assign(address.protocol(), opened.sockets.front().release());

@@ -75,9 +75,9 @@ bool shows_token(const RequestHead& head, const routing::PermitTerms& terms) noe
 
 // True if the request is meant for this listener: a web page's host name may have been made to
 // resolve to this machine (DNS rebinding). A caller that shows a token has not got it from such a
-// page.
-bool is_meant(const RequestHead& head, const routing::PermitTerms& terms) {
-    return terms.needs_token ||
+// page, and over TLS the name is checked against the certificate.
+bool is_meant(const RequestHead& head, const routing::PermitTerms& terms, bool secure) {
+    return terms.needs_token || secure ||
            http::is_own_host(
                head.authority, head.minor_version, {terms.reach, terms.host, terms.hosts});
 }
@@ -122,10 +122,11 @@ PendingPtr answer(
     Service& service,
     const RequestHead& head,
     std::string_view body,
-    const routing::ClientAddress& peer,
+    const server::ConnectionInfo& connection,
     ConnectionLeases& connection_leases,
     bool stays,
     http::Response& to) {
+    const routing::ClientAddress& peer = *connection.peer;
     const Call call{service, head, body, peer, to};
     const auto& terms = service.context.active->snapshot->permits;
     if (!terms)
@@ -142,7 +143,7 @@ PendingPtr answer(
         http::make_unauthorized(to, {}, "this listener asks for a token: Authorization: Bearer");
         return Call::none();
     }
-    if (!is_meant(head, *terms))
+    if (!is_meant(head, *terms, connection.secure))
         return call.fail(
             421, "this listener does not answer to that host: use its address or localhost, or "
                  "name the host in permits.hosts");

@@ -6,7 +6,7 @@
 #include "permits/connection_leases.hpp"
 #include "permits/deferred_reply.hpp"
 #include "permits/service.hpp"
-#include "routing/client_address.hpp"
+#include "server/client_stream.hpp"
 
 #include <string_view>
 
@@ -19,7 +19,7 @@ namespace stint::permits {
     Service& service,
     const RequestHead& head,
     std::string_view body,
-    const routing::ClientAddress& peer,
+    const server::ConnectionInfo& connection,
     ConnectionLeases& connection_leases,
     bool stays,
     http::Response& to);

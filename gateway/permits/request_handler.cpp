@@ -38,7 +38,7 @@ server::Step RequestHandler::reject(int status, std::string_view detail) {
 server::Step RequestHandler::call(std::string_view body) {
     const bool stays = stream_.head().keep_alive && !service_.context.draining;
     pending_ = answer(
-        service_, stream_.head(), body, *stream_.connection().peer, session().leases, stays,
+        service_, stream_.head(), body, stream_.connection(), session().leases, stays,
         service_.context.response);
     if (pending_)
         return server::Step::rest;

@@ -190,8 +190,10 @@ void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
         wanted[listener.address.text].options = {
             listener.half_close_allowed, listener.proxy_protocol, listener.https_port,
             tls_.listener(listener.address.text)};
-    if (config.permits)
-        wanted[config.permits->address.text].permits = true;
+    if (config.permits) {
+        const std::string& address = config.permits->address.text;
+        wanted[address] = {.options = {.tls = tls_.listener(address)}, .permits = true};
+    }
     for (const config::Address& address : addresses_of(config))
         if (const auto sockets = opened.find(address.text); sockets != opened.end())
             bound_[address.text] = {

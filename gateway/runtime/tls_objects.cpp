@@ -162,6 +162,9 @@ Result<TlsObjects, config::ConfigErrors> load_tls(
     for (const config::Listener& listener : config.listeners)
         if (listener.tls)
             loading.objects.listeners[listener.address.text] = loading.server(*listener.tls);
+    if (config.permits && config.permits->tls)
+        loading.objects.listeners[config.permits->address.text] =
+            loading.server(*config.permits->tls);
     if (config.admin && config.admin->tls)
         loading.objects.admin = loading.server(*config.admin->tls);
     for (const config::Upstream& upstream : config.upstreams)

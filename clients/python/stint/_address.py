@@ -55,7 +55,7 @@ def no_gateway(address: Address, problem: OSError) -> str:
 def parse(url: Optional[str]) -> Address:
     """The address that a URL names: http://host:port or unix:/path. None: STINT_URL, then DEFAULT_URL.
 
-    ValueError for anything else; https among it, which the permit listener does not speak.
+    ValueError for anything else; https among it, which this client does not speak.
     """
     text = url if url is not None else os.environ.get("STINT_URL") or DEFAULT_URL
     if text.startswith("unix:"):
@@ -67,7 +67,7 @@ def parse(url: Optional[str]) -> Address:
         return Address(authority="localhost", path=path)
     parts = urlsplit(text)
     if parts.scheme == "https":
-        raise ValueError(f"{text!r}: the permit listener speaks http; put TLS in front of both ends, "
+        raise ValueError(f"{text!r}: this client speaks http alone: put TLS in front of both ends, "
                          "or use loopback, a Unix socket or a private network")
     if parts.scheme != "http" or not parts.hostname:
         raise ValueError(f"{text!r}: expected http://host:port or unix:/path")

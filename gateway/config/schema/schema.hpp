@@ -48,6 +48,7 @@ struct Admin {
     bool read_only = false;
     std::optional<Tls> tls{};
     std::vector<std::string> hosts{}; // Host names accepted beside its address; lower case
+    std::uint64_t max_connections = 64;
 };
 
 // The listener for permits, for callers whose traffic does not pass through here.
@@ -60,6 +61,7 @@ struct Permits {
     // Without `state`: time after the start in which no lock is granted; none: max_ttl.
     std::optional<milliseconds> start_up_grace;
     std::vector<std::string> hosts{}; // as Admin's
+    std::optional<Tls> tls{};
 };
 
 // Counts that outlive the process.

@@ -181,6 +181,7 @@ constexpr std::array listener_table{
 };
 
 using AdminRow = Fields<Admin>;
+constexpr std::uint64_t most_admin_connections = 10'000;
 constexpr std::array admin_table{
     address_row<Admin>("an address such as 127.0.0.1:9901", Reload::restart),
     mode_row<Admin>(Reload::restart),
@@ -193,6 +194,13 @@ constexpr std::array admin_table{
     AdminRow::boolean<&Admin::read_only>(
         {.key = "read_only", .about = "Refuses all changes.", .reload = Reload::restart}),
     tls_row<Admin>(Reload::restart),
+    AdminRow::number<&Admin::max_connections>(
+        {.key = "max_connections",
+         .about = "The most connections open at once: one more closes the oldest.",
+         .expected = "a number of connections",
+         .reload = Reload::restart},
+        1,
+        most_admin_connections),
 };
 
 using PermitsRow = Fields<Permits>;
@@ -201,6 +209,7 @@ constexpr std::array permits_table{
     mode_row<Permits>(Reload::applies),
     group_row<Permits>(Reload::applies),
     hosts_row<Permits>(Reload::applies),
+    tls_row<Permits>(Reload::new_connections),
     token_file_row<Permits>(
         "A file with a token that every request must then carry. Required on an address other than "
         "loopback.",
