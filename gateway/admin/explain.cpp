@@ -167,7 +167,7 @@ Response explain_described(runtime::Gateway& gateway, std::string_view body) {
              {"status", seen.error().status},
              {"outcome", observe::to_text(observe::Outcome::rejected)},
              {"because", seen.error().detail}});
-    proxy::Shared& shared = gateway.shared();
+    proxy::Shared& shared = gateway.pool().shared();
     ExplainCallbacks callbacks{shared.admission_queue};
     admission::Scratch scratch;
     admission::Preview preview;

@@ -50,7 +50,7 @@ net::Task<std::optional<RecentRequests::Record>>
 collected(runtime::Gateway& gateway, std::string request_id) {
     net::Event arrived;
     std::optional<RecentRequests::Record> record;
-    gateway.find_recent(request_id, [&](const auto& found) { // posted: never before wait()
+    gateway.pool().find_recent(request_id, [&](const auto& found) { // posted: never before wait()
         record = found;
         arrived.signal();
     });

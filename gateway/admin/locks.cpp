@@ -1,6 +1,5 @@
 #include "admin/locks.hpp"
 
-#include "http/permit_text.hpp"
 #include "http/query.hpp"
 #include "permits/lock_json.hpp"
 
@@ -27,8 +26,7 @@ Response one_lock(runtime::Gateway& gateway, std::string_view name) {
 }
 
 Response end_lease(runtime::Gateway& gateway, std::string_view lock, std::string_view lease) {
-    const auto id = http::parse_lease(lease);
-    if (!id || !gateway.locks().end(lock, *id, locks::EndReason::forced, gateway.now()))
+    if (!gateway.end_lease(lock, lease))
         return problem(404, "There is no such lease; it may have ended by itself.");
     return {204, {}, {}};
 }

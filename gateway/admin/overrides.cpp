@@ -113,7 +113,7 @@ Result<LiveOverride, Response> override_in(
     Body read = has_burst(limit) ? Body{json, {number, "burst", "expires_in_ms"}}
                                  : Body{json, {number, "expires_in_ms"}};
     const bool cap = limit.kind == config::Limit::Kind::cap;
-    LiveOverride made{std::move(pattern), {}, {}};
+    LiveOverride made{std::move(pattern), {}, {}, now.wall};
     made.numbers.quota = read.count(number, cap ? config::most_concurrent : config::most_requests);
     if (has_burst(limit))
         made.numbers.burst = read.count("burst", config::most_requests);

@@ -12,7 +12,7 @@
 namespace stint::admin {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Endpoint>, 12> paths{{
+constexpr std::array<std::pair<std::string_view, Endpoint>, 13> paths{{
     {"/metrics", Endpoint::metrics},
     {"/healthz", Endpoint::healthz},
     {"/readyz", Endpoint::readyz},
@@ -22,6 +22,7 @@ constexpr std::array<std::pair<std::string_view, Endpoint>, 12> paths{{
     {"/explain", Endpoint::explain},
     {"/limits", Endpoint::limits},
     {"/v1/locks", Endpoint::locks},
+    {"/overlay", Endpoint::overlay},
     {"/routes", Endpoint::routes},
     {"/upstreams", Endpoint::upstreams},
     {"/version", Endpoint::version},
@@ -50,8 +51,8 @@ Response nothing_here() {
     return problem(
         404, "There is nothing here. There are /metrics, /healthz, /readyz, /config, /cooldowns, "
              "/limits, "
-             "/limits/NAME, /limits/NAME/top, /v1/locks, /v1/locks/NAME, /routes, /upstreams, "
-             "/version, and by POST "
+             "/limits/NAME, /limits/NAME/top, /v1/locks, /v1/locks/NAME, /overlay, /routes, "
+             "/upstreams, /version, and by POST "
              "/explain, /config/reload, /upstreams/NAME/endpoints/ENDPOINT/drain and /enable, "
              "by PUT and DELETE /limits/NAME/overrides/KEY, by DELETE /v1/locks/NAME/leases/ID.");
 }

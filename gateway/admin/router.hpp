@@ -23,6 +23,7 @@ enum class Endpoint : std::uint8_t {
     locks,
     lock,  // one, by name
     lease, // a lock's, to end it
+    overlay, // what was changed at run time
     routes,
     upstreams,
     drain,  // an endpoint of an upstream

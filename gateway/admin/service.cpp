@@ -3,6 +3,7 @@
 #include "admin/endpoints.hpp"
 #include "admin/explain.hpp"
 #include "admin/locks.hpp"
+#include "admin/overlay.hpp"
 #include "admin/overrides.hpp"
 #include "admin/reload.hpp"
 #include "admin/router.hpp"
@@ -21,10 +22,11 @@ namespace {
 net::Task<observe::WorkerCounters> collected(runtime::Gateway& gateway) {
     net::Event arrived;
     observe::WorkerCounters sum;
-    gateway.collect([&](const observe::WorkerCounters& counters) { // posted: never before wait()
-        sum = counters;
-        arrived.signal();
-    });
+    gateway.pool().collect(
+        [&](const observe::WorkerCounters& counters) { // posted: never before wait()
+            sum = counters;
+            arrived.signal();
+        });
     co_await arrived.wait();
     co_return sum;
 }
@@ -44,7 +46,7 @@ Json shown_limit(
     const limits::Limit& limit = *gateway.compiled().limits[index].limit;
     Json json = limit_json(settings, limit, key, now);
     if (limit.keyed())
-        add_overrides(json, settings, gateway.overrides(), now);
+        add_overrides(json, settings, gateway.overlay().overrides(), now);
     return json;
 }
 
@@ -144,6 +146,9 @@ Response at_once(Service& service, const Target& target, const Request& request)
         auto refusal = refuse_change(request, service.policy);
         return refusal ? std::move(*refusal) : end_lease(gateway, target.name, target.key);
     }
+    case Endpoint::overlay:
+        return json_response(
+            {{"overlay", overlay_json(gateway.overlay(), gateway.config(), gateway.now())}});
     case Endpoint::cooldowns:
         return json_response(
             {{"cooldowns", cooldowns_json(gateway.compiled().cooldowns, gateway.now().steady)}});

@@ -32,10 +32,11 @@ net::Task<HeavyHitters::Top>
 collected(runtime::Gateway& gateway, limits::LimitPtr limit, std::size_t most) {
     net::Event arrived;
     HeavyHitters::Top top;
-    gateway.collect_top(limit, most, [&](const HeavyHitters::Top& merged) { // never before wait()
-        top = merged;
-        arrived.signal();
-    });
+    gateway.pool().collect_top(
+        limit, most, [&](const HeavyHitters::Top& merged) { // never before wait()
+            top = merged;
+            arrived.signal();
+        });
     co_await arrived.wait();
     co_return top;
 }

@@ -21,24 +21,48 @@ slots_of(const ConfiguredLimit& limit, const Now& now) {
         reservations.missed()};
 }
 
+std::vector<observe::ProcessFigures::EndpointFigures>
+endpoints_of(const routing::Snapshot& snapshot, SteadyTime at) {
+    std::vector<observe::ProcessFigures::EndpointFigures> figures;
+    for (const routing::UpstreamSpec& upstream : snapshot.upstreams)
+        for (const routing::EndpointSpec& endpoint : upstream.endpoints) {
+            const upstream::EndpointState& state = *endpoint.state;
+            figures.push_back(
+                {.upstream = upstream.name,
+                 .endpoint = endpoint.text,
+                 .metric = upstream.metric,
+                 .up = state.up(at),
+                 .in_flight = state.in_flight(),
+                 .ejections = state.ejections(),
+                 .failures = state.failures(),
+                 .checks_passed = state.checks_passed(),
+                 .checks_failed = state.checks_failed()});
+        }
+    return figures;
+}
+
 } // namespace
 
 observe::ProcessFigures Gateway::collect_metrics() const {
     observe::ProcessFigures figures;
     figures.version = version;
-    figures.config_generation = generation_;
+    figures.config_generation = store_.generation();
     figures.config_reloads = reloads_;
     figures.config_reload_failures = reload_failures_;
     figures.start_time_seconds =
         std::chrono::duration<double>(started_at_.time_since_epoch()).count();
-    figures.workers = workers_.size();
-    add_certificates(figures);
-    figures.permits = config_.permits.has_value();
-    figures.dynamic_limits = permits_.dynamic.size();
+    figures.workers = pool_.size();
+    figures.certificate_reloads = certificates_.reloads();
+    figures.certificate_reload_failures = certificates_.failures();
+    for (const auto& [certificate, at] : store_.in_force().tls->expiries())
+        figures.certificates.push_back(
+            {certificate, std::chrono::duration<double>(at.time_since_epoch()).count()});
+    figures.permits = config().permits.has_value();
+    figures.dynamic_limits = pool_.dynamic_limits();
     figures.access_log_written = access_log_.written();
     figures.access_log_dropped = access_log_.dropped();
     const Now now = net::read_clocks();
-    for (const ConfiguredLimit& each : compiled_.limits) {
+    for (const ConfiguredLimit& each : compiled().limits) {
         const bool cap = each.limit->identity().algorithm == limits::Algorithm::concurrency;
         const bool keyed = each.limit->keyed();
         figures.limits.push_back(
@@ -74,13 +98,13 @@ observe::ProcessFigures Gateway::collect_metrics() const {
              .disconnected = each.counts.disconnected,
              .forced = each.counts.forced,
              .expired = each.counts.expired});
-    for (const limits::CooldownSetPtr& each : compiled_.cooldowns) {
+    for (const limits::CooldownSetPtr& each : compiled().cooldowns) {
         const limits::CooldownSet::Totals totals = each->totals(now.steady);
         figures.cooldowns.push_back(
             {each->identity().owner, each->identity().scope, totals.closed, totals.pauses,
              totals.refused, totals.waiting});
     }
-    figures.endpoints = endpoint_figures();
+    figures.endpoints = endpoints_of(*compiled().snapshot, now.steady);
     if (const auto state = persistence_ ? persistence_->collect_metrics() : std::nullopt)
         figures.state = {
             state->writes, state->write_failures, state->last_write_seconds, state->round_seconds};

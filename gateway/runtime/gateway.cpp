@@ -1,7 +1,7 @@
 #include "runtime/gateway.hpp"
 
 #include "base/lock_names.hpp"
-#include "net/address.hpp"
+#include "http/permit_text.hpp"
 #include "net/clock.hpp"
 #include "runtime/persistence.hpp"
 #include "runtime/process.hpp"
@@ -12,7 +12,6 @@
 #include <chrono>
 #include <csignal>
 #include <optional>
-#include <thread>
 #include <utility>
 
 namespace stint::runtime {
@@ -36,215 +35,128 @@ observe::AccessLog::Target target_of(const config::AccessLog& log) {
     return {Kind::off, {}};
 }
 
-// Those that let some key have more or less than before, as far as one can see.
-std::vector<ConfiguredLimit> with_other_numbers(const Compiled& former, const Compiled& next) {
-    std::vector<ConfiguredLimit> changed;
-    for (const ConfiguredLimit& each : next.limits)
-        for (const ConfiguredLimit& before : former.limits)
-            if (before.limit == each.limit &&
-                (before.numbers != each.numbers || before.rules != each.rules))
-                changed.push_back(each);
-    return changed;
-}
-
-// All that the workers listen on.
-std::vector<config::Address> addresses_of(const config::Config& config) {
-    std::vector<config::Address> addresses;
-    for (const config::Listener& listener : config.listeners)
-        addresses.push_back(listener.address);
-    if (config.permits)
-        addresses.push_back(config.permits->address);
-    return addresses;
-}
-
-net::SocketFile file_of(const config::Address& address) {
-    return {address.mode, address.group_id};
-}
-
 std::size_t worker_count(const config::Config& config) {
     return config.workers > 0 ? config.workers : usable_cores().size();
+}
+
+// By the address as configured.
+std::map<std::string, ListenerRole> roles_of(const LoadedConfig& loaded) {
+    std::map<std::string, ListenerRole> roles;
+    for (const config::Listener& listener : loaded.config->listeners)
+        roles[listener.address.text].options = {
+            listener.half_close_allowed, listener.proxy_protocol, listener.https_port,
+            loaded.tls->listener(listener.address.text)};
+    if (loaded.config->permits) {
+        const std::string& address = loaded.config->permits->address.text;
+        roles[address] = {.options = {.tls = loaded.tls->listener(address)}, .permits = true};
+    }
+    return roles;
+}
+
+SlotCounts counts_of(const observe::MetricSlots& slots) {
+    return {
+        slots.routes().size(), slots.refusals().size(), slots.upstreams().size(),
+        slots.waits().size()};
+}
+
+void declare_locks(
+    const config::Config& config, const Compiled& compiled, QueueTimerThread& openings) {
+    std::vector<locks::LockManager::Declared> declared;
+    for (const config::Limit& limit : config.limits)
+        if (limit.lock)
+            declared.push_back(
+                {std::string{lock_name(limit.name)}, limit.quota, limit.lock->max_waiting});
+    const std::uint64_t others = config.permits ? config.permits->dynamic_locks : 0;
+    openings.locks().configure(
+        declared, others, config::LockTerms{}.max_waiting, net::read_clocks());
+    for (const ConfiguredLimit& each :
+         compiled.limits) // waiters for locks that were not declared before
+        if (each.limit->identity().name.starts_with(lock_prefix))
+            openings.queue().update_quota(*each.limit, [&](const auto&) { return each.numbers; });
+}
+
+std::vector<std::string> texts_of(const config::ConfigErrors& mistakes) {
+    std::vector<std::string> texts;
+    for (const config::ConfigError& mistake : mistakes)
+        texts.push_back(mistake.text());
+    return texts;
 }
 
 } // namespace
 
 Gateway::Gateway(config::Config config, std::filesystem::path file)
-    : signals_{control_}, file_{std::move(file)}, config_{std::move(config)},
-      access_log_{target_of(config_.access_log)}, openings_{registry_, net::read_clocks().wall},
-      shared_{registry_.hasher(), openings_.queue()}, permits_{registry_, openings_.locks()},
-      ticket_keys_{std::make_shared<tls::TicketKeys>(net::read_steady_clock())},
+    : signals_{control_},
+      access_log_{target_of(config.access_log)}, openings_{registry_, net::read_clocks().wall},
+      pool_{control_, registry_, openings_}, store_{std::move(config), std::move(file), registry_},
       resolver_{
           control_,
           [this](std::shared_ptr<const upstream::AddressBook> book) {
               addresses_ = book;
               health_.apply(*book);
-              for (const auto& worker : workers_)
-                  worker->post([book](proxy::Context& context) { context.pools.apply(book); });
+              pool_.post([book](proxy::Context& context) { context.pools.apply(book); });
           },
           [](const std::string& name, const std::string& reason) {
               spdlog::warn("{} could not be resolved: {}", name, reason);
           }},
       addresses_{std::make_shared<const upstream::AddressBook>()}, health_{control_.get_executor()},
-      override_timer_{control_}, certificate_timer_{control_} {}
+      override_timer_{control_}, certificates_{control_, store_.ticket_keys(), [this] {
+                                                   return reload_certificates();
+                                               }} {}
 
 Gateway::~Gateway() {
-    end_workers();
+    pool_.end();
     persistence_.reset(); // while the locks are there that it writes
-    for (const auto& [name, bound] : bound_)
-        net::remove_socket_file(bound.address, bound.own);
 }
 
 Result<void, std::string> Gateway::start() {
     ignore_broken_pipes();
     for (const int number : {SIGTERM, SIGINT, SIGHUP})
         signals_.add(number); // one that comes during the start is answered after it
-    raise_open_files_limit(config_.max_connections);
-    for (std::size_t i = 0; i < worker_count(config_); ++i)
-        workers_.push_back(std::make_unique<Worker>(shared_, permits_, access_log_.open_channel()));
-    auto objects = load_tls(config_, file_, tls_, ticket_keys_);
-    if (!objects)
-        return objects.error().front().text();
-    auto opened = open_new_listeners(config_);
+    raise_open_files_limit(config().max_connections);
+    pool_.make(worker_count(config()), access_log_);
+    auto loaded = store_.read_certificates();
+    if (!loaded)
+        return loaded.error().front().text();
+    auto opened = listeners_.open_new(config(), pool_.size());
     if (!opened)
         return opened.error();
-    use(std::move(*objects), config_);
-    if (config_.state)
-        persistence_ = std::make_unique<Persistence>(*config_.state, registry_, openings_.locks());
+    use(*loaded);
+    if (config().state)
+        persistence_ = std::make_unique<Persistence>(*config().state, registry_, openings_.locks());
     if (!persistence_ || !persistence_->holders_known())
         await_former_holders();
     Compiled compiled =
-        compile(config_, registry_, slots_, ++generation_, overrides_, tls_, &endpoints_);
-    compiled_.host_names = compiled.host_names;
-    resolve_names();
-    apply(config_, std::move(compiled), std::move(*opened));
-    start_workers(workers_, config_.pin_workers);
+        store_.compiled_from(*loaded, overlay_.overrides(), store_.generation() + 1);
+    resolve_names(compiled.host_names);
+    apply(std::move(*loaded), std::move(compiled), std::move(*opened));
+    pool_.start(config().pin_workers);
     started_at_ = net::read_clocks().wall;
     started_ = true;
-    watch_certificates();
+    certificates_.start();
     for (const std::string& address : listening())
         spdlog::info("listening on {}", address);
-    if (config_.permits)
-        spdlog::info(
-            "permits listening on {}",
-            net::to_text(bound_.at(config_.permits->address.text).address));
+    if (config().permits)
+        spdlog::info("permits listening on {}", listeners_.bound(config().permits->address));
     return {};
 }
 
 // Names are looked up before the first request comes, if that does not take too long.
-void Gateway::resolve_names() {
-    if (compiled_.host_names.empty())
+void Gateway::resolve_names(const upstream::Resolver::Names& names) {
+    if (names.empty())
         return;
     const auto tried = std::make_shared<bool>(false);
-    resolver_.watch(compiled_.host_names, [tried] { *tried = true; });
+    resolver_.watch(names, [tried] { *tried = true; });
     const auto deadline = std::chrono::steady_clock::now() + first_resolution;
     while (!*tried && control_.run_one_until(deadline) > 0) {
     }
 }
 
-// An operator's own chmod stays: only what the configuration has changed is set.
-void Gateway::set_socket_files(const config::Config& next, std::vector<std::string>& notes) {
-    for (const config::Address& address : addresses_of(next)) {
-        const auto open = bound_.find(address.text);
-        const net::SocketFile file = file_of(address);
-        if (open == bound_.end() || open->second.file == file)
-            continue;
-        net::SocketFile wanted = file;
-        if (!file.group && open->second.file.group)
-            wanted.group = open->second.group;
-        if (const ErrorCode failed =
-                net::set_socket_file(open->second.address, open->second.own, wanted))
-            notes.push_back(
-                address.text + ": its mode or group could not be set: " + failed.message());
-        else
-            open->second.file = file;
-    }
-}
-
-Result<Gateway::Opened, std::string>
-Gateway::open_new_listeners(const config::Config& config) const {
-    Opened opened;
-    const auto give_up = [&](const config::Address& address, const ErrorCode& error) {
-        for (const auto& [name, sockets] : opened)
-            net::remove_socket_file(sockets.address, sockets.file);
-        return "cannot listen on " + address.text + ": " + error.message();
-    };
-    for (const config::Address& address : addresses_of(config)) {
-        if (bound_.contains(address.text))
-            continue;
-        const Result<net::Endpoint> endpoint = address.kind == config::Address::Kind::unix_socket
-                                                   ? net::unix_endpoint(address.host)
-                                                   : net::ip_endpoint(address.host, address.port);
-        if (!endpoint)
-            return give_up(address, endpoint.error());
-        Result<net::ListeningSockets> sockets =
-            net::open_listeners(*endpoint, workers_.size(), file_of(address));
-        if (!sockets)
-            return give_up(address, sockets.error());
-        opened.emplace(address.text, std::move(*sockets));
-    }
-    return opened;
-}
-
-void Gateway::apply(config::Config config, Compiled compiled, Opened opened) {
-    std::map<std::string, ListenerRole> wanted;
-    for (const config::Listener& listener : config.listeners)
-        wanted[listener.address.text].options = {
-            listener.half_close_allowed, listener.proxy_protocol, listener.https_port,
-            tls_.listener(listener.address.text)};
-    if (config.permits) {
-        const std::string& address = config.permits->address.text;
-        wanted[address] = {.options = {.tls = tls_.listener(address)}, .permits = true};
-    }
-    for (const config::Address& address : addresses_of(config))
-        if (const auto sockets = opened.find(address.text); sockets != opened.end())
-            bound_[address.text] = {
-                sockets->second.address, file_of(address), std::move(sockets->second.file),
-                sockets->second.group};
-    std::erase_if(bound_, [&](const auto& listener) {
-        const bool gone = !wanted.contains(listener.first);
-        if (gone)
-            net::remove_socket_file(listener.second.address, listener.second.own);
-        return gone;
-    });
-
-    const std::vector<ConfiguredLimit> changed = with_other_numbers(compiled_, compiled);
-    for (std::size_t i = 0; i < workers_.size(); ++i) {
-        WorkerUpdate adoption{
-            compiled.snapshot,
-            {slots_.routes().size(), slots_.refusals().size(), slots_.upstreams().size(),
-             slots_.waits().size()},
-            {},
-            wanted};
-        for (auto& [name, sockets] : opened)
-            adoption.opened.push_back({name, sockets.address, std::move(sockets.sockets[i])});
-        workers_[i]->adopt(std::move(adoption));
-        workers_[i]->post(
-            [book = addresses_](proxy::Context& context) { context.pools.apply(book); });
-        // Posted after the worker has adopted the configuration: no waiter arrives with the former
-        // numbers any more.
-        workers_[i]->post([changed](proxy::Context& context) {
-            for (const ConfiguredLimit& limit : changed)
-                context.wakeups.queue().update_quota(
-                    *limit.limit, [&](const auto& key) { return limit.numbers_for(key); });
-        });
-    }
-    access_log_.set_target(target_of(config.access_log));
-    spdlog::set_level(spdlog::level::from_str(config.log_level));
-    std::vector<limits::LimitPtr> kept;
-    for (const ConfiguredLimit& each : compiled.limits)
-        kept.push_back(each.limit);
-    registry_.keep(std::move(kept));
-    config_ = std::move(config);
-    compiled_ = std::move(compiled);
-    declare_locks(config_);
-    health_.apply(config_, *compiled_.snapshot, *addresses_);
-}
-
 // Keeps locks full after a start: holders from the last process may hold them still, for as long as
 // a lease may last.
 void Gateway::await_former_holders() {
-    if (!config_.permits)
+    if (!config().permits)
         return;
-    const Duration grace = config_.permits->start_up_grace.value_or(config_.permits->max_ttl);
+    const Duration grace = config().permits->start_up_grace.value_or(config().permits->max_ttl);
     const Now now = net::read_clocks();
     if (persistence_)
         persistence_->holders_known_from(now.steady + grace);
@@ -255,72 +167,203 @@ void Gateway::await_former_holders() {
         "locks: who holds which is not known from before: each is full for {} ms", ceil_ms(grace));
 }
 
-void Gateway::declare_locks(const config::Config& config) {
-    std::vector<locks::LockManager::Declared> declared;
-    for (const config::Limit& limit : config.limits)
-        if (limit.lock)
-            declared.push_back(
-                {std::string{lock_name(limit.name)}, limit.quota, limit.lock->max_waiting});
-    const std::uint64_t others = config.permits ? config.permits->dynamic_locks : 0;
-    openings_.locks().configure(
-        declared, others, config::LockTerms{}.max_waiting, net::read_clocks());
-    for (const ConfiguredLimit& each :
-         compiled_.limits) // waiters for locks that were not declared before
-        if (each.limit->identity().name.starts_with(lock_prefix))
-            openings_.queue().update_quota(*each.limit, [&](const auto&) { return each.numbers; });
+ReloadReport Gateway::reload() {
+    ReloadReport report;
+    if (stopping_) {
+        report.errors.push_back("the gateway is stopping");
+    } else if (auto loaded = store_.read_file(); !loaded) {
+        report.errors = texts_of(loaded.error());
+    } else if (auto opened = listeners_.open_new(*loaded->config, pool_.size()); !opened) {
+        report.errors.push_back(opened.error());
+    } else {
+        report.notes = swap_in(std::move(*loaded), std::move(*opened));
+        report.applied = true;
+    }
+    ++(report.applied ? reloads_ : reload_failures_);
+    if (report.applied)
+        spdlog::info("configuration {} is in force", store_.generation());
+    else
+        spdlog::error("the configuration was not reloaded, the former one stays in force");
+    for (const std::string& error : report.errors)
+        spdlog::error("{}", error);
+    for (const std::string& note : report.notes)
+        spdlog::info("{}", note);
+    return report;
+}
+
+// Replaces the configuration while traffic flows. Returns the notes on it.
+std::vector<std::string> Gateway::swap_in(LoadedConfig loaded, ListenerSet::Opened opened) {
+    const auto compiled = [&] {
+        return store_.compiled_from(loaded, overlay_.overrides(), store_.generation() + 1);
+    };
+    Compiled next = compiled();
+    std::vector<std::string> notes = store_.notes_on(*loaded.config, next);
+    const std::vector<std::string> forgotten =
+        overlay_.forget_overrides(store_.limits_ended_by(next));
+    if (!forgotten.empty())
+        next = compiled();
+    notes.insert(notes.end(), forgotten.begin(), forgotten.end());
+    listeners_.set_socket_files(*loaded.config, notes);
+    resolver_.watch(next.host_names);
+    if (loaded.config->max_connections > config().max_connections)
+        raise_open_files_limit(loaded.config->max_connections);
+    use(loaded);
+    apply(std::move(loaded), std::move(next), std::move(opened));
+    return notes;
+}
+
+void Gateway::apply(LoadedConfig loaded, Compiled compiled, ListenerSet::Opened opened) {
+    const config::Config& config = *loaded.config;
+    listeners_.adopt(config, opened);
+    const std::map<std::string, ListenerRole> roles = roles_of(loaded);
+    pool_.adopt([&](std::size_t worker) {
+        WorkerUpdate update{compiled.snapshot, counts_of(store_.slots()), {}, roles};
+        for (auto& [name, sockets] : opened)
+            update.opened.push_back({name, sockets.address, std::move(sockets.sockets[worker])});
+        return update;
+    });
+    pool_.post([book = addresses_](proxy::Context& context) { context.pools.apply(book); });
+    // Posted after the worker has adopted the configuration: no waiter arrives with the former
+    // numbers any more.
+    pool_.post([changed = store_.with_other_numbers(compiled)](proxy::Context& context) {
+        for (const ConfiguredLimit& limit : changed)
+            context.wakeups.queue().update_quota(
+                *limit.limit, [&](const auto& key) { return limit.numbers_for(key); });
+    });
+    access_log_.set_target(target_of(config.access_log));
+    spdlog::set_level(spdlog::level::from_str(config.log_level));
+    store_.put_in_force(std::move(loaded), std::move(compiled));
+    declare_locks(store_.config(), store_.compiled(), openings_);
+    health_.apply(store_.config(), *store_.compiled().snapshot, *addresses_);
+}
+
+// Warns about TLS that is about to be in force, and watches its files.
+void Gateway::use(const LoadedConfig& loaded) {
+    for (const std::string& warning : loaded.tls->warnings)
+        spdlog::warn("{}", warning);
+    for (const config::Upstream& upstream : loaded.config->upstreams)
+        if (loaded.tls->upstream(upstream.name) && !upstream.tls.verify)
+            spdlog::warn(
+                "upstream {}: verify is false: anybody on the way can read and change what is sent",
+                upstream.name);
+    certificates_.use(loaded.tls->files());
+}
+
+bool Gateway::reload_certificates() {
+    auto loaded = store_.read_certificates();
+    if (!loaded) {
+        spdlog::error("certificates have changed and cannot be used, the former ones stay");
+        for (const std::string& mistake : texts_of(loaded.error()))
+            spdlog::error("{}", mistake);
+        return false;
+    }
+    use(*loaded);
+    Compiled compiled = store_.compiled_from(*loaded, overlay_.overrides(), store_.generation());
+    apply(std::move(*loaded), std::move(compiled), {});
+    spdlog::info("certificates have changed and were read again");
+    return true;
+}
+
+bool Gateway::put_override(const std::string& limit, LiveOverride override) {
+    if (!overlay_.overrides().put(limit, std::move(override)))
+        return false;
+    spdlog::info("limit {}: an override was set", limit); // a key may be a secret: it is not logged
+    publish_overrides();
+    return true;
+}
+
+bool Gateway::erase_override(const std::string& limit, std::string_view pattern) {
+    if (!overlay_.overrides().erase(limit, pattern))
+        return false;
+    spdlog::info("limit {}: an override was deleted", limit);
+    publish_overrides();
+    return true;
+}
+
+// Each change of overrides is a snapshot of the same configuration.
+void Gateway::publish_overrides() {
+    const LoadedConfig same = store_.in_force();
+    apply(same, store_.compiled_from(same, overlay_.overrides(), store_.generation()), {});
+    await_end_of_override();
+}
+
+void Gateway::await_end_of_override() {
+    const auto end = overlay_.overrides().next_end();
+    if (!end) {
+        override_timer_.cancel();
+        return;
+    }
+    override_timer_.expires_at(*end);
+    override_timer_.async_wait([this](const ErrorCode& error) {
+        if (error || stopping_)
+            return;
+        if (overlay_.overrides().expire(net::read_steady_clock()))
+            publish_overrides();
+        else
+            await_end_of_override();
+    });
+}
+
+upstream::EndpointStatePtr Gateway::set_drained(
+    const routing::UpstreamSpec& upstream, std::string_view endpoint, bool drained) {
+    const auto found =
+        std::ranges::find(upstream.endpoints, endpoint, &routing::EndpointSpec::text);
+    if (found == upstream.endpoints.end())
+        return nullptr;
+    if (drained)
+        overlay_.drain(upstream.name, found->state, now());
+    else
+        overlay_.enable(upstream.name, found->state, now());
+    spdlog::info(
+        "upstream {}: {} was {} by an operator", upstream.name, found->text,
+        drained ? "drained" : "enabled");
+    return found->state;
+}
+
+bool Gateway::end_lease(std::string_view lock, std::string_view lease) {
+    const Now at = now();
+    const auto id = http::parse_lease(lease);
+    if (!id || !locks().end(lock, *id, locks::EndReason::forced, at))
+        return false;
+    overlay_.note_ended({std::string{lock}, std::string{lease}, at.wall});
+    return true;
 }
 
 void Gateway::run() {
     await_signal();
     control_.restart();
     control_.run();
-    end_workers();
+    pool_.end();
     if (persistence_)
         persistence_->finish();
-}
-
-// All threads first: until they have ended, each may look at the others.
-void Gateway::end_workers() noexcept {
-    for (const auto& worker : workers_)
-        worker->stop();
-    workers_.clear();
 }
 
 void Gateway::await_signal() {
     signals_.async_wait([this](const ErrorCode& error, int number) {
         if (error)
             return;
-        on_signal(number);
+        if (number == SIGHUP) {
+            access_log_.reopen();
+            (void)reload();
+        } else {
+            begin_stop();
+        }
         await_signal();
     });
-}
-
-void Gateway::on_signal(int number) {
-    if (number == SIGHUP) {
-        access_log_.reopen();
-        (void)reload();
-    } else {
-        begin_stop();
-    }
 }
 
 void Gateway::begin_stop() {
     const bool again = std::exchange(stopping_, true);
     health_.stop();
+    certificates_.stop();
     spdlog::info(again ? "stopping at once" : "stopping: finishing the requests in flight");
-    const Duration most = again ? Duration{} : compiled_.snapshot->timeouts.drain;
-    if (!again)
-        draining_ = workers_.size();
-    for (const auto& worker : workers_)
-        worker->drain(most, [this] { net::asio::post(control_, [this] { worker_drained(); }); });
+    pool_.drain(
+        again ? Duration{} : compiled().snapshot->timeouts.drain, [this] { end_control(); });
 }
 
-void Gateway::worker_drained() {
-    if (draining_ == 0 || --draining_ > 0)
-        return;
+void Gateway::end_control() {
     resolver_.stop();
     override_timer_.cancel();
-    certificate_timer_.cancel();
     ErrorCode ignored;
     signals_.cancel(ignored);
     if (stop_others_)
@@ -333,18 +376,21 @@ Now Gateway::now() const noexcept {
 }
 
 std::vector<std::string> Gateway::listening() const {
-    std::vector<std::string> addresses;
-    for (const config::Listener& listener : config_.listeners)
-        if (const auto bound = bound_.find(listener.address.text); bound != bound_.end())
-            addresses.push_back(net::to_text(bound->second.address));
-    return addresses;
+    return listeners_.bound_listeners(config());
 }
 
 std::optional<std::size_t> Gateway::limit_named(std::string_view name) const noexcept {
-    const auto found = std::ranges::find(config_.limits, name, &config::Limit::name);
-    if (found == config_.limits.end())
+    const auto& limits = config().limits;
+    const auto found = std::ranges::find(limits, name, &config::Limit::name);
+    if (found == limits.end())
         return std::nullopt;
-    return static_cast<std::size_t>(found - config_.limits.begin());
+    return static_cast<std::size_t>(found - limits.begin());
+}
+
+const routing::UpstreamSpec* Gateway::upstream_named(std::string_view name) const noexcept {
+    const auto& upstreams = compiled().snapshot->upstreams;
+    const auto found = std::ranges::find(upstreams, name, &routing::UpstreamSpec::name);
+    return found == upstreams.end() ? nullptr : &*found;
 }
 
 } // namespace stint::runtime

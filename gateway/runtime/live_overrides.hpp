@@ -19,6 +19,7 @@ struct LiveOverride {
     std::string pattern; // a key as requests spell it, or one with "*" and "?" in it
     limits::Numbers numbers{};
     std::optional<SteadyTime> expires; // nothing: never expires
+    WallTime since{};                  // when it was set
 };
 
 // Overrides by the limit's name. Used by the control thread alone.
@@ -37,8 +38,11 @@ class LiveOverrides {
     // Returns the limit's overrides, ordered by pattern.
     [[nodiscard]] std::vector<LiveOverride> of(const std::string& limit) const;
 
+    using ByLimitAndPattern = std::map<std::pair<std::string, std::string>, LiveOverride>;
+    [[nodiscard]] const ByLimitAndPattern& all() const noexcept { return all_; }
+
   private:
-    std::map<std::pair<std::string, std::string>, LiveOverride> all_; // by limit and pattern
+    ByLimitAndPattern all_;
 };
 
 } // namespace stint::runtime

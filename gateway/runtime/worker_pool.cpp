@@ -1,9 +1,9 @@
-// Gateway: collects the workers' private data on the control thread.
-#include "runtime/gateway.hpp"
+#include "runtime/worker_pool.hpp"
+
+#include "net/clock.hpp"
 
 #include <boost/asio/post.hpp>
 
-#include <memory>
 #include <utility>
 
 namespace stint::runtime {
@@ -21,7 +21,36 @@ heavy_hitters_in(const proxy::Context& context, const limits::LimitPtr& limit) {
 
 } // namespace
 
-void Gateway::collect(std::function<void(const observe::WorkerCounters&)> done) {
+WorkerPool::WorkerPool(
+    net::asio::io_context& control, limits::Registry& registry, QueueTimerThread& openings)
+    : control_{control}, shared_{registry.hasher(), openings.queue()}, permits_{
+                                                                           registry,
+                                                                           openings.locks()} {}
+
+WorkerPool::~WorkerPool() {
+    end();
+}
+
+void WorkerPool::make(std::size_t count, observe::AccessLog& log) {
+    for (std::size_t i = 0; i < count; ++i)
+        workers_.push_back(std::make_unique<Worker>(shared_, permits_, log.open_channel()));
+}
+
+void WorkerPool::start(bool pinned) {
+    start_workers(workers_, pinned);
+}
+
+void WorkerPool::adopt(const std::function<WorkerUpdate(std::size_t)>& update_of) {
+    for (std::size_t i = 0; i < workers_.size(); ++i)
+        workers_[i]->adopt(update_of(i));
+}
+
+void WorkerPool::post(const std::function<void(proxy::Context&)>& task) {
+    for (const auto& worker : workers_)
+        worker->post(task);
+}
+
+void WorkerPool::collect(std::function<void(const observe::WorkerCounters&)> done) {
     struct Sum {
         observe::WorkerCounters counters;
         std::size_t missing;
@@ -44,7 +73,7 @@ void Gateway::collect(std::function<void(const observe::WorkerCounters&)> done) 
         });
 }
 
-void Gateway::collect_top(
+void WorkerPool::collect_top(
     limits::LimitPtr limit,
     std::size_t most,
     std::function<void(const limits::HeavyHitters::Top&)> done) {
@@ -56,7 +85,7 @@ void Gateway::collect_top(
     auto parts = std::make_shared<Parts>(Parts{{}, workers_.size(), std::move(done)});
     for (const auto& worker : workers_)
         worker->post([this, parts, limit, most](proxy::Context& context) {
-            net::asio::post(control_, [this, parts, most, part = heavy_hitters_in(context, limit)] {
+            net::asio::post(control_, [parts, most, part = heavy_hitters_in(context, limit)] {
                 if (part != nullptr)
                     parts->arrived.push_back(part);
                 if (--parts->missing > 0)
@@ -64,12 +93,12 @@ void Gateway::collect_top(
                 std::vector<const limits::HeavyHitters*> all;
                 for (const auto& each : parts->arrived)
                     all.push_back(each.get());
-                parts->done(limits::HeavyHitters::merged(all, most, now().steady));
+                parts->done(limits::HeavyHitters::merged(all, most, net::read_steady_clock()));
             });
         });
 }
 
-void Gateway::find_recent(
+void WorkerPool::find_recent(
     const std::string& request_id,
     std::function<void(const std::optional<proxy::RecentRequests::Record>&)> done) {
     using Found = std::optional<proxy::RecentRequests::Record>;
@@ -88,6 +117,26 @@ void Gateway::find_recent(
                     latest->done(latest->record);
             });
         });
+}
+
+void WorkerPool::drain(Duration most, std::function<void()> done) {
+    if (!drained_)
+        draining_ = workers_.size();
+    drained_ = std::move(done);
+    for (const auto& worker : workers_)
+        worker->drain(most, [this] { net::asio::post(control_, [this] { worker_drained(); }); });
+}
+
+void WorkerPool::worker_drained() {
+    if (draining_ > 0 && --draining_ == 0)
+        drained_();
+}
+
+// All threads first: until they have ended, each may look at the others.
+void WorkerPool::end() noexcept {
+    for (const auto& worker : workers_)
+        worker->stop();
+    workers_.clear();
 }
 
 } // namespace stint::runtime

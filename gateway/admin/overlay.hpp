@@ -1,0 +1,17 @@
+// GET /overlay: what operators have changed at run time, on top of the configuration file.
+#pragma once
+
+#include "admin/message.hpp"
+#include "base/time.hpp"
+#include "config/schema/schema.hpp"
+#include "runtime/runtime_overlay.hpp"
+
+namespace stint::admin {
+
+// Returns a list of changes: overrides by limit and key, then drained endpoints, then ended leases,
+// the newest last. Each has a kind, the names of its target, the value if there is one, since (RFC
+// 3339), and until and expires_in_ms if it ends by itself. config: in force now.
+[[nodiscard]] Json
+overlay_json(const runtime::RuntimeOverlay& overlay, const config::Config& config, const Now& now);
+
+} // namespace stint::admin

@@ -1,0 +1,92 @@
+#include "runtime/config_store.hpp"
+
+#include "config/fields/restart.hpp"
+#include "net/clock.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace stint::runtime {
+
+ConfigStore::ConfigStore(
+    config::Config config, std::filesystem::path file, limits::Registry& registry)
+    : file_{std::move(file)}, registry_{registry}, ticket_keys_{std::make_shared<tls::TicketKeys>(
+                                                       net::read_steady_clock())},
+      in_force_{
+          std::make_shared<const config::Config>(std::move(config)),
+          std::make_shared<const TlsObjects>()} {}
+
+std::uint64_t ConfigStore::generation() const noexcept {
+    return compiled_.snapshot ? compiled_.snapshot->generation : 0;
+}
+
+Result<LoadedConfig, config::ConfigErrors> ConfigStore::read_file() const {
+    auto loaded = config::load_file(file_);
+    if (!loaded)
+        return std::move(loaded).error();
+    return with_tls(std::make_shared<const config::Config>(std::move(*loaded)));
+}
+
+Result<LoadedConfig, config::ConfigErrors> ConfigStore::read_certificates() const {
+    return with_tls(in_force_.config);
+}
+
+Result<LoadedConfig, config::ConfigErrors>
+ConfigStore::with_tls(std::shared_ptr<const config::Config> config) const {
+    auto tls = load_tls(*config, file_, *in_force_.tls, ticket_keys_);
+    if (!tls)
+        return std::move(tls).error();
+    return LoadedConfig{std::move(config), std::make_shared<const TlsObjects>(std::move(*tls))};
+}
+
+Compiled ConfigStore::compiled_from(
+    const LoadedConfig& loaded, const LiveOverrides& overrides, std::uint64_t generation) {
+    return compile(
+        *loaded.config, registry_, slots_, generation, overrides, *loaded.tls, &endpoints_);
+}
+
+void ConfigStore::put_in_force(LoadedConfig loaded, Compiled compiled) {
+    std::vector<limits::LimitPtr> kept;
+    for (const ConfiguredLimit& each : compiled.limits)
+        kept.push_back(each.limit);
+    registry_.keep(std::move(kept));
+    in_force_ = std::move(loaded);
+    compiled_ = std::move(compiled);
+}
+
+std::vector<std::string>
+ConfigStore::notes_on(const config::Config& next, const Compiled& compiled) const {
+    std::vector<std::string> notes;
+    for (const ConfiguredLimit& each : compiled.limits)
+        for (const ConfiguredLimit& former : compiled_.limits)
+            if (former.limit->identity().name == each.limit->identity().name &&
+                former.limit != each.limit)
+                notes.push_back(
+                    "limit " + each.limit->identity().name +
+                    ": its kind, key, anchor or per has changed, so its counts begin anew");
+    for (const std::string_view key : config::need_restart(config(), next))
+        notes.push_back(std::string{key} + ": takes effect with a restart");
+    return notes;
+}
+
+std::vector<std::string> ConfigStore::limits_ended_by(const Compiled& next) const {
+    std::vector<std::string> ended;
+    for (const ConfiguredLimit& former : compiled_.limits)
+        if (std::ranges::find(next.limits, former.limit, &ConfiguredLimit::limit) ==
+            next.limits.end())
+            ended.push_back(former.limit->identity().name);
+    return ended;
+}
+
+std::vector<ConfiguredLimit> ConfigStore::with_other_numbers(const Compiled& next) const {
+    std::vector<ConfiguredLimit> changed;
+    for (const ConfiguredLimit& each : next.limits)
+        for (const ConfiguredLimit& before : compiled_.limits)
+            if (before.limit == each.limit &&
+                (before.numbers != each.numbers || before.rules != each.rules))
+                changed.push_back(each);
+    return changed;
+}
+
+} // namespace stint::runtime
