@@ -21,9 +21,9 @@ enum class Endpoint : std::uint8_t {
     top,             // the heaviest keys of one
     override_of_key, // other numbers for one key of one
     locks,
-    lock,  // one, by name
-    lease, // a lock's, to end it
-    overlay, // what was changed at run time
+    lock,    // one, by name
+    lease,   // a lock's, to end it
+    overlay, // changes made at run time
     routes,
     upstreams,
     drain,  // an endpoint of an upstream

@@ -32,7 +32,7 @@ TEST_CASE("every endpoint can be read by GET and HEAD") {
         {"/cooldowns", Endpoint::cooldowns}, {"/limits", Endpoint::limits},
         {"/limits/a", Endpoint::limit},      {"/limits/a/top", Endpoint::top},
         {"/routes", Endpoint::routes},       {"/upstreams", Endpoint::upstreams},
-        {"/version", Endpoint::version}};
+        {"/version", Endpoint::version},     {"/overlay", Endpoint::overlay}};
     for (const auto& [path, endpoint] : all)
         for (const auto* method : {"GET", "HEAD"}) {
             const auto target = find_target(method, path);
