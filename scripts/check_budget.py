@@ -42,7 +42,6 @@ OVER = {
     "proxy::QueuedRequest": (76, 16, 1),
     "routing::Route": (0, 52, 0),
     "routing::Snapshot": (0, 32, 0),
-    "runtime::Persistence": (33, 31, 3),
     "simulate::Replay": (42, 14, 1),
 }
 

@@ -13,40 +13,37 @@ ConfigStore::ConfigStore(
     config::Config config, std::filesystem::path file, limits::Registry& registry)
     : file_{std::move(file)}, registry_{registry}, ticket_keys_{std::make_shared<tls::TicketKeys>(
                                                        net::read_steady_clock())},
-      in_force_{
-          std::make_shared<const config::Config>(std::move(config)),
-          std::make_shared<const TlsObjects>()} {}
+      in_force_{std::make_shared<const LoadedConfig>(LoadedConfig{std::move(config), {}})} {}
 
 std::uint64_t ConfigStore::generation() const noexcept {
     return compiled_.snapshot ? compiled_.snapshot->generation : 0;
 }
 
-Result<LoadedConfig, config::ConfigErrors> ConfigStore::read_file() const {
+Result<LoadedConfigPtr, config::ConfigErrors> ConfigStore::read_file() const {
     auto loaded = config::load_file(file_);
     if (!loaded)
         return std::move(loaded).error();
-    return with_tls(std::make_shared<const config::Config>(std::move(*loaded)));
+    return with_tls(std::move(*loaded));
 }
 
-Result<LoadedConfig, config::ConfigErrors> ConfigStore::read_certificates() const {
-    return with_tls(in_force_.config);
+Result<LoadedConfigPtr, config::ConfigErrors> ConfigStore::read_certificates() const {
+    return with_tls(in_force_->config);
 }
 
-Result<LoadedConfig, config::ConfigErrors>
-ConfigStore::with_tls(std::shared_ptr<const config::Config> config) const {
-    auto tls = load_tls(*config, file_, *in_force_.tls, ticket_keys_);
+Result<LoadedConfigPtr, config::ConfigErrors> ConfigStore::with_tls(config::Config config) const {
+    auto tls = load_tls(config, file_, in_force_->tls, ticket_keys_);
     if (!tls)
         return std::move(tls).error();
-    return LoadedConfig{std::move(config), std::make_shared<const TlsObjects>(std::move(*tls))};
+    return std::make_shared<const LoadedConfig>(LoadedConfig{std::move(config), std::move(*tls)});
 }
 
 Compiled ConfigStore::compiled_from(
     const LoadedConfig& loaded, const LiveOverrides& overrides, std::uint64_t generation) {
     return compile(
-        *loaded.config, registry_, slots_, generation, overrides, *loaded.tls, &endpoints_);
+        loaded.config, registry_, slots_, generation, overrides, loaded.tls, &endpoints_);
 }
 
-void ConfigStore::put_in_force(LoadedConfig loaded, Compiled compiled) {
+void ConfigStore::put_in_force(LoadedConfigPtr loaded, Compiled compiled) {
     std::vector<limits::LimitPtr> kept;
     for (const ConfiguredLimit& each : compiled.limits)
         kept.push_back(each.limit);
@@ -56,7 +53,7 @@ void ConfigStore::put_in_force(LoadedConfig loaded, Compiled compiled) {
 }
 
 std::vector<std::string>
-ConfigStore::notes_on(const config::Config& next, const Compiled& compiled) const {
+ConfigStore::reload_notes(const config::Config& next, const Compiled& compiled) const {
     std::vector<std::string> notes;
     for (const ConfiguredLimit& each : compiled.limits)
         for (const ConfiguredLimit& former : compiled_.limits)

@@ -22,11 +22,12 @@
 
 namespace stint::runtime {
 
-// A configuration with the TLS objects of its files. Both are immutable.
+// A configuration with the TLS objects of its files.
 struct LoadedConfig {
-    std::shared_ptr<const config::Config> config;
-    std::shared_ptr<const TlsObjects> tls;
+    config::Config config;
+    TlsObjects tls;
 };
+using LoadedConfigPtr = std::shared_ptr<const LoadedConfig>;
 
 // Reads and compiles configurations, and keeps the one in force with what outlives it: the slots of
 // metric names, the state of endpoints, the keys of TLS session tickets. Used by the control thread
@@ -37,8 +38,8 @@ class ConfigStore {
     ConfigStore(config::Config config, std::filesystem::path file, limits::Registry& registry);
 
     [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
-    [[nodiscard]] const LoadedConfig& in_force() const noexcept { return in_force_; }
-    [[nodiscard]] const config::Config& config() const noexcept { return *in_force_.config; }
+    [[nodiscard]] const LoadedConfigPtr& in_force() const noexcept { return in_force_; }
+    [[nodiscard]] const config::Config& config() const noexcept { return in_force_->config; }
     [[nodiscard]] const Compiled& compiled() const noexcept { return compiled_; }
     [[nodiscard]] const observe::MetricSlots& slots() const noexcept { return slots_; }
     [[nodiscard]] const std::shared_ptr<tls::TicketKeys>& ticket_keys() const noexcept {
@@ -49,9 +50,9 @@ class ConfigStore {
 
     // Reads the file and its TLS files, or returns every mistake. TLS objects whose files and
     // settings have not changed are those in force.
-    [[nodiscard]] Result<LoadedConfig, config::ConfigErrors> read_file() const;
+    [[nodiscard]] Result<LoadedConfigPtr, config::ConfigErrors> read_file() const;
     // Reads only the TLS files, of the configuration in force.
-    [[nodiscard]] Result<LoadedConfig, config::ConfigErrors> read_certificates() const;
+    [[nodiscard]] Result<LoadedConfigPtr, config::ConfigErrors> read_certificates() const;
 
     // Compiles a configuration. Existing limits and endpoints keep their state; names without a
     // metric slot get one.
@@ -60,12 +61,12 @@ class ConfigStore {
 
     // Replaces the configuration in force. Limits that it does not name any more end with the last
     // request that they count.
-    void put_in_force(LoadedConfig loaded, Compiled compiled);
+    void put_in_force(LoadedConfigPtr loaded, Compiled compiled);
 
     // Returns a line for each limit whose counts would begin anew, and for each changed setting
     // that needs a restart.
     [[nodiscard]] std::vector<std::string>
-    notes_on(const config::Config& next, const Compiled& compiled) const;
+    reload_notes(const config::Config& next, const Compiled& compiled) const;
     // Returns the names of the limits in force that are none, or other ones, in `next`.
     [[nodiscard]] std::vector<std::string> limits_ended_by(const Compiled& next) const;
     // Returns the limits of `next` that let some key have more or less than now, as far as one can
@@ -73,15 +74,15 @@ class ConfigStore {
     [[nodiscard]] std::vector<ConfiguredLimit> with_other_numbers(const Compiled& next) const;
 
   private:
-    [[nodiscard]] Result<LoadedConfig, config::ConfigErrors>
-    with_tls(std::shared_ptr<const config::Config> config) const;
+    [[nodiscard]] Result<LoadedConfigPtr, config::ConfigErrors>
+    with_tls(config::Config config) const;
 
     const std::filesystem::path file_;
     limits::Registry& registry_;
     upstream::EndpointRegistry endpoints_;
     observe::MetricSlots slots_;
     const std::shared_ptr<tls::TicketKeys> ticket_keys_;
-    LoadedConfig in_force_;
+    LoadedConfigPtr in_force_;
     Compiled compiled_;
 };
 

@@ -54,7 +54,7 @@ observe::ProcessFigures Gateway::collect_metrics() const {
     figures.workers = pool_.size();
     figures.certificate_reloads = certificates_.reloads();
     figures.certificate_reload_failures = certificates_.failures();
-    for (const auto& [certificate, at] : store_.in_force().tls->expiries())
+    for (const auto& [certificate, at] : store_.in_force()->tls.expiries())
         figures.certificates.push_back(
             {certificate, std::chrono::duration<double>(at.time_since_epoch()).count()});
     figures.permits = config().permits.has_value();

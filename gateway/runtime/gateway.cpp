@@ -42,13 +42,13 @@ std::size_t worker_count(const config::Config& config) {
 // By the address as configured.
 std::map<std::string, ListenerRole> roles_of(const LoadedConfig& loaded) {
     std::map<std::string, ListenerRole> roles;
-    for (const config::Listener& listener : loaded.config->listeners)
+    for (const config::Listener& listener : loaded.config.listeners)
         roles[listener.address.text].options = {
             listener.half_close_allowed, listener.proxy_protocol, listener.https_port,
-            loaded.tls->listener(listener.address.text)};
-    if (loaded.config->permits) {
-        const std::string& address = loaded.config->permits->address.text;
-        roles[address] = {.options = {.tls = loaded.tls->listener(address)}, .permits = true};
+            loaded.tls.listener(listener.address.text)};
+    if (loaded.config.permits) {
+        const std::string& address = loaded.config.permits->address.text;
+        roles[address] = {.options = {.tls = loaded.tls.listener(address)}, .permits = true};
     }
     return roles;
 }
@@ -120,13 +120,13 @@ Result<void, std::string> Gateway::start() {
     auto opened = listeners_.open_new(config(), pool_.size());
     if (!opened)
         return opened.error();
-    use(*loaded);
+    use(**loaded);
     if (config().state)
         persistence_ = std::make_unique<Persistence>(*config().state, registry_, openings_.locks());
     if (!persistence_ || !persistence_->holders_known())
         await_former_holders();
     Compiled compiled =
-        store_.compiled_from(*loaded, overlay_.overrides(), store_.generation() + 1);
+        store_.compiled_from(**loaded, overlay_.overrides(), store_.generation() + 1);
     resolve_names(compiled.host_names);
     apply(std::move(*loaded), std::move(compiled), std::move(*opened));
     pool_.start(config().pin_workers);
@@ -173,7 +173,7 @@ ReloadReport Gateway::reload() {
         report.errors.push_back("the gateway is stopping");
     } else if (auto loaded = store_.read_file(); !loaded) {
         report.errors = texts_of(loaded.error());
-    } else if (auto opened = listeners_.open_new(*loaded->config, pool_.size()); !opened) {
+    } else if (auto opened = listeners_.open_new((*loaded)->config, pool_.size()); !opened) {
         report.errors.push_back(opened.error());
     } else {
         report.notes = swap_in(std::move(*loaded), std::move(*opened));
@@ -192,30 +192,30 @@ ReloadReport Gateway::reload() {
 }
 
 // Replaces the configuration while traffic flows. Returns the notes on it.
-std::vector<std::string> Gateway::swap_in(LoadedConfig loaded, ListenerSet::Opened opened) {
+std::vector<std::string> Gateway::swap_in(LoadedConfigPtr loaded, ListenerSet::Opened opened) {
     const auto compiled = [&] {
-        return store_.compiled_from(loaded, overlay_.overrides(), store_.generation() + 1);
+        return store_.compiled_from(*loaded, overlay_.overrides(), store_.generation() + 1);
     };
     Compiled next = compiled();
-    std::vector<std::string> notes = store_.notes_on(*loaded.config, next);
+    std::vector<std::string> notes = store_.reload_notes(loaded->config, next);
     const std::vector<std::string> forgotten =
         overlay_.forget_overrides(store_.limits_ended_by(next));
     if (!forgotten.empty())
         next = compiled();
     notes.insert(notes.end(), forgotten.begin(), forgotten.end());
-    listeners_.set_socket_files(*loaded.config, notes);
+    listeners_.set_socket_files(loaded->config, notes);
     resolver_.watch(next.host_names);
-    if (loaded.config->max_connections > config().max_connections)
-        raise_open_files_limit(loaded.config->max_connections);
-    use(loaded);
+    if (loaded->config.max_connections > config().max_connections)
+        raise_open_files_limit(loaded->config.max_connections);
+    use(*loaded);
     apply(std::move(loaded), std::move(next), std::move(opened));
     return notes;
 }
 
-void Gateway::apply(LoadedConfig loaded, Compiled compiled, ListenerSet::Opened opened) {
-    const config::Config& config = *loaded.config;
+void Gateway::apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Opened opened) {
+    const config::Config& config = loaded->config;
     listeners_.adopt(config, opened);
-    const std::map<std::string, ListenerRole> roles = roles_of(loaded);
+    const std::map<std::string, ListenerRole> roles = roles_of(*loaded);
     pool_.adopt([&](std::size_t worker) {
         WorkerUpdate update{compiled.snapshot, counts_of(store_.slots()), {}, roles};
         for (auto& [name, sockets] : opened)
@@ -239,14 +239,14 @@ void Gateway::apply(LoadedConfig loaded, Compiled compiled, ListenerSet::Opened 
 
 // Warns about TLS that is about to be in force, and watches its files.
 void Gateway::use(const LoadedConfig& loaded) {
-    for (const std::string& warning : loaded.tls->warnings)
+    for (const std::string& warning : loaded.tls.warnings)
         spdlog::warn("{}", warning);
-    for (const config::Upstream& upstream : loaded.config->upstreams)
-        if (loaded.tls->upstream(upstream.name) && !upstream.tls.verify)
+    for (const config::Upstream& upstream : loaded.config.upstreams)
+        if (loaded.tls.upstream(upstream.name) && !upstream.tls.verify)
             spdlog::warn(
                 "upstream {}: verify is false: anybody on the way can read and change what is sent",
                 upstream.name);
-    certificates_.use(loaded.tls->files());
+    certificates_.use(loaded.tls.files());
 }
 
 bool Gateway::reload_certificates() {
@@ -257,8 +257,8 @@ bool Gateway::reload_certificates() {
             spdlog::error("{}", mistake);
         return false;
     }
-    use(*loaded);
-    Compiled compiled = store_.compiled_from(*loaded, overlay_.overrides(), store_.generation());
+    use(**loaded);
+    Compiled compiled = store_.compiled_from(**loaded, overlay_.overrides(), store_.generation());
     apply(std::move(*loaded), std::move(compiled), {});
     spdlog::info("certificates have changed and were read again");
     return true;
@@ -282,8 +282,8 @@ bool Gateway::erase_override(const std::string& limit, std::string_view pattern)
 
 // Each change of overrides is a snapshot of the same configuration.
 void Gateway::publish_overrides() {
-    const LoadedConfig same = store_.in_force();
-    apply(same, store_.compiled_from(same, overlay_.overrides(), store_.generation()), {});
+    const LoadedConfigPtr same = store_.in_force();
+    apply(same, store_.compiled_from(*same, overlay_.overrides(), store_.generation()), {});
     await_end_of_override();
 }
 

@@ -68,7 +68,7 @@ class Gateway {
     [[nodiscard]] const KeyHasher& hasher() const noexcept { return registry_.hasher(); }
     [[nodiscard]] const upstream::AddressBook& addresses() const noexcept { return *addresses_; }
     // TLS for the admin listener's next connection; nullptr: plain.
-    [[nodiscard]] TlsServerPtr admin_tls() const noexcept { return store_.in_force().tls->admin; }
+    [[nodiscard]] TlsServerPtr admin_tls() const noexcept { return store_.in_force()->tls.admin; }
     [[nodiscard]] std::size_t workers() const noexcept { return pool_.size(); }
     // The workers, to ask for what each keeps.
     [[nodiscard]] WorkerPool& pool() noexcept { return pool_; }
@@ -105,8 +105,8 @@ class Gateway {
     void on_stop(std::function<void()> stop) { stop_others_ = std::move(stop); }
 
   private:
-    std::vector<std::string> swap_in(LoadedConfig loaded, ListenerSet::Opened opened);
-    void apply(LoadedConfig loaded, Compiled compiled, ListenerSet::Opened opened);
+    std::vector<std::string> swap_in(LoadedConfigPtr loaded, ListenerSet::Opened opened);
+    void apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Opened opened);
     void publish_overrides();
     void await_end_of_override();
     [[nodiscard]] bool reload_certificates();

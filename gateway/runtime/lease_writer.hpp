@@ -22,7 +22,7 @@ class LeaseWriter {
 
     // Gives the file's leases and the highest fencing number back to the lock manager.
     void restore(const StateFile::Contents& contents, const Now& now);
-    // Erases these rows with the next write: nobody can read them.
+    // Erases these rows, which cannot be read, with the next write.
     void drop(const std::vector<state::Row>& rows);
     // Writes all leases again, in place of these rows: the file is another one, or an older one.
     void begin_anew(const std::vector<state::Row>& rows);

@@ -6,14 +6,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
+#include <iterator>
 #include <pthread.h>
 #include <signal.h>
 #include <utility>
 
 namespace stint::runtime {
 namespace {
-
-using state::Failure;
 
 const std::string* value_of(const std::vector<state::Row>& rows, std::string_view key) {
     const auto found = std::ranges::find(rows, key, &state::Row::key);
@@ -32,16 +32,18 @@ std::optional<KeyHasher> hasher_of(const std::string* value) {
 
 Persistence::Persistence(
     const config::State& settings, limits::Registry& registry, locks::LockManager& locks)
-    : file_{settings.file}, registry_{registry}, locks_{locks}, started_{SavedClock::read()},
-      closed_{settings.closed_on_start} {
-    if (!file_.empty())
+    : registry_{registry}, locks_{locks}, started_{SavedClock::read()},
+      closed_{settings.closed_on_start}, file_{settings.file}, counters_{registry_}, leases_{
+                                                                                         locks,
+                                                                                         file_} {
+    if (!file_.path().empty())
         load();
     if (closed_)
         spdlog::warn(
             "state: the counts of the last run are not known to be complete: each limit is "
             "closed until one window of it has passed");
     registry_.on_made([this](limits::Limit& limit) { claim(limit); });
-    if (file_.empty())
+    if (file_.path().empty())
         return;
     locks_.record([this] {
         {
@@ -71,27 +73,25 @@ void Persistence::finish() {
     locks_.record({});
     write_leases();
     write(true); // and all of them again, where that begins a new file
-    store_.reset();
+    file_.close();
 }
 
 void Persistence::load() {
-    const std::optional<Contents> contents = open();
-    next_open_ = started_.at.steady + between_openings;
+    const std::optional<StateFile::Contents> contents = file_.open();
     if (!contents)
         return;
     holders_known_ = !contents->in_place_of_another && knows_holders(contents->own);
     if (const auto hasher = hasher_of(value_of(contents->own, hash_key))) {
         registry_.use(*hasher);
-        keep_unclaimed(contents->counters);
-        restore_leases(*contents);
+        counters_.keep_unclaimed(contents->counters, started_);
+        leases_.restore(*contents, started_.at);
         closed_ = closed_ && value_of(contents->own, ended) == nullptr;
-        spdlog::info("state: {}: counts of {} limits go on", file_.string(), unclaimed_.size());
+        spdlog::info(
+            "state: {}: counts of {} limits go on", file_.path().string(), counters_.unclaimed());
     } else { // counts under hashes of an unknown key are worthless
-        for (const state::Row& row : contents->counters)
-            stale_.push_back(row.key);
-        for (const state::Row& row : contents->leases)
-            stale_leases_.push_back(row.key);
-        spdlog::info("state: {} is new: counts begin anew", file_.string());
+        counters_.drop(contents->counters);
+        leases_.drop(contents->leases);
+        spdlog::info("state: {} is new: counts begin anew", file_.path().string());
     }
     write(false); // from now on the file does not say any more that its run has ended
 }
@@ -107,88 +107,11 @@ bool Persistence::knows_holders(const std::vector<state::Row>& rows) const {
     return written_in != nullptr && !written_in->empty() && *written_in == started_.boot;
 }
 
-// The file and what it holds; nothing where it cannot be had. One that is broken is moved aside.
-std::optional<Persistence::Contents> Persistence::open() {
-    for (bool moved = false;; moved = true) {
-        Contents contents;
-        const std::optional<Failure> failure = try_open(contents);
-        if (!failure) {
-            contents.in_place_of_another = moved;
-            return contents;
-        }
-        store_.reset();
-        if (failure->kind == Failure::Kind::broken && !moved) {
-            if (move_aside(*failure))
-                continue;
-        } else {
-            note_failure(failure->why);
-        }
-        return std::nullopt;
-    }
-}
-
-std::optional<Failure> Persistence::try_open(Contents& contents) {
-    auto opened = Store::open(file_);
-    if (!opened)
-        return std::move(opened).error();
-    store_ = std::move(*opened);
-    auto stint = store_->rows(own);
-    if (!stint)
-        return std::move(stint).error();
-    auto limits = store_->rows(counters);
-    if (!limits)
-        return std::move(limits).error();
-    auto held = store_->rows(leases);
-    if (!held)
-        return std::move(held).error();
-    contents = {std::move(*stint), std::move(*limits), std::move(*held)};
-    return std::nullopt;
-}
-
-bool Persistence::move_aside(const Failure& failure) {
-    store_.reset();
-    const auto moved = state::move_aside(file_, net::read_clocks().wall);
-    if (!moved) {
-        note_failure(failure.why + ", and it cannot be moved aside: " + moved.error().why);
-        return false;
-    }
-    spdlog::error(
-        "state: {}: {}; it is now {}, and counts begin anew", file_.string(), failure.why,
-        moved->string());
-    return true;
-}
-
-void Persistence::keep_unclaimed(const std::vector<state::Row>& rows) {
-    for (const state::Row& row : rows) {
-        std::optional<LimitRow> read = read_row(row.key, row.value);
-        if (read && !read->page.over(started_))
-            unclaimed_[read->limit].push_back(std::move(read->page));
-        else
-            stale_.push_back(row.key);
-    }
-}
-
 // On whichever thread asks for the limit.
 void Persistence::claim(limits::Limit& limit) {
     if (closed_)
         limit.close(started_.at);
-    std::vector<KeptPage> kept;
-    {
-        const std::string key = key_of(limit.identity());
-        const std::lock_guard lock{mutex_};
-        auto found = unclaimed_.extract(key);
-        if (found.empty())
-            return;
-        kept = std::move(found.mapped());
-        for (const KeptPage& page : kept)
-            claimed_[key].insert(page.page);
-    }
-    const SavedClock now = SavedClock::read();
-    std::vector<limits::RestoredPage> pages;
-    for (const KeptPage& page : kept)
-        pages.push_back({page.page, page.bytes, page.written.shift_to(now)});
-    if (!limit.restore(pages, now.at))
-        spdlog::error("state: limit {}: some of its counts cannot be read", limit.identity().name);
+    counters_.claim(limit);
 }
 
 void Persistence::holders_known_from(SteadyTime time) {
@@ -197,12 +120,11 @@ void Persistence::holders_known_from(SteadyTime time) {
 }
 
 std::optional<Persistence::Figures> Persistence::collect_metrics() const noexcept {
-    if (file_.empty())
+    if (file_.path().empty())
         return std::nullopt;
-    const WallTime last{Duration{last_write_.load(std::memory_order_relaxed)}};
     return Figures{
-        writes_.load(std::memory_order_relaxed), write_failures_.load(std::memory_order_relaxed),
-        std::chrono::duration<double>(last.time_since_epoch()).count(),
+        file_.writes(), file_.write_failures(),
+        std::chrono::duration<double>(file_.last_write().time_since_epoch()).count(),
         std::chrono::duration<double>(Duration{last_round_.load(std::memory_order_relaxed)})
             .count()};
 }
@@ -228,6 +150,117 @@ void Persistence::run() {
         }
         lock.lock();
     }
+}
+
+void Persistence::write_leases() {
+    leases_.write(file_.is_open() && introduced_);
+}
+
+// During a round of counts.
+void Persistence::write_leases_meanwhile() {
+    {
+        const std::lock_guard lock{mutex_};
+        if (!std::exchange(leases_recorded_, false))
+            return;
+    }
+    write_leases();
+}
+
+void Persistence::write(bool last) {
+    try {
+        // Once more where the file was found broken and another one took its place.
+        for (int attempt = 0; attempt < 2; ++attempt) {
+            if (!file_.is_open())
+                reopen(last);
+            if (!file_.is_open() || write_changes(last) || file_.is_open())
+                return;
+        }
+    } catch (const std::exception& exception) {
+        file_.note_failure(exception.what());
+    }
+}
+
+// Opens the file again. Its old rows are stale: the memory has newer state.
+void Persistence::reopen(bool last) {
+    const std::optional<StateFile::Contents> contents = file_.reopen(last);
+    if (!contents)
+        return;
+    counters_.begin_anew(contents->counters);
+    leases_.begin_anew(contents->leases);
+    anew_ = true;
+    introduced_ = false;
+}
+
+bool Persistence::write_changes(bool last) {
+    StateBatch batch;
+    if (!introduced_)
+        introduce(batch);
+    const SavedClock now = SavedClock::read();
+    // Leases are written between the transactions of a round, so that their callers do not wait for
+    // its end. The file may be gone afterwards.
+    const auto flush_and_go_on = [&] {
+        if (!flush(batch))
+            return false;
+        write_leases_meanwhile();
+        return file_.is_open();
+    };
+    if (!counters_.add_changes(last, now, batch, flush_and_go_on))
+        return false;
+    note_known(now, batch);
+    counters_.sweep_unclaimed(now, batch);
+    if (last)
+        batch.put(StateFile::own, ended, "1");
+    return flush(batch);
+}
+
+void Persistence::introduce(StateBatch& batch) {
+    const KeyHasher::Key& key = registry_.hasher().key();
+    batch.put(StateFile::own, hash_key, {key.begin(), key.end()});
+    batch.put(StateFile::own, boot, started_.boot);
+    if (!holders_known_ && !grace_over_) {
+        batch.put(StateFile::own, unknown, "1");
+        unknown_written_ = true;
+    }
+    leases_.introduce(batch.changes);
+    batch.erase(StateFile::own, ended);
+    if (anew_)
+        counters_.add_unclaimed(batch);
+}
+
+// The grace is over.
+void Persistence::note_known(const SavedClock& now, StateBatch& batch) {
+    if (!unknown_written_)
+        return;
+    const std::lock_guard lock{mutex_};
+    if (now.at.steady < known_from_)
+        return;
+    batch.erase(StateFile::own, unknown);
+    unknown_written_ = false;
+    grace_over_ = true;
+}
+
+bool Persistence::flush(StateBatch& batch) {
+    if (!counters_.has_stale_rows() && batch.changes.empty()) {
+        batch.taken.clear(); // the taken pages have no rows, and need none
+        return true;
+    }
+    std::vector<state::Change> changes = counters_.stale_rows();
+    std::move(batch.changes.begin(), batch.changes.end(), std::back_inserter(changes));
+    batch.changes.clear();
+    batch.bytes = 0;
+    const auto done = file_.write(changes);
+    counters_.forget_stale_rows();
+    leases_.settle_introduced(done.has_value());
+    if (!done) {
+        counters_.keep_stale_rows(std::move(changes));
+        file_.note_failed(done.error());
+        return false;
+    }
+    batch.taken.clear();
+    introduced_ = true;
+    anew_ = false;
+    file_.note_written();
+    return true;
 }
 
 } // namespace stint::runtime

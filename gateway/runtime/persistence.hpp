@@ -5,21 +5,19 @@
 #include "config/schema/schema.hpp"
 #include "limits/registry.hpp"
 #include "locks/lock_manager.hpp"
+#include "runtime/counter_writer.hpp"
+#include "runtime/lease_writer.hpp"
 #include "runtime/saved_rows.hpp"
+#include "runtime/state_batch.hpp"
+#include "runtime/state_file.hpp"
 #include "state/store.hpp"
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <filesystem>
-#include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
-#include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -40,7 +38,7 @@ namespace stint::runtime {
 // their `per`; at the end, windows and buckets of any length. Caps have no state to save.
 class Persistence {
   public:
-    static constexpr Duration shortest = std::chrono::seconds{5};
+    static constexpr Duration shortest = CounterWriter::shortest;
     static constexpr Duration between_writes = std::chrono::milliseconds{500};
 
     // Reads the file, blocking. Construct it before the registry makes its first limit; both
@@ -75,67 +73,27 @@ class Persistence {
     [[nodiscard]] std::optional<Figures> collect_metrics() const noexcept;
 
   private:
-    using Store = state::Store;
-
-    // The tables of the file, and the keys of Stint's own rows: the key of the keys' hashes, and
-    // the mark that the last run ended in order.
-    static constexpr auto counters = "counters";
-    static constexpr auto leases = "leases";
-    static constexpr auto own = "stint";
+    // The keys of Stint's own rows: the key of the keys' hashes, and the mark that the last run
+    // ended in order.
     static constexpr auto hash_key = "hash_key";
     static constexpr auto ended = "ended";
     static constexpr auto unknown = "unknown"; // the lock holders are unknown
     static constexpr auto boot = "boot";       // the boot and machine it was written in
-    static constexpr auto fence = "fence";     // the highest fencing number given
-    static constexpr Duration between_openings = std::chrono::seconds{5};
-    static constexpr Duration between_sweeps = std::chrono::minutes{1};
-
-    struct Contents {
-        std::vector<state::Row> own; // Stint's rows, not limits'
-        std::vector<state::Row> counters;
-        std::vector<state::Row> leases;
-        bool in_place_of_another = false; // replaces a broken file
-    };
-    // The pages in the file of one limit, or of former ones with the same identity.
-    struct Written {
-        std::weak_ptr<limits::Limit> limit;
-        std::set<std::uint32_t> pages;
-    };
-    struct Batch;
 
     void load();
-    [[nodiscard]] std::optional<Contents> open();
-    [[nodiscard]] std::optional<state::Failure> try_open(Contents& contents);
-    [[nodiscard]] bool move_aside(const state::Failure& failure);
-    void keep_unclaimed(const std::vector<state::Row>& rows);
     void claim(limits::Limit& limit);
-
     [[nodiscard]] bool knows_holders(const std::vector<state::Row>& rows) const;
-    void restore_leases(const Contents& contents);
-    void write_leases();
-    void write_leases_meanwhile();
-    [[nodiscard]] bool try_write(const locks::LockManager::Records& records);
-    [[nodiscard]] static std::vector<state::Change>
-    changes_of(const locks::LockManager::Records& records);
-    void introduce_leases(Batch& batch);
-    void settle_introduced(bool done);
-    void note_known(const SavedClock& now, Batch& batch);
-    void note_failed(const state::Failure& failure);
 
     void run();
+    void write_leases();
+    void write_leases_meanwhile();
     void write(bool last);
     void reopen(bool last);
     [[nodiscard]] bool write_changes(bool last);
-    void introduce(Batch& batch);
-    void adopt_claims();
-    [[nodiscard]] bool
-    add(const limits::LimitPtr& limit, const std::string& key, const SavedClock& now, Batch& batch);
-    void forget_others(const std::set<std::string>& alive, Batch& batch);
-    void sweep_unclaimed(const SavedClock& now, Batch& batch);
-    [[nodiscard]] bool flush(Batch& batch);
-    void note_failure(const std::string& why);
+    void introduce(StateBatch& batch);
+    void note_known(const SavedClock& now, StateBatch& batch);
+    [[nodiscard]] bool flush(StateBatch& batch);
 
-    const std::filesystem::path file_; // empty: nothing is saved
     limits::Registry& registry_;
     locks::LockManager& locks_;
     const SavedClock started_;
@@ -144,31 +102,20 @@ class Persistence {
 
     std::mutex mutex_;
     std::condition_variable woken_;
-    SteadyTime known_from_ = SteadyTime::max();              // with mutex_
-    bool stopping_ = false;                                  // with mutex_
-    bool leases_recorded_ = false;                           // with mutex_
-    std::map<std::string, std::vector<KeptPage>> unclaimed_; // by key_of(); with mutex_
-    std::map<std::string, std::set<std::uint32_t>> claimed_; // pages in the file; with mutex_
+    SteadyTime known_from_ = SteadyTime::max(); // with mutex_
+    bool stopping_ = false;                     // with mutex_
+    bool leases_recorded_ = false;              // with mutex_
 
-    // State of the writer: the constructor, then the thread, then finish().
-    std::optional<Store> store_;
-    std::map<std::string, Written> written_; // by key_of()
-    std::vector<std::string> stale_;         // rows to be erased
-    std::vector<std::string> stale_leases_;  // the same
-    bool leases_anew_ = false;               // all of them have to be written
-    bool introduced_ = false;                // the file has this process's own rows
-    bool anew_ = false;                      // and none of the former one's, until introduced
-    bool failing_ = false;
-    SteadyTime next_open_{};
+    // State of the writer: the constructor, then the thread, then finish(). Exceptions are claims
+    // of counters_ and the figures of file_.
+    StateFile file_; // its path is empty: nothing is saved
+    CounterWriter counters_;
+    LeaseWriter leases_;
+    bool introduced_ = false; // the file has this process's own rows
+    bool anew_ = false;       // and none of the former one's, until introduced
     bool unknown_written_ = false;
     bool grace_over_ = false; // after a start with unknown holders
-    std::optional<locks::LockManager::Records>
-        introduced_leases_; // in the batch that is being written
-    SteadyTime next_sweep_{};
 
-    std::atomic<std::uint64_t> writes_{0};
-    std::atomic<std::uint64_t> write_failures_{0};
-    std::atomic<std::int64_t> last_write_{0}; // wall, ns
     std::atomic<std::int64_t> last_round_{0}; // its length, ns
     std::thread thread_;
 };

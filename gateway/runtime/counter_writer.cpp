@@ -1,0 +1,189 @@
+#include "runtime/counter_writer.hpp"
+
+#include "runtime/state_file.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <iterator>
+#include <optional>
+#include <utility>
+
+namespace stint::runtime {
+namespace {
+
+// The size of a transaction, about: that much is in memory twice, and a lease waits that long.
+constexpr std::size_t most_bytes = 4U << 20U;
+
+bool kept_always(const limits::LimitIdentity& identity) {
+    return identity.per >= CounterWriter::shortest ||
+           identity.algorithm == limits::Algorithm::token_bucket;
+}
+
+} // namespace
+
+void CounterWriter::keep_unclaimed(const std::vector<state::Row>& rows, const SavedClock& started) {
+    for (const state::Row& row : rows) {
+        std::optional<LimitRow> read = read_row(row.key, row.value);
+        if (read && !read->page.over(started))
+            unclaimed_[read->limit].push_back(std::move(read->page));
+        else
+            stale_.push_back(row.key);
+    }
+}
+
+void CounterWriter::drop(const std::vector<state::Row>& rows) {
+    for (const state::Row& row : rows)
+        stale_.push_back(row.key);
+}
+
+std::size_t CounterWriter::unclaimed() const {
+    const std::lock_guard lock{mutex_};
+    return unclaimed_.size();
+}
+
+void CounterWriter::claim(limits::Limit& limit) {
+    std::vector<KeptPage> kept;
+    {
+        const std::string key = key_of(limit.identity());
+        const std::lock_guard lock{mutex_};
+        auto found = unclaimed_.extract(key);
+        if (found.empty())
+            return;
+        kept = std::move(found.mapped());
+        for (const KeptPage& page : kept)
+            claimed_[key].insert(page.page);
+    }
+    const SavedClock now = SavedClock::read();
+    std::vector<limits::RestoredPage> pages;
+    for (const KeptPage& page : kept)
+        pages.push_back({page.page, page.bytes, page.written.shift_to(now)});
+    if (!limit.restore(pages, now.at))
+        spdlog::error("state: limit {}: some of its counts cannot be read", limit.identity().name);
+}
+
+void CounterWriter::begin_anew(const std::vector<state::Row>& rows) {
+    stale_.clear();
+    drop(rows);
+    written_.clear();
+    for (const limits::LimitPtr& limit : registry_.alive())
+        for (std::size_t shard = 0; shard < limit->shards(); ++shard)
+            limit->mark_changed(shard, ~std::uint64_t{0});
+    const std::lock_guard lock{mutex_};
+    claimed_.clear();
+}
+
+void CounterWriter::add_unclaimed(StateBatch& batch) {
+    const std::lock_guard lock{mutex_};
+    for (const auto& [limit, pages] : unclaimed_)
+        for (const KeptPage& page : pages)
+            batch.put(
+                StateFile::counters, row_key(limit, page.page),
+                row_value({page.page, page.bytes, page.until}, page.written));
+}
+
+bool CounterWriter::add_changes(
+    bool last, const SavedClock& now, StateBatch& batch, const std::function<bool()>& flush) {
+    adopt_claims(); // before the limits are asked for: whose rows were claimed is among them
+    std::set<std::string> alive;
+    for (const limits::LimitPtr& limit : registry_.alive()) {
+        if (limit->shards() == 0)
+            continue;
+        const auto key = alive.insert(key_of(limit->identity())).first;
+        if ((last || kept_always(limit->identity())) && !add(limit, *key, now, batch, flush))
+            return false;
+    }
+    forget_others(alive, batch);
+    return true;
+}
+
+void CounterWriter::adopt_claims() {
+    const std::lock_guard lock{mutex_};
+    for (auto& [limit, pages] : claimed_) {
+        Written& written = written_[limit];
+        written.limit.reset();
+        written.pages.merge(pages);
+    }
+    claimed_.clear();
+}
+
+// Adds the limit's changed pages. Rows that only a former limit of this identity has written are
+// erased after them.
+bool CounterWriter::add(
+    const limits::LimitPtr& limit,
+    const std::string& key,
+    const SavedClock& now,
+    StateBatch& batch,
+    const std::function<bool()>& flush) {
+    Written& written = written_[key];
+    std::set<std::uint32_t> former;
+    if (written.limit.lock() != limit) {
+        former.swap(written.pages);
+        written.limit = limit;
+    }
+    std::vector<limits::SavedPage> pages;
+    for (std::size_t shard = 0; shard < limit->shards(); ++shard) {
+        batch.taken.push_back({limit, shard, 0});
+        batch.taken.back().pages = limit->take_changed(shard);
+        pages.clear();
+        limit->save(shard, batch.taken.back().pages, now.at, pages);
+        for (const limits::SavedPage& page : pages) {
+            if (!page.bytes.empty()) {
+                written.pages.insert(page.page);
+                batch.put(StateFile::counters, row_key(key, page.page), row_value(page, now));
+            } else if (written.pages.erase(page.page) > 0) {
+                batch.erase(StateFile::counters, row_key(key, page.page));
+            }
+        }
+        if (batch.taken.back().pages == 0)
+            batch.taken.pop_back();
+        if (batch.bytes <= most_bytes)
+            continue;
+        if (!flush())
+            return false;
+    }
+    for (const std::uint32_t page : former)
+        if (!written.pages.contains(page))
+            batch.erase(StateFile::counters, row_key(key, page));
+    return true;
+}
+
+// Erases all rows of limits that no longer exist.
+void CounterWriter::forget_others(const std::set<std::string>& alive, StateBatch& batch) {
+    std::erase_if(written_, [&](const auto& entry) {
+        if (alive.contains(entry.first))
+            return false;
+        for (const std::uint32_t page : entry.second.pages)
+            batch.erase(StateFile::counters, row_key(entry.first, page));
+        return true;
+    });
+}
+
+void CounterWriter::sweep_unclaimed(const SavedClock& now, StateBatch& batch) {
+    if (now.at.steady < next_sweep_)
+        return;
+    next_sweep_ = now.at.steady + between_sweeps;
+    const std::lock_guard lock{mutex_};
+    for (auto each = unclaimed_.begin(); each != unclaimed_.end();) {
+        auto& [limit, pages] = *each;
+        for (const KeptPage& page : pages)
+            if (page.over(now))
+                batch.erase(StateFile::counters, row_key(limit, page.page));
+        std::erase_if(pages, [&](const KeptPage& page) { return page.over(now); });
+        each = pages.empty() ? unclaimed_.erase(each) : std::next(each);
+    }
+}
+
+std::vector<state::Change> CounterWriter::stale_rows() const {
+    std::vector<state::Change> changes;
+    for (const std::string& key : stale_)
+        changes.push_back({StateFile::counters, key, std::nullopt});
+    return changes;
+}
+
+void CounterWriter::keep_stale_rows(std::vector<state::Change> failed) {
+    for (state::Change& change : failed)
+        if (!change.value && change.table == StateFile::counters)
+            stale_.push_back(std::move(change.key));
+}
+
+} // namespace stint::runtime

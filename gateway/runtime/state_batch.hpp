@@ -1,0 +1,46 @@
+// Changes of the state file that are about to be written in one transaction.
+#pragma once
+
+#include "limits/limit.hpp"
+#include "state/store.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stint::runtime {
+
+// Until it is written, and also if that fails or memory runs out, what was taken from the limits
+// counts as changed.
+struct StateBatch {
+    struct Taken {
+        limits::LimitPtr limit;
+        std::size_t shard;
+        std::uint64_t pages;
+    };
+
+    StateBatch() = default;
+    StateBatch(const StateBatch&) = delete;
+    StateBatch& operator=(const StateBatch&) = delete;
+    ~StateBatch() {
+        for (const Taken& each : taken)
+            each.limit->mark_changed(each.shard, each.pages);
+    }
+
+    void put(const char* table, std::string key, std::string value) {
+        bytes += key.size() + value.size();
+        changes.push_back({table, std::move(key), std::move(value)});
+    }
+    void erase(const char* table, std::string key) {
+        changes.push_back({table, std::move(key), std::nullopt});
+    }
+
+    std::vector<state::Change> changes;
+    std::vector<Taken> taken;
+    std::size_t bytes = 0;
+};
+
+} // namespace stint::runtime
