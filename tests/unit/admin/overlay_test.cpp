@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const Now now{SteadyTime{1h}, WallTime{24h}};
+const Now shown_at{SteadyTime{1h}, WallTime{24h}};
 
 config::Config config_with_buckets() {
     config::Config config;
@@ -25,13 +25,13 @@ config::Config config_with_buckets() {
 
 TEST_CASE("an override is shown with its value, and with its end if it has one") {
     runtime::RuntimeOverlay overlay;
-    const WallTime since = now.wall - 2s;
+    const WallTime since = shown_at.wall - 2s;
     REQUIRE(overlay.overrides().put(
-        "buckets", {"a", {.quota = 5, .burst = 7}, now.steady + 1500ms, since}));
+        "buckets", {"a", {.quota = 5, .burst = 7}, shown_at.steady + 1500ms, since}));
     REQUIRE(overlay.overrides().put("buckets", {"b*", {.quota = 6, .burst = 6}, {}, since}));
-    REQUIRE(overlay.overrides().put("buckets", {"c", {.quota = 1}, now.steady, since}));
+    REQUIRE(overlay.overrides().put("buckets", {"c", {.quota = 1}, shown_at.steady, since}));
 
-    const admin::Json shown = admin::overlay_json(overlay, config_with_buckets(), now);
+    const admin::Json shown = admin::overlay_json(overlay, config_with_buckets(), shown_at);
 
     REQUIRE(shown.size() == 2); // one has expired
     CHECK(shown[0]["kind"] == "override");
@@ -48,17 +48,17 @@ TEST_CASE("an override is shown with its value, and with its end if it has one")
 TEST_CASE("drained endpoints and ended leases follow the overrides") {
     runtime::RuntimeOverlay overlay;
     const auto state = std::make_shared<upstream::EndpointState>("10.0.0.1:80");
-    overlay.drain("up", state, now);
-    overlay.note_ended({"jobs", "1f", now.wall});
+    overlay.drain("up", state, shown_at);
+    overlay.note_ended({"jobs", "1f", shown_at.wall});
 
     CHECK(
-        admin::overlay_json(overlay, {}, now) == admin::Json::array(
-                                                     {{{"kind", "drained_endpoint"},
-                                                       {"since", "1970-01-02T00:00:00.000Z"},
-                                                       {"upstream", "up"},
-                                                       {"endpoint", "10.0.0.1:80"}},
-                                                      {{"kind", "ended_lease"},
-                                                       {"since", "1970-01-02T00:00:00.000Z"},
-                                                       {"lock", "jobs"},
-                                                       {"lease", "1f"}}}));
+        admin::overlay_json(overlay, {}, shown_at) == admin::Json::array(
+                                                          {{{"kind", "drained_endpoint"},
+                                                            {"since", "1970-01-02T00:00:00.000Z"},
+                                                            {"upstream", "up"},
+                                                            {"endpoint", "10.0.0.1:80"}},
+                                                           {{"kind", "ended_lease"},
+                                                            {"since", "1970-01-02T00:00:00.000Z"},
+                                                            {"lock", "jobs"},
+                                                            {"lease", "1f"}}}));
 }
