@@ -34,7 +34,6 @@ OVER = {
     "locks::LockManager": (63, 22, 5),
     "locks::Waiting": (64, 4, 1),
     "observe::WorkerCounters": (2, 38, 1),
-    "permits::AcquireOperation": (41, 22, 3),
     "permits::Connection": (45, 28, 3),
     "proxy::Context": (8, 66, 1),
     "proxy::Downstream": (61, 27, 3),

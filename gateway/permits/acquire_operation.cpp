@@ -20,6 +20,11 @@ limits::FairShares::Counter counter_of(const limits::Charge& charge) noexcept {
     return {charge.limit->ordinal(), charge.limit->keyed() ? charge.key : Hash128{}};
 }
 
+// The part of the limit that its owners share: no more than this process has of it.
+std::uint64_t quota_of(const limits::Charge& charge, const Now& now) noexcept {
+    return charge.limit->numbers_of(charge, now).quota;
+}
+
 limits::FairShares::Window window_of(const limits::Charge& charge, const Now& now) {
     return {charge.limit->window_end(charge, now), charge.limit->identity().per};
 }
@@ -29,16 +34,17 @@ limits::FairShares::Window window_of(const limits::Charge& charge, const Now& no
 AcquireOperation::AcquireOperation(
     proxy::Context& context, Shared& shared, const routing::ClientAddress& peer)
     : context_{context}, shared_{shared}, peer_{peer}, config_{context.active},
-      now_{net::read_clocks()} {}
+      now_{net::read_clocks()}, limits_{context, *config_, shared, peer, reply_} {}
 
 AcquireOperation::Step AcquireOperation::begin(const AcquireRequest& ask) {
     owner_ = ask.owner.empty() ? peer_.network_hash() : context_.shared.hasher(ask.owner);
     listed_ = ask.listed;
     ticket_ = ask.ticket;
     batch_ = ask.batch;
-    if (!find_parts(ask) || !fits(ask) || !list_charges() || !claim_once(ask) || !is_open())
+    status_ = limits_.find(ask, now_.steady);
+    if (status_ != 200 || !claim_once(ask) || !is_open())
         return Step::answered;
-    if (charges_.charges.empty()) {
+    if (limits_.charges().charges.empty()) {
         grant_.count = batch_; // no limit concerns it
         grant();
         return Step::answered;
@@ -48,7 +54,7 @@ AcquireOperation::Step AcquireOperation::begin(const AcquireRequest& ask) {
 
 bool AcquireOperation::reserves() const noexcept {
     return std::ranges::any_of(
-        charges_.limits, [](const auto* limit) { return !limit->reserve_for.empty(); });
+        limits_.charges().limits, [](const auto* limit) { return !limit->reserve_for.empty(); });
 }
 
 // Admits at once while no request waits; a new request never overtakes a waiter.
@@ -56,14 +62,14 @@ AcquireOperation::Step AcquireOperation::admit(const AcquireRequest& ask) {
     if (!reserves()) [[likely]]
         keep_shares(ask);
     const bool awaited = std::ranges::any_of(
-        charges_.limits, [](const auto* limit) { return limit->limit->awaited(); });
+        limits_.charges().limits, [](const auto* limit) { return limit->limit->awaited(); });
     if (!awaited || reserves()) [[likely]] {
         limits::Decision decision = admit_now(ask);
         const bool waits = !decision.allowed() && ask.wait > Duration::zero() && !reserves() &&
                            decision.refusal != limits::Refusal::cost;
         if (!waits) {
             if (!decision.allowed() && !reserves())
-                limits::count_refusal(charges_.view(), decision);
+                limits::count_refusal(limits_.charges().view(), decision);
             settle(decision);
             return Step::answered;
         }
@@ -80,11 +86,11 @@ AcquireOperation::Step AcquireOperation::admit(const AcquireRequest& ask) {
 // request that waits has the queue, which is fair by itself.
 void AcquireOperation::keep_shares(const AcquireRequest& ask) {
     shares_ = ask.wait == Duration::zero();
-    for (limits::Charge& charge : charges_.charges) {
+    for (limits::Charge& charge : limits_.charges().charges) {
         if (!is_fixed_window(*charge.limit))
             continue;
         const std::uint64_t kept = shared_.shares.ask(
-            counter_of(charge), owner_, std::max(batch_, charge.cost), charge.quota,
+            counter_of(charge), owner_, std::max(batch_, charge.cost), quota_of(charge, now_),
             window_of(charge, now_), now_.steady);
         charge.reserved_for_others = shares_ ? kept : 0;
     }
@@ -93,7 +99,7 @@ void AcquireOperation::keep_shares(const AcquireRequest& ask) {
 // Sets retry_after so that it counts the shares: a limit knows its own permits, not those that will
 // be kept for other owners. An owner that comes back alone at this time is admitted.
 void AcquireOperation::tell_true_time(limits::Decision& decision) {
-    const auto& charges = charges_.charges;
+    const auto& charges = limits_.charges().charges;
     const auto by_window_alone = [&](std::size_t i) {
         return (decision.refusing >> i & 1U) == 0 ||
                (is_fixed_window(*charges[i].limit) && !charges[i].pace);
@@ -113,7 +119,8 @@ void AcquireOperation::tell_true_time(limits::Decision& decision) {
             if (remaining < charge.cost) // a key in the sketch may have more before its window ends
                 window.end = std::min(window.end, now_.steady + decision.retry_after);
             const SteadyTime own = shared_.shares.opens_at(
-                counter_of(charge), owner_, charge.cost, charge.quota, remaining, window, opens);
+                counter_of(charge), owner_, charge.cost, quota_of(charge, now_), remaining, window,
+                opens);
             if (own > opens)
                 decision.refused_by = i;
             opens = std::max(opens, own);
@@ -122,7 +129,7 @@ void AcquireOperation::tell_true_time(limits::Decision& decision) {
 }
 
 void AcquireOperation::note_shares() noexcept {
-    for (const limits::Charge& charge : charges_.charges)
+    for (const limits::Charge& charge : limits_.charges().charges)
         if (is_fixed_window(*charge.limit))
             shared_.shares.granted(
                 counter_of(charge), owner_, charge.cost, charge.limit->window_end(charge, now_));
@@ -133,52 +140,52 @@ limits::Decision AcquireOperation::admit_now(const AcquireRequest& ask) {
         return admit_reserving();
     if (ask.batch > 0) [[unlikely]]
         return admit_batch(ask.batch);
-    return limits::try_admit(charges_.view(), now_);
+    return limits::try_admit(limits_.charges().view(), now_);
 }
 
 // Admits as many as are left, at most `batch`. A paced limit admits one at a time.
 limits::Decision AcquireOperation::admit_batch(std::uint64_t batch) {
-    limits::Charge& charge = charges_.charges.front();
+    limits::Charge& charge = limits_.charges().charges.front();
     limits::Decision decision;
     for (int i = 0; i < batch_attempts; ++i) {
         const std::uint64_t left = charge.limit->state_of(charge, now_).remaining;
         charge.cost = charge.pace ? 1 : std::clamp<std::uint64_t>(left, 1, batch);
-        decision = limits::try_admit(charges_.view(), now_);
+        decision = limits::try_admit(limits_.charges().view(), now_);
         if (decision.allowed() || charge.cost == 1)
             return decision;
     }
     charge.cost = 1;
-    return limits::try_admit(charges_.view(), now_);
+    return limits::try_admit(limits_.charges().view(), now_);
 }
 
 // Admits, or reserves a slot. The slot belongs to its owner, which comes back for it.
 limits::Decision AcquireOperation::admit_reserving() {
     boost::container::static_vector<limits::Reservation, limits::max_charges> reserving;
-    for (std::size_t i = 0; i < charges_.limits.size(); ++i)
-        if (!charges_.limits[i]->reserve_for.empty())
+    for (std::size_t i = 0; i < limits_.charges().limits.size(); ++i)
+        if (!limits_.charges().limits[i]->reserve_for.empty())
             reserving.push_back({.charge = i, .client = owner_});
     return limits::admit_reserving(
-        {charges_.charges.data(), charges_.charges.size()}, {reserving.data(), reserving.size()},
-        now_);
+        {limits_.charges().charges.data(), limits_.charges().charges.size()},
+        {reserving.data(), reserving.size()}, now_);
 }
 
 void AcquireOperation::line_up(const AcquireRequest& ask) {
     queued_ = std::make_unique<proxy::QueuedRequest>(context_.wakeups);
     one_first_ = batch_ > 0;
     if (one_first_)
-        charges_.charges.front().cost = 1;
-    for (limits::Charge& charge : charges_.charges)
+        limits_.charges().charges.front().cost = 1;
+    for (limits::Charge& charge : limits_.charges().charges)
         charge.reserved_for_others = 0;
-    queued_->charges.assign(charges_.view().begin(), charges_.view().end());
-    queued_->asked = charges_;
-    for (std::size_t i = 0; i < charges_.limits.size(); ++i) {
-        const routing::RouteLimit& limit = *charges_.limits[i];
+    queued_->charges.assign(limits_.charges().view().begin(), limits_.charges().view().end());
+    queued_->asked = limits_.charges();
+    for (std::size_t i = 0; i < limits_.charges().limits.size(); ++i) {
+        const routing::RouteLimit& limit = *limits_.charges().limits[i];
         limits::WaitTerms& terms = queued_->terms.emplace_back();
         terms.waits = true;
         terms.max_wait = ask.wait;
         terms.max_waiting = limit.wait ? limit.wait->max_waiting : most_waiting;
         terms.flow = owner_;
-        if (const auto& key = ask.limits[part_of_[i]].key)
+        if (const auto& key = ask.limits[limits_.part_of()[i]].key)
             terms.key = limit.key.canonical(*key);
     }
 }
@@ -188,11 +195,10 @@ bool AcquireOperation::settle() {
     const Now before = now_;
     now_ = net::read_clocks();
     grant_.waited = now_.steady - before.steady;
-    for (std::size_t i = 0; i < part_of_.size(); ++i) { // a reload may have changed them meanwhile
+    for (std::size_t i = 0; i < limits_.part_of().size();
+         ++i) { // a reload may have changed them meanwhile
         const limits::Charge& counted = queued->charges[i];
-        charges_.charges[i].quota = counted.quota;
-        charges_.charges[i].burst = counted.burst;
-        parts_[part_of_[i]].numbers = {counted.quota, counted.burst};
+        limits_.renumber(i, {counted.quota, counted.burst});
     }
     if (queued->decision.allowed())
         context_.counters.permit_waits.time.observe(grant_.waited);
@@ -208,16 +214,16 @@ void AcquireOperation::settle(limits::Decision& decision) {
         return refuse(decision);
     note_shares();
     if (batch_ > 0)
-        grant_.count = charges_.charges.front().cost;
+        grant_.count = limits_.charges().charges.front().cost;
     if (one_first_ && batch_ > 1 && admit_batch(batch_ - 1).allowed()) {
         note_shares();
-        grant_.count += charges_.charges.front().cost;
+        grant_.count += limits_.charges().charges.front().cost;
     }
     grant();
 }
 
 void AcquireOperation::grant() {
-    for (const Part& part : parts_) {
+    for (const AcquireLimits::Part& part : limits_.parts()) {
         grant_.limits.push_back(state_of(part));
         if (part.cost > 0)
             ++context_.counters.granted[part.limit->refusal_metric];
@@ -230,14 +236,15 @@ void AcquireOperation::grant() {
 
 // Issues a ticket. While too many are out the grant has none: the proxied request will be charged.
 void AcquireOperation::issue_ticket() {
-    const auto ticket = context_.shared.prepaid.issue(charges_.view(), end_of_grant(), now_.steady);
+    const auto ticket =
+        context_.shared.prepaid.issue(limits_.charges().view(), end_of_grant(), now_.steady);
     if (!ticket)
         return;
     grant_.permit = *ticket;
     ++context_.counters.tickets_issued;
 }
 
-Grant::Limit AcquireOperation::state_of(const Part& part) const {
+Grant::Limit AcquireOperation::state_of(const AcquireLimits::Part& part) const {
     const limits::CounterState state = part.limit->limit->state_of(
         {.key = part.key, .quota = part.numbers.quota, .burst = part.numbers.burst}, now_);
     return {
@@ -248,22 +255,22 @@ Grant::Limit AcquireOperation::state_of(const Part& part) const {
 // Returns the end of the first of the windows in which the grant was counted.
 SteadyTime AcquireOperation::end_of_grant() const {
     SteadyTime end = SteadyTime::max();
-    for (const std::uint8_t i : part_of_) {
-        const limits::Limit& limit = *parts_[i].limit->limit;
+    for (const std::uint8_t i : limits_.part_of()) {
+        const limits::Limit& limit = *limits_.parts()[i].limit->limit;
         const SteadyTime own = is_fixed_window(limit)
-                                   ? limit.window_end({.key = parts_[i].key}, now_)
+                                   ? limit.window_end({.key = limits_.parts()[i].key}, now_)
                                    : now_.steady + limit.identity().per;
         end = std::min(end, own);
     }
-    return part_of_.empty() ? now_.steady : end;
+    return limits_.part_of().empty() ? now_.steady : end;
 }
 
 void AcquireOperation::refuse(limits::Decision& decision) {
     if (shares_ && decision.refusal == limits::Refusal::window && decision.refusing != 0)
         tell_true_time(decision);
-    const Duration retry_after =
-        proxy::note_refusal(context_, *charges_.limits[decision.refused_by], decision.retry_after);
-    reply_.refuse(charges_, decision, retry_after);
+    const Duration retry_after = proxy::note_refusal(
+        context_, *limits_.charges().limits[decision.refused_by], decision.retry_after);
+    reply_.refuse(limits_.charges(), decision, retry_after);
     reply_.use_default_body();
     status_ = 429;
 }

@@ -6,6 +6,7 @@
 #include "http/head_buffer.hpp"
 #include "http/local_reply.hpp"
 #include "limits/limit.hpp"
+#include "permits/acquire_limits.hpp"
 #include "permits/acquire_request.hpp"
 #include "permits/deferred_reply.hpp"
 #include "permits/shared.hpp"
@@ -25,10 +26,6 @@
 
 namespace stint::permits {
 
-[[nodiscard]] inline bool is_fixed_window(const limits::Limit& limit) noexcept {
-    return limit.identity().algorithm == limits::Algorithm::fixed_window;
-}
-
 // Lives on one worker, for the time of one request. Destroyed while it waits, it loses its place in
 // the queue and costs nothing.
 class AcquireOperation final : public DeferredReply {
@@ -47,24 +44,7 @@ class AcquireOperation final : public DeferredReply {
     void respond(http::Response& to) override;
 
   private:
-    // One of the limits in the request, in its order.
-    struct Part {
-        const routing::RouteLimit* limit = nullptr;
-        RouteLimitPtr brought; // owns `limit` if a caller brought it
-        Hash128 key{};
-        std::uint64_t cost = 0;
-        limits::Numbers numbers{};
-        bool exempt = false;
-    };
-    using Parts = boost::container::static_vector<Part, limits::max_charges>;
-
-    bool find_parts(const AcquireRequest& ask);
-    bool find_limit(const Wanted& wanted, Part& part);
-    bool find_key(const Wanted& wanted, Part& part);
-    bool obey_rules(std::string_view text, Part& part);
-    bool fits(const AcquireRequest& ask);
     bool is_open();
-    bool list_charges();
     bool claim_once(const AcquireRequest& ask);
     void replay(const Grant& grant);
 
@@ -84,20 +64,16 @@ class AcquireOperation final : public DeferredReply {
     void fail(int status, std::initializer_list<std::string_view> detail);
     template <class Out>
     void write_grant(Out& out) const;
-    [[nodiscard]] Grant::Limit state_of(const Part& part) const;
+    [[nodiscard]] Grant::Limit state_of(const AcquireLimits::Part& part) const;
     [[nodiscard]] SteadyTime end_of_grant() const;
-    [[nodiscard]] const routing::PermitTerms& terms() const noexcept {
-        return *config_->snapshot->permits;
-    }
 
     proxy::Context& context_;
     Shared& shared_;
     const routing::ClientAddress& peer_;
     const std::shared_ptr<proxy::ActiveConfig> config_;
     Now now_;
-    Parts parts_;
-    routing::Charges charges_; // only the parts with a cost
-    boost::container::static_vector<std::uint8_t, limits::max_charges> part_of_; // one per charge
+    admission::LocalReply reply_; // for any status but 200
+    AcquireLimits limits_;        // outlives what waits for them
     IdempotencyCache::Claim once_;
     std::unique_ptr<proxy::QueuedRequest> queued_;
     Hash128 owner_{}; // identity: the owner that the request names, or its address
@@ -108,9 +84,8 @@ class AcquireOperation final : public DeferredReply {
     bool ticket_ = false;
     bool replayed_ = false;
     int status_ = 200;
-    Grant grant_;                 // for status 200
-    admission::LocalReply reply_; // for any other status
-    Duration paused_{};           // replaces reply_: the rest of paused_limit_'s pause
+    Grant grant_;       // for status 200
+    Duration paused_{}; // replaces reply_: the rest of paused_limit_'s pause
     limits::LimitPtr paused_limit_;
 };
 

@@ -1,4 +1,5 @@
-// The reply to a request for permits.
+// The reply to a request for permits: one recorded before, that of a pause, or its own.
+#include "base/bytes.hpp"
 #include "base/hash.hpp"
 #include "http/permit_text.hpp"
 #include "http/reply_writer.hpp"
@@ -7,6 +8,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
+#include <utility>
+#include <variant>
 
 namespace stint::permits {
 namespace {
@@ -22,6 +26,66 @@ void write_state(Out& out, const Grant::Limit& limit, SteadyTime now, bool batch
 
 } // namespace
 
+// True if the request is to be answered anew. Otherwise the reply is the recorded grant, or an
+// error.
+bool AcquireOperation::claim_once(const AcquireRequest& ask) {
+    if (ask.idempotency_key.empty()) [[likely]]
+        return true;
+    std::string& text = context_.scratch.key;
+    text.clear();
+    put_text(text, ask.owner.empty() ? peer_.network_text() : ask.owner);
+    put(text, ask.owner.empty());
+    put_text(text, ask.idempotency_key);
+    const KeyHasher& hash = context_.shared.hasher;
+    const Hash128 key = hash(text);
+    text.clear();
+    put(text, ask.batch);
+    put(text, ask.ticket);
+    put(text, ask.listed);
+    for (const Wanted& each : ask.limits) {
+        put_text(text, each.name);
+        put_text(text, each.key.value_or(""));
+        put(text, each.key.has_value());
+        put(text, each.cost);
+    }
+    auto begun = shared_.idempotency_cache.begin(key, hash(text), now_.steady);
+    if (auto* const claim = std::get_if<IdempotencyCache::Claim>(&begun)) {
+        once_ = std::move(*claim);
+        return true;
+    }
+    if (auto* const recorded = std::get_if<Grant>(&begun))
+        replay(*recorded);
+    else if (
+        std::get<IdempotencyCache::Conflict>(begun) == IdempotencyCache::Conflict::other_request)
+        fail(422, {"the idempotency_key was used for another request"});
+    else
+        fail(409, {"a request with this idempotency_key is still being answered"});
+    return false;
+}
+
+void AcquireOperation::replay(const Grant& grant) {
+    grant_ = grant;
+    replayed_ = true;
+    for (const AcquireLimits::Part& part : limits_.parts())
+        ++context_.counters.replayed[part.limit->refusal_metric];
+}
+
+// True if none of the limits is paused. Checked last: an earlier grant is replayed whatever is
+// paused now.
+bool AcquireOperation::is_open() {
+    return std::ranges::all_of(limits_.parts(), [this](const AcquireLimits::Part& part) {
+        const auto pause =
+            shared_.reported_cooldowns.look({part.limit->limit->ordinal(), part.key}, now_.steady);
+        if (!pause) [[likely]]
+            return true;
+        ++context_.counters.refusals[part.limit->refusal_metric];
+        status_ = pause->status;
+        paused_ = pause->left;
+        paused_limit_ = part.limit->limit;
+        return false;
+    });
+}
+
 template <class Out>
 void AcquireOperation::write_grant(Out& out) const {
     out << R"({"granted":true,)";
@@ -36,7 +100,7 @@ void AcquireOperation::write_grant(Out& out) const {
         out << R"(,"limits":[)";
         for (std::size_t i = 0; i < grant_.limits.size(); ++i) {
             out << (i == 0 ? R"({"name":")" : R"(,{"name":")");
-            http::write_json_text(out, parts_[i].limit->limit->identity().name);
+            http::write_json_text(out, limits_.parts()[i].limit->limit->identity().name);
             out << R"(",)";
             write_state(out, grant_.limits[i], now_.steady, batch_ > 0);
             out << "}";

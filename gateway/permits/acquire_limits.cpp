@@ -1,6 +1,4 @@
-// Limits that a request for permits names, and what it charges them.
-#include "base/bytes.hpp"
-#include "permits/acquire_operation.hpp"
+#include "permits/acquire_limits.hpp"
 
 #include <algorithm>
 #include <string>
@@ -21,18 +19,25 @@ const std::string& name_of(const routing::RouteLimit& limit) noexcept {
 
 } // namespace
 
-bool AcquireOperation::find_parts(const AcquireRequest& ask) {
-    return std::ranges::all_of(ask.limits, [this](const Wanted& wanted) {
+int AcquireLimits::find(const AcquireRequest& ask, SteadyTime now) {
+    for (const Wanted& wanted : ask.limits) {
         Part& part = parts_.emplace_back();
         part.cost = wanted.cost;
-        return find_limit(wanted, part) && find_key(wanted, part);
-    });
+        if (!find_limit(wanted, part, now) || !find_key(wanted, part, now))
+            return status_;
+    }
+    if (ask.batch > 0 && !is_fixed_window(*parts_.front().limit->limit))
+        fail(400, {"a batch needs a fixed window: what is handed out ends with it"});
+    else
+        list_charges();
+    return status_;
 }
 
-bool AcquireOperation::find_limit(const Wanted& wanted, Part& part) {
+bool AcquireLimits::find_limit(const Wanted& wanted, Part& part, SteadyTime now) {
+    const routing::PermitTerms& terms = *config_.snapshot->permits;
     const std::string_view name = wanted.name;
-    if (const auto* const index = routing::find_text(terms().by_name, wanted.name)) {
-        part.limit = &terms().limits[*index];
+    if (const auto* const index = routing::find_text(terms.by_name, wanted.name)) {
+        part.limit = &terms.limits[*index];
         const limits::Limit& limit = *part.limit->limit;
         if (limit.identity().algorithm == limits::Algorithm::concurrency)
             fail(
@@ -45,7 +50,7 @@ bool AcquireOperation::find_limit(const Wanted& wanted, Part& part) {
         return status_ == 200;
     }
     auto found = shared_.dynamic.obtain(
-        wanted.name, wanted.brought, terms().dynamic_limits, terms().dynamic_metric, now_.steady);
+        wanted.name, wanted.brought, terms.dynamic_limits, terms.dynamic_metric, now);
     if (auto* const limit = std::get_if<RouteLimitPtr>(&found)) {
         part.brought = std::move(*limit);
         part.limit = part.brought.get();
@@ -68,7 +73,7 @@ bool AcquireOperation::find_limit(const Wanted& wanted, Part& part) {
     return false;
 }
 
-bool AcquireOperation::find_key(const Wanted& wanted, Part& part) {
+bool AcquireLimits::find_key(const Wanted& wanted, Part& part, SteadyTime now) {
     const routing::RouteLimit& limit = *part.limit;
     part.numbers = {limit.quota, limit.burst};
     if (limit.key.empty()) {
@@ -94,11 +99,11 @@ bool AcquireOperation::find_key(const Wanted& wanted, Part& part) {
     if (part.brought)
         return true;
     const std::optional<std::string> canonical = limit.key.canonical(text);
-    config_->heavy_hitters[limit.index]->add(part.key, *canonical, now_.steady);
+    config_.heavy_hitters[limit.index]->add(part.key, *canonical, now);
     return obey_rules(*canonical, part);
 }
 
-bool AcquireOperation::obey_rules(std::string_view text, Part& part) {
+bool AcquireLimits::obey_rules(std::string_view text, Part& part) {
     const routing::RouteLimit& limit = *part.limit;
     if (limit.rules == nullptr) [[likely]]
         return true;
@@ -113,30 +118,7 @@ bool AcquireOperation::obey_rules(std::string_view text, Part& part) {
     return true;
 }
 
-// True if none of the limits is paused. Checked last: an earlier grant is replayed whatever is
-// paused now.
-bool AcquireOperation::is_open() {
-    return std::ranges::all_of(parts_, [this](const Part& part) {
-        const auto pause =
-            shared_.reported_cooldowns.look({part.limit->limit->ordinal(), part.key}, now_.steady);
-        if (!pause) [[likely]]
-            return true;
-        ++context_.counters.refusals[part.limit->refusal_metric];
-        status_ = pause->status;
-        paused_ = pause->left;
-        paused_limit_ = part.limit->limit;
-        return false;
-    });
-}
-
-bool AcquireOperation::fits(const AcquireRequest& ask) {
-    if (ask.batch > 0 && !is_fixed_window(*parts_.front().limit->limit))
-        fail(400, {"a batch needs a fixed window: what is handed out ends with it"});
-    return status_ == 200;
-}
-
-// Lists the charges in the order of their limits, as admit() requires.
-bool AcquireOperation::list_charges() {
+bool AcquireLimits::list_charges() {
     for (std::size_t i = 0; i < parts_.size(); ++i)
         if (parts_[i].cost > 0 && !parts_[i].exempt)
             part_of_.push_back(static_cast<std::uint8_t>(i));
@@ -159,48 +141,19 @@ bool AcquireOperation::list_charges() {
     return true;
 }
 
-// True if the request is to be answered anew. Otherwise the reply is the recorded grant, or an
-// error.
-bool AcquireOperation::claim_once(const AcquireRequest& ask) {
-    if (ask.idempotency_key.empty()) [[likely]]
-        return true;
-    std::string& text = context_.scratch.key;
-    text.clear();
-    put_text(text, ask.owner.empty() ? peer_.network_text() : ask.owner);
-    put(text, ask.owner.empty());
-    put_text(text, ask.idempotency_key);
-    const KeyHasher& hash = context_.shared.hasher;
-    const Hash128 key = hash(text);
-    text.clear();
-    put(text, ask.batch);
-    put(text, ask.ticket);
-    put(text, ask.listed);
-    for (const Wanted& each : ask.limits) {
-        put_text(text, each.name);
-        put_text(text, each.key.value_or(""));
-        put(text, each.key.has_value());
-        put(text, each.cost);
-    }
-    auto begun = shared_.idempotency_cache.begin(key, hash(text), now_.steady);
-    if (auto* const claim = std::get_if<IdempotencyCache::Claim>(&begun)) {
-        once_ = std::move(*claim);
-        return true;
-    }
-    if (auto* const recorded = std::get_if<Grant>(&begun))
-        replay(*recorded);
-    else if (
-        std::get<IdempotencyCache::Conflict>(begun) == IdempotencyCache::Conflict::other_request)
-        fail(422, {"the idempotency_key was used for another request"});
-    else
-        fail(409, {"a request with this idempotency_key is still being answered"});
-    return false;
+void AcquireLimits::renumber(std::size_t i, const limits::Numbers& numbers) noexcept {
+    charges_.charges[i].quota = numbers.quota;
+    charges_.charges[i].burst = numbers.burst;
+    parts_[part_of_[i]].numbers = numbers;
 }
 
-void AcquireOperation::replay(const Grant& grant) {
-    grant_ = grant;
-    replayed_ = true;
-    for (const Part& part : parts_)
-        ++context_.counters.replayed[part.limit->refusal_metric];
+bool AcquireLimits::fail(int status, std::initializer_list<std::string_view> detail) {
+    std::string text;
+    for (const std::string_view part : detail)
+        text.append(part);
+    reply_.explain(std::move(text));
+    status_ = status;
+    return false;
 }
 
 } // namespace stint::permits
