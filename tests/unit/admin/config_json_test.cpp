@@ -119,7 +119,8 @@ TEST_CASE("the admin listener is shown as it was opened, not as a reload would h
                               {"hosts", Json::array()},
                               {"token_file", "/etc/token"},
                               {"read_only", false},
-                              {"tls", "off"}});
+                              {"tls", "off"},
+                              {"max_connections", 64}});
 }
 
 TEST_CASE("the file of a Unix socket is shown") {
@@ -319,6 +320,7 @@ TEST_CASE("locks are shown apart from limits, with what permits say of them") {
         shown["permits"] == Json{
                                 {"address", "127.0.0.1:2"},
                                 {"hosts", Json::array()},
+                                {"tls", "off"},
                                 {"dynamic_limits", 0},
                                 {"dynamic_locks", 10'000},
                                 {"max_ttl_ms", 60'000},
