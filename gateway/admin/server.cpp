@@ -54,15 +54,18 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
     Listening(net::ListeningSockets opened, admin::Service for_all)
         : address{opened.address}, file{std::move(opened.file)}, service{std::move(for_all)},
           tls{service.gateway.admin_tls()}, executor{service.gateway.control().get_executor()},
-          totals{service.gateway.hasher()}, loop{executor, totals, RequestHandler::max_head},
-          acceptor{executor}, pause{executor}, ticker{executor},
-          limits{
-              .head_timeout = RequestHandler::timeout,
-              .idle_timeout = RequestHandler::timeout,
-              .max_head = RequestHandler::max_head,
-              .max_connections = service.running.admin->max_connections,
-              .head_blocks = &loop.head_blocks(RequestHandler::max_head),
-              .head_too_large = "The request's head is larger than 16 KiB."} {
+          totals{service.gateway.hasher()},
+          loop{executor, totals, counters, RequestHandler::max_head}, acceptor{executor},
+          pause{executor}, ticker{executor}, limits{
+                                                 .head_timeout = RequestHandler::timeout,
+                                                 .idle_timeout = RequestHandler::timeout,
+                                                 .max_head = RequestHandler::max_head,
+                                                 .max_connections =
+                                                     service.running.admin->max_connections,
+                                                 .head_blocks =
+                                                     &loop.head_blocks(RequestHandler::max_head),
+                                                 .head_too_large =
+                                                     "The request's head is larger than 16 KiB."} {
         acceptor.assign(address.protocol(), opened.sockets.front().release());
     }
 
@@ -78,7 +81,7 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
     void tick() {
         ticking = true;
         loop.deadlines.expire(net::read_steady_clock());
-        loop.poll_clients();
+        loop.clients.poll();
         if (loop.connections.empty()) {
             ticking = false;
             loop.trim();
@@ -157,6 +160,7 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
     runtime::TlsServerPtr tls; // nullptr: plain
     net::Executor executor;
     server::Totals totals;
+    observe::WorkerCounters counters; // of no interest
     server::Loop loop;
     net::Acceptor acceptor;
     Timer pause;

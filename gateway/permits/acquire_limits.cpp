@@ -88,7 +88,7 @@ bool AcquireLimits::find_key(const Wanted& wanted, Part& part, SteadyTime now) {
         return false;
     }
     const std::string_view text = wanted.key.value_or("");
-    const auto hash = limit.key.hash_of(text, context_.shared.hasher);
+    const auto hash = limit.key.hash_of(text, context_.shared().hasher);
     if (!hash) {
         fail(
             400,

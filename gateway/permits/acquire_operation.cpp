@@ -37,7 +37,7 @@ AcquireOperation::AcquireOperation(
       now_{net::read_clocks()}, limits_{context, *config_, shared, peer, reply_} {}
 
 AcquireOperation::Step AcquireOperation::begin(const AcquireRequest& ask) {
-    owner_ = ask.owner.empty() ? peer_.network_hash() : context_.shared.hasher(ask.owner);
+    owner_ = ask.owner.empty() ? peer_.network_hash() : context_.shared().hasher(ask.owner);
     listed_ = ask.listed;
     ticket_ = ask.ticket;
     batch_ = ask.batch;
@@ -237,7 +237,7 @@ void AcquireOperation::grant() {
 // Issues a ticket. While too many are out the grant has none: the proxied request will be charged.
 void AcquireOperation::issue_ticket() {
     const auto ticket =
-        context_.shared.prepaid.issue(limits_.charges().view(), end_of_grant(), now_.steady);
+        context_.shared().prepaid.issue(limits_.charges().view(), end_of_grant(), now_.steady);
     if (!ticket)
         return;
     grant_.permit = *ticket;

@@ -36,7 +36,7 @@ bool AcquireOperation::claim_once(const AcquireRequest& ask) {
     put_text(text, ask.owner.empty() ? peer_.network_text() : ask.owner);
     put(text, ask.owner.empty());
     put_text(text, ask.idempotency_key);
-    const KeyHasher& hash = context_.shared.hasher;
+    const KeyHasher& hash = context_.shared().hasher;
     const Hash128 key = hash(text);
     text.clear();
     put(text, ask.batch);

@@ -15,8 +15,8 @@ CheckedRequest::CheckedRequest(proxy::Context& context, std::optional<int> deny)
           {.snapshot = *config_->snapshot,
            .scratch = context.scratch,
            .callbacks = callbacks_,
-           .ticket_hasher = &context.shared.ticket_hasher,
-           .prepaid = &context.shared.prepaid}} {}
+           .ticket_hasher = &context.shared().ticket_hasher,
+           .prepaid = &context.shared().prepaid}} {}
 
 CheckedRequest::Step
 CheckedRequest::begin(std::string_view text, const routing::ClientAddress& peer) {
@@ -37,8 +37,8 @@ CheckedRequest::begin(std::string_view text, const routing::ClientAddress& peer)
     callbacks_.name(request_id_, now.wall);
     const routing::ClientAddress client{
         routing::client_behind(peer.address(), head->fields, snapshot.trusted),
-        context_.shared.hasher};
-    routing::KeyFacts facts = admission::facts_of(*head, client, context_.shared.hasher);
+        context_.shared().hasher};
+    routing::KeyFacts facts = admission::facts_of(*head, client, context_.shared().hasher);
     const Next next = admission_.decide(*head, facts, 0, now);
     if (next == Next::wait_queue) { // the head does not outlive this call
         kept_id_ = request_id_;

@@ -46,7 +46,7 @@ Outcome pause_route(const proxy::Context& context, const FeedbackRequest& ask, c
             return "the route " + route->name + " pauses by " + cooldown.key.text() +
                    "; expected a \"key\"";
         of = *ask.key;
-        hash = cooldown.key.hash_of(of, context.shared.hasher);
+        hash = cooldown.key.hash_of(of, context.shared().hasher);
         if (!hash)
             return std::string{"the \"key\" is no address"};
     } else if (cooldown.by_host) {
@@ -55,7 +55,7 @@ Outcome pause_route(const proxy::Context& context, const FeedbackRequest& ask, c
         of = http::normalise_host(*ask.host, scratch);
     }
     const limits::CooldownPtr scope =
-        cooldown.set->of(hash.value_or(context.shared.hasher(of)), of, now.steady);
+        cooldown.set->of(hash.value_or(context.shared().hasher(of)), of, now.steady);
     return scope->told({ask.status, told_wait(ask, now.wall)}, now.steady, cooldown.rules);
 }
 
@@ -77,7 +77,7 @@ Outcome pause_limit(
     if (!limit->key.empty() && !ask.key && !brought)
         return "the limit " + std::string{ask.limit} + " counts by " + limit->key.text() +
                "; expected a \"key\"";
-    const auto key = limit->key.hash_of(ask.key.value_or(""), context.shared.hasher);
+    const auto key = limit->key.hash_of(ask.key.value_or(""), context.shared().hasher);
     if (!key)
         return std::string{"the \"key\" is no address"};
     const auto wait = told_wait(ask, now.wall);

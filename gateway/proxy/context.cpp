@@ -46,9 +46,9 @@ server::ConnectionSettings settings_of(const routing::Snapshot& snapshot, server
 
 Context::Context(
     net::Executor worker_executor, Shared& shared_state, observe::AccessLog::Channel log_channel)
-    : server::Loop{std::move(worker_executor), shared_state, largest_head, most_fields},
-      shared{shared_state}, access_log{std::move(log_channel)},
-      wakeups{shared.admission_queue, executor} {}
+    : server::
+          Loop{std::move(worker_executor), shared_state, own_counters_, largest_head, most_fields},
+      access_log{std::move(log_channel)}, wakeups{shared_state.admission_queue, executor} {}
 
 Context::~Context() = default;
 
@@ -77,13 +77,13 @@ std::size_t Context::close_idle_connections() noexcept {
 }
 
 void Context::tick(SteadyTime now) {
-    if (const std::uint64_t count = shared.resource_exhaustion.count(); count != shortages_seen_) {
+    if (const std::uint64_t count = totals.resource_exhaustion.count(); count != shortages_seen_) {
         shortages_seen_ = count;
         close_idle_connections();
     }
     deadlines.expire(now);
     wakeups.resume_decided();
-    poll_clients();
+    clients.poll();
 }
 
 } // namespace stint::proxy

@@ -70,7 +70,9 @@ struct Context : server::Loop {
     // not needed lately. To be called every second or so.
     void sweep(SteadyTime now);
 
-    Shared& shared;
+    // The totals of all workers.
+    [[nodiscard]] Shared& shared() const noexcept { return static_cast<Shared&>(totals); }
+
     std::shared_ptr<ActiveConfig> active;
     upstream::Pools pools;
     RecentRequests recent;
@@ -84,6 +86,7 @@ struct Context : server::Loop {
     http::RequestIdSource request_ids;
 
   private:
+    observe::WorkerCounters own_counters_; // Loop::counters
     std::uint64_t shortages_seen_ = 0;
 };
 

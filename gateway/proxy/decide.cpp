@@ -102,12 +102,12 @@ void Exchange::find_client(const RequestHead& head) {
         return;
     const IpAddress client = routing::client_behind(peer, head.fields, trusted);
     if (client != peer)
-        client_ = &client_behind_.emplace(client, context_.shared.hasher);
+        client_ = &client_behind_.emplace(client, context_.shared().hasher);
 }
 
 routing::KeyFacts Exchange::facts_of(const RequestHead& head) const {
     return admission::facts_of(
-        head, *client_, context_.shared.hasher, stream_.connection().tls_subject);
+        head, *client_, context_.shared().hasher, stream_.connection().tls_subject);
 }
 
 // Writes the upstream request's head; after a wait, or for a retry, as it was the first time.
@@ -129,7 +129,8 @@ void Exchange::write_request_head(const RequestHead& head) {
     http::write_upstream_head(
         context_.head_out, head,
         {.peer_address = stream_.connection().peer->text(),
-         .scheme = stream_.connection().secure ? std::string_view{"https"} : std::string_view{"http"},
+         .scheme =
+             stream_.connection().secure ? std::string_view{"https"} : std::string_view{"http"},
          .host = host,
          .request_id = request_id_,
          .peer_is_trusted = peer_is_trusted_,
@@ -155,7 +156,7 @@ void Exchange::fail(int status, std::string detail, observe::Outcome outcome) {
         return admission_.reply().explain(std::move(detail));
     admission_.reply().blame_upstream(std::move(detail));
     endpoint_failed(admission_.reply().upstream_error());
-    if (context_.shared.upstream_failures_logged.pass(net::read_steady_clock()))
+    if (context_.shared().upstream_failures_logged.pass(net::read_steady_clock()))
         spdlog::warn("request {}: {}", request_id_, admission_.reply().upstream_error());
 }
 

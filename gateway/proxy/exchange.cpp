@@ -12,8 +12,8 @@ Exchange::Exchange(Context& context, server::ClientStream& stream)
           {.snapshot = *config_->snapshot,
            .scratch = context.scratch,
            .callbacks = callbacks_,
-           .ticket_hasher = &context.shared.ticket_hasher,
-           .prepaid = &context.shared.prepaid}},
+           .ticket_hasher = &context.shared().ticket_hasher,
+           .prepaid = &context.shared().prepaid}},
       client_{stream.connection().peer}, begun_{net::read_clocks()} {}
 
 Exchange::~Exchange() = default;
@@ -34,7 +34,9 @@ Exchange::Step Exchange::on_bad_request(int status, std::string_view detail) {
         remember(stream_.head());
     stream_.close_after();
     const bool late = status == 408;
-    fail(status, std::string{detail}, late ? observe::Outcome::client_gone : observe::Outcome::rejected);
+    fail(
+        status, std::string{detail},
+        late ? observe::Outcome::client_gone : observe::Outcome::rejected);
     return reply_at_once() ? Step::done : Step::rest;
 }
 

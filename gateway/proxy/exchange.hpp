@@ -18,11 +18,11 @@
 #include "proxy/admission/cooldown_wait.hpp"
 #include "proxy/admission/worker_callbacks.hpp"
 #include "proxy/context.hpp"
-#include "proxy/forward/sending_rate.hpp"
 #include "proxy/forward/attempts.hpp"
 #include "proxy/forward/body_pump.hpp"
 #include "proxy/forward/endpoint_wait.hpp"
 #include "proxy/forward/pending_request.hpp"
+#include "proxy/forward/sending_rate.hpp"
 #include "proxy/progress.hpp"
 #include "proxy/response/response_trailers.hpp"
 #include "server/client_stream.hpp"
@@ -209,8 +209,7 @@ class Exchange final : public server::RequestHandler, private net::Deadline {
     Answer on_interim(const ResponseHead& head, std::size_t head_size);
     Answer on_response_head(const ResponseHead& head, std::size_t head_size);
     void note_answer(const ResponseHead& head);
-    Answer
-    send_head(const server::ForwardedResponse& response, const server::ResponsePiece& piece);
+    Answer send_head(const server::ForwardedResponse& response, const server::ResponsePiece& piece);
     [[nodiscard]] server::ResponsePiece piece_of(std::string_view payload);
     http::PolicyFields settle(const ResponseHead& head);
     void drop_head(std::size_t head_size) noexcept;

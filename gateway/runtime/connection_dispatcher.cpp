@@ -82,7 +82,7 @@ void ConnectionDispatcher::serve(
     try {
         begin(std::move(slot), std::move(accepted), role);
     } catch (const std::exception& failure) {
-        if (context_.shared.failures_logged.pass(net::read_steady_clock()))
+        if (context_.shared().failures_logged.pass(net::read_steady_clock()))
             spdlog::error("a connection could not be served: {}", failure.what());
         ++context_.counters.connections_rejected;
     }
@@ -95,7 +95,7 @@ void ConnectionDispatcher::begin(
     net::Socket socket = net::adopt(context_.executor, std::move(accepted), failed);
     if (failed)
         throw boost::system::system_error{failed};
-    const bool full = context_.shared.connections.load(std::memory_order_relaxed) >=
+    const bool full = context_.shared().connections.load(std::memory_order_relaxed) >=
                       context_.active->snapshot->max_connections;
     if (full && !context_.shed_lingering())
         return turn_away(std::move(socket), role);

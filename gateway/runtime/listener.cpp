@@ -63,7 +63,7 @@ net::Task<> Listener::accept_all(std::shared_ptr<Listener> self) {
         if (error == boost::system::errc::connection_aborted)
             continue; // that client left before it was its turn
         if (server::is_resource_exhaustion(error))
-            self->context_.shared.resource_exhaustion.note(error, net::read_steady_clock());
+            self->context_.shared().resource_exhaustion.note(error, net::read_steady_clock());
         self->pause_.expires_after(pause_after_error);
         co_await self->pause_.async_wait(net::as_result);
     }

@@ -51,9 +51,8 @@ class Http1Connection final : public Listed,
     void shed() noexcept override;
     // Ends the connection now: the request under way fails.
     void abort() noexcept;
-    // Asks the kernel whether the client has gone, where no read has reported it yet. Called with
-    // every tick while in Loop::watched, when it has closed while in Loop::guarded, and when a wait
-    // ends, before its result is taken.
+    // Asks the kernel whether the client has gone, where no read has reported it yet. Called by
+    // Loop::clients, and when a wait ends, before its result is taken.
     void poll_peer_close();
 
     // --- for its entry and its stream ---

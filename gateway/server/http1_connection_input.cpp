@@ -127,7 +127,7 @@ void Http1Connection::watch_from_afar() noexcept {
     if (Watched::is_linked())
         return;
     looks_ = 0;
-    loop_.watched.push_back(*this);
+    loop_.clients.watch(*this);
 }
 
 // Stops polling a connection that stalls: from the second tick on the kernel reports its close.
@@ -135,12 +135,8 @@ void Http1Connection::guard() noexcept {
     constexpr std::uint8_t enough = 2;
     if (looks_ == enough || ++looks_ < enough)
         return;
-    if (loop_.ends.watch(io_.socket().native_handle(), this, !options_.half_close_allowed)) {
-        Watched::unlink();
-        loop_.guarded.push_back(*this);
-    } else {
+    if (!loop_.clients.guard(*this, !options_.half_close_allowed))
         looks_ = 0;
-    }
 }
 
 net::Task<> Http1Connection::hand_over() {

@@ -31,6 +31,12 @@ std::string_view first_word(std::span<const char> bytes) noexcept {
     return text.substr(0, text.find(' '));
 }
 
+// Also where the rest of the head could not be read: a response to HEAD has no body (RFC 9110
+// section 9.3.2).
+bool is_head_request(const RequestHead& head, std::span<const char> received) noexcept {
+    return (head.method.empty() ? first_word(received) : head.method) == "HEAD";
+}
+
 } // namespace
 
 void Http1Stream::clear() noexcept {
@@ -229,7 +235,7 @@ Sent Http1Stream::send_local(const http::Response& response, std::string_view da
     if (!batched_)
         out.clear();
     const std::size_t before = out.size();
-    const bool head_only = is_head_request();
+    const bool head_only = is_head_request(head_, http1_->received().bytes());
     // A small body is copied behind its head: one piece is sent for less than two.
     const bool apart = !head_only && response.body_text().size() >= largest_copied;
     http::write_response(
@@ -258,12 +264,6 @@ Sent Http1Stream::flush_batch() {
     net::Gather gather;
     gather.add(http1_->loop().head_out.view());
     return send_copied(gather);
-}
-
-// Also where the rest of the head could not be read: a response to HEAD has no body (RFC 9110
-// section 9.3.2).
-bool Http1Stream::is_head_request() const noexcept {
-    return (head_.method.empty() ? first_word(http1_->received().bytes()) : head_.method) == "HEAD";
 }
 
 void Http1Stream::gather_piece(net::Gather& gather, const ResponsePiece& piece) {

@@ -74,7 +74,6 @@ class Http1Stream final : public ClientStream {
     void gather_piece(net::Gather& gather, const ResponsePiece& piece);
     [[nodiscard]] Sent send_copied(net::Gather& gather);
     [[nodiscard]] Sent note_sent() noexcept;
-    [[nodiscard]] bool is_head_request() const noexcept;
 
     Http1Connection* http1_ = nullptr;
     std::vector<Field> fields_; // room for as many as a head may have

@@ -12,9 +12,11 @@ namespace stint::server {
 Loop::Loop(
     net::Executor loop_executor,
     Totals& all_loops,
+    observe::WorkerCounters& loop_counters,
     std::size_t largest_head,
     std::size_t most_fields)
-    : executor{std::move(loop_executor)}, totals{all_loops}, parser{largest_head, most_fields} {}
+    : executor{std::move(loop_executor)}, totals{all_loops}, counters{loop_counters},
+      parser{largest_head, most_fields} {}
 
 Loop::~Loop() = default;
 
@@ -44,18 +46,6 @@ std::size_t Loop::shed_connections(std::size_t most) noexcept {
         ++counters.shed_clients;
     }
     return closed;
-}
-
-void Loop::poll_clients() {
-    for (auto next = watched.begin(); next != watched.end();)
-        (next++)->poll_peer_close();
-    while (!guarded.empty()) {
-        auto* const ended = static_cast<Http1Connection*>(ends.next());
-        if (ended == nullptr)
-            break;
-        if (ended->Watched::is_linked())
-            ended->poll_peer_close();
-    }
 }
 
 void Loop::drain_connections(bool over) noexcept {

@@ -10,10 +10,10 @@
 #include "http/response.hpp"
 #include "net/buffer_pool.hpp"
 #include "net/deadlines.hpp"
-#include "net/end_events.hpp"
 #include "net/types.hpp"
 #include "observe/metrics.hpp"
 #include "server/client_connections.hpp"
+#include "server/client_watch.hpp"
 #include "server/resource_exhaustion.hpp"
 #include "server/stream_pool.hpp"
 
@@ -47,7 +47,6 @@ using ListHook = boost::intrusive::list_base_hook<
     boost::intrusive::tag<Tag>,
     boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 using Listed = ListHook<struct ListedTag>;
-using Watched = ListHook<struct WatchedTag>;
 
 // A connection that may be closed to make room for others: all its requests are answered.
 class Sheddable : public ListHook<struct SheddableTag> {
@@ -64,10 +63,12 @@ class Sheddable : public ListHook<struct SheddableTag> {
 
 // One for each event loop. Not thread-safe, except as noted.
 struct Loop {
-    // largest_head: bytes of the longest head that any listener may take. most_fields: in a head.
+    // All arguments outlive the loop. largest_head: bytes of the longest head that any listener may
+    // take. most_fields: in a head.
     Loop(
         net::Executor loop_executor,
         Totals& all_loops,
+        observe::WorkerCounters& loop_counters,
         std::size_t largest_head,
         std::size_t most_fields = 128);
     Loop(const Loop&) = delete;
@@ -83,10 +84,6 @@ struct Loop {
     // Closes up to `most` connections: lingering ones first, then parked ones, of each kind the
     // oldest first. Returns how many.
     std::size_t shed_connections(std::size_t most) noexcept;
-
-    // Looks whether clients have gone that no pending read would report. To be called with every
-    // tick, every 50 ms or so.
-    void poll_clients();
 
     // Drains: ends connections without a request under way, soon; `over`: ends all of them now. To
     // be called again and again.
@@ -106,7 +103,7 @@ struct Loop {
     net::Executor executor;
     Totals& totals;
     net::Deadlines deadlines;
-    observe::WorkerCounters counters;
+    observe::WorkerCounters& counters;
     bool draining = false; // no connection is kept alive any more
     // Connection slots taken by connections of all listeners: here, or on their way here. Other
     // workers read it and take slots for connections they accepted.
@@ -122,15 +119,12 @@ struct Loop {
 
     http::DateClock dates;
 
-    template <class Hook>
-    using List = boost::intrusive::list<
+    boost::intrusive::list<
         Http1Connection,
-        boost::intrusive::base_hook<Hook>,
-        boost::intrusive::constant_time_size<false>>;
-    List<Listed> connections;
-    List<Watched> watched; // connections whose close no pending read would report
-    List<Watched> guarded; // stalled ones of these, whose close `ends` reports
-    net::EndEvents ends;
+        boost::intrusive::base_hook<Listed>,
+        boost::intrusive::constant_time_size<false>>
+        connections;
+    ClientWatch clients; // poll() it with every tick, every 50 ms or so
     // Connections ordered by when they began to linger or were parked, oldest first.
     using Shedding = boost::intrusive::list<
         Sheddable,

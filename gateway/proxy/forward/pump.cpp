@@ -65,7 +65,7 @@ net::Task<> Exchange::pump(Exchange& self) {
         }
         self.request_sent_ = more;
     } catch (const std::exception& failure) {
-        if (self.context_.shared.failures_logged.pass(net::read_steady_clock()))
+        if (self.context_.shared().failures_logged.pass(net::read_steady_clock()))
             spdlog::error("a request's body could not be relayed: {}", failure.what());
         self.abort(AbortReason::client_stalled);
     }

@@ -162,7 +162,7 @@ net::Task<upstream::Lease::Connected> Exchange::connect() {
             co_return connected;
         ++upstream_counters().connect_failures;
         if (server::is_resource_exhaustion(error) && abort_reason_ == AbortReason::no) [[unlikely]] {
-            context_.shared.resource_exhaustion.note(error, net::read_steady_clock());
+            context_.shared().resource_exhaustion.note(error, net::read_steady_clock());
             if (!std::exchange(made_room, true) && context_.close_idle_connections() > 0)
                 continue;
         }

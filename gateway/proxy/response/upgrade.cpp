@@ -91,7 +91,7 @@ net::Task<> Exchange::carry_up(Exchange& self, std::string_view early) {
     try {
         co_await tunnel.carry_up(early);
     } catch (const std::exception& failure) {
-        if (self.context_.shared.failures_logged.pass(net::read_steady_clock()))
+        if (self.context_.shared().failures_logged.pass(net::read_steady_clock()))
             spdlog::error("a tunnel could not be relayed: {}", failure.what());
         tunnel.end();
     }

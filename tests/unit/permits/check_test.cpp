@@ -374,7 +374,7 @@ TEST_CASE("a permit that the described request shows pays for it") {
     InProcessGateway gateway{some_limits};
     const SteadyTime now = net::read_steady_clock();
     const limits::Charge charge{.limit = &gateway.limit("posts"), .quota = 9};
-    const auto id = gateway.context().shared.prepaid.issue({&charge, 1}, now + 1h, now);
+    const auto id = gateway.context().shared().prepaid.issue({&charge, 1}, now + 1h, now);
     const std::string shows = "X-Stint-Permit: " + http::permit_text(id.value()) + "\r\n";
     Wire asker = gateway.connect_for_permits();
 

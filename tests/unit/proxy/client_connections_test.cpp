@@ -117,7 +117,7 @@ TEST_CASE("a connection that has ended makes room for the client's next") {
 
     gateway.upstream.accept().read_head();
     CHECK(turned_away(gateway) == 0);
-    CHECK(gateway.context().shared.clients.clients() == 1);
+    CHECK(gateway.context().shared().clients.clients() == 1);
 }
 
 TEST_CASE("one that was turned away and stays has no place") {
@@ -131,7 +131,7 @@ TEST_CASE("one that was turned away and stays has no place") {
         gateway.settle();
         REQUIRE(turned_away(gateway) == 3);
     }
-    gateway.run_until([&] { return gateway.context().shared.clients.clients() == 0; });
+    gateway.run_until([&] { return gateway.context().shared().clients.clients() == 0; });
 
     Wire next = gateway.connect();
     next.send(get);
@@ -149,7 +149,7 @@ TEST_CASE("one that is turned away does not linger where connections run out") {
     gateway.settle();
 
     Wire surplus = gateway.connect();
-    gateway.run_until([&] { return gateway.context().shared.connections == 9; });
+    gateway.run_until([&] { return gateway.context().shared().connections == 9; });
 
     CHECK(surplus.read_to_end().starts_with("HTTP/1.1 429 "));
 }
@@ -171,7 +171,7 @@ TEST_CASE("trusted proxies may have as many connections as they like") {
     gateway.settle();
 
     CHECK(turned_away(gateway) == 0);
-    CHECK(gateway.context().shared.clients.clients() == 0);
+    CHECK(gateway.context().shared().clients.clients() == 0);
 }
 
 TEST_CASE("behind a PROXY header the client that it names is counted") {
@@ -200,5 +200,5 @@ TEST_CASE("without a bound nobody is counted") {
     Wire client = gateway.connect();
     gateway.settle();
 
-    CHECK(gateway.context().shared.clients.clients() == 0);
+    CHECK(gateway.context().shared().clients.clients() == 0);
 }

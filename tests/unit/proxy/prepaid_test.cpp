@@ -23,10 +23,10 @@ struct Gateway : InProcessGateway {
     Hash128 permit(std::string_view name, std::uint64_t cost = 1) {
         const limits::Charge charge{.limit = &limit(name), .quota = 99, .cost = cost};
         const SteadyTime now = net::read_steady_clock();
-        return context().shared.prepaid.issue({&charge, 1}, now + 1h, now).value();
+        return context().shared().prepaid.issue({&charge, 1}, now + 1h, now).value();
     }
     bool can_be_claimed(Hash128 id) {
-        return bool{context().shared.prepaid.claim(id, net::read_steady_clock())};
+        return bool{context().shared().prepaid.claim(id, net::read_steady_clock())};
     }
     std::uint64_t used(std::string_view name) {
         return limit(name).state_of({nullptr, {}, 99}, net::read_clocks()).used;

@@ -19,7 +19,7 @@ const ErrorCode no_descriptors{EMFILE, boost::system::system_category()};
 
 // As if that error had come up in this worker or in another, and the worker's next tick.
 void run_short(InProcessGateway& gateway) {
-    gateway.context().shared.resource_exhaustion.note(no_descriptors, net::read_steady_clock());
+    gateway.context().shared().resource_exhaustion.note(no_descriptors, net::read_steady_clock());
     gateway.settle();
 }
 
@@ -177,7 +177,7 @@ TEST_CASE("a request for whose upstream there is no descriptor at all is answere
     }
 
     CHECK(answer.starts_with("HTTP/1.1 503 "));
-    CHECK(gateway.context().shared.resource_exhaustion.count() > 0);
+    CHECK(gateway.context().shared().resource_exhaustion.count() > 0);
 }
 
 TEST_CASE("accepting fails without descriptors, makes room, and goes on") {
