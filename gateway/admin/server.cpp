@@ -160,7 +160,7 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
     runtime::TlsServerPtr tls; // nullptr: plain
     net::Executor executor;
     server::Totals totals;
-    observe::WorkerCounters counters; // of no interest
+    observe::WorkerCounters counters; // shown nowhere
     server::Loop loop;
     net::Acceptor acceptor;
     Timer pause;

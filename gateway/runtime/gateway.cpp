@@ -216,11 +216,11 @@ void Gateway::apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Open
     const config::Config& config = loaded->config;
     listeners_.adopt(config, opened);
     const std::map<std::string, ListenerRole> roles = roles_of(*loaded);
-    pool_.adopt([&](std::size_t worker) {
+    pool_.for_each([&](std::size_t number, Worker& worker) {
         WorkerUpdate update{compiled.snapshot, counts_of(store_.slots()), {}, roles};
         for (auto& [name, sockets] : opened)
-            update.opened.push_back({name, sockets.address, std::move(sockets.sockets[worker])});
-        return update;
+            update.opened.push_back({name, sockets.address, std::move(sockets.sockets[number])});
+        worker.adopt(std::move(update));
     });
     pool_.post([book = addresses_](proxy::Context& context) { context.pools.apply(book); });
     // Posted after the worker has adopted the configuration: no waiter arrives with the former

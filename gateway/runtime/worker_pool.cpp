@@ -40,9 +40,9 @@ void WorkerPool::start(bool pinned) {
     start_workers(workers_, pinned);
 }
 
-void WorkerPool::adopt(const std::function<WorkerUpdate(std::size_t)>& update_of) {
+void WorkerPool::for_each(const std::function<void(std::size_t, Worker&)>& visit) {
     for (std::size_t i = 0; i < workers_.size(); ++i)
-        workers_[i]->adopt(update_of(i));
+        visit(i, *workers_[i]);
 }
 
 void WorkerPool::post(const std::function<void(proxy::Context&)>& task) {

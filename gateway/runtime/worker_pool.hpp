@@ -41,8 +41,8 @@ class WorkerPool {
 
     [[nodiscard]] std::size_t size() const noexcept { return workers_.size(); }
 
-    // Makes each worker adopt what `update_of` returns for the worker of this index.
-    void adopt(const std::function<WorkerUpdate(std::size_t)>& update_of);
+    // Calls visit(index, worker) for each of them, here.
+    void for_each(const std::function<void(std::size_t, Worker&)>& visit);
     // Runs a copy of `task` on each worker's thread, soon.
     void post(const std::function<void(proxy::Context&)>& task);
 

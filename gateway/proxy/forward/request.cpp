@@ -161,7 +161,8 @@ net::Task<upstream::Lease::Connected> Exchange::connect() {
         if (!error && abort_reason_ == AbortReason::no)
             co_return connected;
         ++upstream_counters().connect_failures;
-        if (server::is_resource_exhaustion(error) && abort_reason_ == AbortReason::no) [[unlikely]] {
+        if (server::is_resource_exhaustion(error) && abort_reason_ == AbortReason::no)
+            [[unlikely]] {
             context_.shared().resource_exhaustion.note(error, net::read_steady_clock());
             if (!std::exchange(made_room, true) && context_.close_idle_connections() > 0)
                 continue;
@@ -184,7 +185,8 @@ void Exchange::explain_connect(const upstream::Lease::Connected& connected) {
     if (abort_reason_ != AbortReason::no)
         return;
     attempts_.outcome_reported =
-        attempts_.outcome_reported || server::is_resource_exhaustion(connected.error); // the gateway's own
+        attempts_.outcome_reported ||
+        server::is_resource_exhaustion(connected.error); // the gateway's own
     const std::string what = connected.in_handshake ? "TLS with " + endpoint + " failed: "
                                                     : "could not connect to " + endpoint + ": ";
     const std::string why = connected.reason.empty() ? connected.error.message() : connected.reason;

@@ -44,7 +44,8 @@ bool Exchange::should_reconnect() noexcept {
 // the request was sent.
 bool Exchange::may_retry(SteadyTime now) noexcept {
     const routing::RetryRules& rules = route().retry;
-    const bool untold = stream_.bytes_out() == 0 && !stream_.head_sent(); // the client has nothing of an answer
+    const bool untold =
+        stream_.bytes_out() == 0 && !stream_.head_sent(); // the client has nothing of an answer
     const bool whole = stream_.body_done() && request_at_hand();
     if (attempts_.made >= rules.attempts || abort_reason_ != AbortReason::no || !untold || !whole ||
         !rules.on_method(stream_.head().method) || (pass_ && !pass_.still_good()))

@@ -73,7 +73,8 @@ Exchange::Answer Exchange::on_answer(const ErrorCode& error, std::size_t size) {
         }
         if (head_size == 0)
             return Answer::incomplete;
-        const auto head = context_.parser.parse_response(data.substr(0, head_size), stream_.head().method);
+        const auto head =
+            context_.parser.parse_response(data.substr(0, head_size), stream_.head().method);
         if (!head) {
             fail(
                 502,
@@ -179,8 +180,8 @@ Exchange::Answer Exchange::on_response_head(const ResponseHead& head, std::size_
 }
 
 // Sends the final head, and what there is of the body.
-Exchange::Answer Exchange::send_head(
-    const server::ForwardedResponse& response, const server::ResponsePiece& piece) {
+Exchange::Answer
+Exchange::send_head(const server::ForwardedResponse& response, const server::ResponsePiece& piece) {
     status_ = response.head.status;
     if (stream_.send_response(response, piece) == server::Sent::gone) {
         abort(AbortReason::client_gone);
@@ -247,7 +248,7 @@ net::Task<bool> Exchange::send_unsent() {
     waiting_ = Waiting::upstream;
     if (sent == server::Sent::gone)
         abort(AbortReason::client_gone);
-    co_return sent == server::Sent::all && abort_reason_ == AbortReason::no;
+    co_return sent == server::Sent::all&& abort_reason_ == AbortReason::no;
 }
 
 net::Task<bool> Exchange::relay_piece(std::size_t size) {

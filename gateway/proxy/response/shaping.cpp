@@ -10,7 +10,8 @@ PlaceholderValues Exchange::placeholder_values() const {
     PlaceholderValues values;
     const std::string_view client = client_->text();
     values[Placeholder::client_ip] = client.empty() ? std::string_view{"unknown"} : client;
-    values[Placeholder::host] = http::normalise_host(stream_.head().authority, context_.scratch.host);
+    values[Placeholder::host] =
+        http::normalise_host(stream_.head().authority, context_.scratch.host);
     values[Placeholder::method] = stream_.head().method;
     values[Placeholder::request_id] = request_id_;
     if (has_route())

@@ -10,8 +10,8 @@ Tunnel::Tunnel(
     net::Stream& client,
     net::Stream& upstream,
     Duration idle)
-    : context_{context}, stream_{stream}, idle_{idle},
-      up_{client, upstream, End::client_failed, End::upstream_failed},
+    : context_{context}, stream_{stream}, idle_{idle}, up_{client, upstream, End::client_failed,
+                                                           End::upstream_failed},
       down_{upstream, client, End::upstream_failed, End::client_failed} {
     ++context_.counters.tunnels_open;
 }

@@ -77,7 +77,8 @@ void end_stalled_upload(bool by_client, End end) {
     gateway.settle();
     // The gateway's socket takes a piece: a FIN comes behind it.
     const std::string piece(64 * 1024, 'x');
-    for (std::size_t sent = 0; !by_client && sent < size && gateway.context().clients.watches_none();
+    for (std::size_t sent = 0;
+         !by_client && sent < size && gateway.context().clients.watches_none();
          sent += piece.size()) {
         client.send(piece);
         gateway.settle();
@@ -85,7 +86,8 @@ void end_stalled_upload(bool by_client, End end) {
     for (int ticks = 0; ticks < 3; ++ticks)
         gateway.settle();
     CHECK(gateway.context().clients.watches_none());
-    CHECK(gateway.context().clients.guards_none() == by_client); // while its body is read that tells
+    CHECK(
+        gateway.context().clients.guards_none() == by_client); // while its body is read that tells
     REQUIRE(gateway.limit("slot").in_flight() == 1);
 
     if (end == End::closes)
