@@ -7,6 +7,7 @@
 #include <bit>
 #include <chrono>
 #include <cstddef>
+#include <cstring>
 #include <random>
 
 namespace stint::http {
@@ -27,8 +28,9 @@ void write_eight_digits(char* out, std::uint64_t value) noexcept { // its lower 
     digits = (digits | (digits << 4)) & 0x0f0f'0f0f'0f0f'0f0f;
     const std::uint64_t letters = ((digits + 0x0606'0606'0606'0606) >> 4) & 0x0101'0101'0101'0101;
     digits += 0x3030'3030'3030'3030 + letters * ('a' - '9' - 1);
-    for (int i = 7; i >= 0; --i, digits >>= 8)
-        out[i] = static_cast<char>(digits & 0xff);
+    static_assert(std::endian::native == std::endian::little);
+    digits = __builtin_bswap64(digits);
+    std::memcpy(out, &digits, sizeof digits);
 }
 
 } // namespace

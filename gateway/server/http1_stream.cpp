@@ -84,6 +84,8 @@ std::optional<http::HeadError> Http1Stream::begin(std::size_t head_size) {
     head_.expects_continue = head_.expects_continue && head_.minor_version > 0;
     client_keeps_ = head_.keep_alive;
     decoder_ = http::BodyDecoder{head_.framing};
+    if (!head_.framing.has_body()) [[likely]]
+        return std::nullopt;
     body_left_ = head_.framing.length;
     const std::span<char> rest = received.subspan(head_size);
     const auto step = decoder_.decode(rest);
