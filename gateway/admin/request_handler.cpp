@@ -44,16 +44,19 @@ net::Task<Result<void, http::HeadError>> RequestHandler::read_body(std::string& 
     body = stream_.buffered_body();
     if (stream_.body_done())
         co_return Result<void, http::HeadError>{};
-    if (stream_.allow_body() == server::Sent::gone)
+    loop_.deadlines.arm(*this, timeout, net::read_coarse_clock());
+    server::Sent allowed = stream_.allow_body();
+    while (allowed == server::Sent::part && !timed_out_)
+        allowed = co_await stream_.flush();
+    if (allowed == server::Sent::gone)
         co_return http::HeadError{400, "The request's body broke off."};
     stream_.drop_buffered_body();
     net::Block block = loop_.body_blocks.borrow();
-    loop_.deadlines.arm(*this, timeout, net::read_coarse_clock());
     while (!stream_.body_done()) {
         const server::BodyPiece piece = co_await stream_.read_body(block);
         if (piece.status == server::BodyPiece::Status::malformed)
             co_return http::HeadError{400, piece.detail};
-        if (piece.status == server::BodyPiece::Status::gone && timed_out_)
+        if (timed_out_ && !stream_.body_done())
             co_return http::HeadError{408, "The request's body did not arrive in time."};
         if (piece.status == server::BodyPiece::Status::gone)
             co_return http::HeadError{400, "The request's body broke off."};

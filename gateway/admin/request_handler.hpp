@@ -45,7 +45,7 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
     Service& service_;
     server::Loop& loop_;
     server::ClientStream& stream_;
-    http::Response response_; // its body stays in place until it was sent
+    http::Response response_;
     bool timed_out_ = false;
     bool gone_ = false;
 };

@@ -97,18 +97,30 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
     // Returns the options of the next connection, with the newest certificate. TLS stays on or off
     // as at the start.
     server::ListenerOptions next_options() {
+        // A client may close its side as soon as it has asked.
         if (!tls)
-            return {};
+            return {.half_close_allowed = true};
         if (runtime::TlsServerPtr newest = service.gateway.admin_tls())
             tls = std::move(newest);
-        return {.tls = tls};
+        return {.half_close_allowed = true, .tls = tls};
+    }
+
+    // False: all are closed already, and end when their answers have been made.
+    bool close_oldest() noexcept {
+        for (server::Http1Connection& connection : loop.connections)
+            if (connection.io().socket().is_open()) {
+                connection.abort(); // which may destroy it
+                return true;
+            }
+        return false;
     }
 
     // When there are too many connections, closes the oldest: a client that clings to a connection
     // loses it to clients that ask and leave, and no activity on it helps.
     void serve(net::Socket socket) {
-        if (totals.connections.load(std::memory_order_relaxed) >= limits.max_connections)
-            loop.connections.front().abort();
+        if (totals.connections.load(std::memory_order_relaxed) >= limits.max_connections &&
+            !close_oldest())
+            return;
         try {
             ErrorCode unknown; // a peer that has gone already
             const net::Endpoint peer = socket.remote_endpoint(unknown);

@@ -38,7 +38,7 @@ class AcquireOperation final : public DeferredReply {
     [[nodiscard]] Step begin(const AcquireRequest& ask);
 
     [[nodiscard]] net::Event& over() noexcept override { return queued_->over; }
-    [[nodiscard]] bool is_over() const noexcept override { return queued_->is_over; }
+    [[nodiscard]] bool is_over() const noexcept override { return !queued_ || queued_->is_over; }
     [[nodiscard]] bool settle() override;
     void give_up() noexcept override { context_.wakeups.give_up(*queued_); }
     void respond(http::Response& to) override;

@@ -31,7 +31,9 @@ class CheckedRequest final : public DeferredReply {
     [[nodiscard]] Step begin(std::string_view text, const routing::ClientAddress& peer);
 
     [[nodiscard]] net::Event& over() noexcept override { return callbacks_.queued()->over; }
-    [[nodiscard]] bool is_over() const noexcept override { return callbacks_.queued()->is_over; }
+    [[nodiscard]] bool is_over() const noexcept override {
+        return callbacks_.queued() == nullptr || callbacks_.queued()->is_over;
+    }
     [[nodiscard]] bool settle() override;
     void give_up() noexcept override { context_.wakeups.give_up(*callbacks_.queued()); }
     void respond(http::Response& to) override;

@@ -68,16 +68,20 @@ net::Task<> RequestHandler::rest() {
 // request was answered.
 net::Task<bool> RequestHandler::read_body() {
     body_ = stream_.buffered_body();
-    if (stream_.allow_body() == server::Sent::gone) {
+    arm(service_.settings().head_timeout);
+    server::Sent allowed = stream_.allow_body();
+    while (allowed == server::Sent::part && !timed_out_)
+        allowed = co_await stream_.flush();
+    if (allowed == server::Sent::gone) {
         gone_ = true;
         co_return false;
     }
     stream_.drop_buffered_body();
     net::Block block = service_.context.body_blocks.borrow();
-    arm(service_.settings().head_timeout);
     while (!stream_.body_done()) {
         const server::BodyPiece piece = co_await stream_.read_body(block);
-        if (piece.status != server::BodyPiece::Status::arrived) {
+        if (piece.status != server::BodyPiece::Status::arrived ||
+            (timed_out_ && !stream_.body_done())) {
             const bool malformed = piece.status == server::BodyPiece::Status::malformed;
             if (timed_out_)
                 (void)reject(408, "the request did not arrive in time");

@@ -72,9 +72,13 @@ net::Task<> Http1Connection::serve_requests() {
         .secure = tls != nullptr};
     for (bool keep = true; keep;) {
         while (!received_.find_head()) {
-            if (has_batch()) [[unlikely]]
+            if (has_batch()) [[unlikely]] {
                 if (const bool sent = co_await flush_batch(); !sent)
                     co_return;
+                stream_.reset();
+                await_next_head();
+                continue; // more may have come
+            }
             if (!read_on())
                 break;
             co_await input_.wait();
@@ -86,7 +90,7 @@ net::Task<> Http1Connection::serve_requests() {
             co_await input_.wait();
         }
         if (!may_answer())
-            co_return;
+            break;
         next_ = Step::pending;
         Step step = begin_request();
         if (step != Step::done && has_batch()) [[unlikely]]
@@ -100,7 +104,7 @@ net::Task<> Http1Connection::serve_requests() {
         if (step == Step::rest)
             co_await handler_->rest();
         const RequestEnd end = handler_->finish();
-        if (end.clean && stream_->has_unsent()) [[unlikely]]
+        if (!end.gone && !end.reset && stream_->has_unsent()) [[unlikely]]
             if (const bool sent = co_await flush_response(); !sent)
                 co_return;
         keep = end_request(end);
@@ -146,9 +150,10 @@ Step Http1Connection::begin_request() {
         stream_ = loop_.streams.take(*this, info_);
     handler_ = service_.make_handler(*stream_);
     RequestHandler& handler = *handler_;
-    if (received_.head_size() == 0 || received_.head_size() > settings().max_head) [[unlikely]]
+    const ConnectionSettings& now = settings();
+    if (received_.head_size() == 0 || received_.head_size() > now.max_head) [[unlikely]]
         return reject_head();
-    if (const auto error = stream_->begin(received_.head_size())) [[unlikely]]
+    if (const auto error = stream_->begin(received_.head_size(), now)) [[unlikely]]
         return handler.on_bad_request(error->status, error->detail);
     return handler.on_request();
 }
@@ -245,9 +250,9 @@ void Http1Connection::shed() noexcept {
 void Http1Connection::abort() noexcept {
     if (session_)
         session_->on_abort();
-    if (handler_ != nullptr)
-        handler_->on_client_gone();
     net::close(io_);
+    if (handler_ != nullptr)
+        return handler_->on_client_gone(); // which may end this object
     if (phase_ == Phase::pause && armed()) {
         disarm();
         wake();

@@ -79,6 +79,8 @@ class Http1Connection final : public Listed,
     [[nodiscard]] auto read_some(std::span<char> into) {
         return net::read_some(io_, into, read_memory_);
     }
+    // True while a read is pending, or a wait for one.
+    [[nodiscard]] bool reads() const noexcept { return reading_; }
     // Reads on for the next request, or the client's close: the whole request has been read.
     void watch() noexcept;
     // Watches the client while no read is pending: the worker's next tick notices its close.

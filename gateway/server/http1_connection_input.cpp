@@ -55,7 +55,8 @@ bool Http1Connection::is_target_too_long() const noexcept {
 // Starts a read. False, with input_error_ set, where memory has run out: the connection ends.
 bool Http1Connection::begin_reading() noexcept {
     try {
-        received_.borrow(*settings().head_blocks);
+        if (!received_.has_block())
+            received_.borrow(*settings().head_blocks);
     } catch (const std::bad_alloc&) {
         input_error_ = net::asio::error::no_memory;
         return false;

@@ -54,7 +54,7 @@ void Http1Stream::clear() noexcept {
 }
 
 void Http1Stream::release_large() noexcept {
-    pending_.clear();
+    drop_pending();
     if (pending_.capacity() > largest_copied) [[unlikely]]
         pending_ = {};
     if (!unsent_.empty()) [[unlikely]]
@@ -67,9 +67,9 @@ void Http1Stream::begin_unreadable() noexcept {
     decoder_ = http::BodyDecoder{{}};
 }
 
-std::optional<http::HeadError> Http1Stream::begin(std::size_t head_size) {
+std::optional<http::HeadError>
+Http1Stream::begin(std::size_t head_size, const ConnectionSettings& settings) {
     const std::span<char> received = http1_->received().bytes();
-    const ConnectionSettings& settings = http1_->settings();
     if (fields_.size() != settings.max_fields) [[unlikely]]
         fields_.resize(settings.max_fields);
     clear();
@@ -132,9 +132,9 @@ Sent Http1Stream::allow_body() {
     if (!head_.expects_continue || !buffered_body_.empty() || head_sent_)
         return Sent::all;
     net::Gather gather;
-    gather.add(pending_); // an interim response's bytes
+    gather.add(pending()); // an interim response's bytes
     gather.add("HTTP/1.1 100 Continue\r\n\r\n");
-    bytes_out_ += gather.bytes() - pending_.size();
+    bytes_out_ += gather.bytes() - pending().size();
     return send_copied(gather);
 }
 
@@ -219,10 +219,10 @@ Sent Http1Stream::send_response(const ForwardedResponse& response, const Respons
     }
     head_sent_ = true;
     net::Gather gather;
-    gather.add(pending_); // an interim response's bytes
+    gather.add(pending()); // an interim response's bytes
     gather.add(out.view());
     gather_piece(gather, piece);
-    bytes_out_ += gather.bytes() - pending_.size();
+    bytes_out_ += gather.bytes() - pending().size();
     return send_copied(gather);
 }
 
@@ -254,7 +254,7 @@ Sent Http1Stream::send_local(const http::Response& response, std::string_view da
     if (batched_)
         return Sent::all;
     net::Gather gather;
-    gather.add(pending_); // an interim response's bytes
+    gather.add(pending()); // an interim response's bytes
     gather.add(out.view());
     gather.add(body);
     return send_copied(gather);
@@ -295,18 +295,19 @@ Sent Http1Stream::send_copied(net::Gather& gather) {
     std::string left;
     gather.append_to(left);
     pending_ = std::move(left);
+    pending_sent_ = 0;
     return pending_.empty() ? note_sent() : Sent::part;
 }
 
 Sent Http1Stream::send_body(const ResponsePiece& piece) {
     net::Gather gather;
-    gather.add(pending_);
+    gather.add(pending());
     gather_piece(gather, piece);
-    bytes_out_ += gather.bytes() - pending_.size();
+    bytes_out_ += gather.bytes() - pending().size();
     if (net::write_now(http1_->io(), gather))
         return Sent::gone;
     if (gather.empty()) [[likely]] {
-        pending_.clear();
+        drop_pending();
         return note_sent();
     }
     unsent_ = gather;
@@ -328,15 +329,18 @@ net::Task<Sent> Http1Stream::flush() {
             co_return Sent::gone;
         if (!unsent_.empty())
             co_return Sent::part;
-        unsent_ = {};
-        pending_.clear();
-        co_return note_sent();
+    } else if (!pending_.empty()) {
+        net::Gather gather;
+        gather.add(pending());
+        if (net::write_now(http1_->io(), gather))
+            co_return Sent::gone;
+        pending_sent_ = pending_.size() - gather.bytes();
+        if (!gather.empty())
+            co_return Sent::part;
     }
-    if (pending_.empty())
-        co_return Sent::all;
-    net::Gather gather;
-    gather.add(pending_);
-    co_return send_copied(gather);
+    unsent_ = {};
+    drop_pending();
+    co_return note_sent();
 }
 
 void Http1Stream::cancel() noexcept {

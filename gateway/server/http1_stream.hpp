@@ -25,12 +25,14 @@ class Http1Stream final : public ClientStream {
     void attach(Http1Connection& connection, const ConnectionInfo& info) noexcept {
         http1_ = &connection;
         connection_ = &info;
+        batched_ = false;
     }
     // Frees the memory that a large request or response has needed.
     void release_large() noexcept;
     // Begins the request whose head is the first head_size bytes received. Returns why it cannot be
     // served: its head, or what has come of its body, is malformed.
-    [[nodiscard]] std::optional<http::HeadError> begin(std::size_t head_size);
+    [[nodiscard]] std::optional<http::HeadError>
+    begin(std::size_t head_size, const ConnectionSettings& settings);
     // Begins a request of which no head can be read.
     void begin_unreadable() noexcept;
     struct Result {
@@ -71,6 +73,13 @@ class Http1Stream final : public ClientStream {
 
   private:
     void clear() noexcept;
+    [[nodiscard]] std::string_view pending() const noexcept {
+        return std::string_view{pending_}.substr(pending_sent_);
+    }
+    void drop_pending() noexcept {
+        pending_.clear();
+        pending_sent_ = 0;
+    }
     void gather_piece(net::Gather& gather, const ResponsePiece& piece);
     [[nodiscard]] Sent send_copied(net::Gather& gather);
     [[nodiscard]] Sent note_sent() noexcept;
@@ -85,6 +94,7 @@ class Http1Stream final : public ClientStream {
     std::optional<http::ChunkHeader> chunk_; // precedes the piece in unsent_
     std::string ending_;                     // the last chunk and trailers
     std::string pending_;                    // copies of bytes that could not be sent at once
+    std::size_t pending_sent_ = 0;           // bytes of it that were sent since
     net::Gather unsent_;                     // the same, in place; begins with pending_
     bool client_keeps_ = false;
     bool body_begun_ = false; // it has been read beyond what came with the head

@@ -27,13 +27,17 @@ void ReceivedBytes::make_room(bool needed) noexcept {
     begin_ = 0;
 }
 
+void ReceivedBytes::skip_empty_line() noexcept {
+    if (empty_line_passed_ || end_ - begin_ < 2 || scanned_ - begin_ > 1 ||
+        std::memcmp(block_.data() + begin_, "\r\n", 2) != 0)
+        return;
+    begin_ += 2;
+    scanned_ = begin_;
+    empty_line_passed_ = true;
+}
+
 bool ReceivedBytes::find_head() noexcept {
-    if (!empty_line_passed_ && end_ - begin_ >= 2 && scanned_ - begin_ <= 1 &&
-        std::memcmp(block_.data() + begin_, "\r\n", 2) == 0) {
-        begin_ += 2;
-        scanned_ = begin_;
-        empty_line_passed_ = true;
-    }
+    skip_empty_line();
     std::size_t scanned = scanned_ - begin_;
     head_size_ = http::find_head_end({block_.data() + begin_, end_ - begin_}, scanned);
     scanned_ = begin_ + scanned;
@@ -45,6 +49,7 @@ void ReceivedBytes::consume(std::size_t size) noexcept {
     scanned_ = begin_;
     head_size_ = 0;
     empty_line_passed_ = false;
+    skip_empty_line(); // a connection of which no more has come is idle
 }
 
 } // namespace stint::server

@@ -13,11 +13,8 @@ namespace stint::server {
 class ReceivedBytes {
   public:
     [[nodiscard]] bool has_block() const noexcept { return static_cast<bool>(block_); }
-    // Borrows a block unless there is one. Throws std::bad_alloc.
-    void borrow(net::BufferPool& pool) {
-        if (!block_)
-            block_ = pool.borrow();
-    }
+    // Borrows a block. Requires: there is none. Throws std::bad_alloc.
+    void borrow(net::BufferPool& pool) { block_ = pool.borrow(); }
     // Forgets everything, the block too.
     void release() noexcept {
         block_.release();
@@ -59,6 +56,8 @@ class ReceivedBytes {
     void consume(std::size_t size) noexcept;
 
   private:
+    void skip_empty_line() noexcept;
+
     net::Block block_; // [begin_, end_) of it was received and not consumed
     std::size_t begin_ = 0;
     std::size_t end_ = 0;

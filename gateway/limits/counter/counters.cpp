@@ -82,16 +82,18 @@ Verdict Counters::check(CounterRef& claim, const Charge& charge, const Now& now)
             claim.slot = &match->slot;
     }
     ChargeTerms terms = this->terms(shard, charge);
-    std::optional<Verdict> without_share;
-    if (has_shares_.load(std::memory_order_relaxed)) [[unlikely]]
-        without_share = take_up_share(claim, charge, terms, now);
+    Verdict verdict;
+    bool decided = false; // without the counter, by the key's share
+    if (has_shares_.load(std::memory_order_relaxed)) [[unlikely]] {
+        const std::optional<Verdict> by_share = take_up_share(claim, charge, terms, now);
+        verdict = by_share.value_or(Verdict{});
+        decided = by_share.has_value();
+    }
     if (claim.slot != nullptr && pays_off())
         take_up_quota(claim, charge.key, terms, now.steady);
     static constexpr CounterCell unused;
-    Verdict verdict =
-        without_share
-            ? *without_share
-            : rules_.check(claim.slot != nullptr ? *claim.slot : unused, terms, now.steady);
+    if (!decided) [[likely]]
+        verdict = rules_.check(claim.slot != nullptr ? *claim.slot : unused, terms, now.steady);
     if (verdict.refusal == Refusal::cap)
         verdict.wait = std::max(
             hold_time_.estimate(terms.quota), charge.limit->full_for(terms.quota, now.steady));
