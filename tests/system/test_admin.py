@@ -302,6 +302,13 @@ class Browsers(SystemTest):
                     pass
         self.assertEqual(self.stint.admin.request("GET", "/healthz").status, 200)
 
+    def test_a_client_that_closes_its_side_when_it_has_asked_is_answered(self):
+        for path in (b"/healthz", b"/metrics", b"/limits"):  # also what the workers are asked for
+            with self.subTest(path), RawClient(self.port) as client:
+                client.send(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                client.half_close()
+                self.assertTrue(client.read_to_end().startswith(b"HTTP/1.1 200 "))
+
     def test_many_connections_that_say_nothing_do_not_keep_others_out(self):
         clients = [RawClient(self.port) for _ in range(200)]
         try:

@@ -241,3 +241,34 @@ TEST_CASE("a caller that lingers makes no room while its connection holds someth
     Wire other = gateway.connect_for_permits();
     CHECK(has(ask(other, post("/v1/locks/a/leases", "")), "409"));
 }
+
+TEST_CASE("an empty line behind a request begins no other one: a lease stays with its connection") {
+    InProcessGateway gateway{"permits: {address: 127.0.0.1:2}\nlocks: {a: {}}\nroutes: []"};
+    Wire holder = gateway.connect_for_permits();
+    ask(holder, post("/v1/locks/a/leases?hold=connection", "") + "\r\n");
+
+    gateway.pass(11s); // the time for a head
+    gateway.pass(11s);
+
+    CHECK_FALSE(holder.closed());
+    Wire other = gateway.connect_for_permits();
+    CHECK(has(ask(other, post("/v1/locks/a/leases", "")), "409"));
+    CHECK(has(ask(holder, "GET /v1/locks/a HTTP/1.1\r\nHost: localhost\r\n\r\n"), "200 OK"));
+}
+
+TEST_CASE("a refusal that its caller takes late is sent to its end") {
+    InProcessGateway gateway{many};
+    Wire caller = gateway.connect_for_permits();
+    std::string requests;
+    for (int i = 0; i < 50'000; ++i)
+        requests += "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    requests += "POST /v1/limits/many/take HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+                "99000000\r\n\r\n";
+    gateway.send_in_time(caller, requests); // replies fill what the caller does not read
+    std::size_t answers = 0;
+    std::string answer;
+    for (; !has(answer, " 413 "); ++answers)
+        answer = read_answer(caller);
+    CHECK(answers == 50'001);
+    CHECK(has(answer, "larger than 64 KiB"));
+}

@@ -49,6 +49,23 @@ TEST_CASE("a take whose turn would not come in time is refused at once") {
     CHECK(gateway.limit("late").waiting() == 0);
 }
 
+TEST_CASE("an answer that had to wait is its caller's, whatever the worker writes beside it") {
+    InProcessGateway gateway{soon};
+    Wire caller = gateway.connect_for_permits();
+    Wire other = gateway.connect();
+    ask(caller, take("soon"));
+    for (int round = 0; round < 10; ++round) {
+        caller.send(take("soon", R"({"wait_ms":1000})") + take("late", R"({"cost":0})"));
+        gateway.settle();
+        other.send("GET /other HTTP/1.1\r\nHost: a\r\n\r\n");
+        CHECK(has(read_waiting_answer(gateway, caller), R"("limit":1,"remaining":0)"));
+        CHECK(has(read_answer(caller), R"("remaining":1)"));
+        CHECK(has(read_answer(other), "404"));
+        gateway.settle();
+        CHECK(caller.received().empty());
+    }
+}
+
 TEST_CASE("answers come in the order of the requests, also behind one that waits") {
     InProcessGateway gateway{soon};
     Wire caller = gateway.connect_for_permits();
