@@ -249,8 +249,10 @@ Sent Http1Stream::send_local(const http::Response& response, std::string_view da
     head_sent_ = true;
     const std::string_view body = apart ? response.body_text() : std::string_view{};
     bytes_out_ += out.size() - before + body.size();
+    // A pending read is cancelled before the next request begins: others may use `out` meanwhile.
     batched_ = http1_->settings().batches_responses && keep_alive_ && body_done_ && !apart &&
-               pending_.empty() && out.size() < batch_size && http1_->received().size() > consumed_;
+               pending_.empty() && out.size() < batch_size && !http1_->reads() &&
+               http1_->received().size() > consumed_;
     if (batched_)
         return Sent::all;
     net::Gather gather;
