@@ -30,7 +30,7 @@ net::Task<bool> receive_proxy_header(Http1Connection& connection) {
         if (more)
             header = http::parse_proxy_header({bytes.data(), bytes.size()});
     }
-    const bool ended = connection.input_ended() || connection.timed_out();
+    const bool ended = connection.input_error().failed() || connection.timed_out();
     if (header.status == Status::malformed || (header.status == Status::incomplete && !ended)) {
         ++counters.proxy_malformed;
         co_return false;

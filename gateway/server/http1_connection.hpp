@@ -68,13 +68,10 @@ class Http1Connection final : public Listed,
     void hold(ClientConnections::Slot slot) noexcept { client_slot_ = std::move(slot); }
     // Waits for more bytes of a head. False: none come in time, or there is no room.
     [[nodiscard]] net::Task<bool> receive_more();
-    // True if nothing more comes in. A socket whose end has been read reports it only once: Asio
-    // would wait for news of it that never come.
-    [[nodiscard]] bool input_ended() const noexcept { return input_error_.failed(); }
+    // Returns why nothing more comes in, the end of the stream included. A socket whose end has
+    // been read reports it only once: Asio would wait for news of it that never come.
+    [[nodiscard]] const ErrorCode& input_error() const noexcept { return input_error_; }
     [[nodiscard]] bool timed_out() const noexcept { return timed_out_; }
-    [[nodiscard]] bool was_reset() const noexcept {
-        return input_error_ && input_error_ != net::asio::error::eof;
-    }
     // Reads from the client. co_await it while nothing else reads.
     [[nodiscard]] auto read_some(std::span<char> into) {
         return net::read_some(io_, into, read_memory_);

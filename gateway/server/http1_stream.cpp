@@ -54,9 +54,8 @@ void Http1Stream::clear() noexcept {
 }
 
 void Http1Stream::release_large() noexcept {
-    drop_pending();
-    if (pending_.capacity() > largest_copied) [[unlikely]]
-        pending_ = {};
+    pending_.clear();
+    pending_.shrink(largest_copied);
     if (!unsent_.empty()) [[unlikely]]
         unsent_ = {};
 }
@@ -132,9 +131,9 @@ Sent Http1Stream::allow_body() {
     if (!head_.expects_continue || !buffered_body_.empty() || head_sent_)
         return Sent::all;
     net::Gather gather;
-    gather.add(pending()); // an interim response's bytes
+    gather.add(pending_.view()); // an interim response's bytes
     gather.add("HTTP/1.1 100 Continue\r\n\r\n");
-    bytes_out_ += gather.bytes() - pending().size();
+    bytes_out_ += gather.bytes() - pending_.view().size();
     return send_copied(gather);
 }
 
@@ -148,7 +147,7 @@ void Http1Stream::drop_buffered_body() noexcept {
 
 // Reads no further than this body, or than there is room for the next request's beginning.
 net::Task<BodyPiece> Http1Stream::read_body(net::Block& into) {
-    if (http1_->input_ended())
+    if (http1_->input_error().failed())
         co_return BodyPiece{BodyPiece::Status::gone};
     ReceivedBytes& received = http1_->received();
     const std::uint64_t most = head_.framing.kind == BodyFraming::Kind::length
@@ -219,10 +218,10 @@ Sent Http1Stream::send_response(const ForwardedResponse& response, const Respons
     }
     head_sent_ = true;
     net::Gather gather;
-    gather.add(pending()); // an interim response's bytes
+    gather.add(pending_.view()); // an interim response's bytes
     gather.add(out.view());
     gather_piece(gather, piece);
-    bytes_out_ += gather.bytes() - pending().size();
+    bytes_out_ += gather.bytes() - pending_.view().size();
     return send_copied(gather);
 }
 
@@ -256,7 +255,7 @@ Sent Http1Stream::send_local(const http::Response& response, std::string_view da
     if (batched_)
         return Sent::all;
     net::Gather gather;
-    gather.add(pending()); // an interim response's bytes
+    gather.add(pending_.view()); // an interim response's bytes
     gather.add(out.view());
     gather.add(body);
     return send_copied(gather);
@@ -296,20 +295,19 @@ Sent Http1Stream::send_copied(net::Gather& gather) {
         return note_sent();
     std::string left;
     gather.append_to(left);
-    pending_ = std::move(left);
-    pending_sent_ = 0;
+    pending_.assign(std::move(left));
     return pending_.empty() ? note_sent() : Sent::part;
 }
 
 Sent Http1Stream::send_body(const ResponsePiece& piece) {
     net::Gather gather;
-    gather.add(pending());
+    gather.add(pending_.view());
     gather_piece(gather, piece);
-    bytes_out_ += gather.bytes() - pending().size();
+    bytes_out_ += gather.bytes() - pending_.view().size();
     if (net::write_now(http1_->io(), gather))
         return Sent::gone;
     if (gather.empty()) [[likely]] {
-        drop_pending();
+        pending_.clear();
         return note_sent();
     }
     unsent_ = gather;
@@ -333,15 +331,15 @@ net::Task<Sent> Http1Stream::flush() {
             co_return Sent::part;
     } else if (!pending_.empty()) {
         net::Gather gather;
-        gather.add(pending());
+        gather.add(pending_.view());
         if (net::write_now(http1_->io(), gather))
             co_return Sent::gone;
-        pending_sent_ = pending_.size() - gather.bytes();
+        pending_.leave(gather.bytes());
         if (!gather.empty())
             co_return Sent::part;
     }
     unsent_ = {};
-    drop_pending();
+    pending_.clear();
     co_return note_sent();
 }
 
@@ -374,7 +372,8 @@ net::Stream* Http1Stream::raw_body() noexcept {
 
 net::Task<net::Stream*> Http1Stream::take_over(std::span<const char>& early) {
     co_await http1_->hand_over();
-    if (http1_->was_reset())
+    const ErrorCode& ended = http1_->input_error();
+    if (ended && ended != net::asio::error::eof)
         co_return nullptr;
     early = http1_->received().bytes().subspan(consumed_);
     consumed_ += early.size();

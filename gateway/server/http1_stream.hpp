@@ -6,6 +6,7 @@
 #include "http/rewrite.hpp"
 #include "net/io.hpp"
 #include "server/client_stream.hpp"
+#include "server/unsent_bytes.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -73,13 +74,6 @@ class Http1Stream final : public ClientStream {
 
   private:
     void clear() noexcept;
-    [[nodiscard]] std::string_view pending() const noexcept {
-        return std::string_view{pending_}.substr(pending_sent_);
-    }
-    void drop_pending() noexcept {
-        pending_.clear();
-        pending_sent_ = 0;
-    }
     void gather_piece(net::Gather& gather, const ResponsePiece& piece);
     [[nodiscard]] Sent send_copied(net::Gather& gather);
     [[nodiscard]] Sent note_sent() noexcept;
@@ -93,8 +87,7 @@ class Http1Stream final : public ClientStream {
     http::ResponseFraming framing_;
     std::optional<http::ChunkHeader> chunk_; // precedes the piece in unsent_
     std::string ending_;                     // the last chunk and trailers
-    std::string pending_;                    // copies of bytes that could not be sent at once
-    std::size_t pending_sent_ = 0;           // bytes of it that were sent since
+    UnsentBytes pending_;                    // copies of bytes that could not be sent at once
     net::Gather unsent_;                     // the same, in place; begins with pending_
     bool client_keeps_ = false;
     bool body_begun_ = false; // it has been read beyond what came with the head
