@@ -164,3 +164,29 @@ TEST_CASE("a take that cannot wait pushes no waiter out") {
     CHECK(gateway.limit("few").waiting() == 2);
     CHECK(two.received() == "");
 }
+
+TEST_CASE("two that are let in together get their own answers, and those to what they sent since") {
+    InProcessGateway gateway{
+        "permits: {address: 127.0.0.1:2}\nlimits: {pool: {requests: 2, per: 50ms}, "
+        "ka: {requests: 9, per: 1h}, kb: {requests: 9, per: 1h}}\nroutes: []"};
+    Wire a = gateway.connect_for_permits();
+    Wire b = gateway.connect_for_permits();
+    a.send(take("pool") + take("pool"));
+    read_answer(a);
+    read_answer(a);
+    a.send(take("pool", R"({"wait_ms":1000,"owner":"a"})"));
+    b.send(take("pool", R"({"wait_ms":1000,"owner":"b"})"));
+    gateway.settle();
+    a.send(take("ka") + take("ka"));
+    b.send(take("kb"));
+    gateway.settle();
+
+    CHECK(has(read_waiting_answer(gateway, a), R"("limit":2)"));
+    CHECK(has(read_waiting_answer(gateway, b), R"("limit":2)"));
+    CHECK(has(read_answer(a), R"("remaining":8)"));
+    CHECK(has(read_answer(a), R"("remaining":7)"));
+    CHECK(has(read_answer(b), R"("remaining":8)"));
+    gateway.settle();
+    CHECK(a.received().empty());
+    CHECK(b.received().empty());
+}
