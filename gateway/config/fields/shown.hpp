@@ -20,14 +20,13 @@ class Shown {
     using Any = std::variant<bool, std::uint64_t, double, std::string, List, Map>;
 
     template <class T>
-    requires std::same_as<T, bool> Shown(T value) : value_(value) {}
+    requires std::same_as<T, bool> Shown(T value);
     template <class T>
-    requires(std::integral<T> && !std::same_as<T, bool>) Shown(T number)
-        : value_(static_cast<std::uint64_t>(number)) {} // at least 0
-    Shown(double number) : value_(number) {}
-    Shown(std::string text) : value_(std::move(text)) {}
-    Shown(std::string_view text) : value_(std::string{text}) {}
-    Shown(const char* text) : value_(std::string{text}) {}
+    requires(std::integral<T> && !std::same_as<T, bool>) Shown(T number); // at least 0
+    Shown(double number);
+    Shown(std::string text);
+    Shown(std::string_view text);
+    Shown(const char* text);
     Shown(List list);
     Shown(Map map);
 
@@ -45,6 +44,16 @@ struct Shown::Member {
     [[nodiscard]] bool operator==(const Member& other) const = default;
 };
 
+// Defined here, where Member is complete: a variant's constructors need all its alternatives.
+template <class T>
+requires std::same_as<T, bool> Shown::Shown(T value) : value_(value) {}
+template <class T>
+requires(std::integral<T> && !std::same_as<T, bool>) Shown::Shown(T number)
+    : value_(static_cast<std::uint64_t>(number)) {}
+inline Shown::Shown(double number) : value_(number) {}
+inline Shown::Shown(std::string text) : value_(std::move(text)) {}
+inline Shown::Shown(std::string_view text) : value_(std::string{text}) {}
+inline Shown::Shown(const char* text) : value_(std::string{text}) {}
 inline Shown::Shown(List list) : value_(std::move(list)) {}
 inline Shown::Shown(Map map) : value_(std::move(map)) {}
 inline bool Shown::operator==(const Shown& other) const {
