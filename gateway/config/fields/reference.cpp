@@ -71,14 +71,14 @@ SectionReference section(std::string_view path, Table<S> table, const S& sample 
 Limit sample_limit() {
     Limit limit;
     limit.quota = 1;
-    limit.wait.emplace();
+    limit.wait = Limit::Wait{}; // clang cannot emplace a nested class that has default values
     limit.lock.emplace();
     return limit;
 }
 
 Cooldown sample_cooldown() {
     Cooldown cooldown;
-    cooldown.wait.emplace();
+    cooldown.wait = Cooldown::Wait{};
     return cooldown;
 }
 
