@@ -143,8 +143,10 @@ def definition_of(record):
 
 def implements(file, record, interface):
     """True if the class derives from the interface, as the file, its header or another header says."""
+    layer, _, simple = interface.rpartition("::")
     for one in (*beside(file), *headers()):
-        if any(name == record and names(bases, interface) for name, _, _, bases in classes_of(one)):
+        shown = simple if one.relative_to(GATEWAY).parts[0] == layer else interface
+        if any(name == record and names(bases, shown) for name, _, _, bases in classes_of(one)):
             return True
     return False
 

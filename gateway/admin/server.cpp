@@ -9,7 +9,7 @@
 #include "runtime/token_file.hpp"
 #include "server/connection_slot.hpp"
 #include "server/http1_connection.hpp"
-#include "server/object_pool.hpp"
+#include "base/object_pool.hpp"
 
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <spdlog/spdlog.h>
@@ -73,7 +73,7 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
         return limits;
     }
     [[nodiscard]] server::RequestHandlerPtr make_handler(server::ClientStream& stream) override {
-        return server::as_base<server::RequestHandler>(handlers.make(service, loop, stream));
+        return as_base<server::RequestHandler>(handlers.make(service, loop, stream));
     }
     void on_connections(int) noexcept override {}
 
@@ -178,7 +178,7 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
     Timer pause;
     Timer ticker;
     server::ConnectionSettings limits;
-    server::ObjectPool<RequestHandler> handlers;
+    ObjectPool<RequestHandler> handlers;
     bool ticking = false;
 };
 

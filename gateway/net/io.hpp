@@ -43,6 +43,8 @@ class Gather {
             pieces_[count_++] = {const_cast<char*>(piece.data()), piece.size()};
     }
 
+    void clear() noexcept { first_ = count_ = 0; }
+
     [[nodiscard]] std::size_t bytes() const noexcept {
         std::size_t total = 0;
         for (const iovec& piece : pieces())

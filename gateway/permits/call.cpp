@@ -102,7 +102,7 @@ struct Call {
             return fail(400, ask.error());
         auto taking = service.acquire_operations.make(service.context, service.shared, peer);
         if (taking->begin(*ask) == AcquireOperation::Step::waits)
-            return server::as_base<DeferredReply>(std::move(taking));
+            return as_base<DeferredReply>(std::move(taking));
         taking->respond(to);
         return none();
     }

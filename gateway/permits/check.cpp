@@ -40,7 +40,7 @@ PendingPtr check(
     }
     auto described = service.checked_requests.make(context, deny);
     if (described->begin(text, peer) == CheckedRequest::Step::waits)
-        return server::as_base<DeferredReply>(std::move(described));
+        return as_base<DeferredReply>(std::move(described));
     described->respond(to);
     return {};
 }

@@ -4,7 +4,7 @@
 #include "http/head_buffer.hpp"
 #include "http/response.hpp"
 #include "net/event.hpp"
-#include "server/object_pool.hpp"
+#include "base/object_pool.hpp"
 
 #include <memory>
 
@@ -37,6 +37,6 @@ class DeferredReply {
     ~DeferredReply() = default;
 };
 
-using PendingPtr = std::unique_ptr<DeferredReply, server::Recycle<DeferredReply>>;
+using PendingPtr = std::unique_ptr<DeferredReply, Recycle<DeferredReply>>;
 
 } // namespace stint::permits

@@ -135,7 +135,7 @@ struct LockCall {
         auto locking = make();
         if (locking->begin(name, *ask, *binding) == LockOperation::Step::waits ||
             locking->streams())
-            return server::as_base<DeferredReply>(std::move(locking));
+            return as_base<DeferredReply>(std::move(locking));
         locking->respond(to);
         return none();
     }
@@ -151,7 +151,7 @@ struct LockCall {
             return fail(400, ttl.error());
         auto locking = make();
         if (locking->renew(target.name, target.lease, *ttl, *binding) == LockOperation::Step::waits)
-            return server::as_base<DeferredReply>(std::move(locking));
+            return as_base<DeferredReply>(std::move(locking));
         locking->respond(to);
         return none();
     }

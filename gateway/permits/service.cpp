@@ -31,7 +31,7 @@ std::unique_ptr<server::Session> Service::open_session() {
 }
 
 server::RequestHandlerPtr Service::make_handler(server::ClientStream& stream) {
-    return server::as_base<server::RequestHandler>(handlers_.make(*this, stream));
+    return as_base<server::RequestHandler>(handlers_.make(*this, stream));
 }
 
 } // namespace stint::permits

@@ -8,7 +8,7 @@
 #include "permits/persistence_waits.hpp"
 #include "permits/shared.hpp"
 #include "proxy/context.hpp"
-#include "server/object_pool.hpp"
+#include "base/object_pool.hpp"
 #include "server/request_handler.hpp"
 #include "server/settings.hpp"
 
@@ -47,14 +47,14 @@ class Service final : public server::Service {
     proxy::Context& context;
     Shared& shared;
     RequestReader request_reader; // scratch, good until the next suspension
-    server::ObjectPool<AcquireOperation> acquire_operations;
-    server::ObjectPool<CheckedRequest> checked_requests;
+    ObjectPool<AcquireOperation> acquire_operations;
+    ObjectPool<CheckedRequest> checked_requests;
     PersistenceWaits persistence_waits;
-    server::ObjectPool<LockOperation> lock_operations;
+    ObjectPool<LockOperation> lock_operations;
 
   private:
     server::ConnectionSettings settings_;
-    server::ObjectPool<RequestHandler> handlers_;
+    ObjectPool<RequestHandler> handlers_;
 };
 
 } // namespace stint::permits

@@ -1,7 +1,10 @@
 // An exchange's deadlines, and the reasons that abort it before its response has ended.
 #pragma once
 
+#include "observe/outcome.hpp"
+
 #include <cstdint>
+#include <string>
 
 namespace stint::proxy {
 
@@ -21,6 +24,16 @@ enum class AbortReason : std::uint8_t {
     upstream_stalled, // in the middle of a body
     upstream_broken,  // closed or reset in the middle of its response
 };
+
+// The gateway's reply to an aborted request. Nothing is sent to a client that has gone.
+struct AbortReply {
+    int status = 499;
+    observe::Outcome outcome = observe::Outcome::client_gone;
+    std::string detail{}; // as Request::fail() takes it
+};
+
+// endpoint: the text of the one that the request went to. why: not AbortReason::no.
+[[nodiscard]] AbortReply reply_of(AbortReason why, const std::string& endpoint);
 
 // Returns the abort reason for a deadline that has passed.
 [[nodiscard]] constexpr AbortReason timeout_reason(Waiting what) noexcept {

@@ -55,15 +55,15 @@ Context::~Context() = default;
 void Context::adopt(routing::SnapshotPtr snapshot) {
     parser.limit_response_fields(snapshot->max_fields);
     auto heavy_hitters = heavy_hitters_of(*snapshot, active.get());
-    std::vector<upstream::Cluster> clusters = pools.adopt(*snapshot);
+    std::vector<upstream::OriginPtr> adopted = origins.adopt(snapshot);
     const server::ConnectionSettings settings = settings_of(*snapshot, *this);
     active = std::make_shared<ActiveConfig>(
-        std::move(snapshot), std::move(clusters), std::move(heavy_hitters), settings);
+        std::move(snapshot), std::move(adopted), std::move(heavy_hitters), settings);
 }
 
 void Context::sweep(SteadyTime now) {
     if (active)
-        pools.sweep(now, active->snapshot->timeouts.idle);
+        origins.pools().sweep(now, active->snapshot->timeouts.idle);
     trim();
     splice_pipes.trim();
 }
@@ -71,7 +71,7 @@ void Context::sweep(SteadyTime now) {
 std::size_t Context::close_idle_connections() noexcept {
     splice_pipes.close_kept();
     const std::size_t closed = shed_connections(room_made_at_once);
-    const std::size_t more = pools.close_oldest(room_made_at_once - closed);
+    const std::size_t more = origins.pools().close_oldest(room_made_at_once - closed);
     counters.shed_upstreams += more;
     return closed + more;
 }

@@ -4,6 +4,7 @@
 
 #include "admission/scratch.hpp"
 #include "base/hash.hpp"
+#include "base/object_pool.hpp"
 #include "http/request_id.hpp"
 #include "limits/prepaid.hpp"
 #include "limits/top_keys/heavy_hitters.hpp"
@@ -14,9 +15,8 @@
 #include "proxy/recent_requests.hpp"
 #include "routing/snapshot.hpp"
 #include "server/loop.hpp"
-#include "server/object_pool.hpp"
 #include "server/settings.hpp"
-#include "upstream/cluster.hpp"
+#include "upstream/origin.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +32,7 @@ class Exchange;
 // block, so that the reference counts of requests stay in this core's cache.
 struct ActiveConfig {
     routing::SnapshotPtr snapshot;
-    std::vector<upstream::Cluster> clusters; // by index as in Snapshot::upstreams
+    std::vector<upstream::OriginPtr> origins; // by index as in Snapshot::upstreams
     // By index as in Snapshot::limits; nullptr for a limit without a key. Kept while the limit is.
     std::vector<std::shared_ptr<limits::HeavyHitters>> heavy_hitters;
     server::ConnectionSettings connections; // listeners for requests to forward
@@ -74,13 +74,13 @@ struct Context : server::Loop {
     [[nodiscard]] Shared& shared() const noexcept { return static_cast<Shared&>(totals); }
 
     std::shared_ptr<ActiveConfig> active;
-    upstream::Pools pools;
+    upstream::Origins origins{body_blocks, head_out, parser};
     RecentRequests recent;
     observe::AccessLog::Channel access_log;
     WorkerWakeups wakeups;
 
     net::SplicePipes splice_pipes; // for large answers
-    server::ObjectPool<Exchange> exchanges;
+    ObjectPool<Exchange> exchanges;
 
     admission::Scratch scratch; // valid until the next suspension
     http::RequestIdSource request_ids;

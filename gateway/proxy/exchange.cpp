@@ -1,188 +1,288 @@
 #include "proxy/exchange.hpp"
 
 #include "net/clock.hpp"
-#include "proxy/response/tunnel.hpp"
+#include "proxy/response/local_response.hpp"
+
+#include <string>
+#include <utility>
 
 namespace stint::proxy {
 
 Exchange::Exchange(Context& context, server::ClientStream& stream)
-    : context_{context}, stream_{stream}, config_{context.active}, callbacks_{context, *config_},
-      admission_{
-          admission::Door::proxy,
-          {.snapshot = *config_->snapshot,
-           .scratch = context.scratch,
-           .callbacks = callbacks_,
-           .ticket_hasher = &context.shared().ticket_hasher,
-           .prepaid = &context.shared().prepaid}},
-      client_{stream.connection().peer}, begun_{net::read_clocks()} {}
-
-Exchange::~Exchange() = default;
+    : request_{context, stream, *this} {}
 
 Exchange::Step Exchange::on_request() {
     next_ = decide();
     if (next_ == Next::reply)
-        return abort_reason_ == AbortReason::no && reply_at_once() ? Step::done : Step::rest;
-    sent_inline_ = next_ == Next::forward && send_at_once();
-    if (!sent_inline_)
+        return !request_.is_aborted() && reply_at_once() ? Step::done : Step::rest;
+    if (next_ == Next::forward) [[likely]]
+        next_ = sender_.send_at_once();
+    if (next_ != Next::sent)
         return Step::rest;
-    begin_answer_read();
+    sender_.stream().receive_then(*this);
     return Step::pending;
 }
 
 Exchange::Step Exchange::on_bad_request(int status, std::string_view detail) {
-    if (!stream_.head().method.empty())
-        remember(stream_.head());
-    stream_.close_after();
+    if (!request_.head().method.empty())
+        request_.take_head();
+    request_.stream().close_after();
     const bool late = status == 408;
-    fail(
+    request_.fail(
         status, std::string{detail},
         late ? observe::Outcome::client_gone : observe::Outcome::rejected);
     return reply_at_once() ? Step::done : Step::rest;
 }
 
+// Decides on the request by its head. No I/O.
+Next Exchange::decide() {
+    request_.take_head();
+    if (request_.stream().connection().https_port != 0) [[unlikely]] {
+        redirect_to_https(request_);
+        return Next::reply;
+    }
+    routing::KeyFacts facts = request_.facts();
+    Next next = request_.decide(facts);
+    if (next == Next::reply)
+        return next;
+    if (request_.route().answer == nullptr) [[likely]]
+        prepare_forwarding(facts);
+    if (next == Next::wait_cooldown) [[unlikely]] {
+        next = cooldown_.enqueue(request_.record().arrived().steady);
+        if (next == Next::forward)
+            next = request_.take(request_.admission().admit(facts));
+    }
+    return next;
+}
+
+// Finds out where the request goes, and what it offers.
+void Exchange::prepare_forwarding(const routing::KeyFacts& facts) {
+    endpoint_.choose_origin(facts);
+    upgrade_ = Upgrade::offered_by(request_);
+    if (!upgrade_) [[likely]]
+        return;
+    sender_.offer(upgrade_->offer());
+    relay_.set_upgrade(*upgrade_);
+}
+
 net::Task<> Exchange::rest() {
     if (failure_)
         std::rethrow_exception(failure_);
-    bool sent = sent_inline_;
-    while (answer_ == Answer::incomplete || answer_ == Answer::retry) {
-        if (next_ != Next::forward && next_ != Next::reply) [[unlikely]]
-            sent = co_await wait_to_send();
-        if (next_ == Next::reply)
-            co_return co_await reply();
-        const bool again = answer_ == Answer::retry;
-        if (again) [[unlikely]]
-            co_await rewind();
-        if (abort_reason_ != AbortReason::no)
-            co_return co_await reply();
-        if (!sent || again)
-            sent = co_await send_slowly();
-        if (next_ == Next::wait_cooldown) [[unlikely]]
-            continue;
-        if (!sent)
-            co_return co_await reply();
-        auto [error, size] = co_await read_answer();
-        answer_ = on_answer(error, size);
-    }
-    if (answer_ == Answer::failed)
+    const bool answered = co_await run_attempts();
+    if (!answered)
         co_return co_await reply();
-    if (!response_body_.done() || stream_.has_unsent())
-        co_await stream_response();
-    if (tunnels())
-        co_await run_tunnel();
-    stop_pump();
-    co_await join();
+    if (!relay_.is_complete())
+        co_await relay_.relay_body();
+    if (upgrade_ && upgrade_->switched()) {
+        relay_.goes_on();
+        co_await upgrade_->run(sender_.stream());
+    }
+    pump_.stop();
+    co_await pump_.join();
+}
+
+// Waits and sends until there is a response whose head was sent on. False: the gateway replies.
+net::Task<bool> Exchange::run_attempts() {
+    while (answer_ == Answer::incomplete || answer_ == Answer::retry) {
+        if (waits(next_)) [[unlikely]]
+            co_await wait();
+        if (next_ == Next::reply || request_.is_aborted())
+            co_return false;
+        if (answer_ == Answer::retry) [[unlikely]] {
+            co_await sender_.rewind();
+            relay_.restart();
+            answer_ = Answer::incomplete;
+            next_ = Next::forward;
+            if (request_.is_aborted())
+                co_return false;
+        }
+        if (next_ == Next::forward) {
+            const Next next = co_await sender_.send_slowly();
+            next_ = next;
+        }
+        if (next_ != Next::sent)
+            continue;
+        const ErrorCode error = co_await sender_.stream().receive();
+        answer_ = relay_.take(error);
+    }
+    co_return answer_ == Answer::ready;
+}
+
+// Waits until nothing is left to wait for: the request has been sent, is to be sent, or is refused.
+net::Task<> Exchange::wait() {
+    while (waits(next_)) {
+        Next next = Next::reply;
+        if (next_ == Next::wait_endpoint) {
+            next = co_await endpoint_.wait();
+            request_.end_wait();
+        } else if (next_ == Next::wait_cooldown) {
+            next = co_await cooldown_.wait();
+            request_.end_wait();
+            if (next == Next::forward)
+                next = admit_after_pause();
+        } else {
+            next = co_await wait_in_queue();
+        }
+        next_ = next == Next::forward ? sender_.send_at_once() : next;
+    }
+}
+
+// Admits the request once more. Its route is known.
+Next Exchange::admit_after_pause() {
+    routing::KeyFacts facts = request_.facts();
+    request_.admission().complete(request_.head(), facts);
+    return request_.take(request_.admission().admit(facts));
+}
+
+// Waits in the admission queue. Watches the client meanwhile, but does not read its body. Always
+// ends: with the decision, or when the exchange is aborted.
+net::Task<Next> Exchange::wait_in_queue() {
+    request_.stream().watch();
+    while (!request_.callbacks().queued()->is_over)
+        co_await request_.callbacks().queued()->over.wait();
+    request_.stream().poll_peer_close();
+    co_return finish_queue();
+}
+
+Next Exchange::finish_queue() {
+    const Duration waited = request_.end_wait();
+    Next next = Next::reply;
+    if (!request_.is_aborted())
+        next = request_.take(
+            request_.admission().finish_queue(*request_.callbacks().queued(), waited));
+    request_.callbacks().drop_queued(); // refunds a permit that was not taken
+    return next;
+}
+
+// The stream may destroy this object when it goes on.
+void Exchange::on_response(const ErrorCode& error) {
+    Step next = Step::rest;
+    try {
+        next = take_response(error);
+        if (next == Step::pending)
+            return sender_.stream().receive_then(*this);
+    } catch (const std::exception&) {
+        failure_ = std::current_exception();
+        next = Step::rest;
+    }
+    request_.stream().resume(next);
+}
+
+Exchange::Step Exchange::take_response(const ErrorCode& error) {
+    answer_ = relay_.take(error);
+    if (answer_ == Answer::incomplete)
+        return Step::pending;
+    const bool all = answer_ == Answer::ready && relay_.is_complete() && !upgrade_;
+    return all && !pump_.is_running() ? Step::done : Step::rest;
+}
+
+// Sends the reply in one write: the path of a 429. True: nothing is left to wait for.
+bool Exchange::reply_at_once() {
+    server::ClientStream& client = request_.stream();
+    if (request_.is_aborted() || pump_.has_begun())
+        client.close_after();
+    make_local_response(request_);
+    Context& context = request_.context();
+    const server::Sent sent =
+        client.send_local(context.response, context.dates.format(request_.record().arrived().wall));
+    if (sent == server::Sent::gone) {
+        request_.abort(AbortReason::client_gone);
+        return true;
+    }
+    return sent == server::Sent::all && (client.body_done() || !client.keeps_alive());
+}
+
+net::Task<> Exchange::reply() {
+    pump_.stop();
+    co_await pump_.join();
+    // The rest concerns the client alone: it needs neither the upstream nor a slot of a limit.
+    sender_.drop_stream();
+    endpoint_.release_place();
+    cooldown_.release();
+    request_.admission().permit().release(
+        {net::read_steady_clock(), request_.record().arrived().wall});
+    reply_for_abort();
+    if (request_.abort_reason() == AbortReason::client_gone)
+        co_return;
+    // Results of co_await have names everywhere: GCC 12 has given this frame, with unnamed ones in
+    // conditions, two layouts.
+    bool sent = co_await relay_.send_unsent(); // an interim response's bytes
+    if (!sent || (!request_.stream().head_sent() && reply_at_once()))
+        co_return;
+    sent = co_await relay_.send_unsent();
+    if (sent)
+        co_await request_.stream().discard_body();
+}
+
+// Sets the reply for the abort reason. An upstream's failure does not speak against the client's
+// connection, which goes on.
+void Exchange::reply_for_abort() {
+    const AbortReason why = request_.abort_reason();
+    if (why == AbortReason::no)
+        return;
+    AbortReply reply = reply_of(why, endpoint_.name());
+    if (reply.outcome == observe::Outcome::upstream_failed) {
+        request_.set_abort_reason(AbortReason::no);
+        sender_.fail(reply.status, std::move(reply.detail));
+    } else if (!reply.detail.empty()) {
+        request_.fail(reply.status, std::move(reply.detail), reply.outcome);
+    } else { // explained already, or not at all
+        const bool has_status = why == AbortReason::client_gone && request_.stream().head_sent();
+        request_.record().end_as(
+            has_status ? request_.record().status() : reply.status, reply.outcome);
+    }
 }
 
 net::Task<> Exchange::join() {
-    while (body_pump_.running)
-        co_await body_pump_.stopped.wait();
+    co_await pump_.join();
+    if (upgrade_)
+        co_await upgrade_->join();
+}
+
+void Exchange::poll_tunnel() noexcept {
+    if (upgrade_)
+        upgrade_->poll_peer_close();
+}
+
+// Ends all waits: their coroutines check whether the request is aborted.
+void Exchange::on_abort() noexcept {
+    sender_.abort();
+    request_.cancel_queued();
+    cooldown_.cancel();
+    endpoint_.cancel();
+    if (upgrade_)
+        upgrade_->end();
+    if (request_.waits_for_client() || pump_.waits_for_client())
+        request_.stream().cancel();
 }
 
 server::RequestEnd Exchange::finish() {
-    disarm();
-    const bool cut = classify_abort();
+    request_.disarm();
+    const bool cut = note_cut();
     // A response that came in one piece ends when its head was read. The wall clock is not read
     // again: what happened in between is measured, not stamped.
-    const SteadyTime ended = answered_ > SteadyTime{} ? answered_ : net::read_steady_clock();
-    const Now now{ended, begun_.wall + (ended - begun_.steady)};
+    const SteadyTime ended =
+        relay_.ended_at() > SteadyTime{} ? relay_.ended_at() : net::read_steady_clock();
+    const Now now{ended, request_.record().wall_at(ended)};
     const bool clean =
-        abort_reason_ == AbortReason::no && stream_.body_done() && !body_pump_.running;
-    if (clean && request_sent_ && upstream_keeps_ && lease_ && !route().sends_proxy_protocol)
-        lease_.keep(now.steady);
-    else
-        lease_.abort();
-    in_flight_.release();
-    if (!admission_.settlement().empty()) [[unlikely]]
-        admission_.settlement().settle_end(status_, admission_.permit(), now);
-    admission_.permit().release(now);
-    record(now);
-    return {.clean = clean, .reset = cut, .gone = abort_reason_ == AbortReason::client_gone};
+        !request_.is_aborted() && request_.stream().body_done() && !pump_.is_running();
+    sender_.end(clean, now.steady);
+    endpoint_.release_place();
+    request_.end(now, endpoint_.name(), sender_.attempts());
+    return {
+        .clean = clean, .reset = cut, .gone = request_.abort_reason() == AbortReason::client_gone};
 }
 
 // Records by whom a response was broken off after its head. True: it was, and closing the
 // connection resets it, so that the client does not take what it got for the whole.
-bool Exchange::classify_abort() noexcept {
-    if (abort_reason_ == AbortReason::no || outcome_ != observe::Outcome::forwarded)
+bool Exchange::note_cut() noexcept {
+    RequestRecord& record = request_.record();
+    if (!request_.is_aborted() || record.outcome() != observe::Outcome::forwarded)
         return false;
-    outcome_ = by_upstream(abort_reason_) ? observe::Outcome::upstream_failed
-                                          : observe::Outcome::client_gone;
+    record.end_as(
+        record.status(), by_upstream(request_.abort_reason()) ? observe::Outcome::upstream_failed
+                                                              : observe::Outcome::client_gone);
     return true;
-}
-
-void Exchange::record(const Now& now) {
-    auto& counters = context_.counters.routes[has_route() ? route().metric : 0];
-    const bool answered = stream_.bytes_out() > 0;
-    const auto status_class = static_cast<std::size_t>(answered ? status_ / 100 : 0);
-    ++counters.requests[static_cast<std::size_t>(outcome_)][status_class];
-    counters.bytes_in += stream_.bytes_in();
-    counters.bytes_out += stream_.bytes_out();
-    if (context_.access_log.enabled())
-        log(now);
-}
-
-void Exchange::log(const Now& now) {
-    observe::AccessRecord record;
-    record.time = begun_.wall;
-    record.request_id = request_id_;
-    record.client = client_->text();
-    record.host = stream_.head().authority;
-    record.route = has_route() ? std::string_view{route().name} : std::string_view{};
-    record.method = stream_.head().method;
-    record.path = stream_.head().target;
-    record.limit = admission_.reply().limit();
-    record.would_refuse = admission_.would_refuse();
-    record.cost_overrun = admission_.settlement().overrun();
-    record.upstream = pool_ != nullptr ? std::string_view{pool_->endpoint()} : std::string_view{};
-    record.upstream_error = admission_.reply().upstream_error();
-    record.attempts = attempts_.made;
-    record.status = status_;
-    record.outcome = outcome_;
-    record.bytes_in = stream_.bytes_in();
-    record.bytes_out = stream_.bytes_out();
-    record.duration = now.steady - begun_.steady;
-    record.waited = waited_;
-    record.upstream_time = upstream_time_;
-    record.fields = logged_;
-    context_.access_log.write(record);
-}
-
-void Exchange::poll_tunnel() noexcept {
-    if (tunnels() && upgrade_->tunnel)
-        upgrade_->tunnel->poll_peer_close();
-}
-
-// Aborts the exchange: the pending wait ends with an error, and its coroutine checks abort_reason_.
-void Exchange::abort(AbortReason why) noexcept {
-    // A connect time-out may yet be retried, for a client that is still there.
-    const bool worse =
-        abort_reason_ == AbortReason::connect_timeout && why == AbortReason::client_gone;
-    if (abort_reason_ != AbortReason::no && !worse)
-        return;
-    abort_reason_ = why;
-    lease_.abort();
-    if (QueuedRequest* const queued = callbacks_.queued())
-        context_.wakeups.give_up(*queued);
-    if (cooldown_wait_)
-        cooldown_wait_->give_up();
-    if (endpoint_wait_)
-        endpoint_wait_->give_up();
-    if (tunnels() && upgrade_->tunnel)
-        upgrade_->tunnel->end();
-    if (waiting_ == Waiting::client || body_pump_.reads)
-        stream_.cancel();
-}
-
-void Exchange::arm(Waiting what, Duration length) {
-    waiting_ = what;
-    context_.deadlines.arm(*this, length, net::read_coarse_clock());
-}
-
-void Exchange::on_deadline() noexcept {
-    abort(timeout_reason(waiting_));
-}
-
-observe::UpstreamCounters& Exchange::upstream_counters() const noexcept {
-    return context_.counters.upstreams[snapshot().upstreams[route().upstream].metric];
 }
 
 } // namespace stint::proxy

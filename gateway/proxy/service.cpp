@@ -5,7 +5,7 @@
 namespace stint::proxy {
 
 server::RequestHandlerPtr Service::make_handler(server::ClientStream& stream) {
-    return server::as_base<server::RequestHandler>(context_.exchanges.make(context_, stream));
+    return as_base<server::RequestHandler>(context_.exchanges.make(context_, stream));
 }
 
 } // namespace stint::proxy

@@ -93,7 +93,7 @@ Gateway::Gateway(config::Config config, std::filesystem::path file)
           [this](std::shared_ptr<const upstream::AddressBook> book) {
               addresses_ = book;
               health_.apply(*book);
-              pool_.post([book](proxy::Context& context) { context.pools.apply(book); });
+              pool_.post([book](proxy::Context& context) { context.origins.pools().apply(book); });
           },
           [](const std::string& name, const std::string& reason) {
               spdlog::warn("{} could not be resolved: {}", name, reason);
@@ -222,7 +222,7 @@ void Gateway::apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Open
             update.opened.push_back({name, sockets.address, std::move(sockets.sockets[number])});
         worker.adopt(std::move(update));
     });
-    pool_.post([book = addresses_](proxy::Context& context) { context.pools.apply(book); });
+    pool_.post([book = addresses_](proxy::Context& context) { context.origins.pools().apply(book); });
     // Posted after the worker has adopted the configuration: no waiter arrives with the former
     // numbers any more.
     pool_.post([changed = store_.with_other_numbers(compiled)](proxy::Context& context) {

@@ -1,10 +1,20 @@
 #include "runtime/listener.hpp"
 
+#include "http/local_reply.hpp"
 #include "net/accept.hpp"
 #include "net/clock.hpp"
 #include "net/io.hpp"
+#include "server/http1_connection.hpp"
 
+#include <boost/asio/post.hpp>
+#include <boost/system/system_error.hpp>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
 #include <chrono>
+#include <exception>
+#include <limits>
+#include <memory>
 #include <utility>
 
 namespace stint::runtime {
@@ -67,6 +77,103 @@ net::Task<> Listener::accept_all(std::shared_ptr<Listener> self) {
         self->pause_.expires_after(pause_after_error);
         co_await self->pause_.async_wait(net::as_result);
     }
+}
+
+// Exact for a few; of many the hash makes about the same numbers by itself, and each one that
+// changes its worker costs a system call.
+std::size_t pick_worker(std::span<const std::size_t> open, std::size_t own) noexcept {
+    const auto fewest = std::ranges::min_element(open);
+    const bool leaves = open[own] > *fewest + *fewest / 4;
+    return leaves ? static_cast<std::size_t>(fewest - open.begin()) : own;
+}
+
+ConnectionDispatcher::ConnectionDispatcher(
+    proxy::Context& context, proxy::Service& proxied, permits::Service& permits) noexcept
+    : context_{context}, proxied_{proxied}, permits_{permits} {}
+
+void ConnectionDispatcher::join(std::shared_ptr<ConnectionDispatchers> dispatchers) {
+    dispatchers_ = std::move(dispatchers);
+    own_ = dispatchers_->all.size();
+    dispatchers_->all.push_back(this);
+    dispatchers_->taken.push_back(0);
+}
+
+void ConnectionDispatcher::close() noexcept {
+    if (!dispatchers_)
+        return;
+    const std::scoped_lock lock{dispatchers_->choosing};
+    closed_ = true;
+}
+
+void ConnectionDispatcher::take(net::Accepted accepted, const ListenerRole& role) noexcept {
+    ++context_.counters.connections_accepted;
+    Choice choice = choose();
+    if (&choice.there == this)
+        return serve(std::move(choice.slot), std::move(accepted), role);
+    try {
+        net::asio::post(
+            choice.there.context_.executor,
+            [&there = choice.there, role, slot = std::move(choice.slot),
+             accepted = std::move(accepted)]() mutable {
+                there.serve(std::move(slot), std::move(accepted), role);
+            });
+    } catch (const std::exception&) { // no memory for it: the connection is closed
+        ++context_.counters.connections_rejected;
+    }
+}
+
+ConnectionDispatcher::Choice ConnectionDispatcher::choose() noexcept {
+    if (!dispatchers_ || dispatchers_->all.size() < 2)
+        return {*this, server::acquire_connection_slot(context_.worker_load)};
+    const std::scoped_lock lock{dispatchers_->choosing};
+    ConnectionDispatcher& there = closed_ ? *this : least_loaded();
+    return {there, server::acquire_connection_slot(there.context_.worker_load)};
+}
+
+ConnectionDispatcher& ConnectionDispatcher::least_loaded() noexcept {
+    auto& [all, taken, choosing] = *dispatchers_;
+    std::ranges::transform(all, taken.begin(), [](const ConnectionDispatcher* each) {
+        return each->closed_ ? std::numeric_limits<std::size_t>::max()
+                             : each->context_.worker_load.load(std::memory_order_relaxed);
+    });
+    return *all[pick_worker(taken, own_)];
+}
+
+void ConnectionDispatcher::serve(
+    server::ConnectionSlot slot, net::Accepted accepted, const ListenerRole& role) noexcept {
+    try {
+        begin(std::move(slot), std::move(accepted), role);
+    } catch (const std::exception& failure) {
+        if (context_.shared().failures_logged.pass(net::read_steady_clock()))
+            spdlog::error("a connection could not be served: {}", failure.what());
+        ++context_.counters.connections_rejected;
+    }
+}
+
+void ConnectionDispatcher::begin(
+    server::ConnectionSlot slot, net::Accepted accepted, const ListenerRole& role) {
+    const net::Endpoint peer = accepted.peer;
+    ErrorCode failed;
+    net::Socket socket = net::adopt(context_.executor, std::move(accepted), failed);
+    if (failed)
+        throw boost::system::system_error{failed};
+    const bool full = context_.shared().connections.load(std::memory_order_relaxed) >=
+                      context_.active->snapshot->max_connections;
+    if (full && !context_.shed_lingering())
+        return turn_away(std::move(socket), role);
+    server::Service& service = role.permits ? static_cast<server::Service&>(permits_) : proxied_;
+    auto connection = std::make_unique<server::Http1Connection>(
+        context_, service, std::move(slot), std::move(socket), peer, role.options);
+    net::spawn(context_.executor, server::Http1Connection::serve(std::move(connection)));
+}
+
+void ConnectionDispatcher::turn_away(net::Socket socket, const ListenerRole& role) {
+    ++context_.counters.connections_rejected;
+    if (role.options.tls)
+        return; // nothing could be said without a handshake
+    net::Gather gather;
+    gather.add(server::write_refusal(context_, 503, "max_connections is reached"));
+    (void)net::write_now(socket, gather); // as much as the socket takes; no caller waits for it
 }
 
 } // namespace stint::runtime

@@ -52,7 +52,7 @@ Worker::~Worker() {
     loop_->poll(); // a tick that was due may be among what runs
     ticker_.reset();
     listeners_.clear();
-    context_->pools.close_idle();
+    context_->origins.pools().close_idle();
     loop_.reset();
 }
 

@@ -62,8 +62,8 @@ void WorkerPool::collect(std::function<void(const observe::WorkerCounters&)> don
             const auto& upstreams = context.active->snapshot->upstreams;
             for (std::size_t i = 0; i < upstreams.size(); ++i) {
                 auto& counters = context.counters.upstreams[upstreams[i].metric];
-                counters.idle = context.active->clusters[i].idle();
-                counters.in_flight = context.active->clusters[i].own_in_flight();
+                counters.idle = context.active->origins[i]->cluster().idle();
+                counters.in_flight = context.active->origins[i]->cluster().own_in_flight();
             }
             net::asio::post(control_, [sum, counters = context.counters] {
                 sum->counters += counters;

@@ -57,6 +57,10 @@ struct BodyPiece {
     Status status = Status::arrived;
     std::string_view payload{}; // in the block that was read into; may be empty
     std::string_view detail{};  // the fault of a malformed body: a literal
+    // With the last piece: trailer fields as BodyDecoder::trailer() returns them, and the options
+    // of the request's Connection fields. HTTP/1.1 drops a request's trailer.
+    std::string_view trailer{};
+    std::string_view nominated{};
 };
 
 // The result of a send.
@@ -93,6 +97,9 @@ class ClientStream {
     virtual void drop_buffered_body() noexcept = 0;
     // Reads the next piece of the body.
     [[nodiscard]] virtual net::Task<BodyPiece> read_body(net::Block& into) = 0;
+    // The upstream has taken so many bytes of the body's payload: the client may send as many more,
+    // where its protocol gives it credit.
+    virtual void consumed(std::size_t) noexcept {}
     // Reads and drops the rest of the body, where it is small and comes soon, so that the
     // connection can carry another request.
     [[nodiscard]] virtual net::Task<> discard_body() = 0;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "net/types.hpp"
-#include "server/object_pool.hpp"
+#include "base/object_pool.hpp"
 #include "server/settings.hpp"
 
 #include <cstdint>

@@ -25,7 +25,9 @@ std::vector<Cluster> Pools::adopt(const routing::Snapshot& snapshot) {
         std::shared_ptr<std::uint32_t>& in_flight = in_flight_[upstream.name];
         if (!in_flight)
             in_flight = std::make_shared<std::uint32_t>();
-        clusters.emplace_back(upstream, std::move(pools), in_flight);
+        Cluster& cluster = clusters.emplace_back(upstream, pools, in_flight);
+        for (std::size_t i = 0; i < pools.size(); ++i)
+            cluster.set_streams(i, std::make_shared<Http1StreamSource>(pools[i], buffers_));
     }
     for (auto& [name, entry] : pools_)
         if (const auto still = kept.find(name);

@@ -5,6 +5,7 @@
 #include "routing/snapshot.hpp"
 #include "upstream/balance.hpp"
 #include "upstream/endpoint_group.hpp"
+#include "upstream/http1_upstream_stream.hpp"
 #include "upstream/in_flight_token.hpp"
 #include "upstream/pool.hpp"
 #include "upstream/resolver.hpp"
@@ -33,6 +34,7 @@ class Cluster {
         std::uint32_t max_requests = 0; // 0: any number
         // This worker's requests in flight, if no other worker counts them. Outlives the snapshot.
         std::shared_ptr<std::uint32_t> own_in_flight{};
+        std::shared_ptr<StreamSource> streams{}; // on the pool's connections
 
         [[nodiscard]] EndpointMask bit() const noexcept { return EndpointMask{1} << index; }
     };
@@ -42,6 +44,10 @@ class Cluster {
         const routing::UpstreamSpec& spec,
         std::vector<std::shared_ptr<Pool>> pools,
         std::shared_ptr<std::uint32_t> own_in_flight = std::make_shared<std::uint32_t>());
+    // Sets where requests to the member come by their streams.
+    void set_streams(std::size_t member, std::shared_ptr<StreamSource> streams) {
+        members_[member].streams = std::move(streams);
+    }
     Cluster(Cluster&&) noexcept = default;
     Cluster& operator=(Cluster&&) = delete;
     ~Cluster() = default;
@@ -107,6 +113,8 @@ addresses_of(const routing::EndpointSpec& spec, const AddressBook* book);
 // Every pool of one worker, kept over reloads by the endpoint's text.
 class Pools {
   public:
+    explicit Pools(Http1Buffers& buffers) noexcept : buffers_{buffers} {}
+
     // Returns the clusters of a snapshot, by index as in Snapshot::upstreams. Retires pools of
     // endpoints that the snapshot no longer has: requests in flight end, nothing is kept.
     [[nodiscard]] std::vector<Cluster> adopt(const routing::Snapshot& snapshot);
@@ -126,6 +134,7 @@ class Pools {
     };
     [[nodiscard]] std::shared_ptr<Pool> make_pool(const routing::EndpointSpec& spec) const;
 
+    Http1Buffers& buffers_;
     std::map<std::string, Entry> pools_;
     std::map<std::string, std::shared_ptr<std::uint32_t>> in_flight_; // by the upstream's name
     std::shared_ptr<const AddressBook> book_;

@@ -29,7 +29,7 @@ class FakeStream final : public server::ClientStream {
         const auto* const fault = parser_.parse_request(text_, 8192, fields_, head_);
         parsed = fault == nullptr;
         left_ = head_.framing.length;
-        body_done_ = left_ == 0;
+        body_done_ = left_ == 0 && head_.framing.kind != BodyFraming::Kind::chunked;
     }
 
     // Begins the request, and runs it as far as it goes.
@@ -40,6 +40,12 @@ class FakeStream final : public server::ClientStream {
     // Bytes of the body arrive.
     void give(std::string_view bytes) {
         arrived_.append(bytes);
+        changed_.signal();
+    }
+    // The body's end, of a chunked body: its trailer fields as BodyDecoder::trailer() has them.
+    void end_body(std::string fields) {
+        trailer_ = std::move(fields);
+        ends_ = true;
         changed_.signal();
     }
     // The client resets its stream.
@@ -58,6 +64,8 @@ class FakeStream final : public server::ClientStream {
     std::string response;
     std::optional<server::RequestEnd> end;
     bool allowed = false;
+    std::size_t credit = 0; // bytes of the body that the gateway has let go of
+    std::string trailer;    // of the response
 
     // --- ClientStream ---
     std::string_view read_ahead(net::Block&) override { return {}; }
@@ -67,18 +75,23 @@ class FakeStream final : public server::ClientStream {
     }
     void drop_buffered_body() noexcept override {}
     net::Task<server::BodyPiece> read_body(net::Block& into) override {
-        while (arrived_.empty() && !gone_ && !std::exchange(cancelled_, false))
+        while (arrived_.empty() && !ends_ && !gone_ && !std::exchange(cancelled_, false))
             co_await changed_.wait();
-        if (arrived_.empty())
+        if (arrived_.empty() && !ends_)
             co_return server::BodyPiece{server::BodyPiece::Status::gone};
         const std::size_t size = std::min(arrived_.size(), into.size());
         std::copy_n(arrived_.begin(), size, into.data());
         arrived_.erase(0, size);
         bytes_in_ += size;
-        left_ -= size;
-        body_done_ = left_ == 0;
-        co_return server::BodyPiece{server::BodyPiece::Status::arrived, {into.data(), size}};
+        const bool chunked = head_.framing.kind == BodyFraming::Kind::chunked;
+        left_ -= chunked ? 0 : size;
+        body_done_ = chunked ? ends_ && arrived_.empty() : left_ == 0;
+        server::BodyPiece piece{server::BodyPiece::Status::arrived, {into.data(), size}};
+        if (body_done_)
+            piece.trailer = trailer_;
+        co_return piece;
     }
+    void consumed(std::size_t bytes) noexcept override { credit += bytes; }
     net::Task<> discard_body() override { co_return; }
     server::Sent send_interim(const server::ForwardedResponse&) override {
         return server::Sent::all;
@@ -87,6 +100,7 @@ class FakeStream final : public server::ClientStream {
         const server::ForwardedResponse& forwarded, const server::ResponsePiece& piece) override {
         head_sent_ = true;
         keep_alive_ = true;
+        trailer += piece.trailer;
         return put(std::to_string(forwarded.head.status) + " " + std::string{piece.payload});
     }
     server::Sent send_local(const http::Response& local, std::string_view) override {
@@ -94,6 +108,7 @@ class FakeStream final : public server::ClientStream {
         return put(std::to_string(local.status()) + " ");
     }
     server::Sent send_body(const server::ResponsePiece& piece) override {
+        trailer += piece.trailer;
         return put(std::string{piece.payload});
     }
     bool has_unsent() const noexcept override { return !unsent_.empty(); }
@@ -154,6 +169,8 @@ class FakeStream final : public server::ClientStream {
     std::array<Field, 32> fields_;
     std::uint64_t left_ = 0;
     std::string arrived_;
+    bool ends_ = false;
+    std::string trailer_;
     std::string unsent_;
     net::Event changed_;
     net::Event taken_;

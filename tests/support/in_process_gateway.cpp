@@ -60,7 +60,7 @@ InProcessGateway::~InProcessGateway() {
         // The test has failed already, or its leak is reported by the sanitizer.
     }
     listeners_.clear();
-    context_->pools.close_idle();
+    context_->origins.pools().close_idle();
     loop_.reset();
 }
 

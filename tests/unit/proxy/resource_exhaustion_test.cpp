@@ -148,7 +148,7 @@ TEST_CASE("a request that finds no descriptor for its upstream takes that of an 
     Wire idle = gateway.connect();
     Wire pooled = first_served(gateway, idle);
     gateway.pass(1s);
-    REQUIRE(gateway.context().pools.close_oldest(1) == 1);
+    REQUIRE(gateway.context().origins.pools().close_oldest(1) == 1);
     Wire client = gateway.connect();
     gateway.settle();
     {

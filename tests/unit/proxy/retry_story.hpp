@@ -56,7 +56,7 @@ struct Story {
     }
 
     upstream::RetryBudget& budget() {
-        return gateway.context().active->clusters.at(0).retry_budget();
+        return gateway.context().active->origins.at(0)->cluster().retry_budget();
     }
     // Retries enough for what the test does, or none: those that are always allowed are used, in
     // the seconds to come too.

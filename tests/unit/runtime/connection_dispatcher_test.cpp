@@ -1,5 +1,5 @@
 // Which worker gets the next connection.
-#include "runtime/connection_dispatcher.hpp"
+#include "runtime/listener.hpp"
 
 #include <doctest/doctest.h>
 

@@ -32,7 +32,7 @@ Pool& next(Cluster& cluster) {
 } // namespace
 
 TEST_CASE("a cluster's endpoints are taken in turn") {
-    Pools pools;
+    Pools pools{buffers()};
     auto clusters = pools.adopt(snapshot_of({{ip(1), ip(2), ip(3)}}));
 
     std::string turns;
@@ -44,7 +44,7 @@ TEST_CASE("a cluster's endpoints are taken in turn") {
 }
 
 TEST_CASE("an endpoint that a new snapshot still has keeps its pool") {
-    Pools pools;
+    Pools pools{buffers()};
     auto before = pools.adopt(snapshot_of({{ip(1), ip(2)}}));
     Pool* const first = &next(before[0]);
 
@@ -54,7 +54,7 @@ TEST_CASE("an endpoint that a new snapshot still has keeps its pool") {
 }
 
 TEST_CASE("two upstreams with the same endpoint share its pool") {
-    Pools pools;
+    Pools pools{buffers()};
     auto clusters = pools.adopt(snapshot_of({{ip(1)}, {ip(1)}}));
 
     CHECK(&next(clusters[0]) == &next(clusters[1]));
@@ -66,7 +66,7 @@ TEST_CASE("the pool of an endpoint that has gone is retired, but outlives its re
         const std::string text = origin.listening.text();
         return static_cast<std::uint16_t>(std::stoi(text.substr(text.find(':') + 1)));
     }();
-    Pools pools;
+    Pools pools{buffers()};
     auto before = pools.adopt(snapshot_of({{ip(port)}}));
     Pool& pool = next(before[0]);
     Lease idle = pool.make_new(origin.loop.get_executor());
@@ -87,7 +87,7 @@ TEST_CASE("the pool of an endpoint that has gone is retired, but outlives its re
 }
 
 TEST_CASE("an endpoint that comes back after it had gone is pooled again") {
-    Pools pools;
+    Pools pools{buffers()};
     auto first = pools.adopt(snapshot_of({{ip(1)}}));
     Pool* const former = &next(first[0]);
     auto second = pools.adopt(snapshot_of({{ip(2)}}));
@@ -101,7 +101,7 @@ TEST_CASE("a literal endpoint has its address at once, a name when the book has 
     const EndpointSpec name{"shop.internal", 80, false, "shop.internal:80"};
     const EndpointSpec v6{"::1", 81, false, "[::1]:81"};
     const EndpointSpec path{"/run/s", 0, true, "unix:/run/s"};
-    Pools pools;
+    Pools pools{buffers()};
     auto clusters = pools.adopt(snapshot_of({{name, v6, path}}));
     Pool& by_name = next(clusters[0]);
     Pool& by_address = next(clusters[0]);
@@ -123,7 +123,7 @@ TEST_CASE("a literal endpoint has its address at once, a name when the book has 
 
 TEST_CASE("a pool made after the book came knows its addresses") {
     const EndpointSpec name{"shop.internal", 80, false, "shop.internal:80"};
-    Pools pools;
+    Pools pools{buffers()};
     pools.apply(std::make_shared<const AddressBook>(AddressBook{{"shop.internal", {"192.0.2.1"}}}));
 
     auto clusters = pools.adopt(snapshot_of({{name}}));

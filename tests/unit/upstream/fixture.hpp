@@ -3,6 +3,7 @@
 
 #include "net/address.hpp"
 #include "net/io.hpp"
+#include "upstream/http1_upstream_stream.hpp"
 #include "upstream/pool.hpp"
 #include "wire.hpp"
 
@@ -33,6 +34,18 @@ inline ErrorCode connect(net::asio::io_context& loop, Lease& lease) {
     net::spawn(loop.get_executor(), connect(lease, result));
     stint::test::run_until(loop, [&] { return result.has_value(); });
     return *result;
+}
+
+// A worker's.
+inline Http1Buffers& buffers() {
+    struct Buffers {
+        net::BufferPool blocks{4096, 4};
+        http::HeadBuffer head;
+        http::HeadParser parser{4096};
+        Http1Buffers all{blocks, head, parser};
+    };
+    static Buffers buffers;
+    return buffers.all;
 }
 
 struct Origin {

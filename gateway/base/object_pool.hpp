@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace stint::server {
+namespace stint {
 
 // Not thread-safe; outlives what it makes.
 template <class T>
@@ -78,4 +78,4 @@ template <class Base, class Pointer>
                                           }}};
 }
 
-} // namespace stint::server
+} // namespace stint

@@ -1,0 +1,87 @@
+// The choice of an origin's endpoint for a request, and what the request's attempts say of it.
+#pragma once
+
+#include "base/time.hpp"
+#include "proxy/forward/endpoint_wait.hpp"
+#include "proxy/request.hpp"
+#include "upstream/cluster.hpp"
+#include "upstream/in_flight_token.hpp"
+#include "upstream/origin.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace stint::proxy {
+
+// One for each request. Holds the request's place on the endpoint until the end.
+class EndpointChoice {
+  public:
+    explicit EndpointChoice(Request& request) noexcept : request_{request} {}
+    EndpointChoice(const EndpointChoice&) = delete;
+    EndpointChoice& operator=(const EndpointChoice&) = delete;
+
+    // Sets where the request goes, once its route is known and forwards. facts: for balance: hash.
+    void choose_origin(const routing::KeyFacts& facts);
+    [[nodiscard]] const routing::UpstreamSpec& spec() const noexcept { return origin_->spec(); }
+    [[nodiscard]] upstream::Cluster& cluster() const noexcept { return origin_->cluster(); }
+    [[nodiscard]] observe::UpstreamCounters& counters() const noexcept {
+        return request_.context().counters.upstreams[spec().metric];
+    }
+
+    // --- the choice ---
+    // Takes a place on the first endpoint, unless the request has one. Returns forward,
+    // wait_endpoint (it is queued now) or reply.
+    [[nodiscard]] Next take_first();
+    // Waits for a place, and watches the client meanwhile. Always ends: with a place, with a
+    // refusal, or when the request is aborted. Returns forward or reply.
+    [[nodiscard]] net::Task<Next> wait();
+    // Ends the wait soon.
+    void cancel() noexcept {
+        if (wait_)
+            wait_->give_up();
+    }
+    // Takes a place on another endpoint than those that have failed the request, else on any other
+    // than its own, else keeps its own. again: also the last two. False: none takes it.
+    [[nodiscard]] bool take_other(SteadyTime now, bool again);
+    // Gives the place back and forgets the endpoints that were tried.
+    void leave() noexcept;
+    // Gives the place back; the endpoint is still known, for logs.
+    void release_place() noexcept { in_flight_.release(); }
+
+    // --- the endpoint ---
+    [[nodiscard]] bool chosen() const noexcept { return member_ != nullptr; }
+    [[nodiscard]] upstream::StreamSource& streams() const noexcept { return *member_->streams; }
+    // The endpoint's text, for people; empty before the choice.
+    [[nodiscard]] const std::string& name() const noexcept;
+    // The Host of a request that has none (HTTP/1.0), as an upstream needs one. Empty before the
+    // choice.
+    [[nodiscard]] std::string_view authority() const noexcept;
+
+    // Each attempt says one thing of its endpoint: the first one reported.
+    void begin_attempt() noexcept { is_reported_ = false; }
+    // This attempt says nothing of it.
+    void ignore_attempt() noexcept { is_reported_ = true; }
+    void answered(int status, SteadyTime at);
+    void failed(std::string_view why);
+
+  private:
+    enum class Taken : std::uint8_t { yes, full, none };
+
+    Taken take(SteadyTime now);
+    Next join_queue(SteadyTime now);
+    Next try_again(SteadyTime now);
+    Next refuse(Taken why, SteadyTime now);
+
+    Request& request_;
+    upstream::OriginPtr origin_;
+    upstream::Cluster::Member* member_ = nullptr;
+    upstream::InFlightToken in_flight_; // on member_
+    upstream::EndpointMask tried_ = 0;  // those that have failed the request
+    std::uint64_t key_ = 0;             // for balance: hash
+    bool is_reported_ = false;
+    std::unique_ptr<EndpointWait> wait_; // while every endpoint is full
+};
+
+} // namespace stint::proxy

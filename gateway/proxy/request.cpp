@@ -1,0 +1,129 @@
+#include "proxy/request.hpp"
+
+#include "net/clock.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+namespace stint::proxy {
+
+Request::Request(Context& context, server::ClientStream& stream, Aborted& aborted)
+    : context_{context}, stream_{stream}, aborted_{aborted}, config_{context.active},
+      callbacks_{context, *config_},
+      admission_{
+          admission::Door::proxy,
+          {.snapshot = *config_->snapshot,
+           .scratch = context.scratch,
+           .callbacks = callbacks_,
+           .ticket_hasher = &context.shared().ticket_hasher,
+           .prepaid = &context.shared().prepaid}},
+      record_{stream.connection().peer, net::read_clocks()} {}
+
+void Request::take_head() {
+    record_.take(head(), snapshot(), context_.request_ids, context_.shared().hasher);
+}
+
+routing::KeyFacts Request::facts() const {
+    return admission::facts_of(
+        head(), record_.client(), context_.shared().hasher, stream_.connection().tls_subject);
+}
+
+Next Request::decide(routing::KeyFacts& facts) {
+    callbacks_.name(record_.id(), record_.arrived().wall);
+    const Next next = take(admission_.decide(head(), facts, stream_.bytes_in(), record_.arrived()));
+    if (has_route()) [[likely]]
+        route_in_flight_.enter(context_.counters, route().metric);
+    return next;
+}
+
+Next Request::take(admission::Next decided) {
+    switch (decided) {
+    case admission::Next::forward:
+        return Next::forward;
+    case admission::Next::respond: // after the limits, in the place of an upstream's answer
+        fail(route().answer->status, {}, observe::Outcome::responded);
+        return Next::reply;
+    case admission::Next::wait_queue:
+        return Next::wait_queue;
+    case admission::Next::wait_cooldown:
+        return Next::wait_cooldown;
+    case admission::Next::wait_shared: // there are no shared counters yet
+    case admission::Next::reply:
+        break;
+    }
+    if (admission_.ends_connection())
+        stream_.close_after();
+    record_.end_as(admission_.status(), admission_.outcome());
+    return Next::reply;
+}
+
+Duration Request::end_wait() {
+    const SteadyTime now = net::read_steady_clock();
+    const Duration waited = admission_.resume({now, record_.wall_at(now)});
+    record_.add_wait(waited);
+    return waited;
+}
+
+void Request::fail(int status, std::string detail, observe::Outcome outcome) {
+    record_.end_as(status, outcome);
+    if (outcome != observe::Outcome::upstream_failed)
+        return admission_.reply().explain(std::move(detail));
+    admission_.reply().blame_upstream(std::move(detail));
+    if (context_.shared().upstream_failures_logged.pass(net::read_steady_clock()))
+        spdlog::warn("request {}: {}", record_.id(), admission_.reply().upstream_error());
+}
+
+void Request::abort(AbortReason why) noexcept {
+    // A connect time-out may yet be retried, for a client that is still there.
+    const bool worse =
+        abort_reason_ == AbortReason::connect_timeout && why == AbortReason::client_gone;
+    if (abort_reason_ != AbortReason::no && !worse)
+        return;
+    abort_reason_ = why;
+    aborted_.on_abort();
+}
+
+void Request::end(const Now& now, std::string_view endpoint, unsigned attempts) {
+    if (!admission_.settlement().empty()) [[unlikely]]
+        admission_.settlement().settle_end(record_.status(), admission_.permit(), now);
+    admission_.permit().release(now);
+    count();
+    if (context_.access_log.enabled())
+        log(now, endpoint, attempts);
+}
+
+void Request::count() noexcept {
+    auto& counters = context_.counters.routes[has_route() ? route().metric : 0];
+    const auto status_class =
+        static_cast<std::size_t>(stream_.bytes_out() > 0 ? record_.status() / 100 : 0);
+    ++counters.requests[static_cast<std::size_t>(record_.outcome())][status_class];
+    counters.bytes_in += stream_.bytes_in();
+    counters.bytes_out += stream_.bytes_out();
+}
+
+void Request::log(const Now& now, std::string_view endpoint, unsigned attempts) {
+    observe::AccessRecord line;
+    record_.fill(line);
+    line.host = head().authority;
+    line.route = has_route() ? std::string_view{route().name} : std::string_view{};
+    line.method = head().method;
+    line.path = head().target;
+    line.limit = admission_.reply().limit();
+    line.would_refuse = admission_.would_refuse();
+    line.cost_overrun = admission_.settlement().overrun();
+    line.upstream = endpoint;
+    line.upstream_error = admission_.reply().upstream_error();
+    line.attempts = attempts;
+    line.bytes_in = stream_.bytes_in();
+    line.bytes_out = stream_.bytes_out();
+    line.duration = now.steady - record_.arrived().steady;
+    context_.access_log.write(line);
+}
+
+void Request::arm(Waiting what, Duration length) {
+    waiting_ = what;
+    context_.deadlines.arm(*this, length, net::read_coarse_clock());
+}
+
+} // namespace stint::proxy

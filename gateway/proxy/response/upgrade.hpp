@@ -1,0 +1,59 @@
+// A request that offers to switch protocols (RFC 9110 section 7.8), and the tunnel that follows.
+#pragma once
+
+#include "base/message.hpp"
+#include "net/event.hpp"
+#include "net/types.hpp"
+#include "proxy/request.hpp"
+#include "proxy/response/tunnel.hpp"
+#include "upstream/upstream_stream.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace stint::proxy {
+
+// Its owner joins it before it ends.
+class Upgrade {
+  public:
+    // Returns the upgrade of a request that offers protocols which its route lets through; null:
+    // an ordinary request.
+    [[nodiscard]] static std::unique_ptr<Upgrade> offered_by(Request& request);
+
+    Upgrade(Request& request, std::string offer) : request_{request}, offer_{std::move(offer)} {}
+    Upgrade(const Upgrade&) = delete;
+    Upgrade& operator=(const Upgrade&) = delete;
+
+    // The protocols that go on, never empty.
+    [[nodiscard]] std::string_view offer() const noexcept { return offer_; }
+    // Returns the protocols that a 101 switches to; empty: it chooses one that was not offered.
+    [[nodiscard]] std::string chosen_by(const ResponseHead& head) const;
+    // Notes that the client has its 101.
+    void set_switched() noexcept { switched_ = true; }
+    [[nodiscard]] bool switched() const noexcept { return switched_; }
+
+    // Runs the tunnel, once switched. Bytes that the client sent behind its request are the
+    // tunnel's, never a request. Afterwards the request is aborted unless both sides have closed.
+    [[nodiscard]] net::Task<> run(upstream::UpstreamStream& upstream);
+    // Ends the tunnel soon.
+    void end() noexcept;
+    // Ends it after a reset. Called with every tick while a side is not read.
+    void poll_peer_close() noexcept;
+    // Waits until no coroutine of the tunnel refers to it.
+    [[nodiscard]] net::Task<> join();
+
+  private:
+    [[nodiscard]] static net::Task<> carry_up(Upgrade& self, std::string_view early);
+    void judge() noexcept;
+
+    Request& request_;
+    const std::string offer_;
+    bool switched_ = false;
+    std::optional<Tunnel> tunnel_;
+    bool carries_up_ = false;
+    net::Event carried_up_;
+};
+
+} // namespace stint::proxy

@@ -1,0 +1,66 @@
+#include "upstream/http1_request_writer.hpp"
+
+#include "http/trailers.hpp"
+
+#include <utility>
+
+namespace stint::upstream {
+
+void Http1RequestWriter::begin(
+    const ForwardedRequest& request, const RequestPiece& piece, http::HeadBuffer& scratch) {
+    chunked_ = request.head.framing.kind == BodyFraming::Kind::chunked;
+    is_first_ = true;
+    scratch.clear();
+    http::write_upstream_head(scratch, request.head, request.forwarding);
+    unsent_.clear();
+    unsent_.add(scratch.view());
+    append(piece);
+}
+
+void Http1RequestWriter::add(const RequestPiece& piece) {
+    unsent_.clear();
+    append(piece);
+}
+
+// Appends a piece with its framing: at most five pieces.
+void Http1RequestWriter::append(const RequestPiece& piece) {
+    last_ = piece.last;
+    const bool frames = chunked_ && !piece.payload.empty();
+    if (frames)
+        unsent_.add(chunk_.emplace(piece.payload.size()).view());
+    unsent_.add(piece.payload);
+    if (frames)
+        unsent_.add(http::chunk_end);
+    unsent_.add(piece.ahead);
+    if (chunked_ && piece.last) {
+        if (!piece.trailer.empty()) [[unlikely]] {
+            end_ = "0\r\n";
+            http::append_trailer_fields(end_, piece.trailer, piece.nominated);
+            end_ += "\r\n";
+        }
+        unsent_.add(piece.trailer.empty() ? http::last_chunk : std::string_view{end_});
+    }
+    before_ = unsent_.bytes();
+}
+
+void Http1RequestWriter::note_sent() {
+    if (unsent_.empty()) [[likely]] {
+        begun_ = true;
+        done_ = last_;
+        is_first_ = false;
+        if (!copy_.empty()) [[unlikely]]
+            copy_ = {};
+        return;
+    }
+    const std::size_t left = unsent_.bytes();
+    begun_ = begun_ || left < before_;
+    before_ = left;
+    if (!std::exchange(is_first_, false))
+        return;
+    copy_.reserve(left);
+    unsent_.append_to(copy_);
+    unsent_.clear();
+    unsent_.add(copy_);
+}
+
+} // namespace stint::upstream

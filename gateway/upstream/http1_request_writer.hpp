@@ -1,0 +1,51 @@
+// Writes a request as HTTP/1.1 has it (RFC 9112): its head, then its body in pieces. No I/O.
+#pragma once
+
+#include "http/head_buffer.hpp"
+#include "http/rewrite.hpp"
+#include "net/io.hpp"
+#include "upstream/upstream_stream.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace stint::upstream {
+
+// One request's. Its caller sends unsent(), as far as the connection takes it, and then calls
+// note_sent().
+class Http1RequestWriter {
+  public:
+    // Writes the head, into `scratch`, with the first piece. Of both note_sent() keeps a copy if
+    // something is left.
+    void
+    begin(const ForwardedRequest& request, const RequestPiece& piece, http::HeadBuffer& scratch);
+    // Writes a further piece, once the one before was sent. It stays in place until it was.
+    void add(const RequestPiece& piece);
+
+    [[nodiscard]] net::Gather& unsent() noexcept { return unsent_; }
+    [[nodiscard]] bool has_unsent() const noexcept { return !unsent_.empty(); }
+    // Notes how much of unsent() was taken.
+    void note_sent();
+
+    // True if the connection has taken a byte.
+    [[nodiscard]] bool begun() const noexcept { return begun_; }
+    // True if it has taken all of the request.
+    [[nodiscard]] bool done() const noexcept { return done_; }
+
+  private:
+    void append(const RequestPiece& piece);
+
+    net::Gather unsent_;     // refers to the caller's piece, or to copy_
+    std::size_t before_ = 0; // bytes of it before they were sent
+    std::string copy_;
+    bool is_first_ = false; // the piece under way is that of begin()
+    bool chunked_ = false;
+    bool last_ = false;                      // the piece under way is the body's last
+    std::optional<http::ChunkHeader> chunk_; // before the piece under way
+    std::string end_;                        // the last chunk with trailer fields
+    bool begun_ = false;
+    bool done_ = false;
+};
+
+} // namespace stint::upstream
