@@ -39,7 +39,6 @@ OVER = {
     "proxy::QueuedRequest": (76, 16, 1),
     "routing::Route": (0, 52, 0),
     "routing::Snapshot": (0, 32, 0),
-    "server::Http1Connection": (51, 34, 2),
     "simulate::Replay": (42, 14, 1),
 }
 

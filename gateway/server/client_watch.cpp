@@ -1,18 +1,18 @@
 #include "server/client_watch.hpp"
 
-#include "server/http1_connection.hpp"
+#include "server/client_input.hpp"
 
 namespace stint::server {
 
-void ClientWatch::watch(Http1Connection& connection) noexcept {
-    watched_.push_back(connection);
+void ClientWatch::watch(ClientInput& input) noexcept {
+    watched_.push_back(input);
 }
 
-bool ClientWatch::guard(Http1Connection& connection, bool or_closed) noexcept {
-    if (!ends_.watch(connection.io().socket().native_handle(), &connection, or_closed))
+bool ClientWatch::guard(ClientInput& input, int socket, bool or_closed) noexcept {
+    if (!ends_.watch(socket, &input, or_closed))
         return false;
-    connection.Watched::unlink();
-    guarded_.push_back(connection);
+    input.Watched::unlink();
+    guarded_.push_back(input);
     return true;
 }
 
@@ -20,7 +20,7 @@ void ClientWatch::poll() {
     for (auto next = watched_.begin(); next != watched_.end();)
         (next++)->poll_peer_close();
     while (!guarded_.empty()) {
-        auto* const ended = static_cast<Http1Connection*>(ends_.next());
+        auto* const ended = static_cast<ClientInput*>(ends_.next());
         if (ended == nullptr)
             break;
         if (ended->Watched::is_linked())

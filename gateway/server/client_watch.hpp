@@ -7,22 +7,24 @@
 
 namespace stint::server {
 
-class Http1Connection;
+class ClientInput;
 
-// A connection's place on one of the lists below.
+// An input's place on one of the lists below.
 using Watched = boost::intrusive::list_base_hook<
     boost::intrusive::tag<struct WatchedTag>,
     boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
-// One for each event loop, not thread-safe. A connection is watched until it unlinks itself.
+// One for each event loop, not thread-safe. An input is watched until it unlinks itself.
 class ClientWatch {
   public:
-    // Polls the connection with every poll(). Requires: it is on no list.
-    void watch(Http1Connection& connection) noexcept;
-    // Polls a watched connection no longer, but when the kernel reports its end. or_closed: also
-    // that its client has closed its sending side. False: no descriptor, or no memory.
-    [[nodiscard]] bool guard(Http1Connection& connection, bool or_closed) noexcept;
-    // Calls poll_peer_close() of the connections that are watched, and of guarded ones that ended.
+    // Polls the input with every poll(). Requires: it is on no list.
+    void watch(ClientInput& input) noexcept;
+    // Polls a watched input only when the kernel reports the end of its socket. or_closed: the
+    // client's closing of its sending side counts as the end. False: there is no descriptor or no
+    // memory, and the input stays watched.
+    [[nodiscard]] bool guard(ClientInput& input, int socket, bool or_closed) noexcept;
+    // Calls poll_peer_close() of the watched inputs, and of the guarded ones whose socket has
+    // ended.
     void poll();
 
     [[nodiscard]] bool watches_none() const noexcept { return watched_.empty(); }
@@ -30,11 +32,11 @@ class ClientWatch {
 
   private:
     using List = boost::intrusive::list<
-        Http1Connection,
+        ClientInput,
         boost::intrusive::base_hook<Watched>,
         boost::intrusive::constant_time_size<false>>;
-    List watched_; // connections whose close no pending read would report
-    List guarded_; // stalled ones of these, whose close `ends_` reports
+    List watched_; // no pending read would report the client's close
+    List guarded_; // the same of stalled connections: `ends_` reports it
     net::EndEvents ends_;
 };
 

@@ -26,11 +26,11 @@ net::Task<bool> receive_proxy_header(Http1Connection& connection) {
     bool more = true;
     while (more && header.status == Status::incomplete) {
         more = co_await connection.receive_more();
-        const std::span<char> bytes = connection.received().bytes();
+        const std::span<char> bytes = connection.input().received().bytes();
         if (more)
             header = http::parse_proxy_header({bytes.data(), bytes.size()});
     }
-    const bool ended = connection.input_error().failed() || connection.timed_out();
+    const bool ended = connection.input().error().failed() || connection.timed_out();
     if (header.status == Status::malformed || (header.status == Status::incomplete && !ended)) {
         ++counters.proxy_malformed;
         co_return false;
@@ -39,7 +39,7 @@ net::Task<bool> receive_proxy_header(Http1Connection& connection) {
         co_return false;
     if (header.status == Status::address)
         connection.peer() = routing::ClientAddress{header.source, connection.loop().totals.hasher};
-    connection.received().consume(header.size);
+    connection.input().received().consume(header.size);
     co_return true;
 }
 
@@ -90,8 +90,8 @@ Entry answer_plain_http(Http1Connection& connection) {
 net::Task<Entry> shake_hands(Http1Connection& connection) {
     net::Stream& io = connection.io();
     // Bytes behind a PROXY header are TLS's.
-    io.begin_tls(connection.options().tls->accept(), connection.received().bytes());
-    connection.received().clear();
+    io.begin_tls(connection.options().tls->accept(), connection.input().received().bytes());
+    connection.input().received().clear();
     const ErrorCode error = co_await net::handshake(io);
     observe::WorkerCounters& counters = connection.loop().counters;
     if (!error) {

@@ -23,7 +23,8 @@ Http1Connection::Http1Connection(
     ListenerOptions options)
     : loop_{loop}, service_{service}, slot_{std::move(slot)}, io_{std::move(socket)},
       peer_{IpAddress::from_bytes(net::PeerAddress{peer}.bytes()), loop.totals.hasher},
-      options_{std::move(options)}, session_{service.open_session()} {
+      input_{loop, io_, handler_, options.half_close_allowed}, options_{std::move(options)},
+      session_{service.open_session()} {
     loop_.connections.push_back(*this);
     loop_.totals.connections.fetch_add(1, std::memory_order_relaxed);
     service_.on_connections(1);
@@ -43,7 +44,7 @@ net::Task<> Http1Connection::serve(std::unique_ptr<Http1Connection> self) {
             connection.lingers_ = Lingers::briefly;
         if (entry == Entry::served)
             co_await connection.serve_requests();
-        if (connection.lingers_ != Lingers::no && !connection.input_error_)
+        if (connection.lingers_ != Lingers::no && !connection.input_.error())
             co_await connection.close_gently();
     } catch (const std::exception& failure) {
         if (connection.loop_.totals.failures_logged.pass(net::read_steady_clock()))
@@ -56,7 +57,7 @@ net::Task<> Http1Connection::serve(std::unique_ptr<Http1Connection> self) {
     connection.handler_.reset();
     connection.disarm();
     net::close(connection.io_);
-    while (connection.pending_ > 0)
+    while (connection.input_.reads())
         co_await connection.input_.wait();
 }
 
@@ -71,7 +72,7 @@ net::Task<> Http1Connection::serve_requests() {
         .https_port = options_.https_port,
         .secure = tls != nullptr};
     for (bool keep = true; keep;) {
-        while (!received_.find_head()) {
+        while (!input_.received().find_head()) {
             if (has_batch()) [[unlikely]] {
                 if (const bool sent = co_await flush_batch(); !sent)
                     co_return;
@@ -85,11 +86,9 @@ net::Task<> Http1Connection::serve_requests() {
         }
         // Begun while this request was pipelined; this read would take a part of the request's
         // body.
-        while (reading_) {
-            net::cancel(io_);
-            co_await input_.wait();
-        }
-        if (!may_answer())
+        if (input_.reads()) [[unlikely]]
+            co_await input_.stop();
+        if (input_.received().empty() || !input_.can_answer())
             break;
         next_ = Step::pending;
         Step step = begin_request();
@@ -116,13 +115,6 @@ net::Task<> Http1Connection::serve_requests() {
         co_await flush_batch();
 }
 
-// True if anything has come in, and the client may still read an answer.
-bool Http1Connection::may_answer() const noexcept {
-    const bool listening =
-        !input_error_ || (options_.half_close_allowed && input_error_ == net::asio::error::eof);
-    return !received_.empty() && listening;
-}
-
 // Sends the responses so far before the connection waits for anything.
 net::Task<bool> Http1Connection::flush_batch() {
     const Sent sent = stream_->flush_batch();
@@ -145,56 +137,30 @@ net::Task<bool> Http1Connection::flush_response() {
 
 Step Http1Connection::begin_request() {
     disarm();
-    received_.make_room(received_.is_far_in());
+    ReceivedBytes& received = input_.received();
+    received.make_room(received.is_far_in());
     if (!stream_) [[likely]]
         stream_ = loop_.streams.take(*this, info_);
     handler_ = service_.make_handler(*stream_);
     RequestHandler& handler = *handler_;
     const ConnectionSettings& now = settings();
-    if (received_.head_size() == 0 || received_.head_size() > now.max_head) [[unlikely]]
+    if (received.head_size() == 0 || received.head_size() > now.max_head) [[unlikely]]
         return reject_head();
-    if (const auto error = stream_->begin(received_.head_size(), now)) [[unlikely]]
+    if (const auto error = stream_->begin(received.head_size(), now)) [[unlikely]]
         return handler.on_bad_request(error->status, error->detail);
     return handler.on_request();
-}
-
-Step Http1Connection::reject_head() {
-    stream_->begin_unreadable();
-    if (timed_out_)
-        return handler_->on_bad_request(408, "the request's head did not arrive in time");
-    if (input_error_)
-        return handler_->on_bad_request(400, "the request's head was cut short");
-    const std::span<char> bytes = received_.bytes();
-    const std::string_view head{bytes.data(), std::min(bytes.size(), settings().max_head)};
-    const bool in_target = is_target_too_long() || head.find('\n') == std::string_view::npos;
-    if (in_target && settings().max_target != ConnectionSettings::unlimited)
-        return handler_->on_bad_request(414, settings().target_too_long);
-    return handler_->on_bad_request(431, settings().head_too_large);
 }
 
 // Ends the request. True: the connection is kept alive.
 bool Http1Connection::end_request(const RequestEnd& end) {
     const Http1Stream::Result result = stream_->end(end);
-    Watched::unlink();
+    input_.watch_no_more();
     lingers_ = result.linger ? Lingers::yes : Lingers::no;
-    received_.consume(result.consumed);
+    input_.received().consume(result.consumed);
     head_begun_ = {};
     if (result.keep)
         await_next_head();
     return result.keep;
-}
-
-void Http1Connection::await_next_head() {
-    const ConnectionSettings& now = settings();
-    if (received_.empty() && !reading_) {
-        received_.clear();
-        if (received_.block_size() != now.head_blocks->block_size())
-            received_.release(); // max_head was changed
-    }
-    if (received_.empty())
-        arm(Phase::idle, std::min(park_after, now.idle_timeout));
-    else
-        arm(Phase::head, now.head_timeout);
 }
 
 void Http1Connection::resume(Step next) {
@@ -212,10 +178,10 @@ void Http1Connection::on_deadline() noexcept {
     switch (phase_) {
     case Phase::idle:
         if (session_ && session_->keeps_open())
-            return arm(Phase::idle, std::min(park_after, idle));
-        if (idle > park_after) {
-            park();
-            return arm(Phase::parked, idle - park_after);
+            return arm(Phase::idle, std::min(Sheddable::park_after, idle));
+        if (idle > Sheddable::park_after) {
+            input_.park();
+            return arm(Phase::parked, idle - Sheddable::park_after);
         }
         [[fallthrough]];
     case Phase::parked:
@@ -225,7 +191,7 @@ void Http1Connection::on_deadline() noexcept {
     case Phase::discard:
         return net::cancel(io_);
     case Phase::pause:
-        return wake();
+        return input_.wake();
     case Phase::head:
         timed_out_ = true;
         net::cancel(io_);
@@ -236,15 +202,8 @@ void Http1Connection::on_deadline() noexcept {
 void Http1Connection::drain() noexcept {
     if (handler_ != nullptr)
         return handler_->on_drain();
-    if (!received_.empty() || !reading_ || phase_ == Phase::linger)
-        return;
-    draining_ = true;
-    net::cancel(io_);
-}
-
-void Http1Connection::shed() noexcept {
-    Sheddable::unlink();
-    net::close(io_);
+    if (phase_ != Phase::linger)
+        input_.close_if_silent();
 }
 
 void Http1Connection::abort() noexcept {
@@ -255,7 +214,7 @@ void Http1Connection::abort() noexcept {
         return handler_->on_client_gone(); // which may end this object
     if (phase_ == Phase::pause && armed()) {
         disarm();
-        wake();
+        input_.wake();
     }
 }
 
@@ -264,25 +223,25 @@ net::Task<> Http1Connection::close_gently() {
     const bool briefly = lingers_ == Lingers::briefly;
     net::shutdown_send(io_);
     if (!session_ || !session_->keeps_open()) // else what it holds would end with it
-        loop_.lingering.push_back(*this);
+        loop_.lingering.push_back(input_);
     net::Linger linger{net::read_coarse_clock()};
-    for (Next next = Next::read; next != Next::close && !input_error_;) {
+    for (Next next = Next::read; next != Next::close && !input_.error();) {
         if (next == Next::pause) {
             arm(Phase::pause, net::Linger::interval);
             co_await input_.wait();
         }
         const bool hurries = briefly || loop_.draining;
         arm(Phase::linger, hurries ? net::Linger::brief : net::Linger::silence);
-        if (!reading_) {
-            received_.clear();
-            if (!begin_reading())
+        if (!input_.reads()) {
+            input_.received().clear();
+            if (!input_.begin_reading(*settings().head_blocks))
                 break;
         }
         co_await input_.wait();
         const Duration most = briefly || loop_.draining ? net::Linger::brief : net::Linger::longest;
-        next = linger.take(received_.size(), net::read_coarse_clock(), most);
+        next = linger.take(input_.received().size(), net::read_coarse_clock(), most);
     }
-    Sheddable::unlink();
+    input_.shed_no_more();
     disarm();
 }
 

@@ -68,7 +68,7 @@ void Http1Stream::begin_unreadable() noexcept {
 
 std::optional<http::HeadError>
 Http1Stream::begin(std::size_t head_size, const ConnectionSettings& settings) {
-    const std::span<char> received = http1_->received().bytes();
+    const std::span<char> received = http1_->input().received().bytes();
     if (fields_.size() != settings.max_fields) [[unlikely]]
         fields_.resize(settings.max_fields);
     clear();
@@ -105,7 +105,7 @@ Http1Stream::Result Http1Stream::end(const RequestEnd& end) noexcept {
     if (end.reset)
         net::reset_on_close(http1_->io());
     const bool keep = keep_alive_ && end.clean;
-    const bool unread = !body_done_ || http1_->received().size() > consumed_;
+    const bool unread = !body_done_ || http1_->input().received().size() > consumed_;
     return {keep, !keep && !end.reset && unread && !end.gone, consumed_};
 }
 
@@ -139,7 +139,7 @@ Sent Http1Stream::allow_body() {
 
 // Without room behind the head a chunked body would be read a byte at a time.
 void Http1Stream::drop_buffered_body() noexcept {
-    http1_->received().drop_behind(head_size_);
+    http1_->input().received().drop_behind(head_size_);
     consumed_ = head_size_;
     buffered_body_ = {};
     body_begun_ = true;
@@ -147,15 +147,15 @@ void Http1Stream::drop_buffered_body() noexcept {
 
 // Reads no further than this body, or than there is room for the next request's beginning.
 net::Task<BodyPiece> Http1Stream::read_body(net::Block& into) {
-    if (http1_->input_error().failed())
+    if (http1_->input().error().failed())
         co_return BodyPiece{BodyPiece::Status::gone};
-    ReceivedBytes& received = http1_->received();
+    ReceivedBytes& received = http1_->input().received();
     const std::uint64_t most = head_.framing.kind == BodyFraming::Kind::length
                                    ? body_left_
                                    : std::uint64_t{received.room().size()} + 1;
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(most, into.size()));
-    http1_->watch_no_more();
-    auto [error, got] = co_await http1_->read_some(into.span().first(size));
+    http1_->input().watch_no_more();
+    auto [error, got] = co_await http1_->input().read_some(into.span().first(size));
     if (error)
         co_return BodyPiece{BodyPiece::Status::gone};
     const auto step = decoder_.decode(into.span().first(got));
@@ -236,7 +236,7 @@ Sent Http1Stream::send_local(const http::Response& response, std::string_view da
     if (!batched_)
         out.clear();
     const std::size_t before = out.size();
-    const bool head_only = is_head_request(head_, http1_->received().bytes());
+    const bool head_only = is_head_request(head_, http1_->input().received().bytes());
     // A small body is copied behind its head: one piece is sent for less than two.
     const bool apart = !head_only && response.body_text().size() >= largest_copied;
     http::write_response(
@@ -250,8 +250,8 @@ Sent Http1Stream::send_local(const http::Response& response, std::string_view da
     bytes_out_ += out.size() - before + body.size();
     // A pending read is cancelled before the next request begins: others may use `out` meanwhile.
     batched_ = http1_->settings().batches_responses && keep_alive_ && body_done_ && !apart &&
-               pending_.empty() && out.size() < batch_size && !http1_->reads() &&
-               http1_->received().size() > consumed_;
+               pending_.empty() && out.size() < batch_size && !http1_->input().reads() &&
+               http1_->input().received().size() > consumed_;
     if (batched_)
         return Sent::all;
     net::Gather gather;
@@ -349,17 +349,17 @@ void Http1Stream::cancel() noexcept {
 
 void Http1Stream::watch() noexcept {
     if (body_done_)
-        http1_->watch();
+        http1_->input().watch();
     else
-        http1_->watch_from_afar();
+        http1_->input().watch_from_afar();
 }
 
 void Http1Stream::watch_unread() noexcept {
-    http1_->watch_from_afar();
+    http1_->input().watch_from_afar();
 }
 
 void Http1Stream::poll_peer_close() {
-    http1_->poll_peer_close();
+    http1_->input().poll_peer_close();
 }
 
 void Http1Stream::resume(Step next) {
@@ -371,20 +371,20 @@ net::Stream* Http1Stream::raw_body() noexcept {
 }
 
 net::Task<net::Stream*> Http1Stream::take_over(std::span<const char>& early) {
-    co_await http1_->hand_over();
-    const ErrorCode& ended = http1_->input_error();
+    co_await http1_->input().hand_over();
+    const ErrorCode& ended = http1_->input().error();
     if (ended && ended != net::asio::error::eof)
         co_return nullptr;
-    early = http1_->received().bytes().subspan(consumed_);
+    early = http1_->input().received().bytes().subspan(consumed_);
     consumed_ += early.size();
     co_return &http1_->io();
 }
 
 void Http1Stream::watch_for_reset(bool on) noexcept {
     if (on)
-        http1_->watch_from_afar();
+        http1_->input().watch_from_afar();
     else
-        http1_->watch_no_more();
+        http1_->input().watch_no_more();
 }
 
 } // namespace stint::server
