@@ -2,28 +2,20 @@
 
 #include "http/head_parser.hpp"
 #include "http/response_writer.hpp"
-#include "http/trailers.hpp"
-#include "net/clock.hpp"
+#include "http/rewrite.hpp"
 #include "net/stream.hpp"
 #include "server/http1_connection.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 namespace stint::server {
 namespace {
 
-using namespace std::chrono_literals;
-
-// A request's body is dropped, so that the connection can be kept alive after a response that did
-// not need it, if it is this small and comes within this time.
-constexpr std::uint64_t most_discarded = 64 * 1024;
-constexpr Duration discard_time = 1s;
-
 // Bytes of a batch of responses from which on it is sent.
 constexpr std::size_t batch_size = 32 * 1024;
 
+// Bytes of a body from which on it is not copied behind its head.
 constexpr std::size_t largest_copied = 16 * 1024;
 
 std::string_view first_word(std::span<const char> bytes) noexcept {
@@ -53,13 +45,6 @@ void Http1Stream::clear() noexcept {
     body_begun_ = false;
 }
 
-void Http1Stream::release_large() noexcept {
-    pending_.clear();
-    pending_.shrink(largest_copied);
-    if (!unsent_.empty()) [[unlikely]]
-        unsent_ = {};
-}
-
 void Http1Stream::begin_unreadable() noexcept {
     clear();
     head_ = {};
@@ -87,7 +72,7 @@ Http1Stream::begin(std::size_t head_size, const ConnectionSettings& settings) {
         return std::nullopt;
     body_left_ = head_.framing.length;
     const std::span<char> rest = received.subspan(head_size);
-    const auto step = decoder_.decode(rest);
+    const auto step = decode_body(rest);
     if (!step) {
         client_keeps_ = false;
         body_done_ = false;
@@ -95,9 +80,6 @@ Http1Stream::begin(std::size_t head_size, const ConnectionSettings& settings) {
     }
     buffered_body_ = {rest.data(), step->payload};
     consumed_ += step->consumed;
-    bytes_in_ = step->payload;
-    body_left_ -= std::min<std::uint64_t>(body_left_, step->payload);
-    body_done_ = decoder_.done();
     return std::nullopt;
 }
 
@@ -107,83 +89,6 @@ Http1Stream::Result Http1Stream::end(const RequestEnd& end) noexcept {
     const bool keep = keep_alive_ && end.clean;
     const bool unread = !body_done_ || http1_->input().received().size() > consumed_;
     return {keep, !keep && !end.reset && unread && !end.gone, consumed_};
-}
-
-// Only where the length is known: other bodies are read no further than there is room for the next
-// request.
-std::string_view Http1Stream::read_ahead(net::Block& into) {
-    if (head_.framing.kind != BodyFraming::Kind::length || head_.expects_continue)
-        return {};
-    into = http1_->loop().body_blocks.borrow();
-    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(body_left_, into.size()));
-    const net::Received got = net::read_now(http1_->io(), into.span().first(size));
-    const auto step = decoder_.decode(into.span().first(got.size));
-    if (got.error || !step)
-        return {}; // read_body() meets it again
-    body_begun_ = true;
-    bytes_in_ += step->payload;
-    body_left_ -= step->payload;
-    body_done_ = decoder_.done();
-    return {into.data(), step->payload};
-}
-
-Sent Http1Stream::allow_body() {
-    if (!head_.expects_continue || !buffered_body_.empty() || head_sent_)
-        return Sent::all;
-    net::Gather gather;
-    gather.add(pending_.view()); // an interim response's bytes
-    gather.add("HTTP/1.1 100 Continue\r\n\r\n");
-    bytes_out_ += gather.bytes() - pending_.view().size();
-    return send_copied(gather);
-}
-
-// Without room behind the head a chunked body would be read a byte at a time.
-void Http1Stream::drop_buffered_body() noexcept {
-    http1_->input().received().drop_behind(head_size_);
-    consumed_ = head_size_;
-    buffered_body_ = {};
-    body_begun_ = true;
-}
-
-// Reads no further than this body, or than there is room for the next request's beginning.
-net::Task<BodyPiece> Http1Stream::read_body(net::Block& into) {
-    if (http1_->input().error().failed())
-        co_return BodyPiece{BodyPiece::Status::gone};
-    ReceivedBytes& received = http1_->input().received();
-    const std::uint64_t most = head_.framing.kind == BodyFraming::Kind::length
-                                   ? body_left_
-                                   : std::uint64_t{received.room().size()} + 1;
-    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(most, into.size()));
-    http1_->input().watch_no_more();
-    auto [error, got] = co_await http1_->input().read_some(into.span().first(size));
-    if (error)
-        co_return BodyPiece{BodyPiece::Status::gone};
-    const auto step = decoder_.decode(into.span().first(got));
-    if (!step)
-        co_return BodyPiece{BodyPiece::Status::malformed, {}, step.error().detail};
-    received.append(into.span().first(got).subspan(step->consumed));
-    bytes_in_ += step->payload;
-    body_left_ -= std::min<std::uint64_t>(body_left_, step->payload);
-    body_done_ = decoder_.done();
-    co_return BodyPiece{BodyPiece::Status::arrived, {into.data(), step->payload}};
-}
-
-net::Task<> Http1Stream::discard_body() {
-    if (!keep_alive_ || body_done_)
-        co_return;
-    net::Block block = http1_->loop().body_blocks.borrow();
-    std::uint64_t discarded = 0;
-    drop_buffered_body();
-    const SteadyTime end = net::read_steady_clock() + discard_time;
-    bool more = true;
-    while (more && !body_done_ && discarded < most_discarded) {
-        http1_->arm_discard(discard_time);
-        const BodyPiece piece = co_await read_body(block);
-        http1_->disarm_discard();
-        more = piece.status == BodyPiece::Status::arrived && net::read_steady_clock() < end;
-        discarded += piece.payload.size();
-    }
-    keep_alive_ = body_done_;
 }
 
 Sent Http1Stream::send_interim(const ForwardedResponse& response) {
@@ -205,11 +110,13 @@ Sent Http1Stream::send_response(const ForwardedResponse& response, const Respons
     out.clear();
     if (response.protocols.empty()) [[likely]] {
         const bool want_keep = client_keeps_ && !http1_->loop().draining && body_done_;
-        framing_ = http::frame_response(head_.minor_version, response.head.framing, want_keep);
-        framing_.trailers = response.trailers;
-        keep_alive_ = framing_.keep_alive;
+        http::ResponseFraming framing =
+            http::frame_response(head_.minor_version, response.head.framing, want_keep);
+        framing.trailers = response.trailers;
+        framing_.begin(framing);
+        keep_alive_ = framing.keep_alive;
         http::write_downstream_head(
-            out, response.head, framing_, response.request_id, response.date, response.shaping,
+            out, response.head, framing, response.request_id, response.date, response.shaping,
             response.policies);
     } else {
         http::write_switching_head(
@@ -217,11 +124,10 @@ Sent Http1Stream::send_response(const ForwardedResponse& response, const Respons
             response.policies);
     }
     head_sent_ = true;
-    net::Gather gather;
-    gather.add(pending_.view()); // an interim response's bytes
+    net::Gather gather = output_.begin(); // with an interim response's bytes
     gather.add(out.view());
-    gather_piece(gather, piece);
-    bytes_out_ += gather.bytes() - pending_.view().size();
+    framing_.add(gather, piece);
+    bytes_out_ += output_.own_bytes(gather);
     return send_copied(gather);
 }
 
@@ -231,7 +137,7 @@ Sent Http1Stream::send_local(const http::Response& response, std::string_view da
     keep_alive_ = client_keeps_ && !http1_->loop().draining &&
                   (body_done_ || (readable && !head_.expects_continue && !body_begun_)) &&
                   response.content() != http::Response::Content::begun;
-    framing_ = {.chunked = false, .keep_alive = keep_alive_};
+    framing_.begin({.chunked = false, .keep_alive = keep_alive_});
     http::HeadBuffer& out = http1_->loop().head_out;
     if (!batched_)
         out.clear();
@@ -250,12 +156,11 @@ Sent Http1Stream::send_local(const http::Response& response, std::string_view da
     bytes_out_ += out.size() - before + body.size();
     // A pending read is cancelled before the next request begins: others may use `out` meanwhile.
     batched_ = http1_->settings().batches_responses && keep_alive_ && body_done_ && !apart &&
-               pending_.empty() && out.size() < batch_size && !http1_->input().reads() &&
+               output_.empty() && out.size() < batch_size && !http1_->input().reads() &&
                http1_->input().received().size() > consumed_;
     if (batched_)
         return Sent::all;
-    net::Gather gather;
-    gather.add(pending_.view()); // an interim response's bytes
+    net::Gather gather = output_.begin(); // with an interim response's bytes
     gather.add(out.view());
     gather.add(body);
     return send_copied(gather);
@@ -269,78 +174,29 @@ Sent Http1Stream::flush_batch() {
     return send_copied(gather);
 }
 
-void Http1Stream::gather_piece(net::Gather& gather, const ResponsePiece& piece) {
-    if (!piece.payload.empty()) {
-        if (framing_.chunked)
-            gather.add(chunk_.emplace(piece.payload.size()).view());
-        gather.add(piece.payload);
-        if (framing_.chunked)
-            gather.add(http::chunk_end);
-    }
-    if (!framing_.chunked || !piece.last)
-        return;
-    if (!framing_.trailers) [[likely]]
-        return gather.add(http::last_chunk);
-    ending_ = "0\r\n";
-    http::append_trailer_fields(ending_, piece.trailer, piece.nominated);
-    ending_ += http::chunk_end;
-    gather.add(ending_);
+// Tells the session when the client has everything.
+Sent Http1Stream::note(Sent sent) const noexcept {
+    if (sent == Sent::all && connection_->session != nullptr)
+        connection_->session->on_all_sent();
+    return sent;
 }
 
-// Sends at once, and keeps a copy of what the client does not take.
 Sent Http1Stream::send_copied(net::Gather& gather) {
-    if (net::write_now(http1_->io(), gather))
-        return Sent::gone;
-    if (gather.empty() && pending_.empty()) [[likely]]
-        return note_sent();
-    std::string left;
-    gather.append_to(left);
-    pending_.assign(std::move(left));
-    return pending_.empty() ? note_sent() : Sent::part;
+    return note(output_.send_copied(http1_->io(), gather));
 }
 
 Sent Http1Stream::send_body(const ResponsePiece& piece) {
-    net::Gather gather;
-    gather.add(pending_.view());
-    gather_piece(gather, piece);
-    bytes_out_ += gather.bytes() - pending_.view().size();
-    if (net::write_now(http1_->io(), gather))
-        return Sent::gone;
-    if (gather.empty()) [[likely]] {
-        pending_.clear();
-        return note_sent();
-    }
-    unsent_ = gather;
-    return Sent::part;
-}
-
-Sent Http1Stream::note_sent() noexcept {
-    if (connection_->session != nullptr)
-        connection_->session->on_all_sent();
-    return Sent::all;
+    net::Gather gather = output_.begin();
+    framing_.add(gather, piece);
+    bytes_out_ += output_.own_bytes(gather);
+    return note(output_.send_in_place(http1_->io(), gather));
 }
 
 net::Task<Sent> Http1Stream::flush() {
     auto [failed] = co_await net::wait_writable(http1_->io());
     if (failed)
         co_return http1_->io().socket().is_open() ? Sent::part : Sent::gone;
-    if (!unsent_.empty()) {
-        if (net::write_now(http1_->io(), unsent_))
-            co_return Sent::gone;
-        if (!unsent_.empty())
-            co_return Sent::part;
-    } else if (!pending_.empty()) {
-        net::Gather gather;
-        gather.add(pending_.view());
-        if (net::write_now(http1_->io(), gather))
-            co_return Sent::gone;
-        pending_.leave(gather.bytes());
-        if (!gather.empty())
-            co_return Sent::part;
-    }
-    unsent_ = {};
-    pending_.clear();
-    co_return note_sent();
+    co_return note(output_.send_kept(http1_->io()));
 }
 
 void Http1Stream::cancel() noexcept {
@@ -367,7 +223,7 @@ void Http1Stream::resume(Step next) {
 }
 
 net::Stream* Http1Stream::raw_body() noexcept {
-    return framing_.chunked || http1_->io().tls() != nullptr ? nullptr : &http1_->io();
+    return framing_.chunked() || http1_->io().tls() != nullptr ? nullptr : &http1_->io();
 }
 
 net::Task<net::Stream*> Http1Stream::take_over(std::span<const char>& early) {

@@ -1,17 +1,16 @@
 // One request of an HTTP/1 connection and its response (RFC 9112).
 #pragma once
 
+#include "base/error.hpp"
 #include "http/body_decoder.hpp"
 #include "http/head_error.hpp"
-#include "http/rewrite.hpp"
-#include "net/io.hpp"
 #include "server/client_stream.hpp"
-#include "server/unsent_bytes.hpp"
+#include "server/http1_output.hpp"
+#include "server/piece_framing.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace stint::server {
@@ -29,7 +28,7 @@ class Http1Stream final : public ClientStream {
         batched_ = false;
     }
     // Frees the memory that a large request or response has needed.
-    void release_large() noexcept;
+    void release_large() noexcept { output_.release(); }
     // Begins the request whose head is the first head_size bytes received. Returns why it cannot be
     // served: its head, or what has come of its body, is malformed.
     [[nodiscard]] std::optional<http::HeadError>
@@ -58,9 +57,7 @@ class Http1Stream final : public ClientStream {
     send_response(const ForwardedResponse& response, const ResponsePiece& piece) override;
     [[nodiscard]] Sent send_local(const http::Response& response, std::string_view date) override;
     [[nodiscard]] Sent send_body(const ResponsePiece& piece) override;
-    [[nodiscard]] bool has_unsent() const noexcept override {
-        return !pending_.empty() || !unsent_.empty();
-    }
+    [[nodiscard]] bool has_unsent() const noexcept override { return !output_.empty(); }
     [[nodiscard]] net::Task<Sent> flush() override;
     void close_after() noexcept override { client_keeps_ = false; }
     void cancel() noexcept override;
@@ -73,10 +70,15 @@ class Http1Stream final : public ClientStream {
     void watch_for_reset(bool on) noexcept override;
 
   private:
+    // A request's body is dropped, so that the connection can be kept alive after a response that
+    // did not need it, if it is this small.
+    static constexpr std::uint64_t most_discarded = 64 * 1024;
+
     void clear() noexcept;
-    void gather_piece(net::Gather& gather, const ResponsePiece& piece);
+    [[nodiscard]] stint::Result<http::BodyDecoder::Step, http::HeadError>
+    decode_body(std::span<char> bytes) noexcept;
     [[nodiscard]] Sent send_copied(net::Gather& gather);
-    [[nodiscard]] Sent note_sent() noexcept;
+    [[nodiscard]] Sent note(Sent sent) const noexcept;
 
     Http1Connection* http1_ = nullptr;
     std::vector<Field> fields_; // room for as many as a head may have
@@ -84,11 +86,8 @@ class Http1Stream final : public ClientStream {
     std::size_t consumed_ = 0; // bytes received that belong to this request
     http::BodyDecoder decoder_{{}};
     std::uint64_t body_left_ = 0; // bytes to come of a body of known length
-    http::ResponseFraming framing_;
-    std::optional<http::ChunkHeader> chunk_; // precedes the piece in unsent_
-    std::string ending_;                     // the last chunk and trailers
-    UnsentBytes pending_;                    // copies of bytes that could not be sent at once
-    net::Gather unsent_;                     // the same, in place; begins with pending_
+    PieceFraming framing_;
+    Http1Output output_;
     bool client_keeps_ = false;
     bool body_begun_ = false; // it has been read beyond what came with the head
     bool batched_ = false;

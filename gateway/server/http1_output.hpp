@@ -1,0 +1,43 @@
+// Output of one HTTP/1 stream: bytes are sent at once, and those that the socket does not take are
+// kept.
+#pragma once
+
+#include "net/io.hpp"
+#include "net/stream.hpp"
+#include "server/client_stream.hpp"
+#include "server/unsent_bytes.hpp"
+
+#include <cstddef>
+
+namespace stint::server {
+
+// Kept bytes precede all others: a message that is sent while some are kept is appended to begin().
+// Sent::part: some bytes are kept now.
+class Http1Output {
+  public:
+    [[nodiscard]] bool empty() const noexcept { return copied_.empty() && in_place_.empty(); }
+    // Begins a message with the copied bytes. Requires: none are kept in place.
+    [[nodiscard]] net::Gather begin() const noexcept {
+        net::Gather gather;
+        gather.add(copied_.view());
+        return gather;
+    }
+    // Returns how many bytes of a message that begin() began are its own.
+    [[nodiscard]] std::size_t own_bytes(const net::Gather& gather) const noexcept {
+        return gather.bytes() - copied_.view().size();
+    }
+    // Sends a message, and keeps a copy of what the client does not take.
+    [[nodiscard]] Sent send_copied(net::Stream& io, net::Gather& gather);
+    // The same without a copy: the bytes stay in place until they are sent.
+    [[nodiscard]] Sent send_in_place(net::Stream& io, net::Gather& gather);
+    // Sends of the kept bytes what the client takes.
+    [[nodiscard]] Sent send_kept(net::Stream& io);
+    // Forgets kept bytes, and frees the memory that a large message has needed.
+    void release() noexcept;
+
+  private:
+    UnsentBytes copied_;
+    net::Gather in_place_; // begins with copied_ if that is not empty
+};
+
+} // namespace stint::server
