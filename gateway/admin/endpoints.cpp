@@ -61,10 +61,10 @@ Response set_drained(
     bool drained) {
     if (!gateway.ready())
         return problem(503, "The gateway is stopping; nothing is changed any more.");
-    const routing::UpstreamSpec* const spec = gateway.upstream_named(upstream);
+    const routing::UpstreamSpec* const spec = gateway.store().upstream_named(upstream);
     if (spec == nullptr)
         return problem(404, "There is no upstream named \"" + upstream + "\".");
-    const auto state = gateway.set_drained(*spec, endpoint, drained);
+    const auto state = gateway.changes().set_drained(*spec, endpoint, drained);
     if (!state)
         return problem(
             404, "The upstream " + upstream + " has no endpoint \"" + endpoint +

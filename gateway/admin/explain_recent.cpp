@@ -24,11 +24,11 @@ std::string_view to_text(RecentRequests::Kind kind) {
 }
 
 Json key_json(const runtime::Gateway& gateway, const RecentRequests::Key& key, const Now& now) {
-    const std::string& name = gateway.slots().refusals()[key.limit].second;
+    const std::string& name = gateway.store().slots().refusals()[key.limit].second;
     Json json{{"name", name}, {"key_value", key.text()}};
     if (key.cut())
         json["cut"] = true;
-    const auto index = gateway.limit_named(name);
+    const auto index = gateway.store().limit_named(name);
     if (!index) {
         json["removed"] = true;
         return json;
@@ -67,9 +67,9 @@ Json recent_json(
     Json json{
         {"time", at},
         {"decision", to_text(record.kind)},
-        {"route", gateway.slots().routes()[record.route]}};
+        {"route", gateway.store().slots().routes()[record.route]}};
     if (record.kind != RecentRequests::Kind::admitted)
-        json["decided_by"] = gateway.slots().refusals()[record.decided_by].second;
+        json["decided_by"] = gateway.store().slots().refusals()[record.decided_by].second;
     if (record.kind == RecentRequests::Kind::refused && record.retry_after != Duration::max())
         json["retry_after_ms"] = ceil_ms(record.retry_after);
     Json keys = Json::array();

@@ -26,7 +26,7 @@ Response one_lock(runtime::Gateway& gateway, std::string_view name) {
 }
 
 Response end_lease(runtime::Gateway& gateway, std::string_view lock, std::string_view lease) {
-    if (!gateway.end_lease(lock, lease))
+    if (!gateway.changes().end_lease(lock, lease))
         return problem(404, "There is no such lease; it may have ended by itself.");
     return {204, {}, {}};
 }

@@ -84,7 +84,7 @@ struct Place {
 // The limit and the key as its requests spell it.
 Result<Place, Response>
 place_of(const runtime::Gateway& gateway, const std::string& name, const std::string& key) {
-    const auto index = gateway.limit_named(name);
+    const auto index = gateway.store().limit_named(name);
     if (!index)
         return problem(404, "There is no limit named \"" + name + "\".");
     const runtime::ConfiguredLimit& limit = gateway.compiled().limits[*index];
@@ -154,7 +154,7 @@ Response put_override(
     const LiveOverride made = *override;
     Json json{{"name", name}, {"key", made.pattern}};
     json.update(shown(made, limit, now));
-    if (!gateway.put_override(name, made))
+    if (!gateway.changes().put_override(name, made))
         return problem(
             409, "There are " + std::to_string(runtime::LiveOverrides::most) +
                      " overrides already: delete some first.");
@@ -166,7 +166,7 @@ delete_override(runtime::Gateway& gateway, const std::string& name, const std::s
     const auto place = place_of(gateway, name, key);
     if (!place)
         return place.error();
-    if (!gateway.erase_override(name, place->pattern))
+    if (!gateway.changes().erase_override(name, place->pattern))
         return problem(404, "No override of " + name + " was set for this key at run time.");
     return json_response({{"name", name}, {"key", place->pattern}, {"deleted", true}});
 }

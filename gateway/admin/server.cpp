@@ -53,8 +53,8 @@ Reach reach_of(const net::Endpoint& address) {
 struct Server::Listening final : server::Service, std::enable_shared_from_this<Listening> {
     Listening(net::ListeningSockets opened, admin::Service for_all)
         : address{opened.address}, file{std::move(opened.file)}, service{std::move(for_all)},
-          tls{service.gateway.admin_tls()}, executor{service.gateway.control().get_executor()},
-          totals{service.gateway.hasher()},
+          tls{service.gateway.store().in_force()->tls.admin},
+          executor{service.gateway.control().get_executor()}, totals{service.gateway.hasher()},
           loop{executor, totals, counters, RequestHandler::max_head}, acceptor{executor},
           pause{executor}, ticker{executor}, limits{
                                                  .head_timeout = RequestHandler::timeout,
@@ -100,7 +100,7 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
         // A client may close its side as soon as it has asked.
         if (!tls)
             return {.half_close_allowed = true};
-        if (runtime::TlsServerPtr newest = service.gateway.admin_tls())
+        if (runtime::TlsServerPtr newest = service.gateway.store().in_force()->tls.admin)
             tls = std::move(newest);
         return {.half_close_allowed = true, .tls = tls};
     }

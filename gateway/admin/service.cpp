@@ -46,7 +46,7 @@ Json shown_limit(
     const limits::Limit& limit = *gateway.compiled().limits[index].limit;
     Json json = limit_json(settings, limit, key, now);
     if (limit.keyed())
-        add_overrides(json, settings, gateway.overlay().overrides(), now);
+        add_overrides(json, settings, gateway.changes().overlay().overrides(), now);
     return json;
 }
 
@@ -74,7 +74,7 @@ std::optional<ChosenKey> chosen_key(
 
 Response
 one_limit(const runtime::Gateway& gateway, const std::string& name, const std::string& query) {
-    const auto index = gateway.limit_named(name);
+    const auto index = gateway.store().limit_named(name);
     if (!index)
         return problem(404, "There is no limit named \"" + name + "\".");
     const runtime::ConfiguredLimit& limit = gateway.compiled().limits[*index];
@@ -93,7 +93,7 @@ one_limit(const runtime::Gateway& gateway, const std::string& name, const std::s
 Response metrics(const runtime::Gateway& gateway, const observe::WorkerCounters& sum) {
     return {
         .content_type = "text/plain; version=0.0.4; charset=utf-8",
-        .body = observe::exposition(sum, gateway.slots(), gateway.collect_metrics())};
+        .body = observe::exposition(sum, gateway.store().slots(), gateway.collect_metrics())};
 }
 
 Response
@@ -103,9 +103,9 @@ with_counters(const Service& service, Endpoint endpoint, const observe::WorkerCo
         return metrics(gateway, sum);
     if (endpoint == Endpoint::routes)
         return json_response(
-            {{"routes", routes_status_json(gateway.config(), sum, gateway.slots())}});
+            {{"routes", routes_status_json(gateway.config(), sum, gateway.store().slots())}});
     Json upstreams =
-        upstreams_status_json(gateway.config(), gateway.addresses(), sum, gateway.slots());
+        upstreams_status_json(gateway.config(), gateway.addresses(), sum, gateway.store().slots());
     add_endpoint_states(upstreams, *gateway.compiled().snapshot, sum, gateway.now().steady);
     return json_response({{"upstreams", upstreams}});
 }
@@ -148,7 +148,8 @@ Response at_once(Service& service, const Target& target, const Request& request)
     }
     case Endpoint::overlay:
         return json_response(
-            {{"overlay", overlay_json(gateway.overlay(), gateway.config(), gateway.now())}});
+            {{"overlay",
+              overlay_json(gateway.changes().overlay(), gateway.config(), gateway.now())}});
     case Endpoint::cooldowns:
         return json_response(
             {{"cooldowns", cooldowns_json(gateway.compiled().cooldowns, gateway.now().steady)}});

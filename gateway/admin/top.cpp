@@ -61,7 +61,7 @@ Json top_json(const HeavyHitters::Top& top, const Now& now) {
 }
 
 net::Task<Response> top_of_limit(runtime::Gateway& gateway, std::string name, std::string query) {
-    const auto index = gateway.limit_named(name);
+    const auto index = gateway.store().limit_named(name);
     if (!index)
         co_return problem(404, "There is no limit named \"" + name + "\".");
     const limits::LimitPtr limit = gateway.compiled().limits[*index].limit;

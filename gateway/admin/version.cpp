@@ -40,7 +40,7 @@ Json version_json(const runtime::Gateway& gateway) {
         {"uptime_ms", std::max<std::int64_t>(uptime.count(), 0)},
         {"workers", gateway.workers()},
         {"listening", gateway.listening()},
-        {"config_file", gateway.file().string()},
+        {"config_file", gateway.store().file().string()},
         {"config_generation", gateway.compiled().snapshot->generation}};
 }
 

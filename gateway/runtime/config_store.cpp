@@ -15,6 +15,20 @@ ConfigStore::ConfigStore(
                                                        net::read_steady_clock())},
       in_force_{std::make_shared<const LoadedConfig>(LoadedConfig{std::move(config), {}})} {}
 
+std::optional<std::size_t> ConfigStore::limit_named(std::string_view name) const noexcept {
+    const auto& limits = config().limits;
+    const auto found = std::ranges::find(limits, name, &config::Limit::name);
+    if (found == limits.end())
+        return std::nullopt;
+    return static_cast<std::size_t>(found - limits.begin());
+}
+
+const routing::UpstreamSpec* ConfigStore::upstream_named(std::string_view name) const noexcept {
+    const auto& upstreams = compiled().snapshot->upstreams;
+    const auto found = std::ranges::find(upstreams, name, &routing::UpstreamSpec::name);
+    return found == upstreams.end() ? nullptr : &*found;
+}
+
 std::uint64_t ConfigStore::generation() const noexcept {
     return compiled_.snapshot ? compiled_.snapshot->generation : 0;
 }

@@ -12,6 +12,7 @@
 #include "tls/ticket_keys.hpp"
 #include "upstream/endpoint_group.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -45,6 +46,10 @@ class ConfigStore {
     [[nodiscard]] const std::shared_ptr<tls::TicketKeys>& ticket_keys() const noexcept {
         return ticket_keys_;
     }
+    // Returns the limit's index in config().limits and compiled().limits.
+    [[nodiscard]] std::optional<std::size_t> limit_named(std::string_view name) const noexcept;
+    // Returns nullptr if there is no upstream of that name.
+    [[nodiscard]] const routing::UpstreamSpec* upstream_named(std::string_view name) const noexcept;
     // Returns the number of the configuration in force; 0: none has been compiled yet.
     [[nodiscard]] std::uint64_t generation() const noexcept;
 

@@ -1,17 +1,15 @@
 #include "runtime/gateway.hpp"
 
-#include "base/lock_names.hpp"
-#include "http/permit_text.hpp"
 #include "net/clock.hpp"
+#include "runtime/declared_locks.hpp"
 #include "runtime/persistence.hpp"
 #include "runtime/process.hpp"
+#include "runtime/worker_updates.hpp"
 
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <optional>
 #include <utility>
 
 namespace stint::runtime {
@@ -39,42 +37,6 @@ std::size_t worker_count(const config::Config& config) {
     return config.workers > 0 ? config.workers : usable_cores().size();
 }
 
-// By the address as configured.
-std::map<std::string, ListenerRole> roles_of(const LoadedConfig& loaded) {
-    std::map<std::string, ListenerRole> roles;
-    for (const config::Listener& listener : loaded.config.listeners)
-        roles[listener.address.text].options = {
-            listener.half_close_allowed, listener.proxy_protocol, listener.https_port,
-            loaded.tls.listener(listener.address.text)};
-    if (loaded.config.permits) {
-        const std::string& address = loaded.config.permits->address.text;
-        roles[address] = {.options = {.tls = loaded.tls.listener(address)}, .permits = true};
-    }
-    return roles;
-}
-
-SlotCounts counts_of(const observe::MetricSlots& slots) {
-    return {
-        slots.routes().size(), slots.refusals().size(), slots.upstreams().size(),
-        slots.waits().size()};
-}
-
-void declare_locks(
-    const config::Config& config, const Compiled& compiled, QueueTimerThread& openings) {
-    std::vector<locks::LockManager::Declared> declared;
-    for (const config::Limit& limit : config.limits)
-        if (limit.lock)
-            declared.push_back(
-                {std::string{lock_name(limit.name)}, limit.quota, limit.lock->max_waiting});
-    const std::uint64_t others = config.permits ? config.permits->dynamic_locks : 0;
-    openings.locks().configure(
-        declared, others, config::LockTerms{}.max_waiting, net::read_clocks());
-    for (const ConfiguredLimit& each :
-         compiled.limits) // waiters for locks that were not declared before
-        if (each.limit->identity().name.starts_with(lock_prefix))
-            openings.queue().update_quota(*each.limit, [&](const auto&) { return each.numbers; });
-}
-
 std::vector<std::string> texts_of(const config::ConfigErrors& mistakes) {
     std::vector<std::string> texts;
     for (const config::ConfigError& mistake : mistakes)
@@ -99,9 +61,8 @@ Gateway::Gateway(config::Config config, std::filesystem::path file)
               spdlog::warn("{} could not be resolved: {}", name, reason);
           }},
       addresses_{std::make_shared<const upstream::AddressBook>()}, health_{control_.get_executor()},
-      override_timer_{control_}, certificates_{control_, store_.ticket_keys(), [this] {
-                                                   return reload_certificates();
-                                               }} {}
+      changes_{control_, openings_.locks(), [this] { publish_overrides(); }},
+      certificates_{control_, store_.ticket_keys(), [this] { return reload_certificates(); }} {}
 
 Gateway::~Gateway() {
     pool_.end();
@@ -125,8 +86,7 @@ Result<void, std::string> Gateway::start() {
         persistence_ = std::make_unique<Persistence>(*config().state, registry_, openings_.locks());
     if (!persistence_ || !persistence_->holders_known())
         await_former_holders();
-    Compiled compiled =
-        store_.compiled_from(**loaded, overlay_.overrides(), store_.generation() + 1);
+    Compiled compiled = compiled_from(**loaded, store_.generation() + 1);
     resolve_names(compiled.host_names);
     apply(std::move(*loaded), std::move(compiled), std::move(*opened));
     pool_.start(config().pin_workers);
@@ -193,15 +153,13 @@ ReloadReport Gateway::reload() {
 
 // Replaces the configuration while traffic flows. Returns the notes on it.
 std::vector<std::string> Gateway::swap_in(LoadedConfigPtr loaded, ListenerSet::Opened opened) {
-    const auto compiled = [&] {
-        return store_.compiled_from(*loaded, overlay_.overrides(), store_.generation() + 1);
-    };
-    Compiled next = compiled();
+    const std::uint64_t generation = store_.generation() + 1;
+    Compiled next = compiled_from(*loaded, generation);
     std::vector<std::string> notes = store_.reload_notes(loaded->config, next);
     const std::vector<std::string> forgotten =
-        overlay_.forget_overrides(store_.limits_ended_by(next));
+        changes_.forget_overrides(store_.limits_ended_by(next));
     if (!forgotten.empty())
-        next = compiled();
+        next = compiled_from(*loaded, generation);
     notes.insert(notes.end(), forgotten.begin(), forgotten.end());
     listeners_.set_socket_files(loaded->config, notes);
     resolver_.watch(next.host_names);
@@ -212,14 +170,15 @@ std::vector<std::string> Gateway::swap_in(LoadedConfigPtr loaded, ListenerSet::O
     return notes;
 }
 
+Compiled Gateway::compiled_from(const LoadedConfig& loaded, std::uint64_t generation) {
+    return store_.compiled_from(loaded, changes_.overlay().overrides(), generation);
+}
+
 void Gateway::apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Opened opened) {
     const config::Config& config = loaded->config;
     listeners_.adopt(config, opened);
-    const std::map<std::string, ListenerRole> roles = roles_of(*loaded);
     pool_.for_each([&](std::size_t number, Worker& worker) {
-        WorkerUpdate update{compiled.snapshot, counts_of(store_.slots()), {}, roles};
-        for (auto& [name, sockets] : opened)
-            update.opened.push_back({name, sockets.address, std::move(sockets.sockets[number])});
+        WorkerUpdate update = update_for(number, *loaded, compiled, store_.slots(), opened);
         worker.adopt(std::move(update));
     });
     pool_.post([book = addresses_](proxy::Context& context) { context.origins.pools().apply(book); });
@@ -233,7 +192,7 @@ void Gateway::apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Open
     access_log_.set_target(target_of(config.access_log));
     spdlog::set_level(spdlog::level::from_str(config.log_level));
     store_.put_in_force(std::move(loaded), std::move(compiled));
-    declare_locks(store_.config(), store_.compiled(), openings_);
+    declare_locks(store_.config(), store_.compiled(), openings_.locks(), openings_.queue());
     health_.apply(store_.config(), *store_.compiled().snapshot, *addresses_);
 }
 
@@ -258,75 +217,16 @@ bool Gateway::reload_certificates() {
         return false;
     }
     use(**loaded);
-    Compiled compiled = store_.compiled_from(**loaded, overlay_.overrides(), store_.generation());
+    Compiled compiled = compiled_from(**loaded, store_.generation());
     apply(std::move(*loaded), std::move(compiled), {});
     spdlog::info("certificates have changed and were read again");
-    return true;
-}
-
-bool Gateway::put_override(const std::string& limit, LiveOverride override) {
-    if (!overlay_.overrides().put(limit, std::move(override)))
-        return false;
-    spdlog::info("limit {}: an override was set", limit); // a key may be a secret: it is not logged
-    publish_overrides();
-    return true;
-}
-
-bool Gateway::erase_override(const std::string& limit, std::string_view pattern) {
-    if (!overlay_.overrides().erase(limit, pattern))
-        return false;
-    spdlog::info("limit {}: an override was deleted", limit);
-    publish_overrides();
     return true;
 }
 
 // Each change of overrides is a snapshot of the same configuration.
 void Gateway::publish_overrides() {
     const LoadedConfigPtr same = store_.in_force();
-    apply(same, store_.compiled_from(*same, overlay_.overrides(), store_.generation()), {});
-    await_end_of_override();
-}
-
-void Gateway::await_end_of_override() {
-    const auto end = overlay_.overrides().next_end();
-    if (!end) {
-        override_timer_.cancel();
-        return;
-    }
-    override_timer_.expires_at(*end);
-    override_timer_.async_wait([this](const ErrorCode& error) {
-        if (error || stopping_)
-            return;
-        if (overlay_.overrides().expire(net::read_steady_clock()))
-            publish_overrides();
-        else
-            await_end_of_override();
-    });
-}
-
-upstream::EndpointStatePtr Gateway::set_drained(
-    const routing::UpstreamSpec& upstream, std::string_view endpoint, bool drained) {
-    const auto found =
-        std::ranges::find(upstream.endpoints, endpoint, &routing::EndpointSpec::text);
-    if (found == upstream.endpoints.end())
-        return nullptr;
-    if (drained)
-        overlay_.drain(upstream.name, found->state, now());
-    else
-        overlay_.enable(upstream.name, found->state, now());
-    spdlog::info(
-        "upstream {}: {} was {} by an operator", upstream.name, found->text,
-        drained ? "drained" : "enabled");
-    return found->state;
-}
-
-bool Gateway::end_lease(std::string_view lock, std::string_view lease) {
-    const Now at = now();
-    const auto id = http::parse_lease(lease);
-    if (!id || !locks().end(lock, *id, locks::EndReason::forced, at))
-        return false;
-    overlay_.note_ended({std::string{lock}, std::string{lease}, at.wall});
-    return true;
+    apply(same, compiled_from(*same, store_.generation()), {});
 }
 
 void Gateway::run() {
@@ -356,6 +256,7 @@ void Gateway::begin_stop() {
     const bool again = std::exchange(stopping_, true);
     health_.stop();
     certificates_.stop();
+    changes_.stop();
     spdlog::info(again ? "stopping at once" : "stopping: finishing the requests in flight");
     pool_.drain(
         again ? Duration{} : compiled().snapshot->timeouts.drain, [this] { end_control(); });
@@ -363,7 +264,6 @@ void Gateway::begin_stop() {
 
 void Gateway::end_control() {
     resolver_.stop();
-    override_timer_.cancel();
     ErrorCode ignored;
     signals_.cancel(ignored);
     if (stop_others_)
@@ -377,20 +277,6 @@ Now Gateway::now() const noexcept {
 
 std::vector<std::string> Gateway::listening() const {
     return listeners_.bound_listeners(config());
-}
-
-std::optional<std::size_t> Gateway::limit_named(std::string_view name) const noexcept {
-    const auto& limits = config().limits;
-    const auto found = std::ranges::find(limits, name, &config::Limit::name);
-    if (found == limits.end())
-        return std::nullopt;
-    return static_cast<std::size_t>(found - limits.begin());
-}
-
-const routing::UpstreamSpec* Gateway::upstream_named(std::string_view name) const noexcept {
-    const auto& upstreams = compiled().snapshot->upstreams;
-    const auto found = std::ranges::find(upstreams, name, &routing::UpstreamSpec::name);
-    return found == upstreams.end() ? nullptr : &*found;
 }
 
 } // namespace stint::runtime

@@ -12,23 +12,20 @@
 #include "runtime/config_store.hpp"
 #include "runtime/health_checks.hpp"
 #include "runtime/listener_set.hpp"
+#include "runtime/operator_changes.hpp"
 #include "runtime/queue_timer_thread.hpp"
-#include "runtime/runtime_overlay.hpp"
 #include "runtime/worker_pool.hpp"
 #include "upstream/resolver.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace stint::runtime {
@@ -61,16 +58,12 @@ class Gateway {
 
     // --- for the admin listener ---
     [[nodiscard]] net::asio::io_context& control() noexcept { return control_; }
+    [[nodiscard]] const ConfigStore& store() const noexcept { return store_; }
     [[nodiscard]] const config::Config& config() const noexcept { return store_.config(); }
-    [[nodiscard]] const std::filesystem::path& file() const noexcept { return store_.file(); }
     [[nodiscard]] const Compiled& compiled() const noexcept { return store_.compiled(); }
-    [[nodiscard]] const observe::MetricSlots& slots() const noexcept { return store_.slots(); }
     [[nodiscard]] const KeyHasher& hasher() const noexcept { return registry_.hasher(); }
     [[nodiscard]] const upstream::AddressBook& addresses() const noexcept { return *addresses_; }
-    // TLS for the admin listener's next connection; nullptr: plain.
-    [[nodiscard]] TlsServerPtr admin_tls() const noexcept { return store_.in_force()->tls.admin; }
     [[nodiscard]] std::size_t workers() const noexcept { return pool_.size(); }
-    // The workers, to ask for what each keeps.
     [[nodiscard]] WorkerPool& pool() noexcept { return pool_; }
     [[nodiscard]] WallTime started_at() const noexcept { return started_at_; }
     [[nodiscard]] bool ready() const noexcept { return started_ && !stopping_; }
@@ -78,25 +71,8 @@ class Gateway {
     // Returns the listeners' addresses as bound (port 0 resolved), in the configuration's order.
     [[nodiscard]] std::vector<std::string> listening() const;
     [[nodiscard]] observe::ProcessFigures collect_metrics() const;
-    // Returns the limit's index in config().limits and compiled().limits.
-    [[nodiscard]] std::optional<std::size_t> limit_named(std::string_view name) const noexcept;
-    // Returns nullptr if there is no upstream of that name.
-    [[nodiscard]] const routing::UpstreamSpec* upstream_named(std::string_view name) const noexcept;
-
-    // --- changes at run time ---
-    [[nodiscard]] const RuntimeOverlay& overlay() const noexcept { return overlay_; }
-    // Stops new requests to the endpoint, or allows them again. Returns its state, nullptr if the
-    // upstream, one of upstream_named(), has no such endpoint.
-    upstream::EndpointStatePtr
-    set_drained(const routing::UpstreamSpec& upstream, std::string_view endpoint, bool drained);
-    // Overrides are quotas for some keys; they outlive a reload while their limit does. Both
-    // publish the change to the workers. put returns false if there are too many; erase if there is
-    // none.
-    [[nodiscard]] bool put_override(const std::string& limit, LiveOverride override);
-    [[nodiscard]] bool erase_override(const std::string& limit, std::string_view pattern);
-    // Ends a lease in its holder's place. False: the lock has no such live lease.
-    [[nodiscard]] bool end_lease(std::string_view lock, std::string_view lease);
-
+    [[nodiscard]] OperatorChanges& changes() noexcept { return changes_; }
+    [[nodiscard]] const OperatorChanges& changes() const noexcept { return changes_; }
     // The lock manager: the leases of all locks.
     [[nodiscard]] locks::LockManager& locks() noexcept { return openings_.locks(); }
 
@@ -107,8 +83,8 @@ class Gateway {
   private:
     std::vector<std::string> swap_in(LoadedConfigPtr loaded, ListenerSet::Opened opened);
     void apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Opened opened);
+    [[nodiscard]] Compiled compiled_from(const LoadedConfig& loaded, std::uint64_t generation);
     void publish_overrides();
-    void await_end_of_override();
     [[nodiscard]] bool reload_certificates();
     void use(const LoadedConfig& loaded);
     void await_former_holders();
@@ -128,8 +104,7 @@ class Gateway {
     upstream::Resolver resolver_;
     std::shared_ptr<const upstream::AddressBook> addresses_;
     HealthChecks health_;
-    RuntimeOverlay overlay_;
-    net::asio::steady_timer override_timer_;
+    OperatorChanges changes_;
     CertificateWatcher certificates_;
     ListenerSet listeners_;
     std::function<void()> stop_others_;

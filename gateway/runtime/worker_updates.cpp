@@ -1,0 +1,44 @@
+#include "runtime/worker_updates.hpp"
+
+#include <map>
+#include <string>
+#include <utility>
+
+namespace stint::runtime {
+namespace {
+
+// By the address as configured.
+std::map<std::string, ListenerRole> roles_of(const LoadedConfig& loaded) {
+    std::map<std::string, ListenerRole> roles;
+    for (const config::Listener& listener : loaded.config.listeners)
+        roles[listener.address.text].options = {
+            listener.half_close_allowed, listener.proxy_protocol, listener.https_port,
+            loaded.tls.listener(listener.address.text)};
+    if (loaded.config.permits) {
+        const std::string& address = loaded.config.permits->address.text;
+        roles[address] = {.options = {.tls = loaded.tls.listener(address)}, .permits = true};
+    }
+    return roles;
+}
+
+SlotCounts counts_of(const observe::MetricSlots& slots) {
+    return {
+        slots.routes().size(), slots.refusals().size(), slots.upstreams().size(),
+        slots.waits().size()};
+}
+
+} // namespace
+
+WorkerUpdate update_for(
+    std::size_t worker,
+    const LoadedConfig& loaded,
+    const Compiled& compiled,
+    const observe::MetricSlots& slots,
+    ListenerSet::Opened& opened) {
+    WorkerUpdate update{compiled.snapshot, counts_of(slots), {}, roles_of(loaded)};
+    for (auto& [name, sockets] : opened)
+        update.opened.push_back({name, sockets.address, std::move(sockets.sockets[worker])});
+    return update;
+}
+
+} // namespace stint::runtime
