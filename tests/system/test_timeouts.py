@@ -6,7 +6,9 @@ import unittest
 
 from support.case import SystemTest, config
 from support.client import RawClient, fetch
-from support.messages import response_bytes
+from support.messages import request_bytes, response_bytes
+from support.permits_client import permits_port
+from support.ports import free_port
 from support.waiting import wait_until
 
 SOON = "200ms"
@@ -103,6 +105,16 @@ class Timeouts(SystemTest):
             client.send_request()
             wait_until(lambda: self.upstream.requests, "the request at the upstream")
             stint.wait_idle(5)
+
+    def test_a_caller_that_reads_no_replies_is_reset(self):
+        stint = self.start_stint({
+            "workers": 1, "max_connections": 100, "timeouts": {"head": SOON},
+            "permits": {"address": f"127.0.0.1:{free_port()}", "start_up_grace": "0s"}})
+        requests = 1000 * request_bytes("GET", "/v1/limits/none", host="localhost")
+        with RawClient(permits_port(stint), receive_buffer=4096) as caller:
+            with self.assertRaises((ConnectionResetError, BrokenPipeError)):
+                while True:
+                    caller.send(requests)
 
     def silent(self):
         return lambda connection: connection.read_request() and connection.ends()
