@@ -124,7 +124,8 @@ void Gateway::await_former_holders() {
         return;
     openings_.locks().keep_closed_until(now.steady + grace, now);
     spdlog::info(
-        "locks: who holds which is not known from before: each is full for {} ms", ceil_ms(grace));
+        "locks: their holders from before the start are not known: each lock is full for {} ms",
+        ceil_ms(grace));
 }
 
 ReloadReport Gateway::reload() {
