@@ -23,7 +23,7 @@ struct Policy {
     std::vector<std::string> hosts{}; // Host names it accepts beside its address; in lower case
 };
 
-// True if http::is_own_host(); over TLS true for any host, since clients check the name against the
+// Returns http::is_own_host(). Over TLS always true, because clients check the name against the
 // certificate.
 [[nodiscard]] bool
 host_allowed(std::string_view authority, int minor_version, const Policy& policy);

@@ -20,8 +20,8 @@ struct RunningConfig {
     std::optional<config::State> state{};
 };
 
-// GET /config: every default filled in, a route's time-outs as they apply to it. Holds the path of
-// the token's file, never the token.
+// GET /config: with every default filled in, and with the timeouts that apply to each route. Has
+// the path of the token file, never the token.
 [[nodiscard]] Json config_json(const config::Config& config, const RunningConfig& running);
 
 [[nodiscard]] Json to_json(const config::Shown& shown);

@@ -12,11 +12,11 @@
 
 namespace stint::admin {
 
-// Adds to each of `upstreams`, as of upstreams_status_json(), the number of requests in its queue
-// (waiting), and the state of its endpoints:
-// weight, max_requests, state (up, unhealthy, ejected, drained), requests_in_flight,
-// failures_in_a_row, failures, ejections, and, as far as there are any, ejected_for_ms,
-// last_failure and last_check. snapshot: of the same configuration.
+// Adds the number of queued requests (waiting) and the state of the endpoints to each of
+// `upstreams`, which upstreams_status_json() made. An endpoint has weight, max_requests, state (up,
+// unhealthy, ejected, drained), requests_in_flight, failures_in_a_row, failures and ejections, and
+// if there are any ejected_for_ms, last_failure and last_check. snapshot: of the same
+// configuration.
 void add_endpoint_states(
     Json& upstreams,
     const routing::Snapshot& snapshot,

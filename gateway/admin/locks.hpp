@@ -8,7 +8,7 @@
 
 namespace stint::admin {
 
-// Lists locks in the order of their names; "after" in the query: those behind that name.
+// Lists locks ordered by name. With "after" in the query the list begins behind that name.
 [[nodiscard]] Response all_locks(runtime::Gateway& gateway, std::string_view query);
 [[nodiscard]] Response one_lock(runtime::Gateway& gateway, std::string_view name);
 // Ends the lease, whoever holds it: 204, or 404 where the lock has no such live lease.

@@ -45,8 +45,9 @@ struct Response {
 [[nodiscard]] Response
 problem(int status, std::string_view detail, const Json& more = Json::object());
 
-// The object in a request's body, in which no member is there twice: readers differ in which one
-// they take (RFC 8259 section 4). Else a 400; `otherwise` where it is no object.
+// Parses the JSON object in a request's body. A repeated member is a 400, because readers differ in
+// which one they take (RFC 8259 section 4). otherwise: the detail of the 400 for a body that is no
+// object.
 [[nodiscard]] Result<Json, Response> object_in(std::string_view body, std::string_view otherwise);
 
 // Writes the response as the connection sends it. `response` outlives the use of `to`.

@@ -20,7 +20,7 @@ void put(std::string& out, T number) {
     out.append(bytes, sizeof bytes);
 }
 
-// With its length before it.
+// Appends the text, preceded by its length.
 inline void put_text(std::string& out, std::string_view text) {
     put(out, static_cast<std::uint32_t>(text.size()));
     out += text;

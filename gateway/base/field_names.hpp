@@ -14,19 +14,18 @@
 
 namespace stint {
 
-// Immutable once built. Names are told apart as a server may read them: letters' case does not
-// matter, nor whether it is "-" or "_" (RFC 3875 section 4.1.18).
+// Immutable once built. Two names are the same if a server may read them alike: letter case does
+// not matter, and "-" equals "_" (RFC 3875 section 4.1.18).
 class FieldNames {
   public:
     FieldNames() = default;
-    // names: tokens. One that ends with "*" stands for all that begin so.
+    // names: tokens. "X-*" stands for all names that begin with "X-".
     explicit FieldNames(std::span<const std::string> names) {
         for (const std::string& name : names)
             add(name);
     }
 
-    // A table lookup settles most names: none on the list begins with that letter and has that
-    // length.
+    // Most names need one table lookup: no name in the list has that first letter and length.
     [[nodiscard]] bool contains(std::string_view name) const noexcept {
         if (name.empty() || (lengths_[row_of(name)] >> column_of(name.size()) & 1U) == 0) [[likely]]
             return false;
@@ -43,7 +42,7 @@ class FieldNames {
         bool is_prefix = false;
     };
 
-    static constexpr std::size_t columns = 64; // the last is of all longer names
+    static constexpr std::size_t columns = 64; // the last column is for all longer names
 
     [[nodiscard]] static constexpr char as_read(char c) noexcept {
         return c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;

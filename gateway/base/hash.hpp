@@ -27,7 +27,7 @@ class KeyHasher {
 
     KeyHasher();
     explicit KeyHasher(const Key& key) : key_{key} {}
-    // Returns the secret key: no client may see it, since knowing it lets one make texts collide.
+    // Returns the key. It is secret: a client that knows it can make texts collide.
     [[nodiscard]] const Key& key() const noexcept { return key_; }
     [[nodiscard]] Hash128 operator()(std::string_view text) const noexcept;
 
@@ -35,7 +35,8 @@ class KeyHasher {
     Key key_;
 };
 
-// Equal contents, in time that depends only on the lengths (tokens; libsodium's sodium_memcmp).
+// Returns true if the texts are equal. The time depends only on their lengths (libsodium's
+// sodium_memcmp): safe for tokens.
 [[nodiscard]] bool equal_in_constant_time(std::string_view a, std::string_view b) noexcept;
 
 } // namespace stint

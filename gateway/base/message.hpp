@@ -86,7 +86,8 @@ struct RequestHead {
     BodyFraming framing;
     bool keep_alive = true; // the client would keep the connection (RFC 9112 section 9.3)
     bool expects_continue = false;
-    // How many more hops an OPTIONS or TRACE may take, where it says so (RFC 9110 section 7.6.2).
+    // Max-Forwards of an OPTIONS or TRACE request: the hops it may still take (RFC 9110 section
+    // 7.6.2).
     std::optional<std::uint64_t> max_forwards;
     FieldIds ids; // those in `fields`
     std::span<const Field> fields;

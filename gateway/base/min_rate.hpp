@@ -1,4 +1,4 @@
-// The least that a sender has to send on average.
+// The lowest average rate at which a peer may send.
 #pragma once
 
 #include "base/time.hpp"
@@ -9,8 +9,8 @@
 namespace stint {
 
 struct MinRate {
-    std::uint64_t bytes = 0; // a second, at most 2^30; 0 = no minimum
-    Duration after{};        // no check before
+    std::uint64_t bytes = 0; // per second, at most 2^30; 0: no minimum
+    Duration after{};        // not checked before this much time has passed
 
     // True if this many bytes in `elapsed` are too few.
     [[nodiscard]] constexpr bool missed_by(std::uint64_t sent, Duration elapsed) const noexcept {

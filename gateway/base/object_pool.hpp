@@ -65,7 +65,7 @@ struct Recycle {
     void operator()(Base* object) const noexcept { give_back(pool, object); }
 };
 
-// The same pointer, as one to its base.
+// Converts a pool's pointer to a pointer to the base.
 template <class Base, class Pointer>
 [[nodiscard]] std::unique_ptr<Base, Recycle<Base>> as_base(Pointer made) {
     using Return = typename Pointer::deleter_type;

@@ -12,7 +12,7 @@ namespace stint {
 // Thread-safe; any thread may ask.
 class OnceASecond {
   public:
-    // True the first time, and again once the last `true` is a second ago.
+    // Returns true at the first call, and again when a second has passed since the last true.
     [[nodiscard]] bool pass(SteadyTime now) noexcept {
         const std::int64_t at = now.time_since_epoch().count();
         std::int64_t next = next_.load(std::memory_order_relaxed);

@@ -34,7 +34,8 @@ class Regex {
     // automaton that RE2 makes on the way allocates, up to max_memory in all; RE2 keeps it.
     [[nodiscard]] bool matches(std::string_view text) const;
 
-    using Groups = std::array<std::string_view, most_groups + 1>; // the text's; [0] is all of it
+    // Parts of the text; [0] is the whole text.
+    using Groups = std::array<std::string_view, most_groups + 1>;
     // Matches, and puts those groups into `groups` that `to` names as \0 to \9; other groups, and
     // those that took no part in the match, are empty. RE2 may allocate for them at every call.
     // to: without a rewrite_fault().

@@ -10,8 +10,8 @@
 
 namespace stint {
 
-// Placeholders in braces. Values that clients choose are text that a field can hold: their host is
-// one, a method is a token, a path holds what request targets do.
+// Placeholders in braces. Every value is safe in a header field, also one that a client chooses: a
+// host, a method token, a path or query as a request target may have it.
 enum class Placeholder : std::uint8_t { client_ip, host, method, path, query, request_id, route };
 
 // In the order of Placeholder. "{?query}" is the query with its "?", or nothing.

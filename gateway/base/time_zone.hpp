@@ -15,8 +15,8 @@ namespace stint {
 
 enum class CalendarUnit : std::uint8_t { day, week, month };
 
-// [begin, end) of one day, week (from Monday, ISO 8601) or month. Where clocks are put forward over
-// midnight the day begins when they are; where midnight comes twice, with the first.
+// One day, week (from Monday, ISO 8601) or month: [begin, end). If clocks skip midnight, the day
+// begins when they are put forward. If midnight comes twice, it begins at the first.
 struct CalendarSpan {
     WallTime begin{};
     WallTime end{};

@@ -16,7 +16,7 @@ constexpr std::uint32_t max_extension_bytes = 4 * 1024;
 
 } // namespace
 
-// Named after what is expected next.
+// Each state is named after the next expected element.
 enum class BodyDecoder::State : std::uint8_t {
     size,          // a digit of a chunk's size, or what ends it
     extension_gap, // blanks before the ";" of an extension

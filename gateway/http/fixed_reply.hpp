@@ -1,4 +1,4 @@
-// Responses with a fixed answer from the configuration.
+// Responses that the configuration fixes.
 #pragma once
 
 #include "base/fixed_answer.hpp"

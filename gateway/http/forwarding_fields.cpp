@@ -21,8 +21,9 @@ std::string_view value_of(std::span<const Field> fields, FieldId id) noexcept {
     return {};
 }
 
-// RFC 7239 sections 4 and 6: an address of IPv6 stands in brackets, and what is no token in quotes.
-// Without forwarding.forwarded only where the peer has begun it, and the peer alone.
+// An IPv6 address is in brackets, and a value that is no token in quotes (RFC 7239 sections 4 and
+// 6). Without forwarding.forwarded the field is written only if the peer has begun it, and names
+// the peer alone.
 void write_forwarded(
     HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding, std::string_view peer) {
     const bool begun =

@@ -12,7 +12,7 @@
 
 namespace stint::http {
 
-// Grows to the largest head ever written and stays there: no allocation after warm-up.
+// Grows to the largest head ever written and keeps that memory: no allocation after warm-up.
 class HeadBuffer {
   public:
     void clear() noexcept { end_ = bytes_.get(); }

@@ -12,8 +12,8 @@ namespace stint::http {
 
 struct HeadError {
     constexpr HeadError() noexcept = default;
-    // Not an aggregate: one could be made from a bare number, which Result<T, HeadError> could then
-    // not tell from a T.
+    // Not an aggregate: an aggregate could be made from a bare number, and Result<T, HeadError>
+    // could not tell it from a T.
     constexpr HeadError(int answer, std::string_view reason) noexcept
         : status{answer}, detail{reason} {}
 

@@ -29,8 +29,8 @@ struct RequestLimits {
 // Reusable; one per worker. Not thread-safe. After warm-up parsing allocates nothing.
 class HeadParser {
   public:
-    // Does not check max_head: the caller refuses longer heads (431). Any head with more than
-    // max_fields fields is refused, whatever the other limits.
+    // max_head is not checked: the caller refuses longer heads (431). A head with more than
+    // max_fields fields is always refused.
     explicit HeadParser(std::size_t max_head, std::size_t max_fields = 128);
     ~HeadParser();
     HeadParser(HeadParser&&) noexcept;

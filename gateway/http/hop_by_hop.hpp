@@ -55,14 +55,14 @@ namespace stint::http {
 }
 
 // True if a Connection field names anything but the usual options (close, keep-alive, TE, Upgrade
-// and the like), so that Nominations are needed.
+// and the like). Then Nominations are needed.
 [[nodiscard]] bool nominates_fields(std::span<const Field> fields) noexcept;
 
-// The names of end-to-end fields that Connection fields declare hop-by-hop. Fields of the gateway's
-// own (is_own_field), Cookie, Authorization and whatever is kept cannot be named away: a client
-// would make the upstream see another client than the one that the gateway counted. Nor can
-// Set-Cookie and what tells caches whom a response is for (RFC 9110 section 7.6.1: an option never
-// names a field that is meant for all recipients).
+// The end-to-end fields that Connection fields declare hop-by-hop. A client cannot remove some
+// fields in that way: the gateway's own (is_own_field), Cookie, Authorization and the kept ones,
+// because otherwise the upstream would see another client than the gateway counted. Neither can a
+// server remove Set-Cookie and the fields that tell caches for whom a response is (RFC 9110 section
+// 7.6.1: an option never names a field that is meant for all recipients).
 class Nominations {
   public:
     // fields: of a head that HeadParser accepted, which has at most max_connection_options. kept:

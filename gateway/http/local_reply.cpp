@@ -69,7 +69,7 @@ void write_retry_after(HeadBuffer& head, const RetryAfter& after) {
     head << "Retry-After: " << after.seconds << "\r\nRetry-After-Ms: " << after.ms << "\r\n";
 }
 
-// By whom: "limit" or "lock", and its name.
+// The limit or lock that refused. kind: "limit" or "lock".
 struct Decider {
     std::string_view kind;
     std::string_view name;

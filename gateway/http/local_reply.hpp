@@ -54,7 +54,7 @@ void make_fenced_off(
 struct LimitedReply {
     std::string_view limit; // its name
     Duration retry_after{};
-    // cost: the request costs more than the limit ever has, so there is no time to retry at.
+    // cost: the request costs more than the limit ever has, so a retry is never admitted.
     enum class Why : std::uint8_t { window, pace, cap, cost, table_full } why = Why::window;
     // The limit's own status, content type and body, if configured.
     int status = 429;

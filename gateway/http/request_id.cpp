@@ -72,7 +72,7 @@ RequestIdSource::Text RequestIdSource::make(WallTime now) noexcept {
         ++millisecond_;
         counter_ = next() & counter_start_mask;
     }
-    // RFC 9562 section 5.7: the time, the version, the counter; the variant and what is random.
+    // The layout of RFC 9562 section 5.7: time, version, counter; then variant and random bits.
     const std::uint64_t named = (millisecond_ << 16) | 0x7000 | counter_;
     const std::uint64_t random = (std::uint64_t{1} << 63) | (next() >> 2);
     Text text;

@@ -14,9 +14,9 @@ namespace stint::http {
 class Response {
   public:
     enum class Content : std::uint8_t {
-        whole, // the body is all of it; its length is sent
+        whole, // the body is complete; its length is sent
         none,  // neither content nor a length: 204, 304
-        begun  // the body is its beginning: the rest follows until the stream ends
+        begun  // the body is a beginning: the rest follows until the stream ends
     };
 
     // Empties it for another response. type: a literal or the configuration's; empty: not sent.
@@ -34,8 +34,8 @@ class Response {
     void set_no_store() noexcept { no_store_ = true; } // Cache-Control: no-store
     // One of the fields is Server: the gateway's own is not sent.
     void set_names_server() noexcept { names_server_ = true; }
-    // Returns where to add fields, each as a line "Name: value" with CRLF. Not those that the
-    // connection adds: Date, Server, Content-Length, Connection.
+    // Returns the buffer to add fields to, each as a line "Name: value" with CRLF. The connection
+    // itself adds Date, Server, Content-Length and Connection.
     [[nodiscard]] HeadBuffer& fields() noexcept { return fields_; }
     [[nodiscard]] HeadBuffer& body() noexcept { return body_; }
 
@@ -45,7 +45,7 @@ class Response {
     [[nodiscard]] bool no_store() const noexcept { return no_store_; }
     [[nodiscard]] bool names_server() const noexcept { return names_server_; }
     [[nodiscard]] std::string_view field_lines() const noexcept { return fields_.view(); }
-    // With a HEAD request's response only its length is sent.
+    // Returns the body. The response to a HEAD request has only its length.
     [[nodiscard]] std::string_view body_text() const noexcept { return body_.view(); }
 
   private:

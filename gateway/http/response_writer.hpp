@@ -16,8 +16,8 @@ struct ResponseTerms {
     int client_minor = 1;      // a 1.0 client that keeps its connection gets "keep-alive"
 };
 
-// Appends the response. One whose content goes on closes the connection, which is its end.
-// Allocates nothing but in `out`.
+// Appends the response. If its content goes on, the connection is closed at its end. Allocates
+// nothing but in `out`.
 void write_response(HeadBuffer& out, const Response& response, const ResponseTerms& terms);
 
 } // namespace stint::http

@@ -20,7 +20,7 @@ namespace stint::http {
 // in its fields are compared with this.
 [[nodiscard]] WallTime http_reference_time(std::span<const Field> fields, WallTime now) noexcept;
 
-// The longest time that an upstream's response is believed to mean, in any of its fields.
+// The longest time that a field of an upstream's response may mean; longer ones count as this.
 inline constexpr Duration longest_announced = std::chrono::days{366};
 
 // Returns how long a response asks its client to wait, from now on; never negative.

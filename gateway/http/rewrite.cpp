@@ -136,8 +136,8 @@ void write_connection(HeadBuffer& out, const ResponseHead& head, const ResponseF
         out.field("Connection", options);
 }
 
-// A response without a body may still state the length of the one that it does not carry (RFC 9110
-// section 8.6): to HEAD and with 304, but not with 204.
+// A response without a body may still state the length of the body that it leaves out (RFC 9110
+// section 8.6): a response to HEAD and a 304, but not a 204.
 void write_response_length(HeadBuffer& out, const ResponseHead& head) {
     if (head.framing.kind == Kind::length) {
         write_framing(out, head.framing);

@@ -95,7 +95,7 @@ class Limit : public std::enable_shared_from_this<Limit> {
     // The slots promised to requests that it refused.
     [[nodiscard]] Reservations& reservations() const noexcept { return *reservations_; }
 
-    // Requests that wait before it (AdmissionQueue).
+    // Returns how many requests wait for it in the AdmissionQueue.
     [[nodiscard]] std::uint64_t waiting() const noexcept {
         return waiting_.load(std::memory_order_relaxed);
     }

@@ -19,9 +19,9 @@ struct Charge;
 
 // The place where a charge was counted, in its algorithm's own terms.
 struct Receipt {
-    std::int64_t mark = 0; // the window: its end, its serial, its instant
+    std::int64_t mark = 0; // identifies the window: its end, serial or instant
     std::uint64_t cost = 0;
-    std::uint64_t quota = 0;   // as it was then
+    std::uint64_t quota = 0;   // the quota at the time of the charge
     std::int64_t returned = 0; // amount given back before, in a token bucket
     bool overflow = false;     // counted in the overflow sketch: mark and returned are its own
 };
@@ -63,7 +63,7 @@ class Permit {
     // back to. Their store outlives the permit. Throws std::bad_alloc with nothing changed.
     struct SharedPart {
         std::size_t first = 0;         // this permit's index of the first charge
-        std::uint32_t not_charged = 0; // bit i: charge i was not
+        std::uint32_t not_charged = 0; // bit i: charge i was not charged
     };
     void hold_shared(
         SharedCounters& store,
@@ -87,7 +87,7 @@ class Permit {
         std::uint32_t index; // the charge's index
         bool cap;
         bool release_on_upgrade;
-        bool untold = false; // given back in part, see notify_waiters()
+        bool untold = false; // given back in part, waiters not woken yet
         // If not null: the receipt's mark is the request's number there, `returned` the charge's
         // index.
         SharedCounters* store = nullptr;
@@ -99,7 +99,7 @@ class Permit {
 
     boost::container::small_vector<Held, 2> held_;
     std::size_t slots_ = 0; // caps' slots among them that are not yet free
-    bool untold_ = false;   // any of them
+    bool untold_ = false;   // true if any of them is `untold`
     SteadyTime since_{};
 };
 

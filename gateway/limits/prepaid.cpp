@@ -13,7 +13,7 @@ namespace stint::limits {
 
 namespace {
 
-// Bounded so that the lock is held briefly; more than the one permit that a call adds.
+// Bounded, so that the lock is held briefly; more than the one permit that each call adds.
 constexpr int forgotten_at_once = 64;
 
 Hash128 counter_of(const Charge& charge) noexcept {

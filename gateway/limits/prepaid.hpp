@@ -46,7 +46,7 @@ class PrepaidPermits {
         // Spends the permit: its request has been admitted. True the first time; never for one of
         // look(). Requires: a permit.
         bool spend() noexcept;
-        // Undoes spend() after the admission was given back as a whole; it may be asked for again.
+        // Undoes spend() after the whole admission was given back. The permit may be claimed again.
         void take_back() noexcept;
 
       private:

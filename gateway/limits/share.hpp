@@ -11,9 +11,9 @@ namespace stint::limits {
 // of 0 admits nothing.
 struct Share {
     Numbers numbers;
-    // It is forgotten at this instant; SteadyTime::max(): when its counter has nothing left to
-    // count, but not within `per` after it was set; a cap's never. Then a charge's own numbers
-    // count.
+    // The share ends at this instant. With SteadyTime::max() it ends when its counter has nothing
+    // left to count, but not within `per` after it was set; a cap's never ends. Without a share the
+    // charge's own numbers count.
     SteadyTime until = SteadyTime::max();
 };
 

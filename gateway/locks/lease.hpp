@@ -39,14 +39,14 @@ struct LeaseRequest {
     std::uint64_t connection_id = 0; // connection that it ends with; 0: none
 };
 
-// The answer to a holder. For fences see LockManager.
+// The answer to a request for a lease. LockManager explains fences.
 struct Grant {
     Hash128 id{};
     std::uint64_t fence = 0;
     std::uint64_t max = 0;
     std::uint32_t count = 1; // levels that its owner has entered
     SteadyTime expires{};
-    bool replayed = false;     // it had been granted already
+    bool replayed = false;     // true: the lease existed before this request
     std::uint32_t version = 0; // for LockManager::kept()
     std::uint32_t ask = 0;     // for LockManager::withdraw()
 };
@@ -76,7 +76,7 @@ struct Level {
     std::uint64_t connection_id = 0; // LeaseRequest::connection_id, or a renewal's
 };
 
-// Internal to locks/: all of it belongs to LockManager.
+// One live lease. Internal to locks/, guarded by LockManager's mutex.
 struct Lease : InLock, ByExpiry {
     LockPtr lock; // outlives the permit
     Hash128 id{};
@@ -87,12 +87,12 @@ struct Lease : InLock, ByExpiry {
     Duration ttl{};
     LeaseBinding binding = LeaseBinding::lease;
     boost::container::small_vector<Level, 1> levels;
-    std::uint32_t asks = 1; // requests that were granted it
+    std::uint32_t asks = 1; // requests that got this lease as their answer
     WallTime since{};
     SteadyTime granted{};
     SteadyTime expires{};
     limits::Permit permit;
-    bool former = false; // stands for all holders from before the start
+    bool former = false; // placeholder for all holders from before the start
     // The lease's recorded versions: the latest, and the latest that outlives the process.
     std::uint32_t version = 0;
     std::uint32_t kept_version = 0; // 0: none

@@ -12,7 +12,7 @@
 namespace stint::locks {
 
 struct HolderState {
-    Hash128 id{}; // for a caller that may end it
+    Hash128 id{}; // lease id, for callers that may end the lease
     std::string owner;
     std::uint64_t fence = 0;
     std::uint32_t count = 1;
@@ -30,10 +30,10 @@ struct WaiterState {
 struct LockState {
     std::string name;
     std::uint64_t max = 0;
-    std::uint64_t held = 0;    // slots, by leases
-    std::uint64_t proxied = 0; // slots, by requests of routes that have the lock as a cap
+    std::uint64_t held = 0;    // slots that leases hold
+    std::uint64_t proxied = 0; // slots that requests hold, on routes that use the lock as a cap
     bool declared = false;
-    std::uint64_t fence = 0;          // the highest given out; 0: none
+    std::uint64_t fence = 0;          // the highest fence granted; 0: none
     std::vector<HolderState> holders; // in the order of their grants
     std::uint64_t waiting = 0;
     std::vector<WaiterState> waiters; // in the order of their arrival

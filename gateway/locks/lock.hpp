@@ -18,8 +18,8 @@ namespace stint::locks {
 
 class LockManager;
 
-// A waiter as it is listed. Owned by the waiting request; listed from LockManager::begin_wait() to
-// its end.
+// A request that waits for the lock, as GET /locks lists it. Owned by the request; listed from
+// LockManager::begin_wait() to the end of the wait.
 class Waiting : public boost::intrusive::list_base_hook<> {
   public:
     Waiting() = default;
@@ -40,7 +40,8 @@ struct Counts {
     std::uint64_t granted = 0;
     std::uint64_t refused = 0; // at once or after a wait
     std::uint64_t released = 0;
-    std::uint64_t expired = 0; // neither renewed nor released: a holder leaks
+    // Leases that ended by their ttl: the holder crashed or forgot to release.
+    std::uint64_t expired = 0;
     std::uint64_t forced = 0;
     std::uint64_t disconnected = 0; // ended with their connections
 
@@ -58,7 +59,7 @@ class Lock {
     [[nodiscard]] std::uint64_t max() const noexcept {
         return max_.load(std::memory_order_relaxed);
     }
-    // The most waiters before it at a time.
+    // The most requests that may wait for the lock at a time.
     [[nodiscard]] std::uint64_t max_waiting() const noexcept {
         return max_waiting_.load(std::memory_order_relaxed);
     }

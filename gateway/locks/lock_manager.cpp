@@ -114,8 +114,9 @@ LockManager::make(std::string_view name, std::uint64_t max, std::uint64_t fence,
     return made;
 }
 
-// Fills a lock whose holders before the start are unknown with one lease for all of its slots:
-// beside restored leases, as any of those may have been released and its slot granted again since.
+// Fills a lock with one placeholder lease for all of its slots, because its holders before the
+// start are unknown. Restored leases exist beside it: some of them may have been released, and
+// their slots granted again, before the process ended.
 void LockManager::reserve_for_previous_holders(const LockPtr& lock, const Now& now) {
     if (closed_until_ <= now.steady)
         return;
@@ -209,7 +210,7 @@ std::unique_ptr<Lease> LockManager::take_out(Lease& lease, EndReason how) noexce
     return std::move(taken.mapped());
 }
 
-// Keeps a hash by which another lease is known by now.
+// A hash that leads to another lease by now stays.
 void LockManager::forget(Hash128 hash, const Lease& lease) noexcept {
     if (const auto found = known_.find(hash); found != known_.end() && found->second == &lease)
         known_.erase(found);

@@ -81,8 +81,8 @@ class LockManager {
     hash_once(std::string_view lock, std::string_view owner, std::string_view key) const;
     [[nodiscard]] Hash128 hash_owner(std::string_view lock, std::string_view owner) const;
 
-    // Renews and returns the live lease of the same idempotency key, else that of the same
-    // reentrant owner, who gets one level deeper. Nothing: the request needs a slot.
+    // Returns the live lease of the same idempotency key, renewed. Else returns that of the same
+    // reentrant owner, one level deeper. Nothing: the request needs a slot.
     [[nodiscard]] std::optional<Grant> find_granted(const LeaseRequest& request, const Now& now);
     // Grants a lease. permit: a slot of lock.limit(). If find_granted() finds a lease by now,
     // returns that and frees the slot. Throws std::bad_alloc with nothing changed but the slot
@@ -171,7 +171,7 @@ class LockManager {
     // Returns whether the lease would survive the process as this grant states it. Always yes if
     // nothing is recorded. no: it could not be written, or has ended.
     [[nodiscard]] Durability kept(const Grant& grant) const;
-    // Receives written() and not_written(). One per worker.
+    // Is notified when records were written or could not be. One per worker.
     class Listener : public boost::intrusive::list_base_hook<> {
       public:
         Listener() = default;

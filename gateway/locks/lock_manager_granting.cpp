@@ -62,7 +62,7 @@ std::optional<Grant> LockManager::reenter(const LeaseRequest& request, const Now
             level.connection_id = request.connection_id;
     if (same != nullptr && lease->levels.size() == 1)
         lease->binding = request.binding;
-    // Never expires sooner than current holders were told.
+    // The lease never ends sooner than a holder of it was told.
     renew(*lease, std::max(request.ttl, lease->ttl), now);
     ++lease->asks;
     Grant grant = grant_of(*lease);

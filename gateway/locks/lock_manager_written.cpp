@@ -109,7 +109,8 @@ void LockManager::written(const Records& records) noexcept {
     notify_listeners();
 }
 
-// Queues unwritten ends of leases again. Ends leases of which no version is written or on its way.
+// Queues the ends of leases again that could not be written. Ends every lease that the file neither
+// has nor is about to get.
 void LockManager::not_written(Records records, const Now& now) {
     for (const Record& each : records.changes) {
         std::unique_ptr<Lease> ended;

@@ -19,7 +19,7 @@ struct ListeningSockets {
     std::uint32_t group = 0;         // the file's, as the kernel chose it
 };
 
-// The mode and the group of a Unix socket's file: they say who may connect.
+// Mode and group of a Unix socket's file. They decide which users may connect.
 struct SocketFile {
     std::uint32_t mode = 0660;               // whatever the umask
     std::optional<std::uint32_t> group = {}; // nothing: unchanged

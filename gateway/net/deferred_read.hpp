@@ -1,4 +1,4 @@
-// A read that is not tried when it is started, for sockets that were found empty right before.
+// A read that waits first, for sockets that were just found to be empty.
 #pragma once
 
 #include "net/handler_memory.hpp"

@@ -5,8 +5,8 @@
 
 namespace stint::net {
 
-// An epoll instance beside the event loop's, which reports a FIN only to a reader of what comes
-// before it. Not thread-safe.
+// An epoll instance besides the event loop's. The loop's own reports a FIN only to a reader that
+// has read all bytes before it. Not thread-safe.
 class EndEvents {
   public:
     // Makes next() return `whom` once the socket was reset or, with `or_closed`, once its peer has

@@ -108,8 +108,8 @@ inline ErrorCode write_now(Socket& socket, Gather& gather) noexcept {
     return {};
 }
 
-// The result of a read of what has been received by now. The error is eof at the end of the stream,
-// would_block if nothing is there.
+// The result of read_now(). The error is eof at the end of the stream, and would_block if nothing
+// has arrived.
 struct Received {
     ErrorCode error;
     std::size_t size = 0;
@@ -141,7 +141,7 @@ inline auto wait_writable(Socket& socket) {
     return socket.async_wait(Socket::wait_write, as_result);
 }
 
-// Reads what is there, at least one byte; error at the end of the stream.
+// Reads the bytes that have arrived, at least one; error at the end of the stream.
 inline auto read_some(Socket& socket, std::span<char> into) {
     return socket.async_read_some(asio::buffer(into.data(), into.size()), as_result);
 }

@@ -20,13 +20,13 @@ class Linger {
     // rejected, and for any while the gateway drains.
     static constexpr Duration longest = std::chrono::seconds{30};
     static constexpr Duration brief = std::chrono::seconds{1};
-    // Bytes that are read in each interval; more has to wait at the peer.
+    // The most bytes read in each interval. More bytes wait at the peer.
     static constexpr std::size_t most_at_once = 1024 * 1024;
     static constexpr Duration interval = std::chrono::milliseconds{100};
 
     enum class Next : std::uint8_t {
         read,
-        pause, // for an interval, then read
+        pause, // stop reading for an interval
         close
     };
 

@@ -10,7 +10,7 @@
 
 namespace stint::net {
 
-// Returns false if there is no memory to remember it.
+// Returns false, without posting, if there is no memory.
 template <class Function>
 [[nodiscard]] bool post(const Executor& executor, Function function) noexcept {
     try {

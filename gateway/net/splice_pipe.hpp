@@ -16,7 +16,7 @@ namespace stint::net {
 // without TLS, and SIGPIPE must be ignored: splice(2) has no MSG_NOSIGNAL.
 class SplicePipe {
   public:
-    // Bytes that it may hold: as much as one connection's peer may be behind.
+    // The most bytes in the pipe, and so the most by which a peer may lag behind.
     static constexpr std::size_t capacity = 1024 * 1024;
 
     // Opens a pipe. The error is the system's: too many descriptors, or no room for a pipe that is

@@ -24,16 +24,17 @@ struct AccessRecord {
     WallTime time{}; // when the head had arrived
     std::string_view request_id, client, host, route, method, path, limit, upstream;
     std::string_view would_refuse;   // a limit that is not enforced
-    std::string_view cost_overrun;   // a limit whose reserve was too small
+    std::string_view cost_overrun;   // limit whose reserve was less than the cost; empty: none
     std::string_view upstream_error; // why its last endpoint failed
     unsigned attempts = 1;           // sends of the request
-    int status = 0;                  // as sent to the client; 499 when it had gone before
+    int status = 0;                  // as sent to the client; 499 if the client had gone before
     Outcome outcome = Outcome::forwarded;
     std::uint64_t bytes_in = 0;  // body bytes from the client
     std::uint64_t bytes_out = 0; // all bytes to the client
     Duration duration{};
-    Duration waited{};        // time in a queue; zero = did not wait
-    Duration upstream_time{}; // from the request being sent to the response's head; zero = none
+    Duration waited{}; // time in a queue; zero = did not wait
+    // Time from sending the request to receiving the response's head; zero: none.
+    Duration upstream_time{};
     std::span<const LoggedField> fields;
 };
 
@@ -74,9 +75,9 @@ class AccessLog {
     };
     [[nodiscard]] Channel open_channel();
 
-    // Both are thread-safe and return at once; the writer applies them later. Until the new file
-    // can be opened the previous one stays in use. Lines written before the call may go to either;
-    // none is lost.
+    // Both are thread-safe and return at once; the writer thread applies them later. Until the new
+    // file can be opened the previous one stays in use. Lines written before the call may go to
+    // either file; none is lost.
     void reopen();                  // after a log rotation (SIGHUP)
     void set_target(Target target); // after a reload; the same target changes nothing
 

@@ -1,4 +1,4 @@
-// Wakes a thread that polls for this and another descriptor at once.
+// Wakes a thread that polls both this and another descriptor.
 #pragma once
 
 #include "base/descriptor.hpp"

@@ -21,7 +21,7 @@ class LogFile {
 
     struct Written {
         std::size_t bytes = 0;
-        int error = 0; // errno if no byte was written; EAGAIN: wait until writable() is
+        int error = 0; // errno if no byte was written; EAGAIN: wait until descriptor() is writable
     };
     // Writes a first part of `lines` (not empty). On a pipe, lines of up to PIPE_BUF bytes stay
     // whole even with other writers (POSIX write()).

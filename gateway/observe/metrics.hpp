@@ -42,7 +42,8 @@ struct UpstreamCounters {
     std::uint64_t retries = 0;
     std::uint64_t retries_over_budget = 0;
     std::uint64_t idle = 0; // pooled connections now
-    // Requests in flight, if the upstream has only one endpoint and nothing else counts them.
+    // Requests in flight. Used if the upstream has a single endpoint, whose requests nothing else
+    // counts.
     std::uint64_t in_flight = 0;
 };
 
@@ -99,8 +100,8 @@ struct WorkerCounters {
     WorkerCounters& operator+=(const WorkerCounters& other);
 };
 
-// Labels in place of a route where callers acquire permits, and of a limit where callers bring
-// their own: no name of a configuration has parentheses.
+// Labels that stand for a route where callers acquire permits, and for a limit that callers bring.
+// No name in a configuration has parentheses.
 inline constexpr std::string_view permits_route = "(permits)";
 inline constexpr std::string_view dynamic_limits = "(dynamic)";
 

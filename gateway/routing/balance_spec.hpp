@@ -31,7 +31,7 @@ struct BalanceSpec {
     Duration slow_start{};
     EjectionRules ejection;
     bool fail_open = false; // with every endpoint ejected, use the ejected ones
-    // Queued requests at most, while every endpoint has reached max_requests.
+    // The most queued requests while every endpoint has reached max_requests.
     std::uint32_t max_waiting = 0;
     Duration max_wait{};
     std::shared_ptr<upstream::EndpointGroup> group{}; // shared by workers; nullptr: one worker's

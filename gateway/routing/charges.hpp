@@ -21,7 +21,7 @@ enum class Denial : std::uint8_t {
 };
 
 struct Charges {
-    // Room for the most charges; only used elements are ever touched.
+    // An array with room for the most charges. Only used elements are ever touched.
     template <class T>
     using List = boost::container::static_vector<T, limits::max_charges>;
 
@@ -39,7 +39,8 @@ struct Charges {
 // An observer of keys while their texts are valid, which is during the call only.
 class KeyObserver {
   public:
-    // Called before the limit's rules are applied to the key. False: the limit is skipped.
+    // Called before the limit's rules are applied to the key. If it returns false, the limit is
+    // skipped.
     virtual bool concerns(const RouteLimit& limit, const Key& key) noexcept = 0;
     // Called when the limit, which has a key, will charge this one, unless another limit denies the
     // request.

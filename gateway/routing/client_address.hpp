@@ -9,8 +9,8 @@
 
 namespace stint::routing {
 
-// The prefix lengths, in bits, by which addresses are told apart as clients. An IPv6 client is
-// usually given a /64 and may take any address in it (RFC 6177, RFC 8981).
+// Prefix lengths in bits: addresses with the same prefix are one client. An IPv6 client is usually
+// given a /64 and may take any address in it (RFC 6177, RFC 8981).
 struct AddressPrefixes {
     std::uint8_t ipv4 = 32;
     std::uint8_t ipv6 = 64;

@@ -8,8 +8,8 @@
 
 namespace stint::routing {
 
-// The position of the value in the text: a string decoded, numbers and booleans as written. Size 0:
-// there is none, or it is null, an object, an array or empty.
+// The position of a value in the text: a string decoded, numbers and booleans as written. Size 0:
+// there is no such member, or its value is null, an object, an array or an empty string.
 struct JsonValue {
     std::size_t begin = 0;
     std::size_t size = 0;

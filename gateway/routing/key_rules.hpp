@@ -40,8 +40,8 @@ class KeyMap {
 
     [[nodiscard]] std::size_t size() const noexcept { return exact_.size() + patterns_.size(); }
 
-    // Returns the exact match, else the longest pattern's; of patterns of one length the first
-    // added. nullptr without either. Valid as long as the map.
+    // Returns the value of the exact match, else that of the longest pattern that matches (of
+    // several, the one added first), else nullptr. Valid as long as the map.
     [[nodiscard]] const T* find(std::string_view text) const noexcept {
         if (const auto found = exact_.find(text); found != exact_.end())
             return &found->second;
@@ -56,7 +56,7 @@ class KeyMap {
     std::vector<std::pair<std::string, T>> patterns_; // the longest first
 };
 
-// The numbers of one key in place of the limit's own; a burst of 0 is the limit's.
+// The numbers that a key has instead of the limit's own; a burst of 0 means the limit's.
 using OverrideSet = KeyMap<limits::Numbers>;
 using OverrideSetPtr = std::shared_ptr<const OverrideSet>;
 

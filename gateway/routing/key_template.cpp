@@ -178,7 +178,7 @@ std::optional<Cidr> KeyTemplate::client_network(std::string_view text) const {
     if (!network)
         return std::nullopt;
     const Cidr counted = prefixes_.network_of(network->address);
-    // A wider network than what is counted together is many keys, not one.
+    // A network wider than the configured prefix has many keys, not one.
     return network->prefix < counted.prefix ? std::nullopt : std::optional{counted};
 }
 

@@ -42,7 +42,7 @@ struct KeySource {
         route,
         jwt,
         tls_subject,
-        permit_key // given by the caller of acquire; no request has it
+        permit_key // given by the caller that acquires a permit; no proxied request has it
     };
     Kind kind = Kind::client_ip;
     std::string name; // the header's (lower case), cookie's, parameter's or claim's
@@ -77,11 +77,12 @@ class KeyTemplate {
     // An empty template has one key for all. A client's address alone is not hashed here while it
     // has the default prefixes.
     [[nodiscard]] Key evaluate(const KeyFacts& facts, std::string& scratch) const;
-    // Returns the hash of the key with this text; an address alone may be given for its network.
-    // Nothing if no request could have such a key: a client address that is none.
+    // Returns the hash of the key with this text. For a client address, an address stands for its
+    // network. Nothing if no request can have such a key, such as a client address that is no
+    // address.
     [[nodiscard]] std::optional<Hash128>
     hash_of(std::string_view text, const KeyHasher& hasher) const;
-    // Returns the same text as evaluate() would spell it; nothing as above.
+    // Returns the text as evaluate() would spell it; nothing in the same cases.
     [[nodiscard]] std::optional<std::string> canonical(std::string_view text) const;
 
   private:

@@ -44,8 +44,8 @@ class PathIndex {
     bool visit_matching(std::string_view path, Visit visit) const;
 
   private:
-    // A node for the segments on the way from the root; "slash" choices are for those and a "/"
-    // behind.
+    // A node for the segments from the root to here. Its "slash" choices are for the path with a
+    // "/" behind.
     struct Node {
         TextMap<std::unique_ptr<Node>> children;
         const Node* parent = nullptr;

@@ -114,7 +114,7 @@ struct RouteCooldown {
     limits::CooldownRules rules;
     bool by_host = false;  // a pause for each requested host
     KeyTemplate key;       // a pause for each key, if not empty
-    std::string otherwise; // name of the only pause, without by_host and key
+    std::string otherwise; // name of the pause if there is only one, without by_host and key
 };
 
 struct RouteTimeouts {

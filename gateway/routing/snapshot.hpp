@@ -36,7 +36,7 @@ struct EndpointSpec {
     std::shared_ptr<const tls::Client> tls{}; // nullptr: plain. Kept while its settings are equal.
     std::string server_name{};                // the name that the certificate must match, with tls
     std::uint32_t weight = 1;
-    std::uint32_t max_requests = 0;                   // at a time, over all workers; 0 = unlimited
+    std::uint32_t max_requests = 0; // requests at a time, over all workers; 0: unlimited
     std::shared_ptr<upstream::EndpointState> state{}; // shared by workers; nullptr: one worker's
 };
 
@@ -59,7 +59,7 @@ struct PermitTerms {
     std::uint32_t dynamic_metric = 0; // slot in the workers' counters, shared by all of these
     Duration max_ttl{};               // a lease's
     bool needs_token = false;
-    std::string token;                // if empty though needed, no caller has it
+    std::string token;                // if it is required but empty, every caller is refused
     Reach reach = Reach::loopback;    // the listener's
     std::string host;                 // the listener address's
     std::vector<std::string> hosts{}; // further names of the listener
@@ -91,8 +91,9 @@ struct Snapshot {
     PathRules paths;
     bool routes_absolute_form = false; // also for hosts that no route names
     bool forwarded = false;            // requests are sent with Forwarded (RFC 7239)
-    // Fields that limits count by, and the one that trusted peers name the client in. No client may
-    // remove them from a request, or spell them so that only the upstream reads them. Lower case.
+    // Fields that limits count by, and the field in which trusted peers name the client; lower
+    // case. A client can neither remove them from a request nor spell them so that only the
+    // upstream reads them.
     std::vector<std::string> protected_fields;
     std::vector<std::string> log_fields; // request fields that the access log records, lower case
     std::optional<PermitTerms> permits;  // nothing: disabled

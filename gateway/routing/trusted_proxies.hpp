@@ -21,13 +21,12 @@ struct TrustedProxies {
     [[nodiscard]] bool contains(const IpAddress& peer) const noexcept;
 };
 
-// Returns the client of a request that came from `peer`, which is trusted. Each proxy has added, on
-// the right, the address that its own peer had: so the list is read from the right, past the
-// trusted proxies, to the first address that is not one of theirs. A value that is no address
-// ("unknown", "_hidden", garbage) ends the walk, as no trusted proxy has vouched for the values
-// left of it: then the client is the last trusted one. Addresses may have brackets and ports. A
-// header with one value is a list of one; in `forwarded` (RFC 7239) the "for" counts. Allocates
-// nothing.
+// Returns the client of a request that came from the trusted `peer`. Each proxy appends the address
+// of its own peer, so the list is read from the right, past the trusted proxies, to the first
+// address that is not one of theirs. A value that is no address ("unknown", "_hidden", garbage)
+// ends the walk, because no trusted proxy has vouched for the values left of it. Then the client is
+// the last trusted one. Addresses may have brackets and ports. A header with one value is a list of
+// one; in `forwarded` (RFC 7239) the "for" counts. Allocates nothing.
 [[nodiscard]] IpAddress client_behind(
     const IpAddress& peer, std::span<const Field> fields, const TrustedProxies& trusted) noexcept;
 

@@ -1,4 +1,4 @@
-// Looks for certificates that are replaced while traffic flows.
+// Detects certificates that are replaced while traffic flows.
 #pragma once
 
 #include "runtime/file_stamps.hpp"

@@ -8,8 +8,8 @@
 
 namespace stint::runtime {
 
-// Returns one line for a person for each of admission::differences that concerns the configuration,
-// with what it concerns and the reason. Those of /v1/check only with permits.
+// Returns a line for a person for each of admission::differences that concerns the configuration:
+// what it concerns, and why. Differences of /v1/check are left out without permits.
 [[nodiscard]] std::vector<std::string> check_warnings(const config::Config& config);
 
 } // namespace stint::runtime

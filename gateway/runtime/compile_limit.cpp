@@ -31,7 +31,8 @@ routing::KeyList list_of(const config::KeyList& list) {
     return made;
 }
 
-// nullptr for a limit without exceptions. What was set at run time goes before the file's.
+// Returns nullptr for a limit without exceptions. An override that was set at run time replaces the
+// file's.
 routing::KeyRulesPtr rules_of(const config::Limit& limit, const LiveOverrides& live) {
     const std::vector<LiveOverride> set = live.of(limit.name);
     if (limit.overrides.empty() && limit.exempt.empty() && limit.deny.empty() && set.empty())

@@ -64,18 +64,17 @@ class ConfigStore {
     [[nodiscard]] Compiled compiled_from(
         const LoadedConfig& loaded, const LiveOverrides& overrides, std::uint64_t generation);
 
-    // Replaces the configuration in force. Limits that it does not name any more end with the last
-    // request that they count.
+    // Replaces the configuration in force. A limit that it no longer names ends with the last
+    // request that it counts.
     void put_in_force(LoadedConfigPtr loaded, Compiled compiled);
 
     // Returns a line for each limit whose counts would begin anew, and for each changed setting
     // that needs a restart.
     [[nodiscard]] std::vector<std::string>
     reload_notes(const config::Config& next, const Compiled& compiled) const;
-    // Returns the names of the limits in force that are none, or other ones, in `next`.
+    // Returns the names of the limits in force that `next` does not have, or has as other limits.
     [[nodiscard]] std::vector<std::string> limits_ended_by(const Compiled& next) const;
-    // Returns the limits of `next` that let some key have more or less than now, as far as one can
-    // see.
+    // Returns the limits of `next` that may allow some key another quota than now.
     [[nodiscard]] std::vector<ConfiguredLimit> with_other_numbers(const Compiled& next) const;
 
   private:

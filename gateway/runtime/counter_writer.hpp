@@ -20,8 +20,8 @@
 
 namespace stint::runtime {
 
-// Knows which pages of which limit are in the file, which of them no limit has claimed yet, and
-// which rows have to go. Threads: claim(): any; the others: one at a time, that of the file.
+// Records which pages of which limits are in the file, which of them no limit has claimed yet, and
+// which rows are to be erased. Threads: claim(): any; the others: one at a time, that of the file.
 class CounterWriter {
   public:
     // Windows of at least this, and token buckets, are saved in each round; others at the end.
@@ -39,14 +39,14 @@ class CounterWriter {
     // Restores a new limit from its rows, if there are any. Thread: any.
     void claim(limits::Limit& limit);
 
-    // Writes all pages again, in place of these rows: the memory has newer state.
+    // Makes the next round write all pages and erase these rows: the memory has newer state.
     void begin_anew(const std::vector<state::Row>& rows);
     // Adds the rows that no limit has claimed.
     void add_unclaimed(StateBatch& batch);
 
-    // Adds the changed pages of all limits; last: also of those that are saved at the end only.
-    // Calls `flush` when the batch is large: it writes it, and returns false to end the round.
-    // Returns false if it did.
+    // Adds the changed pages of all limits. last: also of those that are saved at the end only.
+    // When the batch is large, calls `flush`, which writes it and returns false to end the round.
+    // Returns false if the round was ended.
     [[nodiscard]] bool add_changes(
         bool last, const SavedClock& now, StateBatch& batch, const std::function<bool()>& flush);
     // Erases, once a minute, rows that no limit has claimed and whose windows are over.
@@ -56,7 +56,7 @@ class CounterWriter {
     [[nodiscard]] std::vector<state::Change> stale_rows() const;
     [[nodiscard]] bool has_stale_rows() const noexcept { return !stale_.empty(); }
     void forget_stale_rows() noexcept { stale_.clear(); }
-    // Makes the rows stale that a failed transaction was to erase.
+    // Marks the rows that a failed transaction should have erased to be erased by the next one.
     void keep_stale_rows(std::vector<state::Change> failed);
 
   private:

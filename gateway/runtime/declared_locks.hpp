@@ -8,7 +8,8 @@
 
 namespace stint::runtime {
 
-// Gives each lock its number of holders and waiters, old waiters included.
+// Gives each lock its number of holders and of waiters. Waiters that are queued already get the new
+// numbers, too.
 void declare_locks(
     const config::Config& config,
     const Compiled& compiled,

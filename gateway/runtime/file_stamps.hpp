@@ -21,14 +21,14 @@ using FileStamps = std::vector<FileStamp>;
 // Returns the stamp of each file that has a name, through symbolic links.
 [[nodiscard]] FileStamps stamps_of(const std::vector<std::string>& files);
 
-// Reports a change once it has settled: a certificate and then its key may be written within the
-// time between two looks.
+// Reports a change once the files are stable: a certificate and its key may be written one after
+// the other, between two looks.
 class ChangedFiles {
   public:
     // Sets the stamps in use now, of all watched files.
     void use(FileStamps stamps);
-    // Reads the stamps again. Returns true if they differ from those in use, and equal those of the
-    // last look; from then on they count as in use.
+    // Reads the stamps again. Returns true if they differ from those in use and equal those of the
+    // last look. Then they are the stamps in use.
     [[nodiscard]] bool look();
 
     [[nodiscard]] bool empty() const noexcept { return used_.empty(); }

@@ -27,14 +27,15 @@ class LeaseWriter {
     // Writes all leases again, in place of these rows: the file is another one, or an older one.
     void begin_anew(const std::vector<state::Row>& rows);
 
-    // Writes new leases; the callers that were granted them wait for it. writable: Stint's own rows
-    // are in the file. Without them the leases could not be read: then their writing has failed.
+    // Writes new leases, for which their callers wait. writable: the file has Stint's own rows.
+    // Without them the leases could not be read again, so writing them counts as failed.
     void write(bool writable);
 
-    // Adds all leases, where they are to be written again: together with Stint's own rows, so that
-    // no file knows these without who holds what.
+    // Adds all leases if they have to be written again. They go into the same transaction as
+    // Stint's own rows, so that a file with these rows always names the holders of the locks.
     void introduce(std::vector<state::Change>& changes);
-    // Tells the lock manager what has become of them. No effect unless they were introduced.
+    // Tells the lock manager whether that transaction was written. No effect if introduce() added
+    // nothing.
     void settle_introduced(bool done);
 
   private:
@@ -47,8 +48,8 @@ class LeaseWriter {
     locks::LockManager& locks_;
     StateFile& file_;
     std::vector<std::string> stale_; // rows to be erased
-    bool anew_ = false;              // all of them have to be written
-    // In the transaction that is being written.
+    bool anew_ = false;              // introduce() has to add all leases
+    // The records of introduce(), until settle_introduced().
     std::optional<locks::LockManager::Records> introduced_;
 };
 

@@ -28,8 +28,8 @@ struct ListenerRole {
     bool permits = false;
 };
 
-// Returns the index in `open` of the worker for the next connection, which worker `own` accepted:
-// another one only if it has a good deal fewer.
+// Returns the index in `open` of the worker for the next connection. That is `own`, which accepted
+// it, unless another worker has a good deal fewer connections.
 [[nodiscard]] std::size_t pick_worker(std::span<const std::size_t> open, std::size_t own) noexcept;
 
 class ConnectionDispatcher;
@@ -38,8 +38,8 @@ class ConnectionDispatcher;
 struct ConnectionDispatchers {
     std::vector<ConnectionDispatcher*> all;
     std::vector<std::size_t> taken; // scratch for choosing: connection slots taken of each
-    // Held while choosing a worker, until its connection slot is taken: two at once would choose
-    // the same worker.
+    // Held from the choice of a worker until its connection slot is taken. Otherwise two
+    // dispatchers at once would choose the same worker.
     std::mutex choosing;
 };
 

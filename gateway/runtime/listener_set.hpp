@@ -41,7 +41,7 @@ class ListenerSet {
 
     // Returns the listeners' addresses as bound (port 0 resolved), in the configuration's order.
     [[nodiscard]] std::vector<std::string> bound_listeners(const config::Config& config) const;
-    // Returns the address as bound of one that is open.
+    // Returns the bound address of a listener that is open.
     [[nodiscard]] std::string bound(const config::Address& address) const;
 
   private:

@@ -35,7 +35,7 @@ class OperatorChanges {
     // false if there are too many; erase if there is none.
     [[nodiscard]] bool put_override(const std::string& limit, LiveOverride override);
     [[nodiscard]] bool erase_override(const std::string& limit, std::string_view pattern);
-    // RuntimeOverlay's. Publishes nothing.
+    // Calls RuntimeOverlay::forget_overrides(). Publishes nothing.
     [[nodiscard]] std::vector<std::string>
     forget_overrides(const std::vector<std::string>& ended_limits) {
         return overlay_.forget_overrides(ended_limits);
@@ -43,7 +43,7 @@ class OperatorChanges {
     // Ends a lease in its holder's place. False: the lock has no such live lease.
     [[nodiscard]] bool end_lease(std::string_view lock, std::string_view lease);
 
-    // No override expires any more.
+    // From now on no override expires.
     void stop() noexcept;
 
   private:
@@ -53,7 +53,7 @@ class OperatorChanges {
     locks::LockManager& locks_;
     const std::function<void()> publish_;
     RuntimeOverlay overlay_;
-    boost::asio::steady_timer next_end_; // of an override
+    boost::asio::steady_timer next_end_; // end of the next override that expires
     bool stopped_ = false;
 };
 

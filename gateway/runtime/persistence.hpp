@@ -50,16 +50,16 @@ class Persistence {
     Persistence(const Persistence&) = delete;
     Persistence& operator=(const Persistence&) = delete;
 
-    // Ends in order: writes everything, and a mark that it is everything. Call it when nothing is
-    // charged or refunded any more, and before the limits are destroyed: their unsaved state ends
-    // with them. Idempotent.
+    // Writes everything, and a mark that the process ended in order. Call it when nothing is
+    // charged or refunded any more, and before the limits are destroyed, whose unsaved state would
+    // be lost. Idempotent.
     void finish();
 
-    // True if the holders of all locks at the end of the last run are known.
+    // True if the file names the holders of all locks at the end of the last run.
     [[nodiscard]] bool holders_known() const noexcept { return holders_known_; }
 
-    // Keeps the holders unknown until `time`, also for a run after this one. No effect if they are
-    // known already. Thread: any.
+    // Counts the holders as unknown until `time`, also in a run that starts before then. No effect
+    // if they are known already. Thread: any.
     void holders_known_from(SteadyTime time);
 
     // Metrics. Thread: any.
@@ -112,7 +112,7 @@ class Persistence {
     CounterWriter counters_;
     LeaseWriter leases_;
     bool introduced_ = false; // the file has this process's own rows
-    bool anew_ = false;       // and none of the former one's, until introduced
+    bool anew_ = false;       // the file must lose the former process's rows when these are written
     bool unknown_written_ = false;
     bool grace_over_ = false; // after a start with unknown holders
 

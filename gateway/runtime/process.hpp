@@ -15,8 +15,8 @@ void open_standard_streams() noexcept;
 // code instead of the process's end.
 void ignore_broken_pipes() noexcept;
 
-// Raises the soft limit on open files to the hard one (init systems and container engines leave it
-// at 1,024). Logs the shortage if `max_connections` needs more: two a connection, and some.
+// Raises the soft limit on open files to the hard limit (init systems and container engines leave
+// it at 1,024). Logs a warning if `max_connections` needs more: two a connection, and some others.
 void raise_open_files_limit(std::size_t max_connections);
 
 // Returns the numbers of the cores that the process may use (taskset, cpusets), ascending; never

@@ -23,7 +23,7 @@ struct DrainedEndpoint {
     WallTime since{};
 };
 
-// A lease that was ended in its holder's place. An event: it changes nothing for later leases.
+// A lease that an operator has ended. It is an event: it does not affect later leases.
 struct EndedLease {
     std::string lock;
     std::string lease; // its id as the holder has it
@@ -38,13 +38,13 @@ class RuntimeOverlay {
 
     [[nodiscard]] const LiveOverrides& overrides() const noexcept { return overrides_; }
     [[nodiscard]] LiveOverrides& overrides() noexcept { return overrides_; }
-    // Drops the overrides of limits that have ended: numbers meant for another kind of limit, or
-    // for keys that are spelt otherwise, mean nothing now. Returns a note for each limit that had
-    // any.
+    // Drops the overrides of limits that have ended: their numbers may be meant for another kind of
+    // limit, and their keys may be spelt otherwise. Returns a note for each limit that had
+    // overrides.
     [[nodiscard]] std::vector<std::string>
     forget_overrides(const std::vector<std::string>& ended_limits);
 
-    // Stops new requests to the endpoint. If it is drained already, its time stays.
+    // Stops new requests to the endpoint. An endpoint that is drained already keeps its time.
     void
     drain(const std::string& upstream, const upstream::EndpointStatePtr& endpoint, const Now& now);
     // Allows them again.
@@ -56,7 +56,7 @@ class RuntimeOverlay {
 
     // Records that an operator has ended a lease.
     void note_ended(EndedLease lease);
-    // Returns the last of them, the newest last.
+    // Returns the last ended leases, the newest last.
     [[nodiscard]] const std::deque<EndedLease>& ended_leases() const noexcept {
         return ended_leases_;
     }

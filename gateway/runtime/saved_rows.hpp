@@ -15,14 +15,14 @@ namespace stint::runtime {
 
 // The time of a write: both clocks, and the boot and machine of the monotonic one.
 struct SavedClock {
-    std::string boot; // empty: unknown, and then equal to none
+    std::string boot; // empty: unknown; equal to no other
     Now at{};
 
     [[nodiscard]] static SavedClock read();
 
-    // Returns the shift from this steady clock to that of `later`. Within one boot the clock goes
-    // on, so 0. Otherwise the wall clock measures the time passed, but at least none: nothing lasts
-    // longer than it would have from the start of `later` on.
+    // Returns the shift from this steady clock to that of `later`. It is 0 within one boot, where
+    // the clock goes on. Otherwise the wall clock tells how much time has passed, and at least
+    // none: nothing lasts longer than it would have from the start of `later` on.
     [[nodiscard]] Duration shift_to(const SavedClock& later) const noexcept;
 };
 

@@ -13,8 +13,7 @@
 
 namespace stint::runtime {
 
-// Until it is written, and also if that fails or memory runs out, what was taken from the limits
-// counts as changed.
+// If the batch is not written, its pages count as changed again, also if memory runs out.
 struct StateBatch {
     struct Taken {
         limits::LimitPtr limit;

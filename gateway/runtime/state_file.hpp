@@ -1,4 +1,4 @@
-// The state file as a writer sees it: it may be away for a while, and come back.
+// The state file for its writers. It may be unavailable for a while and come back.
 #pragma once
 
 #include "base/error.hpp"
@@ -16,8 +16,8 @@
 
 namespace stint::runtime {
 
-// Opens the file, and again after a while where it cannot be had; moves one aside that is broken.
-// Any failure is logged once. Threads: one at a time, as its owner says; the figures: any.
+// Opens the file, and retries after a while if it is unavailable. Moves a broken one aside. Each
+// kind of failure is logged once. Threads: one at a time, as the owner says; the figures: any.
 class StateFile {
   public:
     // The tables of the file.
@@ -40,13 +40,13 @@ class StateFile {
     // Opens the file and returns what it holds; nothing where it cannot be had. One that is broken
     // is moved aside.
     [[nodiscard]] std::optional<Contents> open();
-    // Does the same where the last attempt is long enough ago, or at once.
+    // Does the same if the last attempt is long enough ago, or at once.
     [[nodiscard]] std::optional<Contents> reopen(bool at_once);
     void close() noexcept { store_.reset(); }
 
     // Writes all changes in one transaction, or none. The file is open.
     [[nodiscard]] Result<void, state::Failure> write(std::span<const state::Change> changes);
-    // Notes a round of writes that has reached the file whole: failures are over.
+    // Records that a whole round of writes has reached the file: earlier failures are over.
     void note_written();
     // Notes that write() has failed. The file is moved aside, and thereby closed, if it is broken.
     void note_failed(const state::Failure& failure);

@@ -1,4 +1,4 @@
-// A synthetic request, read by the parser that real ones go through.
+// A request that did not come over a connection, read by the parser of real ones.
 #pragma once
 
 #include "base/error.hpp"
@@ -19,7 +19,7 @@ struct SyntheticRequest {
     std::string target = "/"; // with its query
     std::string host;         // empty: HTTP/1.0 without Host
     std::string client;       // client address; empty: none, as on a Unix socket
-    std::string tls_subject;  // its certificate's, as in RFC 2253; empty: no certificate
+    std::string tls_subject;  // subject of the client's certificate, as in RFC 2253; empty: none
     std::vector<std::pair<std::string, std::string>> fields;
 };
 

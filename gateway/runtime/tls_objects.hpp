@@ -20,12 +20,12 @@ namespace stint::runtime {
 using TlsServerPtr = std::shared_ptr<const tls::Server>;
 using TlsClientPtr = std::shared_ptr<const tls::Client>;
 
-// A TLS object with its sources: it stays the same object while both stay the same, and with it its
-// cached sessions and the pooled connections.
+// A TLS object with the settings and files it was made from. While both stay the same, the object
+// is reused, with its cached sessions and pooled connections.
 template <class Settings, class Object>
 struct MadeOf {
     Settings settings;
-    FileStamps files; // as they were right before they were read
+    FileStamps files; // stamps taken right before the files were read
     std::shared_ptr<const Object> object;
 };
 

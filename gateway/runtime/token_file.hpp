@@ -7,8 +7,8 @@
 
 namespace stint::runtime {
 
-// Returns the file's content without the white space around it. The error is one line for a person;
-// an empty file is one.
+// Returns the file's content without surrounding white space. The error is one line for a person;
+// an empty file is an error.
 [[nodiscard]] Result<std::string, std::string> read_token(const std::string& path);
 
 } // namespace stint::runtime

@@ -43,7 +43,7 @@ void Worker::stop() noexcept {
 
 Worker::~Worker() {
     stop();
-    // While the context still exists: what is suspended ends, and gives back what it holds.
+    // The loop ends while the context still exists: suspended coroutines give back what they hold.
     for (const auto& [name, listener] : listeners_)
         listener->close();
     context_->abort_connections();

@@ -22,8 +22,8 @@
 
 namespace stint::runtime {
 
-// Posts to the workers, and brings their answers to the control thread. Public functions are called
-// on the control thread.
+// Posts tasks to the workers, and collects their results on the control thread. Public functions
+// are called on the control thread.
 class WorkerPool {
   public:
     // All three outlive this.
@@ -41,7 +41,7 @@ class WorkerPool {
 
     [[nodiscard]] std::size_t size() const noexcept { return workers_.size(); }
 
-    // Calls visit(index, worker) for each of them, here.
+    // Calls visit(index, worker) for each of them, on the calling thread.
     void for_each(const std::function<void(std::size_t, Worker&)>& visit);
     // Runs a copy of `task` on each worker's thread, soon.
     void post(const std::function<void(proxy::Context&)>& task);

@@ -1,4 +1,4 @@
-// What a worker adopts when a configuration comes into force.
+// The update that a worker adopts when a configuration comes into force.
 #pragma once
 
 #include "observe/metrics.hpp"

@@ -1,5 +1,5 @@
-// How many connections each client has open, over all workers: the cap of
-// max_connections_per_client. It knows clients by the hash of their network alone.
+// Counts the open connections of each client over all workers, for max_connections_per_client.
+// Clients are known by the hash of their network alone.
 #pragma once
 
 #include "base/hash.hpp"

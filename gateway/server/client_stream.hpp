@@ -21,10 +21,9 @@ namespace stint::server {
 
 // The connection of a stream. What it points to lives as long as the connection.
 struct ConnectionInfo {
-    const routing::ClientAddress* peer =
-        nullptr; // that a PROXY header names, else the connected one
+    const routing::ClientAddress* peer = nullptr; // from a PROXY header, else of the socket
     const net::Socket* socket = nullptr;
-    std::string_view tls_subject{}; // the certificate's; empty: the client has shown none
+    std::string_view tls_subject{}; // subject of the client's certificate; empty: it has shown none
     Session* session = nullptr;     // the service's; null if it has none
     std::uint16_t https_port = 0;   // the listener redirects all requests there; 0: it serves them
     bool secure = false;
@@ -34,7 +33,7 @@ struct ConnectionInfo {
 struct ForwardedResponse {
     const ResponseHead& head;
     std::string_view request_id{};          // X-Request-Id, unless the upstream sent one
-    std::string_view date{};                // IMF-fixdate when it came, unless it is dated
+    std::string_view date{};                // IMF-fixdate of its arrival, unless it has a Date
     const http::Shaping* shaping = nullptr; // the configuration's field edits
     http::PolicyFields policies{};          // the gateway's own rate-limit fields
     bool trailers = false;                  // trailers may follow the body
@@ -88,8 +87,8 @@ class ClientStream {
     [[nodiscard]] bool body_done() const noexcept { return body_done_; }
     // Bytes of payload that were read.
     [[nodiscard]] std::uint64_t bytes_in() const noexcept { return bytes_in_; }
-    // Reads what has come of the body since, without waiting. Empty: nothing has, or it is not
-    // known how much may come.
+    // Reads the part of the body that has arrived since, without waiting. Empty: nothing has
+    // arrived, or the length of the body is unknown.
     [[nodiscard]] virtual std::string_view read_ahead(net::Block& into) = 0;
     // Lets a client that expects it send its body: 100 (Continue).
     [[nodiscard]] virtual Sent allow_body() = 0;
@@ -118,8 +117,8 @@ class ClientStream {
     [[nodiscard]] virtual Sent send_body(const ResponsePiece& piece) = 0;
     // True if bytes wait to be sent.
     [[nodiscard]] virtual bool has_unsent() const noexcept = 0;
-    // Waits until the client takes more, and sends. Sent::part: not all of it yet, or cancelled.
-    // Two may wait at once: one of them sends what the other would have.
+    // Waits until the client takes more, and sends. Sent::part: bytes are left, or the wait was
+    // cancelled. Two callers may wait at once: the first one that resumes sends for both.
     [[nodiscard]] virtual net::Task<Sent> flush() = 0;
     // True once the final head was given to the client.
     [[nodiscard]] bool head_sent() const noexcept { return head_sent_; }
@@ -135,10 +134,10 @@ class ClientStream {
     virtual void cancel() noexcept = 0;
     // Watches the client while nothing is read from it: RequestHandler::on_client_gone().
     virtual void watch() noexcept = 0;
-    // The same where a wait for the body was given up or has not begun.
+    // Does the same when a wait for the body was given up or has not begun.
     virtual void watch_unread() noexcept = 0;
-    // Looks whether the client has gone, and says so. Call it when a wait has ended, before its
-    // result is taken.
+    // Checks whether the client has gone, and calls RequestHandler::on_client_gone() if it has.
+    // Call it when a wait has ended, before its result is taken.
     virtual void poll_peer_close() = 0;
     // Goes on with a request whose handler has returned Step::pending. The handler may be
     // destroyed before this returns: it touches nothing afterwards.

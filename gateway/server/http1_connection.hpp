@@ -55,7 +55,7 @@ class Http1Connection final : public Listed, private net::Deadline {
     // Waits for more bytes of a head. False: none come in time, or there is no room.
     [[nodiscard]] net::Task<bool> receive_more();
     [[nodiscard]] bool timed_out() const noexcept { return timed_out_; }
-    // Cancels reading unless disarmed in time: the rest of a body is dropped no longer.
+    // Arms a deadline that cancels reading: the rest of a request body is discarded for no longer.
     void arm_discard(Duration length) { arm(Phase::discard, length); }
     void disarm_discard() noexcept { disarm(); }
     void resume(Step next);
@@ -63,8 +63,7 @@ class Http1Connection final : public Listed, private net::Deadline {
   private:
     // The wait that the deadline is armed for.
     enum class Phase : std::uint8_t { head, idle, parked, send, discard, linger, pause };
-    // The lingering close: a client that may still be sending when it has its answer is not closed
-    // at once.
+    // How the connection closes: a client that may still be sending is not closed at once.
     enum class Lingers : std::uint8_t { no, briefly, yes };
 
     net::Task<> serve_requests();
@@ -87,10 +86,10 @@ class Http1Connection final : public Listed, private net::Deadline {
     ConnectionSlot slot_;
     net::Stream io_;
     routing::ClientAddress peer_;
-    ClientConnections::Slot client_slot_; // among those of its client, if they are counted
+    ClientConnections::Slot client_slot_; // counts against max_connections_per_client
     net::Event resumed_;                  // signalled by resume()
     ClientInput input_;
-    SteadyTime head_begun_{}; // when its first part was there; zero for one that came whole
+    SteadyTime head_begun_{}; // arrival of its first part; zero if the head came whole
     Phase phase_ = Phase::head;
     Step next_ = Step::done; // resume()'s
     bool timed_out_ = false; // a head took too long

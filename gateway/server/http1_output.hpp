@@ -11,8 +11,8 @@
 
 namespace stint::server {
 
-// Kept bytes precede all others: a message that is sent while some are kept is appended to begin().
-// Sent::part: some bytes are kept now.
+// Kept bytes are sent before all others: a message that is sent while some are kept is appended to
+// begin(). Sent::part: some bytes are kept now.
 class Http1Output {
   public:
     [[nodiscard]] bool empty() const noexcept { return copied_.empty() && in_place_.empty(); }
@@ -22,7 +22,7 @@ class Http1Output {
         gather.add(copied_.view());
         return gather;
     }
-    // Returns how many bytes of a message that begin() began are its own.
+    // Returns the size of a message that begin() began, without the kept bytes before it.
     [[nodiscard]] std::size_t own_bytes(const net::Gather& gather) const noexcept {
         return gather.bytes() - copied_.view().size();
     }
@@ -30,7 +30,7 @@ class Http1Output {
     [[nodiscard]] Sent send_copied(net::Stream& io, net::Gather& gather);
     // The same without a copy: the bytes stay in place until they are sent.
     [[nodiscard]] Sent send_in_place(net::Stream& io, net::Gather& gather);
-    // Sends of the kept bytes what the client takes.
+    // Sends as much of the kept bytes as the client takes.
     [[nodiscard]] Sent send_kept(net::Stream& io);
     // Forgets kept bytes, and frees the memory that a large message has needed.
     void release() noexcept;

@@ -75,8 +75,8 @@ struct Loop {
     Loop& operator=(const Loop&) = delete;
     ~Loop();
 
-    // Returns the pool of the blocks that heads of up to max_head bytes are read into, with room
-    // for what comes behind the longest one. It lives as long as the loop.
+    // Returns the pool of blocks for heads of up to max_head bytes, with room for bytes behind the
+    // longest head. It lives as long as the loop.
     [[nodiscard]] net::BufferPool& head_blocks(std::size_t max_head);
 
     // Closes the connection that has lingered for longest. False: none lingers.

@@ -10,7 +10,7 @@
 
 namespace stint::server {
 
-// Pieces of a body that is not chunked are added as they are.
+// Pieces of a body that is not chunked stay as they are.
 class PieceFraming {
   public:
     void begin(const http::ResponseFraming& framing) noexcept { framing_ = framing; }

@@ -25,7 +25,7 @@ class ReceivedBytes {
 
     [[nodiscard]] bool empty() const noexcept { return begin_ == end_; }
     [[nodiscard]] std::size_t size() const noexcept { return end_ - begin_; }
-    // The bytes from the first one that is not consumed. They stay in place until compact().
+    // The bytes that are not consumed. They stay in place until make_room().
     [[nodiscard]] std::span<char> bytes() const noexcept {
         return {block_.data() + begin_, end_ - begin_};
     }

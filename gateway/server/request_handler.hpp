@@ -1,5 +1,5 @@
-// The seam between a downstream connection, whatever protocol it speaks, and the code that answers
-// its requests.
+// The interface between a downstream connection, whatever protocol it speaks, and the code that
+// answers its requests.
 #pragma once
 
 #include "net/types.hpp"
@@ -23,7 +23,7 @@ enum class Step : std::uint8_t {
 
 // How a request has ended, for its connection.
 struct RequestEnd {
-    bool clean = false; // nothing broke off: the connection may carry another request
+    bool clean = false; // nothing failed: the connection may carry another request
     bool reset = false; // the response was cut short: the client must not take it for the whole
     bool gone = false;  // the client has gone
 };
@@ -42,7 +42,7 @@ class RequestHandler {
     // head is empty if it could not be parsed. Nothing behind it can be read either. detail: a
     // literal.
     [[nodiscard]] virtual Step on_bad_request(int status, std::string_view detail) = 0;
-    // Runs what takes longer. May throw: the connection ends then.
+    // Runs the steps that need a coroutine. May throw: the connection ends then.
     [[nodiscard]] virtual net::Task<> rest() = 0;
     // Ends the request, which holds nothing afterwards.
     [[nodiscard]] virtual RequestEnd finish() = 0;
@@ -50,11 +50,11 @@ class RequestHandler {
     // The client has closed or reset, and no longer waits for the response. Called at any time
     // before finish(), also more than once; a pending wait ends soon.
     virtual void on_client_gone() noexcept = 0;
-    // The gateway begins to drain; called with every tick from then on. A response that would go on
-    // for as long as the client listens ends.
+    // The gateway drains. Called with every tick from then on. An endless response, such as a
+    // stream of events, ends.
     virtual void on_drain() noexcept {}
-    // Looks for a reset of a connection that was taken over. Called with every tick while
-    // ClientStream::watch_for_reset() says so.
+    // Checks whether a connection that was taken over was reset. Called with every tick while
+    // ClientStream::watch_for_reset() is on.
     virtual void poll_tunnel() noexcept {}
     // Waits until no other coroutine refers to this object. After on_client_gone().
     [[nodiscard]] virtual net::Task<> join() { co_return; }

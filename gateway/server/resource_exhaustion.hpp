@@ -20,7 +20,7 @@ namespace stint::server {
 // after another failure (Context::close_idle_connections).
 class ResourceExhaustion {
   public:
-    // Counts a socket that could not be had because of `error`; logs it, once a second at most.
+    // Records that a socket could not be had because of `error`. Logs it at most once a second.
     void note(const ErrorCode& error, SteadyTime now);
     [[nodiscard]] std::uint64_t count() const noexcept {
         return count_.load(std::memory_order_relaxed);

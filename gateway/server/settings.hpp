@@ -24,7 +24,7 @@ namespace stint::server {
 struct ConnectionSettings {
     static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 
-    Duration head_timeout{}; // for the first byte to the last of a head
+    Duration head_timeout{}; // from the first byte of a head to its last
     Duration idle_timeout{}; // between two requests
     MinRate min_head_rate{};
     std::size_t max_head = 0;                   // bytes; else 431
@@ -46,8 +46,9 @@ struct ConnectionSettings {
 // The listener's options for a connection.
 struct ListenerOptions {
     bool half_close_allowed = false;
-    bool proxy_protocol = false;  // it begins with a PROXY header, which a trusted peer may send
-    std::uint16_t https_port = 0; // redirect_http: where all its requests are sent to; 0 = nowhere
+    bool proxy_protocol = false; // it begins with a PROXY header, which a trusted peer may send
+    // Redirect_http: port that all its requests are redirected to; 0: none.
+    std::uint16_t https_port = 0;
     std::shared_ptr<const tls::Server> tls{}; // nullptr: plain
 };
 

@@ -13,10 +13,10 @@
 
 namespace stint::simulate {
 
-// A merged stream of access logs. A line is written when its request ends, so lines are not in the
-// order in which requests began. The stream looks `look_ahead` requests ahead; later ones are
-// counted as late. Several files are merged by time: rotated ones may come in any order, and those
-// of several instances together.
+// A merged stream of access logs. A line is written when its request ends, so lines are not ordered
+// by the begin of their requests. The stream looks `look_ahead` requests ahead; requests that are
+// later than that are counted as late. Several files are merged by time: rotated files in any
+// order, or those of several instances.
 class LogFiles {
   public:
     static constexpr std::size_t look_ahead = 65'536;

@@ -73,7 +73,7 @@ void Replay::judge(const LoggedRequest& logged, SimulatedRequest::Decided decide
     case SimulatedRequest::Step::runs:
         run(std::move(request));
     }
-    open_queue(now); // whom a newcomer has pushed out is decided
+    open_queue(now); // a newcomer may have pushed out waiters
 }
 
 void Replay::finish() {

@@ -33,7 +33,7 @@ void write_table(std::ostream& out, const std::vector<Row>& rows, std::size_t te
     }
 }
 
-// A key is a client's to choose: nothing of it may steer a terminal.
+// Clients choose keys: no byte of a key may control a terminal.
 std::string printable(std::string_view text) {
     std::string safe;
     for (const char c : text)

@@ -39,7 +39,7 @@ class SimulatedRequest final : public admission::Callbacks {
     ~SimulatedRequest();
 
     enum class Step : std::uint8_t {
-        over,  // nothing more becomes of it
+        over,  // decided, and its end does not matter
         waits, // it is in the queue: finish_wait()
         runs   // it holds slots, or may be refunded: end() at until()
     };

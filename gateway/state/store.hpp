@@ -31,7 +31,7 @@ struct Row {
 struct Change {
     std::string table;
     std::string key;
-    std::optional<std::string> value; // nothing: the row is erased, if there is one
+    std::optional<std::string> value; // nothing: erases the row, if there is one
 };
 
 struct Failure {

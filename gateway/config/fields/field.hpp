@@ -1,6 +1,6 @@
-// A key of the configuration: its name, type, bounds and default, as data. Everything that is said
-// of a key is said in its row of its section's table (tables.hpp): the loader, GET /config and
-// docs/configuration-reference.md are made of the tables.
+// A key of the configuration as data: its name, type, bounds and default. The row in its section's
+// table (tables.hpp) is the only description of a key. The loader, GET /config and
+// docs/configuration-reference.md are made from the tables.
 #pragma once
 
 #include "config/fields/shown.hpp"
@@ -54,8 +54,8 @@ struct Field {
     std::string_view about{};    // one line
     std::string_view expected{}; // completes "found a list; expected ..."
     bool required = false;
-    // In place of the default that the schema's struct has: of structures, and where the default is
-    // another setting.
+    // The default in words, where the schema's struct does not have it: of structures, and where
+    // another setting is the default.
     std::string_view otherwise{};
     Reload reload = Reload::applies;
     std::string_view shown_as{}; // its member in GET /config; empty: the key, with the type's unit
@@ -73,10 +73,11 @@ struct FieldOf : Field {
     using Show =
         void (*)(const Field& field, const S& section, const Config& config, Shown::Map& members);
 
-    Read read = nullptr;  // none: the section's reader has its own code for it
-    Show show = nullptr;  // none: not shown, or with another key
-    Show plain = nullptr; // the same whatever else is set, for the default; none: as `show`
-    bool later = false;   // the section's reader says when to read it, because other keys matter
+    Read read = nullptr; // none: the section's reader has code of its own for the key
+    Show show = nullptr; // none: not shown, or with another key
+    // Shows the value without regard to other keys, for the default; none: as `show`.
+    Show plain = nullptr;
+    bool later = false; // read when the section's reader says so, because other keys matter
 };
 
 template <class S>
@@ -105,8 +106,8 @@ void read_row(const Section& section, const FieldOf<S>& field, S& place, LoadSta
         field.read(field, *value, place, loading);
 }
 
-// Reads all keys whose rows have a reader and are not for later. A required one that is missing is
-// reported.
+// Reads all keys whose rows have a reader, except those marked `later`. Reports required keys that
+// are missing.
 template <class S>
 void read_fields(const Section& section, Table<S> table, S& place, LoadState& loading) {
     for (const FieldOf<S>& field : table)
@@ -130,7 +131,7 @@ void show_fields(Table<S> table, const S& section, const Config& config, Shown::
             field.show(field, section, config, members);
 }
 
-// The rows before that of the key, and those from it on.
+// Returns the rows before the key's row, and those from it on.
 template <class S>
 [[nodiscard]] Table<S> rows_before(Table<S> table, std::string_view key) {
     std::size_t count = 0;

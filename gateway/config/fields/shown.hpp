@@ -16,7 +16,7 @@ class Shown {
   public:
     struct Member;
     using List = std::vector<Shown>;
-    using Map = std::vector<Member>; // in the order in which a person wants to read them
+    using Map = std::vector<Member>; // in an order for people
     using Any = std::variant<bool, std::uint64_t, double, std::string, List, Map>;
 
     template <class T>

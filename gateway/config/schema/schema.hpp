@@ -183,13 +183,13 @@ struct OwnBody {
     std::string text;
 };
 
-// How many bits of an address tell one client from another.
+// The bits of an address that identify a client.
 struct AddressPrefixes {
     std::uint8_t ipv4 = 32;
     std::uint8_t ipv6 = 64;
 };
 
-// Peers that Stint believes about the client they forward for.
+// The peers whose word about the client Stint accepts.
 struct TrustedProxies {
     std::vector<Cidr> networks;
     bool unix_peers = false;                // those of Unix sockets
@@ -245,7 +245,7 @@ struct Limit {
     enum class MissingKey : std::uint8_t { share, exempt, refuse };
     enum class Algorithm : std::uint8_t { fixed_window, sliding_window, token_bucket };
     std::string name;  // unique over named and inline limits
-    std::string route; // for an inline limit the route it belongs to, else empty
+    std::string route; // an inline limit's route, else empty
     Kind kind = Kind::window;
     std::uint64_t quota = 0;          // requests: or concurrent:
     std::chrono::nanoseconds per{};   // for a calendar unit: its longest length

@@ -110,7 +110,7 @@ bool read_path(const Section& section, const PathRules& rules, Match& match) {
     return whole && match.regex;
 }
 
-// True when all of it is right, so that it may be compared with other routes.
+// Returns true if the match has no mistake, so that it can be compared with other routes.
 bool read_match(const Value& value, const PathRules& rules, Match& match) {
     const auto section = open_section(value, match_fields(), "a map such as {path: /products}");
     if (!section)

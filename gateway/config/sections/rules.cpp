@@ -154,7 +154,7 @@ void read_rules(const Section& section, Limit& limit) {
     else if (overrides && !limit.key.empty())
         read_overrides(*overrides, limit);
     if (key && limit.key.empty())
-        return; // which is wrong: what could be a value of it is not known
+        return; // the key has a mistake, so its possible values are not known
     read_list(section, "exempt", limit, limit.exempt);
     read_list(section, "deny", limit, limit.deny);
 }

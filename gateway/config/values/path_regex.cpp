@@ -47,7 +47,7 @@ Token class_at(std::string_view rest) {
     return {Token::Kind::other, std::min(at + 1, rest.size())};
 }
 
-// "{2,3}", or a "{" that is literal: what is before it is taken for repeated then, too.
+// Takes "{2,3}". Also takes a literal "{": the element before it then counts as repeated, too.
 Token braces_at(std::string_view rest) {
     const std::size_t end = rest.find_first_not_of("0123456789,", 1);
     const bool closed = end != std::string_view::npos && rest[end] == '}';

@@ -40,7 +40,7 @@ constexpr std::array<Unit, 6> size_units{{
     {"TiB", std::uint64_t{1} << 40U},
 }};
 
-// "12.5ms" in its parts. Not every text has all of them; `rest` is what is no number.
+// The parts of a text such as "12.5ms"; some may be missing. `rest` is everything after the number.
 struct Number {
     bool negative = false;
     std::string_view whole;

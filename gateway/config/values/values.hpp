@@ -47,7 +47,7 @@ template <class T, class Parse>
 [[nodiscard]] Parsed<std::string>
 parse_word(std::string_view text, std::span<const std::string_view> words);
 
-// The words of what is either on or off.
+// The words for a setting that is either on or off.
 inline constexpr std::array<std::string_view, 2> on_off{"on", "off"};
 
 // Parses the name of a route, upstream or limit: [A-Za-z0-9_.-]{1,64}.

@@ -24,9 +24,9 @@ struct ChargeTerms {
     Duration late;                     // Charge::late
     Duration per;                      // zero for a cap
     const ClockWindow* clock; // the open window that all counters share; nullptr: each has its own
-    // Token buckets: `used` ns have been given back to this counter; `stamp`: the instant (steady,
-    // ns) from which on no receipt asks for it. nullptr: nothing has been given back. give_back()
-    // adds to it, unless is_last().
+    // For token buckets: the time given back to this counter. `used`: nanoseconds. `stamp`: from
+    // this instant (steady, ns) on no receipt needs the record. nullptr: nothing was given back.
+    // give_back() adds to it, unless is_last().
     CounterCell* returned;
 
     // Returns the highest cost that these numbers ever admit.
@@ -37,7 +37,7 @@ struct ChargeTerms {
 
 struct Verdict {
     Refusal refusal = Refusal::none;
-    Duration wait{}; // until it would be another; Duration::max() = it never will be
+    Duration wait{}; // time until the verdict changes; Duration::max(): it never does
 };
 
 // Every function takes a cell in any state: a spent one, or CounterCell{}, is a counter without
@@ -53,15 +53,15 @@ struct AlgorithmOps {
     void (*give_back)(CounterCell&, const ChargeTerms&, Receipt&, SteadyTime now) noexcept;
     CounterState (*state)(const CounterCell&, const ChargeTerms&, SteadyTime now) noexcept;
 
-    // Takes up, before check(), a quota higher than the one a counter was charged by; returns by
-    // how many ns that brings its end forward. Only for counters that are paid off in time,
-    // otherwise nullptr.
+    // Call before check(). Adjusts the cell to a quota that is higher than the one it was charged
+    // by, and returns by how many ns its debt is paid off earlier. nullptr for algorithms whose
+    // counters are not paid off by time.
     std::int64_t (*raise)(CounterCell&, const ChargeTerms&, SteadyTime now) noexcept = nullptr;
-    // Pays (likewise) what is owed by a lower quota from `now` on, if that is no more than the
-    // burst. More than that goes on being paid by the former quota: until it is no more, nothing is
-    // admitted.
+    // Adjusts the cell to a lower quota: from `now` on the debt is paid off at the lower rate, if
+    // it is at most the burst. A larger debt is first paid off at the former rate, and nothing is
+    // admitted meanwhile. nullptr as raise().
     void (*lower)(CounterCell&, const ChargeTerms&, SteadyTime now) noexcept = nullptr;
-    // Returns (likewise) whether no other charge is owed for longer than the receipt's.
+    // Returns true if no other charge is paid off later than the receipt's. nullptr as raise().
     bool (*is_last)(const CounterCell&, const ChargeTerms&, const Receipt&) noexcept = nullptr;
 
     // For cells that own memory (otherwise both are nullptr). prepare(): after check(), makes room
@@ -70,10 +70,10 @@ struct AlgorithmOps {
     bool (*prepare)(CounterCell&, const ChargeTerms&) noexcept = nullptr;
     void (*discard)(CounterCell&) noexcept = nullptr;
 
-    // Saves a live cell without a clock's window as bytes whose every instant is an std::int64_t of
-    // steady ns; not for a cap. load() restores such a cell, every instant moved by `shift` and
-    // none later than it could be at `now`: CounterCell{} if the bytes are nonsense or there is no
-    // memory.
+    // save() appends a live cell as bytes. Each instant in them is an std::int64_t of steady ns.
+    // Not for a cap, nor for a cell of Anchor::clock. load() restores the cell: it moves every
+    // instant by `shift`, and makes none later than it could be at `now`. It returns CounterCell{}
+    // if the bytes are nonsense or there is no memory.
     void (*save)(const CounterCell&, std::string& to) = nullptr;
     CounterCell (*load)(ByteReader& from, Duration shift, Duration per, SteadyTime now) = nullptr;
 };

@@ -1,4 +1,4 @@
-// A cap on what is in flight. Slot: stamp = 1 once used; used = the slots that are held.
+// A cap on requests in flight. Cell: stamp = 1 once used; used = the slots that are held.
 #include "limits/algorithm/algorithm_ops.hpp"
 
 namespace stint::limits {

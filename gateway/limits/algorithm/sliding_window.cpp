@@ -25,7 +25,7 @@ struct Entry {
 };
 
 struct Ring {
-    std::int64_t latest;      // the latest instant anyone has asked at: time does not run backwards
+    std::int64_t latest;      // latest `now` of any call: time does not run backwards
     std::int64_t left;        // the newest instant that has left the window
     std::int64_t paced_until; // the next admission of a paced limit
     std::uint64_t sum;
@@ -90,7 +90,7 @@ bool joins_newest(Ring& ring, const ChargeTerms& terms) noexcept {
            (terms.quota > parts && part_of(newest, terms) == part_of(ring.latest, terms));
 }
 
-// Until as much has left the window as is needed.
+// Returns when enough will have left the window.
 std::int64_t until_free(Ring& ring, const ChargeTerms& terms) noexcept {
     std::uint64_t left = ring.sum;
     std::uint32_t i = 0;

@@ -54,7 +54,7 @@ Wide owed_in(const CounterCell& slot, std::int64_t ahead, std::uint64_t quota) n
     return static_cast<Wide>(static_cast<std::uint64_t>(ahead)) * quota - units_early(slot, quota);
 }
 
-// Switches the cell to be paid off by another quota; what is owed stays, exactly.
+// Switches the cell to another quota. The tokens that are owed stay exactly the same.
 void turn_to(CounterCell& slot, std::uint64_t from, std::uint64_t to, SteadyTime now) noexcept {
     const Wide owed = owed_in(slot, slot.stamp - nanoseconds(now), from);
     const Wide whole = (owed + to - 1) / to;
@@ -65,8 +65,8 @@ void turn_to(CounterCell& slot, std::uint64_t from, std::uint64_t to, SteadyTime
                : made(nanoseconds(now) + longest, to, 0);
 }
 
-// A higher quota pays off at once what is owed already. A lower one does so from the next charge on
-// (turned to earlier, a bucket that was just empty would stay closed for many times `per`).
+// A higher quota applies to the present debt at once. A lower one applies from the next charge on:
+// at once it would keep a bucket that was just emptied closed for many times `per`.
 std::int64_t raise(CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noexcept {
     const std::uint64_t quota = quota_of(slot, terms.quota);
     if (slot.stamp <= nanoseconds(now) || quota >= terms.quota) [[likely]]
@@ -86,7 +86,7 @@ void lower(CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noexcept
         turn_to(slot, quota, terms.quota, now);
 }
 
-// When `burst - cost` more than what is charged still fits.
+// Admits a charge if the tokens owed are at most `burst - cost`. Otherwise it waits until they are.
 Verdict check(const CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noexcept {
     if (terms.cost > (terms.pace ? terms.quota : terms.burst))
         return {Refusal::cost, Duration::max()};

@@ -190,7 +190,7 @@ double Cooldown::rate_at(SteadyTime now) const noexcept {
     return rate_after(now - ramp_from_);
 }
 
-// Half of what it was, and the other half as the ramp goes by.
+// Half of the former rate at the begin of the ramp, all of it at the end.
 double Cooldown::rate_after(Duration ramped) const noexcept {
     if (ramp_ <= Duration::zero())
         return former_rate_;
@@ -201,7 +201,8 @@ double Cooldown::rate_after(Duration ramped) const noexcept {
 void Cooldown::throttled(
     const Pass::Asked& asked, bool probe, SteadyTime now, const CooldownRules& rules) {
     std::optional<Duration> wait = asked.wait ? asked.wait : rules.otherwise;
-    // A probe that is turned away without a time: the last that was named has not been enough.
+    // The upstream refused the probe without naming a time: the pause that it named last was too
+    // short.
     if (!wait && probe)
         wait = last_wait_;
     if (!wait || (*wait <= Duration::zero() && !probe))

@@ -108,8 +108,8 @@ class Cooldown {
         bool scout_ = false;   // see LearnedPace
     };
 
-    // A refusal: the upstream's status, and how long to wait. While a probe is under way that is
-    // unknown, and a second is as good as anything.
+    // A refusal: the upstream's status, and how long to wait. The wait is one second while a probe
+    // is under way, because its duration is unknown.
     struct Refused {
         int status = 0;
         Duration wait{};
@@ -175,7 +175,7 @@ class Cooldown {
     };
 
     [[nodiscard]] static Duration interval(double per_second) noexcept;
-    // Returns the phase; that of a ramp of this length which is over: open.
+    // Returns the phase. A ramp of this length that is over counts as open.
     [[nodiscard]] Phase phase_at(SteadyTime now, Duration ramp) const noexcept;
     // Takes up the rules' ramp, and ends one that is over.
     void end_ramp(SteadyTime now, const CooldownRules& rules) noexcept;

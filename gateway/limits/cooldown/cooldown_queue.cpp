@@ -126,7 +126,7 @@ Duration Cooldown::wait_behind_all(
     return std::min(wait + left, rules.max_wait);
 }
 
-// Only the first waiter has to look at the clock; it is called when a probe has been answered.
+// Only the first waiter wakes up by the clock: it is called when a probe has been answered.
 SteadyTime Cooldown::ask_again_at(const Refused& why, bool first, SteadyTime now) const {
     const SteadyTime latest = now + longest_sleep;
     if (!first || (phase_ == Phase::probing && !why.paced))

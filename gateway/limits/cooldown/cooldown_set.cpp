@@ -37,7 +37,7 @@ CooldownPtr CooldownSet::find(const Hash128& key) const {
     return is_full() ? shared_ : nullptr;
 }
 
-// One that a request still holds is left alone: it may be about to pause it.
+// A cool-down that a request still holds stays: the request may be about to pause it.
 void CooldownSet::forget_idle(SteadyTime now) {
     next_look_ = now + between_looks;
     std::erase_if(known_, [&](const auto& each) {

@@ -27,8 +27,8 @@
 
 namespace stint::limits {
 
-// Everything but next_sweep and changed is guarded by `mutex`. A limit without a key needs the
-// first cache line only, but for Anchor::clock.
+// Guarded by `mutex`, but for next_sweep and changed. A limit without a key uses only the first
+// cache line, and `clock` with Anchor::clock.
 struct alignas(64) Shard {
     static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
@@ -154,7 +154,8 @@ class Counters {
     [[nodiscard]] std::int64_t spent_at(const Shard& shard, const CounterCell& slot) const noexcept;
     static void expect_spent(Shard& shard, std::int64_t instant) noexcept;
     void observe(Shard& shard, const Now& now) noexcept;
-    // Returns the stamps live in a shard that has observed `now`; live_in() needs no such call.
+    // Returns the stamps of live cells in a shard. live_stamps() requires observe(shard, now)
+    // before; live_in() does not.
     [[nodiscard]] LiveStamps live_stamps(const Shard& shard, const Now& now) const noexcept;
     [[nodiscard]] LiveStamps live_in(const Shard& shard, const Now& now) const noexcept;
 
@@ -205,13 +206,15 @@ class Counters {
     const WallRuler ruler_;               // clocked_
     std::atomic<bool> has_shares_{false}; // written with the shard of the first one locked
     SteadyTime closed_from_{};
-    SteadyTime closed_until_{}; // looked at no more; of a bucket, which says itself, far away
+    // The limit refuses everything before; for a bucket see closed_until().
+    SteadyTime closed_until_{};
     const std::size_t shard_count_;
     std::unique_ptr<Shard[]> shards_;
 
     std::atomic<std::uint64_t> max_keys_;
     alignas(64) std::atomic<std::uint64_t> occupied_{0}; // slots of all shards that hold a key
-    // Before this instant (steady, ns) no other shard is worth a look; set when a look was in vain.
+    // Before this instant (steady, ns) a new key without room does not search other shards: the
+    // last search found nothing, and nothing can have ended since.
     std::atomic<std::int64_t> next_look_{0};
     alignas(64) Tally tally_;
     HoldTime hold_time_; // only a cap learns it

@@ -15,8 +15,9 @@ LiveStamps after(SteadyTime now) noexcept {
 
 } // namespace
 
-// Receipts know the end that their charges led to. Where it comes forward, it is as if that time
-// had been given back; where that cannot be remembered, the former quota goes on.
+// A receipt knows the time at which its charge was to be paid off. If a higher quota brings that
+// forward, the difference is recorded as given back. If there is no memory for the record, the
+// former quota stays.
 void Counters::take_up_quota(
     const CounterRef& claim, Hash128 key, const ChargeTerms& terms, SteadyTime now) const noexcept {
     Shard& shard = *claim.shard;
@@ -70,7 +71,8 @@ CounterCell* Counters::make_returned(
     return &place->slot;
 }
 
-// For no more keys than the limit may have. A sweep looks at all of them: not each time.
+// Makes room for as many keys as the limit may have. A sweep looks at all of them, so not every
+// call sweeps.
 void Counters::make_room_for_returned(Shard& shard, SteadyTime now) const noexcept {
     constexpr std::size_t least = 8;
     constexpr Duration between_sweeps = std::chrono::milliseconds{100};

@@ -161,7 +161,8 @@ bool Counters::restore(Source& source, const Now& now) {
     return from.good();
 }
 
-// As after a reload with a smaller max_keys, more keys may be live than new ones find room.
+// More keys may be live than new keys would find room for, as after a reload with a smaller
+// max_keys.
 bool Counters::put_back(Hash128 key, CounterCell& slot, const Now& now) {
     Shard& shard = shard_of(key);
     const bool live = slot.stamp != 0 && live_stamps(shard, now).contain(slot);
@@ -194,7 +195,8 @@ void Counters::close(const Now& from) noexcept {
                                                                            : per_);
 }
 
-// An empty bucket is full again only then, and what it was is not known.
+// The former state of a bucket is not known: the limit stays closed until an empty one is full
+// again.
 SteadyTime Counters::closed_until(const ChargeTerms& terms) const noexcept {
     if (algorithm_ != Algorithm::token_bucket)
         return closed_until_;

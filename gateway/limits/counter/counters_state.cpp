@@ -63,8 +63,8 @@ Counters::live_slot(const Shard& shard, Hash128 key, const Now& now) const noexc
     return slot != nullptr && live_in(shard, now).contain(*slot) ? slot : nullptr;
 }
 
-// Returns true if anything still counts for the key, be it in the sketch. A cap's share stays: the
-// slots that are held say nothing of those that will be.
+// Returns true if anything still counts for the key, in its cell or in the sketch. A cap's share
+// always stays: the slots that are held now do not tell how many will be.
 bool Counters::counts(const Shard& shard, Hash128 key, const Now& now) const noexcept {
     if (cap_ || live_slot(shard, key, now) != nullptr)
         return true;
@@ -142,7 +142,8 @@ std::optional<Verdict> Counters::take_up_share(
         return Verdict{Refusal::cost, Duration::max()};
     if (cap_)
         return Verdict{Refusal::cap, {}};
-    // When the share grows is not known: the wait is until another window, or for `per`.
+    // The time at which the share grows is not known. So the wait lasts until another window, or
+    // for `per`.
     if (clocked_)
         return Verdict{Refusal::window, shard.clock.end - now.steady};
     const CounterCell* const live = live_slot(shard, charge.key, now);

@@ -9,8 +9,8 @@
 
 namespace stint::limits {
 
-// Guarded by its shard's mutex. Whatever it answers refuses at least what exact counters would; of
-// a paced limit it keeps the quota, not the pace.
+// Guarded by its shard's mutex. It refuses every charge that exact counters would refuse, and
+// perhaps more. For a paced limit it enforces the quota but not the pace.
 class Overflow {
   public:
     // nullptr if there is no memory. About 2.5 KiB (a cap, a bucket: 0.5 KiB) for each 16 cells of

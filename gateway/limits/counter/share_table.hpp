@@ -1,5 +1,5 @@
-// The shares that keys of one shard have of their limit's numbers, and what a key with one used
-// lately. No lock, no clock; the caller says which counters are live.
+// The shares that keys of one shard have of their limit's numbers, and how much each of these keys
+// has used lately. No lock, no clock; the caller says which counters are live.
 #pragma once
 
 #include "base/hash.hpp"
@@ -16,9 +16,9 @@
 
 namespace stint::limits {
 
-// Admissions to windows that follow one another, counted until all of them are as old as a span:
-// never too few. Two counts are enough, as at most two windows of that length lie in such a span;
-// where the wall clock was set, more of them are counted as one.
+// Counts the admissions to consecutive windows until all of them are older than a span. The count
+// is never too low. Two numbers are enough, because at most two windows of that length lie in a
+// span. After a change of the wall clock several windows may share a number.
 class RecentUse {
   public:
     // window: any number that no other window of the counter has.
@@ -30,7 +30,7 @@ class RecentUse {
   private:
     struct Part {
         std::uint64_t count = 0;
-        SteadyTime last{}; // nothing of it was admitted later
+        SteadyTime last{}; // time of the latest admission
         [[nodiscard]] bool counts(Duration span, SteadyTime now) const noexcept {
             return count > 0 && last + span > now;
         }
@@ -48,7 +48,7 @@ class ShareTable {
         SteadyTime set_at{};
         RecentUse used; // where the windows are fixed
 
-        // True if the share is good. live: its counter is.
+        // True if the share still counts. live: the key's counter is live.
         [[nodiscard]] bool holds(bool live, Duration per, SteadyTime now) const noexcept {
             return held && (share.until != SteadyTime::max() ? now < share.until
                                                              : live || now < set_at + per);
@@ -68,8 +68,8 @@ class ShareTable {
     [[nodiscard]] Obtained obtain(Hash128 key) noexcept;
     // Ends a share. Returns the entry as long as its use still counts, else nullptr: it is dropped.
     Entry* end(Hash128 key, Entry& entry, Duration per, SteadyTime now) noexcept;
-    // Sets how many keys there may be, and drops those whose share and use are over, if there are
-    // as many: that looks at all, and not each time. live: says of a key whether its counter is.
+    // Sets the most keys. If there are that many, drops those whose share and use are over. That
+    // looks at every key, so not every call does it. live(key): true if the key's counter is live.
     template <class Live>
     void make_room(std::size_t most, Duration per, SteadyTime now, Live live) noexcept {
         most_ = std::max(most, least);

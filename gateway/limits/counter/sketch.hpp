@@ -28,7 +28,7 @@ class SketchCells {
     [[nodiscard]] std::uint64_t least(Hash128 key) const noexcept;
     void add(Hash128 key, std::uint64_t count) noexcept;
     void take_back(Hash128 key, std::uint64_t count) noexcept; // no more than was added
-    void raise(Hash128 key, std::uint64_t to) noexcept;        // to at least that
+    void raise(Hash128 key, std::uint64_t to) noexcept;        // raises the count to at least `to`
     void clear() noexcept;
 
   private:

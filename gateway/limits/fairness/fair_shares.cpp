@@ -120,7 +120,7 @@ std::uint64_t FairShares::OwnerTable::kept_from(
     return std::min(kept, quota);
 }
 
-// The same in the window that follows this one, if no owner asks before.
+// Returns the same for the next window, if no owner asks before it.
 std::uint64_t FairShares::OwnerTable::kept_in_next(
     Hash128 asking, std::uint64_t quota, SteadyTime now) const noexcept {
     boost::container::static_vector<Owner, most_exact> next;

@@ -184,8 +184,8 @@ void AdmissionQueue::stand_in(
     std::optional<Duration> refused_for,
     const Now& now) {
     for (Charge& charge : waiter.charges) {
-        charge.reserved_for_others =
-            0; // the line's order is fair by itself, and the next window another
+        // The queue is fair by itself, and the admission may fall into another window.
+        charge.reserved_for_others = 0;
         charge.late = {};
     }
     waiter.waited_for = at;
@@ -200,8 +200,8 @@ void AdmissionQueue::stand_in(
         throw;
     }
     refuse_all(refused, line, now);
-    if (refused_for &&
-        line.is_next(waiter)) // one that came earlier goes before those who stood here
+    // A waiter that came earlier may stand before the ones that were here.
+    if (refused_for && line.is_next(waiter))
         line.opens_after(*refused_for, waiter, now);
     file(line);
 }

@@ -109,8 +109,9 @@ class AdmissionQueue {
 
     // Returns what it was granted, and whether the scheduler is to be called.
     [[nodiscard]] std::pair<Permit, bool> take_out(Waiter& waiter) noexcept;
-    // Returns the queue that a newcomer joins though a count may be free. None: its limits are to
-    // be asked. That includes a newcomer that would wait in vain and lengthen the turns.
+    // Returns the queue that a newcomer has to join even if its counter has room. Nothing: admit()
+    // decides. That is also the result for a newcomer that would wait in vain and lengthen the
+    // turns of others.
     [[nodiscard]] Occupied
     line_to_join(std::span<const Charge> charges, std::span<const WaitTerms> terms, const Now& now);
     // Returns the first occupied queue of the charges from that one on.

@@ -55,7 +55,7 @@ Duration CounterQueue::time_until(std::uint64_t cost, const Now& now) const noex
     return first + rate.every * static_cast<std::int64_t>(count);
 }
 
-// A newcomer that stands in the queue while its place is looked for. Then all is as it was.
+// Puts a newcomer into the queue while its place is computed. The destructor restores the queue.
 class CounterQueue::Trial {
   public:
     Trial(CounterQueue& queue, Waiter& newcomer, std::size_t at, const Now& now)
@@ -70,7 +70,7 @@ class CounterQueue::Trial {
 
     const Before before;
 
-    // Returns the time until its turn. pushed_out: those that make place for it.
+    // Returns the time until the newcomer's turn. pushed_out: waiters that lose their place to it.
     [[nodiscard]] Duration wait(const Waiters& pushed_out, const Now& now) const {
         std::uint64_t until = 0;
         queue_.queue_.for_each_in_order([&](const FairQueue::Item& item, std::uint64_t cost) {
@@ -141,9 +141,9 @@ Waiters CounterQueue::losers(Waiter& newcomer, const Before& before, const Now& 
     return out;
 }
 
-// The newcomer gets no place if its turn comes after the last opening before its deadline when
-// every waiter before it goes first. Else the one too many loses its place, and those behind the
-// newcomer to whom that has now happened.
+// The newcomer gets no place if, with every waiter before it served first, its turn comes after the
+// last opening before its deadline. Otherwise, if there is one waiter too many, that one loses its
+// place. So do waiters behind the newcomer that now come after their last opening.
 Waiters
 CounterQueue::losers_of_walk(Waiter& newcomer, Waiter* one_too_many, const Now& now) noexcept {
     Waiters late;
@@ -164,7 +164,8 @@ CounterQueue::losers_of_walk(Waiter& newcomer, Waiter* one_too_many, const Now& 
     try {
         queue_.for_each_in_order(visit);
     } catch (const std::bad_alloc&) {
-        // No memory to find out: those behind it are refused when their deadline comes.
+        // Without memory to compute this, the waiters behind it are refused when their deadline
+        // comes.
         if (one_too_many != nullptr)
             late.push_back(newcomer);
         return late;
@@ -207,7 +208,7 @@ void CounterQueue::opens_after(Duration wait, std::uint64_t cost, const Now& now
     opens_for_ = cost;
     if (is_cap())
         wait -= id_.limit->full_for(0, now.steady);
-    wait_ = std::max(wait, Duration{1}); // an instant that has come already would never pass
+    wait_ = std::max(wait, Duration{1}); // an instant in the past would never be reached
     opens_at_ = is_cap() ? SteadyTime::max() : now.steady + wait_;
 }
 

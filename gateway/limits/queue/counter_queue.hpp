@@ -1,5 +1,5 @@
-// The queue before one counter: its waiters, when it opens, and which waiters that is too late for.
-// Internal to limits/: AdmissionQueue drives it under its lock.
+// The queue before one counter: its waiters, the instant at which it opens, and the waiters whose
+// deadline comes first. Internal to limits/: AdmissionQueue drives it under its lock.
 #pragma once
 
 #include "limits/queue/fair_queue.hpp"
@@ -53,7 +53,7 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
     // Records the counter's refusal of the first waiter: it opens `wait` later, or, for a cap, a
     // slot may be freed about every `wait`.
     void opens_after(Duration wait, const Waiter& refused, const Now& now) noexcept;
-    // Records the refusal of a request that does not stand here.
+    // Records the refusal of a request that is not in this queue.
     void opens_after(Duration wait, std::uint64_t cost, const Now& now) noexcept;
     void open_now() noexcept {
         opens_at_ = SteadyTime::min();
@@ -73,8 +73,9 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
     void expire(const Now& now, Waiters& refused) noexcept;
     // Returns when is_open() or expire() may have something to do.
     [[nodiscard]] SteadyTime due() const noexcept;
-    // Returns for how long it has been open; at most until it would have opened again. For a key
-    // then zero: its counter is forgotten, and with it whether another request has gone.
+    // Returns for how long the queue has been open, at most the interval between two openings.
+    // After that interval a keyed limit returns zero: its counter may have been forgotten, and
+    // other requests admitted.
     [[nodiscard]] Duration late(const Now& now) const noexcept;
 
     // Returns the time until a newcomer would have its turn behind all waiters here.

@@ -74,8 +74,8 @@ FairQueue::Item& FairQueue::front() noexcept {
     }
 }
 
-// Only the first flow's turn has begun. Where what it may still let out does not reach, it ends;
-// any new turn reaches, as it adds the highest cost.
+// Only the first flow is in its turn. The turn ends if its remaining deficit is too small. In a new
+// turn it suffices, because a turn adds the highest cost.
 const FairQueue::Item& FairQueue::next() const noexcept {
     const Flow& first = turns_.front();
     const bool ends = first.in_turn && first.deficit < first.items.front().cost_;

@@ -53,8 +53,8 @@ class FairQueue {
     // `arrival` orders the items of a flow: one that comes later, from another queue, with a lower
     // number goes before those with higher ones. cost is at least 1. Returns the costs before it.
     CostRange push(Item& item, Hash128 flow, std::uint64_t cost, std::uint64_t arrival);
-    // Takes an item out. A flow whose turn had begun keeps what it may let out for the item that
-    // moves up; it ends with its last item.
+    // Takes an item out. A flow in its turn keeps its remaining deficit for its next item; the turn
+    // ends with the flow's last item.
     void erase(Item& item) noexcept;
     // Undoes the push of the item that came last, which returned `before`. Whatever the queue does
     // next, it does as if the item had not been pushed.

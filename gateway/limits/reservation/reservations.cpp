@@ -180,8 +180,8 @@ class ReservingAdmission {
         return place.own != 0 ? &place.ledger->slots().at(place.own) : nullptr;
     }
 
-    // Claims also the slots of requests that came early and found room beside what is held: they
-    // need them no more.
+    // Claims also the slots of requests that came early and were admitted beside the held slots:
+    // they no longer need a slot.
     void claim() noexcept {
         for (const Place& place : places())
             if (place.own != 0) {

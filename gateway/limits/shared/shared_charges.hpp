@@ -76,7 +76,7 @@ class SharedCharges {
     SteadyTime expire(const Now& now) noexcept;
 
     [[nodiscard]] std::size_t waiting() const noexcept { return by_deadline_.size(); }
-    // The latest time that it has been told.
+    // Returns the latest `now` of any call.
     [[nodiscard]] const Now& latest() const noexcept { return latest_; }
 
   private:
