@@ -139,7 +139,7 @@ constexpr std::array limit_table{
         &show_quota),
     LimitRow::other(
         {.key = "per",
-         .about = "The window's length, or a unit of the calendar.",
+         .about = "The window's length, 1ms to 366d, or a unit of the calendar.",
          .expected = "the window's length such as 1m",
          .otherwise = "*required* with requests"},
         {.kind = FieldType::Kind::other, .name = "duration, day, week or month"},
@@ -235,7 +235,8 @@ constexpr std::array limit_table{
     LimitRow::other(
         {.key = "key",
          .about =
-             "The source of the key; each value has a counter. Without it there is one for all.",
+             "The source of the key, or a list of up to 8; each value has a counter. Without it "
+             "there is one for all.",
          .expected = "a key such as client_ip, or a list of keys",
          .otherwise = "none"},
         a_key_source,

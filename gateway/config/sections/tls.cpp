@@ -152,7 +152,7 @@ constexpr std::array tls_table{
         staple_field, {.kind = FieldType::Kind::text, .name = "path of a file"}, nullptr, nullptr),
     TlsRow::map(
         {.key = "certificates",
-         .about = "Instead of these three: a list of such maps, for several names.",
+         .about = "Instead of these three: a list of up to 1000 such maps, for several names.",
          .otherwise = "none",
          .reload = Reload::new_connections},
         "list of certificates",

@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <fstream>
+#include <regex>
 #include <set>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 namespace stint::config {
@@ -165,6 +168,165 @@ std::string spelt(bool in_full) {
            map("access_log", "access_log") + map("log", "log") + map("headers", "headers") + "\n";
 }
 
+// A text without quotes, and with the words of its links alone.
+std::string plain(std::string_view text) {
+    static const std::regex link{R"(\[([^\]]*)\]\([^)]*\))"};
+    std::string words = std::regex_replace(std::string{text}, link, "$1");
+    std::erase_if(words, [](char c) { return c == '`' || c == '"'; });
+    return words;
+}
+
+std::string without_commas(const std::string& text) {
+    static const std::regex comma{R"((\d),(\d{3}))"};
+    return std::regex_replace(std::regex_replace(text, comma, "$1$2"), comma, "$1$2");
+}
+
+// True if the text has these words, and not as parts of longer ones.
+bool has_words(const std::string& text, const std::string& words) {
+    const auto is_part = [&](std::size_t at) {
+        return at < text.size() && std::isalnum(static_cast<unsigned char>(text[at])) != 0;
+    };
+    for (std::size_t at = 0; (at = text.find(words, at)) != std::string::npos; ++at)
+        if ((at == 0 || !is_part(at - 1)) && !is_part(at + words.size()))
+            return true;
+    return false;
+}
+
+// Bounds that a text states: "1 to 1024", or the number of "at most 64" and "up to 64".
+std::vector<std::string> bounds_in(const std::string& text) {
+    static const std::regex bound{
+        R"((\d+(?:ms|[smhdB%]|[KMGT]iB)? to \d+(?:ms|[smhdB%]|[KMGT]iB)?)|(?:at most|up to) (\d+(?: [KM]iB|ms|[smhdB%])?))",
+        std::regex::icase};
+    const std::string words = without_commas(plain(text));
+    std::vector<std::string> bounds;
+    for (std::sregex_iterator each{words.begin(), words.end(), bound}, end; each != end; ++each)
+        bounds.push_back((*each)[1].matched ? (*each)[1] : (*each)[2]);
+    return bounds;
+}
+
+// The cells of a Markdown table's line.
+std::vector<std::string> cells_of(const std::string& line) {
+    std::vector<std::string> cells;
+    for (std::size_t at = 1; at < line.size();) {
+        const std::size_t end = line.find('|', at);
+        const std::string cell = line.substr(at, end - at);
+        const std::size_t first = cell.find_first_not_of(' ');
+        cells.push_back(
+            first == std::string::npos
+                ? ""
+                : cell.substr(first, cell.find_last_not_of(' ') + 1 - first));
+        at = end == std::string::npos ? line.size() : end + 1;
+    }
+    return cells;
+}
+
+// One of the items of a list such as "a, b"; all of a list of another size.
+std::string item(const std::string& list, std::size_t place, std::size_t size) {
+    if (size == 1)
+        return list;
+    std::size_t begin = 0;
+    for (; place > 0; --place) {
+        const std::size_t comma = list.find(", ", begin);
+        if (comma == std::string::npos)
+            return list;
+        begin = comma + 2;
+    }
+    return list.substr(begin, list.find(", ", begin) - begin);
+}
+
+// A table of docs/configuration.md with the columns key and default.
+struct KeyTable {
+    struct Row {
+        std::vector<std::string> keys;
+        std::string otherwise;         // the default, plain
+        bool refers_elsewhere = false; // to a table that has the default
+        std::string description;
+    };
+    std::vector<Row> rows;
+};
+
+const std::vector<SectionReference>& known_sections() {
+    static const std::vector<SectionReference> all = reference();
+    return all;
+}
+
+const SectionReference::Key& key_of(std::string_view path, std::string_view name) {
+    const auto section = std::ranges::find(known_sections(), path, &SectionReference::path);
+    REQUIRE(section != known_sections().end());
+    const auto key = std::ranges::find_if(
+        section->keys, [&](const auto& each) { return each.field.key == name; });
+    INFO(path << ": " << name);
+    REQUIRE(key != section->keys.end());
+    return *key;
+}
+
+std::string section_below(std::string_view path, std::string_view key) {
+    return path.empty() ? std::string{key} : std::string{path}.append(".").append(key);
+}
+
+std::string description_of(const SectionReference::Key& key) {
+    return type_text(key.field.type) + " " + std::string{key.field.about} + " " + key.otherwise +
+           " ";
+}
+
+// Of the keys of the section, if there is one.
+std::string description_of(std::string_view path) {
+    std::string text;
+    for (const SectionReference& section : known_sections())
+        if (section.path == path)
+            for (const SectionReference::Key& key : section.keys)
+                text += description_of(key);
+    return text;
+}
+
+// told: the default that the page has; for a map with a section (path) some of its keys' defaults.
+void check_default(
+    const SectionReference::Key& key, std::string_view path, const std::string& told) {
+    if (told.starts_with('{')) {
+        static const std::regex member{R"((\w+): ([^,}]+))"};
+        for (std::sregex_iterator each{told.begin(), told.end(), member}, end; each != end; ++each)
+            CHECK((*each)[2] == plain(key_of(path, (*each)[1].str()).otherwise));
+    } else if (key.field.required || key.otherwise.starts_with("*required*")) {
+        CHECK(told == "*required*");
+    } else {
+        CHECK(told == plain(key.otherwise));
+    }
+}
+
+std::string one_line(const std::string& text) {
+    static const std::regex space{R"(\s+)"};
+    return std::regex_replace(text, space, " ");
+}
+
+std::vector<KeyTable> tables_with_defaults(const std::string& page) {
+    std::vector<KeyTable> tables;
+    std::istringstream lines{page};
+    std::size_t column = 0; // of the default; 0: no such table
+    for (std::string line; std::getline(lines, line);) {
+        const std::vector<std::string> cells =
+            line.starts_with('|') ? cells_of(line) : std::vector<std::string>{};
+        if (cells.empty()) {
+            column = 0;
+        } else if (cells.front().starts_with("key")) {
+            const auto found = std::ranges::find(cells, "default");
+            column = found == cells.end() ? 0 : static_cast<std::size_t>(found - cells.begin());
+            if (column > 0)
+                tables.emplace_back();
+        } else if (column > 0 && cells.front().starts_with('`')) {
+            KeyTable::Row row;
+            std::istringstream keys{plain(cells.front())};
+            for (std::string key; std::getline(keys >> std::ws, key, ',');)
+                row.keys.push_back(key);
+            row.otherwise = plain(cells[column]);
+            row.refers_elsewhere =
+                cells[column].empty() || cells[column].find("](#") != std::string::npos;
+            row.description = cells.back();
+            tables.back().rows.push_back(std::move(row));
+        }
+    }
+    return tables;
+}
+
 } // namespace
 
 TEST_CASE("each key of the tables is read") {
@@ -257,6 +419,58 @@ TEST_CASE("docs/configuration.md explains every key, and no other") {
             at = end + 1;
         }
     }
+}
+
+TEST_CASE("docs/configuration.md has the defaults and bounds of the tables") {
+    // The sections of its tables with defaults, in the page's order.
+    constexpr std::array sections{
+        "",
+        "listeners[]",
+        "listeners[].tls",
+        "admin",
+        "permits",
+        "state",
+        "timeouts",
+        "min_rate",
+        "access_log",
+        "headers",
+        "upstreams.NAME",
+        "upstreams.NAME.tls",
+        "upstreams.NAME.endpoints[]",
+        "upstreams.NAME",
+        "upstreams.NAME.health",
+        "upstreams.NAME.retry",
+        "upstreams.NAME.cooldown",
+        "limits.NAME",
+        "locks.NAME",
+        "routes[]",
+        "routes[].match",
+        "routes[].respond",
+        "routes[].redirect",
+    };
+    const std::string page = document("configuration.md");
+    const std::vector<KeyTable> tables = tables_with_defaults(page);
+
+    REQUIRE(tables.size() == sections.size());
+    for (std::size_t i = 0; i < tables.size(); ++i)
+        for (const KeyTable::Row& row : tables[i].rows) {
+            std::string described;
+            for (std::size_t place = 0; place < row.keys.size(); ++place) {
+                INFO(sections[i] << ": " << row.keys[place]);
+                const SectionReference::Key& key = key_of(sections[i], row.keys[place]);
+                const std::string path = section_below(sections[i], row.keys[place]);
+                described += description_of(key) + description_of(path);
+                if (!row.refers_elsewhere)
+                    check_default(key, path, item(row.otherwise, place, row.keys.size()));
+            }
+            for (const std::string& bound : bounds_in(row.description)) {
+                INFO(sections[i] << ": " << row.keys.front() << ": " << bound);
+                CHECK(has_words(without_commas(described), bound));
+            }
+        }
+    CHECK(
+        one_line(page).find("trusted_fields: " + key_of("", "trusted_fields").otherwise) !=
+        std::string::npos);
 }
 
 TEST_CASE("bounds and words of types are told") {
