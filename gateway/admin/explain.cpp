@@ -76,7 +76,8 @@ void add_refusal(Json& json, limits::Refusal refusal) {
         json["because"] = to_text(refusal);
 }
 
-// Describes all limits of the route. seen: of the decision, which has asked those that it charges.
+// Describes all limits of the route. seen: the decision, which has asked the limits that it
+// charges.
 Json limits_json(
     const routing::Route& route,
     const routing::KeyFacts& facts,

@@ -105,7 +105,7 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
         return {.half_close_allowed = true, .tls = tls};
     }
 
-    // False: all are closed already, and end when their answers have been made.
+    // False: all connections are closed already, and end when their answers have been made.
     bool close_oldest() noexcept {
         for (server::Http1Connection& connection : loop.connections)
             if (connection.io().socket().is_open()) {

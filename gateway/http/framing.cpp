@@ -42,7 +42,7 @@ Result<bool, HeadError> is_chunked(const ControlFields& control, int minor_versi
     return true;
 }
 
-// The framing that the fields state, or Kind::none where they state none.
+// Returns the framing that the fields state; Kind::none if they state none.
 Result<BodyFraming, HeadError>
 stated_framing(const ControlFields& control, int minor_version) noexcept {
     const auto chunked = is_chunked(control, minor_version);

@@ -4,9 +4,9 @@
 
 namespace stint::http {
 
-// An empty line ends the head; a line ends with LF, with or without CR before it. A head with a
-// bare LF is thus seen to end, and parsing it then refuses it, instead of waiting for a CRLF pair
-// that its sender has no mind to send.
+// Finds the empty line that ends the head. A line ends with LF, with or without CR before it. So
+// the end of a head with a bare LF is found, and the parser then refuses the head. Otherwise the
+// gateway would wait for a CRLF pair that the sender will not send.
 std::size_t find_head_end(std::string_view data, std::size_t& scanned) noexcept {
     const char* const begin = data.data();
     const char* const end = begin + data.size();

@@ -22,8 +22,7 @@ namespace {
 
 namespace beast = boost::beast;
 
-// Room that Beast's own limit leaves above max_head, so that the caller's limit is the one that
-// bites.
+// Beast's own limit is so much above max_head, so that the caller's limit applies first.
 constexpr std::size_t limit_slack = 1024;
 
 std::string_view std_view(beast::string_view text) noexcept {

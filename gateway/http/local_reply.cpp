@@ -53,7 +53,7 @@ std::string_view describe(LimitedReply::Why why) noexcept {
     return {};
 }
 
-// One wait in both of its spellings; 0 where waiting does not help.
+// One wait, in seconds and in milliseconds; 0: waiting does not help.
 struct RetryAfter {
     RetryAfter() noexcept = default;
     explicit RetryAfter(Duration wait) noexcept

@@ -215,7 +215,8 @@ set_socket_file(const Endpoint& address, const Descriptor& own, const SocketFile
     if (const ErrorCode failed = check_in_place(address, own))
         return failed;
     if (file.group) {
-        // Only the owner's until the group is right: an error must not leave it open to another.
+        // The file is only the owner's until the group is set: after an error it must not be open
+        // to another group.
         if (const ErrorCode failed = set_mode(address, own, file.mode & 0600))
             return failed;
         constexpr auto same_owner = static_cast<uid_t>(-1);

@@ -18,12 +18,12 @@ void Deadlines::arm(Deadline& deadline, Duration length, SteadyTime now) {
 }
 
 void Deadlines::expire(SteadyTime now) {
-    // By index: a callback may arm a new length, which grows lanes_.
+    // Iterates by index, because a callback may arm a new length, which grows lanes_.
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
         List& list = *lanes_[i].list;
         const auto later = std::find_if(
             list.begin(), list.end(), [now](const Deadline& each) { return each.at_ > now; });
-        // Off the list first: one that arms itself again is not due twice.
+        // Takes it off the list before the call: it may arm itself again, and is not due twice.
         List due;
         due.splice(due.end(), list, list.begin(), later);
         while (!due.empty()) {

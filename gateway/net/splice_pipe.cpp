@@ -9,8 +9,8 @@
 namespace stint::net {
 namespace {
 
-// A pipe has a place for each page or piece of one. One that the system gives fewer to (a user's
-// share of pipes is used up) moves less at once than a copy does.
+// The smallest useful size of a pipe. The system makes smaller ones when the user's share of pipes is
+// used up: such a pipe moves less at once than a copy does.
 constexpr int least_size = 64 * 1024;
 
 ErrorCode last_error() noexcept {
@@ -59,8 +59,8 @@ Received SplicePipe::fill(Socket& from, std::size_t at_most) noexcept {
 }
 
 Received SplicePipe::drain(Socket& to) noexcept {
-    // No more than there is: the kernel would expect the rest to come soon, and hold back the last
-    // segment.
+    // Splices no more bytes than there are. Otherwise the kernel would expect the rest soon, and
+    // hold back the last segment.
     const Received put = splice_now(out_.get(), to.native_handle(), bytes_);
     bytes_ -= put.size;
     return put;

@@ -110,7 +110,7 @@ void Writer::run() {
 
 Orders Writer::take_orders() {
     const std::lock_guard lock{shared_->mutex};
-    // A channel that is gone adds no more: its buffer goes once it is empty.
+    // A closed channel adds no more lines. Its buffer is removed once it is empty.
     std::erase_if(shared_->buffers, [this](const std::shared_ptr<LineBuffer>& buffer) {
         const auto ours = std::count(buffers_.begin(), buffers_.end(), buffer);
         return buffer.use_count() == 1 + ours && buffer->empty();
@@ -119,7 +119,8 @@ Orders Writer::take_orders() {
     return std::exchange(shared_->orders, {});
 }
 
-// Lines that were there before an order still go to the target before it, if that takes them.
+// Lines that were written before a request of the control thread still go to the former target, if
+// that takes them.
 void Writer::follow(Orders orders) {
     if (!orders.any())
         return;

@@ -13,7 +13,8 @@ namespace stint::observe {
 namespace {
 
 constexpr auto retry_interval = std::chrono::seconds{1};
-// Trouble that comes and goes faster than this is one trouble: a flapping disk fills no other log.
+// Failures that recur within this time are logged as one, so that a failing disk does not flood the
+// other log.
 constexpr auto calm_interval = std::chrono::seconds{1};
 
 std::uint64_t count_lines(std::string_view text) noexcept {
@@ -106,7 +107,7 @@ bool LogWriter::flush(SteadyTime now) {
 
 int LogWriter::write_step() {
     const bool at_line_start = offset_ == 0 || lines_[offset_ - 1] == '\n';
-    // Ends the torso of a line that was given up, so that the lines from here on can be read.
+    // Ends an incomplete line whose rest was dropped, so that the next lines can be read.
     if (at_line_start && file_->mid_line())
         if (const int error = file_->write_some("\n").error; error != 0)
             return error;

@@ -54,7 +54,7 @@ std::uint32_t slot_of(Slots& slots, std::vector<Name>& names, const Key& key) {
 } // namespace
 
 void Histogram::observe(Duration duration) noexcept {
-    // A division, not a product: 5 ms must be the double that the bound 0.005 is.
+    // Divides instead of multiplying, so that 5 ms is exactly the double of the bound 0.005.
     const double seconds = static_cast<double>(std::max(duration, Duration::zero()).count()) / 1e9;
     const auto bound = std::lower_bound(latency_bounds.begin(), latency_bounds.end(), seconds);
     ++buckets[static_cast<std::size_t>(bound - latency_bounds.begin())];

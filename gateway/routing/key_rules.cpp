@@ -9,8 +9,7 @@ bool is_glob(std::string_view text) noexcept {
     return text.find_first_of("*?") != std::string_view::npos;
 }
 
-// Where nothing matches any more the last "*" takes one more byte: an earlier one need never be
-// looked at again.
+// After a mismatch the last "*" takes one more byte. An earlier "*" need never be tried again.
 bool matches_glob(std::string_view pattern, std::string_view text) noexcept {
     constexpr std::size_t none = std::string_view::npos;
     std::size_t star = none;

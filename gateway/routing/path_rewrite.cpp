@@ -11,7 +11,8 @@ bool begins_with_segments(std::string_view path, std::string_view prefix) noexce
     return path.starts_with(prefix) && (path.size() == prefix.size() || path[prefix.size()] == '/');
 }
 
-// As RFC 3986 section 5.2.4 does it, in place: what climbs above the root stays there.
+// Removes dot segments in place, as RFC 3986 section 5.2.4 does. A segment that climbs above the
+// root stays at the root.
 void remove_dot_segments(std::string& path) {
     std::size_t out = 0; // end of the resolved part: "/segment" any number of times
     for (std::size_t at = 0; at < path.size();) {

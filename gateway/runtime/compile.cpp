@@ -51,8 +51,8 @@ void tell_policies(
     telling.any = telling.any || fields != Fields::off;
 }
 
-// Hosts are an upstream's, whichever of its routes has asked them; a route's pause is its own, and
-// keys belong to where they are written.
+// The scope of a pause: a host's is its upstream's, over all routes; a route's is its own; a key's
+// belongs to the section that sets the key.
 routing::RouteCooldown cooldown_of(
     const config::Config& config, const config::Route& route, limits::CooldownRegistry& registry) {
     if (route.answer)

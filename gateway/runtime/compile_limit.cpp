@@ -75,7 +75,7 @@ limits::Algorithm algorithm_of(const config::Limit& limit) {
     return limits::Algorithm::fixed_window;
 }
 
-// How it counts: what of a limit belongs to the configuration, but for its numbers and its key.
+// The settings of a limit that decide how it counts, without its numbers and its key.
 void set_terms(const config::Limit& from, routing::RouteLimit& limit) {
     limit.pace = from.pace;
     limit.enforce = from.enforce;

@@ -11,7 +11,8 @@
 namespace stint::runtime {
 namespace {
 
-// The size of a transaction, about: that much is in memory twice, and a lease waits that long.
+// The approximate size of a transaction. It is twice in memory, and a lease waits for as long as it
+// takes.
 constexpr std::size_t most_bytes = 4U << 20U;
 
 bool kept_always(const limits::LimitIdentity& identity) {

@@ -224,7 +224,7 @@ bool Gateway::reload_certificates() {
     return true;
 }
 
-// Each change of overrides is a snapshot of the same configuration.
+// A change of overrides is a new snapshot of the same configuration.
 void Gateway::publish_overrides() {
     const LoadedConfigPtr same = store_.in_force();
     apply(same, compiled_from(*same, store_.generation()), {});

@@ -96,8 +96,8 @@ void Persistence::load() {
     write(false); // from now on the file does not say any more that its run has ended
 }
 
-// The system may have come to its end without what was written last: then not. A new file knows
-// that there are none.
+// A crash of the whole system may have lost the last writes. Then the holders are not known. A new
+// file is known to have none.
 bool Persistence::knows_holders(const std::vector<state::Row>& rows) const {
     if (value_of(rows, unknown) != nullptr)
         return false;
@@ -142,7 +142,7 @@ void Persistence::run() {
         leases_recorded_ = false;
         lock.unlock();
         write_leases();
-        // Rounds go by the clock: leases may keep this loop awake without a pause.
+        // The clock starts the rounds, because leases may keep this loop awake without a pause.
         if (const SteadyTime now = net::read_steady_clock(); now >= next) {
             write(false);
             last_round_.store((net::read_steady_clock() - now).count(), std::memory_order_relaxed);
@@ -168,7 +168,7 @@ void Persistence::write_leases_meanwhile() {
 
 void Persistence::write(bool last) {
     try {
-        // Once more where the file was found broken and another one took its place.
+        // Does it again if the file was found broken and replaced by a new one.
         for (int attempt = 0; attempt < 2; ++attempt) {
             if (!file_.is_open())
                 reopen(last);

@@ -17,7 +17,7 @@ SavedClock SavedClock::read() {
     return {boot, net::read_clocks()};
 }
 
-// A steady clock that has gone back is not the same one, whatever the boot is called: containers
+// A steady clock that has gone back is another clock, even if the boot has the same id: containers
 // may have clocks of their own.
 Duration SavedClock::shift_to(const SavedClock& later) const noexcept {
     if (!boot.empty() && boot == later.boot && at.steady <= later.at.steady)

@@ -9,7 +9,7 @@
 namespace stint::runtime {
 namespace {
 
-// nullptr where this worker has not taken the limit over yet, or not any more.
+// nullptr: this worker has not adopted the limit yet, or no longer has it
 std::shared_ptr<const limits::HeavyHitters>
 heavy_hitters_in(const proxy::Context& context, const limits::LimitPtr& limit) {
     const auto& limits = context.active->snapshot->limits;
@@ -132,7 +132,7 @@ void WorkerPool::worker_drained() {
         drained_();
 }
 
-// All threads first: until they have ended, each may look at the others.
+// Ends all threads before any worker is destroyed: until then each may access the others.
 void WorkerPool::end() noexcept {
     for (const auto& worker : workers_)
         worker->stop();

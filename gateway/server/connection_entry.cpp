@@ -43,7 +43,8 @@ net::Task<bool> receive_proxy_header(Http1Connection& connection) {
     co_return true;
 }
 
-// Acquires a connection slot of the client. False: it has all that it may have.
+// Acquires a connection slot of the client. False: the client has as many connections as it may
+// have.
 bool acquire_client_slot(Http1Connection& connection) {
     const ConnectionSettings& settings = connection.settings();
     const std::size_t most = settings.max_connections_per_client;
@@ -67,8 +68,8 @@ bool refuse(Http1Connection& connection, int status, std::string_view detail) {
     return !net::write_now(connection.io(), gather);
 }
 
-// It lingers after the refusal, but not where lingering ones would take the gateway's last
-// connections.
+// Refuses the connection, and lets it linger, unless lingering connections would take the last of
+// max_connections.
 Entry turn_away(Http1Connection& connection) {
     ++connection.loop().counters.rejected_per_client;
     if (connection.options().tls)

@@ -84,8 +84,7 @@ net::Task<> Http1Connection::serve_requests() {
                 break;
             co_await input_.wait();
         }
-        // Begun while this request was pipelined; this read would take a part of the request's
-        // body.
+        // The read began while this request was pipelined, and would take a part of its body.
         if (input_.reads()) [[unlikely]]
             co_await input_.stop();
         if (input_.received().empty() || !input_.can_answer())
@@ -123,8 +122,8 @@ net::Task<bool> Http1Connection::flush_batch() {
     co_return co_await flush_response();
 }
 
-// Sends what the client has not taken yet. Closes one that takes nothing for as long as a head may
-// take.
+// Sends the bytes that the client has not taken yet. Closes a client that takes nothing for
+// head_timeout.
 net::Task<bool> Http1Connection::flush_response() {
     Sent sent = Sent::part;
     while (sent == Sent::part) {

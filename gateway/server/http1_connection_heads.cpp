@@ -1,5 +1,5 @@
-// Heads of an HTTP/1 connection: how long they may take and be, and what answers those that do not
-// keep to it.
+// Heads of an HTTP/1 connection: their timeouts and bounds, and the answers to heads that exceed
+// them.
 #include "http/request_line.hpp"
 #include "net/clock.hpp"
 #include "server/http1_connection.hpp"
@@ -29,7 +29,7 @@ net::Task<bool> Http1Connection::receive_more() {
     co_return true;
 }
 
-// Sees to it that a read is pending. False: waiting for more input makes no sense.
+// Starts a read unless one is pending. False: waiting for more input makes no sense.
 bool Http1Connection::read_on() {
     if (input_.error() || timed_out_)
         return false;
@@ -59,7 +59,7 @@ bool Http1Connection::head_too_slow() noexcept {
     return timed_out_ = true;
 }
 
-// True if the target of the head that has begun is too long, as far as it has come.
+// True if the part of the target that has arrived is too long already.
 bool Http1Connection::is_target_too_long() noexcept {
     const std::span<char> bytes = input_.received().bytes();
     return settings().max_target != ConnectionSettings::unlimited &&

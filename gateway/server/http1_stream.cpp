@@ -15,7 +15,7 @@ namespace {
 // Bytes of a batch of responses from which on it is sent.
 constexpr std::size_t batch_size = 32 * 1024;
 
-// Bytes of a body from which on it is not copied behind its head.
+// A body of at least this many bytes is not copied behind its head.
 constexpr std::size_t largest_copied = 16 * 1024;
 
 std::string_view first_word(std::span<const char> bytes) noexcept {
@@ -23,8 +23,8 @@ std::string_view first_word(std::span<const char> bytes) noexcept {
     return text.substr(0, text.find(' '));
 }
 
-// Also where the rest of the head could not be read: a response to HEAD has no body (RFC 9110
-// section 9.3.2).
+// True for a HEAD request, also if its head could not be read to the end: the response has no body
+// (RFC 9110 section 9.3.2).
 bool is_head_request(const RequestHead& head, std::span<const char> received) noexcept {
     return (head.method.empty() ? first_word(received) : head.method) == "HEAD";
 }

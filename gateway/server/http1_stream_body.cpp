@@ -27,8 +27,8 @@ Http1Stream::decode_body(std::span<char> bytes) noexcept {
     return step;
 }
 
-// Only where the length is known: other bodies are read no further than there is room for the next
-// request.
+// Reads only if the length is known: other bodies are read no further than there is room for the
+// next request.
 std::string_view Http1Stream::read_ahead(net::Block& into) {
     if (head_.framing.kind != BodyFraming::Kind::length || head_.expects_continue)
         return {};

@@ -51,8 +51,8 @@ SimulatedRequest::Step SimulatedRequest::finish_wait(const Now& now) {
     return decided(next, now);
 }
 
-// An admitted request ends when the log says. One that the log's own limits refused had no end of
-// its own: it counts in full, and for no time.
+// An admitted request ends when the log says so. The log has no end for a request that its own
+// limits refused: such a request counts in full, and holds slots for no time.
 SimulatedRequest::Step SimulatedRequest::decided(Next next, const Now& now) {
     if (next == Next::wait_queue)
         return Step::waits;

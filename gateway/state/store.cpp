@@ -105,7 +105,7 @@ Result<Store, Failure> Store::open(const std::filesystem::path& file) {
         return Failure{Failure::Kind::unavailable, "no memory"};
     if (code != SQLITE_OK)
         return store.failure(code);
-    // Leaves the file as it was found until it is known to be whole.
+    // Does not change the file until it is known to be whole.
     sqlite3_db_config(opened, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     sqlite3_busy_timeout(opened, wait_for_others_ms);
     if (auto begun = store.begin(); !begun)

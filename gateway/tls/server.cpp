@@ -17,7 +17,8 @@ namespace stint::tls {
 
 namespace {
 
-// A context for the same names with different kinds of keys: the client's abilities choose.
+// Another context for the same names, with another kind of key. The client's abilities choose
+// between the two.
 struct Site {
     ContextPtr context;
     std::vector<std::string> names; // sorted

@@ -28,7 +28,7 @@ TicketKeys::Key TicketKeys::make_key() {
 }
 
 void TicketKeys::rotate(SteadyTime now) {
-    // Without the lock: only the thread that rotates writes, and no handshake waits for this.
+    // Needs no lock: only the rotating thread writes, and no handshake waits for this.
     if (now - newest_.made < key_life)
         return;
     const Key next = make_key();

@@ -76,7 +76,8 @@ bool is_key_of(X509* issuer, const AUTHORITY_KEYID* key) noexcept {
 
 enum class Signer { issuer, another_key, nobody };
 
-// issuers: nullptr: not known. Then the list is trusted, as the author of the files does.
+// issuers: nullptr if they are not known. Then the list is trusted, because the author of the files
+// put it there.
 Signer signer_of(X509_CRL* list, const ChainPtr& issuers) noexcept {
     if (!issuers)
         return Signer::issuer;
@@ -116,8 +117,8 @@ const ASN1_OCTET_STRING* extension_of(X509_CRL* list, int kind) noexcept {
     return at < 0 ? nullptr : X509_EXTENSION_get_data(X509_CRL_get_ext(list, at));
 }
 
-// True where one list can stand in for the other. A list may cover a part of the certificates only,
-// or what has changed since another list (RFC 5280 sections 5.2.5 and 5.2.4).
+// True if both lists have the same scope. A list may cover only a part of the certificates, or only
+// the changes since another list (RFC 5280 sections 5.2.5 and 5.2.4).
 bool have_one_scope(X509_CRL* list, X509_CRL* other) noexcept {
     for (const int kind : {NID_issuing_distribution_point, NID_delta_crl}) {
         const ASN1_OCTET_STRING* const of_list = extension_of(list, kind);
@@ -161,8 +162,8 @@ bool is_about_issuer(int error) noexcept {
            error == X509_V_ERR_KEYUSAGE_NO_CRL_SIGN || error == X509_V_ERR_CRL_SIGNATURE_FAILURE;
 }
 
-// True where the list that OpenSSL has chosen is outdated. For an anchor it may not be the best
-// one.
+// True if the list that OpenSSL has chosen is outdated. For an anchor it may have chosen one that
+// is not the best.
 bool is_about_time(int error) noexcept {
     return error == X509_V_ERR_CRL_HAS_EXPIRED || error == X509_V_ERR_CRL_NOT_YET_VALID;
 }

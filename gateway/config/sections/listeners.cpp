@@ -21,7 +21,8 @@ constexpr milliseconds shortest_ttl = std::chrono::seconds{1};
 constexpr milliseconds longest_ttl = std::chrono::hours{24};
 constexpr std::string_view an_address = "an address such as 0.0.0.0:8080";
 
-// True if the addresses are equal. Port 0 is another port each time.
+// True if the addresses are equal. Two addresses with port 0 differ: the kernel chooses a port for
+// each.
 bool same_place(const Address& a, const Address& b) {
     const bool chosen_by_kernel = a.kind == Address::Kind::ip && a.port == 0;
     return !chosen_by_kernel && a.kind == b.kind && a.host == b.host && a.port == b.port;

@@ -1,5 +1,4 @@
-// How a limit counts: its algorithm, what requests cost, what is given back, whether it is
-// enforced.
+// The settings of how a limit counts: algorithm, cost, refunds, and enforce.
 #include "config/fields/limit_rows.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/values.hpp"

@@ -43,7 +43,7 @@ bool begins_with_segments(std::string_view path, std::string_view prefix) {
     return path.starts_with(prefix) && (path.size() == prefix.size() || path[prefix.size()] == '/');
 }
 
-// Groups stand for parts of a path: with any in their place it must be one.
+// Groups stand for parts of a path. With any text in their place the result must be a path.
 Parsed<std::string> parse_replacement(std::string_view text, const Regex& regex) {
     if (const std::string fault = regex.rewrite_fault(text); !fault.empty())
         return ParseError{in_quotes(text) + " cannot be filled in: " + fault};

@@ -41,8 +41,8 @@ class Overlaps {
         Methods methods;
     };
 
-    // " (GET)" where both name it, "" where both take any. One that names a method goes before one
-    // that takes any, so those two do not compete.
+    // Returns " (GET)" if both name GET, and "" if both take any method. A route that names a
+    // method has precedence over one that takes any, so those do not conflict.
     static std::optional<std::string> shared_method(const Methods& a, const Methods& b) {
         if (a.empty() && b.empty())
             return std::string{};

@@ -117,7 +117,7 @@ constexpr std::array edit_table{
          .most_items = most_edits,
          .name = "map of names and values"},
         nullptr,
-        // Not what they are set to: that may be a secret between Stint and the upstream.
+        // The value is not shown: it may be a secret between Stint and the upstream.
         [](const Field& field, const FieldEdits& edits, const Config&, Shown::Map& members) {
             Shown::Map hidden;
             for (const FieldEdits::Set& each : edits.set)

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view a_protocol_list = "off or a list of protocols such as [websocket]";
 
-// These carry requests, which the limits would not see. (Within TLS nothing is seen at all.)
+// Protocols that carry further requests, which the limits would not see. (Nothing within TLS is
+// seen.)
 constexpr std::array<std::string_view, 5> hiding{"h2c", "h2", "h3", "http", "tls"};
 
 bool hides_requests(std::string_view protocol) {

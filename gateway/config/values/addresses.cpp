@@ -80,8 +80,8 @@ bool starts_with_scheme(std::string_view text, std::string_view prefix) {
            });
 }
 
-// "HOST[:port]" of an endpoint, `otherwise` is its port where none is named (0: one must be); text
-// is the whole of it, for the mistake.
+// Parses "HOST[:port]" of an endpoint. otherwise: the port if none is given; 0: one must be given.
+// text: the whole endpoint, for the mistake.
 Parsed<Endpoint>
 parse_authority(std::string_view text, std::string_view authority, std::uint16_t otherwise) {
     const HostPort parts = split_host_port(authority);

@@ -99,7 +99,7 @@ Parsed<std::string> parse_path_for(PathUse use, std::string_view text) {
     return std::string{text};
 }
 
-// The host of a pattern or a Host field without its port.
+// True if the parts are a host, as patterns and Host fields have it, without a port.
 bool is_host(const HostPort& parts) {
     if (parts.bracketed)
         return is_ipv6(parts.host);

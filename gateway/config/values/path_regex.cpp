@@ -19,7 +19,7 @@ struct Token {
     char literal = 0;
 };
 
-// A "\\" and what follows. Before anything but a letter, a digit or "_" it makes that literal.
+// Takes a "\" and the next character, which is literal unless it is a letter, a digit or "_".
 Token escape_at(std::string_view rest) {
     const char c = rest.size() > 1 ? rest[1] : 'x';
     if (std::string_view{"dDsSwWbBAz"}.find(c) != std::string_view::npos)

@@ -98,7 +98,8 @@ CounterTable::Swept CounterTable::sweep(LiveStamps live) noexcept {
     Swept swept;
     if (capacity_ == 0)
         return swept;
-    // Begins behind a vacant slot, so that no counter moves from unseen to seen slots unseen.
+    // Begins behind a vacant slot: erasing moves counters only within a run of occupied slots, and
+    // each run is seen as a whole.
     std::size_t slot = 0;
     while (!slots_[slot].vacant())
         slot = after(slot);

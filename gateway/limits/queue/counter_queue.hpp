@@ -120,7 +120,7 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
     [[nodiscard]] std::uint64_t places_until(SteadyTime deadline, const Now& now) const noexcept;
     // Returns the time until that cost has been admitted from now on.
     [[nodiscard]] Duration time_until(std::uint64_t cost, const Now& now) const noexcept;
-    // Puts the newcomer into the order, at its limit's numbers.
+    // Queues the newcomer, and gives it the numbers that its limit has now.
     Before stand(Waiter& newcomer, std::size_t at, const Now& now);
     // Returns those that lose their place to the newcomer, which stands here; or the newcomer
     // alone, if it gets none.
