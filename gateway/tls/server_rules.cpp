@@ -140,7 +140,8 @@ Result<void, std::string> check_ciphers(const std::string& ciphers) {
 
 Result<void, std::string> apply_rules(
     SSL_CTX& context, const ServerSettings& settings, const std::vector<std::string>& names) {
-    // The server's order, unless the client prefers ChaCha20, having no AES of its processor's.
+    // The server's order of ciphers counts, unless the client puts ChaCha20 first: then its
+    // processor has no AES.
     SSL_CTX_set_options(&context, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
     if (settings.min_version == Version::tls_1_3)
         SSL_CTX_set_min_proto_version(&context, TLS1_3_VERSION);

@@ -27,8 +27,8 @@ void show_routes(const Field& field, const Config& section, const Config&, Shown
 [[nodiscard]] Shown shown_retry(const std::optional<Retry>& retry, const Config& config);
 [[nodiscard]] Shown shown_endpoint(const Endpoint& endpoint, const Config& config);
 
-// The timeouts in force of a route or an upstream, those that may differ by route: the route's wins
-// over the upstream's, else the default.
+// Returns those timeouts of a route or an upstream that may differ by route. The route's own wins
+// over its upstream's, and that over the default.
 [[nodiscard]] Shown::Map shown_timeouts(
     const Timeouts& defaults, const TimeoutOverrides& upstream, const TimeoutOverrides& route = {});
 

@@ -107,7 +107,8 @@ class AdmissionQueue {
         std::size_t charge = 0;
     };
 
-    // Returns what it was granted, and whether the scheduler is to be called.
+    // Takes the waiter out of its queue. Returns the permit that it was granted, and true if the
+    // scheduler is to be called.
     [[nodiscard]] std::pair<Permit, bool> take_out(Waiter& waiter) noexcept;
     // Returns the queue that a newcomer has to join even if its counter has room. Nothing: admit()
     // decides. That is also the result for a newcomer that would wait in vain and lengthen the

@@ -26,8 +26,8 @@ class SharedCharges {
     struct Record;
 
   public:
-    // One request's charges. What was granted and not handed over goes back when it
-    // ends; so does what is granted later.
+    // The charges of one request. At its end it gives back the charges that were granted but not
+    // handed over, also those that are granted later.
     class Request {
       public:
         Request() = default;
