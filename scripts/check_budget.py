@@ -34,7 +34,7 @@ OVER = {
     "locks::LockManager": (63, 22, 5),
     "locks::Waiting": (64, 4, 1),
     "observe::WorkerCounters": (2, 38, 1),
-    "proxy::Context": (8, 66, 1),
+    "proxy::Context": (8, 67, 1),
     "proxy::Exchange": (135, 83, 15),
     "proxy::QueuedRequest": (76, 16, 1),
     "routing::Route": (0, 52, 0),

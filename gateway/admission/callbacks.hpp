@@ -21,9 +21,23 @@ class QueuedCharges : public limits::Waiter {
     ~QueuedCharges() = default;
 };
 
+// Hears of the store's answer to a request's shared charges.
+class SharedAnswerListener {
+  public:
+    // The store has been asked, and the request waits. shared_answered() comes at answer_by at the
+    // latest, if SharedCharges::expire() is called then.
+    virtual void shared_asked(SteadyTime /*answer_by*/) {}
+    // The store has answered a request that waits for it. The request must not be resumed within
+    // the call, but may end.
+    virtual void shared_answered() noexcept {}
+
+  protected:
+    ~SharedAnswerListener() = default;
+};
+
 // One per request. Each function does nothing unless a door overrides it. As a KeyObserver it sees
 // the keys that the request is counted by.
-class Callbacks : public routing::KeyObserver {
+class Callbacks : public routing::KeyObserver, public SharedAnswerListener {
   public:
     // Called before the limits of the request's route; keys follow.
     virtual void begin(const routing::Route&, const Now&) {}
@@ -42,9 +56,6 @@ class Callbacks : public routing::KeyObserver {
     virtual void cost_exceeded(const routing::RouteLimit&) noexcept {} // more than was reserved
     virtual void permit_used() noexcept {}                             // a shown permit has paid
     virtual void permit_unknown() noexcept {} // a shown permit is not valid here
-    // The store has answered a request that is Next::wait_shared. It must not be resumed within the
-    // call, but may end.
-    virtual void shared_answered() noexcept {}
     // The request has waited in the queue before this limit.
     virtual void waited(const routing::RouteLimit&, bool /*admitted*/, Duration) noexcept {}
 

@@ -25,11 +25,11 @@ limits::Numbers numbers_without_store(
 } // namespace
 
 std::unique_ptr<SharedAdmission>
-SharedAdmission::take_from(routing::Charges& charges, Callbacks& callbacks) {
+SharedAdmission::take_from(routing::Charges& charges, SharedAnswerListener& listener) {
     const auto shared = [](const routing::RouteLimit* each) { return each->shared.has_value(); };
     if (std::ranges::none_of(charges.limits, shared)) [[likely]]
         return nullptr;
-    std::unique_ptr<SharedAdmission> made{new SharedAdmission{callbacks}};
+    std::unique_ptr<SharedAdmission> made{new SharedAdmission{listener}};
     routing::Charges stay;
     stay.exempt = charges.exempt;
     for (std::size_t i = 0; i < charges.charges.size(); ++i) {
@@ -54,7 +54,15 @@ bool SharedAdmission::ask(limits::SharedCharges& store, limits::Permit& others, 
         timeout = std::min(timeout, each->shared->timeout);
     store_ = &store;
     others_ = std::move(others);
-    return post(store, charges_.view(), now.steady + timeout, now);
+    if (post(store, charges_.view(), now.steady + timeout, now))
+        return true;
+    listener_.shared_asked(now.steady + timeout);
+    return false;
+}
+
+void SharedAdmission::set_cost(std::uint64_t cost) noexcept {
+    for (limits::Charge& each : charges_.charges)
+        each.cost = cost;
 }
 
 void SharedAdmission::give_up(const Now& now) noexcept {
@@ -66,7 +74,7 @@ void SharedAdmission::give_up(const Now& now) noexcept {
 }
 
 void SharedAdmission::answered() noexcept {
-    callbacks_.shared_answered();
+    listener_.shared_answered();
 }
 
 SharedAdmission::Result SharedAdmission::decide(const Now& now) {

@@ -24,7 +24,7 @@ class SharedAdmission final : private limits::SharedCharges::Request {
     // Takes the charges of shared limits out of `charges`, and has those that stay refunded if need
     // be. Null if there are none.
     [[nodiscard]] static std::unique_ptr<SharedAdmission>
-    take_from(routing::Charges& charges, Callbacks& callbacks);
+    take_from(routing::Charges& charges, SharedAnswerListener& listener);
 
     [[nodiscard]] const routing::Charges& charges() const noexcept { return charges_; }
     // The request's index of the first charge, for its permit: behind all that were not taken.
@@ -32,9 +32,12 @@ class SharedAdmission final : private limits::SharedCharges::Request {
 
     ~SharedAdmission();
 
-    // Asks the store, and keeps the permit of the request's other charges meanwhile. True if there
-    // is an answer; else Callbacks::shared_answered() comes.
+    // Asks the store, and keeps the permit of the request's other charges until decide(). True if
+    // there is an answer; else the SharedAnswerListener hears of the wait, and of its end. May be
+    // asked again after a refusal.
     [[nodiscard]] bool ask(limits::SharedCharges& store, limits::Permit& others, const Now& now);
+    // Sets what every charge costs when the store is asked next.
+    void set_cost(std::uint64_t cost) noexcept;
     // Gives everything back, that permit's charges included. The destructor does so at the latest
     // time that the store's other requests have told.
     void give_up(const Now& now) noexcept;
@@ -46,18 +49,18 @@ class SharedAdmission final : private limits::SharedCharges::Request {
         // The counters after the decision; empty where they are not known.
         boost::container::static_vector<limits::ChargeState, limits::max_charges> states;
     };
-    // Decides by the answer, or as each limit's SharedTerms say if there was none. Call once, after
-    // the answer.
+    // Decides by the answer, or as each limit's SharedTerms say if there was none. Call once after
+    // each answer.
     [[nodiscard]] Result decide(const Now& now);
 
   private:
-    explicit SharedAdmission(Callbacks& callbacks) noexcept : callbacks_{callbacks} {}
+    explicit SharedAdmission(SharedAnswerListener& listener) noexcept : listener_{listener} {}
 
     void answered() noexcept override;
     [[nodiscard]] Result by_answer() const;
     [[nodiscard]] Result without_store(const Now& now);
 
-    Callbacks& callbacks_;
+    SharedAnswerListener& listener_;
     routing::Charges charges_;
     std::size_t first_ = 0;
     limits::SharedCharges* store_ = nullptr; // until decide() or give_up()

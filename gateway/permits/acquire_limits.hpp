@@ -2,6 +2,7 @@
 #pragma once
 
 #include "admission/local_reply.hpp"
+#include "admission/shared_admission.hpp"
 #include "base/hash.hpp"
 #include "base/time.hpp"
 #include "limits/limit.hpp"
@@ -16,6 +17,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
+#include <optional>
 #include <string_view>
 
 namespace stint::permits {
@@ -34,6 +37,9 @@ class AcquireLimits {
         std::uint64_t cost = 0;
         limits::Numbers numbers{};
         bool exempt = false;
+        bool shared = false; // take_shared() has its charge
+        // The counter as the store has it after the grant, if that is known.
+        std::optional<limits::CounterState> shared_state{};
     };
     template <class T>
     using List = boost::container::static_vector<T, limits::max_charges>;
@@ -57,6 +63,11 @@ class AcquireLimits {
     [[nodiscard]] const routing::Charges& charges() const noexcept { return charges_; }
     // For each charge its part's index.
     [[nodiscard]] const List<std::uint8_t>& part_of() const noexcept { return part_of_; }
+    // Takes the charges of limits that gateways share out of these. Null if there are none.
+    [[nodiscard]] std::unique_ptr<admission::SharedAdmission>
+    take_shared(admission::SharedAnswerListener& listener);
+    // Notes the counters of what it took, as the store has told them.
+    void note(const admission::SharedAdmission::Result& result) noexcept;
     // Sets charge i's numbers, which a reload may have changed while the request waited.
     void renumber(std::size_t i, const limits::Numbers& numbers) noexcept;
 
@@ -65,6 +76,7 @@ class AcquireLimits {
     bool find_key(const Wanted& wanted, Part& part, SteadyTime now);
     bool obey_rules(std::string_view text, Part& part);
     bool list_charges();
+    bool can_look(const Wanted& wanted, const routing::RouteLimit& limit);
     bool fail(int status, std::initializer_list<std::string_view> detail);
 
     proxy::Context& context_;
@@ -76,6 +88,7 @@ class AcquireLimits {
     List<Part> parts_;
     routing::Charges charges_;
     List<std::uint8_t> part_of_;
+    List<std::uint8_t> shared_part_of_; // the same of the charges that take_shared() took
 };
 
 } // namespace stint::permits

@@ -34,7 +34,8 @@ limits::FairShares::Window window_of(const limits::Charge& charge, const Now& no
 AcquireOperation::AcquireOperation(
     proxy::Context& context, Shared& shared, const routing::ClientAddress& peer)
     : context_{context}, shared_{shared}, peer_{peer}, config_{context.active},
-      now_{net::read_clocks()}, limits_{context, *config_, shared, peer, reply_} {}
+      now_{net::read_clocks()}, limits_{context, *config_, shared, peer, reply_}, shared_wait_{
+                                                                                      context} {}
 
 AcquireOperation::Step AcquireOperation::begin(const AcquireRequest& ask) {
     owner_ = ask.owner.empty() ? peer_.network_hash() : context_.shared().hasher(ask.owner);
@@ -59,6 +60,13 @@ bool AcquireOperation::reserves() const noexcept {
 
 // Admits at once while no request waits; a new request never overtakes a waiter.
 AcquireOperation::Step AcquireOperation::admit(const AcquireRequest& ask) {
+    if (context_.shared_charges != nullptr) [[unlikely]] {
+        shared_charges_ = limits_.take_shared(shared_wait_);
+        if (limits_.charges().charges.empty()) {
+            limits::Permit none;
+            return ask_store(none);
+        }
+    }
     if (!reserves()) [[likely]]
         keep_shares(ask);
     const bool awaited = std::ranges::any_of(
@@ -70,16 +78,14 @@ AcquireOperation::Step AcquireOperation::admit(const AcquireRequest& ask) {
         if (!waits) {
             if (!decision.allowed() && !reserves())
                 limits::count_refusal(limits_.charges().view(), decision);
-            settle(decision);
-            return Step::answered;
+            return settle(decision);
         }
     }
     line_up(ask);
     if (queued_->queue().enter(*queued_, now_) == limits::AdmissionQueue::Entered::waiting)
         return Step::waits;
     const std::unique_ptr<proxy::QueuedRequest> queued = std::move(queued_);
-    settle(queued->decision);
-    return Step::answered;
+    return settle(queued->decision);
 }
 
 // Holds back the shares that other owners may still come for, if the request does not wait. A
@@ -190,7 +196,25 @@ void AcquireOperation::line_up(const AcquireRequest& ask) {
     }
 }
 
+net::Task<> AcquireOperation::wait() {
+    return queued_ ? wait_in_queue(*queued_) : shared_wait_.until_answered();
+}
+
+void AcquireOperation::give_up() noexcept {
+    if (queued_) {
+        leave_queue(context_.wakeups, *queued_);
+    } else if (shared_wait_.is_begun()) {
+        shared_charges_->give_up(net::read_clocks());
+        shared_wait_.give_up();
+    }
+}
+
 bool AcquireOperation::settle() {
+    if (!queued_) {
+        now_ = net::read_clocks();
+        shared_wait_.end();
+        return take_answer() == Step::answered;
+    }
     const std::unique_ptr<proxy::QueuedRequest> queued = std::move(queued_);
     const Now before = now_;
     now_ = net::read_clocks();
@@ -204,14 +228,18 @@ bool AcquireOperation::settle() {
         context_.counters.permit_waits.time.observe(grant_.waited);
     else
         ++context_.counters.permit_waits.refused;
-    settle(queued->decision);
-    return true;
+    return settle(queued->decision) == Step::answered;
 }
 
-void AcquireOperation::settle(limits::Decision& decision) {
+// Takes the decision of the request's own limits.
+AcquireOperation::Step AcquireOperation::settle(limits::Decision& decision) {
+    if (!decision.allowed()) {
+        refuse(decision);
+        return Step::answered;
+    }
+    if (shared_charges_ != nullptr) [[unlikely]]
+        return ask_store(decision.permit);
     const limits::Permit kept = std::move(decision.permit); // no refund: the charge stays
-    if (!decision.allowed())
-        return refuse(decision);
     note_shares();
     if (batch_ > 0)
         grant_.count = limits_.charges().charges.front().cost;
@@ -220,6 +248,54 @@ void AcquireOperation::settle(limits::Decision& decision) {
         grant_.count += limits_.charges().charges.front().cost;
     }
     grant();
+    return Step::answered;
+}
+
+// Asks the store for the charges of shared limits. own: what the other limits have granted.
+AcquireOperation::Step AcquireOperation::ask_store(limits::Permit& own) {
+    if (batch_ > 0 && batches_asked_++ == 0)
+        shared_charges_->set_cost(batch_);
+    return shared_charges_->ask(*context_.shared_charges, own, now_) ? take_answer() : Step::waits;
+}
+
+AcquireOperation::Step AcquireOperation::take_answer() {
+    admission::SharedAdmission::Result result = shared_charges_->decide(now_);
+    limits::Permit kept = std::move(result.decision.permit); // no refund: the charges stay
+    if (!result.decision.allowed()) {
+        if (lower_batch(result))
+            return ask_store(kept);
+        for (std::size_t i = 0; i < limits::max_charges; ++i)
+            kept.refund(i, now_);
+        limits::count_refusal(shared_charges_->charges().view(), result.decision);
+        refuse(shared_charges_->charges(), result.decision);
+        if (result.without_store) {
+            reply_.blame_store(
+                *shared_charges_->charges().limits[result.decision.refused_by],
+                result.decision.retry_after);
+            status_ = 503;
+        }
+        return Step::answered;
+    }
+    limits_.note(result);
+    note_shares();
+    if (batch_ > 0)
+        grant_.count = shared_charges_->charges().charges.front().cost;
+    grant();
+    return Step::answered;
+}
+
+// True if a smaller batch may be admitted: what the store has left by its answer. A batch has one
+// limit.
+bool AcquireOperation::lower_batch(const admission::SharedAdmission::Result& refused) noexcept {
+    const limits::Charge& charge = shared_charges_->charges().charges.front();
+    if (batch_ == 0 || charge.cost == 1 || refused.without_store)
+        return false;
+    const std::uint64_t left = refused.states.empty() || batches_asked_ > batch_attempts
+                                   ? 1
+                                   : refused.states.front().counter.remaining;
+    shared_charges_->set_cost(
+        charge.pace ? 1 : std::clamp<std::uint64_t>(left, 1, charge.cost - 1));
+    return true;
 }
 
 void AcquireOperation::grant() {
@@ -236,17 +312,26 @@ void AcquireOperation::grant() {
 
 // Issues a ticket. While too many are out the grant has none: the proxied request will be charged.
 void AcquireOperation::issue_ticket() {
+    routing::Charges::List<limits::Charge> paid = limits_.charges().charges;
+    if (shared_charges_ != nullptr) [[unlikely]]
+        for (const limits::Charge& each : shared_charges_->charges().charges)
+            paid.push_back(each);
     const auto ticket =
-        context_.shared().prepaid.issue(limits_.charges().view(), end_of_grant(), now_.steady);
+        context_.shared().prepaid.issue({paid.data(), paid.size()}, end_of_grant(), now_.steady);
     if (!ticket)
         return;
     grant_.permit = *ticket;
     ++context_.counters.tickets_issued;
 }
 
+// A shared counter that the store has not told may be used up by others.
 Grant::Limit AcquireOperation::state_of(const AcquireLimits::Part& part) const {
-    const limits::CounterState state = part.limit->limit->state_of(
-        {.key = part.key, .quota = part.numbers.quota, .burst = part.numbers.burst}, now_);
+    const limits::CounterState state =
+        part.shared
+            ? part.shared_state.value_or(limits::CounterState{})
+            : part.limit->limit->state_of(
+                  {.key = part.key, .quota = part.numbers.quota, .burst = part.numbers.burst},
+                  now_);
     return {
         part.numbers.burst > 0 ? part.numbers.burst : part.numbers.quota, state.remaining,
         state.resets_in > Duration::zero() ? now_.steady + state.resets_in : SteadyTime{}};
@@ -255,22 +340,31 @@ Grant::Limit AcquireOperation::state_of(const AcquireLimits::Part& part) const {
 // Returns the end of the first of the windows in which the grant was counted.
 SteadyTime AcquireOperation::end_of_grant() const {
     SteadyTime end = SteadyTime::max();
-    for (const std::uint8_t i : limits_.part_of()) {
-        const limits::Limit& limit = *limits_.parts()[i].limit->limit;
-        const SteadyTime own = is_fixed_window(limit)
-                                   ? limit.window_end({.key = limits_.parts()[i].key}, now_)
-                                   : now_.steady + limit.identity().per;
+    for (const AcquireLimits::Part& part : limits_.parts()) {
+        if (part.cost == 0 || part.exempt)
+            continue;
+        const limits::Limit& limit = *part.limit->limit;
+        const SteadyTime whole = now_.steady + limit.identity().per;
+        SteadyTime own = whole;
+        if (is_fixed_window(limit))
+            own = !part.shared        ? limit.window_end({.key = part.key}, now_)
+                  : part.shared_state ? std::min(whole, now_.steady + part.shared_state->resets_in)
+                                      : now_.steady;
         end = std::min(end, own);
     }
-    return limits_.part_of().empty() ? now_.steady : end;
+    return end == SteadyTime::max() ? now_.steady : end;
 }
 
 void AcquireOperation::refuse(limits::Decision& decision) {
     if (shares_ && decision.refusal == limits::Refusal::window && decision.refusing != 0)
         tell_true_time(decision);
-    const Duration retry_after = proxy::note_refusal(
-        context_, *limits_.charges().limits[decision.refused_by], decision.retry_after);
-    reply_.refuse(limits_.charges(), decision, retry_after);
+    refuse(limits_.charges(), decision);
+}
+
+void AcquireOperation::refuse(const routing::Charges& charges, const limits::Decision& decision) {
+    const Duration retry_after =
+        proxy::note_refusal(context_, *charges.limits[decision.refused_by], decision.retry_after);
+    reply_.refuse(charges, decision, retry_after);
     reply_.use_default_body();
     status_ = 429;
 }

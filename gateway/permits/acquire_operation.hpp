@@ -2,6 +2,7 @@
 #pragma once
 
 #include "admission/local_reply.hpp"
+#include "admission/shared_admission.hpp"
 #include "base/time.hpp"
 #include "http/head_buffer.hpp"
 #include "http/local_reply.hpp"
@@ -10,6 +11,7 @@
 #include "permits/acquire_request.hpp"
 #include "permits/deferred_reply.hpp"
 #include "permits/shared.hpp"
+#include "permits/shared_wait.hpp"
 #include "proxy/admission/queued_request.hpp"
 #include "proxy/context.hpp"
 #include "routing/charges.hpp"
@@ -27,7 +29,9 @@
 namespace stint::permits {
 
 // Lives on one worker, for the time of one request. Destroyed while it waits, it loses its place in
-// the queue and costs nothing.
+// the queue and costs nothing. Its own limits are asked first, and may queue it. Limits that
+// gateways share are asked then, all at once, and never queue it: their refusal is final, and gives
+// back what its own limits have granted.
 class AcquireOperation final : public DeferredReply {
   public:
     // peer: the client at the other end of the connection; outlives this object.
@@ -37,10 +41,9 @@ class AcquireOperation final : public DeferredReply {
     // Does not keep references into `ask`.
     [[nodiscard]] Step begin(const AcquireRequest& ask);
 
-    [[nodiscard]] net::Event& over() noexcept override { return queued_->over; }
-    [[nodiscard]] bool is_over() const noexcept override { return !queued_ || queued_->is_over; }
+    [[nodiscard]] net::Task<> wait() override;
     [[nodiscard]] bool settle() override;
-    void give_up() noexcept override { context_.wakeups.give_up(*queued_); }
+    void give_up() noexcept override;
     void respond(http::Response& to) override;
 
   private:
@@ -57,10 +60,14 @@ class AcquireOperation final : public DeferredReply {
     void note_shares() noexcept;
     void tell_true_time(limits::Decision& decision);
     void line_up(const AcquireRequest& ask);
-    void settle(limits::Decision& decision);
+    Step settle(limits::Decision& decision);
+    Step ask_store(limits::Permit& own);
+    Step take_answer();
+    [[nodiscard]] bool lower_batch(const admission::SharedAdmission::Result& refused) noexcept;
     void grant();
     void issue_ticket();
     void refuse(limits::Decision& decision);
+    void refuse(const routing::Charges& charges, const limits::Decision& decision);
     void fail(int status, std::initializer_list<std::string_view> detail);
     template <class Out>
     void write_grant(Out& out) const;
@@ -76,8 +83,11 @@ class AcquireOperation final : public DeferredReply {
     AcquireLimits limits_;        // outlives what waits for them
     IdempotencyCache::Claim once_;
     std::unique_ptr<proxy::QueuedRequest> queued_;
+    SharedWait shared_wait_;
+    std::unique_ptr<admission::SharedAdmission> shared_charges_; // null: no shared limit applies
     Hash128 owner_{}; // identity: the owner that the request names, or its address
     std::uint64_t batch_ = 0;
+    int batches_asked_ = 0;  // how often the store was asked for a batch
     bool one_first_ = false; // a queued batch: one permit waits, the rest follows it
     bool shares_ = false;    // the shares of other owners are held back from it
     bool listed_ = false;

@@ -16,7 +16,8 @@ CheckedRequest::CheckedRequest(proxy::Context& context, std::optional<int> deny)
            .scratch = context.scratch,
            .callbacks = callbacks_,
            .ticket_hasher = &context.shared().ticket_hasher,
-           .prepaid = &context.shared().prepaid}} {}
+           .prepaid = &context.shared().prepaid,
+           .shared = context.shared_charges}} {}
 
 CheckedRequest::Step
 CheckedRequest::begin(std::string_view text, const routing::ClientAddress& peer) {
@@ -39,23 +40,45 @@ CheckedRequest::begin(std::string_view text, const routing::ClientAddress& peer)
         routing::client_behind(peer.address(), head->fields, snapshot.trusted),
         context_.shared().hasher};
     routing::KeyFacts facts = admission::facts_of(*head, client, context_.shared().hasher);
-    const Next next = admission_.decide(*head, facts, 0, now);
-    if (next == Next::wait_queue) { // the head does not outlive this call
+    const Step step = step_of(admission_.decide(*head, facts, 0, now));
+    if (step == Step::waits) { // the head does not outlive this call
         kept_id_ = request_id_;
         request_id_ = kept_id_;
-        return Step::waits;
+        callbacks_.name(request_id_, now.wall);
     }
+    return step;
+}
+
+// Takes the status of a refusal, which the reply has.
+CheckedRequest::Step CheckedRequest::step_of(Next next) {
     if (next == Next::reply)
         status_ = admission_.status();
-    return Step::answered;
+    return next == Next::wait_queue || next == Next::wait_shared ? Step::waits : Step::answered;
+}
+
+net::Task<> CheckedRequest::wait() {
+    return callbacks_.shared_wait.is_begun() ? callbacks_.shared_wait.until_answered()
+                                             : wait_in_queue(*callbacks_.queued());
+}
+
+void CheckedRequest::give_up() noexcept {
+    if (callbacks_.shared_wait.is_begun()) {
+        admission_.undo(net::read_clocks());
+        callbacks_.shared_wait.give_up();
+    } else if (callbacks_.queued() != nullptr) {
+        leave_queue(context_.wakeups, *callbacks_.queued());
+    }
 }
 
 bool CheckedRequest::settle() {
     const Duration waited = admission_.resume(net::read_clocks());
-    if (admission_.finish_queue(*callbacks_.queued(), waited) == Next::reply)
-        status_ = admission_.status();
+    if (callbacks_.shared_wait.is_begun()) {
+        callbacks_.shared_wait.end();
+        return step_of(admission_.finish_shared()) == Step::answered;
+    }
+    const Next next = admission_.finish_queue(*callbacks_.queued(), waited);
     callbacks_.drop_queued();
-    return true;
+    return step_of(next) == Step::answered;
 }
 
 } // namespace stint::permits

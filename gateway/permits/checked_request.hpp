@@ -7,6 +7,7 @@
 #include "http/local_reply.hpp"
 #include "http/request_id.hpp"
 #include "permits/deferred_reply.hpp"
+#include "permits/shared_wait.hpp"
 #include "proxy/admission/worker_callbacks.hpp"
 #include "proxy/context.hpp"
 #include "routing/client_address.hpp"
@@ -19,7 +20,19 @@
 
 namespace stint::permits {
 
-// Lives on one worker, for one call. Destroyed while it waits, it loses its place in the queue.
+// The worker's part, and the wait for shared counters.
+class CheckCallbacks final : public proxy::WorkerCallbacks {
+  public:
+    CheckCallbacks(proxy::Context& context, const proxy::ActiveConfig& config) noexcept
+        : WorkerCallbacks{context, config}, shared_wait{context} {}
+    void shared_asked(SteadyTime answer_by) override { shared_wait.shared_asked(answer_by); }
+    void shared_answered() noexcept override { shared_wait.shared_answered(); }
+
+    SharedWait shared_wait;
+};
+
+// Lives on one worker, for one call. Destroyed while it waits, it loses its place in the queue, and
+// what it was charged goes back.
 class CheckedRequest final : public DeferredReply {
   public:
     // deny: if set, replaces the status of every refusal.
@@ -30,15 +43,14 @@ class CheckedRequest final : public DeferredReply {
     // that describes it.
     [[nodiscard]] Step begin(std::string_view text, const routing::ClientAddress& peer);
 
-    [[nodiscard]] net::Event& over() noexcept override { return callbacks_.queued()->over; }
-    [[nodiscard]] bool is_over() const noexcept override {
-        return callbacks_.queued() == nullptr || callbacks_.queued()->is_over;
-    }
+    [[nodiscard]] net::Task<> wait() override;
     [[nodiscard]] bool settle() override;
-    void give_up() noexcept override { context_.wakeups.give_up(*callbacks_.queued()); }
+    void give_up() noexcept override;
     void respond(http::Response& to) override;
 
   private:
+    [[nodiscard]] Step step_of(admission::Next next);
+
     // checked_reply.cpp
     void write_not_checked(http::HeadBuffer& head) const;
     void grant(http::Response& to, const http::ReplyContext& context) const;
@@ -48,7 +60,7 @@ class CheckedRequest final : public DeferredReply {
     proxy::Context& context_;
     const std::shared_ptr<proxy::ActiveConfig> config_;
     const std::optional<int> deny_;
-    proxy::WorkerCallbacks callbacks_;
+    CheckCallbacks callbacks_;
     admission::RequestAdmission admission_;
     std::string_view request_id_;
     http::RequestIdSource::Text made_id_{};

@@ -1,10 +1,11 @@
 // A reply that cannot be given yet.
 #pragma once
 
+#include "base/object_pool.hpp"
 #include "http/head_buffer.hpp"
 #include "http/response.hpp"
-#include "net/event.hpp"
-#include "base/object_pool.hpp"
+#include "net/types.hpp"
+#include "proxy/admission/queued_request.hpp"
 
 #include <memory>
 
@@ -17,13 +18,12 @@ class DeferredReply {
     DeferredReply(const DeferredReply&) = delete;
     DeferredReply& operator=(const DeferredReply&) = delete;
 
-    // Usage: co_await over().wait() until is_over(), then settle() unless the caller has gone;
-    // repeat while settle() returns false.
-    [[nodiscard]] virtual net::Event& over() noexcept = 0;
-    [[nodiscard]] virtual bool is_over() const noexcept = 0;
+    // Usage: co_await wait(), which ends at once if there is nothing to wait for, then
+    // settle() unless the caller has gone; repeat while settle() returns false.
+    [[nodiscard]] virtual net::Task<> wait() = 0;
     [[nodiscard]] virtual bool settle() = 0;
-    // Gives up because the caller has gone: is_over() with the next turn of the worker's event
-    // loop, not within this call.
+    // Gives up because the caller has gone: wait() ends with a later turn of the worker's event
+    // loop, not within this call. Idempotent.
     virtual void give_up() noexcept = 0;
 
     // Makes the response. Requires: settle() was true.
@@ -38,5 +38,15 @@ class DeferredReply {
 };
 
 using PendingPtr = std::unique_ptr<DeferredReply, Recycle<DeferredReply>>;
+
+// Waits until the queue has decided, or until give_up().
+[[nodiscard]] inline net::Task<> wait_in_queue(proxy::QueuedRequest& queued) {
+    while (!queued.is_over)
+        co_await queued.over.wait();
+}
+inline void leave_queue(proxy::WorkerWakeups& wakeups, proxy::QueuedRequest& queued) noexcept {
+    if (!queued.is_over)
+        wakeups.give_up(queued);
+}
 
 } // namespace stint::permits

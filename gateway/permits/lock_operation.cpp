@@ -117,22 +117,24 @@ void LockOperation::take(limits::Permit permit) {
 
 // Takes the grant. It ends with the connection, or with this object, until its reply is written.
 void LockOperation::have(const locks::Grant& grant) {
-    write_.grant = grant;
+    grant_ = grant;
     untold_ = !grant.replayed;
     if (binding_ != locks::LeaseBinding::lease)
         connection_leases_.add(grant.id);
 }
 
 LockOperation::Step LockOperation::keep() {
-    if (writes_.await(write_))
+    const locks::LockManager::Durability kept = book_.kept(grant_);
+    if (kept == locks::LockManager::Durability::not_yet) {
+        write_.emplace(writes_, grant_);
         return Step::waits;
-    end_write();
+    }
+    end_write(kept);
     return Step::answered;
 }
 
-void LockOperation::end_write() {
-    kept_ = true;
-    if (book_.kept(write_.grant) == locks::LockManager::Durability::yes)
+void LockOperation::end_write(locks::LockManager::Durability kept) {
+    if (kept == locks::LockManager::Durability::yes)
         return;
     fail(503, "what was granted cannot be written to the state file now");
     retry_after_ = try_again;
@@ -155,30 +157,30 @@ LockOperation::Step LockOperation::renew(
         fail(410, "this lease has ended, or never was; what it held may be another's by now");
         return Step::answered;
     }
-    write_.grant = *grant;
+    grant_ = *grant;
     if (binding == locks::LeaseBinding::connection)
         connection_leases_.add(grant->id);
     return keep();
 }
 
-net::Event& LockOperation::over() noexcept {
-    return queued_ ? queued_->over : write_.over;
-}
-
-bool LockOperation::is_over() const noexcept {
-    return queued_ ? queued_->is_over : kept_ || write_.is_over;
+net::Task<> LockOperation::wait() {
+    if (queued_)
+        co_await wait_in_queue(*queued_);
+    else if (write_) // else it is answered, and streams
+        co_await write_->until_written();
 }
 
 void LockOperation::give_up() noexcept {
     if (queued_)
-        context_.wakeups.give_up(*queued_);
-    else
-        writes_.give_up(write_);
+        leave_queue(context_.wakeups, *queued_);
+    else if (write_)
+        write_->give_up();
 }
 
 bool LockOperation::settle() {
     if (!queued_) {
-        end_write();
+        write_.reset();
+        end_write(book_.kept(grant_));
         return true;
     }
     const std::unique_ptr<proxy::QueuedRequest> queued = std::move(queued_);

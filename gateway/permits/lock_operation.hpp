@@ -43,8 +43,7 @@ class LockOperation final : public DeferredReply {
         std::optional<Duration> ttl,
         locks::LeaseBinding binding);
 
-    [[nodiscard]] net::Event& over() noexcept override;
-    [[nodiscard]] bool is_over() const noexcept override;
+    [[nodiscard]] net::Task<> wait() override;
     [[nodiscard]] bool settle() override;
     void give_up() noexcept override;
     void respond(http::Response& to) override;
@@ -52,7 +51,7 @@ class LockOperation final : public DeferredReply {
         return status_ == created && binding_ == locks::LeaseBinding::stream;
     }
     [[nodiscard]] bool write_more(http::HeadBuffer& out) override;
-    [[nodiscard]] const locks::Grant& grant() const noexcept { return write_.grant; }
+    [[nodiscard]] const locks::Grant& grant() const noexcept { return grant_; }
 
   private:
     static constexpr int created = 201;
@@ -64,7 +63,7 @@ class LockOperation final : public DeferredReply {
     void take(limits::Permit permit);
     void have(const locks::Grant& grant);
     [[nodiscard]] Step keep();
-    void end_write();
+    void end_write(locks::LockManager::Durability kept);
     [[nodiscard]] Step refuse(Duration retry_after);
     void fail(int status, std::string detail);
     template <class Out>
@@ -83,9 +82,9 @@ class LockOperation final : public DeferredReply {
     locks::LeaseBinding binding_ = locks::LeaseBinding::lease;
     std::unique_ptr<proxy::QueuedRequest> queued_;
     locks::Waiting waiting_; // while in the queue
-    PersistenceWait write_;  // the grant's write to the state file
-    bool untold_ = false;    // a new grant whose reply is not written yet
-    bool kept_ = false;      // the write has ended: no more waiting
+    locks::Grant grant_;
+    std::optional<PersistenceWait> write_; // while the grant is being written to the state file
+    bool untold_ = false;                  // a new grant whose reply is not written yet
     Duration waited_{};
     int status_ = created;
     std::string detail_;     // for every status but a grant's

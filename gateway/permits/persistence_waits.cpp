@@ -1,7 +1,5 @@
 #include "permits/persistence_waits.hpp"
 
-#include "net/post.hpp"
-
 #include <utility>
 
 namespace stint::permits {
@@ -20,52 +18,30 @@ void PersistenceWaits::detach() noexcept {
         book_.remove(*this);
 }
 
-// Sets any_ before it looks at the grant: the writer reads any_ only after it is known that all is
-// written.
-bool PersistenceWaits::await(PersistenceWait& write) {
-    any_.store(true);
-    const bool waits = book_.kept(write.grant) == locks::LockManager::Durability::not_yet;
-    if (waits)
-        waiting_.push_back(write);
-    else
-        any_.store(!waiting_.empty());
-    return waits;
-}
-
-void PersistenceWaits::give_up(PersistenceWait& write) noexcept {
-    if (!write.is_linked())
-        return;
-    write.unlink();
-    given_up_.push_back(write);
-    post_resume();
-}
-
-void PersistenceWaits::resume_finished() {
-    List over;
-    over.splice(over.end(), given_up_);
-    for (auto next = waiting_.begin(); next != waiting_.end();) {
-        PersistenceWait& write = *next++;
-        if (book_.kept(write.grant) == locks::LockManager::Durability::not_yet)
-            continue;
-        write.unlink();
-        over.push_back(write);
-    }
-    any_.store(!waiting_.empty());
-    while (!over.empty()) { // a resumed waiter may end another
-        PersistenceWait& write = over.front();
-        over.pop_front();
-        write.is_over = true;
-        write.over.signal();
-    }
-}
-
+// Wakes all: each looks for itself whether its own grant is among what was written.
 void PersistenceWaits::on_written() noexcept {
-    if (any_.load())
-        post_resume();
+    const std::lock_guard lock{mutex_};
+    for (PersistenceWait& each : waiting_)
+        each.wait_.wake();
 }
 
-void PersistenceWaits::post_resume() noexcept {
-    static_cast<void>(net::post(executor_, [this] { resume_finished(); }));
+PersistenceWait::PersistenceWait(PersistenceWaits& all, const locks::Grant& grant)
+    : all_{all}, grant_{grant}, wait_{all.executor_} {
+    const std::lock_guard lock{all_.mutex_};
+    all_.waiting_.push_back(*this);
+}
+
+PersistenceWait::~PersistenceWait() {
+    const std::lock_guard lock{all_.mutex_};
+    all_.waiting_.erase(all_.waiting_.iterator_to(*this));
+}
+
+net::Task<> PersistenceWait::until_written() {
+    while (!wait_.is_cancelled() &&
+           all_.book_.kept(grant_) == locks::LockManager::Durability::not_yet) {
+        const net::Wait::End end = co_await wait_.until_woken();
+        static_cast<void>(end); // the loop looks
+    }
 }
 
 } // namespace stint::permits

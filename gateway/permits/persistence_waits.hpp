@@ -2,27 +2,36 @@
 #pragma once
 
 #include "locks/lock_manager.hpp"
-#include "net/event.hpp"
 #include "net/types.hpp"
+#include "net/wait.hpp"
 
 #include <boost/intrusive/list.hpp>
 
-#include <atomic>
+#include <mutex>
 
 namespace stint::permits {
 
-// One grant's wait. Owned by the waiter; may end at any time.
-class PersistenceWait : public boost::intrusive::list_base_hook<
-                            boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+class PersistenceWaits;
+
+// One grant's wait. Owned by the waiter; may end at any time. Thread: the worker's.
+class PersistenceWait : public boost::intrusive::list_base_hook<> {
   public:
-    PersistenceWait() = default;
+    PersistenceWait(PersistenceWaits& all, const locks::Grant& grant);
+    ~PersistenceWait();
     PersistenceWait(const PersistenceWait&) = delete;
     PersistenceWait& operator=(const PersistenceWait&) = delete;
 
-    locks::Grant grant;
-    // Signalled when the grant is written, or never will be: co_await over.wait() until is_over.
-    net::Event over;
-    bool is_over = false;
+    // Waits until the grant is written, or never will be; or until give_up().
+    [[nodiscard]] net::Task<> until_written();
+    // Ends the wait with a later turn of the event loop, whether the grant is written or not.
+    void give_up() noexcept { wait_.cancel(); }
+
+  private:
+    friend class PersistenceWaits;
+
+    PersistenceWaits& all_;
+    const locks::Grant grant_;
+    net::Wait wait_;
 };
 
 // One per worker. Threads: the worker's, except for on_written().
@@ -31,28 +40,20 @@ class PersistenceWaits final : public locks::LockManager::Listener {
     PersistenceWaits(locks::LockManager& book, net::Executor executor);
     ~PersistenceWaits();
 
-    // Begins a wait. True: wait for write.over. False: LockManager::kept() has the answer already.
-    [[nodiscard]] bool await(PersistenceWait& write);
     // Detaches from the LockManager before the event loop ends: no more callbacks.
     void detach() noexcept;
-    // Ends the wait with the event loop's next turn, whether the grant is written or not.
-    void give_up(PersistenceWait& write) noexcept;
-    // Resumes all finished waits. Called through the event loop; and with every tick, in case there
-    // was no memory for that.
-    void resume_finished();
 
   private:
-    void on_written() noexcept override;
-    void post_resume() noexcept;
-
+    friend class PersistenceWait;
     using List =
         boost::intrusive::list<PersistenceWait, boost::intrusive::constant_time_size<false>>;
 
+    void on_written() noexcept override;
+
     locks::LockManager& book_;
-    net::Executor executor_;
+    const net::Executor executor_;
+    std::mutex mutex_; // taken with the LockManager's held
     List waiting_;
-    List given_up_;
-    std::atomic<bool> any_{false};
     bool attached_ = true;
 };
 

@@ -104,8 +104,7 @@ net::Task<> RequestHandler::wait_for_reply() {
     bool settled = false;
     while (!settled && !gone_) {
         stream_.watch();
-        while (!pending_->is_over())
-            co_await pending_->over().wait();
+        co_await pending_->wait();
         stream_.poll_peer_close(); // an end that was not read yet
         settled = !gone_ && pending_->settle();
     }
@@ -161,7 +160,7 @@ void RequestHandler::on_client_gone() noexcept {
     gone_ = true;
     if (streaming_)
         next_event_.signal();
-    else if (pending_ && !pending_->is_over())
+    else if (pending_)
         pending_->give_up();
 }
 

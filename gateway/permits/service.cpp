@@ -1,5 +1,7 @@
 #include "permits/service.hpp"
 
+#include "limits/shared/shared_charges.hpp"
+#include "net/clock.hpp"
 #include "permits/request_handler.hpp"
 
 #include <atomic>
@@ -22,6 +24,12 @@ void Service::adopt() {
         .head_blocks = &context.head_blocks(RequestHandler::max_head),
         .batches_responses = true,
         .head_too_large = "the request's head is larger than 16 KiB"};
+}
+
+// A check and a call for permits expire at their own time; proxied requests leave it to the tick.
+void Service::tick() noexcept {
+    if (context.shared_charges != nullptr) [[unlikely]]
+        (void)context.shared_charges->expire(net::read_clocks());
 }
 
 std::unique_ptr<server::Session> Service::open_session() {

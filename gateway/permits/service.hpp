@@ -31,8 +31,8 @@ class Service final : public server::Service {
     void adopt();
     // Ends callbacks from other threads, before the worker's event loop ends.
     void detach() noexcept { persistence_waits.detach(); }
-    // As Context::tick().
-    void tick() { persistence_waits.resume_finished(); }
+    // Expires what shared counters did not answer in time. As Context::tick().
+    void tick() noexcept;
 
     [[nodiscard]] const server::ConnectionSettings& settings() const noexcept override {
         return settings_;

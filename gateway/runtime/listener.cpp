@@ -79,8 +79,8 @@ net::Task<> Listener::accept_all(std::shared_ptr<Listener> self) {
     }
 }
 
-// Exact for a few; of many the hash makes about the same numbers by itself, and each one that
-// changes its worker costs a system call.
+// Balances exactly while there are few connections. Of many connections the kernel's hash gives
+// each worker about the same number, and each change of worker costs a system call.
 std::size_t pick_worker(std::span<const std::size_t> open, std::size_t own) noexcept {
     const auto fewest = std::ranges::min_element(open);
     const bool leaves = open[own] > *fewest + *fewest / 4;

@@ -26,6 +26,10 @@
 #include <string_view>
 #include <vector>
 
+namespace stint::limits {
+class SharedCharges;
+}
+
 namespace stint::server {
 
 class Http1Connection;
@@ -124,6 +128,7 @@ struct Loop {
         boost::intrusive::base_hook<Listed>,
         boost::intrusive::constant_time_size<false>>
         connections;
+    limits::SharedCharges* shared_charges = nullptr; // null: gateways share no limits
     ClientWatch clients; // poll() it with every tick, every 50 ms or so
     // Connections ordered by when they began to linger or were parked, oldest first.
     using Shedding = boost::intrusive::list<

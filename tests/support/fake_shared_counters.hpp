@@ -78,6 +78,14 @@ class FakeSharedCounters final : public limits::SharedCounters {
         const auto found = used_.find({limit.ordinal(), key});
         return found != used_.end() ? found->second : 0;
     }
+    // The same of all keys together.
+    [[nodiscard]] std::uint64_t used_of_all(const limits::Limit& limit) const {
+        const std::lock_guard lock{mutex_};
+        std::uint64_t sum = 0;
+        for (const auto& [name, used] : used_)
+            sum += name.first == limit.ordinal() ? used : 0;
+        return sum;
+    }
     [[nodiscard]] std::size_t unanswered() const { return requests_.size(); }
     [[nodiscard]] int wrong() const { return wrong_; }
     [[nodiscard]] const std::vector<std::uint64_t>& cancelled() const { return cancelled_; }

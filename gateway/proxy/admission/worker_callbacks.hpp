@@ -22,7 +22,7 @@ note_refusal(Context& context, const routing::RouteLimit& limit, Duration retry_
 void warn_table_full(const routing::RouteLimit& limit);
 
 // One per request. Destroyed while its request is queued, it takes that one out of the queue.
-class WorkerCallbacks final : public admission::Callbacks {
+class WorkerCallbacks : public admission::Callbacks {
   public:
     WorkerCallbacks(Context& context, const ActiveConfig& config) noexcept
         : context_{context}, config_{config} {}
