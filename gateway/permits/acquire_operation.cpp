@@ -201,12 +201,10 @@ net::Task<> AcquireOperation::wait() {
 }
 
 void AcquireOperation::give_up() noexcept {
-    if (queued_) {
+    if (queued_)
         leave_queue(context_.wakeups, *queued_);
-    } else if (shared_wait_.is_begun()) {
-        shared_charges_->give_up(net::read_clocks());
+    else if (shared_wait_.is_begun())
         shared_wait_.give_up();
-    }
 }
 
 bool AcquireOperation::settle() {

@@ -62,12 +62,10 @@ net::Task<> CheckedRequest::wait() {
 }
 
 void CheckedRequest::give_up() noexcept {
-    if (callbacks_.shared_wait.is_begun()) {
-        admission_.undo(net::read_clocks());
+    if (callbacks_.shared_wait.is_begun())
         callbacks_.shared_wait.give_up();
-    } else if (callbacks_.queued() != nullptr) {
+    else if (callbacks_.queued() != nullptr)
         leave_queue(context_.wakeups, *callbacks_.queued());
-    }
 }
 
 bool CheckedRequest::settle() {
