@@ -121,8 +121,9 @@ inline Next RequestAdmission::charge(routing::Charges& charges, const routing::K
         return charge_in_turn(charges, facts);
     if (route_->reserves) [[unlikely]] {
         Reserving reserving{charges, facts, env_.scratch.key, *env_.ticket_hasher};
-        limits::Decision decision =
-            reserving.admit(decided_, route_->telling.any ? &headers_ : nullptr);
+        limits::Decision decision = reserving.admit(
+            decided_, route_->telling.any ? &headers_ : nullptr,
+            shared_ != nullptr ? &shared_->slots() : nullptr);
         if (decision.allowed())
             return accept(decision, charges);
         reserving.add_tickets(reply_);
@@ -214,8 +215,10 @@ Next RequestAdmission::finish_shared() {
     const routing::Charges& charges = shared->charges();
     permit_ = std::move(result.decision.permit);
     const bool granted = result.decision.allowed();
-    if (!granted)
+    if (!granted) {
+        shared->give_up(decided_);
         undo(decided_);
+    }
     if (route_->telling.any && !result.states.empty())
         headers_.add(
             charges.view(), {charges.limits.data(), charges.limits.size()},
@@ -228,9 +231,11 @@ Next RequestAdmission::finish_shared() {
     const Next next = accept(result.decision, charges);
     const bool closed = is_closed();
     if (closed || !fence_holds()) {
+        shared->give_up(decided_);
         undo(decided_);
         return Next::reply;
     }
+    shared->keep_slots();
     return next == Next::forward ? admitted() : next;
 }
 

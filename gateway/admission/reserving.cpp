@@ -34,11 +34,12 @@ Reserving::Reserving(
     }
 }
 
-limits::Decision Reserving::admit(const Now& now, RateLimitHeaders* told) {
+limits::Decision
+Reserving::admit(const Now& now, RateLimitHeaders* told, limits::ClaimedSlots* claimed) {
     std::array<limits::ChargeState, limits::max_charges> room;
     const auto states = std::span{room}.first(told != nullptr ? charges().size() : 0);
-    limits::Decision decision =
-        limits::admit_reserving(charges(), {reserving_.data(), reserving_.size()}, now, states);
+    limits::Decision decision = limits::admit_reserving(
+        charges(), {reserving_.data(), reserving_.size()}, now, states, claimed);
     if (told != nullptr)
         told->note(
             charges(), {charges_.limits.data(), charges_.limits.size()}, states, decision, now);

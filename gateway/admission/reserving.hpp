@@ -25,8 +25,10 @@ class Reserving {
         std::string& scratch,
         const KeyHasher& seals);
 
-    // told: records the decision for rate-limit headers; null where the route sends none.
-    [[nodiscard]] limits::Decision admit(const Now& now, RateLimitHeaders* told);
+    // told: records the decision for rate-limit headers; null where the route sends none. claimed:
+    // as in limits::admit_reserving().
+    [[nodiscard]] limits::Decision
+    admit(const Now& now, RateLimitHeaders* told, limits::ClaimedSlots* claimed = nullptr);
     // Decides like admit(), but charges and reserves nothing. states: one for each charge.
     [[nodiscard]] limits::Decision preview(const Now& now, std::span<limits::ChargeState> states);
     // Adds the tickets of the slots. Call after a refusal, before LocalReply::refuse().

@@ -68,6 +68,7 @@ void SharedAdmission::set_cost(std::uint64_t cost) noexcept {
 void SharedAdmission::give_up(const Now& now) noexcept {
     store_ = nullptr;
     cancel();
+    slots_.give_back();
     for (std::size_t i = 0; i < first_; ++i)
         others_.refund(i, now);
     others_ = {};

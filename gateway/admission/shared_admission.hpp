@@ -6,6 +6,7 @@
 #include "base/time.hpp"
 #include "limits/decision.hpp"
 #include "limits/permit.hpp"
+#include "limits/reservation/reservations.hpp"
 #include "limits/shared/shared_charges.hpp"
 #include "routing/charges.hpp"
 
@@ -32,14 +33,19 @@ class SharedAdmission final : private limits::SharedCharges::Request {
 
     ~SharedAdmission();
 
+    // The slots that the request's other limits let it claim. Kept by keep_slots() alone.
+    [[nodiscard]] limits::ClaimedSlots& slots() noexcept { return slots_; }
+    // The request is admitted.
+    void keep_slots() noexcept { slots_.keep(); }
+
     // Asks the store, and keeps the permit of the request's other charges until decide(). True if
     // there is an answer; else the SharedAnswerListener hears of the wait, and of its end. May be
     // asked again after a refusal.
     [[nodiscard]] bool ask(limits::SharedCharges& store, limits::Permit& others, const Now& now);
     // Sets what every charge costs when the store is asked next.
     void set_cost(std::uint64_t cost) noexcept;
-    // Gives everything back, that permit's charges included. The destructor does so at the latest
-    // time that the store's other requests have told.
+    // Gives everything back that is not handed over, that permit's charges and the slots included.
+    // The destructor does so at the latest time that the store's other requests have told.
     void give_up(const Now& now) noexcept;
 
     // The outcome of the charges.
@@ -65,6 +71,7 @@ class SharedAdmission final : private limits::SharedCharges::Request {
     std::size_t first_ = 0;
     limits::SharedCharges* store_ = nullptr; // until decide() or give_up()
     limits::Permit others_;
+    limits::ClaimedSlots slots_;
 };
 
 } // namespace stint::admission

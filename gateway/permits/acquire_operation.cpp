@@ -172,7 +172,8 @@ limits::Decision AcquireOperation::admit_reserving() {
             reserving.push_back({.charge = i, .client = owner_});
     return limits::admit_reserving(
         {limits_.charges().charges.data(), limits_.charges().charges.size()},
-        {reserving.data(), reserving.size()}, now_);
+        {reserving.data(), reserving.size()}, now_, {},
+        shared_charges_ != nullptr ? &shared_charges_->slots() : nullptr);
 }
 
 void AcquireOperation::line_up(const AcquireRequest& ask) {
@@ -262,6 +263,7 @@ AcquireOperation::Step AcquireOperation::take_answer() {
     if (!result.decision.allowed()) {
         if (lower_batch(result))
             return ask_store(kept);
+        shared_charges_->give_up(now_);
         for (std::size_t i = 0; i < limits::max_charges; ++i)
             kept.refund(i, now_);
         limits::count_refusal(shared_charges_->charges().view(), result.decision);
@@ -274,6 +276,7 @@ AcquireOperation::Step AcquireOperation::take_answer() {
         }
         return Step::answered;
     }
+    shared_charges_->keep_slots();
     limits_.note(result);
     note_shares();
     if (batch_ > 0)

@@ -56,10 +56,28 @@ Reservations::give(Hash128 key, const SlotLedger::Slot& slot, SteadyTime now) no
 
 void Reservations::take(Hash128 key, std::uint64_t number) noexcept {
     const auto ledger = ledgers_.find(key);
+    if (ledger == ledgers_.end() || !ledger->second.slots().contains(number))
+        return;
     ledger->second.take(number);
     --out_;
     if (ledger->second.slots().empty())
         ledgers_.erase(ledger);
+}
+
+void Reservations::end_claim(Hash128 key, std::uint64_t number, bool keep) noexcept {
+    const std::lock_guard lock{mutex_};
+    if (keep) {
+        take(key, number);
+        claimed_.fetch_add(1, relaxed);
+    } else if (const auto ledger = ledgers_.find(key); ledger != ledgers_.end()) {
+        ledger->second.undo_claim(number);
+    }
+}
+
+void ClaimedSlots::end(bool keep) noexcept {
+    for (const Slot& each : slots_)
+        each.of->end_claim(each.key, each.number, keep);
+    slots_.clear();
 }
 
 // Drops counters whose slots are all over.
@@ -77,8 +95,13 @@ void Reservations::sweep(SteadyTime now) noexcept {
 class ReservingAdmission {
   public:
     ReservingAdmission(
-        std::span<Charge> charges, std::span<Reservation> reserving, const Now& now) noexcept
-        : charges_{charges}, came_{now.steady}, now_{now} {
+        std::span<Charge> charges,
+        std::span<Reservation> reserving,
+        const Now& now,
+        ClaimedSlots* claimed = nullptr)
+        : charges_{charges}, claimed_{claimed}, came_{now.steady}, now_{now} {
+        if (claimed_ != nullptr)
+            claimed_->slots_.reserve(reserving.size());
         assert(reserving.size() <= max_charges);
         for (Reservation& each : reserving) {
             assert(each.charge < charges.size());
@@ -166,7 +189,7 @@ class ReservingAdmission {
         if (place.ledger == nullptr)
             return;
         const std::uint64_t held = place.ledger->held_before(place.end);
-        place.own = place.ledger->slots().contains(place.asked->ticket)
+        place.own = place.ledger->has_free(place.asked->ticket)
                         ? place.asked->ticket
                         : place.ledger->claimable_by(place.asked->client, now_.steady);
         const SlotLedger::Slot* const own = slot_of(place);
@@ -184,7 +207,10 @@ class ReservingAdmission {
     // they no longer need a slot.
     void claim() noexcept {
         for (const Place& place : places())
-            if (place.own != 0) {
+            if (place.own != 0 && claimed_ != nullptr) {
+                place.ledger->begin_claim(place.own);
+                claimed_->slots_.push_back({place.of, place.key, place.own});
+            } else if (place.own != 0) {
                 place.of->take(place.key, place.own);
                 place.of->claimed_.fetch_add(1, Reservations::relaxed);
             }
@@ -250,6 +276,7 @@ class ReservingAdmission {
     }
 
     std::span<Charge> charges_;
+    ClaimedSlots* const claimed_; // null: claims end at once
     const SteadyTime came_;
     Now now_;
     std::array<Place, max_charges> places_;
@@ -260,8 +287,9 @@ Decision admit_reserving(
     std::span<Charge> charges,
     std::span<Reservation> reserving,
     const Now& now,
-    std::span<ChargeState> states) {
-    Decision decision = ReservingAdmission{charges, reserving, now}.decide(states);
+    std::span<ChargeState> states,
+    ClaimedSlots* claimed) {
+    Decision decision = ReservingAdmission{charges, reserving, now, claimed}.decide(states);
     if (!decision.allowed())
         count_refusal(charges, decision);
     return decision;

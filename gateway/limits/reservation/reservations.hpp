@@ -14,6 +14,7 @@
 #include <mutex>
 #include <span>
 #include <unordered_map>
+#include <vector>
 
 namespace stint::limits {
 
@@ -35,6 +36,7 @@ class Reservations {
 
   private:
     friend class ReservingAdmission;
+    friend class ClaimedSlots;
 
     static constexpr auto relaxed = std::memory_order_relaxed;
     struct Spread {
@@ -48,7 +50,8 @@ class Reservations {
     [[nodiscard]] SlotLedger* ledger_of(Hash128 key, SteadyTime now) noexcept;
     [[nodiscard]] std::uint64_t
     give(Hash128 key, const SlotLedger::Slot& slot, SteadyTime now) noexcept; // 0: none
-    void take(Hash128 key, std::uint64_t number) noexcept;
+    void take(Hash128 key, std::uint64_t number) noexcept;                 // if it is still there
+    void end_claim(Hash128 key, std::uint64_t number, bool keep) noexcept; // locks
     void sweep(SteadyTime now) noexcept;
 
     std::mutex mutex_;
@@ -70,6 +73,34 @@ struct Reservation {
     std::uint64_t slot = 0;   // result: the number of a refused request's slot; 0 = none
 };
 
+// The slots that a request claims, while others have yet to decide about it. Destroyed without a
+// keep(), it gives them back to their clients. Not thread-safe. Their limits outlive it.
+class ClaimedSlots {
+  public:
+    ClaimedSlots() = default;
+    ClaimedSlots(const ClaimedSlots&) = delete;
+    ClaimedSlots& operator=(const ClaimedSlots&) = delete;
+    ~ClaimedSlots() { give_back(); }
+
+    // Ends the claims: the slots are gone. Idempotent.
+    void keep() noexcept { end(true); }
+    // Undoes the claims. Call before the request's charges are refunded: else their room could be
+    // another's before it is held again. Idempotent.
+    void give_back() noexcept { end(false); }
+
+  private:
+    friend class ReservingAdmission;
+
+    struct Slot {
+        Reservations* of = nullptr;
+        Hash128 key{}; // the counter's
+        std::uint64_t number = 0;
+    };
+    void end(bool keep) noexcept;
+
+    std::vector<Slot> slots_;
+};
+
 // Decides as admit() for a request with limits that reserve.
 //  - A request without a slot that may be claimed now is admitted to what is not held: the quota
 //    less the slots that may still be claimed before the open window ends. A request with one, by
@@ -80,6 +111,8 @@ struct Reservation {
 //    each of them at one instant, none within a window that is open; retry_after leads there. A
 //    slot that it has and came too early for stays its own; one that did not help is given up for
 //    it.
+//  - With `claimed` the slots of an admitted request are not gone before ClaimedSlots::keep(); no
+//    other request can claim them meanwhile. Requires: it is empty.
 //  - The slots of one client before one counter cost `quota` at most. Beyond that, and where there
 //    is no slot to be had, retry_after is when the next would have been.
 // Changes charges: Charge::reserved_for_others. reserving: in rising order of their charges; at
@@ -89,7 +122,8 @@ struct Reservation {
     std::span<Charge> charges,
     std::span<Reservation> reserving,
     const Now& now,
-    std::span<ChargeState> states = {});
+    std::span<ChargeState> states = {},
+    ClaimedSlots* claimed = nullptr);
 
 // Decides like admit_reserving(), but charges, counts, claims and gives nothing: the permit is
 // empty, each Reservation::slot is 0, and states are as they stay. A refusal's retry_after leads to

@@ -29,10 +29,11 @@ class SlotLedger {
         SteadyTime at{};
         std::uint64_t cost = 1;
         Hash128 client{};
+        bool claiming = false; // see begin_claim()
 
         [[nodiscard]] bool over(SteadyTime now) const noexcept { return at + grace < now; }
         [[nodiscard]] bool claimable(SteadyTime now) const noexcept {
-            return at <= now && !over(now);
+            return at <= now && !over(now) && !claiming;
         }
     };
     using Slots = std::map<std::uint64_t, Slot>; // by number
@@ -51,13 +52,20 @@ class SlotLedger {
 
     // Returns slots that were given and neither taken away nor forgotten.
     [[nodiscard]] const Slots& slots() const noexcept { return slots_; }
-    // Returns the client's earliest slot, if it may be claimed now; 0: there is none.
+    // Returns true if the number is a slot's that no request is claiming.
+    [[nodiscard]] bool has_free(std::uint64_t number) const noexcept;
+    // Returns the client's earliest such slot, if it may be claimed now; 0: there is none.
     [[nodiscard]] std::uint64_t claimable_by(Hash128 client, SteadyTime now) const noexcept;
     // Returns the costs of all slots of this client together.
     [[nodiscard]] std::uint64_t cost_of(Hash128 client) const noexcept;
 
     // Removes a slot that was claimed, or exchanged for another. Requires: it is among slots().
     void take(std::uint64_t number) noexcept;
+    // Begins a claim, which take() ends: until then the slot keeps its place, but no quota is held
+    // for it, because the request that claims it is charged. Requires: it is among slots().
+    void begin_claim(std::uint64_t number) noexcept;
+    // Undoes begin_claim(). No effect if the slot has been forgotten meanwhile.
+    void undo_claim(std::uint64_t number) noexcept;
     // Drops slots that are over; returns how many.
     std::size_t forget(SteadyTime now) noexcept;
     // Returns the costs of the slots before `end`. After forget(): the quota that a window that
@@ -69,13 +77,19 @@ class SlotLedger {
         std::uint64_t cost = 0;
         std::set<std::uint64_t> numbers;
     };
+    [[nodiscard]] static std::uint64_t held_for(const Slot& slot) noexcept {
+        return slot.claiming ? 0 : slot.cost;
+    }
+    [[nodiscard]] bool is_counted(Slots::const_iterator slot) const noexcept {
+        return counted_ == slots_.end() || slot->first < counted_->first;
+    }
     void add_to_client(std::uint64_t number, const Slot& slot);
     void erase(Slots::iterator slot) noexcept;
 
     Slots slots_;
     std::map<Hash128, Client> clients_; // none is without a slot
-    // The slots before this one cost held_ together: moved along by held_before(), since most calls
-    // ask for the same end.
+    // For the slots before this one held_ is held together: moved along by held_before(), since
+    // most calls ask for the same end.
     Slots::iterator counted_ = slots_.end();
     std::uint64_t held_ = 0;
     Slot last_{}; // latest slot ever given

@@ -293,6 +293,50 @@ TEST_CASE("a request that has waited in the queue asks the store then") {
     CHECK(stage.store.used(stage.gateway.limit(2)) == 2);
 }
 
+TEST_CASE(
+    "a slot that was claimed is its client's again if the store refuses, or the client leaves") {
+    enum class End { refused_at_once, refused, departed, fenced_off, granted };
+    for (const End end :
+         {End::refused_at_once, End::refused, End::departed, End::fenced_off, End::granted}) {
+        CAPTURE(static_cast<int>(end));
+        routing::Route route = mixed();
+        route.limits[0].quota = 1;
+        route.limits[0].reserve_for =
+            routing::KeyTemplate{{{routing::KeySource::Kind::client_ip, {}}}};
+        route.fence = cap("lock:jobs", 1).limit;
+        route.fence->raise_fence(7);
+        Stage stage{std::move(route)};
+        limits::Reservations& slots = stage.gateway.limit(0).reservations();
+        constexpr std::string_view fence = "X-Stint-Fence: 7\r\n";
+        (void)Asked{stage.gateway, Door::proxy, at(0s), fence, "PUT /"};
+        REQUIRE(Asked{stage.gateway, Door::proxy, at(1s), fence, "PUT /"}.next == Next::reply);
+        REQUIRE(slots.out(at(1s).steady) == 1);
+
+        stage.store.script.way = end == End::refused_at_once ? Way::at_once : Way::late;
+        stage.store.script.refuse = end == End::refused || end == End::refused_at_once;
+        {
+            Asked asked{stage.gateway, Door::proxy, at(61s), fence, "PUT /"};
+            if (end == End::fenced_off)
+                stage.gateway.snapshot.routes.routes().front().fence->raise_fence(8);
+            if (end != End::departed && end != End::refused_at_once) {
+                CHECK(slots.claimed() == 0);
+                stage.store.deliver(at(61s));
+                (void)asked.admission.resume(at(61s));
+                CHECK(
+                    asked.admission.finish_shared() ==
+                    (end == End::granted ? Next::forward : Next::reply));
+            }
+        }
+        stage.store.deliver(at(61s));
+
+        const bool granted = end == End::granted;
+        CHECK(slots.claimed() == (granted ? 1 : 0));
+        CHECK(slots.out(at(61s).steady) == (granted ? 0 : 1));
+        CHECK(stage.gateway.used(0, 61s) == (granted ? 1 : 0));
+        CHECK(stage.store.wrong() == 0);
+    }
+}
+
 TEST_CASE("a lock that was given out while the store was asked refuses the request") {
     routing::Route route = mixed();
     route.fence = cap("lock:jobs", 1).limit;

@@ -276,3 +276,49 @@ TEST_CASE("no slot is given for a year that nobody lives to see") {
     CHECK(refused.retry_after() > std::chrono::days{599});
     CHECK(limit.reservations().missed() == 1);
 }
+
+TEST_CASE(
+    "a slot whose claim is not kept is its client's again, and nobody has its room meanwhile") {
+    for (const bool keep : {false, true}) {
+        CAPTURE(keep);
+        Limit limit{window(10s)};
+        use_up(limit, 1, at(0s));
+        const std::uint64_t slot = ask(limit, 1, at(0s)).slot;
+        std::array charges{Charge{.limit = &limit, .quota = 1, .refundable = true}};
+        std::array reserving{Reservation{.charge = 0, .client = key(9), .ticket = slot}};
+        {
+            ClaimedSlots claimed;
+            Decision decision = admit_reserving(charges, reserving, at(11s), {}, &claimed);
+            REQUIRE(decision.allowed());
+            CHECK(limit.reservations().claimed() == 0);
+            CHECK_FALSE(ask(limit, 1, at(11s), {key(9), slot}).allowed()); // it is being claimed
+            if (keep)
+                claimed.keep();
+            claimed.give_back();
+            CHECK_FALSE(ask(limit, 1, at(11s), {key(8)}).allowed());
+            decision.permit.refund(0, at(11s));
+        }
+        CHECK(limit.reservations().claimed() == (keep ? 1 : 0));
+        CHECK(ask(limit, 1, at(11s), {key(8)}).allowed() == keep);
+        CHECK(ask(limit, 1, at(11s), {key(9), slot}).allowed() != keep);
+        CHECK(limit.reservations().claimed() == 1);
+    }
+}
+
+TEST_CASE("a claim that is not ended before its slot is over leaves nothing behind") {
+    for (const bool keep : {false, true}) {
+        Limit limit{window(10s)};
+        use_up(limit, 1, at(0s));
+        const std::uint64_t slot = ask(limit, 1, at(0s)).slot;
+        std::array charges{Charge{.limit = &limit, .quota = 1}};
+        std::array reserving{Reservation{.charge = 0, .client = key(9), .ticket = slot}};
+        ClaimedSlots claimed;
+        REQUIRE(admit_reserving(charges, reserving, at(11s), {}, &claimed).allowed());
+        CHECK(limit.reservations().out(at(1min).steady) == 0);
+        if (keep)
+            claimed.keep();
+        else
+            claimed.give_back();
+        CHECK(limit.reservations().out(at(1min).steady) == 0);
+    }
+}
