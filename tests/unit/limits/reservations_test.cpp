@@ -305,6 +305,22 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("claimed slots that are destroyed are given back") {
+    Limit limit{window(10s)};
+    use_up(limit, 1, at(0s));
+    const std::uint64_t slot = ask(limit, 1, at(0s)).slot;
+    {
+        std::array charges{Charge{.limit = &limit, .quota = 1, .refundable = true}};
+        std::array reserving{Reservation{.charge = 0, .client = key(9), .ticket = slot}};
+        ClaimedSlots claimed;
+        Decision decision = admit_reserving(charges, reserving, at(11s), {}, &claimed);
+        decision.permit.refund(0, at(11s));
+    }
+
+    CHECK(ask(limit, 1, at(11s), {key(9), slot}).allowed());
+    CHECK(limit.reservations().claimed() == 1);
+}
+
 TEST_CASE("a claim that is not ended before its slot is over leaves nothing behind") {
     for (const bool keep : {false, true}) {
         Limit limit{window(10s)};

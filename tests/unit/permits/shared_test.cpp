@@ -2,6 +2,7 @@
 // all, and nothing is left over.
 #include "fake_shared_counters.hpp"
 #include "fixture.hpp"
+#include "limits/reservation/reservations.hpp"
 #include "net/clock.hpp"
 
 #include <doctest/doctest.h>
@@ -37,9 +38,14 @@ class Sharing {
   public:
     explicit Sharing(OnStoreFailure on_failure = OnStoreFailure::strict, Duration timeout = 1h) {
         gateway.context().shared_charges = &store.charges;
+        share(on_failure, timeout);
+    }
+
+    // Shares them in the present configuration.
+    void share(OnStoreFailure on_failure, Duration timeout) {
         // There is no key of the configuration for it yet.
         auto& snapshot = const_cast<routing::Snapshot&>(*gateway.context().active->snapshot);
-        const auto share = [&](const routing::RouteLimit& limit) {
+        const auto share_one = [&](const routing::RouteLimit& limit) {
             const std::string& name = limit.limit->identity().name;
             if (name == "all" || name == "total")
                 const_cast<routing::RouteLimit&>(limit).shared =
@@ -47,9 +53,9 @@ class Sharing {
         };
         for (const routing::Route& route : snapshot.routes.routes())
             for (const routing::RouteLimit& limit : route.limits)
-                share(limit);
+                share_one(limit);
         for (const routing::RouteLimit& limit : snapshot.permits->limits)
-            share(limit);
+            share_one(limit);
     }
 
     // The store answers all that is due by then.
@@ -369,6 +375,41 @@ TEST_CASE("a batch of a shared limit is what the store has left") {
             CHECK(test.store.wrong() == 0);
         }
     }
+}
+
+TEST_CASE("a slot that a call claimed is its owner's again if the store refuses") {
+    Sharing test;
+    test.gateway.reload("permits: {address: 127.0.0.1:2}\nroutes: []\nlimits:\n"
+                        "  booked: {requests: 1, per: 500ms, retry_after: reserve}\n"
+                        "  total: {requests: 9, per: 1h}\n");
+    test.share(OnStoreFailure::strict, 1h);
+    Wire caller = test.gateway.connect_for_permits();
+    const std::string request =
+        post("/v1/limits/take", R"({"limits":[{"name":"booked"},{"name":"total"}]})");
+    REQUIRE(is_granted(ask(caller, request)));
+    REQUIRE(has(ask(caller, request), R"("limit":"booked")"));
+    limits::Reservations& slots = test.gateway.limit("booked").reservations();
+    const auto out = [&] { return slots.out(net::read_steady_clock()); };
+    REQUIRE(out() == 1);
+    const SteadyTime its_time = net::read_steady_clock() + 500ms;
+    test.gateway.run_until([&] { return net::read_steady_clock() > its_time; });
+
+    for (const Way way : {Way::at_once, Way::late}) {
+        test.store.script = {.way = way, .delay = 5ms, .refuse = true};
+        caller.send(request);
+        test.gateway.settle();
+        CHECK(slots.claimed() == 0);
+        test.deliver();
+        CHECK(has(read_answer(caller), R"("limit":"total")"));
+        CHECK(slots.claimed() == 0);
+        CHECK(out() == 1);
+        CHECK(test.used("booked") == 0);
+    }
+    test.store.script = {};
+    CHECK(is_granted(ask(caller, request)));
+    CHECK(slots.claimed() == 1);
+    CHECK(out() == 0);
+    CHECK(test.stored("total") == 2);
 }
 
 TEST_CASE("a shared limit cannot be read without a charge") {
