@@ -299,63 +299,6 @@ bool AcquireOperation::lower_batch(const admission::SharedAdmission::Result& ref
     return true;
 }
 
-void AcquireOperation::grant() {
-    for (const AcquireLimits::Part& part : limits_.parts()) {
-        grant_.limits.push_back(state_of(part));
-        if (part.cost > 0)
-            ++context_.counters.granted[part.limit->refusal_metric];
-    }
-    if (ticket_)
-        issue_ticket();
-    if (once_)
-        once_.record(grant_, end_of_grant());
-}
-
-// Issues a ticket. While too many are out the grant has none: the proxied request will be charged.
-void AcquireOperation::issue_ticket() {
-    routing::Charges::List<limits::Charge> paid = limits_.charges().charges;
-    if (shared_charges_ != nullptr) [[unlikely]]
-        for (const limits::Charge& each : shared_charges_->charges().charges)
-            paid.push_back(each);
-    const auto ticket =
-        context_.shared().prepaid.issue({paid.data(), paid.size()}, end_of_grant(), now_.steady);
-    if (!ticket)
-        return;
-    grant_.permit = *ticket;
-    ++context_.counters.tickets_issued;
-}
-
-// A shared counter that the store has not told may be used up by others.
-Grant::Limit AcquireOperation::state_of(const AcquireLimits::Part& part) const {
-    const limits::CounterState state =
-        part.shared
-            ? part.shared_state.value_or(limits::CounterState{})
-            : part.limit->limit->state_of(
-                  {.key = part.key, .quota = part.numbers.quota, .burst = part.numbers.burst},
-                  now_);
-    return {
-        part.numbers.burst > 0 ? part.numbers.burst : part.numbers.quota, state.remaining,
-        state.resets_in > Duration::zero() ? now_.steady + state.resets_in : SteadyTime{}};
-}
-
-// Returns the end of the first of the windows in which the grant was counted.
-SteadyTime AcquireOperation::end_of_grant() const {
-    SteadyTime end = SteadyTime::max();
-    for (const AcquireLimits::Part& part : limits_.parts()) {
-        if (part.cost == 0 || part.exempt)
-            continue;
-        const limits::Limit& limit = *part.limit->limit;
-        const SteadyTime whole = now_.steady + limit.identity().per;
-        SteadyTime own = whole;
-        if (is_fixed_window(limit))
-            own = !part.shared        ? limit.window_end({.key = part.key}, now_)
-                  : part.shared_state ? std::min(whole, now_.steady + part.shared_state->resets_in)
-                                      : now_.steady;
-        end = std::min(end, own);
-    }
-    return end == SteadyTime::max() ? now_.steady : end;
-}
-
 void AcquireOperation::refuse(limits::Decision& decision) {
     if (shares_ && decision.refusal == limits::Refusal::window && decision.refusing != 0)
         tell_true_time(decision);

@@ -58,6 +58,8 @@ class InProcessGateway {
     // Lets go who waits and may go now, as the thread of the openings does; open() tells them, too.
     void let_go();
     void open();
+    // The part of a worker's tick that concerns the permit service.
+    void tick_permits() { permits_->tick(); }
     void run_until(
         const std::function<bool()>& done,
         std::source_location where = std::source_location::current());

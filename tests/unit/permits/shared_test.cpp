@@ -250,6 +250,29 @@ TEST_CASE("the time for an answer ends by itself") {
     }
 }
 
+TEST_CASE("the tick expires requests that have no timer of their own") {
+    class Proxied final : public limits::SharedCharges::Request {
+      public:
+        int answers = 0;
+
+      private:
+        void answered() noexcept override { ++answers; }
+    };
+    Sharing test;
+    test.store.script = {.way = Way::late, .delay = 1h};
+    const limits::Charge charge{.limit = &test.gateway.limit("total"), .quota = 9};
+    const Now now = net::read_clocks();
+    Proxied late;
+    REQUIRE_FALSE(late.post(test.store.charges, {&charge, 1}, now.steady, now));
+    Proxied in_time;
+    REQUIRE_FALSE(in_time.post(test.store.charges, {&charge, 1}, now.steady + 1h, now));
+
+    test.gateway.tick_permits();
+
+    CHECK(late.answers == 1);
+    CHECK(in_time.answers == 0);
+}
+
 TEST_CASE("a caller that leaves before the store answers leaves nothing behind") {
     for (const std::string& request : both_kinds())
         for (const Way way : {Way::late, Way::lost_before, Way::lost_after})
@@ -316,6 +339,17 @@ TEST_CASE("a request that waited in the queue asks the store then") {
             }
             CHECK(test.store.wrong() == 0);
         }
+}
+
+TEST_CASE("what the store refuses is not queued, whatever the caller would wait") {
+    Sharing test;
+    test.store.script.refuse = true;
+    Wire caller = test.gateway.connect_for_permits();
+
+    CHECK(has(ask(caller, take_both(R"(,"wait_ms":60000)")), "429"));
+
+    CHECK(test.gateway.limit("all").waiting() == 0);
+    test.check_nothing_left();
 }
 
 TEST_CASE("a caller that leaves in the queue, or behind it, leaves nothing behind") {
