@@ -129,7 +129,7 @@ struct Loop {
         boost::intrusive::constant_time_size<false>>
         connections;
     limits::SharedCharges* shared_charges = nullptr; // null: gateways share no limits
-    ClientWatch clients; // poll() it with every tick, every 50 ms or so
+    ClientWatch clients;                             // poll() it with every tick, every 50 ms or so
     // Connections ordered by when they began to linger or were parked, oldest first.
     using Shedding = boost::intrusive::list<
         Sheddable,
