@@ -1,11 +1,14 @@
-// Access keys of a listener: mode and group of its socket file, and Host names (hosts).
+// Access keys of a listener: address, mode and group of its socket file, Host names (hosts) and
+// token.
 #include "config/fields/shared_rows.hpp"
 #include "config/values/addresses.hpp"
+#include "config/values/file_values.hpp"
 #include "config/values/values.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <fstream>
 #include <grp.h>
 #include <optional>
 #include <system_error>
@@ -15,6 +18,33 @@
 namespace stint::config {
 
 namespace {
+
+// True if the addresses are equal. Two addresses with port 0 differ: the kernel chooses a port for
+// each.
+bool same_place(const Address& a, const Address& b) {
+    const bool chosen_by_kernel = a.kind == Address::Kind::ip && a.port == 0;
+    return !chosen_by_kernel && a.kind == b.kind && a.host == b.host && a.port == b.port;
+}
+
+void check_free(const Value& value, const Address& address, const LoadState& loading) {
+    const Config& config = loading.config;
+    const bool taken =
+        std::any_of(
+            config.listeners.begin(), config.listeners.end(),
+            [&](const Listener& other) { return same_place(address, other.address); }) ||
+        (config.admin && same_place(address, config.admin->address));
+    if (taken)
+        value.wrong(in_quotes(address.text) + " is the address of another listener already");
+}
+
+// Returns why the file holds no token; "" when it holds one. Does not keep the token.
+std::string token_fault(const std::filesystem::path& path) {
+    if (std::string fault = file_fault(path); !fault.empty())
+        return fault;
+    std::ifstream in{path};
+    std::string token;
+    return in >> token ? "" : " is empty; expected a token";
+}
 
 struct Group {
     std::string name;
@@ -124,6 +154,27 @@ void read_socket_file(const Section& section, Address& address) {
     for (const std::string_view key : {"mode", "group"})
         if (section.find(key) && address.kind != Address::Kind::unix_socket)
             section.wrong_at(key, "is for the file of a Unix socket (unix:/path)");
+}
+
+std::optional<Value> read_address(
+    const Section& section, const Field& field, Address& address, const LoadState& loading) {
+    const auto value = section.require(field.key, field.expected);
+    auto parsed = value ? value->as(field.expected, parse_address) : std::nullopt;
+    if (!parsed)
+        return std::nullopt;
+    check_free(*value, *parsed, loading);
+    address = std::move(*parsed);
+    return value;
+}
+
+void read_token_file(
+    const Field& field, const Value& value, std::string& file, const LoadState& loading) {
+    const auto path = value.as(field.expected, parse_file_path);
+    if (!path)
+        return;
+    file = (loading.folder / *path).string();
+    if (const std::string fault = token_fault(file); !fault.empty())
+        value.wrong(in_quotes(file) + fault);
 }
 
 } // namespace stint::config

@@ -1,14 +1,9 @@
-// Listeners, and the access log.
+// Listeners: for requests, for operators (admin) and for permits.
 #include "config/fields/shared_rows.hpp"
 #include "config/values/addresses.hpp"
-#include "config/values/file_values.hpp"
-#include "config/values/match_values.hpp"
 #include "config/values/values.hpp"
 
-#include <algorithm>
 #include <array>
-#include <fstream>
-#include <system_error>
 #include <utility>
 
 namespace stint::config {
@@ -20,93 +15,6 @@ constexpr std::uint64_t most_dynamic = 1'000'000; // limits, and locks
 constexpr milliseconds shortest_ttl = std::chrono::seconds{1};
 constexpr milliseconds longest_ttl = std::chrono::hours{24};
 constexpr std::string_view an_address = "an address such as 0.0.0.0:8080";
-
-// True if the addresses are equal. Two addresses with port 0 differ: the kernel chooses a port for
-// each.
-bool same_place(const Address& a, const Address& b) {
-    const bool chosen_by_kernel = a.kind == Address::Kind::ip && a.port == 0;
-    return !chosen_by_kernel && a.kind == b.kind && a.host == b.host && a.port == b.port;
-}
-
-void check_free(const Value& value, const Address& address, const LoadState& loading) {
-    const Config& config = loading.config;
-    const bool taken =
-        std::any_of(
-            config.listeners.begin(), config.listeners.end(),
-            [&](const Listener& other) { return same_place(address, other.address); }) ||
-        (config.admin && same_place(address, config.admin->address));
-    if (taken)
-        value.wrong(in_quotes(address.text) + " is the address of another listener already");
-}
-
-// Returns why the file holds no token; "" when it holds one. Does not keep the token.
-std::string token_fault(const std::filesystem::path& path) {
-    if (std::string fault = file_fault(path); !fault.empty())
-        return fault;
-    std::ifstream in{path};
-    std::string token;
-    return in >> token ? "" : " is empty; expected a token";
-}
-
-void read_target(const Field& field, const Value& value, AccessLog& log, LoadState& loading) {
-    const auto text = value.scalar(field.expected);
-    if (!text)
-        return;
-    if (*text == "stdout") {
-        log.target = AccessLog::Target::standard_output;
-    } else if (*text == "off") {
-        log.target = AccessLog::Target::off;
-    } else if (const auto path = value.as("the path of a file", parse_file_path)) {
-        log.target = AccessLog::Target::file;
-        log.path = (loading.folder / *path).string();
-        std::error_code error;
-        if (std::filesystem::is_directory(log.path, error))
-            value.wrong(in_quotes(log.path) + " is a folder; expected the path of a file");
-    }
-}
-
-void read_log_fields(const Field& field, const Value& value, AccessLog& log, LoadState&) {
-    const auto items = value.items(field.expected);
-    if (!items)
-        return;
-    for (const Value& item : *items) {
-        const auto name = item.as("a field such as header:Referer", parse_log_field);
-        if (!name)
-            continue;
-        if (std::find(log.fields.begin(), log.fields.end(), *name) != log.fields.end())
-            item.wrong(in_quotes("header:" + *name) + " is listed already");
-        log.fields.push_back(*name);
-    }
-}
-
-using LogRow = Fields<AccessLog>;
-constexpr std::array access_log_table{
-    LogRow::other(
-        {.key = "path",
-         .about = "stdout, off, or a file, which is appended to and made with mode 0640.",
-         .expected = "stdout, off or the path of a file"},
-        {.kind = FieldType::Kind::text, .name = "stdout, off, or path of a file"},
-        &read_target,
-        [](const Field& field, const AccessLog& log, const Config&, Shown::Map& members) {
-            using Target = AccessLog::Target;
-            add(members, field.key,
-                log.target == Target::file              ? log.path
-                : log.target == Target::standard_output ? "stdout"
-                                                        : "off");
-        }),
-    LogRow::other(
-        {.key = "fields",
-         .about = "Request header fields to log beside the usual members.",
-         .expected = "a list such as [header:Referer]"},
-        {.kind = FieldType::Kind::text, .is_list = true, .name = "header:NAME"},
-        &read_log_fields,
-        [](const Field& field, const AccessLog& log, const Config&, Shown::Map& members) {
-            Shown::List fields;
-            for (const std::string& name : log.fields)
-                fields.emplace_back("header:" + name);
-            add(members, field.key, std::move(fields));
-        }),
-};
 
 void read_proxy_protocol(
     const Field& field, const Value& value, Listener& listener, LoadState& loading) {
@@ -252,20 +160,6 @@ constexpr std::array permits_table{
         }),
 };
 
-// Reads the address, and mode and group of its file. Nothing when it is missing or wrong.
-template <class S>
-std::optional<Value>
-read_address(const Section& section, Table<S> table, S& place, const LoadState& loading) {
-    const Field& field = table.front();
-    const auto address = section.require(field.key, field.expected);
-    auto parsed = address ? address->as(field.expected, parse_address) : std::nullopt;
-    if (!parsed)
-        return std::nullopt;
-    check_free(*address, *parsed, loading);
-    place.address = std::move(*parsed);
-    return address;
-}
-
 } // namespace
 
 Table<Listener> listener_fields() {
@@ -278,20 +172,6 @@ Table<Admin> admin_fields() {
 
 Table<Permits> permits_fields() {
     return permits_table;
-}
-
-Table<AccessLog> access_log_fields() {
-    return access_log_table;
-}
-
-void read_token_file(
-    const Field& field, const Value& value, std::string& file, const LoadState& loading) {
-    const auto path = value.as(field.expected, parse_file_path);
-    if (!path)
-        return;
-    file = (loading.folder / *path).string();
-    if (const std::string fault = token_fault(file); !fault.empty())
-        value.wrong(in_quotes(file) + fault);
 }
 
 void read_listeners(const Value& value, LoadState& loading) {
@@ -309,7 +189,7 @@ void read_listeners(const Value& value, LoadState& loading) {
             loading.asks_for_certificates = true;
         if (listener.tls && listener.https_port != 0)
             section->wrong_at("redirect_http", "is for a listener without tls");
-        if (read_address(*section, listener_fields(), listener, loading)) {
+        if (read_address(*section, listener_fields().front(), listener.address, loading)) {
             read_socket_file(*section, listener.address);
             loading.config.listeners.push_back(std::move(listener));
         }
@@ -323,7 +203,8 @@ void read_admin(const Value& value, LoadState& loading) {
         return;
     Admin admin;
     read_fields(*section, admin_fields(), admin, loading);
-    if (const auto address = read_address(*section, admin_fields(), admin, loading)) {
+    if (const auto address =
+            read_address(*section, admin_fields().front(), admin.address, loading)) {
         if (!is_local(admin.address) && !section->find("token_file") && !admin.read_only)
             address->wrong(
                 in_quotes(admin.address.text) +
@@ -341,7 +222,8 @@ void read_permits(const Value& value, LoadState& loading) {
         return;
     Permits permits;
     read_fields(*section, permits_fields(), permits, loading);
-    if (const auto address = read_address(*section, permits_fields(), permits, loading)) {
+    if (const auto address =
+            read_address(*section, permits_fields().front(), permits.address, loading)) {
         if (!is_local(permits.address) && !section->find("token_file"))
             address->wrong(
                 in_quotes(permits.address.text) +

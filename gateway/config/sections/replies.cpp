@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t longest_body = 16 * 1024;
 
-constexpr std::array<std::string_view, 2> prefixes{"X-RateLimit", "RateLimit"};
+constexpr std::array<std::string_view, 2> legacy_prefixes{"X-RateLimit", "RateLimit"};
 constexpr std::array<std::string_view, 2> resets{"delta", "epoch"};
 constexpr std::string_view default_content_type = "text/plain; charset=utf-8";
 
@@ -31,7 +31,7 @@ constexpr std::array header_table{
         {.key = "legacy_prefix",
          .about = "The beginning of the names of the three legacy fields.",
          .expected = "X-RateLimit or RateLimit"},
-        prefixes),
+        legacy_prefixes),
     HeadersRow::word<&Headers::reset>(
         {.key = "legacy_reset",
          .about = "Reset counts seconds from now, or is Unix time.",

@@ -20,6 +20,10 @@ namespace stint::config {
 void read_top(const Section& top, LoadState& loading);
 void read_listeners(const Value& value, LoadState& loading);
 void read_admin(const Value& value, LoadState& loading);
+// Reads the address of a listener, which no other may have. Returns its place in the file; nothing
+// if it is missing or wrong.
+std::optional<Value> read_address(
+    const Section& section, const Field& field, Address& address, const LoadState& loading);
 // Reads mode and group of a Unix socket's file. The address must have been read.
 void read_socket_file(const Section& section, Address& address);
 // Reads the Host names that a listener accepts beside its own address.

@@ -1,0 +1,82 @@
+// The access log: its file, and the fields that it records.
+#include "config/fields/shared_rows.hpp"
+#include "config/values/file_values.hpp"
+#include "config/values/match_values.hpp"
+#include "config/values/values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <system_error>
+#include <utility>
+
+namespace stint::config {
+
+namespace {
+
+void read_target(const Field& field, const Value& value, AccessLog& log, LoadState& loading) {
+    const auto text = value.scalar(field.expected);
+    if (!text)
+        return;
+    if (*text == "stdout") {
+        log.target = AccessLog::Target::standard_output;
+    } else if (*text == "off") {
+        log.target = AccessLog::Target::off;
+    } else if (const auto path = value.as("the path of a file", parse_file_path)) {
+        log.target = AccessLog::Target::file;
+        log.path = (loading.folder / *path).string();
+        std::error_code error;
+        if (std::filesystem::is_directory(log.path, error))
+            value.wrong(in_quotes(log.path) + " is a folder; expected the path of a file");
+    }
+}
+
+void read_log_fields(const Field& field, const Value& value, AccessLog& log, LoadState&) {
+    const auto items = value.items(field.expected);
+    if (!items)
+        return;
+    for (const Value& item : *items) {
+        const auto name = item.as("a field such as header:Referer", parse_log_field);
+        if (!name)
+            continue;
+        if (std::find(log.fields.begin(), log.fields.end(), *name) != log.fields.end())
+            item.wrong(in_quotes("header:" + *name) + " is listed already");
+        log.fields.push_back(*name);
+    }
+}
+
+using LogRow = Fields<AccessLog>;
+constexpr std::array access_log_table{
+    LogRow::other(
+        {.key = "path",
+         .about = "stdout, off, or a file, which is appended to and made with mode 0640.",
+         .expected = "stdout, off or the path of a file"},
+        {.kind = FieldType::Kind::text, .name = "stdout, off, or path of a file"},
+        &read_target,
+        [](const Field& field, const AccessLog& log, const Config&, Shown::Map& members) {
+            using Target = AccessLog::Target;
+            add(members, field.key,
+                log.target == Target::file              ? log.path
+                : log.target == Target::standard_output ? "stdout"
+                                                        : "off");
+        }),
+    LogRow::other(
+        {.key = "fields",
+         .about = "Request header fields to log beside the usual members.",
+         .expected = "a list such as [header:Referer]"},
+        {.kind = FieldType::Kind::text, .is_list = true, .name = "header:NAME"},
+        &read_log_fields,
+        [](const Field& field, const AccessLog& log, const Config&, Shown::Map& members) {
+            Shown::List fields;
+            for (const std::string& name : log.fields)
+                fields.emplace_back("header:" + name);
+            add(members, field.key, std::move(fields));
+        }),
+};
+
+} // namespace
+
+Table<AccessLog> access_log_fields() {
+    return access_log_table;
+}
+
+} // namespace stint::config
