@@ -102,7 +102,7 @@ Sent Http1Stream::send_interim(const ForwardedResponse& response) {
     net::Gather gather;
     gather.add(out.view());
     bytes_out_ += gather.bytes();
-    return send_copied(gather);
+    return note(output_.send_copied(http1_->io(), gather));
 }
 
 Sent Http1Stream::send_response(const ForwardedResponse& response, const ResponsePiece& piece) {
@@ -128,7 +128,7 @@ Sent Http1Stream::send_response(const ForwardedResponse& response, const Respons
     gather.add(out.view());
     framing_.add(gather, piece);
     bytes_out_ += output_.own_bytes(gather);
-    return send_copied(gather);
+    return note(output_.send_copied(http1_->io(), gather));
 }
 
 Sent Http1Stream::send_local(const http::Response& response, std::string_view date) {
@@ -163,7 +163,7 @@ Sent Http1Stream::send_local(const http::Response& response, std::string_view da
     net::Gather gather = output_.begin(); // with an interim response's bytes
     gather.add(out.view());
     gather.add(body);
-    return send_copied(gather);
+    return note(output_.send_copied(http1_->io(), gather));
 }
 
 Sent Http1Stream::flush_batch() {
@@ -171,7 +171,7 @@ Sent Http1Stream::flush_batch() {
         return Sent::all;
     net::Gather gather;
     gather.add(http1_->loop().head_out.view());
-    return send_copied(gather);
+    return note(output_.send_copied(http1_->io(), gather));
 }
 
 // Tells the session when the client has everything.
@@ -179,10 +179,6 @@ Sent Http1Stream::note(Sent sent) const noexcept {
     if (sent == Sent::all && connection_->session != nullptr)
         connection_->session->on_all_sent();
     return sent;
-}
-
-Sent Http1Stream::send_copied(net::Gather& gather) {
-    return note(output_.send_copied(http1_->io(), gather));
 }
 
 Sent Http1Stream::send_body(const ResponsePiece& piece) {

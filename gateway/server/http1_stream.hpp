@@ -77,7 +77,6 @@ class Http1Stream final : public ClientStream {
     void clear() noexcept;
     [[nodiscard]] stint::Result<http::BodyDecoder::Step, http::HeadError>
     decode_body(std::span<char> bytes) noexcept;
-    [[nodiscard]] Sent send_copied(net::Gather& gather);
     [[nodiscard]] Sent note(Sent sent) const noexcept;
 
     Http1Connection* http1_ = nullptr;

@@ -48,7 +48,7 @@ Sent Http1Stream::allow_body() {
     net::Gather gather = output_.begin(); // with an interim response's bytes
     gather.add("HTTP/1.1 100 Continue\r\n\r\n");
     bytes_out_ += output_.own_bytes(gather);
-    return send_copied(gather);
+    return note(output_.send_copied(http1_->io(), gather));
 }
 
 // Without room behind the head a chunked body would be read a byte at a time.
