@@ -198,12 +198,12 @@ void AcquireOperation::line_up(const AcquireRequest& ask) {
 }
 
 net::Task<> AcquireOperation::wait() {
-    return queued_ ? wait_in_queue(*queued_) : shared_wait_.until_answered();
+    return queued_ ? queued_->wait() : shared_wait_.until_answered();
 }
 
 void AcquireOperation::give_up() noexcept {
     if (queued_)
-        leave_queue(context_.wakeups, *queued_);
+        context_.wakeups.give_up(*queued_);
     else if (shared_wait_.is_begun())
         shared_wait_.give_up();
 }

@@ -11,8 +11,8 @@
 #include "permits/acquire_request.hpp"
 #include "permits/deferred_reply.hpp"
 #include "permits/shared.hpp"
-#include "permits/shared_wait.hpp"
 #include "proxy/admission/queued_request.hpp"
+#include "proxy/admission/shared_wait.hpp"
 #include "proxy/context.hpp"
 #include "routing/charges.hpp"
 #include "routing/client_address.hpp"
@@ -83,7 +83,7 @@ class AcquireOperation final : public DeferredReply {
     AcquireLimits limits_;        // outlives what waits for them
     IdempotencyCache::Claim once_;
     std::unique_ptr<proxy::QueuedRequest> queued_;
-    SharedWait shared_wait_;
+    proxy::SharedWait shared_wait_;
     std::unique_ptr<admission::SharedAdmission> shared_charges_; // null: no shared limit applies
     Hash128 owner_{}; // identity: the owner that the request names, or its address
     std::uint64_t batch_ = 0;

@@ -57,21 +57,21 @@ CheckedRequest::Step CheckedRequest::step_of(Next next) {
 }
 
 net::Task<> CheckedRequest::wait() {
-    return callbacks_.shared_wait.is_begun() ? callbacks_.shared_wait.until_answered()
-                                             : wait_in_queue(*callbacks_.queued());
+    return callbacks_.shared_wait().is_begun() ? callbacks_.shared_wait().until_answered()
+                                               : callbacks_.queued()->wait();
 }
 
 void CheckedRequest::give_up() noexcept {
-    if (callbacks_.shared_wait.is_begun())
-        callbacks_.shared_wait.give_up();
+    if (callbacks_.shared_wait().is_begun())
+        callbacks_.shared_wait().give_up();
     else if (callbacks_.queued() != nullptr)
-        leave_queue(context_.wakeups, *callbacks_.queued());
+        context_.wakeups.give_up(*callbacks_.queued());
 }
 
 bool CheckedRequest::settle() {
     const Duration waited = admission_.resume(net::read_clocks());
-    if (callbacks_.shared_wait.is_begun()) {
-        callbacks_.shared_wait.end();
+    if (callbacks_.shared_wait().is_begun()) {
+        callbacks_.shared_wait().end();
         return step_of(admission_.finish_shared()) == Step::answered;
     }
     const Next next = admission_.finish_queue(*callbacks_.queued(), waited);

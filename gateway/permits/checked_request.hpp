@@ -7,7 +7,6 @@
 #include "http/local_reply.hpp"
 #include "http/request_id.hpp"
 #include "permits/deferred_reply.hpp"
-#include "permits/shared_wait.hpp"
 #include "proxy/admission/worker_callbacks.hpp"
 #include "proxy/context.hpp"
 #include "routing/client_address.hpp"
@@ -19,17 +18,6 @@
 #include <string_view>
 
 namespace stint::permits {
-
-// The worker's part, and the wait for shared counters.
-class CheckCallbacks final : public proxy::WorkerCallbacks {
-  public:
-    CheckCallbacks(proxy::Context& context, const proxy::ActiveConfig& config) noexcept
-        : WorkerCallbacks{context, config}, shared_wait{context} {}
-    void shared_asked(SteadyTime answer_by) override { shared_wait.shared_asked(answer_by); }
-    void shared_answered() noexcept override { shared_wait.shared_answered(); }
-
-    SharedWait shared_wait;
-};
 
 // Lives on one worker, for one call. Destroyed while it waits, it loses its place in the queue, and
 // what it was charged goes back.
@@ -60,7 +48,7 @@ class CheckedRequest final : public DeferredReply {
     proxy::Context& context_;
     const std::shared_ptr<proxy::ActiveConfig> config_;
     const std::optional<int> deny_;
-    CheckCallbacks callbacks_;
+    proxy::WorkerCallbacks callbacks_;
     admission::RequestAdmission admission_;
     std::string_view request_id_;
     http::RequestIdSource::Text made_id_{};

@@ -5,7 +5,6 @@
 #include "http/head_buffer.hpp"
 #include "http/response.hpp"
 #include "net/types.hpp"
-#include "proxy/admission/queued_request.hpp"
 
 #include <memory>
 
@@ -38,15 +37,5 @@ class DeferredReply {
 };
 
 using PendingPtr = std::unique_ptr<DeferredReply, Recycle<DeferredReply>>;
-
-// Waits until the queue has decided, or until give_up().
-[[nodiscard]] inline net::Task<> wait_in_queue(proxy::QueuedRequest& queued) {
-    while (!queued.is_over)
-        co_await queued.over.wait();
-}
-inline void leave_queue(proxy::WorkerWakeups& wakeups, proxy::QueuedRequest& queued) noexcept {
-    if (!queued.is_over)
-        wakeups.give_up(queued);
-}
 
 } // namespace stint::permits

@@ -165,14 +165,14 @@ LockOperation::Step LockOperation::renew(
 
 net::Task<> LockOperation::wait() {
     if (queued_)
-        co_await wait_in_queue(*queued_);
+        co_await queued_->wait();
     else if (write_) // else it is answered, and streams
         co_await write_->until_written();
 }
 
 void LockOperation::give_up() noexcept {
     if (queued_)
-        leave_queue(context_.wakeups, *queued_);
+        context_.wakeups.give_up(*queued_);
     else if (write_)
         write_->give_up();
 }

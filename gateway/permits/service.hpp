@@ -1,6 +1,7 @@
 // Serves permits and locks on one worker: what its requests share.
 #pragma once
 
+#include "base/object_pool.hpp"
 #include "permits/acquire_operation.hpp"
 #include "permits/acquire_request.hpp"
 #include "permits/checked_request.hpp"
@@ -8,7 +9,6 @@
 #include "permits/persistence_waits.hpp"
 #include "permits/shared.hpp"
 #include "proxy/context.hpp"
-#include "base/object_pool.hpp"
 #include "server/request_handler.hpp"
 #include "server/settings.hpp"
 

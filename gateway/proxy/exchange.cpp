@@ -121,7 +121,7 @@ net::Task<> Exchange::wait() {
             if (next == Next::forward)
                 next = admit_after_pause();
         } else {
-            next = co_await wait_in_queue();
+            next = co_await wait_for_limits();
         }
         next_ = next == Next::forward ? sender_.send_at_once() : next;
     }
@@ -134,23 +134,35 @@ Next Exchange::admit_after_pause() {
     return request_.take(request_.admission().admit(facts));
 }
 
-// Waits in the admission queue. Watches the client meanwhile, but does not read its body. Always
-// ends: with the decision, or when the exchange is aborted.
-net::Task<Next> Exchange::wait_in_queue() {
+// Waits in the admission queue, or for shared counters. Watches the client meanwhile, but does not
+// read its body. Always ends: with the decision, or when the exchange is aborted.
+net::Task<Next> Exchange::wait_for_limits() {
+    WorkerCallbacks& callbacks = request_.callbacks();
     request_.stream().watch();
-    while (!request_.callbacks().queued()->is_over)
-        co_await request_.callbacks().queued()->over.wait();
+    if (callbacks.shared_wait().is_begun())
+        co_await callbacks.shared_wait().until_answered();
+    else
+        co_await callbacks.queued()->wait();
     request_.stream().poll_peer_close();
-    co_return finish_queue();
+    co_return finish_wait();
 }
 
-Next Exchange::finish_queue() {
+Next Exchange::finish_wait() {
+    WorkerCallbacks& callbacks = request_.callbacks();
+    admission::RequestAdmission& admission = request_.admission();
     const Duration waited = request_.end_wait();
+    const bool shared = callbacks.shared_wait().is_begun();
+    callbacks.shared_wait().end();
+    if (shared && request_.is_aborted()) {
+        admission.undo(admission.decided());
+        return Next::reply;
+    }
+    if (shared)
+        return request_.take(admission.finish_shared());
     Next next = Next::reply;
     if (!request_.is_aborted())
-        next = request_.take(
-            request_.admission().finish_queue(*request_.callbacks().queued(), waited));
-    request_.callbacks().drop_queued(); // refunds a permit that was not taken
+        next = request_.take(admission.finish_queue(*callbacks.queued(), waited));
+    callbacks.drop_queued(); // refunds a permit that was not taken
     return next;
 }
 
@@ -247,7 +259,7 @@ void Exchange::poll_tunnel() noexcept {
 // Ends all waits: their coroutines check whether the request is aborted.
 void Exchange::on_abort() noexcept {
     sender_.abort();
-    request_.cancel_queued();
+    request_.cancel_limits();
     cooldown_.cancel();
     endpoint_.cancel();
     if (upgrade_)

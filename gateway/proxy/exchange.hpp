@@ -56,8 +56,8 @@ class Exchange final : public server::RequestHandler,
     Next decide();
     void prepare_forwarding(const routing::KeyFacts& facts);
     [[nodiscard]] net::Task<> wait();
-    [[nodiscard]] net::Task<Next> wait_in_queue();
-    [[nodiscard]] Next finish_queue();
+    [[nodiscard]] net::Task<Next> wait_for_limits();
+    [[nodiscard]] Next finish_wait();
     [[nodiscard]] Next admit_after_pause();
 
     // The upstream's response.

@@ -17,7 +17,8 @@ Request::Request(Context& context, server::ClientStream& stream, Aborted& aborte
            .scratch = context.scratch,
            .callbacks = callbacks_,
            .ticket_hasher = &context.shared().ticket_hasher,
-           .prepaid = &context.shared().prepaid}},
+           .prepaid = &context.shared().prepaid,
+           .shared = context.shared_charges}},
       record_{stream.connection().peer, net::read_clocks()} {}
 
 void Request::take_head() {
@@ -48,7 +49,8 @@ Next Request::take(admission::Next decided) {
         return Next::wait_queue;
     case admission::Next::wait_cooldown:
         return Next::wait_cooldown;
-    case admission::Next::wait_shared: // there are no shared counters yet
+    case admission::Next::wait_shared:
+        return Next::wait_shared;
     case admission::Next::reply:
         break;
     }
@@ -119,6 +121,13 @@ void Request::log(const Now& now, std::string_view endpoint, unsigned attempts) 
     line.bytes_out = stream_.bytes_out();
     line.duration = now.steady - record_.arrived().steady;
     context_.access_log.write(line);
+}
+
+void Request::cancel_limits() noexcept {
+    if (QueuedRequest* const queued = callbacks_.queued())
+        context_.wakeups.give_up(*queued);
+    if (callbacks_.shared_wait().is_begun())
+        callbacks_.shared_wait().give_up();
 }
 
 void Request::arm(Waiting what, Duration length) {

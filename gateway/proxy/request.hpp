@@ -88,11 +88,8 @@ class Request : private net::Deadline {
     // Replaces the reason by a better one, or by none: the request goes on.
     void set_abort_reason(AbortReason why) noexcept { abort_reason_ = why; }
 
-    // Ends its wait in the admission queue, soon.
-    void cancel_queued() noexcept {
-        if (QueuedRequest* const queued = callbacks_.queued())
-            context_.wakeups.give_up(*queued);
-    }
+    // Ends its wait in the admission queue, or for shared counters, soon.
+    void cancel_limits() noexcept;
     // Ends the request: settles what the end tells, releases the permit, counts and logs.
     // endpoint: the text of the one it went to; empty: none.
     void end(const Now& now, std::string_view endpoint, unsigned attempts);

@@ -53,7 +53,7 @@ net::Task<Next> CooldownGate::wait() {
     request_.stream().watch();
     Next next = Next::wait_cooldown;
     while (next == Next::wait_cooldown) {
-        co_await wait_->sleep();
+        co_await wait_->until_called();
         request_.stream().poll_peer_close();
         next = request_.is_aborted() ? Next::reply : enqueue(net::read_steady_clock());
     }

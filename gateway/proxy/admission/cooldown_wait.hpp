@@ -3,10 +3,9 @@
 
 #include "base/time.hpp"
 #include "limits/cooldown/cooldown.hpp"
-#include "net/alarm.hpp"
 #include "net/types.hpp"
+#include "net/wait.hpp"
 
-#include <memory>
 #include <utility>
 
 namespace stint::proxy {
@@ -15,29 +14,29 @@ namespace stint::proxy {
 class CooldownWait final : public limits::CooldownWaiter {
   public:
     CooldownWait(limits::CooldownPtr scope, const net::Executor& executor)
-        : scope_{std::move(scope)}, alarm_{std::make_shared<net::Alarm>(executor)} {}
+        : scope_{std::move(scope)}, wait_{executor} {}
     ~CooldownWait() { scope_->leave(*this); }
 
-    // Asks to be sent; see Cooldown::attempt. A request that is queued then sleeps and asks again.
+    // Asks to be sent; see Cooldown::attempt. A request that is queued then waits and asks again.
     [[nodiscard]] limits::Cooldown::Attempt
     ask(SteadyTime now, const limits::CooldownRules& rules) {
         auto attempt = limits::Cooldown::attempt(scope_, *this, now, rules);
         again_ = attempt.again;
         return attempt;
     }
-    [[nodiscard]] net::Task<> sleep() { return alarm_->sleep_until(again_); }
+    [[nodiscard]] net::Task<net::Wait::End> until_called() { return wait_.until(again_); }
 
-    // Leaves the queue at once; a sleep ends with a later turn of the event loop.
+    // Leaves the queue at once; the wait ends with a later turn of the event loop.
     void give_up() noexcept {
         scope_->leave(*this);
-        alarm_->ring();
+        wait_.wake();
     }
 
   private:
-    void call() noexcept override { alarm_->ring(); }
+    void call() noexcept override { wait_.wake(); }
 
     const limits::CooldownPtr scope_;
-    const std::shared_ptr<net::Alarm> alarm_;
+    net::Wait wait_;
     SteadyTime again_{};
 };
 

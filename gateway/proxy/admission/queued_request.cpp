@@ -10,7 +10,7 @@
 namespace stint::proxy {
 
 QueuedRequest::QueuedRequest(WorkerWakeups& wakeups)
-    : QueuedCharges{wakeups}, queue_{wakeups.queue()} {}
+    : QueuedCharges{wakeups}, queue_{wakeups.queue()}, wait_{wakeups.executor()} {}
 
 QueuedRequest::~QueuedRequest() {
     const Now now = net::read_clocks();
@@ -19,24 +19,33 @@ QueuedRequest::~QueuedRequest() {
         decision.permit.refund(i, now);
 }
 
+net::Task<> QueuedRequest::wait() {
+    while (!is_over_)
+        co_await wait_.until_woken();
+}
+
+void QueuedRequest::end() noexcept {
+    is_over_ = true;
+    wait_.wake();
+}
+
 WorkerWakeups::WorkerWakeups(limits::AdmissionQueue& queue, net::Executor executor)
     : queue_{queue}, executor_{std::move(executor)} {}
 
 void WorkerWakeups::give_up(QueuedRequest& queued) noexcept {
     queue_.leave(queued, net::read_clocks());
-    if (queued.is_over || static_cast<const limits::InMailbox&>(queued).is_linked())
-        return;
-    over_.push_back(queued);
-    post_resume();
+    const bool is_decided = static_cast<const limits::InMailbox&>(queued).is_linked();
+    if (!queued.is_over_ && !is_decided) // else resume_decided() resumes it
+        queued.end();
 }
 
 void WorkerWakeups::resume_decided() noexcept {
-    queue_.collect(*this, over_);
-    while (!over_.empty()) {
-        QueuedRequest& queued = static_cast<QueuedRequest&>(over_.front());
-        over_.pop_front();
-        queued.is_over = true;
-        queued.over.signal();
+    limits::Waiters decided;
+    queue_.collect(*this, decided);
+    while (!decided.empty()) {
+        QueuedRequest& queued = static_cast<QueuedRequest&>(decided.front());
+        decided.pop_front();
+        queued.end();
     }
 }
 

@@ -4,8 +4,8 @@
 #include "admission/callbacks.hpp"
 #include "base/time.hpp"
 #include "limits/queue/admission_queue.hpp"
-#include "net/event.hpp"
 #include "net/types.hpp"
+#include "net/wait.hpp"
 
 namespace stint::proxy {
 
@@ -20,12 +20,17 @@ class QueuedRequest final : public admission::QueuedCharges {
 
     [[nodiscard]] limits::AdmissionQueue& queue() noexcept { return queue_; }
 
-    // co_await over.wait() until is_over: the request has been decided, or given up.
-    net::Event over;
-    bool is_over = false;
+    // Waits until the request has been decided, or given up.
+    [[nodiscard]] net::Task<> wait();
 
   private:
+    friend class WorkerWakeups;
+    // The wait ends with a later turn of the event loop.
+    void end() noexcept;
+
     limits::AdmissionQueue& queue_;
+    net::Wait wait_;
+    bool is_over_ = false;
 };
 
 // One per worker. Collects decisions made on any thread, resumes their requests on the worker's.
@@ -35,6 +40,7 @@ class WorkerWakeups final : public limits::Mailbox {
     ~WorkerWakeups() = default;
 
     [[nodiscard]] limits::AdmissionQueue& queue() noexcept { return queue_; }
+    [[nodiscard]] const net::Executor& executor() const noexcept { return executor_; }
 
     // Gives up a request whose client has gone. Its place in the queue is free at once; it resumes
     // with the next turn of the worker's event loop, not within this call.
@@ -50,7 +56,6 @@ class WorkerWakeups final : public limits::Mailbox {
 
     limits::AdmissionQueue& queue_;
     net::Executor executor_;
-    limits::Waiters over_; // used on the worker's thread alone
 };
 
 } // namespace stint::proxy

@@ -4,6 +4,7 @@
 #include "admission/callbacks.hpp"
 #include "base/time.hpp"
 #include "proxy/admission/queued_request.hpp"
+#include "proxy/admission/shared_wait.hpp"
 #include "proxy/context.hpp"
 
 #include <cstdint>
@@ -22,10 +23,10 @@ note_refusal(Context& context, const routing::RouteLimit& limit, Duration retry_
 void warn_table_full(const routing::RouteLimit& limit);
 
 // One per request. Destroyed while its request is queued, it takes that one out of the queue.
-class WorkerCallbacks : public admission::Callbacks {
+class WorkerCallbacks final : public admission::Callbacks {
   public:
     WorkerCallbacks(Context& context, const ActiveConfig& config) noexcept
-        : context_{context}, config_{config} {}
+        : context_{context}, config_{config}, shared_wait_{context} {}
     WorkerCallbacks(const WorkerCallbacks&) = delete;
     WorkerCallbacks& operator=(const WorkerCallbacks&) = delete;
 
@@ -36,6 +37,9 @@ class WorkerCallbacks : public admission::Callbacks {
     }
     // The request's waiter; null while it is not queued.
     [[nodiscard]] QueuedRequest* queued() const noexcept { return queued_.get(); }
+
+    // The request's wait for the answer of shared counters.
+    [[nodiscard]] SharedWait& shared_wait() noexcept { return shared_wait_; }
 
     void begin(const routing::Route& route, const Now& now) override;
     void counts(const routing::RouteLimit& limit, const routing::Key& key) noexcept override;
@@ -56,6 +60,8 @@ class WorkerCallbacks : public admission::Callbacks {
     }
     [[nodiscard]] admission::QueuedCharges& make_queued() override;
     void drop_queued() noexcept override { queued_.reset(); }
+    void shared_asked(SteadyTime answer_by) override { shared_wait_.shared_asked(answer_by); }
+    void shared_answered() noexcept override { shared_wait_.shared_answered(); }
 
   private:
     void record(RecentRequests::Kind kind, std::uint32_t decided_by, Duration retry_after) noexcept;
@@ -67,6 +73,7 @@ class WorkerCallbacks : public admission::Callbacks {
     SteadyTime now_{};
     std::optional<std::uint64_t> recent_; // its number in Context::recent
     std::unique_ptr<QueuedRequest> queued_;
+    SharedWait shared_wait_;
 };
 
 } // namespace stint::proxy

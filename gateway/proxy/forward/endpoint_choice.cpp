@@ -134,7 +134,7 @@ net::Task<Next> EndpointChoice::wait() {
     Next next = try_again(net::read_steady_clock());
     while (next == Next::wait_endpoint) {
         const SteadyTime again = net::read_steady_clock() + ask_again_after;
-        co_await wait_->sleep_until(std::min(again, wait_->until()));
+        co_await wait_->until_called(std::min(again, wait_->until()));
         request_.stream().poll_peer_close();
         next = request_.is_aborted() ? Next::reply : try_again(net::read_steady_clock());
     }

@@ -11,7 +11,7 @@
 
 #include <optional>
 
-namespace stint::permits {
+namespace stint::proxy {
 
 // Lives on one worker, no longer than `loop`.
 class SharedWait final : public admission::SharedAnswerListener {
@@ -50,4 +50,4 @@ class SharedWait final : public admission::SharedAnswerListener {
     bool answered_ = false;
 };
 
-} // namespace stint::permits
+} // namespace stint::proxy
