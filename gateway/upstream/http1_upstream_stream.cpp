@@ -171,11 +171,11 @@ UpstreamStreamPtr Http1StreamSource::take_idle() {
     Lease lease = pool_->take_idle();
     if (!lease)
         return {};
-    return as_base<UpstreamStream>(buffers_.streams.make(buffers_, std::move(lease)));
+    return UpstreamStreamPtr{buffers_.streams.make(buffers_, std::move(lease)).release()};
 }
 
 UpstreamStreamPtr Http1StreamSource::make_new(const net::Executor& executor) {
-    return as_base<UpstreamStream>(buffers_.streams.make(buffers_, pool_->make_new(executor)));
+    return UpstreamStreamPtr{buffers_.streams.make(buffers_, pool_->make_new(executor)).release()};
 }
 
 } // namespace stint::upstream

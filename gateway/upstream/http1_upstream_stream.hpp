@@ -1,6 +1,7 @@
 // One request and its response on an HTTP/1.1 connection to an upstream (RFC 9112).
 #pragma once
 
+#include "base/object_pool.hpp"
 #include "http/body_decoder.hpp"
 #include "http/head_buffer.hpp"
 #include "http/head_parser.hpp"
@@ -70,6 +71,9 @@ class Http1UpstreamStream final : public UpstreamStream {
         std::string nominated; // by the response's Connection
     };
 
+    void destroy() noexcept override {
+        ObjectPool<Http1UpstreamStream>::Return{&buffers_.streams}(this);
+    }
     std::span<char> room();
     void take_in(std::size_t size) noexcept { filled_ += size; }
     void drop_head() noexcept;

@@ -3,7 +3,6 @@
 
 #include "base/error.hpp"
 #include "base/message.hpp"
-#include "base/object_pool.hpp"
 #include "base/time.hpp"
 #include "http/rewrite.hpp"
 #include "net/buffer_pool.hpp"
@@ -115,12 +114,12 @@ class UpstreamStream {
     [[nodiscard]] virtual net::Task<ErrorCode> receive() = 0;
     enum class Head : std::uint8_t {
         incomplete, // receive()
-        arrived,    // head(); interim responses come before the final one
+        arrived,    // see head(); interim responses come before the final one
         malformed   // fault()
     };
     // Looks for the next head in what has come.
     [[nodiscard]] virtual Head next_head() = 0;
-    // Valid until the next call of next_head() or of a function that reads the body.
+    // Valid until the next suspension.
     [[nodiscard]] virtual const ResponseHead& head() const noexcept = 0;
     // True once a byte of a response has come.
     [[nodiscard]] virtual bool response_begun() const noexcept = 0;
@@ -147,13 +146,22 @@ class UpstreamStream {
     // Hands the connection over, after a 101. early: begins with `size` bytes that came already.
     [[nodiscard]] virtual net::Stream& take_over(net::Block& early, std::size_t& size) = 0;
 
+    // Ends it.
+    struct Destroy {
+        void operator()(UpstreamStream* stream) const noexcept { stream->destroy(); }
+    };
+
   protected:
     explicit UpstreamStream(bool reused) noexcept : reused_{reused} {}
     ~UpstreamStream() = default;
 
     const bool reused_;
+
+  private:
+    // Destroys this object, and gives its memory back to where it came from.
+    virtual void destroy() noexcept = 0;
 };
-using UpstreamStreamPtr = std::unique_ptr<UpstreamStream, Recycle<UpstreamStream>>;
+using UpstreamStreamPtr = std::unique_ptr<UpstreamStream, UpstreamStream::Destroy>;
 
 // Where streams to one endpoint come from. One for each worker and endpoint.
 class StreamSource {

@@ -159,6 +159,7 @@ class FakeUpstreamStream final : public upstream::UpstreamStream {
     net::Stream& take_over(net::Block&, std::size_t&) override { std::abort(); }
 
   private:
+    void destroy() noexcept override { delete this; }
     ErrorCode failure() const {
         if (call_->broken)
             return net::asio::error::connection_reset;
@@ -220,10 +221,9 @@ class FakeUpstream final : public upstream::StreamSource {
     upstream::UpstreamStreamPtr make(bool reused) {
         calls.push_back(std::make_shared<FakeCall>());
         calls.back()->room = room;
-        return as_base<upstream::UpstreamStream>(streams_.make(calls.back(), reused));
+        return upstream::UpstreamStreamPtr{new FakeUpstreamStream{calls.back(), reused}};
     }
 
-    ObjectPool<FakeUpstreamStream> streams_;
     std::string name_ = "fake";
 };
 
