@@ -2,6 +2,7 @@
 
 #include "admin/request_handler.hpp"
 #include "admin/service.hpp"
+#include "base/object_pool.hpp"
 #include "net/acceptor.hpp"
 #include "net/address.hpp"
 #include "net/clock.hpp"
@@ -9,7 +10,6 @@
 #include "runtime/token_file.hpp"
 #include "server/connection_slot.hpp"
 #include "server/http1_connection.hpp"
-#include "base/object_pool.hpp"
 
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <spdlog/spdlog.h>

@@ -9,8 +9,8 @@
 namespace stint::net {
 namespace {
 
-// The smallest useful size of a pipe. The system makes smaller ones when the user's share of pipes is
-// used up: such a pipe moves less at once than a copy does.
+// The smallest useful size of a pipe. The system makes smaller ones when the user's share of pipes
+// is used up: such a pipe moves less at once than a copy does.
 constexpr int least_size = 64 * 1024;
 
 ErrorCode last_error() noexcept {

@@ -182,7 +182,8 @@ void Gateway::apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Open
         WorkerUpdate update = update_for(number, *loaded, compiled, store_.slots(), opened);
         worker.adopt(std::move(update));
     });
-    pool_.post([book = addresses_](proxy::Context& context) { context.origins.pools().apply(book); });
+    pool_.post(
+        [book = addresses_](proxy::Context& context) { context.origins.pools().apply(book); });
     // Posted after the worker has adopted the configuration: no waiter arrives with the former
     // numbers any more.
     pool_.post([changed = store_.with_other_numbers(compiled)](proxy::Context& context) {

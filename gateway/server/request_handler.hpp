@@ -2,8 +2,8 @@
 // answers its requests.
 #pragma once
 
-#include "net/types.hpp"
 #include "base/object_pool.hpp"
+#include "net/types.hpp"
 #include "server/settings.hpp"
 
 #include <cstdint>

@@ -75,7 +75,9 @@ class InProcessGateway {
     [[nodiscard]] SilentRoom& room() noexcept { return room_; }
     [[nodiscard]] locks::LockManager& locks() noexcept { return locks_; }
     // Idle connections to the upstream.
-    [[nodiscard]] std::size_t pooled() const { return context_->active->origins.at(0)->cluster().idle(); }
+    [[nodiscard]] std::size_t pooled() const {
+        return context_->active->origins.at(0)->cluster().idle();
+    }
     // Requests that ended in this way, with this class of status (2 for 2xx; 0: no answer).
     [[nodiscard]] std::uint64_t ended(observe::Outcome outcome, std::size_t status_class) const;
     [[nodiscard]] const observe::UpstreamCounters& to_upstream() const {
