@@ -1,5 +1,6 @@
 #include "admin/request_handler.hpp"
 
+#include "admin/event_stream.hpp"
 #include "net/clock.hpp"
 
 #include <spdlog/spdlog.h>
@@ -34,10 +35,51 @@ net::Task<> RequestHandler::rest() {
         refuse(body.error().status, body.error().detail);
         co_return;
     }
+    const bool wants_events = asks_for_events(stream_.head());
     stream_.watch();
-    const Response response = co_await answer_safely(std::move(request));
-    if (!gone_)
-        send(response);
+    Response response = co_await answer_safely(request);
+    if (gone_)
+        co_return;
+    if (!wants_events || response.status != 200 || response.content_type != "application/json")
+        co_return send(response);
+    if (service_.event_streams >= max_event_streams)
+        co_return send(problem(503, "16 clients watch the gateway already."));
+    co_await send_events(std::move(request), std::move(response));
+}
+
+net::Task<> RequestHandler::send_events(Request request, Response response) {
+    const EventStreamPlace place{service_.event_streams};
+    stream_.close_after();
+    response_.begin(200, "text/event-stream");
+    response_.set_no_store();
+    response_.set_content(http::Response::Content::begun);
+    response_.fields() << "X-Accel-Buffering: no\r\n"; // nginx sends each event at once
+    const std::string_view date = loop_.dates.format(net::read_clocks().wall);
+    gone_ = stream_.send_local(response_, date) == server::Sent::gone;
+    while (!gone_ && !drains_) {
+        const bool last = response.status != 200;
+        const bool sent = co_await send_event(event_of(response.body, last ? "error" : ""));
+        gone_ = gone_ || !sent;
+        if (gone_ || last)
+            co_return;
+        stream_.watch();
+        loop_.deadlines.arm(*this, between_events, net::read_coarse_clock());
+        co_await next_event_.wait();
+        disarm();
+        if (!gone_ && !drains_)
+            response = co_await answer_safely(request);
+    }
+}
+
+// False: the client has gone, or takes nothing for so long that it is closed.
+net::Task<bool> RequestHandler::send_event(const std::string& event) {
+    server::Sent sent = stream_.send_body({.payload = event});
+    while (sent == server::Sent::part && !gone_ && !timed_out_) {
+        loop_.deadlines.arm(*this, timeout, net::read_coarse_clock());
+        sent = co_await stream_.flush();
+        disarm();
+    }
+    co_return sent == server::Sent::all;
 }
 
 net::Task<Result<void, http::HeadError>> RequestHandler::read_body(std::string& body) {
@@ -98,7 +140,19 @@ server::RequestEnd RequestHandler::finish() {
     return {.clean = !gone_ && stream_.body_done(), .gone = gone_};
 }
 
+void RequestHandler::on_client_gone() noexcept {
+    gone_ = true;
+    next_event_.signal();
+}
+
+void RequestHandler::on_drain() noexcept {
+    drains_ = true;
+    next_event_.signal();
+}
+
 void RequestHandler::on_deadline() noexcept {
+    if (next_event_.has_waiter())
+        return next_event_.signal();
     timed_out_ = true;
     stream_.cancel();
 }

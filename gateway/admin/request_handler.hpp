@@ -7,6 +7,7 @@
 #include "http/head_error.hpp"
 #include "http/response.hpp"
 #include "net/deadlines.hpp"
+#include "net/event.hpp"
 #include "net/types.hpp"
 #include "server/client_stream.hpp"
 #include "server/loop.hpp"
@@ -14,6 +15,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace stint::admin {
@@ -25,6 +27,7 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
     static constexpr std::size_t max_body = 64 * 1024;
     // The timeout of waiting for a head, for a body, and for the client to take more of a response.
     static constexpr std::chrono::seconds timeout{30};
+    static constexpr std::chrono::seconds between_events{1};
 
     RequestHandler(Service& service, server::Loop& loop, server::ClientStream& stream) noexcept
         : service_{service}, loop_{loop}, stream_{stream} {}
@@ -33,11 +36,16 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
     [[nodiscard]] server::Step on_bad_request(int status, std::string_view detail) override;
     [[nodiscard]] net::Task<> rest() override;
     [[nodiscard]] server::RequestEnd finish() override;
-    void on_client_gone() noexcept override { gone_ = true; }
+    void on_client_gone() noexcept override;
+    void on_drain() noexcept override;
 
   private:
     net::Task<Result<void, http::HeadError>> read_body(std::string& body);
     net::Task<Response> answer_safely(Request request);
+    // Sends the response as an event, and answers the request again every second, until the client
+    // leaves, the gateway drains, or the answer is an error: that is the last event.
+    net::Task<> send_events(Request request, Response response);
+    net::Task<bool> send_event(const std::string& event);
     void refuse(int status, std::string_view detail);
     void send(const Response& response);
     void on_deadline() noexcept override;
@@ -48,6 +56,8 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
     http::Response response_;
     bool timed_out_ = false;
     bool gone_ = false;
+    bool drains_ = false;
+    net::Event next_event_; // signalled when another event is due, or none will be
 };
 
 } // namespace stint::admin

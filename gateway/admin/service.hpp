@@ -7,6 +7,8 @@
 #include "net/types.hpp"
 #include "runtime/gateway.hpp"
 
+#include <cstddef>
+
 namespace stint::admin {
 
 // State that every handler needs. Outlives the requests; the gateway outlives it.
@@ -14,6 +16,7 @@ struct Service {
     runtime::Gateway& gateway;
     Policy policy;
     RunningConfig running;
+    std::size_t event_streams = 0; // open now
 };
 
 // Answers the request on the control thread. May wait for the workers' counters; what it shows is
