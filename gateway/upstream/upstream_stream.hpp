@@ -86,7 +86,8 @@ class UpstreamStream {
     // Connects a stream that is not reused. first: bytes before everything else, TLS included; they
     // stay in place until then.
     [[nodiscard]] virtual net::Task<Connected> connect(std::string_view first) = 0;
-    // Ends all waits with an error. Nothing is sent or received any more.
+    // Ends all waits with an error, with a later turn of the event loop. Nothing is sent or
+    // received any more.
     virtual void abort() noexcept = 0;
     // Lets the connection carry another request, if all of this one was sent and its response was
     // read to its end.

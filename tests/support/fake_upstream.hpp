@@ -81,8 +81,8 @@ struct FakeCall {
 
 class FakeUpstreamStream final : public upstream::UpstreamStream {
   public:
-    FakeUpstreamStream(std::shared_ptr<FakeCall> call, bool reused)
-        : UpstreamStream{reused}, call_{std::move(call)} {}
+    FakeUpstreamStream(net::Executor executor, std::shared_ptr<FakeCall> call, bool reused)
+        : UpstreamStream{reused}, executor_{std::move(executor)}, call_{std::move(call)} {}
     ~FakeUpstreamStream() {
         call_->handler = nullptr;
         call_->gone = true;
@@ -94,10 +94,11 @@ class FakeUpstreamStream final : public upstream::UpstreamStream {
     void abort() noexcept override {
         call_->aborted = true;
         aborted_ = true;
-        if (auto* const waiting = std::exchange(call_->handler, nullptr))
-            waiting->on_response(net::asio::error::operation_aborted);
-        call_->came.signal();
-        call_->taken.signal();
+        net::asio::post(executor_, [call = call_] {
+            call->tell(net::asio::error::operation_aborted);
+            call->came.signal();
+            call->taken.signal();
+        });
     }
     void keep(SteadyTime) noexcept override { call_->kept = call_->request_done && done_; }
 
@@ -187,6 +188,7 @@ class FakeUpstreamStream final : public upstream::UpstreamStream {
         return read;
     }
 
+    const net::Executor executor_;
     const std::shared_ptr<FakeCall> call_;
     http::HeadParser parser_{8192};
     std::string method_;
@@ -203,6 +205,8 @@ class FakeUpstreamStream final : public upstream::UpstreamStream {
 // Where the gateway finds an upstream that the test plays.
 class FakeUpstream final : public upstream::StreamSource {
   public:
+    explicit FakeUpstream(net::Executor executor) : executor_{std::move(executor)} {}
+
     // Calls in the order in which they came.
     std::vector<std::shared_ptr<FakeCall>> calls;
     std::size_t idle = 0;        // connections that seem to be idle
@@ -221,9 +225,10 @@ class FakeUpstream final : public upstream::StreamSource {
     upstream::UpstreamStreamPtr make(bool reused) {
         calls.push_back(std::make_shared<FakeCall>());
         calls.back()->room = room;
-        return upstream::UpstreamStreamPtr{new FakeUpstreamStream{calls.back(), reused}};
+        return upstream::UpstreamStreamPtr{new FakeUpstreamStream{executor_, calls.back(), reused}};
     }
 
+    const net::Executor executor_;
     std::string name_ = "fake";
 };
 

@@ -49,9 +49,10 @@ struct Room {
         return *upstream->calls.back();
     }
 
-    std::shared_ptr<FakeUpstream> upstream = std::make_shared<FakeUpstream>();
-    FakeOrigins origins{upstream};
     InProcessGateway gateway;
+    std::shared_ptr<FakeUpstream> upstream =
+        std::make_shared<FakeUpstream>(gateway.context().executor);
+    FakeOrigins origins{upstream};
     proxy::Service service;
     routing::ClientAddress peer{*IpAddress::parse("192.0.2.1"), gateway.context().totals.hasher};
     std::vector<std::unique_ptr<FakeStream>> clients;
