@@ -44,8 +44,9 @@ Next RequestSender::send_at_once() {
 
 // Checks again right before a send: during a wait, a pause may have begun or a lock been given out.
 Next RequestSender::may_send(SteadyTime now) {
-    const Next next = cooldown_.ask(now, sent_ != SteadyTime{});
-    if (next == Next::wait_cooldown) [[unlikely]]
+    const bool sent_before = sent_ != SteadyTime{};
+    const Next next = cooldown_.ask(now, sent_before);
+    if (next != Next::forward && !sent_before && request_.route().cooldown.rules.waits) [[unlikely]]
         give_back_admission({now, request_.record().wall_at(now)});
     if (next != Next::forward || request_.admission().fence_holds()) [[likely]]
         return next;
@@ -53,7 +54,7 @@ Next RequestSender::may_send(SteadyTime now) {
 }
 
 // Refunds all: a request that waits for a pause holds no charge and no slot, and asks its limits
-// anew.
+// anew. One that cannot wait, for it would take too long, is charged nothing either.
 void RequestSender::give_back_admission(const Now& now) {
     request_.admission().undo(now);
     stream_.reset();
