@@ -60,7 +60,8 @@ class FakeStream final : public server::ClientStream {
     }
 
     bool parsed = false;
-    bool stalls = false; // the client takes nothing
+    bool stalls = false;      // the client takes nothing
+    bool reads_ahead = false; // what has come of the body goes out with its head
     std::string response;
     std::optional<server::RequestEnd> end;
     bool allowed = false;
@@ -68,7 +69,15 @@ class FakeStream final : public server::ClientStream {
     std::string trailer;    // of the response
 
     // --- ClientStream ---
-    std::string_view read_ahead(net::Block&) override { return {}; }
+    std::string_view read_ahead(net::Block&) override {
+        if (!reads_ahead)
+            return {};
+        ahead_ = std::exchange(arrived_, {});
+        bytes_in_ += ahead_.size();
+        left_ -= ahead_.size();
+        body_done_ = left_ == 0;
+        return ahead_;
+    }
     server::Sent allow_body() override {
         allowed = true;
         return server::Sent::all;
@@ -171,6 +180,7 @@ class FakeStream final : public server::ClientStream {
     std::string arrived_;
     bool ends_ = false;
     std::string trailer_;
+    std::string ahead_;
     std::string unsent_;
     net::Event changed_;
     net::Event taken_;

@@ -23,6 +23,11 @@ namespace stint::test {
 // the request it takes, and what it answers.
 struct FakeCall {
     // --- said by the test ---
+    bool connected = true;
+    void connect() {
+        connected = true;
+        came.signal();
+    }
     std::size_t room = SIZE_MAX; // bytes of the body that it takes
     void take(std::size_t more) {
         room += more;
@@ -89,6 +94,8 @@ class FakeUpstreamStream final : public upstream::UpstreamStream {
     }
 
     net::Task<upstream::Connected> connect(std::string_view) override {
+        if (!call_->connected)
+            co_await call_->came.wait();
         co_return upstream::Connected{};
     }
     void abort() noexcept override {
@@ -211,6 +218,8 @@ class FakeUpstream final : public upstream::StreamSource {
     std::vector<std::shared_ptr<FakeCall>> calls;
     std::size_t idle = 0;        // connections that seem to be idle
     std::size_t room = SIZE_MAX; // of the next calls
+    bool idle_breaks = false;    // a write to an idle connection fails
+    bool connects = true;        // else a new connection waits for FakeCall::connect()
 
     upstream::UpstreamStreamPtr take_idle() override {
         if (idle == 0)
@@ -225,6 +234,8 @@ class FakeUpstream final : public upstream::StreamSource {
     upstream::UpstreamStreamPtr make(bool reused) {
         calls.push_back(std::make_shared<FakeCall>());
         calls.back()->room = room;
+        calls.back()->broken = reused && idle_breaks;
+        calls.back()->connected = reused || connects;
         return upstream::UpstreamStreamPtr{new FakeUpstreamStream{executor_, calls.back(), reused}};
     }
 

@@ -26,8 +26,13 @@ class BodyPump : private net::Deadline {
     // Reads what has come of the body since its head was read. A body of 64 KiB, which the client
     // sends in one piece, needs no pump then: two thirds of the CPU time.
     [[nodiscard]] std::string_view read_ahead(net::Block& block);
-    // Keeps a copy of these bytes: the request may have to be sent again.
-    void hold(std::string_view ahead) { held_ = ahead; }
+    // Keeps a copy of these bytes: the request may have to be sent again. They are held() already,
+    // or nothing is held.
+    void hold(std::string_view ahead) {
+        if (held_.empty())
+            held_ = ahead;
+    }
+    // Each further attempt sends them. More is read only when the upstream has taken them.
     [[nodiscard]] std::string_view held() const noexcept { return held_; }
     // Notes that the upstream has taken the head and all bytes that went out with it. ahead: of
     // those behind Request::stream().buffered_body().

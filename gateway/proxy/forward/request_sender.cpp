@@ -24,8 +24,8 @@ Next RequestSender::send_at_once() {
     if (!stream_)
         return Next::forward;
     net::Block block;
-    std::string_view ahead;
-    if (!request_.stream().body_done())
+    std::string_view ahead = pump_.held(); // after a pause that began while it connected
+    if (ahead.empty() && !request_.stream().body_done())
         ahead = pump_.read_ahead(block);
     ++endpoint_.counters().reused;
     const ErrorCode error = send_request(ahead);

@@ -241,3 +241,38 @@ TEST_CASE("an upstream that answers before it has the request ends it") {
     CHECK(client.credit == 0);
     CHECK_FALSE(room.last_call().kept);
 }
+
+TEST_CASE("a body that was read before a pause goes out with its request after the pause") {
+    Room room{"routes: [{name: all, match: {path: /}, upstream: origin,\n"
+              "  cooldown: {when_paused: wait, max_wait: 1h}}]"};
+    room.start(std::string{get});
+    const std::shared_ptr<FakeCall> asks_for_it = room.upstream->calls.front();
+    room.upstream->idle = 1;
+    room.upstream->idle_breaks = true;
+    room.upstream->connects = false;
+    FakeStream& client =
+        *room.clients.emplace_back(std::make_unique<FakeStream>(room.peer, put("/")));
+    client.reads_ahead = true;
+    client.give("abcd");
+    client.start(room.gateway.context().executor, room.service);
+    room.gateway.settle();
+    REQUIRE(room.upstream->calls.size() == 3); // the idle one has broken
+    asks_for_it->answer("HTTP/1.1 503 No\r\nRetry-After: 1\r\nContent-Length: 2\r\n\r\n", "no");
+    room.gateway.settle();
+    room.upstream->calls[2]->connect();
+    room.gateway.settle();
+    CHECK(room.upstream->calls[2]->gone); // it waits for the pause instead
+    CHECK(room.upstream->calls[2]->request.empty());
+
+    room.upstream->idle = 1;
+    room.upstream->idle_breaks = false;
+    room.gateway.run_until([&] { return room.upstream->calls.size() == 4; });
+    room.gateway.settle();
+    CHECK(room.last_call().body == "abcd");
+    CHECK(room.last_call().request_done);
+    CHECK(client.credit == 4);
+    room.last_call().answer(std::string{ok_head}, "hi");
+    room.gateway.settle();
+    CHECK(client.response == "200 hi");
+    CHECK(client.end->clean);
+}
