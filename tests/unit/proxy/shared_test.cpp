@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,11 +31,14 @@ constexpr std::string_view yaml =
     "routes:\n"
     "  - {name: main, match: {path: /}, upstream: origin, limits: [own, slot, all]}\n"
     "  - {name: turns, match: {path: /turn}, upstream: origin, limits: [own, turn, all]}\n"
+    "  - {name: open, match: {path: /open}, upstream: origin, limits: [own, all]}\n"
     "  - {name: free, match: {path: /free}, upstream: origin}\n"
     "  - {name: answers, match: {path: /answer}, respond: {status: 204}, limits: [own, slot, "
     "all]}\n"
     "  - {name: paused, match: {path: /pause}, upstream: origin, limits: [own, slot, all],\n"
-    "     cooldown: {when_paused: wait, max_wait: 1h, max_cooldown: 20ms}}\n"
+    "     cooldown: {scope: host, when_paused: wait, max_wait: 1h, max_cooldown: 20ms}}\n"
+    "  - {name: paused_turns, match: {path: /pause_turn}, upstream: origin,\n"
+    "     limits: [own, turn, all], cooldown: {scope: host, when_paused: wait, max_wait: 1h}}\n"
     "  - {name: impatient, match: {path: /impatient}, upstream: origin, limits: [own, slot, all],\n"
     "     cooldown: {when_paused: wait, max_wait: 1ms}}\n"
     "  - {name: refusing, match: {path: /refusing}, upstream: origin, limits: [own, slot, all],\n"
@@ -78,6 +82,12 @@ class Sharing {
         answer();
         gateway.settle();
     }
+    // As settle(), without the tick that polls clients.
+    void run_without_tick() {
+        gateway.loop().restart();
+        for (int idle_turns = 0; idle_turns < 3;)
+            idle_turns = gateway.loop().poll() > 0 ? 0 : idle_turns + 1;
+    }
     // The time for an answer is over.
     void expire() {
         store.charges.expire({net::read_steady_clock() + 2h, {}});
@@ -115,10 +125,13 @@ class Sharing {
     std::uint64_t stored() { return store.used_of_all(gateway.limit("all")); }
     std::uint64_t in_flight(std::string_view name) { return gateway.limit(name).in_flight(); }
     std::size_t waits_for_pause() {
-        std::size_t sum = 0;
+        std::set<limits::CooldownSet*> sets; // routes may share one
         for (const routing::Route& route : gateway.context().active->snapshot->routes.routes())
             if (route.cooldown.set)
-                sum += route.cooldown.set->totals(net::read_steady_clock()).waiting;
+                sets.insert(&*route.cooldown.set);
+        std::size_t sum = 0;
+        for (limits::CooldownSet* const each : sets)
+            sum += each->totals(net::read_steady_clock()).waiting;
         return sum;
     }
 
@@ -384,28 +397,36 @@ TEST_CASE("a client that goes before the store answers leaves nothing behind") {
 }
 
 TEST_CASE("a client that has gone when the store answers is not served, and charged nothing") {
+    const std::string post = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc";
     for (const End how : {End::closes, End::resets, End::closes_sending_side})
-        for (const bool refuse : {false, true})
-            for (const bool before : {false, true}) {
-                CAPTURE(static_cast<int>(how));
-                CAPTURE(refuse);
-                CAPTURE(before);
-                Sharing test{patient};
-                test.answer_late(refuse);
-                Wire client = test.begin(get);
+        for (const std::string& request : {std::string{get}, post}) // nothing reads the rest
+            for (const bool refuse : {false, true})
+                for (const bool before : {false, true}) {
+                    CAPTURE(static_cast<int>(how));
+                    CAPTURE(request);
+                    CAPTURE(refuse);
+                    CAPTURE(before);
+                    Sharing test{patient};
+                    Wire client = test.gateway.connect();
+                    client.send(get_of("/free"));
+                    Wire idle = test.accept("GET /free "); // takes the next request at once
+                    serve(idle, client);
+                    test.answer_late(refuse);
+                    test.ask(client, request);
 
-                if (before)
-                    end(client, how);
-                test.answer(); // the same turn of the loop meets both
-                if (!before)
-                    end(client, how);
-                test.gateway.settle();
+                    if (before)
+                        end(client, how);
+                    test.answer();
+                    if (!before)
+                        end(client, how);
+                    test.run_without_tick(); // the same turn of the loop meets both
 
-                test.check_charged(0);
-                test.check_quiet();
-                CHECK(test.gateway.ended(Outcome::client_gone, 0) == 1);
-                CHECK_FALSE(test.was_sent());
-            }
+                    CHECK(idle.received().empty());
+                    test.check_charged(0);
+                    test.check_quiet();
+                    CHECK(test.gateway.ended(Outcome::client_gone, 0) == 1);
+                    CHECK_FALSE(test.was_sent());
+                }
 }
 
 TEST_CASE("a client that goes some steps after the store's answer is charged if it was served") {
@@ -675,6 +696,38 @@ TEST_CASE("what the store granted is given back if a pause began during the wait
     }
 }
 
+TEST_CASE("a request may wait for the store, a pause, its turn, and the store again") {
+    Sharing test{patient};
+    Wire first = test.gateway.connect();
+    first.send(get_of("/pause"));
+    Wire origin = test.accept("GET /pause ");
+    test.answer_late();
+    Wire second = test.begin(get_of("/pause_turn"));
+    origin.send(asks_for_a_pause);
+    read_response(first);
+    test.deliver();
+    CHECK(test.waits_for_pause() == 1);
+    CHECK(test.in_flight("turn") == 0);
+    test.store.script = {};
+    Wire third = test.gateway.connect();
+    third.send(get_of("/turn")); // knows no pause
+    origin.read_head();
+
+    test.gateway.run_until([&] { return test.gateway.limit("turn").waiting() == 1; });
+    CHECK(test.waits_for_pause() == 0);
+    test.answer_late();
+    serve(origin, third);
+    test.gateway.open();
+    CHECK(test.store.unanswered() == 1);
+    CHECK(test.in_flight("turn") == 1);
+    CHECK(origin.received().empty());
+    test.deliver();
+
+    CHECK(origin.read_head().starts_with("GET /pause_turn "));
+    serve(origin, second);
+    test.check_charged(3);
+}
+
 TEST_CASE("a client that goes during a pause that began during the wait leaves nothing behind") {
     std::string config{yaml};
     config.replace(config.find("max_cooldown: 20ms"), 18, "max_cooldown: 30m");
@@ -698,30 +751,28 @@ TEST_CASE("a client that goes during a pause that began during the wait leaves n
 }
 
 TEST_CASE("a request that goes to another endpoint is charged once") {
-    Sharing test{
-        patient, InProcessGateway::TwoEndpoints{.settings = "retry: {on: [reset, connect]}"}};
-    test.answer_late();
-    SUBCASE("the first one refuses the connection") {
-        test.gateway.upstream.close();
-        Wire client = test.begin(get);
-        test.deliver();
-        Wire second = test.gateway.second.accept();
-        second.read_head();
-        CHECK(test.in_flight("slot") == 1);
-        serve(second, client);
-    }
-    SUBCASE("the first one breaks off") {
-        Wire client = test.begin(get);
-        test.deliver();
-        Wire origin = test.accept();
-        origin.close();
-        Wire second = test.gateway.second.accept();
-        second.read_head();
-        CHECK(test.in_flight("slot") == 1);
-        serve(second, client);
-        CHECK(test.gateway.to_upstream().retries == 1);
-    }
-    test.check_charged(1);
+    for (const std::string_view path : {"/", "/open"})
+        for (const bool refuses : {false, true}) {
+            CAPTURE(path);
+            CAPTURE(refuses);
+            Sharing test{
+                patient,
+                InProcessGateway::TwoEndpoints{.settings = "retry: {on: [reset, connect]}"}};
+            test.answer_late();
+            if (refuses)
+                test.gateway.upstream.close();
+            Wire client = test.begin(get_of(path));
+            test.deliver();
+            if (!refuses)
+                test.accept("GET " + std::string{path} + " ").close();
+            Wire second = test.gateway.second.accept();
+            CHECK(second.read_head().starts_with("GET "));
+            CHECK(test.in_flight("slot") == (path == "/" ? 1 : 0));
+            CHECK(test.store.unanswered() == 0);
+            serve(second, client);
+            CHECK(test.gateway.to_upstream().retries == (refuses ? 0 : 1));
+            test.check_charged(1);
+        }
 }
 
 TEST_CASE("a request that goes to a new connection as an idle one has ended is charged once") {
