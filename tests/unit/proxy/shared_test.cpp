@@ -968,9 +968,9 @@ TEST_CASE("a client that waits for 100 gets it after the store's grant, and not 
             continue;
         }
         Wire origin = test.gateway.upstream.accept();
+        CHECK(origin.read_head().starts_with("POST / "));
         CHECK(client.read_head() == "HTTP/1.1 100 Continue\r\n\r\n");
         client.send("hello");
-        CHECK(origin.read_head().starts_with("POST / "));
         CHECK(origin.read(5) == "hello");
         serve(origin, client);
         test.check_charged(1);
