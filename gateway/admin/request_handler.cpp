@@ -56,7 +56,7 @@ net::Task<> RequestHandler::send_events(Request request, Response response) {
     response_.fields() << "X-Accel-Buffering: no\r\n"; // nginx sends each event at once
     const std::string_view date = loop_.dates.format(net::read_clocks().wall);
     gone_ = stream_.send_local(response_, date) == server::Sent::gone;
-    while (!gone_ && !drains_) {
+    while (!gone_) {
         const bool last = response.status != 200;
         const bool sent = co_await send_event(event_of(response.body, last ? "error" : ""));
         gone_ = gone_ || !sent;
@@ -66,7 +66,7 @@ net::Task<> RequestHandler::send_events(Request request, Response response) {
         loop_.deadlines.arm(*this, between_events, net::read_coarse_clock());
         co_await next_event_.wait();
         disarm();
-        if (!gone_ && !drains_)
+        if (!gone_)
             response = co_await answer_safely(request);
     }
 }
@@ -142,11 +142,6 @@ server::RequestEnd RequestHandler::finish() {
 
 void RequestHandler::on_client_gone() noexcept {
     gone_ = true;
-    next_event_.signal();
-}
-
-void RequestHandler::on_drain() noexcept {
-    drains_ = true;
     next_event_.signal();
 }
 

@@ -37,13 +37,13 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
     [[nodiscard]] net::Task<> rest() override;
     [[nodiscard]] server::RequestEnd finish() override;
     void on_client_gone() noexcept override;
-    void on_drain() noexcept override;
 
   private:
     net::Task<Result<void, http::HeadError>> read_body(std::string& body);
     net::Task<Response> answer_safely(Request request);
     // Sends the response as an event, and answers the request again every second, until the client
-    // leaves, the gateway drains, or the answer is an error: that is the last event.
+    // leaves or the answer is an error, which is the last event. While the gateway drains it goes
+    // on: the listener is the last one to close.
     net::Task<> send_events(Request request, Response response);
     net::Task<bool> send_event(const std::string& event);
     void refuse(int status, std::string_view detail);
@@ -56,8 +56,7 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
     http::Response response_;
     bool timed_out_ = false;
     bool gone_ = false;
-    bool drains_ = false;
-    net::Event next_event_; // signalled when another event is due, or none will be
+    net::Event next_event_; // signalled when another event is due, or the client has gone
 };
 
 } // namespace stint::admin

@@ -153,15 +153,13 @@ Next Exchange::finish_wait() {
     const Duration waited = request_.end_wait();
     const bool shared = callbacks.shared_wait().is_begun();
     callbacks.shared_wait().end();
-    if (shared && request_.is_aborted()) {
-        admission.undo(admission.decided());
-        return Next::reply;
-    }
-    if (shared)
-        return request_.take(admission.finish_shared());
-    Next next = Next::reply;
+    Next next = Next::reply; // aborted: the admission gives back what it was granted
     if (!request_.is_aborted())
-        next = request_.take(admission.finish_queue(*callbacks.queued(), waited));
+        next = request_.take(
+            shared ? admission.finish_shared()
+                   : admission.finish_queue(*callbacks.queued(), waited));
+    if (shared)
+        return next;
     callbacks.drop_queued(); // refunds a permit that was not taken
     return next;
 }

@@ -9,6 +9,7 @@ namespace stint::upstream {
 void Http1RequestWriter::begin(
     const ForwardedRequest& request, const RequestPiece& piece, http::HeadBuffer& scratch) {
     chunked_ = request.head.framing.kind == BodyFraming::Kind::chunked;
+    length_left_ = chunked_ ? 0 : request.head.framing.length;
     is_first_ = true;
     scratch.clear();
     http::write_upstream_head(scratch, request.head, request.forwarding);
@@ -32,6 +33,8 @@ void Http1RequestWriter::append(const RequestPiece& piece) {
     if (frames)
         unsent_.add(http::chunk_end);
     unsent_.add(piece.ahead);
+    if (!chunked_)
+        length_left_ -= piece.payload.size() + piece.ahead.size();
     if (chunked_ && piece.last) {
         if (!piece.trailer.empty()) [[unlikely]] {
             end_ = "0\r\n";
@@ -46,7 +49,7 @@ void Http1RequestWriter::append(const RequestPiece& piece) {
 void Http1RequestWriter::note_sent() {
     if (unsent_.empty()) [[likely]] {
         begun_ = true;
-        done_ = last_;
+        done_ = last_ && length_left_ == 0;
         is_first_ = false;
         if (!copy_.empty()) [[unlikely]]
             copy_ = {};

@@ -7,6 +7,7 @@
 #include "upstream/upstream_stream.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -30,7 +31,8 @@ class Http1RequestWriter {
 
     // True if the connection has taken a byte.
     [[nodiscard]] bool begun() const noexcept { return begun_; }
-    // True if it has taken all of the request.
+    // True if it has taken all of the request: the pieces' last one, and with a Content-Length as
+    // many bytes. A connection that got fewer would read the next request as the rest.
     [[nodiscard]] bool done() const noexcept { return done_; }
 
   private:
@@ -41,7 +43,8 @@ class Http1RequestWriter {
     std::string copy_;
     bool is_first_ = false; // the piece under way is that of begin()
     bool chunked_ = false;
-    bool last_ = false;                      // the piece under way is the body's last
+    std::uint64_t length_left_ = 0; // bytes of the Content-Length that no piece has brought
+    bool last_ = false;             // the piece under way is the body's last
     std::optional<http::ChunkHeader> chunk_; // before the piece under way
     std::string end_;                        // the last chunk with trailer fields
     bool begun_ = false;

@@ -137,8 +137,9 @@ class UpstreamStream {
     [[nodiscard]] virtual bool response_done() const noexcept = 0;
 
     // --- raw bytes ---
-    // Returns the connection's bytes where the next `left` ones are payload and no framing; null
-    // where the protocol, or TLS, frames them. read: call pass_raw().
+    // Returns the connection, where the next raw_left() bytes to come are payload and no framing;
+    // null where the protocol, or TLS, frames them. Whoever reads them calls pass_raw(), with 0
+    // before the first one: then the stream keeps no memory for them.
     [[nodiscard]] virtual net::Stream* raw_body() noexcept = 0;
     [[nodiscard]] virtual std::uint64_t raw_left() const noexcept = 0;
     virtual void pass_raw(std::uint64_t bytes) noexcept = 0;

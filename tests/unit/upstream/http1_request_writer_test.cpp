@@ -91,6 +91,21 @@ TEST_CASE("what was not taken of head and body is sent later, whatever became of
     }
 }
 
+TEST_CASE("a request whose body is not as long as its head says is never done") {
+    Sending sending{with_length};
+    sending.begin({.payload = "abc", .last = true});
+    sending.take();
+    CHECK_FALSE(sending.writer.has_unsent());
+    CHECK_FALSE(sending.writer.done());
+
+    Sending pieces{with_length};
+    pieces.begin({.payload = "ab", .ahead = "c"});
+    pieces.take();
+    pieces.writer.add({.payload = "def", .last = true});
+    pieces.take();
+    CHECK(pieces.writer.done());
+}
+
 TEST_CASE("a chunked body is framed piece by piece, and ends with its trailer fields") {
     Sending sending{chunked};
     sending.begin({.payload = "abc"});
