@@ -46,6 +46,24 @@ int weight_of(std::string_view parameters) noexcept {
     return 1000;
 }
 
+// A media range of an Accept field. No slash or a malformed weight: the weight is -1.
+struct Range {
+    std::string_view type;
+    std::string_view subtype;
+    int weight = -1;
+};
+
+Range range_of(std::string_view element) noexcept {
+    const std::size_t end = element.find(';');
+    const std::string_view name = ascii::trim(element.substr(0, end));
+    const std::size_t slash = name.find('/');
+    if (slash == std::string_view::npos)
+        return {};
+    return {
+        name.substr(0, slash), name.substr(slash + 1),
+        end == std::string_view::npos ? 1000 : weight_of(element.substr(end + 1))};
+}
+
 int specificity_of(
     std::string_view type, std::string_view subtype, const Candidate& candidate) noexcept {
     if (subtype == "*")
@@ -70,16 +88,13 @@ MediaType preferred_media_type(std::span<const Field> fields) noexcept {
          {"application", "json", MediaType::problem_json},
          {"text", "html", MediaType::html},
          {"text", "plain", MediaType::plain}}};
-    const auto take_range = [&](std::string_view range) {
-        const std::size_t end = range.find(';');
-        const std::string_view name = ascii::trim(range.substr(0, end));
-        const std::size_t slash = name.find('/');
-        const int weight = end == std::string_view::npos ? 1000 : weight_of(range.substr(end + 1));
-        if (slash == std::string_view::npos || weight < 0)
+    const auto take_range = [&](std::string_view element) {
+        const Range range = range_of(element);
+        const int weight = range.weight;
+        if (weight < 0)
             return;
         for (Candidate& candidate : candidates) {
-            const int specificity =
-                specificity_of(name.substr(0, slash), name.substr(slash + 1), candidate);
+            const int specificity = specificity_of(range.type, range.subtype, candidate);
             if (specificity < 0 || specificity < candidate.specificity)
                 continue;
             candidate.weight =
@@ -95,6 +110,20 @@ MediaType preferred_media_type(std::span<const Field> fields) noexcept {
                candidates.begin(), candidates.end(),
                [](const Candidate& a, const Candidate& b) { return a.weight < b.weight; })
         ->as;
+}
+
+bool names_media_type(
+    std::span<const Field> fields, std::string_view type, std::string_view subtype) noexcept {
+    bool named = false;
+    const auto take_range = [&](std::string_view element) {
+        const Range range = range_of(element);
+        named = named || (range.weight > 0 && ascii::equals_folded(range.type, type) &&
+                          ascii::equals_folded(range.subtype, subtype));
+    };
+    for (const Field& field : fields)
+        if (ascii::equals_folded(field.name, "accept"))
+            ascii::for_each_element(field.value, take_range);
+    return named;
 }
 
 std::string_view content_type(MediaType type) noexcept {

@@ -18,6 +18,11 @@ enum class MediaType : std::uint8_t { problem_json, html, plain };
 // elements are skipped.
 [[nodiscard]] MediaType preferred_media_type(std::span<const Field> fields) noexcept;
 
+// True if the request's Accept fields name this type itself, with a weight above 0. Ranges such as
+// "*/*" do not count.
+[[nodiscard]] bool names_media_type(
+    std::span<const Field> fields, std::string_view type, std::string_view subtype) noexcept;
+
 // The Content-Type field's value.
 [[nodiscard]] std::string_view content_type(MediaType type) noexcept;
 

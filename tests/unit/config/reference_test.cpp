@@ -269,7 +269,7 @@ std::string description_of(const SectionReference::Key& key) {
            " ";
 }
 
-// Of the keys of the section, if there is one.
+// Describes all keys of the section of that path; empty: there is no such section.
 std::string description_of(std::string_view path) {
     std::string text;
     for (const SectionReference& section : known_sections())

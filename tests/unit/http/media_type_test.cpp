@@ -64,3 +64,20 @@ TEST_CASE("what is malformed in Accept is passed over") {
     CHECK(preferred({"html, , text/plain;q=0.1"}) == plain);
     CHECK(preferred({"text/html;q=1.001"}) == json);
 }
+
+TEST_CASE("a type is named by itself alone, with a weight above 0") {
+    const auto names = [](std::string_view accept) {
+        const Field field{.name = "Accept", .value = accept};
+        return stint::http::names_media_type({&field, 1}, "text", "event-stream");
+    };
+    CHECK(names("text/event-stream"));
+    CHECK(names("text/html, Text/Event-Stream;q=0.1"));
+    CHECK(names("text/event-stream ; charset=utf-8"));
+    CHECK_FALSE(names("text/event-stream;q=0"));
+    CHECK_FALSE(names("text/event-stream;q=high"));
+    CHECK_FALSE(names("text/event-streams"));
+    CHECK_FALSE(names("text/*, */*"));
+    CHECK_FALSE(names("text"));
+    CHECK_FALSE(names(""));
+    CHECK_FALSE(stint::http::names_media_type({}, "text", "event-stream"));
+}
