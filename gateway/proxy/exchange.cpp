@@ -151,16 +151,17 @@ Next Exchange::finish_wait() {
     WorkerCallbacks& callbacks = request_.callbacks();
     admission::RequestAdmission& admission = request_.admission();
     const Duration waited = request_.end_wait();
-    const bool shared = callbacks.shared_wait().is_begun();
-    callbacks.shared_wait().end();
-    Next next = Next::reply; // aborted: the admission gives back what it was granted
-    if (!request_.is_aborted())
-        next = request_.take(
-            shared ? admission.finish_shared()
-                   : admission.finish_queue(*callbacks.queued(), waited));
-    if (shared)
-        return next;
-    callbacks.drop_queued(); // refunds a permit that was not taken
+    if (request_.is_aborted()) {
+        // The admission's end gives back what shared counters have granted, or still grant.
+        callbacks.drop_queued(); // refunds a permit that was not taken
+        return Next::reply;
+    }
+    if (callbacks.shared_wait().is_begun()) {
+        callbacks.shared_wait().end();
+        return request_.take(admission.finish_shared());
+    }
+    const Next next = request_.take(admission.finish_queue(*callbacks.queued(), waited));
+    callbacks.drop_queued();
     return next;
 }
 

@@ -4,6 +4,7 @@
 #include "fixture.hpp"
 #include "limits/reservation/reservations.hpp"
 #include "net/clock.hpp"
+#include "shared_limits.hpp"
 
 #include <doctest/doctest.h>
 
@@ -43,19 +44,9 @@ class Sharing {
 
     // Shares them in the present configuration.
     void share(OnStoreFailure on_failure, Duration timeout) {
-        // There is no key of the configuration for it yet.
-        auto& snapshot = const_cast<routing::Snapshot&>(*gateway.context().active->snapshot);
-        const auto share_one = [&](const routing::RouteLimit& limit) {
-            const std::string& name = limit.limit->identity().name;
-            if (name == "all" || name == "total")
-                const_cast<routing::RouteLimit&>(limit).shared =
-                    limits::SharedTerms{.on_failure = on_failure, .timeout = timeout};
-        };
-        for (const routing::Route& route : snapshot.routes.routes())
-            for (const routing::RouteLimit& limit : route.limits)
-                share_one(limit);
-        for (const routing::RouteLimit& limit : snapshot.permits->limits)
-            share_one(limit);
+        share_limits(
+            *gateway.context().active->snapshot, {"all", "total"},
+            {.on_failure = on_failure, .timeout = timeout});
     }
 
     // The store answers all that is due by then.

@@ -3,6 +3,7 @@
 #include "fake_shared_counters.hpp"
 #include "fixture.hpp"
 #include "net/clock.hpp"
+#include "shared_limits.hpp"
 
 #include <doctest/doctest.h>
 
@@ -171,11 +172,7 @@ class Sharing {
   private:
     void begin_sharing() {
         gateway.context().shared_charges = &store.charges;
-        // There is no key of the configuration for it yet.
-        for (const routing::Route& route : gateway.context().active->snapshot->routes.routes())
-            for (const routing::RouteLimit& limit : route.limits)
-                if (limit.limit->identity().name == "all")
-                    const_cast<routing::RouteLimit&>(limit).shared = terms;
+        share_limits(*gateway.context().active->snapshot, {"all"}, terms);
     }
 };
 
