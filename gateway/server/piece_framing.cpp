@@ -1,25 +1,14 @@
 #include "server/piece_framing.hpp"
 
-#include "http/trailers.hpp"
-
 namespace stint::server {
 
 void PieceFraming::add(net::Gather& gather, const ResponsePiece& piece) {
-    if (!piece.payload.empty()) {
-        if (framing_.chunked)
-            gather.add(chunk_.emplace(piece.payload.size()).view());
-        gather.add(piece.payload);
-        if (framing_.chunked)
-            gather.add(http::chunk_end);
-    }
-    if (!framing_.chunked || !piece.last)
-        return;
-    if (!framing_.trailers) [[likely]]
-        return gather.add(http::last_chunk);
-    ending_ = "0\r\n";
-    http::append_trailer_fields(ending_, piece.trailer, piece.nominated);
-    ending_ += http::chunk_end;
-    gather.add(ending_);
+    if (!framing_.chunked)
+        return gather.add(piece.payload);
+    chunks_.add_chunk(gather, piece.payload);
+    if (piece.last)
+        chunks_.add_end(
+            gather, framing_.trailers ? piece.trailer : std::string_view{}, piece.nominated);
 }
 
 } // namespace stint::server

@@ -1,12 +1,10 @@
 // Framing of the pieces of an HTTP/1 response's body (RFC 9112 section 7.1).
 #pragma once
 
+#include "http/chunk_framing.hpp"
 #include "http/rewrite.hpp"
 #include "net/io.hpp"
 #include "server/client_stream.hpp"
-
-#include <optional>
-#include <string>
 
 namespace stint::server {
 
@@ -21,8 +19,7 @@ class PieceFraming {
 
   private:
     http::ResponseFraming framing_;
-    std::optional<http::ChunkHeader> chunk_;
-    std::string ending_; // the last chunk and trailers
+    http::ChunkFraming chunks_;
 };
 
 } // namespace stint::server

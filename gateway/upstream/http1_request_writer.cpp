@@ -1,7 +1,5 @@
 #include "upstream/http1_request_writer.hpp"
 
-#include "http/trailers.hpp"
-
 #include <utility>
 
 namespace stint::upstream {
@@ -26,22 +24,14 @@ void Http1RequestWriter::add(const RequestPiece& piece) {
 // Appends a piece with its framing: at most five pieces.
 void Http1RequestWriter::append(const RequestPiece& piece) {
     last_ = piece.last;
-    const bool frames = chunked_ && !piece.payload.empty();
-    if (frames)
-        unsent_.add(chunk_.emplace(piece.payload.size()).view());
-    unsent_.add(piece.payload);
-    if (frames)
-        unsent_.add(http::chunk_end);
-    unsent_.add(piece.ahead);
-    if (!chunked_)
+    if (chunked_) {
+        chunks_.add_chunk(unsent_, piece.payload);
+        if (piece.last)
+            chunks_.add_end(unsent_, piece.trailer, piece.nominated);
+    } else {
+        unsent_.add(piece.payload);
+        unsent_.add(piece.ahead);
         length_left_ -= piece.payload.size() + piece.ahead.size();
-    if (chunked_ && piece.last) {
-        if (!piece.trailer.empty()) [[unlikely]] {
-            end_ = "0\r\n";
-            http::append_trailer_fields(end_, piece.trailer, piece.nominated);
-            end_ += "\r\n";
-        }
-        unsent_.add(piece.trailer.empty() ? http::last_chunk : std::string_view{end_});
     }
     before_ = unsent_.bytes();
 }

@@ -1,14 +1,13 @@
 // Writes a request as HTTP/1.1 has it (RFC 9112): its head, then its body in pieces. No I/O.
 #pragma once
 
+#include "http/chunk_framing.hpp"
 #include "http/head_buffer.hpp"
-#include "http/rewrite.hpp"
 #include "net/io.hpp"
 #include "upstream/upstream_stream.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 namespace stint::upstream {
@@ -45,8 +44,7 @@ class Http1RequestWriter {
     bool chunked_ = false;
     std::uint64_t length_left_ = 0; // bytes of the Content-Length that no piece has brought
     bool last_ = false;             // the piece under way is the body's last
-    std::optional<http::ChunkHeader> chunk_; // before the piece under way
-    std::string end_;                        // the last chunk with trailer fields
+    http::ChunkFraming chunks_;
     bool begun_ = false;
     bool done_ = false;
 };
