@@ -15,13 +15,13 @@ enum class Waiting : std::uint8_t { connect, response, upstream, client };
 enum class AbortReason : std::uint8_t {
     no,
     client_gone,
-    client_stalled, // in the middle of its body, or of reading the answer
+    client_stalled, // the client stopped sending its body or reading the response
     bad_body,
     body_too_long,
     connect_timeout,
-    handshake_timeout, // connected, but not through with TLS
+    handshake_timeout, // connected, but the TLS handshake took too long
     response_timeout,
-    upstream_stalled, // in the middle of a body
+    upstream_stalled, // the upstream stopped reading the request or sending its body
     upstream_broken,  // closed or reset in the middle of its response
 };
 
@@ -29,10 +29,10 @@ enum class AbortReason : std::uint8_t {
 struct AbortReply {
     int status = 499;
     observe::Outcome outcome = observe::Outcome::client_gone;
-    std::string detail{}; // as Request::fail() takes it
+    std::string detail{}; // the reply's explanation, as for Request::fail()
 };
 
-// endpoint: the text of the one that the request went to. why: not AbortReason::no.
+// endpoint: text of the endpoint that the request was sent to. why: not AbortReason::no.
 [[nodiscard]] AbortReply reply_of(AbortReason why, const std::string& endpoint);
 
 // Returns the abort reason for a deadline that has passed.

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t largest_head = 64 * 1024; // upper bound of max_head
 constexpr std::size_t most_fields = 1000;       // upper bound of max_fields
-// Bounded so that a short spike does not close every idle connection.
+// Most idle connections closed at once for lack of descriptors. A short spike must not close all.
 constexpr std::size_t room_made_at_once = 32;
 
 std::vector<std::shared_ptr<limits::HeavyHitters>>

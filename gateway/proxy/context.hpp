@@ -1,5 +1,5 @@
-// Everything that a request on one worker may touch. Nothing in it is shared with another thread
-// unless its comment says so.
+// State of one worker, used by all its requests. Only the worker's thread may touch a member,
+// unless the member's comment says otherwise.
 #pragma once
 
 #include "admission/scratch.hpp"
@@ -32,21 +32,23 @@ class Exchange;
 // block, so that the reference counts of requests stay in this core's cache.
 struct ActiveConfig {
     routing::SnapshotPtr snapshot;
-    std::vector<upstream::OriginPtr> origins; // by index as in Snapshot::upstreams
-    // By index as in Snapshot::limits; nullptr for a limit without a key. Kept while the limit is.
+    std::vector<upstream::OriginPtr> origins; // same indices as Snapshot::upstreams
+    // Same indices as Snapshot::limits; nullptr for a limit without a key. A reload that keeps a
+    // limit keeps its heavy hitters.
     std::vector<std::shared_ptr<limits::HeavyHitters>> heavy_hitters;
-    server::ConnectionSettings connections; // listeners for requests to forward
+    server::ConnectionSettings
+        connections; // settings of the listeners whose requests are forwarded
 };
 
-// Shared by all workers.
+// State that all workers share. Thread-safe.
 struct Shared : server::Totals {
     Shared(const KeyHasher& keys, limits::AdmissionQueue& queue)
         : server::Totals{keys}, admission_queue{queue} {}
 
     limits::AdmissionQueue& admission_queue;
-    const KeyHasher ticket_hasher{};        // for slots' tickets alone
-    OnceASecond upstream_failures_logged{}; // requests that an upstream has failed
-    limits::PrepaidPermits prepaid{};       // permits that requests may show
+    const KeyHasher ticket_hasher{};        // hashes tickets of concurrency slots, nothing else
+    OnceASecond upstream_failures_logged{}; // limits the log lines about failed upstreams
+    limits::PrepaidPermits prepaid{}; // permits acquired in advance, which a later request presents
 };
 
 struct Context : server::Loop {
@@ -56,18 +58,19 @@ struct Context : server::Loop {
         observe::AccessLog::Channel log_channel);
     ~Context();
 
-    // Adopts a new snapshot for all requests from now on; those under way end under their own.
+    // Makes new requests use this snapshot. Requests in flight keep the snapshot they began with.
     void adopt(routing::SnapshotPtr snapshot);
 
-    // Closes some idle connections, so that there are descriptors again: downstream ones first, and
-    // of each kind the longest idle. Returns how many it has closed.
+    // Closes some idle connections to free their descriptors: downstream connections first, then
+    // upstream ones, and the longest idle first among each kind. Returns the number closed.
     std::size_t close_idle_connections() noexcept;
 
-    // Expires deadlines, resumes waiters, polls clients. To be called every 50 ms or so.
+    // Expires deadlines, resumes queued requests that were decided, and checks for clients that
+    // have gone. After a lack of descriptors, closes idle connections. Called about every 50 ms.
     void tick(SteadyTime now);
 
-    // Closes upstream connections that have been idle for too long, and gives back memory that was
-    // not needed lately. To be called every second or so.
+    // Closes upstream connections that were idle for too long, and frees memory that was not needed
+    // lately. Called about every second.
     void sweep(SteadyTime now);
 
     // The totals of all workers.
@@ -79,14 +82,14 @@ struct Context : server::Loop {
     observe::AccessLog::Channel access_log;
     WorkerWakeups wakeups;
 
-    net::SplicePipes splice_pipes; // for large answers
+    net::SplicePipes splice_pipes; // for large response bodies
     ObjectPool<Exchange> exchanges;
 
-    admission::Scratch scratch; // valid until the next suspension
+    admission::Scratch scratch; // its contents are valid until the next co_await
     http::RequestIdSource request_ids;
 
   private:
-    observe::WorkerCounters own_counters_; // Loop::counters
+    observe::WorkerCounters own_counters_; // Loop::counters refers to this member
     std::uint64_t shortages_seen_ = 0;
 };
 

@@ -34,7 +34,7 @@ Exchange::Step Exchange::on_bad_request(int status, std::string_view detail) {
     return reply_at_once() ? Step::done : Step::rest;
 }
 
-// Decides on the request by its head. No I/O.
+// Decides from the request's head whether to forward, wait or reply. Does no I/O.
 Next Exchange::decide() {
     request_.take_head();
     if (request_.stream().connection().https_port != 0) [[unlikely]] {
@@ -55,7 +55,7 @@ Next Exchange::decide() {
     return next;
 }
 
-// Finds out where the request goes, and what it offers.
+// Chooses the request's origin, and notes the protocols that the request offers in Upgrade.
 void Exchange::prepare_forwarding(const routing::KeyFacts& facts) {
     endpoint_.choose_origin(facts);
     upgrade_ = Upgrade::offered_by(request_);
@@ -81,7 +81,8 @@ net::Task<> Exchange::rest() {
     co_await pump_.join();
 }
 
-// Waits and sends until there is a response whose head was sent on. False: the gateway replies.
+// Waits and sends, with retries, until the head of a response was sent to the client. Returns false
+// if the gateway has to reply itself.
 net::Task<bool> Exchange::run_attempts() {
     while (answer_ == Answer::incomplete || answer_ == Answer::retry) {
         if (waits(next_)) [[unlikely]]
@@ -108,7 +109,8 @@ net::Task<bool> Exchange::run_attempts() {
     co_return answer_ == Answer::ready;
 }
 
-// Waits until nothing is left to wait for: the request has been sent, is to be sent, or is refused.
+// Waits for limits, a pause or an endpoint, until the request has been sent, may be sent on a new
+// connection, or has to be answered by the gateway.
 net::Task<> Exchange::wait() {
     while (waits(next_)) {
         Next next = Next::reply;
@@ -127,7 +129,7 @@ net::Task<> Exchange::wait() {
     }
 }
 
-// Admits the request once more. Its route is known.
+// Asks the limits again, after the end of a pause. The request's route is already known.
 Next Exchange::admit_after_pause() {
     routing::KeyFacts facts = request_.facts();
     request_.admission().complete(request_.head(), facts);
@@ -152,7 +154,8 @@ Next Exchange::finish_wait() {
     admission::RequestAdmission& admission = request_.admission();
     const Duration waited = request_.end_wait();
     if (request_.is_aborted()) {
-        // The admission's end gives back what shared counters have granted, or still grant.
+        // The destructor of the admission returns all permits that shared counters have granted or
+        // are about to grant.
         callbacks.drop_queued(); // refunds a permit that was not taken
         return Next::reply;
     }
@@ -165,7 +168,7 @@ Next Exchange::finish_wait() {
     return next;
 }
 
-// The stream may destroy this object when it goes on.
+// Takes the upstream's bytes. The call of resume() may destroy this object.
 void Exchange::on_response(const ErrorCode& error) {
     Step next = Step::rest;
     try {
@@ -187,7 +190,8 @@ Exchange::Step Exchange::take_response(const ErrorCode& error) {
     return all && !pump_.is_running() ? Step::done : Step::rest;
 }
 
-// Sends the reply in one write: the path of a 429. True: nothing is left to wait for.
+// Sends the gateway's reply in one write, which suffices for a 429. Returns true if the request
+// needs no further wait.
 bool Exchange::reply_at_once() {
     server::ClientStream& client = request_.stream();
     if (request_.is_aborted() || pump_.has_begun())
@@ -206,7 +210,7 @@ bool Exchange::reply_at_once() {
 net::Task<> Exchange::reply() {
     pump_.stop();
     co_await pump_.join();
-    // The rest concerns the client alone: it needs neither the upstream nor a slot of a limit.
+    // The reply needs neither the upstream nor a concurrency slot: release them before it is sent.
     sender_.drop_stream();
     endpoint_.release_place();
     cooldown_.release();
@@ -215,9 +219,9 @@ net::Task<> Exchange::reply() {
     reply_for_abort();
     if (request_.abort_reason() == AbortReason::client_gone)
         co_return;
-    // Results of co_await have names everywhere: GCC 12 has given this frame, with unnamed ones in
-    // conditions, two layouts.
-    bool sent = co_await relay_.send_unsent(); // an interim response's bytes
+    // Each result of co_await gets a named variable: with unnamed ones in conditions, GCC 12 gave
+    // this coroutine's frame two layouts.
+    bool sent = co_await relay_.send_unsent(); // the unsent rest of an interim response
     if (!sent || (!request_.stream().head_sent() && reply_at_once()))
         co_return;
     sent = co_await relay_.send_unsent();
@@ -225,8 +229,8 @@ net::Task<> Exchange::reply() {
         co_await request_.stream().discard_body();
 }
 
-// Sets the reply for the abort reason. An upstream's failure does not speak against the client's
-// connection, which goes on.
+// Sets the reply for the abort reason. If the upstream has failed, the client's connection may
+// still be kept alive.
 void Exchange::reply_for_abort() {
     const AbortReason why = request_.abort_reason();
     if (why == AbortReason::no)
@@ -237,7 +241,7 @@ void Exchange::reply_for_abort() {
         sender_.fail(reply.status, std::move(reply.detail));
     } else if (!reply.detail.empty()) {
         request_.fail(reply.status, std::move(reply.detail), reply.outcome);
-    } else { // explained already, or not at all
+    } else { // the reply has its explanation, or the client has gone
         const bool has_status = why == AbortReason::client_gone && request_.stream().head_sent();
         request_.record().end_as(
             has_status ? request_.record().status() : reply.status, reply.outcome);
@@ -270,8 +274,8 @@ void Exchange::on_abort() noexcept {
 server::RequestEnd Exchange::finish() {
     request_.disarm();
     const bool cut = note_cut();
-    // A response that came in one piece ends when its head was read. The wall clock is not read
-    // again: what happened in between is measured, not stamped.
+    // A response that came in one piece ended when its head was read. The end's wall time is
+    // computed from the steady clock: the wall clock is not read again.
     const SteadyTime ended =
         relay_.ended_at() > SteadyTime{} ? relay_.ended_at() : net::read_steady_clock();
     const Now now{ended, request_.record().wall_at(ended)};
@@ -284,8 +288,8 @@ server::RequestEnd Exchange::finish() {
         .clean = clean, .reset = cut, .gone = request_.abort_reason() == AbortReason::client_gone};
 }
 
-// Records by whom a response was broken off after its head. True: it was, and closing the
-// connection resets it, so that the client does not take what it got for the whole.
+// Records who broke off a response after its head. Returns true if it was broken off: the client's
+// connection must then be reset, so that a part is not taken for the whole response.
 bool Exchange::note_cut() noexcept {
     RequestRecord& record = request_.record();
     if (!request_.is_aborted() || record.outcome() != observe::Outcome::forwarded)

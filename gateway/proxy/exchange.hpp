@@ -22,10 +22,10 @@
 
 namespace stint::proxy {
 
-// Lives on one worker, owned by its client's connection for the time of one request. Orders the
-// steps; its parts take them. Destructors release all it holds, in the reverse order of the
-// members: first the stream to the upstream, then the place on the endpoint, then the permit, last
-// the configuration that all of these point into.
+// Handles one request, on one worker's thread. The client's connection owns it for the time of the
+// request. It orders the steps; its members carry them out. Destruction releases what it holds in
+// the reverse order of the members: first the stream to the upstream, then the place on the
+// endpoint, then the permit, last the configuration that all of these point into.
 class Exchange final : public server::RequestHandler,
                        private upstream::ResponseHandler,
                        private Request::Aborted {
@@ -38,17 +38,18 @@ class Exchange final : public server::RequestHandler,
     // Decides, and sends what can be sent at once: the request to the upstream, or a reply of the
     // gateway's own.
     [[nodiscard]] Step on_request() override;
-    // Answers what cannot be read as a request at all, and ends the connection.
+    // Answers a request that is malformed or late, and ends the connection.
     [[nodiscard]] Step on_bad_request(int status, std::string_view detail) override;
-    // Runs what takes longer, from the request's current state on.
+    // Runs the steps that have to wait, such as limits, connects and long bodies, from the
+    // request's current state on.
     [[nodiscard]] net::Task<> rest() override;
     [[nodiscard]] server::RequestEnd finish() override;
 
-    // Aborts the exchange: the client has closed or reset, and no longer waits for the answer.
+    // Aborts the exchange. Called when the client has closed or reset its connection.
     void on_client_gone() noexcept override { request_.abort(AbortReason::client_gone); }
-    // Polls its tunnel for a reset.
+    // Checks the connections of the exchange's tunnel for a reset.
     void poll_tunnel() noexcept override;
-    // Waits for the coroutine that sends the rest of the body upstream.
+    // Waits for the end of the exchange's other coroutines, which send the body or run the tunnel.
     [[nodiscard]] net::Task<> join() override;
 
   private:
@@ -80,10 +81,10 @@ class Exchange final : public server::RequestHandler,
     BodyPump pump_{request_};
     RequestSender sender_{request_, cooldown_, endpoint_, pump_};
     ResponseRelay relay_{request_, cooldown_, endpoint_, sender_};
-    std::unique_ptr<Upgrade> upgrade_; // null: it offers no other protocol
+    std::unique_ptr<Upgrade> upgrade_; // null: the request offers no other protocol
     Next next_ = Next::reply;
     Answer answer_ = Answer::incomplete;
-    std::exception_ptr failure_; // thrown while the response's head was read
+    std::exception_ptr failure_; // thrown while a response's head was read; rest() rethrows it
 };
 
 } // namespace stint::proxy

@@ -1,4 +1,4 @@
-// Results that the parts of an exchange tell each other.
+// Results that the parts of an exchange return to each other.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@ namespace stint::proxy {
 
 // The next step of a request.
 enum class Next : std::uint8_t {
-    forward,       // it is to be sent upstream
-    sent,          // it, or its first part, was sent: the response is awaited
-    reply,         // the gateway answers it
-    wait_queue,    // it waits in the admission queue
-    wait_shared,   // it waits for the answer of shared counters
-    wait_cooldown, // it waits for its cool-down to let it go
-    wait_endpoint  // it waits for a place on an endpoint
+    forward,       // send the request upstream
+    sent,          // the request, or its first part, was sent: await the response
+    reply,         // let the gateway answer the request
+    wait_queue,    // wait in the admission queue
+    wait_shared,   // wait for the answer of shared counters
+    wait_cooldown, // wait for the end of the upstream's cool-down
+    wait_endpoint  // wait for a place on an endpoint
 };
 
 [[nodiscard]] constexpr bool waits(Next next) noexcept {

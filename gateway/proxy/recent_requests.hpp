@@ -13,13 +13,13 @@
 
 namespace stint::proxy {
 
-// Plain data of one worker. Bounded: the oldest makes room for the next. Names are slots of
-// observe::MetricSlots, which stay the same over reloads.
+// Ring buffer of one worker, used on its thread alone: a new request replaces the oldest. Routes
+// and limits are recorded by their slots in observe::MetricSlots, which stay the same over reloads.
 class RecentRequests {
   public:
     static constexpr std::size_t capacity = 2048;
-    static constexpr std::size_t most_keys = 4;     // per request; more are not kept
-    static constexpr std::size_t longest_text = 43; // bytes of a key; a longer one is cut
+    static constexpr std::size_t most_keys = 4;     // per request; further keys are not kept
+    static constexpr std::size_t longest_text = 43; // bytes of a key's text; the rest is cut
 
     enum class Kind : std::uint8_t { admitted, refused, denied };
 
@@ -42,7 +42,7 @@ class RecentRequests {
         WallTime at{};
         Duration retry_after{};
         std::uint32_t route = 0;
-        std::uint32_t decided_by = 0; // refusal slot; unless admitted
+        std::uint32_t decided_by = 0; // slot of the limit or fence that refused; unused if admitted
         Kind kind = Kind::admitted;
         std::uint8_t key_count = 0;
         std::array<Key, most_keys> keys;
@@ -50,18 +50,19 @@ class RecentRequests {
 
     RecentRequests();
 
-    // Returns the request's number, for end(). Its keys are added before the next begin().
+    // Begins a record. Returns its number, for end(). add_key() adds to the newest record: call it
+    // before the next begin().
     std::uint64_t begin(std::string_view request_id, WallTime at, std::uint32_t route) noexcept;
     void add_key(std::uint32_t limit, Hash128 hash, std::string_view text) noexcept;
-    // Notes the outcome of a request that was not admitted, whenever it is known.
+    // Records the outcome of a request that was refused or denied, at any time after begin().
     void
     end(std::uint64_t number, Kind kind, std::uint32_t decided_by, Duration retry_after) noexcept;
 
-    // Returns the last request with that id.
+    // Returns the newest record of that id; nothing if no record of it is left.
     [[nodiscard]] std::optional<Record> find(std::string_view request_id) const noexcept;
 
   private:
-    std::unique_ptr<Record[]> records_; // untouched, so not resident, before it is used
+    std::unique_ptr<Record[]> records_; // not initialised, so that unused pages take no memory
     std::uint64_t begun_ = 0;
     Record* newest_ = nullptr;
 };

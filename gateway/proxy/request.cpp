@@ -42,7 +42,7 @@ Next Request::take(admission::Next decided) {
     switch (decided) {
     case admission::Next::forward:
         return Next::forward;
-    case admission::Next::respond: // after the limits, in the place of an upstream's answer
+    case admission::Next::respond: // the route has a fixed answer and no upstream
         fail(route().answer->status, {}, observe::Outcome::responded);
         return Next::reply;
     case admission::Next::wait_queue:
@@ -77,7 +77,8 @@ void Request::fail(int status, std::string detail, observe::Outcome outcome) {
 }
 
 void Request::abort(AbortReason why) noexcept {
-    // A connect time-out may yet be retried, for a client that is still there.
+    // A request that timed out in connecting may still be retried, but not once its client has
+    // gone: client_gone therefore replaces connect_timeout.
     const bool worse =
         abort_reason_ == AbortReason::connect_timeout && why == AbortReason::client_gone;
     if (abort_reason_ != AbortReason::no && !worse)

@@ -1,4 +1,5 @@
-// A client's request under its configuration: what all parts of an exchange refer to.
+// A client's request with its configuration and its admission. All parts of an exchange refer to
+// it.
 #pragma once
 
 #include "admission/request_admission.hpp"
@@ -35,14 +36,14 @@ class RouteInFlight {
 
   private:
     observe::WorkerCounters* counters_ = nullptr;
-    std::uint32_t route_ = 0; // its slot: a reload may move the counters
+    std::uint32_t route_ = 0; // metric slot: unlike a pointer, valid after a reload
 };
 
-// Owned by its exchange, whose other parts hold references to it. Destroyed, it releases what the
-// request was granted.
+// Owned by its exchange, whose other parts hold references to it. The destructor releases what the
+// limits have granted to the request.
 class Request : private net::Deadline {
   public:
-    // Told when the request is aborted.
+    // Is notified when the request is aborted.
     class Aborted {
       public:
         // Ends all waits of the request soon.
@@ -57,7 +58,7 @@ class Request : private net::Deadline {
     [[nodiscard]] Context& context() const noexcept { return context_; }
     [[nodiscard]] server::ClientStream& stream() const noexcept { return stream_; }
     [[nodiscard]] const RequestHead& head() const noexcept { return stream_.head(); }
-    // As of the head's arrival.
+    // Returns the configuration that was active when the head arrived.
     [[nodiscard]] ActiveConfig& config() const noexcept { return *config_; }
     [[nodiscard]] const routing::Snapshot& snapshot() const noexcept { return *config_->snapshot; }
     [[nodiscard]] WorkerCallbacks& callbacks() noexcept { return callbacks_; }
@@ -70,35 +71,37 @@ class Request : private net::Deadline {
     [[nodiscard]] bool sends_normal_path() const noexcept { return admission_.sends_normal_path(); }
     // Takes the request's id, client and fields to log from its head.
     void take_head();
-    // The facts of the head; decide() completes them.
+    // Returns the facts of the head that limits' keys are made of. decide() completes them.
     [[nodiscard]] routing::KeyFacts facts() const;
-    // Takes the admission's first decision. Counts the request on its route.
+    // Asks the admission for its first decision, and counts the request as in flight on its route.
     Next decide(routing::KeyFacts& facts);
-    // Takes a decision over: status and outcome of its reply, or of the route's own answer.
+    // Applies a decision of the admission: if the gateway answers, sets the status and outcome.
+    // Returns the request's next step.
     Next take(admission::Next decided);
-    // Notes the end of a wait that began with the last decision, or later. Returns its length.
+    // Ends a wait and adds its length to the record. Returns the length: the time since the last
+    // decision or the end of the last wait.
     Duration end_wait();
     // Fails the request. detail: for logs alone if the upstream failed, else for the client.
     void fail(int status, std::string detail, observe::Outcome outcome);
 
-    // The first reason stays, except that a client may be gone from one that may be retried.
+    // Aborts the request. The first reason stays, except that client_gone replaces connect_timeout.
     void abort(AbortReason why) noexcept;
     [[nodiscard]] AbortReason abort_reason() const noexcept { return abort_reason_; }
     [[nodiscard]] bool is_aborted() const noexcept { return abort_reason_ != AbortReason::no; }
-    // Replaces the reason by a better one, or by none: the request goes on.
+    // Replaces the abort reason by a more precise one, or by `no`: the request then goes on.
     void set_abort_reason(AbortReason why) noexcept { abort_reason_ = why; }
 
-    // Ends its wait in the admission queue, or for shared counters, soon.
+    // Ends the request's wait in the admission queue, or for shared counters, soon.
     void cancel_limits() noexcept;
-    // Ends the request: settles what the end tells, releases the permit, counts and logs.
-    // endpoint: the text of the one it went to; empty: none.
+    // Ends the request: settles the charges that depend on its end, releases the permit, counts and
+    // logs. endpoint: text of the endpoint that the request was sent to; empty if there was none.
     void end(const Now& now, std::string_view endpoint, unsigned attempts);
 
-    // Aborts the request if it waits for longer than that.
+    // Arms the deadline: the request is aborted if this wait takes longer than `length`.
     void arm(Waiting what, Duration length);
-    // Ends the wait.
+    // Disarms the deadline at the end of a wait.
     void disarm() noexcept { net::Deadline::disarm(); }
-    // The same, where the request goes on to wait for its upstream.
+    // Disarms the deadline, and notes that the request now waits for its upstream, not its client.
     void await_upstream() noexcept {
         disarm();
         waiting_ = Waiting::upstream;
@@ -115,7 +118,7 @@ class Request : private net::Deadline {
     Aborted& aborted_;
     const std::shared_ptr<ActiveConfig> config_;
     WorkerCallbacks callbacks_;
-    admission::RequestAdmission admission_; // decides, and has the reply and what was granted
+    admission::RequestAdmission admission_; // the limits' decision, reply and permit
     RouteInFlight route_in_flight_;
     RequestRecord record_;
     AbortReason abort_reason_ = AbortReason::no;

@@ -19,14 +19,14 @@ namespace stint::proxy {
 
 class RequestRecord {
   public:
-    // peer: outlives it.
+    // peer: must outlive the record.
     RequestRecord(const routing::ClientAddress* peer, const Now& arrived) noexcept
         : arrived_{arrived}, client_{peer} {}
     RequestRecord(const RequestRecord&) = delete;
     RequestRecord& operator=(const RequestRecord&) = delete;
 
     // Takes from the head: the request's id, the fields to log, and the client behind trusted
-    // proxies. An untrusted peer is the client, whatever it says.
+    // proxies. A peer that is not trusted is itself the client, whatever its headers say.
     void take(
         const RequestHead& head,
         const routing::Snapshot& snapshot,
@@ -38,9 +38,10 @@ class RequestRecord {
     [[nodiscard]] std::string_view id() const noexcept { return id_; }
     [[nodiscard]] const routing::ClientAddress& client() const noexcept { return *client_; }
     [[nodiscard]] bool peer_is_trusted() const noexcept { return peer_is_trusted_; }
-    // When its head had arrived.
+    // The time at which the request's head had arrived.
     [[nodiscard]] const Now& arrived() const noexcept { return arrived_; }
-    // The wall clock is read once: what happens afterwards is measured, not stamped.
+    // Returns the wall time of `at`, computed from the arrival. The wall clock is read only once
+    // for each request.
     [[nodiscard]] WallTime wall_at(SteadyTime at) const noexcept {
         return arrived_.wall + (at - arrived_.steady);
     }
@@ -57,7 +58,7 @@ class RequestRecord {
     // Sets the time from the request being sent to its response's head.
     void set_upstream_time(Duration length) noexcept { upstream_time_ = length; }
 
-    // Sets the members of a line of the access log that are known here.
+    // Sets the members of an access-log line that this record knows.
     void fill(observe::AccessRecord& line) const noexcept;
 
   private:
@@ -67,7 +68,7 @@ class RequestRecord {
     const routing::ClientAddress* client_;
     std::optional<routing::ClientAddress> client_behind_;
     bool peer_is_trusted_ = false;
-    std::string_view id_; // the client's, or made_id_
+    std::string_view id_; // the client's X-Request-Id, or a view of made_id_
     http::RequestIdSource::Text made_id_{};
     boost::container::small_vector<observe::LoggedField, 4> logged_;
     int status_ = 0;

@@ -1,4 +1,4 @@
-// Serves requests to forward on one worker.
+// Makes the handlers of requests to forward, on one worker.
 #pragma once
 
 #include "proxy/context.hpp"
@@ -6,7 +6,7 @@
 
 namespace stint::proxy {
 
-// One for each worker; outlives its event loop.
+// One for each worker. Must outlive the worker's event loop.
 class Service final : public server::Service {
   public:
     explicit Service(Context& context) noexcept : context_{context} {}

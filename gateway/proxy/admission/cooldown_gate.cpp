@@ -21,7 +21,7 @@ Next CooldownGate::ask(SteadyTime now, bool sent_before) {
         pass_ = std::move(entry.pass);
         return Next::forward;
     }
-    // A request that the upstream has had once is not refunded, and does not wait to be sent again.
+    // A request that was sent once is not refunded, and does not wait for another attempt.
     if (!rules.waits || sent_before)
         return request_.take(request_.admission().refuse_paused(entry.refused));
     return enqueue(now);

@@ -1,4 +1,5 @@
-// A request's permission to be sent, where its upstream may ask for pauses.
+// Asks an upstream's cool-down (the pause that the upstream requested by 429 or 503) whether a
+// request may be sent.
 #pragma once
 
 #include "base/message.hpp"
@@ -13,7 +14,7 @@
 
 namespace stint::proxy {
 
-// One for each request; without an effect where no cool-down applies.
+// One for each request. Has no effect on a request without a cool-down.
 class CooldownGate {
   public:
     explicit CooldownGate(Request& request) noexcept : request_{request} {}
@@ -21,16 +22,17 @@ class CooldownGate {
     CooldownGate& operator=(const CooldownGate&) = delete;
 
     // Asks for permission right before the request is sent: a pause may have begun during a wait.
-    // sent_before: the upstream has had it once, so that it does not wait for another time.
-    // Returns forward, wait_cooldown (queued now; it has to give back what it was granted), or
-    // reply.
+    // sent_before: an earlier attempt was sent; the request is then refused rather than queued.
+    // Returns forward, reply, or wait_cooldown: the request is queued, and has to give back its
+    // permit.
     [[nodiscard]] Next ask(SteadyTime now, bool sent_before);
-    // Asks for permission and queues the request if it is not time yet. Returns as ask().
+    // Asks for permission, and queues the request if it may not be sent yet. Returns the same as
+    // ask().
     [[nodiscard]] Next enqueue(SteadyTime now);
-    // Asks for another permission, for a retry of a request that was sent, without waiting for it.
-    // Nothing: there is none.
+    // Asks for permission to send a retry, without waiting. Returns nothing if the retry may not be
+    // sent now.
     [[nodiscard]] std::optional<limits::Cooldown::Pass> ask_again(SteadyTime now);
-    // Takes that permission over.
+    // Replaces the current permission by that of ask_again().
     void adopt(limits::Cooldown::Pass pass) noexcept {
         if (pass)
             pass_ = std::move(pass);
@@ -47,15 +49,15 @@ class CooldownGate {
             wait_->give_up();
     }
 
-    // Notes what the upstream's response, which has come at `at`, asks for.
+    // Notes the pause or the quota that the upstream's response tells. at: the time of its arrival.
     void heed(const ResponseHead& head, SteadyTime at);
-    // Gives the permission back.
+    // Gives the permission back to the cool-down.
     void release() noexcept { pass_ = {}; }
 
   private:
     Request& request_;
     limits::Cooldown::Pass pass_;
-    std::unique_ptr<CooldownWait> wait_; // once it has had to wait
+    std::unique_ptr<CooldownWait> wait_; // null unless the request has had to wait
 };
 
 } // namespace stint::proxy

@@ -1,4 +1,4 @@
-// One request's wait for a scope that its upstream has paused.
+// One request's wait until the cool-down of its scope (host, route or key) lets it be sent.
 #pragma once
 
 #include "base/time.hpp"
@@ -17,7 +17,8 @@ class CooldownWait final : public limits::CooldownWaiter {
         : scope_{std::move(scope)}, wait_{executor} {}
     ~CooldownWait() { scope_->leave(*this); }
 
-    // Asks to be sent; see Cooldown::attempt. A request that is queued then waits and asks again.
+    // Asks for permission to send, see Cooldown::attempt(). A call that queues the request is
+    // followed by until_called() and another ask().
     [[nodiscard]] limits::Cooldown::Attempt
     ask(SteadyTime now, const limits::CooldownRules& rules) {
         auto attempt = limits::Cooldown::attempt(scope_, *this, now, rules);

@@ -57,7 +57,7 @@ void WorkerWakeups::post_resume() noexcept {
     try {
         net::asio::post(executor_, [this] { resume_decided(); });
     } catch (const std::exception&) {
-        // Out of memory: the next tick resumes them.
+        // Out of memory: the next tick resumes the decided requests.
     }
 }
 

@@ -11,8 +11,8 @@ namespace stint::proxy {
 
 class WorkerWakeups;
 
-// One request's wait in the admission queue. Its owner ends it before itself; until then the
-// owner's configuration keeps alive the limits that it waits for.
+// One request's wait in the admission queue. Must be destroyed before the configuration that owns
+// the limits it waits for.
 class QueuedRequest final : public admission::QueuedCharges {
   public:
     explicit QueuedRequest(WorkerWakeups& wakeups);
@@ -25,7 +25,7 @@ class QueuedRequest final : public admission::QueuedCharges {
 
   private:
     friend class WorkerWakeups;
-    // The wait ends with a later turn of the event loop.
+    // Ends wait(), with a later turn of the event loop.
     void end() noexcept;
 
     limits::AdmissionQueue& queue_;
@@ -33,7 +33,8 @@ class QueuedRequest final : public admission::QueuedCharges {
     bool is_over_ = false;
 };
 
-// One per worker. Collects decisions made on any thread, resumes their requests on the worker's.
+// One per worker. Collects decisions made on any thread, and resumes their requests on the worker's
+// thread.
 class WorkerWakeups final : public limits::Mailbox {
   public:
     WorkerWakeups(limits::AdmissionQueue& queue, net::Executor executor);
@@ -46,8 +47,8 @@ class WorkerWakeups final : public limits::Mailbox {
     // with the next turn of the worker's event loop, not within this call.
     void give_up(QueuedRequest& queued) noexcept;
 
-    // Resumes all requests whose wait is over. notify() posts it to the event loop; every tick
-    // calls it, too, in case there was no memory for that.
+    // Resumes all requests that the queue has decided. notify() posts a call of this function.
+    // Every tick calls it, too, in case memory was too short for that post.
     void resume_decided() noexcept;
 
   private:

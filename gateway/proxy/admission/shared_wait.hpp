@@ -13,7 +13,7 @@
 
 namespace stint::proxy {
 
-// Lives on one worker, no longer than `loop`.
+// Used on the thread of `loop`, which must outlive it.
 class SharedWait final : public admission::SharedAnswerListener {
   public:
     explicit SharedWait(const server::Loop& loop) noexcept : loop_{loop} {}
@@ -22,7 +22,8 @@ class SharedWait final : public admission::SharedAnswerListener {
     [[nodiscard]] bool is_begun() const noexcept { return wait_.has_value(); }
     void end() noexcept { wait_.reset(); }
 
-    // Waits until the store has answered, which it does when its time is over; or until give_up().
+    // Waits until the shared store has answered, or until give_up(). An answer that is overdue is
+    // expired here, which counts as an answer.
     [[nodiscard]] net::Task<> until_answered() {
         while (!answered_ && !wait_->is_cancelled()) {
             const net::Wait::End end = co_await wait_->until(answer_by_);

@@ -1,4 +1,4 @@
-// A worker's part in a decision: it counts, records recent requests and keys, and lets wait.
+// A worker's callbacks for an admission decision: counting, recording of recent requests, waits.
 #pragma once
 
 #include "admission/callbacks.hpp"
@@ -22,7 +22,7 @@ note_refusal(Context& context, const routing::RouteLimit& limit, Duration retry_
 // Logs that a limit's table has no room for new keys.
 void warn_table_full(const routing::RouteLimit& limit);
 
-// One per request. Destroyed while its request is queued, it takes that one out of the queue.
+// One for each request. The destructor takes a queued request out of the queue.
 class WorkerCallbacks final : public admission::Callbacks {
   public:
     WorkerCallbacks(Context& context, const ActiveConfig& config) noexcept
@@ -30,7 +30,8 @@ class WorkerCallbacks final : public admission::Callbacks {
     WorkerCallbacks(const WorkerCallbacks&) = delete;
     WorkerCallbacks& operator=(const WorkerCallbacks&) = delete;
 
-    // Sets the id that the request is recorded under, valid until the decision, and its arrival.
+    // Sets the id under which the request is recorded, and its arrival. The id must stay valid
+    // until the decision.
     void name(std::string_view request_id, WallTime arrival) noexcept {
         request_id_ = request_id;
         arrival_ = arrival;
@@ -71,7 +72,7 @@ class WorkerCallbacks final : public admission::Callbacks {
     std::string_view request_id_;
     WallTime arrival_{};
     SteadyTime now_{};
-    std::optional<std::uint64_t> recent_; // its number in Context::recent
+    std::optional<std::uint64_t> recent_; // number of the request in Context::recent
     std::unique_ptr<QueuedRequest> queued_;
     SharedWait shared_wait_;
 };

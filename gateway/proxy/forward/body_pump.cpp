@@ -36,7 +36,8 @@ void BodyPump::begin(upstream::UpstreamStream& to) {
     }
 }
 
-// Begins to read the body as it is sent: it cannot be sent again. False: the client is gone.
+// Begins to read the body as it is sent, after which the request cannot be sent again. Returns
+// false if the client has gone.
 bool BodyPump::begin_body() {
     if (request_.stream().allow_body() == server::Sent::gone) {
         request_.abort(AbortReason::client_gone);
@@ -80,9 +81,8 @@ net::Task<> BodyPump::send_all() {
     }
 }
 
-// Sends what the first write has left. False: it cannot be sent, or must not be. The stream notes
-// with each write how much was taken: the wait for the response may meet the connection's end
-// first.
+// Sends the bytes that the first write has left over. Returns false if the upstream does not take
+// them, or if the pump has to stop.
 net::Task<bool> BodyPump::send_first() {
     ErrorCode error;
     while (!error && to_->has_unsent())
@@ -93,8 +93,8 @@ net::Task<bool> BodyPump::send_first() {
     co_return request_.stream().body_done() || begin_body();
 }
 
-// Sends what the client has not taken of interim responses: a client that waits for its 100 sends
-// no body before. The response's head takes these bytes along where it comes meanwhile.
+// Sends the rest of interim responses to the client: a client that waits for its 100 (Continue)
+// sends no body before. If the final head is sent meanwhile, it takes these bytes along.
 net::Task<bool> BodyPump::send_interim() {
     server::ClientStream& client = request_.stream();
     server::Sent sent = server::Sent::part;
@@ -112,7 +112,7 @@ net::Task<bool> BodyPump::send_interim() {
     co_return sent != server::Sent::gone&& goes_on();
 }
 
-// Aborts if the client is below min_rate, which counts as stalled.
+// Aborts the request if the client sends more slowly than min_body_rate, as if it had stalled.
 bool BodyPump::keeps_up(const SendingRate& rate) {
     const server::ClientStream& client = request_.stream();
     // A response that came before the body's end is still relayed, as in on_deadline().
@@ -141,7 +141,7 @@ net::Task<bool> BodyPump::read(net::Block& block, server::BodyPiece& piece) {
         co_return false;
     }
     if (!stopping_ && request_.stream().bytes_in() > request_.route().max_body) [[unlikely]] {
-        request_.abort(AbortReason::body_too_long); // a part that the upstream never sees
+        request_.abort(AbortReason::body_too_long); // the upstream never gets this piece
         co_return false;
     }
     co_return true;
@@ -160,7 +160,8 @@ net::Task<bool> BodyPump::forward(const server::BodyPiece& piece) {
         error = co_await flush();
     if (!error)
         from.consumed(piece.payload.size());
-    // An upstream that closes early may have answered before: the read of that answer decides.
+    // On an error, only the pump stops: an upstream that closes early may have answered before. The
+    // read of its response decides.
     co_return !error && goes_on();
 }
 
@@ -179,8 +180,8 @@ void BodyPump::arm() {
     context.deadlines.arm(*this, request_.route().timeouts.body_idle, net::read_coarse_clock());
 }
 
-// Handles a client that has sent no more of the body, or an upstream that has taken no more of it,
-// for too long. A response that came before the body's end is still relayed; the pump ends with it.
+// Aborts the request if for body_idle its client has sent, or its upstream has taken, no more of
+// the body. A response that came before the body's end is still relayed; the pump ends with it.
 void BodyPump::on_deadline() noexcept {
     if (request_.stream().head_sent() && running_)
         return arm();
@@ -191,10 +192,10 @@ void BodyPump::end() {
     running_ = false;
     server::ClientStream& client = request_.stream();
     if (!request_.is_aborted()) {
-        // Also where the rest could not be sent: the wait for the answer that decides must end.
+        // Even if the rest of the body could not be sent, the wait for the response has to end.
         if (!client.head_sent() && !stopping_)
             request_.arm(Waiting::response, request_.route().timeouts.response);
-        client.watch(); // nothing reads the rest of a body
+        client.watch(); // the pump no longer reads from the client
     }
     stopped_.signal();
 }

@@ -1,4 +1,4 @@
-// A request's body on its way to the upstream, beside the wait for the response.
+// Sends a request's body to the upstream, while the exchange waits for the response.
 #pragma once
 
 #include "base/time.hpp"
@@ -16,43 +16,46 @@
 
 namespace stint::proxy {
 
-// One for each request. What breaks it aborts the request, unless the response has come before.
-// Its owner joins it before both end.
+// One for each request. A failure aborts the request, unless its response has begun. The owner
+// awaits join() before it destroys the pump or the request.
 class BodyPump : private net::Deadline {
   public:
     explicit BodyPump(Request& request) noexcept : request_{request} {}
 
     // --- the bytes that go out with the head ---
-    // Reads what has come of the body since its head was read. A body of 64 KiB, which the client
-    // sends in one piece, needs no pump then: two thirds of the CPU time.
+    // Reads the bytes of the body that have arrived since its head was read. A body of 64 KiB that
+    // arrives in one piece then needs no coroutine, which saves a third of the CPU time.
     [[nodiscard]] std::string_view read_ahead(net::Block& block);
-    // Keeps a copy of these bytes: the request may have to be sent again. They are held() already,
-    // or nothing is held.
+    // Keeps a copy of the bytes from read_ahead(), in case the request has to be sent again. Does
+    // nothing if bytes are held already.
     void hold(std::string_view ahead) {
         if (held_.empty())
             held_ = ahead;
     }
-    // Each further attempt sends them. More is read only when the upstream has taken them.
+    // Returns the held bytes, which each further attempt sends. More of the body is read only once
+    // the upstream has taken them.
     [[nodiscard]] std::string_view held() const noexcept { return held_; }
-    // Notes that the upstream has taken the head and all bytes that went out with it. ahead: of
-    // those behind Request::stream().buffered_body().
+    // Notes that the upstream has taken the head and all bytes sent with it. ahead: number of these
+    // bytes that followed Request::stream().buffered_body().
     void first_piece_was_sent(std::size_t ahead) noexcept;
     // True if bytes of the body have been read beyond those that came with the head.
     [[nodiscard]] bool has_begun() const noexcept { return begun_; }
-    // True if all that was read of the body is at hand: the request can be sent again.
+    // True if all bytes of the body read so far are still in memory, so that the request can be
+    // sent again.
     [[nodiscard]] bool can_replay() const noexcept { return !begun_ || !held_.empty(); }
 
     // --- the rest ---
-    // Sends what `to` has not taken yet, then the rest of the body as it comes.
+    // Starts a coroutine that sends the bytes which `to` has not taken yet, then the rest of the
+    // body as it comes.
     void begin(upstream::UpstreamStream& to);
     [[nodiscard]] bool is_running() const noexcept { return running_; }
-    // True while it waits for the client.
+    // True while the pump waits for the client.
     [[nodiscard]] bool waits_for_client() const noexcept { return reads_; }
-    // Ends it soon, and `to` with it.
+    // Ends the pump soon, and aborts the upstream stream.
     void stop() noexcept;
-    // Waits until it has ended.
+    // Waits until the pump has ended.
     [[nodiscard]] net::Task<> join();
-    // Gets ready for another attempt, once it has ended.
+    // Makes the pump ready for another attempt. Requires that the pump has ended.
     void restart() noexcept { stopping_ = false; }
 
   private:
@@ -75,9 +78,9 @@ class BodyPump : private net::Deadline {
     net::Event stopped_;
     std::string held_;
     bool begun_ = false;
-    bool credited_ = false; // the client's stream, for the first piece
+    bool credited_ = false; // the first piece was reported by ClientStream::consumed()
     bool running_ = false;
-    bool writes_ = false; // waits for the upstream
+    bool writes_ = false; // waits for the upstream to take bytes
     bool reads_ = false;
     bool stopping_ = false;
 };

@@ -11,11 +11,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Polling interval of the queue's waiters: a freed place calls them, a recovered endpoint does not.
+// Interval at which queued requests look for a place: a freed place calls them, a recovered
+// endpoint does not.
 constexpr Duration ask_again_after = 100ms;
 
-// True for answers of an endpoint that does not do its work. Others, 429 above all, are good
-// answers to a client that has no right to a better one.
+// True for statuses that count as failures of an endpoint. Others, 429 above all, are proper
+// answers.
 bool is_failure(int status) noexcept {
     return status == 500 || (status >= 502 && status <= 504);
 }
@@ -29,7 +30,7 @@ void EndpointChoice::choose_origin(const routing::KeyFacts& facts) {
         request_.record().arrived().steady);
     if (!cluster().by_hash()) [[likely]]
         return;
-    // Requests without the key are told apart by their client's address.
+    // A request without the key is hashed by its client's address.
     const routing::Key key = cluster().balance().hash_key.evaluate(facts, context.scratch.key);
     key_ = upstream::stable_hash(key.missing ? request_.record().client().text() : key.text);
 }
@@ -142,7 +143,8 @@ net::Task<Next> EndpointChoice::wait() {
     co_return next;
 }
 
-// Retry-After says when an endpoint may come back, if known. When one has a place is not known.
+// Fails the request. Retry-After tells when an endpoint may be up again. It is 1 s if that is not
+// known, as when all endpoints are full.
 Next EndpointChoice::refuse(Taken why, SteadyTime now) {
     const Duration known = why == Taken::none ? cluster().back_in(now) : Duration::zero();
     request_.fail(

@@ -1,4 +1,5 @@
-// The choice of an origin's endpoint for a request, and what the request's attempts say of it.
+// Chooses an endpoint of an origin for a request, and reports the results of the request's attempts
+// to it.
 #pragma once
 
 #include "base/time.hpp"
@@ -22,7 +23,8 @@ class EndpointChoice {
     EndpointChoice(const EndpointChoice&) = delete;
     EndpointChoice& operator=(const EndpointChoice&) = delete;
 
-    // Sets where the request goes, once its route is known and forwards. facts: for balance: hash.
+    // Chooses the request's origin. Requires a route that forwards. facts: input for the key of
+    // `balance: hash`.
     void choose_origin(const routing::KeyFacts& facts);
     [[nodiscard]] const routing::UpstreamSpec& spec() const noexcept { return origin_->spec(); }
     [[nodiscard]] upstream::Cluster& cluster() const noexcept { return origin_->cluster(); }
@@ -31,8 +33,8 @@ class EndpointChoice {
     }
 
     // --- the choice ---
-    // Takes a place on the first endpoint, unless the request has one. Returns forward,
-    // wait_endpoint (it is queued now) or reply.
+    // Takes a place on an endpoint, unless the request has one. Returns forward, reply, or
+    // wait_endpoint: the request is queued.
     [[nodiscard]] Next take_first();
     // Waits for a place, and watches the client meanwhile. Always ends: with a place, with a
     // refusal, or when the request is aborted. Returns forward or reply.
@@ -42,8 +44,9 @@ class EndpointChoice {
         if (wait_)
             wait_->give_up();
     }
-    // Takes a place on another endpoint than those that have failed the request, else on any other
-    // than its own, else keeps its own. again: also the last two. False: none takes it.
+    // Takes a place on an endpoint that has not failed the request. With `again`, the second choice
+    // is any endpoint except the current one, and the last choice the current one. Returns false if
+    // no endpoint takes the request.
     [[nodiscard]] bool take_other(SteadyTime now, bool again);
     // Gives the place back and forgets the endpoints that were tried.
     void leave() noexcept;
@@ -53,15 +56,14 @@ class EndpointChoice {
     // --- the endpoint ---
     [[nodiscard]] bool chosen() const noexcept { return member_ != nullptr; }
     [[nodiscard]] upstream::StreamSource& streams() const noexcept { return *member_->streams; }
-    // The endpoint's text, for people; empty before the choice.
+    // Returns the endpoint's text for logs and replies; empty before the choice.
     [[nodiscard]] const std::string& name() const noexcept;
-    // The Host of a request that has none (HTTP/1.0), as an upstream needs one. Empty before the
-    // choice.
+    // Returns the Host to send for a request without a Host (HTTP/1.0). Empty before the choice.
     [[nodiscard]] std::string_view authority() const noexcept;
 
-    // Each attempt says one thing of its endpoint: the first one reported.
+    // Begins another attempt. Only its first call of answered() or failed() is counted.
     void begin_attempt() noexcept { is_reported_ = false; }
-    // This attempt says nothing of it.
+    // Excludes this attempt from the endpoint's results.
     void ignore_attempt() noexcept { is_reported_ = true; }
     void answered(int status, SteadyTime at);
     void failed(std::string_view why);
@@ -77,11 +79,11 @@ class EndpointChoice {
     Request& request_;
     upstream::OriginPtr origin_;
     upstream::Cluster::Member* member_ = nullptr;
-    upstream::InFlightToken in_flight_; // on member_
-    upstream::EndpointMask tried_ = 0;  // those that have failed the request
-    std::uint64_t key_ = 0;             // for balance: hash
+    upstream::InFlightToken in_flight_; // the request's place on member_
+    upstream::EndpointMask tried_ = 0;  // endpoints that have failed the request
+    std::uint64_t key_ = 0;             // hash of the key, for `balance: hash`
     bool is_reported_ = false;
-    std::unique_ptr<EndpointWait> wait_; // while every endpoint is full
+    std::unique_ptr<EndpointWait> wait_; // null unless the request is queued
 };
 
 } // namespace stint::proxy

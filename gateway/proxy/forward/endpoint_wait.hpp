@@ -21,7 +21,7 @@ class EndpointWait final : public upstream::EndpointWaiter {
     [[nodiscard]] bool is_first() const noexcept { return queue_.is_first(*this); }
     // Returns the instant at which the wait ends at the latest.
     [[nodiscard]] SteadyTime until() const noexcept { return until_; }
-    // Waits until it is called, or until `at`.
+    // Waits until the queue calls this waiter, or until `at`.
     [[nodiscard]] net::Task<net::Wait::End> until_called(SteadyTime at) { return wait_.until(at); }
 
     // Leaves the queue at once; the wait ends with a later turn of the event loop.

@@ -8,8 +8,9 @@
 
 namespace stint::proxy {
 
-// Returns the PROXY header of a connection that is the client's alone. The client is the one that
-// limits count; its port is known only if it is the peer. version: v1 or v2.
+// Returns the PROXY header for an upstream connection that carries this request alone. Its source
+// is the client's address as limits use it. The source port is set only if that client is the
+// direct peer. version: v1 or v2.
 [[nodiscard]] std::string
 proxy_protocol_header(const Request& request, routing::UpstreamSpec::ProxyProtocol version);
 

@@ -24,7 +24,7 @@ Next RequestSender::send_at_once() {
     if (!stream_)
         return Next::forward;
     net::Block block;
-    std::string_view ahead = pump_.held(); // after a pause that began while it connected
+    std::string_view ahead = pump_.held(); // kept if an earlier attempt was interrupted by a pause
     if (ahead.empty() && !request_.stream().body_done())
         ahead = pump_.read_ahead(block);
     ++endpoint_.counters().reused;
@@ -42,7 +42,8 @@ Next RequestSender::send_at_once() {
     return Next::sent;
 }
 
-// Checks again right before a send: during a wait, a pause may have begun or a lock been given out.
+// Checks right before a send: during a wait, a pause may have begun, or the request's fencing token
+// may have become stale.
 Next RequestSender::may_send(SteadyTime now) {
     const bool sent_before = sent_ != SteadyTime{};
     const Next next = cooldown_.ask(now, sent_before);
@@ -53,8 +54,9 @@ Next RequestSender::may_send(SteadyTime now) {
     return request_.take(admission::Next::reply);
 }
 
-// Refunds all: a request that waits for a pause holds no charge and no slot, and asks its limits
-// anew. One that cannot wait, for it would take too long, is charged nothing either.
+// Refunds everything: a request that waits for a pause to end holds no charge and no slot, and asks
+// its limits again afterwards. A request refused because the pause is too long is not charged
+// either.
 void RequestSender::give_back_admission(const Now& now) {
     request_.admission().undo(now);
     stream_.reset();
@@ -63,7 +65,7 @@ void RequestSender::give_back_admission(const Now& now) {
     retry_.restart();
 }
 
-// ahead: bytes of the body behind those that came with the head.
+// ahead: bytes of the body that follow those read with the head.
 ErrorCode RequestSender::send_request(std::string_view ahead) {
     const RequestHead& head = request_.head();
     const std::optional<http::Shaping> shape =
@@ -82,7 +84,7 @@ ErrorCode RequestSender::send_request(std::string_view ahead) {
          .last = request_.stream().body_done()});
 }
 
-// Notes that all of the request that was at hand has been sent.
+// Notes that the head and all bytes of the body read so far were sent.
 void RequestSender::was_sent(std::size_t ahead, SteadyTime at) {
     sent_ = at;
     pump_.first_piece_was_sent(ahead);
@@ -92,8 +94,9 @@ void RequestSender::was_sent(std::size_t ahead, SteadyTime at) {
     request_.stream().watch();
 }
 
-// Notes a partial send. The upstream may answer before it has the rest (RFC 9112 section 9.5): the
-// answer is awaited while the pump sends on. After an error, an answer sent before decides.
+// Notes a partial send. The upstream may answer before it has the whole request (RFC 9112 section
+// 9.5): the response is awaited while the pump sends on. After a write error, a response that the
+// upstream sent before still counts.
 void RequestSender::was_sent_in_part(const ErrorCode& error, SteadyTime at) {
     sent_ = at;
     request_.stream().watch();
@@ -135,7 +138,7 @@ net::Task<Next> RequestSender::send_slowly() {
     }
 }
 
-// Provides a stream that takes the request, once that may be sent.
+// Connects to the endpoint, and then checks again whether the request may be sent.
 net::Task<Next> RequestSender::open_stream() {
     const upstream::Connected connected = co_await connect();
     if (connected.error) {
@@ -150,7 +153,8 @@ net::Task<Next> RequestSender::open_stream() {
     co_return next;
 }
 
-// Takes an idle connection of another endpoint, for a retry. After a dead one, a new one is made.
+// For a retry, takes an idle connection to the newly chosen endpoint. Returns false if there is
+// none, or if an idle connection has failed the request before.
 bool RequestSender::take_idle_again() {
     if (retry_.attempts() == 1 || retry_.reconnected() || request_.route().sends_proxy_protocol)
         return false;
@@ -186,8 +190,8 @@ net::Task<upstream::Connected> RequestSender::connect() {
     }
 }
 
-// True if there was no descriptor for the connection and others could be closed: it is tried again,
-// once.
+// Returns true, once, if a connect failed for lack of descriptors and idle connections were closed:
+// the caller then connects again.
 bool RequestSender::made_room(const ErrorCode& error) {
     if (!server::is_resource_exhaustion(error) || request_.is_aborted()) [[likely]]
         return false;
@@ -201,7 +205,7 @@ void RequestSender::explain(const upstream::Connected& connected) {
         request_.set_abort_reason(AbortReason::handshake_timeout);
     if (request_.is_aborted())
         return;
-    const bool exhausted = server::is_resource_exhaustion(connected.error); // the gateway's own
+    const bool exhausted = server::is_resource_exhaustion(connected.error); // in the gateway
     if (exhausted)
         endpoint_.ignore_attempt();
     const std::string& endpoint = endpoint_.name();
@@ -210,11 +214,11 @@ void RequestSender::explain(const upstream::Connected& connected) {
     fail(exhausted ? 503 : 502, what + connected.why());
 }
 
-// Decides whether to retry a failed connect. Whatever the rules, a refused connection tries another
-// endpoint, once: nothing of the request was sent.
+// Decides whether to retry a failed connect. A refused connect tries another endpoint once, even
+// without retry rules, because nothing of the request was sent.
 bool RequestSender::should_retry_connect(const upstream::Connected& connected) {
     if (server::is_resource_exhaustion(connected.error))
-        return false; // the gateway's own lack
+        return false; // the gateway's shortage: a retry does not help
     const routing::RetryRules& rules = request_.route().retry;
     const std::string why = "could not connect: " + connected.why();
     const bool refused =
@@ -230,7 +234,7 @@ bool RequestSender::should_retry_connect(const upstream::Connected& connected) {
         return false;
     const bool timed_out = request_.abort_reason() == AbortReason::connect_timeout;
     if (timed_out)
-        request_.set_abort_reason(AbortReason::no); // unless it stays the last attempt
+        request_.set_abort_reason(AbortReason::no); // set again below if there is no retry
     const bool again = should_retry(timed_out ? "connecting took too long" : why, false);
     if (timed_out && !again)
         request_.set_abort_reason(AbortReason::connect_timeout);

@@ -17,38 +17,42 @@ namespace stint::proxy {
 // One for each request. Owns the stream to the upstream. Start reading at send_at_once().
 class RequestSender {
   public:
-    // All outlive it.
+    // All arguments must outlive the sender.
     RequestSender(
         Request& request, CooldownGate& cooldown, EndpointChoice& endpoint, BodyPump& pump) noexcept
         : request_{request}, cooldown_{cooldown}, endpoint_{endpoint}, pump_{pump} {}
     RequestSender(const RequestSender&) = delete;
     RequestSender& operator=(const RequestSender&) = delete;
 
-    // Offers these protocols in Upgrade, as http::offered_protocols() gives them.
+    // Sets the protocols to offer in Upgrade: the result of http::offered_protocols(), which must
+    // stay valid.
     void offer(std::string_view protocols) noexcept { offer_ = protocols; }
 
     // Sends head and body in one write on an idle connection: the usual case. Returns sent; forward
-    // if that takes longer: send_slowly(); else what the request waits for, or reply.
+    // if send_slowly() has to connect first; or the wait or reply that the request needs instead.
     [[nodiscard]] Next send_at_once();
     // Connects and sends. Returns sent, wait_cooldown or reply.
     [[nodiscard]] net::Task<Next> send_slowly();
 
     [[nodiscard]] bool has_stream() const noexcept { return stream_ != nullptr; }
     [[nodiscard]] upstream::UpstreamStream& stream() const noexcept { return *stream_; }
-    // When the request, or its first part, was sent; the epoch: never.
+    // Returns the time at which the request, or its first part, was sent; the epoch if it was not
+    // sent.
     [[nodiscard]] SteadyTime sent_at() const noexcept { return sent_; }
     [[nodiscard]] unsigned attempts() const noexcept { return retry_.attempts(); }
 
-    // Decides whether to send once more on another connection: the one used had been idle.
+    // Decides whether to send again on another connection, because the reused idle connection has
+    // failed.
     [[nodiscard]] bool should_reconnect();
-    // Decides whether to send once more, and takes a place on the endpoint for it. If the request
-    // was sent, it is one more to the scope of its cool-down: without its permission the client
-    // gets the response there is. why: the reason that this endpoint has failed by, for people.
+    // Decides whether to send again under the retry rules, and takes a place on an endpoint for it.
+    // why: the endpoint's failure, for people. was_sent: the request was sent, so that the retry
+    // needs another permission of the cool-down. Without that permission the client gets the
+    // response at hand.
     [[nodiscard]] bool should_retry(std::string_view why, bool was_sent);
-    // Gets ready for another attempt: drops the stream. The pump refers to it, and ends first.
+    // Prepares another attempt: stops the pump, then drops the stream that the pump writes to.
     [[nodiscard]] net::Task<> rewind();
 
-    // Fails the request and reports its endpoint. why: for logs.
+    // Fails the request, and reports the failure to its endpoint. why: for logs.
     void fail(int status, std::string why);
 
     // Ends all waits for the upstream with an error.
@@ -56,7 +60,8 @@ class RequestSender {
         if (stream_)
             stream_->abort();
     }
-    // Ends the stream; its connection goes on if it can carry another request.
+    // Ends the stream. Its connection goes back to the pool if `clean`, unless it began with a
+    // PROXY header.
     void end(bool clean, SteadyTime now) noexcept;
     void drop_stream() noexcept { stream_.reset(); }
 
@@ -83,7 +88,7 @@ class RequestSender {
     std::string_view offer_;
     upstream::UpstreamStreamPtr stream_;
     SteadyTime sent_{};
-    bool has_made_room_ = false; // for the connection under way
+    bool has_made_room_ = false; // idle connections were closed during this connect
 };
 
 } // namespace stint::proxy

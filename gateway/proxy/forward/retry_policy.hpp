@@ -1,4 +1,4 @@
-// Decides whether a request is sent once more. Pure.
+// Decides whether a request is sent once more. Does no I/O.
 #pragma once
 
 #include "base/time.hpp"
@@ -17,42 +17,43 @@ class RetryPolicy {
     // The state of a request when an attempt has failed.
     struct Facts {
         std::string_view method;
-        bool can_replay = false;     // from its first byte
-        bool body_done = false;      // all of its body has been read
+        bool can_replay = false;     // the request can be sent again from its first byte
+        bool body_done = false;      // all of the request's body has been read
         bool client_untold = false;  // the client has nothing of a response
-        bool goes_on = false;        // it is not aborted, and no pause has begun
+        bool goes_on = false;        // the request is not aborted, and no pause has begun
         bool response_begun = false; // the upstream has sent a byte
         bool request_begun = false;  // the upstream may have got a byte
     };
 
-    // Decides whether to send on another connection to the same endpoint, whatever the rules:
-    // servers close idle connections, and cannot know that a request is on its way. Yes once a
-    // request, at most; one that is not idempotent (RFC 9110 section 9.2.2) goes only if no byte of
-    // it was taken. Counts nothing: reconnect().
+    // Decides whether to send on another connection to the same endpoint, even without retry rules:
+    // a server may close an idle connection just when a request is sent on it. Returns true at most
+    // once for each request. A method that is not idempotent (RFC 9110 section 9.2.2) is sent again
+    // only if the upstream took no byte. The caller counts the new attempt by reconnect().
     [[nodiscard]] bool may_reconnect(bool reused, const Facts& facts) const noexcept;
-    // Notes another connection in the place of one that had been idle.
+    // Notes that a new connection replaces a failed idle connection.
     void reconnect() noexcept { reconnected_ = true; }
-    // True if that has happened in this attempt: an idle connection is not trusted again.
+    // True if the request has reconnected: it does not try another idle connection.
     [[nodiscard]] bool reconnected() const noexcept { return reconnected_; }
 
     enum class Verdict : std::uint8_t { no, over_budget, yes };
-    // Decides whether the rules allow another attempt, whatever has failed. Counts nothing:
-    // begin_attempt().
+    // Decides whether the retry rules and the budget allow another attempt, whatever the failure
+    // was. The caller counts the attempt by begin_attempt().
     [[nodiscard]] Verdict judge(
         const routing::RetryRules& rules,
         const Facts& facts,
         const upstream::RetryBudget& budget,
         SteadyTime now) const noexcept;
-    // Decides whether a refused connection tries another endpoint, whatever the rules: nothing of
-    // the request was sent. Yes once a request.
+    // Decides whether a refused connect tries another endpoint, even without retry rules, because
+    // nothing of the request was sent. Returns true at most once for each request.
     [[nodiscard]] bool fail_over(const routing::RetryRules& rules) noexcept;
     void begin_attempt() noexcept { ++attempts_; }
 
-    // Attempts, with the one under way; not counting one that only reconnects.
+    // Returns the number of attempts, including the current one. Reconnects are not counted.
     [[nodiscard]] unsigned attempts() const noexcept { return attempts_; }
-    // Returns true once: the request is to be counted in its upstream's budget.
+    // Returns true on the first call alone: the request is then to be counted in its upstream's
+    // retry budget.
     [[nodiscard]] bool count_request() noexcept { return !std::exchange(counted_, true); }
-    // Forgets all attempts: nothing has been sent, and idle connections may have died meanwhile.
+    // Forgets all attempts, before the request is sent for the first time after a pause.
     void restart() noexcept;
 
   private:

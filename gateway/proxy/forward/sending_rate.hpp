@@ -1,4 +1,4 @@
-// The time spent waiting for a client, and the bytes it has sent meanwhile. Pure.
+// Measures how fast a client sends its body. Does no I/O.
 #pragma once
 
 #include "base/min_rate.hpp"
@@ -10,12 +10,12 @@
 
 namespace stint::proxy {
 
-// Counts only time spent waiting for the client: otherwise it is not the client that is slow.
+// Counts only the time spent waiting for the client: a slow upstream does not make the client slow.
 class SendingRate {
   public:
     // Begins a wait for the client.
     void wait(SteadyTime now) noexcept { since_ = now; }
-    // Ends the wait: the client has sent so many bytes.
+    // Ends the wait. bytes: number of bytes that the client has sent meanwhile.
     void arrive(SteadyTime now, std::size_t bytes) noexcept {
         waited_ += std::max(now - since_, Duration::zero());
         bytes_ += bytes;

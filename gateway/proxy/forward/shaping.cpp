@@ -9,7 +9,8 @@
 namespace stint::proxy {
 namespace {
 
-// Returns the header that names the client, unless it is one of those that are always replaced.
+// Returns the trusted header that names the client. Empty if no proxy is trusted, or if the header
+// is one that is always replaced.
 std::string_view own_client_field(const routing::TrustedProxies& trusted) noexcept {
     if (trusted.empty() || trusted.header == "x-forwarded-for" || trusted.header == "forwarded")
         return {};
@@ -50,7 +51,7 @@ std::string_view path_to_send(const Request& request, std::string_view path) {
     if (!rewrites)
         return normal;
     [[maybe_unused]] const bool whole = shape->path->apply(normal, scratch.rewritten);
-    assert(whole); // find_route() has refused the others
+    assert(whole); // requests that the rewrite does not fit were refused with their route
     return scratch.rewritten;
 }
 

@@ -1,4 +1,4 @@
-// The gateway's changes to a request's head, and the route's to both heads.
+// Changes that the gateway makes to a request's head, and that the route makes to both heads.
 #pragma once
 
 #include "base/field_edits.hpp"
@@ -10,20 +10,21 @@
 
 namespace stint::proxy {
 
-// All views are of the request, its configuration or the worker's scratch: they are valid until the
-// next suspension.
+// All returned views refer to the request, its configuration or the worker's scratch memory. They
+// are valid until the next co_await.
 
 [[nodiscard]] PlaceholderValues placeholder_values(const Request& request);
 
-// Returns nothing where the route sets and removes nothing.
+// Returns the route's field edits for one kind of head; nothing if the route has none.
 [[nodiscard]] std::optional<http::Shaping>
 shaping(const Request& request, const FieldEdits routing::RouteShape::*edits);
 
-// Returns the path to send; empty: as the client spelt it.
+// Returns the normalised or rewritten path to send; empty if the client's spelling is sent.
 [[nodiscard]] std::string_view path_to_send(const Request& request, std::string_view path);
 
-// Sets what the gateway knows about the request and its route. shape: of requests; may be null.
-// host: the upstream's; empty: the client's stays. authority: for a request without a Host.
+// Collects what the forwarded head is made of, besides the client's head. host: the upstream's
+// configured Host; empty keeps the client's. authority: the Host for a request without one. shape:
+// the route's edits of request fields; may be null.
 [[nodiscard]] http::Forwarding forwarding_of(
     const Request& request,
     std::string_view host,

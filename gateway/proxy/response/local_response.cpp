@@ -10,7 +10,8 @@
 namespace stint::proxy {
 namespace {
 
-// A client that repeats its request there sends the same method and body (RFC 9110 section 15.4.9).
+// Redirects to https. With status 308 the client repeats its method and body there (RFC 9110
+// section 15.4.9).
 const FixedAnswer& to_https() {
     static const FixedAnswer answer{
         .status = 308,
@@ -41,7 +42,8 @@ void add_target(const Request& request, PlaceholderValues& values) {
     values[Placeholder::host] = host.append(":").append(std::to_string(port));
 }
 
-// Makes the response of Outcome::responded: the route's, or the listener's before any route.
+// Makes the response of Outcome::responded: the route's fixed answer, or without a route the
+// listener's redirect to https.
 void make_configured(const Request& request, const http::ReplyContext& context) {
     PlaceholderValues values = placeholder_values(request);
     const FixedAnswer& answer = request.has_route() ? *request.route().answer : to_https();

@@ -9,7 +9,7 @@ namespace stint::proxy {
 // the configuration answers (its route, or its listener's redirect to https).
 void make_local_response(Request& request);
 
-// Sets the redirect to https, before routes and limits.
+// Ends the request with a redirect to https. Routes and limits do not apply to it.
 void redirect_to_https(Request& request);
 
 } // namespace stint::proxy

@@ -11,7 +11,7 @@
 namespace stint::proxy {
 namespace {
 
-// The most interim responses that are believed before the final one.
+// Largest number of interim responses accepted before the final one.
 constexpr unsigned max_interims = 8;
 
 server::ResponsePiece piece_of(const upstream::BodyRead& read) noexcept {
@@ -49,7 +49,7 @@ Answer ResponseRelay::fail(std::string_view what) {
 Answer ResponseRelay::on_failure(const ErrorCode& error) {
     if (request_.is_aborted())
         return Answer::failed;
-    if (sender_.stream().reused()) // it is closed when it has been idle: no failure
+    if (sender_.stream().reused()) // servers close idle connections: the endpoint has not failed
         endpoint_.ignore_attempt();
     if (sender_.should_reconnect())
         return Answer::retry;
@@ -64,8 +64,8 @@ Answer ResponseRelay::on_failure(const ErrorCode& error) {
     return Answer::failed;
 }
 
-// Relays an interim response. 100 is dropped (the client had its own from the gateway); others go
-// to clients that know them. False: the request has failed.
+// Relays an interim response to a client that understands it. 100 (Continue) is dropped, because
+// the gateway sends its own. Returns false if the request has failed.
 bool ResponseRelay::on_interim(const ResponseHead& head) {
     if (head.status == 101 || ++interims_ > max_interims) {
         fail(
@@ -115,7 +115,7 @@ Answer ResponseRelay::on_final(const ResponseHead& head) {
         piece_of(read));
 }
 
-// Switches protocols.
+// Relays a 101 and switches protocols.
 Answer ResponseRelay::on_upgrade(const ResponseHead& head) {
     const std::string protocols = upgrade_->chosen_by(head);
     if (protocols.empty())
@@ -124,7 +124,8 @@ Answer ResponseRelay::on_upgrade(const ResponseHead& head) {
         return fail("switched protocols before it had the whole request");
     note(head);
     const std::optional<http::Shaping> shape = shaping(request_, &routing::RouteShape::response);
-    // First, so that a client that has the 101 finds the slot free for its next connection.
+    // Release the slot before the 101 is sent: the client then finds it free for its next
+    // connection.
     request_.admission().permit().release_early({answered_, request_.record().wall_at(answered_)});
     const Answer answer = send_head(
         {.head = head,
@@ -138,7 +139,7 @@ Answer ResponseRelay::on_upgrade(const ResponseHead& head) {
     return answer;
 }
 
-// Sends the final head, and what there is of the body.
+// Sends the final head and the first piece of the body.
 Answer ResponseRelay::send_head(
     const server::ForwardedResponse& response, const server::ResponsePiece& piece) {
     request_.record().end_as(response.head.status, request_.record().outcome());
@@ -149,7 +150,8 @@ Answer ResponseRelay::send_head(
     return Answer::ready;
 }
 
-// Settles the charges by what the response says. Returns the rate-limit fields to tell the client.
+// Settles the charges that depend on the response. Returns the rate-limit fields to send to the
+// client.
 http::PolicyFields ResponseRelay::settle(const ResponseHead& head) {
     admission::RequestAdmission& admission = request_.admission();
     if (admission::Settlement& settlement = admission.settlement(); !settlement.empty())

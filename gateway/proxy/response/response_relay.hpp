@@ -1,4 +1,4 @@
-// The upstream's response on its way to the client.
+// Relays the upstream's response to the client.
 #pragma once
 
 #include "base/error.hpp"
@@ -14,10 +14,10 @@
 
 namespace stint::proxy {
 
-// One for each request. Start reading at take(): the heads; relay_body(): the rest.
+// One for each request. Start reading at take(), which relays heads, then relay_body().
 class ResponseRelay {
   public:
-    // All outlive it.
+    // All arguments must outlive the relay.
     ResponseRelay(
         Request& request,
         CooldownGate& cooldown,
@@ -27,31 +27,33 @@ class ResponseRelay {
     ResponseRelay(const ResponseRelay&) = delete;
     ResponseRelay& operator=(const ResponseRelay&) = delete;
 
-    // The request offers other protocols.
+    // Sets the upgrade of a request that offers other protocols. Must outlive the relay's use.
     void set_upgrade(Upgrade& upgrade) noexcept { upgrade_ = &upgrade; }
 
-    // Takes what the upstream's stream has received, up to the final head and what there is of the
-    // body behind it. error: the wait's. Incomplete: more has to come. Failed: the request has
-    // failed, or is aborted.
+    // Relays the heads that the upstream's stream has received, up to the final head and the first
+    // bytes of its body. error: the result of the wait for them. Returns incomplete if more heads
+    // have to come, retry if the request is to be sent again, or failed if it has failed or is
+    // aborted.
     [[nodiscard]] Answer take(const ErrorCode& error);
     // True if all of the response has come and is sent.
     [[nodiscard]] bool is_complete() const noexcept {
         return sender_.stream().response_done() && !request_.stream().has_unsent();
     }
-    // Relays the rest of the body, one block at a time: a slow client makes the upstream wait, not
-    // the gateway grow.
+    // Relays the rest of the body, one block at a time: a slow client puts backpressure on the
+    // upstream, and the gateway's memory does not grow.
     [[nodiscard]] net::Task<> relay_body();
     // Sends a piece, and waits until the client has taken it. False: the request is aborted.
     [[nodiscard]] net::Task<bool> send(const server::ResponsePiece& piece);
-    // Waits until the client has taken all that waits for it, for body_idle at most between two
-    // pieces. False: the request is aborted.
+    // Sends the bytes that the client has not taken yet, and waits until it has. The client may
+    // take nothing for body_idle at most. Returns false if the request is aborted.
     [[nodiscard]] net::Task<bool> send_unsent();
 
-    // Gets ready for another attempt.
+    // Prepares the relay for another attempt.
     void restart() noexcept;
-    // When the final head had come, if the response came in one piece with it; else the epoch.
+    // Returns the time at which the response ended, if all of it came with its final head.
+    // Otherwise the epoch.
     [[nodiscard]] SteadyTime ended_at() const noexcept { return answered_; }
-    // Notes that the response takes longer: ended_at() is the epoch.
+    // Notes that the response goes on after its head: ended_at() becomes the epoch.
     void goes_on() noexcept { answered_ = {}; }
 
   private:
@@ -68,7 +70,7 @@ class ResponseRelay {
     CooldownGate& cooldown_;
     EndpointChoice& endpoint_;
     RequestSender& sender_;
-    Upgrade* upgrade_ = nullptr; // null: none is offered
+    Upgrade* upgrade_ = nullptr; // null: the request offers no other protocol
     unsigned interims_ = 0;
     SteadyTime answered_{};
 };

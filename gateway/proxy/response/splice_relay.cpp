@@ -9,7 +9,7 @@
 namespace stint::proxy {
 namespace {
 
-// With less to come a copy is as fast, and needs no pipe.
+// Fewest remaining bytes of a body that are spliced. A copy of less is as fast and needs no pipe.
 constexpr std::uint64_t worth_a_pipe = 256 * 1024;
 
 } // namespace
@@ -23,17 +23,16 @@ net::Task<> SpliceRelay::run() {
     stint::Result<net::SplicePipe> pipe = request_.context().splice_pipes.take();
     if (!pipe)
         co_return;
-    from_.pass_raw(0); // gives its block back
+    from_.pass_raw(0); // lets the stream give its read buffer back
     bool more = true;
     while (more && !from_.response_done())
         more = co_await move_piece(*pipe);
     request_.context().splice_pipes.keep(std::move(*pipe));
 }
 
-// Splices one piece. The pipe is empty before and, unless something broke, afterwards: nothing
-// waits in it while the upstream is silent, and "would block" is the upstream's. The wait, even
-// with bytes there already, lets other connections have their turn. False: no more is to be
-// spliced.
+// Splices one piece. The pipe is empty before, and also afterwards unless a step has failed: so
+// would_block from fill() means that the upstream is silent. Always waits first, so that other
+// connections have their turn. Returns false if no more is to be spliced.
 net::Task<bool> SpliceRelay::move_piece(net::SplicePipe& pipe) {
     request_.arm(Waiting::upstream, request_.route().timeouts.body_idle);
     auto [failed] = co_await net::wait_readable(in_);
@@ -80,7 +79,7 @@ net::Task<bool> SpliceRelay::drain(net::SplicePipe& pipe) {
     co_return !request_.is_aborted();
 }
 
-// Copies out bytes that are in the pipe already, where they cannot be spliced out of it.
+// Copies the bytes in the pipe to the client, whose socket does not support splice.
 net::Task<bool> SpliceRelay::copy_out(net::SplicePipe& pipe) {
     const net::Block block = request_.context().body_blocks.borrow();
     while (pipe.bytes() > 0) {
@@ -93,7 +92,7 @@ net::Task<bool> SpliceRelay::copy_out(net::SplicePipe& pipe) {
         if (!sent)
             co_return false;
     }
-    co_return false; // the rest is copied, too
+    co_return false; // relay_body() copies the rest of the body
 }
 
 } // namespace stint::proxy

@@ -1,5 +1,5 @@
-// Large responses between plain sockets: the kernel moves them, through a pipe. At 1 MB this takes
-// three fifths of the CPU time of copying through a block.
+// Moves large response bodies between plain sockets in the kernel: splice(2) through a pipe. At 1
+// MB this takes three fifths of the CPU time of a copy through user space.
 #pragma once
 
 #include "net/splice_pipe.hpp"
@@ -14,7 +14,8 @@ class ResponseRelay;
 // Moves the rest of one response's body.
 class SpliceRelay {
   public:
-    // True if both protocols let the rest be moved, and it is large.
+    // True if both sides carry the body as raw bytes on a plain socket, and the rest of it is
+    // large.
     [[nodiscard]] static bool
     is_worth_it(const Request& request, upstream::UpstreamStream& from) noexcept;
 
@@ -23,8 +24,8 @@ class SpliceRelay {
         : request_{request}, from_{from}, in_{*from.raw_body()}, out_{*request.stream().raw_body()},
           relay_{relay} {}
 
-    // Splices until the body's end, or until the request is aborted. Where the system has no pipe
-    // to give or does not splice, it leaves the body as far as it has come, to be copied.
+    // Splices until the body's end, or until the request is aborted. Returns early if the system
+    // has no pipe or does not support splice here: the caller then copies the rest.
     [[nodiscard]] net::Task<> run();
 
   private:

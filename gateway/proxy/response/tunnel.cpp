@@ -41,7 +41,8 @@ net::Task<> Tunnel::carry(Way& way) {
         more = co_await carry_piece(way);
 }
 
-// Relays one piece, after a wait: a sender that never pauses leaves room for other connections.
+// Relays one piece. Waits or yields before each read, so that a sender that never pauses leaves
+// time for other connections.
 net::Task<bool> Tunnel::carry_piece(Way& way) {
     ErrorCode failed;
     if (!way.dry && net::has_buffered(way.from)) {
@@ -114,7 +115,7 @@ void Tunnel::end(End why) noexcept {
         return;
     end_ = why;
     disarm();
-    // A stream that broke off must not be taken for one that has ended.
+    // A reset tells the upstream that the client's stream broke off and did not end.
     if (why == End::client_failed)
         net::reset_on_close(up_.to);
     net::close(up_.to);
@@ -130,7 +131,7 @@ void Tunnel::poll_peer_close() noexcept {
         end(End::upstream_failed);
 }
 
-// Turns polling for a reset on or off: a read that waits for bytes reports it, else a tick does.
+// Turns on polling for a reset while a way does not read: only a pending read would report it.
 void Tunnel::watch() {
     stream_.watch_for_reset(!up_.reads || !down_.reads);
 }

@@ -15,24 +15,24 @@
 
 namespace stint::proxy {
 
-// One per exchange, which owns it and both connections and keeps all of them until carry_up() and
-// carry_down() have ended. Each way waits until its receiver takes more, and holds a block only
-// while it has bytes to send. The end of one side's stream is passed on once everything before it
-// was sent; the other way goes on. Any failure ends both, and so does silence on both ways for
-// `idle`.
+// One for each exchange, which owns it. The exchange keeps the tunnel and both connections alive
+// until carry_up() and carry_down() have ended. Each way (direction) stops reading while its
+// receiver takes nothing, and holds a block only while it has bytes to send. A half-close is passed
+// on after all bytes before it; the other way goes on. A failure on either way, or silence on both
+// ways for `idle`, ends both.
 class Tunnel : private net::Deadline {
   public:
     // The reason for the tunnel's end.
     enum class End : std::uint8_t {
-        none,            // it goes on
+        none,            // the tunnel has not ended
         closed,          // both sides have closed
-        idle,            // nothing came for too long
+        idle,            // no byte came on either way for too long
         client_failed,   // the client's connection was reset
-        upstream_failed, // the upstream's was
-        told             // its owner called end()
+        upstream_failed, // the upstream's connection was reset
+        told             // the owner called end()
     };
 
-    // stream: tells of resets of `client`, its connection.
+    // stream: the client's stream, asked to watch for resets while a way does not read.
     Tunnel(
         Context& context,
         server::ClientStream& stream,
@@ -41,20 +41,21 @@ class Tunnel : private net::Deadline {
         Duration idle);
     ~Tunnel();
 
-    // Relays one way; each is to be run once. early: bytes that came before the switch was
-    // complete; they stay in place until the way has ended.
+    // Relays the bytes from the client to the upstream. Call it once. early: bytes that came before
+    // the switch was complete; they have to stay in place until this way has ended.
     [[nodiscard]] net::Task<> carry_up(std::string_view early);
-    // early: the first `size` bytes of a block, which is released once they are sent.
+    // Relays the bytes from the upstream to the client. Call it once. early: a block whose first
+    // `size` bytes came before the switch was complete; it is released once they are sent.
     [[nodiscard]] net::Task<> carry_down(net::Block& early, std::size_t size);
 
     // Ends both ways soon. The client's socket stays open, for its owner to close.
     void end(End why = End::told) noexcept;
-    // Ends both ways after a reset. Called with every tick, while a way does not read from its
-    // sender.
+    // Ends both ways if a connection was reset. Called with every tick while a way does not read
+    // from its sender.
     void poll_peer_close() noexcept;
 
     [[nodiscard]] End ended() const noexcept { return end_; }
-    // Bytes that were sent on.
+    // Number of bytes that were passed on in each direction.
     [[nodiscard]] std::uint64_t bytes_up() const noexcept { return up_.bytes; }
     [[nodiscard]] std::uint64_t bytes_down() const noexcept { return down_.bytes; }
 
@@ -65,8 +66,8 @@ class Tunnel : private net::Deadline {
         End from_failed;
         End to_failed;
         std::uint64_t bytes = 0;
-        bool dry = true;   // it has nothing to read until the socket says so
-        bool reads = true; // false: blocked by its receiver, or at the end of its stream
+        bool dry = true;   // nothing can be read until the socket is readable
+        bool reads = true; // false: waits for its receiver, or its stream has ended
     };
 
     net::Task<> carry(Way& way);
@@ -84,7 +85,7 @@ class Tunnel : private net::Deadline {
     Way up_;
     Way down_;
     End end_ = End::none;
-    int ended_ways_ = 0; // ways that ended with their streams
+    int ended_ways_ = 0; // ways whose stream has ended
 };
 
 // State of a request that offers other protocols.

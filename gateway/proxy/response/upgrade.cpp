@@ -46,7 +46,7 @@ net::Task<> Upgrade::run(upstream::UpstreamStream& upstream) {
     judge();
 }
 
-// Runs beside the way down; run() waits for it.
+// Relays from client to upstream in a coroutine of its own. run() waits for its end.
 net::Task<> Upgrade::carry_up(Upgrade& self, std::string_view early) {
     Tunnel& tunnel = *self.tunnel_;
     try {
@@ -72,7 +72,7 @@ void Upgrade::judge() noexcept {
     else if (tunnel_->ended() == Tunnel::End::upstream_failed)
         request_.abort(AbortReason::upstream_broken);
     else if (tunnel_->ended() == Tunnel::End::told)
-        request_.abort(AbortReason::client_gone); // unless it is known why
+        request_.abort(AbortReason::client_gone); // an earlier abort reason stays
 }
 
 void Upgrade::end() noexcept {

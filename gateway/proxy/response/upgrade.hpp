@@ -15,33 +15,34 @@
 
 namespace stint::proxy {
 
-// Its owner joins it before it ends.
+// The owner awaits join() before it destroys the upgrade.
 class Upgrade {
   public:
-    // Returns the upgrade of a request that offers protocols which its route lets through; null:
-    // an ordinary request.
+    // Returns the upgrade of a request that offers protocols which its route lets through. Returns
+    // null for any other request.
     [[nodiscard]] static std::unique_ptr<Upgrade> offered_by(Request& request);
 
     Upgrade(Request& request, std::string offer) : request_{request}, offer_{std::move(offer)} {}
     Upgrade(const Upgrade&) = delete;
     Upgrade& operator=(const Upgrade&) = delete;
 
-    // The protocols that go on, never empty.
+    // Returns the protocols to offer to the upstream, never empty.
     [[nodiscard]] std::string_view offer() const noexcept { return offer_; }
-    // Returns the protocols that a 101 switches to; empty: it chooses one that was not offered.
+    // Returns the protocols that a 101 switches to; empty if one of them was not offered.
     [[nodiscard]] std::string chosen_by(const ResponseHead& head) const;
     // Notes that the client has its 101.
     void set_switched() noexcept { switched_ = true; }
     [[nodiscard]] bool switched() const noexcept { return switched_; }
 
-    // Runs the tunnel, once switched. Bytes that the client sent behind its request are the
-    // tunnel's, never a request. Afterwards the request is aborted unless both sides have closed.
+    // Runs the tunnel, once switched. Bytes that the client sent behind its request belong to the
+    // tunnel. Afterwards the request is aborted, unless both sides have closed or were idle for too
+    // long.
     [[nodiscard]] net::Task<> run(upstream::UpstreamStream& upstream);
     // Ends the tunnel soon.
     void end() noexcept;
-    // Ends it after a reset. Called with every tick while a side is not read.
+    // Ends the tunnel if a connection was reset. Called with every tick while one side is not read.
     void poll_peer_close() noexcept;
-    // Waits until no coroutine of the tunnel refers to it.
+    // Waits until no coroutine of the tunnel refers to this object.
     [[nodiscard]] net::Task<> join();
 
   private:
