@@ -43,7 +43,7 @@ void ClientInput::on_read(const ErrorCode& error, std::size_t size) {
     received_.add(size);
     if (ended_.has_waiter())
         return wake();
-    watch(); // pipelined while a request is under way
+    watch(); // the bytes are pipelined behind the request in flight
 }
 
 void ClientInput::on_ended(const ErrorCode& error) {
@@ -95,7 +95,7 @@ void ClientInput::poll_peer_close() {
     if (handler_ == nullptr)
         return;
     if (!net::peer_closed(io_, !half_close_allowed_)) {
-        if (Watched::is_linked()) // not after a wait, while a read is pending
+        if (Watched::is_linked()) // only then is no read pending
             guard();
         return;
     }
@@ -105,7 +105,7 @@ void ClientInput::poll_peer_close() {
     handler_->on_client_gone();
 }
 
-// Stops polling a connection that stalls: from the second tick on the kernel reports its close.
+// From the second tick on, stops polling a stalled connection and lets the kernel report its close.
 void ClientInput::guard() noexcept {
     constexpr std::uint8_t enough = 2;
     if (looks_ == enough || ++looks_ < enough)
@@ -131,7 +131,7 @@ void ClientInput::await_readable() {
     io_.socket().async_wait(net::Socket::wait_read, net::in_place(read_memory_, readable));
 }
 
-// The connection reads on if nothing has failed.
+// Ends the wait of a parked input. The connection then reads on, unless the wait has failed.
 void ClientInput::on_parked_readable(const ErrorCode& error) {
     shed_no_more();
     reading_ = false;
@@ -155,7 +155,7 @@ void ClientInput::shed() noexcept {
     net::close(io_);
 }
 
-// True if a cancelled read, or wait for one, brought nothing, and nothing has arrived since.
+// True if the operation was cancelled before anything came, and nothing has arrived since.
 bool ClientInput::nothing_came(const ErrorCode& error) noexcept {
     return error == net::asio::error::operation_aborted && io_.socket().is_open() &&
            net::probe(io_) == net::SocketState::silent && !net::has_buffered(io_);

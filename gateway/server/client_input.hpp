@@ -1,5 +1,5 @@
-// Input of one downstream connection: the bytes received, the read that brings more, and the news
-// that the client has gone.
+// Input of one downstream connection: the bytes received, the pending read, and the detection of a
+// client that has gone.
 #pragma once
 
 #include "net/buffer_pool.hpp"
@@ -24,57 +24,58 @@ namespace stint::server {
 // of its connection, which waits until reads() is false before it ends.
 class ClientInput final : public Watched, public Sheddable {
   public:
-    // handler: the connection's, null between two requests; it learns that the client has gone.
-    // half_close_allowed: a client may close its sending side and still read the response.
-    // References outlive this.
+    // handler: the connection's handler, null between two requests; told when the client has gone.
+    // half_close_allowed: a client may close its sending side and still read the response. All
+    // references must outlive this object.
     ClientInput(
         Loop& loop, net::Stream& io, const RequestHandlerPtr& handler, bool half_close_allowed)
         : loop_{loop}, io_{io}, handler_{handler}, half_close_allowed_{half_close_allowed} {}
 
     [[nodiscard]] ReceivedBytes& received() noexcept { return received_; }
-    // Returns why nothing more comes in, the end of the stream included. A socket whose end has
-    // been read reports it only once: Asio would wait for news of it that never come.
+    // Returns the error, or the end of the stream, after which nothing more comes in. It is kept
+    // because a socket reports its end only once: a second read would wait for ever.
     [[nodiscard]] const ErrorCode& error() const noexcept { return error_; }
     // True if the client can still read a response, as far as its input tells.
     [[nodiscard]] bool can_answer() const noexcept;
 
-    // True while a read is pending, or a wait for one.
+    // True while a read is pending, or a wait until the socket is readable.
     [[nodiscard]] bool reads() const noexcept { return reading_; }
     // Starts a read into received(). False, with error() set, if there is no memory. Requires:
-    // !reads(). blocks: where a block is borrowed if received() has none.
+    // !reads(). blocks: the pool to borrow a block from if received() has none.
     [[nodiscard]] bool begin_reading(net::BufferPool& blocks) noexcept;
-    // co_await it until a read has ended, or wake().
+    // Returns an awaitable that ends when a read has ended, or with wake().
     [[nodiscard]] auto wait() { return ended_.wait(); }
-    // Resumes the coroutine in wait(), which may destroy this: nothing may be touched afterwards.
+    // Resumes the coroutine in wait(). It may destroy this object, which must not be used
+    // afterwards.
     void wake() { ended_.signal(); }
     // Cancels the pending read, if there is one, and waits for its end.
     [[nodiscard]] net::Task<> stop();
-    // Reads elsewhere than into received(): a request's body. Requires: !reads().
+    // Reads bytes of a request's body into `into`, and not into received(). Requires: !reads().
     [[nodiscard]] auto read_some(std::span<char> into) {
         return net::read_some(io_, into, read_memory_);
     }
-    // Hands the input to a tunnel, which reads from the socket itself: ends once no read is pending
-    // here. Bytes received until then are in received().
+    // Hands the input over to a tunnel, which reads from the socket itself. Waits until no read of
+    // this object is pending. Bytes received until then are in received().
     [[nodiscard]] net::Task<> hand_over();
 
-    // Reads on for the next request or the client's close. Call it when the whole request has been
-    // read.
+    // Keeps a read pending, for the next request or the client's close. Call it when the whole
+    // request has been read.
     void watch() noexcept;
-    // Watches the client while no read is pending: the worker's next tick notices its close.
+    // Polls for the client's close with every tick. For times in which no read is pending.
     void watch_from_afar() noexcept;
-    // Stops that: a read is pending again, and reports the close.
+    // Stops the polling of watch_from_afar(): a read is pending again, and reports the close.
     void watch_no_more() noexcept { Watched::unlink(); }
     // Asks the kernel whether the client has gone, where no read has reported it yet. Called by
     // Loop::clients, and when a wait ends, before its result is taken.
     void poll_peer_close();
 
-    // Parks the input, unless something has come.
+    // Parks the input (gives its buffer back), unless bytes have come.
     void park() noexcept;
-    // Closes the connection soon if nothing has come and nothing comes meanwhile.
+    // Closes the connection soon, unless bytes have come or come meanwhile.
     void close_if_silent() noexcept;
     // Closes the connection. Requires: its input is on Loop::parked or Loop::lingering.
     void shed() noexcept override;
-    // Takes it off those lists.
+    // Takes the input off Loop::parked or Loop::lingering.
     void shed_no_more() noexcept { Sheddable::unlink(); }
 
   private:
@@ -95,10 +96,10 @@ class ClientInput final : public Watched, public Sheddable {
     ErrorCode error_;
     const bool half_close_allowed_;
     bool reading_ = false; // an operation is pending whose handler refers to this object
-    bool parking_ = false; // it was cancelled to give its buffer back
-    bool closing_ = false; // it was cancelled to close a silent connection
+    bool parking_ = false; // the read was cancelled to give its buffer back
+    bool closing_ = false; // the read was cancelled to close a silent connection
     bool handed_over_ = false;
-    std::uint8_t looks_ = 0; // polls that found the connection open, since it is watched
+    std::uint8_t looks_ = 0; // polls since watch_from_afar() that found it open
 };
 
 } // namespace stint::server

@@ -19,13 +19,13 @@
 
 namespace stint::server {
 
-// The connection of a stream. What it points to lives as long as the connection.
+// Facts about a stream's connection. All pointers and views are valid as long as the connection.
 struct ConnectionInfo {
-    const routing::ClientAddress* peer = nullptr; // from a PROXY header, else of the socket
+    const routing::ClientAddress* peer = nullptr; // from a PROXY header, else the socket's peer
     const net::Socket* socket = nullptr;
-    std::string_view tls_subject{}; // subject of the client's certificate; empty: it has shown none
-    Session* session = nullptr;     // the service's; null if it has none
-    std::uint16_t https_port = 0;   // the listener redirects all requests there; 0: it serves them
+    std::string_view tls_subject{}; // subject of the client's certificate; empty: none
+    Session* session = nullptr;     // the service's state of the connection; may be null
+    std::uint16_t https_port = 0;   // https port to redirect all requests to; 0: none
     bool secure = false;
 };
 
@@ -33,7 +33,7 @@ struct ConnectionInfo {
 struct ForwardedResponse {
     const ResponseHead& head;
     std::string_view request_id{};          // X-Request-Id, unless the upstream sent one
-    std::string_view date{};                // IMF-fixdate of its arrival, unless it has a Date
+    std::string_view date{};                // arrival as IMF-fixdate; for a head without Date
     const http::Shaping* shaping = nullptr; // the configuration's field edits
     http::PolicyFields policies{};          // the gateway's own rate-limit fields
     bool trailers = false;                  // trailers may follow the body
@@ -54,8 +54,8 @@ struct ResponsePiece {
 struct BodyPiece {
     enum class Status : std::uint8_t { arrived, gone, malformed };
     Status status = Status::arrived;
-    std::string_view payload{}; // in the block that was read into; may be empty
-    std::string_view detail{};  // the fault of a malformed body: a literal
+    std::string_view payload{}; // view of the block it was read into; may be empty
+    std::string_view detail{};  // a string literal that describes a malformed body
     // With the last piece: trailer fields as BodyDecoder::trailer() returns them, and the options
     // of the request's Connection fields. HTTP/1.1 drops a request's trailer.
     std::string_view trailer{};
@@ -65,13 +65,13 @@ struct BodyPiece {
 // The result of a send.
 enum class Sent : std::uint8_t {
     all,
-    part, // the stream keeps the rest: flush()
+    part, // the stream keeps the rest, for flush()
     gone  // the client has gone
 };
 
-// Belongs to its connection, on whose thread it is used, and outlives its RequestHandler. Views of
-// the request are valid until the request ends. Waits have no timeout of their own: cancel() ends
-// them. At most one wait for the body and one for the client to take more are under way.
+// Belongs to its connection, is used on that connection's thread, and outlives its RequestHandler.
+// Views of the request are valid until the request ends. Waits have no timeout of their own:
+// cancel() ends them. At most one read_body() is pending at a time.
 class ClientStream {
   public:
     ClientStream(const ClientStream&) = delete;
@@ -85,27 +85,28 @@ class ClientStream {
     [[nodiscard]] std::string_view buffered_body() const noexcept { return buffered_body_; }
     // True if the whole body has been read.
     [[nodiscard]] bool body_done() const noexcept { return body_done_; }
-    // Bytes of payload that were read.
+    // Number of bytes of the body's payload that were read.
     [[nodiscard]] std::uint64_t bytes_in() const noexcept { return bytes_in_; }
-    // Reads the part of the body that has arrived since, without waiting. Empty: nothing has
-    // arrived, or the length of the body is unknown.
+    // Reads the bytes of the body that have arrived since the head was read, without waiting.
+    // Returns a view of `into`. It is empty if nothing has arrived, or if the body's length is
+    // unknown.
     [[nodiscard]] virtual std::string_view read_ahead(net::Block& into) = 0;
-    // Lets a client that expects it send its body: 100 (Continue).
+    // Sends 100 (Continue) to a client that waits for it before it sends its body.
     [[nodiscard]] virtual Sent allow_body() = 0;
-    // Frees the room of the body's bytes that came with the head: they are not needed again.
+    // Frees the memory of the body's bytes that came with the head, once they are not needed again.
     virtual void drop_buffered_body() noexcept = 0;
     // Reads the next piece of the body.
     [[nodiscard]] virtual net::Task<BodyPiece> read_body(net::Block& into) = 0;
-    // The upstream has taken so many bytes of the body's payload: the client may send as many more,
-    // where its protocol gives it credit.
+    // Notes that the upstream has taken so many bytes of the body. A protocol with flow control
+    // then lets the client send as many more.
     virtual void consumed(std::size_t) noexcept {}
-    // Reads and drops the rest of the body, where it is small and comes soon, so that the
-    // connection can carry another request.
+    // Reads and drops the rest of the body, if it is small and comes soon, so that the connection
+    // can carry another request.
     [[nodiscard]] virtual net::Task<> discard_body() = 0;
 
     // --- the response ---
-    // Sends an interim response. One that the client's protocol has not is left out, as is one
-    // behind another that the client has not taken yet.
+    // Sends an interim response. Leaves it out if the client's protocol has no interim responses,
+    // or if the client has not taken earlier bytes yet.
     [[nodiscard]] virtual Sent send_interim(const ForwardedResponse& response) = 0;
     // Sends the final head, with a first piece of the body.
     [[nodiscard]] virtual Sent
@@ -113,7 +114,7 @@ class ClientStream {
     // Sends a response of the gateway's own. date: as in ForwardedResponse.
     [[nodiscard]] virtual Sent
     send_local(const http::Response& response, std::string_view date) = 0;
-    // Sends a further piece of the body. Its bytes stay in place until all of it was sent.
+    // Sends a further piece of the body. Its bytes must stay in place until all of it was sent.
     [[nodiscard]] virtual Sent send_body(const ResponsePiece& piece) = 0;
     // True if bytes wait to be sent.
     [[nodiscard]] virtual bool has_unsent() const noexcept = 0;
@@ -122,39 +123,41 @@ class ClientStream {
     [[nodiscard]] virtual net::Task<Sent> flush() = 0;
     // True once the final head was given to the client.
     [[nodiscard]] bool head_sent() const noexcept { return head_sent_; }
-    // Bytes of the response as they are sent, its heads included, counted when they are gathered.
+    // Number of bytes of the response, with its heads and framing. Bytes that wait to be sent are
+    // counted, too.
     [[nodiscard]] std::uint64_t bytes_out() const noexcept { return bytes_out_; }
-    // The connection ends after this response.
+    // Ends the connection after this response.
     virtual void close_after() noexcept = 0;
-    // True if the connection may carry another request after the response, as it was sent.
+    // True if the connection may carry another request after the response that was sent.
     [[nodiscard]] bool keeps_alive() const noexcept { return keep_alive_; }
 
     // --- waits ---
     // Ends the waits for the client: read_body(), flush().
     virtual void cancel() noexcept = 0;
-    // Watches the client while nothing is read from it: RequestHandler::on_client_gone().
+    // Watches for the client's close while the request waits for something else. Calls
+    // RequestHandler::on_client_gone() then.
     virtual void watch() noexcept = 0;
-    // Does the same when a wait for the body was given up or has not begun.
+    // Same as watch(), but starts no read from the client's socket.
     virtual void watch_unread() noexcept = 0;
     // Checks whether the client has gone, and calls RequestHandler::on_client_gone() if it has.
     // Call it when a wait has ended, before its result is taken.
     virtual void poll_peer_close() = 0;
-    // Goes on with a request whose handler has returned Step::pending. The handler may be
-    // destroyed before this returns: it touches nothing afterwards.
+    // Goes on with a request whose handler has returned Step::pending. This call may destroy the
+    // handler, which therefore must not do anything afterwards.
     virtual void resume(Step next) = 0;
 
     // --- raw bytes ---
-    // The connection's bytes, for a piece of a body without framing; null where the protocol frames
-    // it. sent: call count_raw().
+    // Returns the connection, to send bytes of the body without framing; null if the protocol or
+    // TLS frames them. The caller reports the bytes it has sent by count_raw().
     [[nodiscard]] virtual net::Stream* raw_body() noexcept = 0;
     void count_raw(std::uint64_t in, std::uint64_t out) noexcept {
         bytes_in_ += in;
         bytes_out_ += out;
     }
-    // Hands the connection over, after a 101. early: bytes that came already; they stay in place.
-    // Null: the client has gone.
+    // Hands the connection over, after a 101. early: set to the bytes that came already, which stay
+    // in place. Returns null if the client has gone.
     [[nodiscard]] virtual net::Task<net::Stream*> take_over(std::span<const char>& early) = 0;
-    // RequestHandler::poll_tunnel() is called with each tick, or no longer.
+    // Turns the call of RequestHandler::poll_tunnel() with each tick on or off.
     virtual void watch_for_reset(bool on) noexcept = 0;
 
   protected:

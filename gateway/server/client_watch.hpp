@@ -35,8 +35,8 @@ class ClientWatch {
         ClientInput,
         boost::intrusive::base_hook<Watched>,
         boost::intrusive::constant_time_size<false>>;
-    List watched_; // no pending read would report the client's close
-    List guarded_; // the same of stalled connections: `ends_` reports it
+    List watched_; // inputs without a pending read that would report the close
+    List guarded_; // inputs of stalled connections: `ends_` reports the close
     net::EndEvents ends_;
 };
 

@@ -13,7 +13,7 @@
 namespace stint::server {
 namespace {
 
-// False: the connection is not served.
+// Receives the PROXY header. Returns false if the connection must not be served.
 net::Task<bool> receive_proxy_header(Http1Connection& connection) {
     using Status = http::ProxyHeader::Status;
     observe::WorkerCounters& counters = connection.loop().counters;
@@ -43,8 +43,8 @@ net::Task<bool> receive_proxy_header(Http1Connection& connection) {
     co_return true;
 }
 
-// Acquires a connection slot of the client. False: the client has as many connections as it may
-// have.
+// Acquires a connection slot of the client. Returns false if the client has as many connections as
+// it may have.
 bool acquire_client_slot(Http1Connection& connection) {
     const ConnectionSettings& settings = connection.settings();
     const std::size_t most = settings.max_connections_per_client;
@@ -68,8 +68,7 @@ bool refuse(Http1Connection& connection, int status, std::string_view detail) {
     return !net::write_now(connection.io(), gather);
 }
 
-// Refuses the connection, and lets it linger, unless lingering connections would take the last of
-// max_connections.
+// Refuses the connection with 429 and lets it linger, unless 90 % of max_connections are open.
 Entry turn_away(Http1Connection& connection) {
     ++connection.loop().counters.rejected_per_client;
     if (connection.options().tls)
@@ -90,7 +89,7 @@ Entry answer_plain_http(Http1Connection& connection) {
 
 net::Task<Entry> shake_hands(Http1Connection& connection) {
     net::Stream& io = connection.io();
-    // Bytes behind a PROXY header are TLS's.
+    // Bytes received after a PROXY header belong to TLS.
     io.begin_tls(connection.options().tls->accept(), connection.input().received().bytes());
     connection.input().received().clear();
     const ErrorCode error = co_await net::handshake(io);
@@ -101,7 +100,8 @@ net::Task<Entry> shake_hands(Http1Connection& connection) {
         co_return Entry::served;
     }
     const bool plain_http = io.tls()->met_plain_http();
-    // No suspension since: the error queue is the thread's.
+    // No co_await since the handshake: OpenSSL's error queue belongs to the thread, not the
+    // connection.
     const std::string reason = tls::reason_of_failure(io.tls()->ssl(), "");
     spdlog::debug("a TLS handshake with {} failed: {}", connection.peer().text(), reason);
     ++counters.tls_failures;

@@ -12,12 +12,12 @@ class Http1Connection;
 
 enum class Entry : std::uint8_t {
     served,
-    closed,  // it is not served
-    refused, // it was answered, and lingers briefly: its client may be sending a request
+    closed,  // close the connection at once
+    refused, // the refusal was sent: close after a while, as the client may be sending
 };
 
 // Receives the PROXY header that the listener expects, acquires a connection slot of the client and
-// runs the TLS handshake, all within the time for the first head.
+// runs the TLS handshake, all within head_timeout.
 [[nodiscard]] net::Task<Entry> enter(Http1Connection& connection);
 
 } // namespace stint::server

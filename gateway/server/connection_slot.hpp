@@ -13,7 +13,8 @@ struct ReleaseConnectionSlot {
     }
 };
 
-// Counted in the worker_load it points to, as long as it is held. May move from thread to thread.
+// Counts one connection in the Loop::worker_load that it points to, as long as it is held. May move
+// from thread to thread.
 using ConnectionSlot = std::unique_ptr<std::atomic<std::size_t>, ReleaseConnectionSlot>;
 
 [[nodiscard]] inline ConnectionSlot

@@ -84,7 +84,7 @@ net::Task<> Http1Connection::serve_requests() {
                 break;
             co_await input_.wait();
         }
-        // The read began while this request was pipelined, and would take a part of its body.
+        // A read that began while this request was pipelined would take a part of its body.
         if (input_.reads()) [[unlikely]]
             co_await input_.stop();
         if (input_.received().empty() || !input_.can_answer())
@@ -114,7 +114,7 @@ net::Task<> Http1Connection::serve_requests() {
         co_await flush_batch();
 }
 
-// Sends the responses so far before the connection waits for anything.
+// Sends the batched responses, before the connection waits for anything.
 net::Task<bool> Http1Connection::flush_batch() {
     const Sent sent = stream_->flush_batch();
     if (sent != Sent::part)
@@ -122,7 +122,7 @@ net::Task<bool> Http1Connection::flush_batch() {
     co_return co_await flush_response();
 }
 
-// Sends the bytes that the client has not taken yet. Closes a client that takes nothing for
+// Sends the unsent bytes of a response. Closes the connection of a client that takes nothing for
 // head_timeout.
 net::Task<bool> Http1Connection::flush_response() {
     Sent sent = Sent::part;
@@ -197,7 +197,8 @@ void Http1Connection::on_deadline() noexcept {
     }
 }
 
-// Does not close at once: a request may have been read already, and its handler be about to run.
+// Does not close the socket at once: a request may have been read already, and its handler be about
+// to run.
 void Http1Connection::drain() noexcept {
     if (handler_ != nullptr)
         return handler_->on_drain();
@@ -210,7 +211,7 @@ void Http1Connection::abort() noexcept {
         session_->on_abort();
     net::close(io_);
     if (handler_ != nullptr)
-        return handler_->on_client_gone(); // which may end this object
+        return handler_->on_client_gone(); // this call may destroy the connection
     if (phase_ == Phase::pause && armed()) {
         disarm();
         input_.wake();
@@ -221,7 +222,7 @@ net::Task<> Http1Connection::close_gently() {
     using Next = net::Linger::Next;
     const bool briefly = lingers_ == Lingers::briefly;
     net::shutdown_send(io_);
-    if (!session_ || !session_->keeps_open()) // else what it holds would end with it
+    if (!session_ || !session_->keeps_open()) // else shedding would end the session, too
         loop_.lingering.push_back(input_);
     net::Linger linger{net::read_coarse_clock()};
     for (Next next = Next::read; next != Next::close && !input_.error();) {

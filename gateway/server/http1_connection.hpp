@@ -35,10 +35,10 @@ class Http1Connection final : public Listed, private net::Deadline {
     // Serves the connection for its whole life and owns it. Never throws out of the coroutine.
     static net::Task<> serve(std::unique_ptr<Http1Connection> self);
 
-    // Ends the connection soon if no request is under way and none has arrived; otherwise after the
-    // response. To be called again and again while Loop::draining.
+    // Ends the connection soon if no request is in flight and none has arrived; otherwise after the
+    // response. Called with every tick while Loop::draining.
     void drain() noexcept;
-    // Ends the connection now: the request under way fails.
+    // Ends the connection now. A request in flight fails.
     void abort() noexcept;
 
     // --- for its entry and its stream ---
@@ -52,10 +52,11 @@ class Http1Connection final : public Listed, private net::Deadline {
     [[nodiscard]] routing::ClientAddress& peer() noexcept { return peer_; }
     // Holds a connection slot of the client for the connection's life.
     void hold(ClientConnections::Slot slot) noexcept { client_slot_ = std::move(slot); }
-    // Waits for more bytes of a head. False: none come in time, or there is no room.
+    // Waits for more bytes of a head. Returns false if no more can be received: too slow, too long,
+    // or the input has ended.
     [[nodiscard]] net::Task<bool> receive_more();
     [[nodiscard]] bool timed_out() const noexcept { return timed_out_; }
-    // Arms a deadline that cancels reading: the rest of a request body is discarded for no longer.
+    // Arms a deadline that ends the reading of a request body which is only discarded.
     void arm_discard(Duration length) { arm(Phase::discard, length); }
     void disarm_discard() noexcept { disarm(); }
     void resume(Step next);
@@ -89,16 +90,16 @@ class Http1Connection final : public Listed, private net::Deadline {
     ClientConnections::Slot client_slot_; // counts against max_connections_per_client
     net::Event resumed_;                  // signalled by resume()
     ClientInput input_;
-    SteadyTime head_begun_{}; // arrival of its first part; zero if the head came whole
+    SteadyTime head_begun_{}; // arrival of the next head's first part; zero if it came whole
     Phase phase_ = Phase::head;
-    Step next_ = Step::done; // resume()'s
+    Step next_ = Step::done; // set by resume()
     bool timed_out_ = false; // a head took too long
     Lingers lingers_ = Lingers::no;
     const ListenerOptions options_;
     std::unique_ptr<Session> session_;
-    ConnectionInfo info_;        // for its streams
+    ConnectionInfo info_;        // given to its streams
     StreamPool::Pointer stream_; // null between two requests
-    RequestHandlerPtr handler_;  // the request under way has it
+    RequestHandlerPtr handler_;  // handler of the request in flight, else null
 };
 
 } // namespace stint::server

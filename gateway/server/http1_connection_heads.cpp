@@ -29,7 +29,7 @@ net::Task<bool> Http1Connection::receive_more() {
     co_return true;
 }
 
-// Starts a read unless one is pending. False: waiting for more input makes no sense.
+// Starts a read unless one is pending. Returns false if no more of a head can be received.
 bool Http1Connection::read_on() {
     if (input_.error() || timed_out_)
         return false;
@@ -47,8 +47,8 @@ bool Http1Connection::read_on() {
     return input_.begin_reading(*settings().head_blocks);
 }
 
-// True if a partial head is too slow. Checks the average when more comes; a timeout catches
-// silence.
+// True if a partial head arrives below min_head_rate. Checked whenever more of it comes;
+// head_timeout ends a silent client.
 bool Http1Connection::head_too_slow() noexcept {
     const SteadyTime now = net::read_coarse_clock();
     if (head_begun_ == SteadyTime{})

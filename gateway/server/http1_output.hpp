@@ -11,12 +11,12 @@
 
 namespace stint::server {
 
-// Kept bytes are sent before all others: a message that is sent while some are kept is appended to
-// begin(). Sent::part: some bytes are kept now.
+// Kept bytes are sent before all later ones: each message starts with begin(), which holds the kept
+// copies. A send returns Sent::part if bytes are kept after it.
 class Http1Output {
   public:
     [[nodiscard]] bool empty() const noexcept { return copied_.empty() && in_place_.empty(); }
-    // Begins a message with the copied bytes. Requires: none are kept in place.
+    // Begins a message with the kept copies. Requires that no bytes are kept in place.
     [[nodiscard]] net::Gather begin() const noexcept {
         net::Gather gather;
         gather.add(copied_.view());
@@ -28,7 +28,7 @@ class Http1Output {
     }
     // Sends a message, and keeps a copy of what the client does not take.
     [[nodiscard]] Sent send_copied(net::Stream& io, net::Gather& gather);
-    // The same without a copy: the bytes stay in place until they are sent.
+    // Sends a message without a copy: the caller leaves its bytes in place until all are sent.
     [[nodiscard]] Sent send_in_place(net::Stream& io, net::Gather& gather);
     // Sends as much of the kept bytes as the client takes.
     [[nodiscard]] Sent send_kept(net::Stream& io);

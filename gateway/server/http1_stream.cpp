@@ -12,7 +12,7 @@
 namespace stint::server {
 namespace {
 
-// Bytes of a batch of responses from which on it is sent.
+// A batch of responses is sent once it has this many bytes.
 constexpr std::size_t batch_size = 32 * 1024;
 
 // A body of at least this many bytes is not copied behind its head.
@@ -124,7 +124,7 @@ Sent Http1Stream::send_response(const ForwardedResponse& response, const Respons
             response.policies);
     }
     head_sent_ = true;
-    net::Gather gather = output_.begin(); // with an interim response's bytes
+    net::Gather gather = output_.begin(); // starts with unsent bytes of an interim response
     gather.add(out.view());
     framing_.add(gather, piece);
     bytes_out_ += output_.own_bytes(gather);
@@ -143,7 +143,7 @@ Sent Http1Stream::send_local(const http::Response& response, std::string_view da
         out.clear();
     const std::size_t before = out.size();
     const bool head_only = is_head_request(head_, http1_->input().received().bytes());
-    // A small body is copied behind its head: one piece is sent for less than two.
+    // A small body is copied behind its head: one buffer is cheaper to send than two.
     const bool apart = !head_only && response.body_text().size() >= largest_copied;
     http::write_response(
         out, response,
@@ -154,13 +154,14 @@ Sent Http1Stream::send_local(const http::Response& response, std::string_view da
     head_sent_ = true;
     const std::string_view body = apart ? response.body_text() : std::string_view{};
     bytes_out_ += out.size() - before + body.size();
-    // A pending read is cancelled before the next request begins: others may use `out` meanwhile.
+    // No batch while a read is pending: the connection would have to wait for the end of that read,
+    // and other connections may use `out` meanwhile.
     batched_ = http1_->settings().batches_responses && keep_alive_ && body_done_ && !apart &&
                output_.empty() && out.size() < batch_size && !http1_->input().reads() &&
                http1_->input().received().size() > consumed_;
     if (batched_)
         return Sent::all;
-    net::Gather gather = output_.begin(); // with an interim response's bytes
+    net::Gather gather = output_.begin(); // starts with unsent bytes of an interim response
     gather.add(out.view());
     gather.add(body);
     return note(output_.send_copied(http1_->io(), gather));
@@ -174,7 +175,7 @@ Sent Http1Stream::flush_batch() {
     return note(output_.send_copied(http1_->io(), gather));
 }
 
-// Tells the session when the client has everything.
+// Tells the session when all bytes were given to the client's socket.
 Sent Http1Stream::note(Sent sent) const noexcept {
     if (sent == Sent::all && connection_->session != nullptr)
         connection_->session->on_all_sent();

@@ -21,7 +21,7 @@ class Http1Connection;
 class Http1Stream final : public ClientStream {
   public:
     // --- for the connection ---
-    // Belongs to the connection from now on. Both outlive the request.
+    // Lends the stream to a connection. Both arguments must outlive the request.
     void attach(Http1Connection& connection, const ConnectionInfo& info) noexcept {
         http1_ = &connection;
         connection_ = &info;
@@ -29,8 +29,8 @@ class Http1Stream final : public ClientStream {
     }
     // Frees the memory that a large request or response has needed.
     void release_large() noexcept { output_.release(); }
-    // Begins the request whose head is the first head_size bytes received. Returns why it cannot be
-    // served: its head, or what has come of its body, is malformed.
+    // Begins the request whose head is the first head_size bytes received. Returns an error if its
+    // head, or the part of its body received so far, is malformed.
     [[nodiscard]] std::optional<http::HeadError>
     begin(std::size_t head_size, const ConnectionSettings& settings);
     // Begins a request of which no head can be read.
@@ -41,9 +41,9 @@ class Http1Stream final : public ClientStream {
         std::size_t consumed = 0; // bytes received that belong to this request
     };
     [[nodiscard]] Result end(const RequestEnd& end) noexcept;
-    // True if responses wait for the end of a batch.
+    // True if responses are held back to be sent as a batch.
     [[nodiscard]] bool has_batch() const noexcept { return batched_; }
-    // Sends them.
+    // Sends the batch of responses.
     [[nodiscard]] Sent flush_batch();
 
     // --- ClientStream ---
@@ -70,8 +70,8 @@ class Http1Stream final : public ClientStream {
     void watch_for_reset(bool on) noexcept override;
 
   private:
-    // A request's body is dropped, so that the connection can be kept alive after a response that
-    // did not need it, if it is this small.
+    // Most bytes of a request's body that are read and dropped after a response that did not need
+    // them, so that the connection can be kept alive.
     static constexpr std::uint64_t most_discarded = 64 * 1024;
 
     void clear() noexcept;
@@ -84,11 +84,11 @@ class Http1Stream final : public ClientStream {
     std::size_t head_size_ = 0;
     std::size_t consumed_ = 0; // bytes received that belong to this request
     http::BodyDecoder decoder_{{}};
-    std::uint64_t body_left_ = 0; // bytes to come of a body of known length
+    std::uint64_t body_left_ = 0; // bytes to come, if the body's length is known
     PieceFraming framing_;
     Http1Output output_;
     bool client_keeps_ = false;
-    bool body_begun_ = false; // it has been read beyond what came with the head
+    bool body_begun_ = false; // the body has been read beyond what came with the head
     bool batched_ = false;
 };
 

@@ -27,8 +27,8 @@ Http1Stream::decode_body(std::span<char> bytes) noexcept {
     return step;
 }
 
-// Reads only if the length is known: other bodies are read no further than there is room for the
-// next request.
+// Reads only a body of known length. A read of a chunked body may take bytes of the next request,
+// for which there has to be room.
 std::string_view Http1Stream::read_ahead(net::Block& into) {
     if (head_.framing.kind != BodyFraming::Kind::length || head_.expects_continue)
         return {};
@@ -37,7 +37,7 @@ std::string_view Http1Stream::read_ahead(net::Block& into) {
     const net::Received got = net::read_now(http1_->io(), into.span().first(size));
     const auto step = decode_body(into.span().first(got.size));
     if (got.error || !step)
-        return {}; // read_body() meets it again
+        return {}; // read_body() will report the error
     body_begun_ = true;
     return {into.data(), step->payload};
 }
@@ -45,13 +45,13 @@ std::string_view Http1Stream::read_ahead(net::Block& into) {
 Sent Http1Stream::allow_body() {
     if (!head_.expects_continue || !buffered_body_.empty() || head_sent_)
         return Sent::all;
-    net::Gather gather = output_.begin(); // with an interim response's bytes
+    net::Gather gather = output_.begin(); // starts with unsent bytes of an interim response
     gather.add("HTTP/1.1 100 Continue\r\n\r\n");
     bytes_out_ += output_.own_bytes(gather);
     return note(output_.send_copied(http1_->io(), gather));
 }
 
-// Without room behind the head a chunked body would be read a byte at a time.
+// Makes room behind the head: without it a chunked body would be read one byte at a time.
 void Http1Stream::drop_buffered_body() noexcept {
     http1_->input().received().drop_behind(head_size_);
     consumed_ = head_size_;
@@ -59,7 +59,8 @@ void Http1Stream::drop_buffered_body() noexcept {
     body_begun_ = true;
 }
 
-// Reads no further than this body, or than there is room for the next request's beginning.
+// Reads no further than the body's end. If its length is unknown, reads at most one byte more than
+// fits behind the head: those bytes may belong to the next request.
 net::Task<BodyPiece> Http1Stream::read_body(net::Block& into) {
     if (http1_->input().error().failed())
         co_return BodyPiece{BodyPiece::Status::gone};

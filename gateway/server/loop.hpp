@@ -40,12 +40,12 @@ struct Totals {
 
     const KeyHasher& hasher;
     std::atomic<std::size_t> connections{0};  // open downstream connections
-    ClientConnections clients{};              // with max_connections_per_client
+    ClientConnections clients{};              // used with max_connections_per_client
     ResourceExhaustion resource_exhaustion{}; // lack of descriptors or memory
-    OnceASecond failures_logged{};            // failures inside the gateway
+    OnceASecond failures_logged{};            // limits log lines about failures in the gateway
 };
 
-// Lists that a connection may be on.
+// Hook of a list that a connection may be on. A destroyed connection leaves its lists.
 template <class Tag>
 using ListHook = boost::intrusive::list_base_hook<
     boost::intrusive::tag<Tag>,
@@ -56,7 +56,7 @@ using Listed = ListHook<struct ListedTag>;
 class Sheddable : public ListHook<struct SheddableTag> {
   public:
     // An idle connection is parked after this time: it gives its buffer back and may be closed to
-    // make room. A busy client's next request is there before.
+    // make room. A busy client sends its next request sooner.
     static constexpr Duration park_after = std::chrono::seconds{1};
 
     virtual void shed() noexcept = 0;
@@ -68,7 +68,7 @@ class Sheddable : public ListHook<struct SheddableTag> {
 // One for each event loop. Not thread-safe, except as noted.
 struct Loop {
     // All arguments outlive the loop. largest_head: bytes of the longest head that any listener may
-    // take. most_fields: in a head.
+    // take. most_fields: largest number of fields in a head.
     Loop(
         net::Executor loop_executor,
         Totals& all_loops,
@@ -89,8 +89,8 @@ struct Loop {
     // oldest first. Returns how many.
     std::size_t shed_connections(std::size_t most) noexcept;
 
-    // Drains: ends connections without a request under way, soon; `over`: ends all of them now. To
-    // be called again and again.
+    // Ends connections without a request in flight soon, and the others after their response. over:
+    // ends all connections now. Called with every tick while draining.
     void drain_connections(bool over) noexcept;
     // Ends all connections now.
     void abort_connections() noexcept { drain_connections(true); }
@@ -109,14 +109,14 @@ struct Loop {
     net::Deadlines deadlines;
     observe::WorkerCounters& counters;
     bool draining = false; // no connection is kept alive any more
-    // Connection slots taken by connections of all listeners: here, or on their way here. Other
-    // workers read it and take slots for connections they accepted.
+    // Number of connection slots taken on this worker, also by connections that are being handed to
+    // it. Other workers read this number, and take slots for connections that they have accepted.
     std::atomic<std::size_t> worker_load{0};
 
     net::BufferPool body_blocks{body_block_size, blocks_kept};
     StreamPool streams;
 
-    // Scratch, valid until the next suspension.
+    // Scratch objects. Their contents are valid until the next co_await.
     http::HeadParser parser;
     http::HeadBuffer head_out;
     http::Response response;
@@ -135,8 +135,8 @@ struct Loop {
         Sheddable,
         boost::intrusive::base_hook<ListHook<struct SheddableTag>>,
         boost::intrusive::constant_time_size<false>>;
-    Shedding lingering; // answered, and closing in two steps
-    Shedding parked;    // idle
+    Shedding lingering; // all requests answered; waiting for the client's close
+    Shedding parked;    // idle connections that have given their buffers back
 
   private:
     // One for each max_head that was ever configured: a block outlives a reload.

@@ -49,7 +49,7 @@ void ReceivedBytes::consume(std::size_t size) noexcept {
     scanned_ = begin_;
     head_size_ = 0;
     empty_line_passed_ = false;
-    skip_empty_line(); // a connection of which no more has come is idle
+    skip_empty_line(); // with only an empty line left, the connection is idle
 }
 
 } // namespace stint::server

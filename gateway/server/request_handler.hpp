@@ -14,11 +14,11 @@ namespace stint::server {
 
 class ClientStream;
 
-// The next step of a request. Most need no coroutine, and so no memory, of their own.
+// The next step of a request. Most requests need no coroutine of their own, and no memory for one.
 enum class Step : std::uint8_t {
-    done,    // finish()
+    done,    // the connection calls finish()
     pending, // the handler calls ClientStream::resume() with another step, not within this call
-    rest     // co_await rest(), then finish()
+    rest     // the connection awaits rest(), then calls finish()
 };
 
 // How a request has ended, for its connection.
@@ -28,35 +28,36 @@ struct RequestEnd {
     bool gone = false;  // the client has gone
 };
 
-// Handles one request, on the thread of its connection, which owns it. Destroyed after finish().
-// Calls nothing of its stream after that.
+// Handles one request, on the thread of its connection. The connection owns the handler, and
+// destroys it after finish(). The handler must not call its stream after finish().
 class RequestHandler {
   public:
     RequestHandler() = default;
     RequestHandler(const RequestHandler&) = delete;
     RequestHandler& operator=(const RequestHandler&) = delete;
 
-    // Begins. The stream has the request's head and what has come of its body.
+    // Begins to handle the request. The stream has its head and the bytes of its body received so
+    // far.
     [[nodiscard]] virtual Step on_request() = 0;
-    // Answers a request that cannot be read: its head, or the beginning of its body. The stream's
-    // head is empty if it could not be parsed. Nothing behind it can be read either. detail: a
-    // literal.
+    // Answers a request whose head, or the beginning of whose body, is malformed or late. The
+    // stream's head is empty if it could not be parsed. No later request of the connection can be
+    // read. detail: a string literal.
     [[nodiscard]] virtual Step on_bad_request(int status, std::string_view detail) = 0;
     // Runs the steps that need a coroutine. May throw: the connection ends then.
     [[nodiscard]] virtual net::Task<> rest() = 0;
-    // Ends the request, which holds nothing afterwards.
+    // Ends the request, and releases all that it holds.
     [[nodiscard]] virtual RequestEnd finish() = 0;
 
-    // The client has closed or reset, and no longer waits for the response. Called at any time
-    // before finish(), also more than once; a pending wait ends soon.
+    // Called when the client has closed or reset its connection, and no longer waits for the
+    // response: at any time before finish(), also more than once. A pending wait has to end soon.
     virtual void on_client_gone() noexcept = 0;
-    // The gateway drains. Called with every tick from then on. An endless response, such as a
-    // stream of events, ends.
+    // Called with every tick while the gateway drains. Ends an endless response, such as a stream
+    // of events.
     virtual void on_drain() noexcept {}
     // Checks whether a connection that was taken over was reset. Called with every tick while
     // ClientStream::watch_for_reset() is on.
     virtual void poll_tunnel() noexcept {}
-    // Waits until no other coroutine refers to this object. After on_client_gone().
+    // Waits until no other coroutine refers to this object. Called after on_client_gone().
     [[nodiscard]] virtual net::Task<> join() { co_return; }
 
   protected:
@@ -64,7 +65,7 @@ class RequestHandler {
 };
 using RequestHandlerPtr = std::unique_ptr<RequestHandler, Recycle<RequestHandler>>;
 
-// State that a Service keeps for each connection. Destroyed when it has closed.
+// State that a Service keeps for each connection. Destroyed when the connection has closed.
 class Session {
   public:
     Session() = default;
@@ -74,23 +75,23 @@ class Session {
 
     // True while the connection has to stay open, however long it is silent.
     [[nodiscard]] virtual bool keeps_open() { return false; }
-    // The client has every byte of the responses so far, as far as its socket tells.
+    // Called when all bytes of the responses so far were given to the client's socket.
     virtual void on_all_sent() noexcept {}
-    // The gateway ends the connection, and not the client.
+    // Called when the gateway, and not the client, ends the connection.
     virtual void on_abort() noexcept {}
 };
 
-// The code that answers the requests of some listeners on one event loop. Outlives the loop, in
-// which its connections end.
+// The code that answers the requests of some listeners on one event loop. Must outlive the loop,
+// because its connections end with the loop.
 class Service {
   public:
-    // Valid until the next suspension.
+    // Returns the settings of the service's connections, valid until the next co_await.
     [[nodiscard]] virtual const ConnectionSettings& settings() const noexcept = 0;
     // Opens a connection's session; null: it needs none. Throws if there is no memory.
     [[nodiscard]] virtual std::unique_ptr<Session> open_session() { return nullptr; }
     // Makes the handler of one request. Throws if there is no memory.
     [[nodiscard]] virtual RequestHandlerPtr make_handler(ClientStream& stream) = 0;
-    // Counts a connection of this service that was opened, or closed.
+    // Called with 1 when a connection of this service was opened, and with -1 when it was closed.
     virtual void on_connections(int change) noexcept = 0;
 
   protected:

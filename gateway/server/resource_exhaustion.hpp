@@ -16,11 +16,11 @@ namespace stint::server {
            error == errc::not_enough_memory || error == errc::no_buffer_space;
 }
 
-// Shared by all workers. Each compares count() with every tick, and closes some idle connections
-// after another failure (Context::close_idle_connections).
+// Shared by all workers. With every tick, each worker checks whether count() has grown, and then
+// closes some idle connections (Context::close_idle_connections).
 class ResourceExhaustion {
   public:
-    // Records that a socket could not be had because of `error`. Logs it at most once a second.
+    // Records that no socket could be opened because of `error`. Logs this at most once a second.
     void note(const ErrorCode& error, SteadyTime now);
     [[nodiscard]] std::uint64_t count() const noexcept {
         return count_.load(std::memory_order_relaxed);

@@ -19,20 +19,20 @@ class Server;
 
 namespace stint::server {
 
-// Settings of all connections of a Service, as a reload sets them: connections that are open follow
-// them from their next step on.
+// Settings of all connections of a Service. A reload may change them: open connections then follow
+// the new ones from their next step on.
 struct ConnectionSettings {
     static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 
-    Duration head_timeout{}; // from the first byte of a head to its last
-    Duration idle_timeout{}; // between two requests
+    Duration head_timeout{}; // longest time from a head's first byte to its last
+    Duration idle_timeout{}; // longest time between two requests
     MinRate min_head_rate{};
-    std::size_t max_head = 0;                   // bytes; else 431
-    std::size_t max_target = unlimited;         // bytes; else 414
-    std::size_t max_fields = 128;               // in a head; else 431
-    std::size_t max_connections = 0;            // in all, over the gateway
-    std::size_t max_connections_per_client = 0; // 0: any number
-    routing::AddressPrefixes prefixes{};        // by which clients are counted there
+    std::size_t max_head = 0;                   // bytes; a larger head is answered by 431
+    std::size_t max_target = unlimited;         // bytes; a longer target is answered by 414
+    std::size_t max_fields = 128;               // fields in a head; more are answered by 431
+    std::size_t max_connections = 0;            // limit of the whole gateway
+    std::size_t max_connections_per_client = 0; // 0 means no limit
+    routing::AddressPrefixes prefixes{};        // networks counted as one client
     const routing::TrustedProxies* trusted =
         nullptr;                            // peers that may send PROXY headers; null: none
     net::BufferPool* head_blocks = nullptr; // Loop::head_blocks(max_head)
@@ -46,10 +46,10 @@ struct ConnectionSettings {
 // The listener's options for a connection.
 struct ListenerOptions {
     bool half_close_allowed = false;
-    bool proxy_protocol = false; // it begins with a PROXY header, which a trusted peer may send
-    // Redirect_http: port that all its requests are redirected to; 0: none.
+    bool proxy_protocol = false; // connections begin with a PROXY header of a trusted peer
+    // Port of https that all requests are redirected to (redirect_http); 0 means no redirect.
     std::uint16_t https_port = 0;
-    std::shared_ptr<const tls::Server> tls{}; // nullptr: plain
+    std::shared_ptr<const tls::Server> tls{}; // nullptr: the listener does not speak TLS
 };
 
 } // namespace stint::server
