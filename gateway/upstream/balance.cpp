@@ -17,8 +17,9 @@ constexpr std::uint64_t mixed(std::uint64_t value) noexcept {
     return value ^ (value >> 31U);
 }
 
-// Draws for an endpoint by the key, from (0, 1); the highest draw gets the key. The chance of the
-// highest is in proportion to the weight, and no other endpoint has a part in the draw.
+// Returns an endpoint's score for the key. The endpoint with the highest score gets the key. The
+// chance of the highest score is in proportion to the weight; a score does not depend on other
+// endpoints.
 double draw(const Candidate& candidate, std::uint64_t key) noexcept {
     const std::uint64_t bits = mixed(key ^ mixed(candidate.seed)) >> 11U;
     const double uniform = (static_cast<double>(bits) + 0.5) * 0x1p-53;
@@ -69,14 +70,15 @@ std::size_t Balancer::choose(std::span<const Candidate> candidates, std::uint64_
     return by_hash(candidates, key);
 }
 
-// Smooth weighted round robin: each request credits all weights; the most credit wins and pays all.
+// Smooth weighted round robin: each request credits every endpoint with its weight. The endpoint
+// with the most credit is chosen, and pays the sum of all weights.
 std::size_t Balancer::in_turn(std::span<const Candidate> candidates) noexcept {
     std::size_t best = no_endpoint;
     std::int64_t total = 0;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
         const auto weight = static_cast<std::int64_t>(candidates[i].weight);
         if (weight == 0) {
-            turns_[i] = 0; // it comes back without debt or credit
+            turns_[i] = 0; // the endpoint comes back without debt or credit
             continue;
         }
         turns_[i] += weight;
@@ -94,7 +96,7 @@ std::size_t Balancer::least(std::span<const Candidate> candidates) noexcept {
     std::size_t best = no_endpoint;
     for (std::size_t n = 0, i = next_; n < candidates.size(); ++n) {
         const Candidate& each = candidates[i];
-        // load / weight, without the division
+        // compares load / weight without a division
         if (each.weight > 0 && (best == no_endpoint || load(each) * candidates[best].weight <
                                                            load(candidates[best]) * each.weight))
             best = i;

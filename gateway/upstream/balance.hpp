@@ -1,5 +1,5 @@
-// Chooses a request's endpoint: a function of what is known of the endpoints and of the worker's
-// own turns. Pure: no clock, no sockets, no shared state.
+// Chooses a request's endpoint by the weights and loads of the endpoints and by the worker's own
+// turns. Uses no clock, no sockets and no shared state.
 #pragma once
 
 #include "base/time.hpp"
@@ -20,26 +20,26 @@ inline constexpr std::size_t no_endpoint = most_endpoints;
 
 // An endpoint as one choice sees it.
 struct Candidate {
-    // In thousandths, slow_share() included; 0: the endpoint must not be chosen.
+    // Weight in thousandths, slow_share() included; 0 means that the endpoint must not be chosen.
     std::uint64_t weight = 0;
-    std::uint64_t seed = 0;      // stable_hash() of its text
-    std::uint32_t in_flight = 0; // requests, over all workers
+    std::uint64_t seed = 0;      // stable_hash() of the endpoint's text
+    std::uint32_t in_flight = 0; // requests in flight, over all workers
 };
 
 // Returns a hash that is the same in every process and on every run, so that several gateways
 // agree: not for use where a client must not be able to choose collisions. FNV-1a, mixed once more.
 [[nodiscard]] std::uint64_t stable_hash(std::string_view text) noexcept;
 
-// Returns an endpoint's share of its weight, in thousandths, once it came back at `back`: from a
-// tenth at once, in a straight line, to the whole after slow_start. SteadyTime{}: it was never
-// away.
+// Returns the share of its weight, in thousandths, that an endpoint gets after it came back at
+// `back`: it grows linearly from a tenth to the whole within slow_start. back = SteadyTime{} means
+// that the endpoint was never away.
 [[nodiscard]] std::uint64_t
 slow_share(SteadyTime back, Duration slow_start, SteadyTime now) noexcept;
 
 // One worker's balancer for one upstream. Not thread-safe. Allocates in its constructor alone.
 class Balancer {
   public:
-    // endpoints: how many there are, at most most_endpoints.
+    // endpoints: number of endpoints, at most most_endpoints.
     Balancer(routing::Balance how, std::size_t endpoints) : how_{how}, turns_(endpoints) {}
 
     // Returns the index of the candidate that takes the request; no_endpoint where none has any
@@ -47,7 +47,7 @@ class Balancer {
     //
     // round_robin: each by its weight, spread out rather than in bursts. least_requests: the least
     // (in flight + 1) / weight; equal ones in turn. hash: weighted rendezvous hashing (Thaler and
-    // Ravishankar 1998; Mosko's -weight / ln of it): when one leaves, only its keys move.
+    // Ravishankar 1998; Mosko's -weight / ln of it): if an endpoint leaves, only its keys move.
     [[nodiscard]] std::size_t
     choose(std::span<const Candidate> candidates, std::uint64_t key) noexcept;
 
@@ -56,8 +56,8 @@ class Balancer {
     std::size_t least(std::span<const Candidate> candidates) noexcept;
 
     routing::Balance how_;
-    std::vector<std::int64_t> turns_; // each one's credit, in thousandths of a request's weight
-    std::size_t next_ = 0;            // examined first among equals
+    std::vector<std::int64_t> turns_; // round_robin: credit of each endpoint, in thousandths
+    std::size_t next_ = 0;            // least_requests: the endpoint to compare first
 };
 
 } // namespace stint::upstream

@@ -38,7 +38,8 @@ std::size_t Cluster::idle() const noexcept {
     return total;
 }
 
-// Returns the endpoints that are up; if none is and fail_open is set, those that have only failed.
+// Returns the endpoints that are up. If none is up and fail_open is set, returns those that no
+// operator has drained.
 EndpointMask Cluster::willing(SteadyTime now) const noexcept {
     EndpointMask up = 0;
     EndpointMask not_drained = 0;
@@ -56,7 +57,8 @@ std::uint64_t Cluster::weight_of(const Member& member, SteadyTime now) const noe
                                 : whole);
 }
 
-// Another worker may take the place between the look and the charge: then the others are asked.
+// Another worker may take the last place between the choice and the charge: then chooses again
+// among the remaining endpoints.
 Cluster::Choice
 Cluster::choose(SteadyTime now, std::uint64_t key, EndpointMask not_these) noexcept {
     const EndpointMask asked = willing(now) & ~not_these;

@@ -11,7 +11,8 @@ std::vector<Cluster> Pools::adopt(const routing::Snapshot& snapshot) {
     for (const routing::UpstreamSpec& upstream : snapshot.upstreams) {
         std::vector<std::shared_ptr<Pool>> pools;
         for (const routing::EndpointSpec& spec : upstream.endpoints) {
-            // With TLS the same endpoint can be another one for another upstream.
+            // With TLS, each upstream has a pool of its own: the TLS settings for one endpoint may
+            // differ.
             const std::string name = spec.tls ? spec.text + ' ' + upstream.name : spec.text;
             Entry& entry = kept[name];
             if (!entry.pool) {

@@ -24,7 +24,7 @@ namespace stint::upstream {
 // Not thread-safe; belongs to one worker and one snapshot.
 class Cluster {
   public:
-    // One endpoint of it. Lives as long as the cluster.
+    // One endpoint of the upstream. Lives as long as the cluster.
     struct Member {
         std::shared_ptr<Pool> pool;
         EndpointStatePtr state;
@@ -32,19 +32,20 @@ class Cluster {
         std::uint64_t seed = 0;
         std::uint32_t weight = 1;
         std::uint32_t max_requests = 0; // 0: any number
-        // This worker's requests in flight, if no other worker counts them. Outlives the snapshot.
+        // Number of this worker's requests in flight, for a single endpoint without max_requests:
+        // no other worker needs that number. Kept over reloads.
         std::shared_ptr<std::uint32_t> own_in_flight{};
-        std::shared_ptr<StreamSource> streams{}; // on the pool's connections
+        std::shared_ptr<StreamSource> streams{}; // makes streams on the pool's connections
 
         [[nodiscard]] EndpointMask bit() const noexcept { return EndpointMask{1} << index; }
     };
 
-    // pools: one per endpoint. own_in_flight: a single endpoint's, if no other worker counts it.
+    // pools: one per endpoint. own_in_flight: the counter for Member::own_in_flight.
     Cluster(
         const routing::UpstreamSpec& spec,
         std::vector<std::shared_ptr<Pool>> pools,
         std::shared_ptr<std::uint32_t> own_in_flight = std::make_shared<std::uint32_t>());
-    // Sets where requests to the member come by their streams.
+    // Sets the source of streams for requests to the member.
     void set_streams(std::size_t member, std::shared_ptr<StreamSource> streams) {
         members_[member].streams = std::move(streams);
     }
@@ -53,9 +54,9 @@ class Cluster {
     ~Cluster() = default;
 
     struct Choice {
-        Member* member = nullptr; // nullptr: none takes the request
-        InFlightToken charge{};   // holds a place on it
-        bool full = false;        // no member, though some would take it had they a place
+        Member* member = nullptr; // nullptr: no member takes the request
+        InFlightToken charge{};   // holds a place on the member
+        bool full = false;        // no member, because those that are up have no free place
     };
     // Chooses a member and takes a place on it. key: for Balance::hash. not_these: already tried.
     [[nodiscard]] Choice
@@ -66,27 +67,30 @@ class Cluster {
         return only_ != nullptr && only_->state->up(now) ? only_ : nullptr;
     }
 
-    // Notes that the member has answered, or failed, which may eject it. why: for people.
+    // Notes that the member has answered, or has failed. A failure may eject the member. why: the
+    // failure, for people.
     static void succeeded(Member& member) noexcept { member.state->note_success(); }
     void failed(Member& member, std::string_view why, SteadyTime now) noexcept;
 
-    // True if requests may go to the member now, places aside.
+    // True if requests may go to the member now, apart from its max_requests.
     [[nodiscard]] bool takes(const Member& member, SteadyTime now) const noexcept {
         return (willing(now) & member.bit()) != 0;
     }
     [[nodiscard]] RetryBudget& retry_budget() noexcept { return retry_budget_; }
 
-    // Returns how soon a member that is out may take requests again; zero if that is not known.
+    // Returns the time until the first of the members that are out may take requests again; zero if
+    // that is not known.
     [[nodiscard]] Duration back_in(SteadyTime now) const noexcept;
 
     [[nodiscard]] bool by_hash() const noexcept {
         return balance_.how == routing::Balance::hash && members_.size() > 1;
     }
-    // Requests in flight that only this worker counts.
+    // Returns the number of requests in flight that only this worker counts.
     [[nodiscard]] std::uint32_t own_in_flight() const noexcept {
         return only_ != nullptr ? *only_->own_in_flight : 0;
     }
-    // The queue of requests while all members are full; nullptr: they never are.
+    // Returns the queue of requests that wait while all members are full; nullptr if no member has
+    // max_requests.
     [[nodiscard]] EndpointQueue* queue() const noexcept { return queue_; }
     [[nodiscard]] const routing::BalanceSpec& balance() const noexcept { return balance_; }
     [[nodiscard]] std::size_t size() const noexcept { return members_.size(); }
@@ -98,25 +102,26 @@ class Cluster {
 
     routing::BalanceSpec balance_;
     std::vector<Member> members_;
-    std::vector<EndpointStatePtr> states_; // the members', for their group
+    std::vector<EndpointStatePtr> states_; // states of the members, for EndpointGroup::eject()
     std::vector<Candidate> candidates_;    // scratch of the choice being made
     Balancer balancer_;
-    EndpointQueue* queue_ = nullptr; // the group's
-    Member* only_ = nullptr;         // where there is no choice and no bound
+    EndpointQueue* queue_ = nullptr; // queue of the endpoint group
+    Member* only_ = nullptr;         // the single member, if it has no max_requests
     RetryBudget retry_budget_;
 };
 
-// Returns an endpoint's addresses: its own, or those that the book has of its name.
+// Returns an endpoint's addresses: its literal address, or the book's addresses of its host name.
 [[nodiscard]] std::vector<net::Endpoint>
 addresses_of(const routing::EndpointSpec& spec, const AddressBook* book);
 
-// Every pool of one worker, kept over reloads by the endpoint's text.
+// All connection pools of one worker, kept over reloads by the endpoint's text.
 class Pools {
   public:
     explicit Pools(Http1Buffers& buffers) noexcept : buffers_{buffers} {}
 
     // Returns the clusters of a snapshot, by index as in Snapshot::upstreams. Retires pools of
-    // endpoints that the snapshot no longer has: requests in flight end, nothing is kept.
+    // endpoints that the snapshot no longer has: their requests in flight go on, and their
+    // connections are closed afterwards.
     [[nodiscard]] std::vector<Cluster> adopt(const routing::Snapshot& snapshot);
 
     // Applies new addresses to the endpoints that are host names.
@@ -124,7 +129,8 @@ class Pools {
 
     void sweep(SteadyTime now, Duration idle) noexcept;
     void close_idle() noexcept;
-    // Closes up to `most` idle connections, the longest idle of each pool. Returns how many.
+    // Closes up to `most` idle connections, the longest idle of each pool first. Returns the number
+    // closed.
     std::size_t close_oldest(std::size_t most) noexcept;
 
   private:

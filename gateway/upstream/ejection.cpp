@@ -13,7 +13,7 @@ next_ejection(const Ejection& last, const routing::EjectionRules& rules, SteadyT
             static_cast<std::uint32_t>(std::min<std::uint64_t>(quiet, most_doublings));
     }
     Duration length = std::min(rules.first, rules.most);
-    std::uint32_t doublings = 0; // no more are counted than make a difference
+    std::uint32_t doublings = 0; // only doublings that make a difference are counted
     for (; doublings < most_doublings && length < rules.most; ++doublings)
         length = length > rules.most / 2 ? rules.most : length * 2;
     return {now + length, length < rules.most ? doublings + 1 : doublings};

@@ -1,4 +1,4 @@
-// Length of the ejection of an endpoint that fails. Pure.
+// Computes how long an endpoint that fails is ejected. Uses no clock and no shared state.
 #pragma once
 
 #include "base/time.hpp"
@@ -12,12 +12,12 @@ namespace stint::upstream {
 // An endpoint's last ejection.
 struct Ejection {
     SteadyTime until{};
-    std::uint32_t doublings = 0; // for the next one, if it comes at once
+    std::uint32_t doublings = 0; // doublings of rules.first for an ejection right after this one
 };
 
 // Returns the ejection that begins now: rules.first the first time, twice as long each time after
-// that, never longer than rules.most. Each rules.most that has gone by quietly since the last one
-// ended takes one doubling off again.
+// that, never longer than rules.most. Each period of rules.most since the end of the last ejection
+// takes one doubling off again.
 [[nodiscard]] Ejection
 next_ejection(const Ejection& last, const routing::EjectionRules& rules, SteadyTime now) noexcept;
 

@@ -17,11 +17,11 @@ namespace stint::upstream {
 // One for each upstream, by name, over reloads. Threads: any.
 class EndpointGroup {
   public:
-    // Returns the state of this endpoint, the one that is alive or a new one.
+    // Returns the endpoint's state: the existing one if it is still in use, else a new one.
     [[nodiscard]] EndpointStatePtr endpoint(const std::string& text);
 
-    // Ejects `failing`, one of `all`, for a while, if not too many are out already. False: it
-    // stays, or is out already.
+    // Ejects `failing`, one of `all`, for a while, unless too many of them are out. Returns false
+    // if it was not ejected, or was out already.
     bool eject(
         EndpointState& failing,
         std::span<const EndpointStatePtr> all,
@@ -39,7 +39,8 @@ class EndpointGroup {
 
 using EndpointGroupPtr = std::shared_ptr<EndpointGroup>;
 
-// Every upstream's group. A group lives as long as a snapshot has it. Control thread.
+// Registry of all upstreams' groups. A group lives as long as a snapshot holds it. Used on the
+// control thread alone.
 class EndpointRegistry {
   public:
     [[nodiscard]] EndpointGroupPtr group(const std::string& upstream);

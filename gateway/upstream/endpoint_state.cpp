@@ -8,7 +8,7 @@ void EndpointState::come_back(std::uint32_t bit, SteadyTime now) noexcept {
     if ((out_.load(relaxed) & bit) == 0)
         return;
     failures_in_a_row_.store(0, relaxed);
-    set_back_since(now); // first: a worker that finds it up finds it new
+    set_back_since(now); // before out_: a worker that sees the endpoint up also sees its slow start
     out_.fetch_and(~bit, std::memory_order_release);
 }
 
@@ -33,7 +33,7 @@ std::uint32_t EndpointState::note_failure(std::string_view why) noexcept {
         const std::lock_guard lock{texts_};
         last_failure_ = why;
     } catch (const std::exception&) {
-        // No memory for the text: the count is what decides.
+        // No memory for the text, which only people read. The failure is still counted below.
     }
     return failures_in_a_row_.fetch_add(1, relaxed) + 1;
 }

@@ -35,18 +35,18 @@ class EndpointState {
         return (out_.load(relaxed) & unhealthy_bit) == 0;
     }
     [[nodiscard]] SteadyTime ejected_until() const noexcept { return instant(ejected_until_); }
-    // Returns since when it is back after an absence, which may be an instant to come;
-    // SteadyTime{}: it has never been away.
+    // Returns the end of the endpoint's last absence, which may be in the future; SteadyTime{} if
+    // it has never been absent.
     [[nodiscard]] SteadyTime back_since() const noexcept { return instant(back_since_); }
     // Returns the time of the next active check; SteadyTime{} unless it has active checks.
     [[nodiscard]] SteadyTime next_check() const noexcept { return instant(next_check_); }
 
-    // --- changes of that: by an operator, the active checks, EndpointGroup ---
+    // --- changes of availability: by an operator, the active checks, EndpointGroup ---
     void drain() noexcept { out_.fetch_or(drained_bit, relaxed); }
     void enable(SteadyTime now) noexcept { come_back(drained_bit, now); }
     void set_unhealthy() noexcept { out_.fetch_or(unhealthy_bit, relaxed); }
     void set_healthy(SteadyTime now) noexcept { come_back(unhealthy_bit, now); }
-    // Both under the group's lock.
+    // Ejections are set and read under the lock of EndpointGroup.
     void eject(const Ejection& ejection) noexcept;
     [[nodiscard]] const Ejection& last_ejection() const noexcept { return last_ejection_; }
 
@@ -56,7 +56,7 @@ class EndpointState {
         if (failures_in_a_row_.load(relaxed) != 0) [[unlikely]]
             failures_in_a_row_.store(0, relaxed);
     }
-    // Notes a failure. Returns the number in a row, this one included. why: for people.
+    // Notes a failure. Returns the number of failures in a row, this one included. why: for people.
     std::uint32_t note_failure(std::string_view why) noexcept;
     [[nodiscard]] std::uint32_t failures_in_a_row() const noexcept {
         return failures_in_a_row_.load(relaxed);
@@ -83,9 +83,10 @@ class EndpointState {
 
     // --- requests in flight, where they are counted (see Cluster) ---
     [[nodiscard]] std::uint32_t in_flight() const noexcept { return in_flight_.load(relaxed); }
-    // Adds one request, unless there are `most` already (0: any number).
+    // Adds one request. Returns false if `most` are in flight already. most = 0 means no limit.
     [[nodiscard]] bool charge(std::uint32_t most) noexcept;
-    // Removes one request. A thread that finds the place free sees what came before this.
+    // Removes one request. A thread that sees the freed place also sees all earlier writes of this
+    // thread.
     void discharge() noexcept { in_flight_.fetch_sub(1, std::memory_order_seq_cst); }
 
   private:

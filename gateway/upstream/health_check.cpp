@@ -69,7 +69,7 @@ net::Task<> HealthCheck::run(std::shared_ptr<HealthCheck> self, SteadyTime first
         try {
             result = co_await self->ask();
         } catch (const std::exception& failure) {
-            result.found = failure.what(); // no memory, for example: tried again
+            result.found = failure.what(); // for example no memory; the next check tries again
         }
         if (self->stopped_)
             break;

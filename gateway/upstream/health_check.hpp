@@ -1,4 +1,4 @@
-// Active checks of one endpoint: a request every so often, on a connection of its own.
+// Active health checks of one endpoint: a request at each interval, on a connection of its own.
 #pragma once
 
 #include "base/time.hpp"
@@ -21,7 +21,7 @@ namespace stint::upstream {
 
 struct HealthSpec {
     std::string path;
-    std::string host;                  // as proxied requests name it
+    std::string host;                  // value of Host, as in proxied requests
     std::string proxy_protocol_header; // sent first: a PROXY header without a client
     Duration interval{};
     Duration timeout{}; // for a whole check
@@ -38,7 +38,8 @@ struct HealthSpec {
 };
 
 // Runs on the control thread, held by a shared_ptr: a check that is under way outlives stop() by a
-// turn of the event loop. An endpoint starts in the state it is found in, healthy at first.
+// turn of the event loop. The checks start from the endpoint's current health; a new endpoint is
+// healthy.
 class HealthCheck : public std::enable_shared_from_this<HealthCheck> {
   public:
     // owner: the upstream's name, for the log.
@@ -50,19 +51,19 @@ class HealthCheck : public std::enable_shared_from_this<HealthCheck> {
         std::vector<net::Endpoint> addresses);
 
     [[nodiscard]] const HealthSpec& spec() const noexcept { return spec_; }
-    // Sets the addresses of a host name, tried as for a proxied request.
+    // Sets the addresses of a host name. They are tried as for a proxied request.
     void set_addresses(std::vector<net::Endpoint> addresses) {
         pool_.set_addresses(std::move(addresses));
     }
 
-    // As Pool::set_tls().
+    // Sets TLS for the connections of the checks, as Pool::set_tls() does.
     void set_tls(std::shared_ptr<const tls::Client> tls, std::string server_name) {
         pool_.set_tls(std::move(tls), std::move(server_name));
     }
 
-    // The first check comes after `delay`.
+    // Starts the checks. The first one comes after `delay`.
     void start(Duration delay);
-    // Ends a check that is under way. The endpoint keeps the state it was found in last.
+    // Ends the checks, also one that is pending. The endpoint keeps its last health.
     void stop() noexcept;
 
   private:
@@ -91,7 +92,7 @@ class HealthCheck : public std::enable_shared_from_this<HealthCheck> {
     HealthRecord record_;
     Timer timeout_;
     const std::shared_ptr<net::Alarm> alarm_;
-    Lease* asking_ = nullptr; // lease of the check that is under way
+    Lease* asking_ = nullptr; // lease of the pending check, else null
     std::uint64_t round_ = 0;
     net::HandlerMemory read_memory_;
     bool timed_out_ = false;

@@ -1,4 +1,4 @@
-// Judges an endpoint's health by its active checks in a row. Pure.
+// Judges an endpoint's health by the results of its active checks. Does no I/O.
 #pragma once
 
 #include "base/time.hpp"
@@ -8,7 +8,7 @@
 
 namespace stint::upstream {
 
-// Results in a row that change an endpoint's health.
+// Numbers of equal results in a row that change an endpoint's health.
 struct HealthRules {
     std::uint32_t healthy_after = 1;
     std::uint32_t unhealthy_after = 1;
@@ -37,11 +37,11 @@ class HealthRecord {
 
   private:
     bool healthy_;
-    std::uint32_t against_ = 0; // results in a row that say the contrary
+    std::uint32_t against_ = 0; // results in a row that contradict healthy_
 };
 
-// Returns when the check after one of this beginning and end is due: they begin an interval apart,
-// and never overlap.
+// Returns the start of the next check after one with this start and end: checks start an interval
+// apart, and never overlap.
 [[nodiscard]] constexpr SteadyTime
 next_check_at(SteadyTime began, SteadyTime ended, Duration interval) noexcept {
     return std::max(began + interval, ended);

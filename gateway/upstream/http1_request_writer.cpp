@@ -21,7 +21,7 @@ void Http1RequestWriter::add(const RequestPiece& piece) {
     append(piece);
 }
 
-// Appends a piece with its framing: at most five pieces.
+// Appends a piece with its framing: at most five buffers.
 void Http1RequestWriter::append(const RequestPiece& piece) {
     last_ = piece.last;
     if (chunked_) {

@@ -18,9 +18,9 @@ namespace stint::upstream {
 
 class Http1UpstreamStream;
 
-// Memory that one worker's HTTP/1.1 streams share. Not thread-safe; outlives them.
+// Memory that one worker's HTTP/1.1 streams share. Not thread-safe; must outlive the streams.
 struct Http1Buffers {
-    net::BufferPool& blocks;  // responses are read into them
+    net::BufferPool& blocks;  // for reading responses
     http::HeadBuffer& head;   // scratch: a request's head
     http::HeadParser& parser; // parses responses
     ObjectPool<Http1UpstreamStream> streams{};
@@ -68,7 +68,7 @@ class Http1UpstreamStream final : public UpstreamStream {
     // Trailer fields of a response that are to be forwarded.
     struct Trailers {
         std::array<char, http::BodyDecoder::max_trailer_bytes> place;
-        std::string nominated; // by the response's Connection
+        std::string nominated; // options of the response's Connection fields
     };
 
     void destroy() noexcept override {
@@ -82,9 +82,9 @@ class Http1UpstreamStream final : public UpstreamStream {
 
     Http1Buffers& buffers_;
     Lease lease_;
-    net::Input input_; // known of the connection, until the loop's next turn
+    net::Input input_; // knowledge about the input, valid until the loop's next turn
 
-    std::string_view method_; // the request's
+    std::string_view method_; // method of the request
     bool keeps_trailers_ = false;
     Http1RequestWriter writer_;
 
@@ -95,11 +95,11 @@ class Http1UpstreamStream final : public UpstreamStream {
     std::size_t filled_ = 0; // bytes in block_, until the body is read
     std::size_t scanned_ = 0;
     std::size_t head_size_ = 0; // block_ begins with head_'s bytes
-    bool interims_ = false;     // one has come
+    bool interims_ = false;     // an interim response has come
     ResponseHead head_;
     std::string fault_;
     http::BodyDecoder body_{{}};
-    bool keep_alive_ = false; // no byte has come that is not the response's
+    bool keep_alive_ = false; // the connection may be reused; false after any surplus byte
     std::unique_ptr<Trailers> trailers_;
 };
 

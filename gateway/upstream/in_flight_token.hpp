@@ -9,7 +9,7 @@
 
 namespace stint::upstream {
 
-// Releases the place when it ends. Move-only; the endpoint's cluster must outlive it.
+// Releases the place on destruction. Move-only; the endpoint's cluster must outlive it.
 class InFlightToken {
   public:
     InFlightToken() = default;
@@ -17,7 +17,7 @@ class InFlightToken {
     // nullptr: no queue.
     InFlightToken(EndpointState& charged, EndpointQueue* queue) noexcept
         : state_{&charged}, queue_{queue} {}
-    // A place that only its worker counts, in `own`.
+    // Takes a place that only this worker counts, in `own`.
     explicit InFlightToken(std::uint32_t& own) noexcept : own_{&own} { ++own; }
     InFlightToken(InFlightToken&& other) noexcept
         : own_{std::exchange(other.own_, nullptr)}, state_{std::exchange(other.state_, nullptr)},
@@ -46,7 +46,7 @@ class InFlightToken {
     }
 
     std::uint32_t* own_ = nullptr;
-    EndpointState* state_ = nullptr; // or own_
+    EndpointState* state_ = nullptr; // null if own_ is set
     EndpointQueue* queue_ = nullptr;
 };
 

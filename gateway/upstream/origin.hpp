@@ -1,4 +1,5 @@
-// Where requests go: an upstream of the configuration, or one that was made at run time.
+// Origins, which requests are sent to: upstreams of the configuration, or upstreams made at run
+// time.
 #pragma once
 
 #include "base/time.hpp"
@@ -17,8 +18,8 @@
 
 namespace stint::upstream {
 
-// One worker's endpoints of an upstream, their pools and TLS rules, and the upstream's names. The
-// cool-down's scope is the route's (RouteCooldown): by host, it is the origin's own.
+// One worker's view of an upstream: the upstream's specification, and its endpoints with their
+// connection pools.
 class Origin : public boost::intrusive_ref_counter<Origin, boost::thread_unsafe_counter> {
   public:
     Origin(std::shared_ptr<const routing::UpstreamSpec> spec, Cluster cluster)
@@ -31,13 +32,14 @@ class Origin : public boost::intrusive_ref_counter<Origin, boost::thread_unsafe_
     const std::shared_ptr<const routing::UpstreamSpec> spec_;
     Cluster cluster_;
 };
-// A request holds one from its route's choice to its end, on its worker's thread.
+// A request holds its origin from the choice of the route to the request's end, on its worker's
+// thread.
 using OriginPtr = boost::intrusive_ptr<Origin>;
 
 // Chooses the origin of a request whose upstream is not written in the configuration.
 class OriginSource {
   public:
-    // Returns the request's origin; null: it is `configured`, its route's.
+    // Returns the request's origin; null means `configured`, the origin of its route.
     [[nodiscard]] virtual OriginPtr
     origin_for(const RequestHead& head, const Origin& configured, SteadyTime now) = 0;
 
@@ -48,16 +50,17 @@ class OriginSource {
 // All origins of one worker.
 class Origins {
   public:
-    // All outlive it. parser: of responses. head: scratch.
+    // All arguments must outlive this object. parser: parses responses. head: scratch memory.
     Origins(net::BufferPool& blocks, http::HeadBuffer& head, http::HeadParser& parser)
         : buffers_{blocks, head, parser} {}
     Origins(const Origins&) = delete;
     Origins& operator=(const Origins&) = delete;
 
-    // Returns those of a snapshot, by index as in Snapshot::upstreams.
+    // Returns the origins of a snapshot, with the same indices as Snapshot::upstreams.
     [[nodiscard]] std::vector<OriginPtr>
     adopt(const std::shared_ptr<const routing::Snapshot>& snapshot);
-    // Asks `source` first, from now on; null: all origins are configured. It outlives this.
+    // Sets the source that choose() asks first; null if all origins are configured. The source must
+    // outlive this object.
     void set_source(OriginSource* source) noexcept { source_ = source; }
     // Chooses the origin of a request whose route goes to `configured`.
     [[nodiscard]] OriginPtr
@@ -83,12 +86,14 @@ class DynamicOrigins {
     DynamicOrigins(Http1Buffers& buffers, Duration idle_for, std::size_t most) noexcept
         : buffers_{buffers}, idle_for_{idle_for}, most_{most} {}
 
-    // Returns the origin of that name, made of `spec` if there is none. Null: `most` exist, all of
-    // them in use; one that no request holds makes room, the longest unused one first. addresses:
-    // of each endpoint that is a host name, as Resolver has them; null: none is.
+    // Returns the origin named spec.name, made of `spec` if there is none. If `most` origins exist,
+    // the one unused for longest is dropped first. Returns null if requests hold all of them.
+    // addresses: the Resolver's addresses of endpoints that are host names; may be null if there
+    // are none.
     [[nodiscard]] OriginPtr
     get(const routing::UpstreamSpec& spec, SteadyTime now, const AddressBook* addresses = nullptr);
-    // Drops origins that have expired, and closes idle connections of the others as Pool::sweep().
+    // Drops origins that have expired, and closes idle connections of the others as Pool::sweep()
+    // does.
     void sweep(SteadyTime now, Duration idle) noexcept;
 
     [[nodiscard]] std::size_t size() const noexcept { return origins_.size(); }

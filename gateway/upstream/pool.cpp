@@ -60,7 +60,7 @@ net::Task<Lease::Connected> Lease::shake_hands() {
     stream().begin_tls(pool_->tls()->connect(pool_->server_name()));
     const ErrorCode error = co_await net::handshake(stream());
     Connected connected{error, true, {}};
-    // No suspension in between: the error queue is the thread's.
+    // No co_await in between: OpenSSL's error queue belongs to the thread.
     if (error)
         connected.reason = tls::reason_of_failure(stream().tls()->ssl(), pool_->server_name());
     co_return connected;

@@ -1,4 +1,4 @@
-// The connections of one worker to one endpoint, and the lease on one of them.
+// The connection pool of one worker for one endpoint, and the lease on one of its connections.
 #pragma once
 
 #include "base/error.hpp"
@@ -27,7 +27,7 @@ struct Connection {
 
     net::Stream stream;
     SteadyTime idle_since{};
-    Race* race = nullptr; // while it connects to one of several addresses
+    Race* race = nullptr; // set while it connects to one of several addresses
 };
 
 // One exchange's own upstream connection. Destroying it closes the connection; only keep() returns
@@ -43,22 +43,23 @@ class Lease {
     [[nodiscard]] bool reused() const noexcept { return reused_; }
     [[nodiscard]] const std::string& endpoint() const noexcept;
 
-    // Connects to whichever of the endpoint's addresses answers first, and speaks TLS with it where
-    // the endpoint does. The error is the last address's, host_not_found when the name has none
-    // (yet). abort() stops it.
+    // The result of connect(). error: that of the last address tried, or host_not_found if the host
+    // name has no address yet.
     struct Connected {
         ErrorCode error;
-        bool in_handshake = false; // how far it got
+        bool in_handshake = false; // connecting has reached the TLS handshake
         std::string reason;        // why the handshake failed, for people
     };
-    // first: bytes sent before everything else, TLS included; they stay until this has ended.
+    // Connects to whichever of the endpoint's addresses answers first, then runs the TLS handshake
+    // if the endpoint speaks TLS. abort() stops it. first: bytes sent before all others, TLS
+    // included; they must stay in place until this has ended.
     [[nodiscard]] net::Task<Connected> connect(std::string_view first = {});
 
     // Returns the connection to its pool. Call only when the response was read to its end, the peer
     // keeps the connection, and no surplus byte is buffered (RFC 9112 section 9.3).
     void keep(SteadyTime now) noexcept;
 
-    // Stops whatever waits on the socket: that wait ends with an error.
+    // Closes the connection. Waits on its socket end with an error.
     void abort() noexcept;
 
   private:
@@ -82,7 +83,8 @@ class Pool {
     }
     void set_addresses(std::vector<net::Endpoint> addresses) { addresses_ = std::move(addresses); }
 
-    // New connections speak TLS; null: they do not. server_name: the name the certificate is for.
+    // Sets TLS for new connections; null means no TLS. server_name: the name that the certificate
+    // must be for.
     void set_tls(std::shared_ptr<const tls::Client> tls, std::string server_name) {
         tls_ = std::move(tls);
         server_name_ = std::move(server_name);
@@ -100,10 +102,11 @@ class Pool {
     // Closes connections that have been idle for longer than `idle`, or closed by their peer.
     void sweep(SteadyTime now, Duration idle) noexcept;
 
-    // Closes the connection that has been idle for longest; false: there is none.
+    // Closes the connection that has been idle for longest. Returns false if there is none.
     bool close_oldest() noexcept;
 
-    // Keeps no connection from now on: the endpoint has left the configuration.
+    // Closes the idle connections, and keeps none from now on: the endpoint has left the
+    // configuration.
     void retire() noexcept;
 
     [[nodiscard]] std::size_t idle() const noexcept { return idle_.size(); }

@@ -66,7 +66,7 @@ void Race::await_head_start() {
     if (attempts_.size() == addresses_.size())
         return;
     ++pending_;
-    timer_.expires_after(head_start); // ends the wait for the one before
+    timer_.expires_after(head_start); // ends the wait for the previous attempt
     timer_.async_wait([this](const ErrorCode& error) {
         if (!error && !over_)
             begin_next();
@@ -95,7 +95,8 @@ void Race::finish() noexcept {
             net::close(attempts_[each]);
 }
 
-// Counts one handler less. The last one may end this object.
+// Notes that one handler has ended. After the last one, the coroutine in run() may destroy this
+// object.
 void Race::one_less() {
     if (--pending_ == 0)
         ended_.signal();

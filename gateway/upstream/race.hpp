@@ -1,4 +1,5 @@
-// Several addresses of one endpoint, and the first that answers (Happy Eyeballs, RFC 8305).
+// Connects to whichever of several addresses of one endpoint answers first (Happy Eyeballs, RFC
+// 8305).
 #pragma once
 
 #include "base/error.hpp"
@@ -18,23 +19,23 @@ namespace stint::upstream {
 // Returns the addresses with their families in turn, beginning with the first one's (section 4).
 [[nodiscard]] std::vector<net::Endpoint> interleave(std::vector<net::Endpoint> addresses);
 
-// Not thread-safe. Lives until run() has ended.
+// Not thread-safe. Must live until run() has ended.
 class Race {
   public:
-    // How long an address may be silent before the next one is tried beside it (section 5).
+    // Time for which an address may be silent before the next one is tried beside it (section 5).
     static constexpr std::chrono::milliseconds head_start{250};
 
-    // At least one address.
+    // addresses: at least one.
     Race(const net::Executor& executor, std::vector<net::Endpoint> addresses);
 
-    // Runs until one is connected, all have failed (the error is the last one's), or give_up() is
-    // called (operation_aborted). No operation is under way any more then.
+    // Runs until one address is connected, all have failed (returns the last error), or give_up()
+    // is called (returns operation_aborted). No operation is pending afterwards.
     [[nodiscard]] net::Task<ErrorCode> run();
     [[nodiscard]] net::Socket take_winner() { return std::move(attempts_[*winner_]); }
 
     void give_up() noexcept;
 
-    // Publishes the race in `place`, for a caller of give_up(), as long as this lives.
+    // Publishes the race in `place`, for a caller of give_up(), as long as this object lives.
     class Known {
       public:
         Known(Race*& place, Race& race) : place_{place} { place_ = &race; }

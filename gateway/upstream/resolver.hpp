@@ -1,4 +1,4 @@
-// Host names of endpoints to addresses, off the request path and again every so often.
+// Resolves host names of endpoints to addresses, at regular intervals and off the request path.
 #pragma once
 
 #include "base/error.hpp"
@@ -17,8 +17,8 @@
 
 namespace stint::upstream {
 
-// Host name to its addresses in text, in the resolver's order. A name that never resolved is
-// absent.
+// Maps a host name to its addresses in text, in the resolver's order. A name that was never
+// resolved is absent.
 using AddressBook = std::map<std::string, std::vector<std::string>>;
 
 // Runs on the control thread. Every look-up blocks a thread of its own, so that a dead name holds
@@ -36,11 +36,11 @@ class Resolver {
     Resolver(const Resolver&) = delete;
     Resolver& operator=(const Resolver&) = delete;
 
-    // Host name to the interval of its look-ups.
+    // Maps a host name to the interval of its look-ups.
     using Names = std::map<std::string, Duration>;
 
-    // Replaces the names to look after and looks the new ones up at once. on_ready, if given, is
-    // called when every new name has been tried once.
+    // Replaces the names to resolve, and looks new names up at once. on_ready, if given, is called
+    // when every new name has been tried once.
     void watch(const Names& names, std::function<void()> on_ready = {});
 
     void stop();
@@ -52,7 +52,7 @@ class Resolver {
     struct Answer {
         std::string name;
         std::vector<std::string> addresses;
-        std::string failure; // empty = none
+        std::string failure; // empty if the look-up succeeded
     };
     struct Mailbox; // where look-ups leave answers; outlives this object while one is under way
     using Timer = net::asio::basic_waitable_timer<

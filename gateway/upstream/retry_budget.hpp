@@ -1,5 +1,5 @@
-// The share of retries that an upstream may be burdened with: where most requests fail, retrying
-// each of them would multiply the load of a service that has too much of it.
+// Bounds the share of retries among an upstream's requests: if most requests fail, a retry of each
+// would multiply the load of a service that is already overloaded.
 #pragma once
 
 #include "base/time.hpp"
@@ -14,7 +14,8 @@ namespace stint::upstream {
 // Counts over the last ten seconds, second by second. Not thread-safe: one per worker and upstream.
 class RetryBudget {
   public:
-    // Retries that are always allowed a second: without them a quiet upstream would get none.
+    // Number of retries a second that are always allowed. Without them a quiet upstream would get
+    // none.
     static constexpr std::uint64_t always = 1;
 
     void note_request(SteadyTime now) noexcept { ++second_of(now).requests; }
@@ -26,7 +27,7 @@ class RetryBudget {
 
   private:
     struct Second {
-        std::int64_t number = -1; // the clock's second
+        std::int64_t number = -1; // seconds since the clock's epoch
         std::uint64_t requests = 0;
         std::uint64_t retries = 0;
     };

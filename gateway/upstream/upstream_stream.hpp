@@ -21,14 +21,14 @@ namespace stint::upstream {
 struct ForwardedRequest {
     const RequestHead& head;
     const http::Forwarding& forwarding;
-    std::size_t max_response_head = 0; // bytes; a longer one fails
+    std::size_t max_response_head = 0; // bytes; a longer head is malformed
     bool trailers = false;             // trailers of the response are kept, to be forwarded
 };
 
 // A piece of a request's body.
 struct RequestPiece {
     std::string_view payload{};
-    std::string_view ahead{}; // more payload behind it, of a body whose length is known
+    std::string_view ahead{}; // further payload, if the body's length is known
     bool last = false;
     // With the last piece: trailer fields as BodyDecoder::trailer() returns them, and the options
     // of the request's Connection fields.
@@ -39,7 +39,7 @@ struct RequestPiece {
 // The result of connecting.
 struct Connected {
     ErrorCode error{};
-    bool in_handshake = false; // how far it got
+    bool in_handshake = false; // connecting has reached the TLS handshake
     std::string reason{};      // why the handshake failed, for people
     bool spoke_first = false;  // bytes came before there was a request (RFC 9112 section 9.2)
 
@@ -52,7 +52,7 @@ struct BodyRead {
     enum class Status : std::uint8_t {
         arrived,
         broken,   // cut short, or the connection broke
-        malformed // the framing; see fault()
+        malformed // the framing is malformed; see fault()
     };
     Status status = Status::arrived;
     std::string_view payload{}; // valid until the next read
@@ -61,20 +61,20 @@ struct BodyRead {
     std::string_view nominated{};
 };
 
-// Told when bytes of a response have come.
+// Is notified when bytes of a response have come.
 class ResponseHandler {
   public:
-    // Never within receive_then(). The handler may end the stream within it.
+    // Called once after receive_then(), never within it. This call may destroy the stream.
     virtual void on_response(const ErrorCode& error) = 0;
 
   protected:
     ~ResponseHandler() = default;
 };
 
-// Used on one thread, by one exchange, and not after its pool has ended. Destroyed, it drops the
-// response, and with HTTP/1.1 its connection; only keep() lets that one carry another request.
+// Used on one thread, by one exchange. Must not outlive its pool. The destructor drops the response
+// and, with HTTP/1.1, closes the connection; only keep() saves the connection for another request.
 // Waits have no timeout of their own: abort() ends them. At most one wait for the response and one
-// for the upstream to take more are under way.
+// flush() are pending at a time.
 class UpstreamStream {
   public:
     UpstreamStream(const UpstreamStream&) = delete;
@@ -83,8 +83,8 @@ class UpstreamStream {
     // --- the connection ---
     // True if it has carried a request before: its peer may have closed it meanwhile.
     [[nodiscard]] bool reused() const noexcept { return reused_; }
-    // Connects a stream that is not reused. first: bytes before everything else, TLS included; they
-    // stay in place until then.
+    // Connects a stream that is not reused. first: bytes sent before all others, TLS included; they
+    // must stay in place until the connect has ended.
     [[nodiscard]] virtual net::Task<Connected> connect(std::string_view first) = 0;
     // Ends all waits with an error, with a later turn of the event loop. Nothing is sent or
     // received any more.
@@ -94,11 +94,12 @@ class UpstreamStream {
     virtual void keep(SteadyTime now) noexcept = 0;
 
     // --- the request ---
-    // Sends the head and the first piece, as far as that needs no wait. Keeps what is left, of the
-    // pieces too: flush().
+    // Sends the head and the first piece without waiting. Keeps a copy of the unsent rest, for
+    // flush().
     [[nodiscard]] virtual ErrorCode
     send_request(const ForwardedRequest& request, const RequestPiece& piece) = 0;
-    // Sends a further piece, once nothing is unsent. Its bytes stay in place until all was taken.
+    // Sends a further piece without waiting. Requires: !has_unsent(). The piece must stay in place
+    // until all of it is sent.
     [[nodiscard]] virtual ErrorCode send_body(const RequestPiece& piece) = 0;
     // True if bytes wait to be sent.
     [[nodiscard]] virtual bool has_unsent() const noexcept = 0;
@@ -110,17 +111,18 @@ class UpstreamStream {
     [[nodiscard]] virtual bool request_done() const noexcept = 0;
 
     // --- the response's heads ---
-    // Waits until more of the response has come.
+    // Waits until more of the response has come, and then calls the handler, or for receive()
+    // resumes the caller.
     virtual void receive_then(ResponseHandler& handler) = 0;
     [[nodiscard]] virtual net::Task<ErrorCode> receive() = 0;
     enum class Head : std::uint8_t {
-        incomplete, // receive()
+        incomplete, // the head needs more bytes: receive()
         arrived,    // see head(); interim responses come before the final one
-        malformed   // fault()
+        malformed   // see fault()
     };
     // Looks for the next head in what has come.
     [[nodiscard]] virtual Head next_head() = 0;
-    // Valid until the next suspension.
+    // Returns the head that next_head() has found, valid until the next co_await.
     [[nodiscard]] virtual const ResponseHead& head() const noexcept = 0;
     // True once a byte of a response has come.
     [[nodiscard]] virtual bool response_begun() const noexcept = 0;
@@ -130,25 +132,26 @@ class UpstreamStream {
     // --- the body of the final response ---
     // True if trailer fields may follow the body and are kept. After the final head.
     [[nodiscard]] virtual bool expects_trailers() const noexcept = 0;
-    // Returns what has come of the body with its head. Call once, after the final head.
+    // Returns the bytes of the body that came with its head. Call once, after the final head.
     [[nodiscard]] virtual BodyRead first_piece() = 0;
     // Waits for the next piece.
     [[nodiscard]] virtual net::Task<BodyRead> read_body() = 0;
     [[nodiscard]] virtual bool response_done() const noexcept = 0;
 
     // --- raw bytes ---
-    // Returns the connection, where the next raw_left() bytes to come are payload and no framing;
-    // null where the protocol, or TLS, frames them. Whoever reads them calls pass_raw(), with 0
-    // before the first one: then the stream keeps no memory for them.
+    // Returns the connection if its next raw_left() bytes are payload without framing; null if the
+    // protocol or TLS frames them. A caller that reads them itself first calls pass_raw(0), which
+    // frees the stream's buffer, and then pass_raw() after each read.
     [[nodiscard]] virtual net::Stream* raw_body() noexcept = 0;
     [[nodiscard]] virtual std::uint64_t raw_left() const noexcept = 0;
     virtual void pass_raw(std::uint64_t bytes) noexcept = 0;
-    // Notes the end of the connection's bytes. False: the body is not complete.
+    // Notes that the connection's bytes have ended. Returns false if the body is not complete.
     [[nodiscard]] virtual bool end_raw() noexcept = 0;
-    // Hands the connection over, after a 101. early: begins with `size` bytes that came already.
+    // Hands the connection over, after a 101. early: a block that begins with the `size` bytes that
+    // came already.
     [[nodiscard]] virtual net::Stream& take_over(net::Block& early, std::size_t& size) = 0;
 
-    // Ends it.
+    // Destroys a stream.
     struct Destroy {
         void operator()(UpstreamStream* stream) const noexcept { stream->destroy(); }
     };
@@ -160,15 +163,15 @@ class UpstreamStream {
     const bool reused_;
 
   private:
-    // Destroys this object, and gives its memory back to where it came from.
+    // Destroys this object, and gives its memory back to its pool.
     virtual void destroy() noexcept = 0;
 };
 using UpstreamStreamPtr = std::unique_ptr<UpstreamStream, UpstreamStream::Destroy>;
 
-// Where streams to one endpoint come from. One for each worker and endpoint.
+// Source of streams to one endpoint. One for each worker and endpoint.
 class StreamSource {
   public:
-    // Returns a stream that can be used at once; null: there is none.
+    // Returns a stream on an idle connection; null if there is none.
     [[nodiscard]] virtual UpstreamStreamPtr take_idle() = 0;
     // Returns a stream that is yet to connect.
     [[nodiscard]] virtual UpstreamStreamPtr make_new(const net::Executor& executor) = 0;
