@@ -7,7 +7,7 @@
 
 namespace stint::net {
 
-// A connection that belongs to no event loop yet: any worker may serve() it.
+// A connection that belongs to no event loop yet: any worker may adopt() it.
 struct Accepted {
     Descriptor socket;
     Endpoint peer; // the address at the other end

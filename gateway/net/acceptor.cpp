@@ -97,8 +97,8 @@ Result<Descriptor> listening_socket(const Endpoint& address, bool shared) {
     return socket;
 }
 
-// Opens the first socket without SO_REUSEPORT, which no second process can do then, and allows
-// others beside it only once it listens: there is no moment in which two could both pass.
+// Binds the first socket without SO_REUSEPORT, which fails if another process has the address. Sets
+// SO_REUSEPORT only once that socket listens, so that two processes can never both succeed.
 Result<ListeningSockets> open_tcp(const Endpoint& address, std::size_t count) {
     Result<Descriptor> first = listening_socket(address, false);
     if (!first)
@@ -137,7 +137,7 @@ ErrorCode set_mode(const Endpoint& address, const Descriptor& own, std::uint32_t
     std::snprintf(file, sizeof file, "/proc/self/fd/%d", own.get());
     if (::chmod(file, mode) == 0)
         return {};
-    const bool no_proc = errno == ENOENT; // then its path is all there is
+    const bool no_proc = errno == ENOENT; // without /proc, only the path is left
     return no_proc && ::chmod(path_of(address), mode) == 0 ? ErrorCode{} : last_error();
 }
 

@@ -16,13 +16,13 @@ struct ListeningSockets {
     Endpoint address;                // with the port the kernel chose, where 0 was asked for
     std::vector<Descriptor> sockets; // `count` of them, listening
     Descriptor file = {};            // a Unix socket's file, opened with O_PATH when it was bound
-    std::uint32_t group = 0;         // the file's, as the kernel chose it
+    std::uint32_t group = 0;         // group of the file, as the kernel chose it
 };
 
 // Mode and group of a Unix socket's file. They decide which users may connect.
 struct SocketFile {
-    std::uint32_t mode = 0660;               // whatever the umask
-    std::optional<std::uint32_t> group = {}; // nothing: unchanged
+    std::uint32_t mode = 0660;               // permission bits, independent of the umask
+    std::optional<std::uint32_t> group = {}; // group id; nothing: unchanged
 
     bool operator==(const SocketFile&) const = default;
 };

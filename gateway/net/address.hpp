@@ -12,18 +12,18 @@
 
 namespace stint::net {
 
-// An IPv4 or IPv6 address in text (no brackets, no name) and a port.
+// Returns the socket address of an IPv4 or IPv6 address in text (no brackets, no name) and a port.
 [[nodiscard]] Result<Endpoint> ip_endpoint(const std::string& address, std::uint16_t port);
 
-// A Unix socket's path; too long a path is an error.
+// Returns the socket address of a Unix socket's path. An empty or too long path is an error.
 [[nodiscard]] Result<Endpoint> unix_endpoint(const std::string& path);
 
-// "127.0.0.1:80", "[::1]:80" or "unix:/path".
+// Returns the address as "127.0.0.1:80", "[::1]:80" or "unix:/path".
 [[nodiscard]] std::string to_text(const Endpoint& endpoint);
 
 [[nodiscard]] bool is_unix(const Endpoint& endpoint) noexcept;
 
-// True if only this machine can reach it: 127.0.0.0/8, ::1, or a Unix socket.
+// True if only this machine can reach the address: 127.0.0.0/8, ::1, or a Unix socket.
 [[nodiscard]] bool is_loopback(const Endpoint& endpoint) noexcept;
 
 // A peer's address without its port, small enough to keep in every connection. An IPv4-mapped IPv6

@@ -21,7 +21,7 @@ void Alarm::stop() noexcept {
     try {
         timer_.cancel();
     } catch (const std::exception&) {
-        // The same.
+        // Out of memory: the sleeper wakes at its time.
     }
 }
 

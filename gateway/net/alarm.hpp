@@ -11,18 +11,18 @@
 
 namespace stint::net {
 
-// Held by a shared_ptr: its ringer may outlive its sleeper.
+// Held by a shared_ptr, because a thread that rings may outlive the coroutine that sleeps.
 class Alarm : public std::enable_shared_from_this<Alarm> {
   public:
     explicit Alarm(const Executor& executor) : timer_{executor} {}
 
     // Ends the sleep, or the next one if there is no sleeper now. Threads: any, as long as the
     // event loop lives. The sleeper resumes with a later turn of its loop, not within this call.
-    // Does nothing if there is no memory for that.
+    // Does nothing if memory is too short.
     void ring() noexcept;
 
-    // Sleeps until `at`, or until it rings. Thread: the event loop's; one sleeper at a time, which
-    // keeps the alarm alive.
+    // Sleeps until `at`, or until ring(). Called on the event loop's thread, by one coroutine at a
+    // time, which keeps the alarm alive.
     [[nodiscard]] Task<> sleep_until(SteadyTime at);
 
   private:
@@ -34,7 +34,7 @@ class Alarm : public std::enable_shared_from_this<Alarm> {
     void stop() noexcept;
 
     Timer timer_;
-    bool rung_ = false; // the loop's thread
+    bool rung_ = false; // used on the event loop's thread alone
 };
 
 } // namespace stint::net

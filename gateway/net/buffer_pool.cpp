@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t page = 4096;
 constexpr std::size_t blocks_in_slab = 64;
 
-// Blocks begin at different places of their first page: were they all at its beginning, their heads
-// would share a few lines of the processor's cache.
+// Blocks begin at different places of their first page. Otherwise the beginnings of all blocks
+// would compete for a few lines of the processor's cache.
 constexpr std::size_t colours = 16;
 constexpr std::size_t colour_size = 128;
 
@@ -96,7 +96,7 @@ void BufferPool::add_slab() {
         ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (slab == MAP_FAILED)
         throw std::bad_alloc{};
-    ::madvise(slab, size, MADV_NOHUGEPAGE); // most blocks are used to their first page only
+    ::madvise(slab, size, MADV_NOHUGEPAGE); // most blocks are used only on their first page
     ASAN_POISON_MEMORY_REGION(slab, size);
     slabs_.push_back(static_cast<char*>(slab));
     total_ += blocks_in_slab;

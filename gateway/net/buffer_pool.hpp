@@ -32,11 +32,12 @@ class Block {
 };
 
 // One per worker and size, not thread-safe; outlives its blocks. The block returned last is the
-// next one lent (its pages are warm). Blocks are pages of their own, beside the heap: there, large
-// ones between small ones that stay would leave holes whose memory cannot be reclaimed.
+// next one lent (its pages are warm). Blocks have pages of their own, outside the heap: on the
+// heap, freed large blocks between small objects would leave holes whose memory cannot be
+// reclaimed.
 class BufferPool {
   public:
-    // keep: how many unused blocks hold on to their memory.
+    // keep: number of unused blocks that keep their memory.
     BufferPool(std::size_t block_size, std::size_t keep);
     BufferPool(const BufferPool&) = delete;
     BufferPool& operator=(const BufferPool&) = delete;
@@ -46,11 +47,11 @@ class BufferPool {
     [[nodiscard]] Block borrow();
     [[nodiscard]] std::size_t block_size() const noexcept { return block_size_; }
 
-    // Gives the system the memory of all but `keep` of the blocks that were not needed since the
-    // last call; to be called every second or so.
+    // Gives the memory of blocks that were not needed since the last call back to the system,
+    // except for `keep` blocks. Called about every second.
     void trim() noexcept;
 
-    // Blocks that are lent or hold on to their memory.
+    // Returns the number of blocks that are lent or keep their memory.
     [[nodiscard]] std::size_t held() const noexcept { return total_ - cold_.size(); }
 
   private:
@@ -59,13 +60,13 @@ class BufferPool {
     void add_slab();
 
     std::size_t block_size_;
-    std::size_t stride_; // whole pages
+    std::size_t stride_; // bytes from one block to the next: whole pages
     std::size_t keep_;
     std::size_t total_ = 0;       // blocks in all slabs
-    std::size_t fewest_warm_ = 0; // since the last trim()
+    std::size_t fewest_warm_ = 0; // smallest size of warm_ since the last trim()
     std::vector<char*> slabs_;
-    std::vector<char*> warm_; // free, with memory; the one used last at the back
-    std::vector<char*> cold_; // free, without
+    std::vector<char*> warm_; // free, with memory; the last one used is at the back
+    std::vector<char*> cold_; // free, without memory
 };
 
 } // namespace stint::net

@@ -1,4 +1,4 @@
-// Clocks as a worker reads them; decisions get the result as an argument.
+// Reads the system's clocks. Decisions get the time as an argument, and read no clock.
 #pragma once
 
 #include "base/time.hpp"

@@ -10,7 +10,8 @@ void Deadlines::arm(Deadline& deadline, Duration length, SteadyTime now) {
         lanes_.begin(), lanes_.end(), [length](const Lane& each) { return each.length == length; });
     if (lane == lanes_.end())
         lane = lanes_.insert(lanes_.end(), Lane{length, std::make_unique<List>()});
-    // A coarse clock may stand behind one read before; the list must stay sorted all the same.
+    // A coarse clock may be behind the clock of an earlier call. The list must stay sorted all the
+    // same.
     deadline.at_ = now + length;
     if (!lane->list->empty() && lane->list->back().at_ > deadline.at_)
         deadline.at_ = lane->list->back().at_;
@@ -23,7 +24,8 @@ void Deadlines::expire(SteadyTime now) {
         List& list = *lanes_[i].list;
         const auto later = std::find_if(
             list.begin(), list.end(), [now](const Deadline& each) { return each.at_ > now; });
-        // Takes it off the list before the call: it may arm itself again, and is not due twice.
+        // Takes the due deadlines off the list first: a deadline that arms itself again must not
+        // expire twice in this call.
         List due;
         due.splice(due.end(), list, list.begin(), later);
         while (!due.empty()) {
@@ -32,7 +34,7 @@ void Deadlines::expire(SteadyTime now) {
             next.on_deadline();
         }
     }
-    // Forgets the lengths that a former configuration used, once no deadline has them.
+    // Forgets lengths that no deadline uses any more, such as those of a former configuration.
     constexpr std::size_t usual = 16;
     if (lanes_.size() > usual)
         std::erase_if(lanes_, [](const Lane& lane) { return lane.list->empty(); });

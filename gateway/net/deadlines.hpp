@@ -11,7 +11,8 @@
 
 namespace stint::net {
 
-// Derive from it, or hold one of a derived kind. Destroying or disarming it takes it off its list.
+// Base of a timeout: a class derives from it, or holds an object of a derived class. Destroying or
+// disarming a deadline takes it off its list.
 class Deadline : public boost::intrusive::list_base_hook<
                      boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
   public:
@@ -27,7 +28,7 @@ class Deadline : public boost::intrusive::list_base_hook<
 
   private:
     friend class Deadlines;
-    // Called once, disarmed already, from Deadlines::expire(). May arm it again.
+    // Called once, already disarmed, from Deadlines::expire(). May arm the deadline again.
     virtual void on_deadline() noexcept = 0;
 
     SteadyTime at_{};
@@ -45,16 +46,17 @@ class DeadlineOf final : public Deadline {
     Owner& owner_;
 };
 
-// One per worker, not thread-safe. Pure: its owner calls expire() at least every 50 ms while
-// anything is armed, so a deadline is noticed at most that much late. A deadline that is armed with
-// the coarse clock may come one tick of that clock (4 ms) early.
+// One per worker, not thread-safe. Reads no clock: its owner calls expire() at least every 50 ms
+// while anything is armed, so a deadline is noticed at most that much late. A deadline that is
+// armed with the coarse clock may come one tick of that clock (4 ms) early.
 class Deadlines {
   public:
-    // Arms (again) for now + length. O(distinct lengths), no allocation for a length seen before.
+    // Arms the deadline (again) for now + length. O(distinct lengths), no allocation for a length
+    // seen before.
     void arm(Deadline& deadline, Duration length, SteadyTime now);
 
-    // Calls on_deadline() of every deadline that is due, once each: one that arms itself again
-    // waits for the next call.
+    // Calls on_deadline() of every deadline that is due, once each: a deadline that arms itself
+    // again waits for the next call.
     void expire(SteadyTime now);
 
     [[nodiscard]] bool empty() const noexcept;

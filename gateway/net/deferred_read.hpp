@@ -12,9 +12,9 @@
 
 namespace stint::net {
 
-// A buffer that gives its read an operation of its own, below. Asio's reactor tries each read
-// before it waits for one, a wasted system call if nothing can have come; and Asio 1.26 has no read
-// that waits first but with two system calls (async_wait() and its epoll_ctl).
+// A buffer type that selects the read operation at the end of this file. Asio's reactor tries each
+// read before it waits for one, a wasted system call if nothing can have come; and Asio 1.26 has no
+// read that waits first but with two system calls (async_wait() and its epoll_ctl).
 class DeferredReadBuffer {
   public:
     using value_type = asio::mutable_buffer;
@@ -33,8 +33,8 @@ class DeferredReadBuffer {
 };
 
 // Calls done(error, size) as a read does. Requires: the socket was seen to be empty, and to be
-// open, within the same turn of the event loop. Later input makes an event, but an event of before
-// may have been taken already.
+// open, within the same turn of the event loop. Input that comes later raises an event. The event
+// of earlier input may have been taken already, so that this read would miss it.
 template <class Done>
 void read_deferred_then(Socket& socket, std::span<char> into, HandlerMemory& memory, Done done) {
     memory.starting = true;
@@ -44,8 +44,8 @@ void read_deferred_then(Socket& socket, std::span<char> into, HandlerMemory& mem
 
 } // namespace stint::net
 
-// Asio's operation for a read into such a buffer: as in Boost 1.81, but for the first line of
-// do_perform().
+// Asio's operation for a read into a DeferredReadBuffer: as in Boost 1.81, except that do_perform()
+// does not read while the operation is being started.
 template <>
 class boost::asio::detail::reactive_socket_recv_op_base<stint::net::DeferredReadBuffer>
     : public reactor_op {

@@ -9,7 +9,7 @@ namespace stint::net {
 bool EndEvents::watch(int socket, void* whom, bool or_closed) noexcept {
     if (epoll_.get() < 0)
         epoll_ = Descriptor{::epoll_create1(EPOLL_CLOEXEC)};
-    epoll_event event{}; // EPOLLERR and EPOLLHUP are always in it
+    epoll_event event{}; // EPOLLERR and EPOLLHUP are always included
     event.events = EPOLLET | (or_closed ? std::uint32_t{EPOLLRDHUP} : 0U);
     event.data.ptr = whom;
     if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket, &event) == 0)

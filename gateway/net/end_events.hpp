@@ -5,15 +5,15 @@
 
 namespace stint::net {
 
-// An epoll instance besides the event loop's. The loop's own reports a FIN only to a reader that
-// has read all bytes before it. Not thread-safe.
+// An epoll instance besides the event loop's. The loop's own instance reports a FIN only to a
+// reader that has read all bytes before it. Not thread-safe.
 class EndEvents {
   public:
     // Makes next() return `whom` once the socket was reset or, with `or_closed`, once its peer has
-    // closed its sending side; also if that has happened already. Ends when the socket is closed,
-    // which has to be before `whom` is destroyed. False: no descriptor, or no memory.
+    // closed its sending side; also if that has happened already. The watch ends when the socket is
+    // closed, which has to be before `whom` is destroyed. False: no descriptor, or no memory.
     [[nodiscard]] bool watch(int socket, void* whom, bool or_closed) noexcept;
-    // Returns the `whom` of a socket that has ended since, each once; nullptr: none.
+    // Returns the `whom` of a socket that has ended, once for each end; nullptr if there is none.
     [[nodiscard]] void* next() noexcept;
 
   private:

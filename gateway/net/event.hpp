@@ -23,8 +23,8 @@ class Event {
             run_or_destroy_(waiter_, Action::destroy);
     }
 
-    // Resumes the waiting coroutine before it returns; without one, nothing happens. The coroutine
-    // may end this Event and its owner: the caller touches neither afterwards.
+    // Resumes the waiting coroutine within this call; does nothing if none waits. The coroutine may
+    // destroy this Event and its owner: the caller touches neither afterwards.
     void signal() {
         if (has_waiter())
             std::exchange(run_or_destroy_, nullptr)(waiter_, Action::run);
@@ -42,8 +42,9 @@ class Event {
   private:
     enum class Action { run, destroy };
 
-    // A suspended coroutine's handler is a pointer or two: it is kept in place, without allocation.
-    // (Asio 1.26's any_completion_handler allocates, and its assignment recurses without end.)
+    // Stores the handler of the suspended coroutine in place, without allocation: it is a pointer
+    // or two. (Asio 1.26's any_completion_handler allocates, and its assignment recurses without
+    // end.)
     template <class Handler>
     void set(Handler&& handler) {
         using Stored = std::decay_t<Handler>;

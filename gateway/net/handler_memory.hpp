@@ -7,7 +7,8 @@
 
 namespace stint::net {
 
-// One operation at a time; must outlive it. An operation that finds no room here is allocated.
+// Has room for one pending operation, which it must outlive. A second or a larger operation is
+// allocated on the heap.
 class HandlerMemory {
   public:
     HandlerMemory() = default;
@@ -28,7 +29,7 @@ class HandlerMemory {
             ::operator delete(memory);
     }
 
-    // While the operation is started: see DeferredReadBuffer.
+    // True while the operation is being started: see DeferredReadBuffer.
     bool starting = false;
 
   private:
@@ -37,7 +38,8 @@ class HandlerMemory {
     bool in_use_ = false;
 };
 
-// A handler's associated allocator (Asio finds it by these names).
+// A handler's associated allocator, which takes memory from a HandlerMemory. Asio prescribes the
+// names of the members.
 template <class T>
 class InPlaceAllocator {
   public:

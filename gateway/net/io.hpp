@@ -32,7 +32,7 @@ namespace stint::net {
 
 inline constexpr auto as_result = asio::as_tuple(asio::deferred);
 
-// Up to this many pieces in one gather write; callers never have more.
+// Most pieces of one gather write. No caller has more.
 inline constexpr std::size_t max_pieces = 6;
 
 // Pieces of one message, sent in one system call where the socket's buffer has room.
@@ -57,7 +57,7 @@ class Gather {
         return {pieces_ + first_, count_ - first_};
     }
 
-    // Copies what is left to the end of `text`.
+    // Appends the bytes that have not been consumed to `text`.
     void append_to(std::string& text) const {
         for (const iovec& piece : pieces())
             text.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
@@ -126,7 +126,7 @@ inline Received read_now(Socket& socket, std::span<char> into) noexcept {
     }
 }
 
-// Waits until there is something to read, the end of the stream included.
+// Waits until there are bytes to read, or the stream has ended.
 inline auto wait_readable(Socket& socket) {
     return socket.async_wait(Socket::wait_read, as_result);
 }
@@ -136,17 +136,17 @@ inline auto yield_to_others(Socket& socket) {
     return asio::post(socket.get_executor(), asio::deferred);
 }
 
-// Waits until the socket takes more.
+// Waits until the socket takes more bytes.
 inline auto wait_writable(Socket& socket) {
     return socket.async_wait(Socket::wait_write, as_result);
 }
 
-// Reads the bytes that have arrived, at least one; error at the end of the stream.
+// Reads the bytes that have arrived, at least one. The error is eof at the end of the stream.
 inline auto read_some(Socket& socket, std::span<char> into) {
     return socket.async_read_some(asio::buffer(into.data(), into.size()), as_result);
 }
 
-// The same without an allocation. (Asio 1.26 cannot bind an allocator to a deferred operation.)
+// Same as the other read_some(), but without an allocation.
 inline auto read_some(Socket& socket, std::span<char> into, HandlerMemory& memory) {
     const auto start = [&socket, into, &memory](auto&& resume) {
         auto read = [resume = std::move(resume)](const ErrorCode& error, std::size_t size) mutable {
@@ -169,7 +169,7 @@ inline bool peer_closed(Socket& socket, bool or_closed) noexcept {
     return ::poll(&ended, 1, 0) > 0 && ended.revents != 0;
 }
 
-// True if it was reset, even if its peer had closed its sending side before.
+// True if the connection was reset, even if its peer had closed its sending side before.
 inline bool was_reset(Socket& socket) noexcept {
     pollfd failed{socket.native_handle(), 0, 0};
     return ::poll(&failed, 1, 0) > 0 && (failed.revents & POLLERR) != 0;
@@ -185,8 +185,8 @@ inline SocketState probe(Socket& socket) noexcept {
     return SocketState::closed;
 }
 
-// Acknowledges what has been received now instead of up to 40 ms later. A server that writes head
-// and body apart, with Nagle's algorithm on, sends the second only after that.
+// Acknowledges received bytes now instead of up to 40 ms later. A server that writes head and body
+// apart, with Nagle's algorithm on, sends the body only after the acknowledgement.
 inline void acknowledge_at_once(Socket& socket) noexcept {
     const int on = 1;
     ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
@@ -197,7 +197,7 @@ inline void close(Socket& socket) noexcept {
     socket.close(ignored);
 }
 
-// Starts a coroutine that belongs to the loop. It must handle its own failures: what still escapes
+// Starts a coroutine on the event loop. It must handle its own failures: an exception that escapes
 // is a programming error and ends the process.
 template <class T>
 void spawn(const Executor& executor, Task<T> task) {

@@ -1,6 +1,6 @@
-// The first step of closing in two, RFC 9112 section 9.6: a peer that was answered before it had
-// sent everything may go on sending for a while, and what it sends is dropped. To close with bytes
-// unread would reset the connection, and the reset could destroy the answer on its way.
+// A lingering close (RFC 9112 section 9.6): a peer that was answered before it had sent everything
+// may go on sending for a while, and its bytes are dropped. To close with bytes unread would reset
+// the connection, and the reset could destroy the answer on its way.
 #pragma once
 
 #include "base/time.hpp"
@@ -11,16 +11,16 @@
 
 namespace stint::net {
 
-// Begins once the answer was sent and the sending side shut down. Pure. The reader ends the
-// connection when nothing has come for `silence`, and calls take() after each read.
+// Begins once the answer was sent and the sending side was shut down. Does no I/O. The reader calls
+// take() after each read, and closes the connection when nothing has come for `silence`.
 class Linger {
   public:
     static constexpr Duration silence = std::chrono::seconds{2};
-    // The longest time in all: for a connection that was admitted; `brief` for one that was
+    // Longest time in all: `longest` for a connection that was admitted; `brief` for one that was
     // rejected, and for any while the gateway drains.
     static constexpr Duration longest = std::chrono::seconds{30};
     static constexpr Duration brief = std::chrono::seconds{1};
-    // The most bytes read in each interval. More bytes wait at the peer.
+    // The most bytes read in each interval. Further bytes wait at the peer.
     static constexpr std::size_t most_at_once = 1024 * 1024;
     static constexpr Duration interval = std::chrono::milliseconds{100};
 
@@ -32,7 +32,7 @@ class Linger {
 
     explicit Linger(SteadyTime now) noexcept : begun_{now}, interval_begun_{now} {}
 
-    // Decides what comes after `size` more bytes.
+    // Decides what to do after `size` more bytes. most: longest time in all.
     [[nodiscard]] Next take(std::size_t size, SteadyTime now, Duration most = longest) noexcept {
         if (now - begun_ >= most)
             return Next::close;

@@ -10,7 +10,7 @@
 
 namespace stint::net {
 
-// Returns false, without posting, if there is no memory.
+// Posts the function. Returns false, without posting, if there is no memory.
 template <class Function>
 [[nodiscard]] bool post(const Executor& executor, Function function) noexcept {
     try {

@@ -27,8 +27,8 @@ class Stream {
     [[nodiscard]] Socket& socket() noexcept { return socket_; }
     [[nodiscard]] TlsSession* tls() noexcept { return tls_.get(); }
 
-    // Begins TLS: all bytes are TLS's from now on, and those in `early`, which have come already.
-    // handshake() must have succeeded before anything else is done.
+    // Begins TLS: all bytes from now on belong to TLS, and so do those in `early`, which have come
+    // already. handshake() must succeed before anything else is done.
     void begin_tls(tls::SslPtr ssl, std::span<const char> early = {}) {
         tls_ = std::make_unique<TlsSession>(socket_, std::move(ssl), early);
     }
@@ -41,7 +41,7 @@ class Stream {
 };
 
 // Completes the TLS handshake, without a timeout of its own. After an error the thread's OpenSSL
-// error queue says more, until the next suspension, and has to be emptied.
+// error queue has the reason, until the next co_await. The caller has to empty that queue.
 [[nodiscard]] Task<ErrorCode> handshake(Stream& stream);
 
 inline ErrorCode write_now(Stream& stream, Gather& gather) noexcept {
@@ -56,7 +56,7 @@ inline Received read_now(Stream& stream, std::span<char> into) noexcept {
     return read_now(stream.socket(), into);
 }
 
-// True if read_now() has something that wait_readable() would not report.
+// True if read_now() has bytes, or the end of the stream, that wait_readable() would not report.
 inline bool has_buffered(Stream& stream) noexcept {
     return stream.tls() != nullptr && stream.tls()->has_buffered();
 }
@@ -132,7 +132,7 @@ class TlsRead {
     Done done_;
 };
 
-// Calls done(error, size) once something has come, the end of the stream included.
+// Calls done(error, size) once bytes have come, or the stream has ended.
 template <class Done>
 void read_some_then(Stream& stream, std::span<char> into, HandlerMemory& memory, Done done) {
     if (stream.tls() != nullptr) [[unlikely]]
@@ -188,7 +188,7 @@ inline void cancel(Stream& stream) noexcept {
     stream.socket().cancel(ignored);
 }
 
-// Ends sending; what the peer sends is still received.
+// Ends sending. Bytes that the peer sends are still received.
 inline void shutdown_send(Stream& stream) noexcept {
     if (TlsSession* tls = stream.tls()) [[unlikely]]
         tls->send_close_notify();
@@ -202,7 +202,8 @@ inline void close(Stream& stream) noexcept {
     close(stream.socket());
 }
 
-// Makes close() reset the connection, so that the peer does not take what was sent for the whole.
+// Makes close() reset the connection, so that the peer does not take a part of a message for the
+// whole.
 inline void reset_on_close(Stream& stream) noexcept {
     if (TlsSession* tls = stream.tls()) [[unlikely]]
         tls->never_send_close_notify();
@@ -210,7 +211,8 @@ inline void reset_on_close(Stream& stream) noexcept {
     stream.socket().set_option(asio::socket_base::linger{true, 0}, ignored);
 }
 
-// Waits until all of `gather` was taken, or returns the error; what was not taken is left in it.
+// Sends all of `gather`, and waits where needed. After an error, the bytes that were not taken are
+// left in `gather`.
 [[nodiscard]] Task<ErrorCode> send_all(Stream& stream, Gather& gather);
 
 } // namespace stint::net

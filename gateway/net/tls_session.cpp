@@ -23,12 +23,12 @@ namespace {
 // Bytes in one record, at most (RFC 8446 section 5.1).
 constexpr std::size_t record_size = 16 * 1024;
 
-// Bytes to read while waiting: a head comes in one piece; of what is longer OpenSSL reads the rest
-// by itself.
+// Bytes that a waiting read takes from the socket: enough for a whole head. OpenSSL reads the rest
+// of longer data from the socket itself.
 constexpr std::size_t intake_size = 4 * 1024;
 
-// Small pieces are joined: each record costs a system call, its own head and a tag. Belongs to
-// the thread, for the time of one call.
+// A buffer in which small pieces are joined to one record: each record costs a system call, its own
+// head and a tag. Used by its thread only within one call.
 thread_local std::array<char, record_size> joined;
 
 std::string_view next_record(const Gather& gather) noexcept {
@@ -47,7 +47,8 @@ std::string_view next_record(const Gather& gather) noexcept {
 
 } // namespace
 
-// OpenSSL's BIO for the socket. Its own would raise SIGPIPE, and know nothing of an intake.
+// OpenSSL's access to the socket (a BIO). OpenSSL's own socket BIO would raise SIGPIPE, and could
+// not read from the intake first.
 struct SocketBio {
     static TlsSession& session_of(BIO* bio) noexcept {
         return *static_cast<TlsSession*>(BIO_get_data(bio));
@@ -152,7 +153,7 @@ TlsSession::TlsSession(Socket& socket, tls::SslPtr ssl, std::span<const char> ea
         throw std::bad_alloc{};
     BIO_set_data(bio, this);
     BIO_set_init(bio, 1);
-    SSL_set_bio(ssl_.get(), bio, bio); // owns it
+    SSL_set_bio(ssl_.get(), bio, bio); // ssl_ now owns the BIO
 }
 
 TlsSession::~TlsSession() = default;
@@ -165,7 +166,7 @@ ErrorCode TlsSession::error_of(int result) noexcept {
     if (what == SSL_ERROR_ZERO_RETURN)
         return asio::error::eof;
     broken_ = true;
-    if (ended_) // no matter how the alert to the peer went
+    if (ended_) // even if an alert to the peer could not be sent
         return asio::error::connection_reset;
     return {failure_ != 0 ? failure_ : EPROTO, boost::system::system_category()};
 }
@@ -213,7 +214,7 @@ ErrorCode TlsSession::write(Gather& gather) noexcept {
             const bool reader_waits_for_room = wants_to_write_;
             const ErrorCode error = error_of(result);
             wants_to_write_ = reader_waits_for_room;
-            if (failure_ != 0) { // the socket's: received bytes can still be read
+            if (failure_ != 0) { // the socket cannot send, but received bytes can be read
                 unwritable_ = true;
                 broken_ = false;
             }

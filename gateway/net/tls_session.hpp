@@ -17,23 +17,22 @@ class Gather;
 struct Received;
 enum class SocketState;
 
-// Not thread-safe. Must not outlive the socket. After an error other than would_block nothing more
-// can be done with it.
+// Not thread-safe. Must not outlive the socket. After an error other than would_block the session
+// can no longer be used.
 class TlsSession {
   public:
-    // early: TLS's bytes that were received before it began.
+    // early: bytes of TLS that were received before the session began.
     TlsSession(Socket& socket, tls::SslPtr ssl, std::span<const char> early);
     ~TlsSession();
     TlsSession(const TlsSession&) = delete;
     TlsSession& operator=(const TlsSession&) = delete;
 
-    // Continues the handshake. No error: it is complete. would_block: go on when the socket is
-    // ready, see wants_to_write(). After another error the thread's OpenSSL error queue says more,
-    // and has to be emptied.
+    // Continues the handshake. Returns no error once it is complete, and would_block if the caller
+    // has to wait for the socket, see wants_to_write(), and call again. After another error the
+    // thread's OpenSSL error queue has the reason, and has to be emptied.
     [[nodiscard]] ErrorCode handshake();
 
-    // True if the peer began with what must be a request in plain HTTP, which is why handshake()
-    // has failed.
+    // True if handshake() has failed because the peer began with a request in plain HTTP.
     [[nodiscard]] bool met_plain_http() const noexcept { return met_plain_http_; }
 
     // True if an earlier session was resumed. Valid after the handshake.
@@ -45,24 +44,25 @@ class TlsSession {
     // encrypted already.
     [[nodiscard]] Received read(std::span<char> into) noexcept;
     [[nodiscard]] ErrorCode write(Gather& gather) noexcept;
-    // Reports application data only: tickets, and parts of records, are none.
+    // Returns the state of the stream by its application data: tickets, and parts of records, do
+    // not count.
     [[nodiscard]] SocketState probe() noexcept;
 
-    // True if the last would_block of handshake() or read() is over when the socket can be written
-    // to. That of write() always is.
+    // True if, after would_block from handshake() or read(), the caller has to wait until the
+    // socket is writable. After a write() that is always so.
     [[nodiscard]] bool wants_to_write() const noexcept { return wants_to_write_; }
 
-    // True if something is here that no wait on the socket would report: bytes, or the end. They
-    // may be a part of a record only: after a would_block, wait all the same.
+    // True if bytes, or the end of the stream, are here that no wait on the socket would report.
+    // The bytes may be only a part of a record: after a would_block, wait all the same.
     [[nodiscard]] bool has_buffered() const noexcept;
 
-    // Sends close_notify, as far as that goes at once: nothing more comes.
+    // Sends close_notify, if the socket takes it at once: the gateway sends no more bytes.
     void send_close_notify() noexcept;
     // Makes send_close_notify() do nothing from now on.
     void never_send_close_notify() noexcept { end_said_ = true; }
 
-    // Returns room for the socket's next bytes, which a read that waits puts there; take_in() says
-    // how many came, end_intake() that the stream has ended.
+    // Returns room into which a waiting read puts the socket's next bytes. Afterwards take_in()
+    // takes their number, and end_intake() the end of the stream.
     [[nodiscard]] std::span<char> intake();
     void take_in(std::size_t size) noexcept;
     void end_intake() noexcept { ended_ = true; }
@@ -71,7 +71,7 @@ class TlsSession {
     void begin_wait() noexcept { cancelled_ = false; }
     [[nodiscard]] bool cancelled() const noexcept { return cancelled_; }
 
-    // Frees the intake. Requires: no read is waiting.
+    // Frees the intake if it is empty. Requires: no read is waiting.
     void release_memory() noexcept;
 
     [[nodiscard]] SSL& ssl() noexcept { return *ssl_; }
@@ -87,7 +87,7 @@ class TlsSession {
     std::vector<char> intake_; // [intake_begin_, intake_end_) of it is OpenSSL's to read
     std::size_t intake_begin_ = 0;
     std::size_t intake_end_ = 0;
-    int failure_ = 0;    // errno of the socket
+    int failure_ = 0;    // errno of the socket's last failure
     bool ended_ = false; // the socket's stream is at its end
     bool wants_to_write_ = false;
     bool cancelled_ = false;
@@ -97,7 +97,7 @@ class TlsSession {
     bool begun_ = false;      // the peer's first byte has come
     bool met_plain_http_ = false;
     std::string peer_subject_;
-    tls::SslPtr ssl_; // refers to what is above
+    tls::SslPtr ssl_; // destroyed first: refers to the members above
 };
 
 } // namespace stint::net

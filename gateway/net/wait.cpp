@@ -12,8 +12,8 @@
 
 namespace stint::net {
 
-// Waits of one event loop that were woken and do not know it yet. A service of the loop's context:
-// it ends after all that the context's end destroys.
+// Waits of one event loop that were woken from any thread and have yet to end. As a service of the
+// loop's context, the queue ends after all objects that the context's end destroys.
 class WakeQueue final : public asio::execution_context::service {
   public:
     using key_type = WakeQueue; // as asio::use_service() finds it
@@ -30,7 +30,7 @@ class WakeQueue final : public asio::execution_context::service {
             if (std::exchange(posted_, true))
                 return;
         }
-        asio::post(executor_, in_place(memory_, [this] { deliver(); })); // one at a time
+        asio::post(executor_, in_place(memory_, [this] { deliver(); })); // one at a time: posted_
     }
 
     void remove(Wait& wait) noexcept {
@@ -57,7 +57,7 @@ class WakeQueue final : public asio::execution_context::service {
     std::mutex mutex_;
     boost::intrusive::list<Wait, boost::intrusive::constant_time_size<false>> woken_;
     bool posted_ = false;
-    HandlerMemory memory_; // deliver() is posted in it, by the thread that has set posted_
+    HandlerMemory memory_; // of the posted deliver(); for the thread that has set posted_
 };
 
 Wait::Wait(const Executor& executor)
