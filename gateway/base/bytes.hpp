@@ -1,4 +1,4 @@
-// Numbers and texts as bytes for a file that only this machine reads again, and back.
+// Converts numbers and texts to bytes, and back, for a file that only this machine reads again.
 #pragma once
 
 #include <bit>
@@ -26,7 +26,8 @@ inline void put_text(std::string& out, std::string_view text) {
     out += text;
 }
 
-// Reads what put() wrote. Past the end every number is 0 and every text empty, and good() is false.
+// Reads numbers and texts that put() and put_text() wrote. Past the end every number is 0, every
+// text is empty, and good() is false.
 class ByteReader {
   public:
     explicit ByteReader(std::string_view bytes) : rest_{bytes} {}

@@ -1,4 +1,4 @@
-// A file descriptor that is closed with its owner.
+// A file descriptor that is closed with the object that owns it.
 #pragma once
 
 #include <unistd.h>
@@ -9,7 +9,7 @@ namespace stint {
 class Descriptor {
   public:
     Descriptor() = default;
-    // Takes ownership of fd; a negative one is none.
+    // Takes ownership of fd. A negative fd means no descriptor.
     explicit Descriptor(int fd) noexcept : fd_{fd} {}
     Descriptor(Descriptor&& other) noexcept : fd_{other.release()} {}
     Descriptor& operator=(Descriptor&& other) noexcept {
@@ -22,7 +22,7 @@ class Descriptor {
     }
 
     [[nodiscard]] int get() const noexcept { return fd_; }
-    // Gives up ownership: the caller closes it.
+    // Gives up ownership: the caller has to close the returned descriptor.
     [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
 
   private:

@@ -1,4 +1,5 @@
-// Fields of a head that are replaced or removed on its way; http/rewrite.hpp applies the edits.
+// Configured edits of a head: fields that are replaced or removed while it is forwarded.
+// http/rewrite.hpp applies the edits.
 #pragma once
 
 #include "base/text_template.hpp"
@@ -13,9 +14,9 @@ struct FieldEdits {
         std::string name; // spelt as it is sent
         TextTemplate value;
     };
-    std::vector<Set> set; // each in the place of all fields of its name
-    // Removed names: those of `set` and the removed ones, in lower case and with "-" for "_", since
-    // servers are known that read one as the other.
+    std::vector<Set> set; // each replaces all fields of its name
+    // Names of fields that are not forwarded: those of `set` and the removed ones, in lower case
+    // and with "-" for "_", because some servers read "_" as "-".
     std::vector<std::string> dropped;
 
     [[nodiscard]] bool empty() const noexcept { return dropped.empty(); }

@@ -1,4 +1,4 @@
-// Names of header fields that a configuration lists, and whether a name is one of them.
+// A set of header field names that a configuration lists.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ class FieldNames {
 
   private:
     struct Pattern {
-        std::string text; // as it is read
+        std::string text; // in lower case and with "-" for "_"
         bool is_prefix = false;
     };
 
@@ -67,7 +67,7 @@ class FieldNames {
         patterns_.push_back(std::move(pattern));
     }
 
-    std::array<std::uint64_t, 32> lengths_{}; // by the first letter; a bit for each length
+    std::array<std::uint64_t, 32> lengths_{}; // a row for each first letter; a bit for each length
     std::vector<Pattern> patterns_;
 };
 

@@ -1,4 +1,4 @@
-// A response from the configuration, sent without an upstream.
+// A response that the configuration fixes, sent without an upstream.
 #pragma once
 
 #include "base/field_edits.hpp"
@@ -11,11 +11,11 @@ namespace stint {
 
 struct FixedAnswer {
     int status = 200;         // 200 to 599
-    std::string content_type; // empty: not sent
+    std::string content_type; // empty: no Content-Type is sent
     TextTemplate body;
     std::vector<FieldEdits::Set> fields; // each name once
-    TextTemplate location;               // a redirect's, with target_placeholders; empty: none
-    bool names_server = false;           // one of the fields is Server
+    TextTemplate location;     // target of a redirect, with target_placeholders; empty: none
+    bool names_server = false; // one of the fields is Server
 };
 
 } // namespace stint

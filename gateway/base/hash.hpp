@@ -17,10 +17,10 @@ struct Hash128 {
     friend auto operator<=>(const Hash128&, const Hash128&) = default;
 };
 
-// SipHash-2-4 with 128-bit output (Aumasson and Bernstein 2012; libsodium's shorthash_siphashx24)
-// under a key drawn from the system's random source at construction, or under one that is given:
-// hashes that are kept beyond the process are worth nothing without their key.
-// Threads: hashing is const and may run on any number of threads.
+// SipHash-2-4 with 128-bit output (Aumasson and Bernstein 2012; libsodium's shorthash_siphashx24).
+// The key is drawn from the system's random source at construction, or given, as for hashes that
+// were stored by an earlier process. Threads: hashing is const and may run on any number of
+// threads.
 class KeyHasher {
   public:
     using Key = std::array<unsigned char, 16>;
@@ -35,8 +35,8 @@ class KeyHasher {
     Key key_;
 };
 
-// Returns true if the texts are equal. The time depends only on their lengths (libsodium's
-// sodium_memcmp): safe for tokens.
+// Returns true if the texts are equal. The time depends on their lengths only (libsodium's
+// sodium_memcmp), so that it tells nothing of a secret token.
 [[nodiscard]] bool equal_in_constant_time(std::string_view a, std::string_view b) noexcept;
 
 } // namespace stint

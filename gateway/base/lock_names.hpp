@@ -7,7 +7,7 @@ namespace stint {
 
 inline constexpr std::string_view lock_prefix = "lock:"; // no other limit's name has a colon
 
-// Returns NAME. limit: the name of a limit that is a lock.
+// Returns NAME. limit: `lock:NAME`.
 [[nodiscard]] constexpr std::string_view lock_name(std::string_view limit) noexcept {
     return limit.substr(lock_prefix.size());
 }

@@ -10,7 +10,7 @@
 
 namespace stint {
 
-// The fields that the gateway itself reads, strips or writes; everything else is `other`.
+// Ids of the fields that the gateway itself reads, strips or writes. Any other field is `other`.
 enum class FieldId : std::uint8_t {
     other,
     connection,
@@ -78,9 +78,9 @@ struct BodyFraming {
 
 struct RequestHead {
     std::string_view method;
-    std::string_view target;    // as sent: origin-form, absolute-form or "*"
+    std::string_view target;    // as the client sent it: origin-form, absolute-form or "*"
     std::string_view path;      // the target's path, without its query; "*" for asterisk-form
-    std::string_view query;     // without the "?"; empty where there is none
+    std::string_view query;     // without the "?"; empty if there is none
     std::string_view authority; // an absolute-form target's, else the Host field; may be empty
     int minor_version = 1;      // HTTP/1.minor_version
     BodyFraming framing;
@@ -97,7 +97,7 @@ struct ResponseHead {
     int status = 0;
     std::string_view reason;
     int minor_version = 1;
-    BodyFraming framing;    // as the response to the request's method
+    BodyFraming framing;    // takes the request's method into account
     bool keep_alive = true; // the upstream would keep the connection
     FieldIds ids;           // those in `fields`
     std::span<const Field> fields;

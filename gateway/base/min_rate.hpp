@@ -10,13 +10,14 @@ namespace stint {
 
 struct MinRate {
     std::uint64_t bytes = 0; // per second, at most 2^30; 0: no minimum
-    Duration after{};        // not checked before this much time has passed
+    Duration after{};        // the rate is checked only after this time
 
     // True if this many bytes in `elapsed` are too few.
     [[nodiscard]] constexpr bool missed_by(std::uint64_t sent, Duration elapsed) const noexcept {
         if (bytes == 0 || elapsed < after)
             return false;
-        // Rounded down: in the sender's favour. Seconds apart, so that the products fit.
+        // Rounds down, in the sender's favour. Multiplies whole seconds apart, so that the products
+        // do not overflow.
         const auto ms = static_cast<std::uint64_t>(elapsed / std::chrono::milliseconds{1});
         return sent < bytes * (ms / 1000) + bytes * (ms % 1000) / 1000;
     }

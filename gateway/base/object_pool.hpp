@@ -9,7 +9,7 @@
 
 namespace stint {
 
-// Not thread-safe; outlives what it makes.
+// Not thread-safe. Must outlive the objects that it makes.
 template <class T>
 class ObjectPool {
   public:
@@ -56,7 +56,7 @@ class ObjectPool {
     std::vector<void*> free_;
 };
 
-// Returns an object to its pool, of whatever type derived from Base it is.
+// Deleter that returns an object to its pool, whatever its type derived from Base is.
 template <class Base>
 struct Recycle {
     void* pool = nullptr;
@@ -65,7 +65,7 @@ struct Recycle {
     void operator()(Base* object) const noexcept { give_back(pool, object); }
 };
 
-// Converts a pool's pointer to a pointer to the base.
+// Converts a pointer from an ObjectPool to a pointer to the object's base class.
 template <class Base, class Pointer>
 [[nodiscard]] std::unique_ptr<Base, Recycle<Base>> as_base(Pointer made) {
     using Return = typename Pointer::deleter_type;

@@ -1,4 +1,4 @@
-// Passes one call each second: for log lines about events that may come ten thousand times a
+// Lets one call a second pass: for log lines about events that may come ten thousand times a
 // second.
 #pragma once
 

@@ -11,8 +11,8 @@ struct PathRules {
     bool refuse_encoded_slashes = false; // any "%2F" is a 400
 };
 
-// Characters that may be literal or escaped in a path segment (RFC 3986 sections 2.2 and 3.3): many
-// servers take both for the same. ";" is not among them: servers cut it.
+// Characters that may be literal or escaped in a path segment (RFC 3986 sections 2.2 and 3.3). Many
+// servers read both spellings alike. ";" is not one of them, because servers cut a segment there.
 inline constexpr std::string_view path_marks = ":@!$&'()*+,=";
 
 } // namespace stint

@@ -6,7 +6,8 @@
 
 namespace stint {
 
-// In the order of http::LimitedReply's writer. Everything else between braces stays as it is.
+// The placeholders, in the order that the writer of http::LimitedReply expects. Any other text in
+// braces stays as it is.
 inline constexpr std::array<std::string_view, 4> reply_placeholders{
     "{retry_after}", "{retry_after_ms}", "{limit}", "{request_id}"};
 

@@ -1,4 +1,4 @@
-// From where a listener can be reached.
+// Tells from where a listener can be reached.
 #pragma once
 
 #include <cstdint>

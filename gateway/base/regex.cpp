@@ -14,7 +14,7 @@ re2::StringPiece piece_of(std::string_view text) noexcept {
     return {text.data(), text.size()};
 }
 
-// Bytes are characters: a path is ASCII.
+// Compiles a pattern. Each byte counts as a character, because paths are ASCII.
 std::shared_ptr<const re2::RE2> compiled(std::string_view pattern) {
     re2::RE2::Options options;
     options.set_encoding(re2::RE2::Options::EncodingLatin1);
@@ -63,9 +63,9 @@ std::string Regex::rewrite_fault(std::string_view to) const {
     return why;
 }
 
-// Every text that matches lies between two others, by bytes.
+// Uses RE2's bounds: every matching text lies between `least` and `most`, compared by bytes.
 bool Regex::may_begin_with(char first) const {
-    constexpr int precision = 8; // bytes of those two
+    constexpr int precision = 8; // bytes of each bound
     const auto whole = compiled(std::string{"^(?:"}.append(pattern()).append(")$"));
     std::string least;
     std::string most;

@@ -10,11 +10,12 @@
 
 namespace stint {
 
-// Placeholders in braces. Every value is safe in a header field, also one that a client chooses: a
-// host, a method token, a path or query as a request target may have it.
+// The known placeholders. Every value is safe in a header field, also a value that a client
+// chooses: a host, a method token, or a path or query as a request target may have it.
 enum class Placeholder : std::uint8_t { client_ip, host, method, path, query, request_id, route };
 
-// In the order of Placeholder. "{?query}" is the query with its "?", or nothing.
+// Spelling of the placeholders, in the order of Placeholder. "{?query}" is the query with its "?",
+// or nothing.
 inline constexpr std::array<std::string_view, 7> placeholder_texts{
     "{client_ip}", "{host}", "{method}", "{path}", "{?query}", "{request_id}", "{route}"};
 // Placeholders that fields and bodies may have, and those of a redirect's target.
@@ -23,7 +24,7 @@ inline constexpr std::array<std::string_view, 5> field_placeholders{
 inline constexpr std::array<std::string_view, 3> target_placeholders{
     "{host}", "{path}", "{?query}"};
 
-// A request's values, as views of text that outlives the write.
+// The values of one request's placeholders: views of text that must outlive the write.
 class PlaceholderValues {
   public:
     std::string_view& operator[](Placeholder which) noexcept {
@@ -37,11 +38,11 @@ class PlaceholderValues {
     std::array<std::string_view, placeholder_texts.size()> values_{};
 };
 
-// Immutable: split once, written for each request without allocating.
+// Immutable: split into pieces once, written for each request without allocation.
 class TextTemplate {
   public:
     TextTemplate() = default;
-    // Braces around anything else stay as they are.
+    // Splits the text at its placeholders. Any other text in braces stays as it is.
     explicit TextTemplate(std::string_view text);
 
     [[nodiscard]] bool empty() const noexcept { return pieces_.empty() && rest_.empty(); }
@@ -51,7 +52,7 @@ class TextTemplate {
         return pieces_.empty() ? rest_ : pieces_.front().before;
     }
 
-    // sink: anything with << for text.
+    // Writes the text with these values. sink: an object with << for text.
     template <class Sink>
     void write(Sink& sink, const PlaceholderValues& values) const {
         for (const Piece& piece : pieces_)
@@ -65,7 +66,7 @@ class TextTemplate {
         Placeholder placeholder;
     };
     std::vector<Piece> pieces_;
-    std::string rest_; // behind the last placeholder
+    std::string rest_; // text behind the last placeholder
 };
 
 } // namespace stint

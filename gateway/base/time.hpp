@@ -1,4 +1,4 @@
-// The two clocks, as values. Nothing here reads one: only net/ and runtime/ do.
+// Times of the steady and of the wall clock, as values. Only net/ and runtime/ read a clock.
 #pragma once
 
 #include <chrono>
@@ -10,19 +10,20 @@ using Duration = std::chrono::nanoseconds;
 using SteadyTime = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 using WallTime = std::chrono::time_point<std::chrono::system_clock, Duration>;
 
-// One instant on both clocks. Lengths are measured on `steady`; `wall` only says where multiples
-// of a window's length since the Unix epoch lie, and stamps logs.
+// One instant on both clocks. Lengths are measured on `steady`. `wall` only aligns windows to
+// multiples of their length since the Unix epoch, and stamps logs.
 struct Now {
     SteadyTime steady{};
     WallTime wall{};
 };
 
-// Whole milliseconds, rounded up: what a client must wait is never understated.
+// Returns whole milliseconds, rounded up: the time that a client must wait is never understated.
 [[nodiscard]] constexpr std::int64_t ceil_ms(Duration duration) noexcept {
     return std::chrono::ceil<std::chrono::milliseconds>(duration).count();
 }
 
-// Whole seconds, rounded up, at least 1: the Retry-After of a refusal (RFC 9110 section 10.2.3).
+// Returns whole seconds, rounded up, at least 1: the Retry-After of a refusal (RFC 9110 section
+// 10.2.3).
 [[nodiscard]] constexpr std::int64_t retry_after_seconds(Duration duration) noexcept {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(duration).count();
     return seconds < 1 ? 1 : seconds;

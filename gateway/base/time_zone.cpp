@@ -8,7 +8,7 @@ namespace stint {
 
 namespace {
 
-// The instant at which a date begins there.
+// Returns the instant at which a date begins in the time zone.
 WallTime begin_of(const date::time_zone& zone, date::local_days date) {
     const date::local_info info = zone.get_info(date);
     const date::sys_seconds begin =
@@ -27,7 +27,7 @@ date::local_days first_of_month(date::year_month month) {
 std::optional<TimeZone> TimeZone::find(const std::string& name) {
     try {
         const date::time_zone& zone = *date::locate_zone(name);
-        (void)zone.get_info(date::sys_seconds{}); // read its rules now
+        (void)zone.get_info(date::sys_seconds{}); // makes the library read the zone's rules now
         return TimeZone{zone};
     } catch (const std::exception&) {
         return std::nullopt;
