@@ -57,7 +57,7 @@ class WakeQueue final : public asio::execution_context::service {
     std::mutex mutex_;
     boost::intrusive::list<Wait, boost::intrusive::constant_time_size<false>> woken_;
     bool posted_ = false;
-    HandlerMemory memory_; // of the posted deliver(); for the thread that has set posted_
+    HandlerMemory memory_; // memory of the posted deliver(), guarded by posted_
 };
 
 Wait::Wait(const Executor& executor)
