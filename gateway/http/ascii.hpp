@@ -41,7 +41,7 @@ inline constexpr CharSet request_id{STINT_ASCII_ALNUM "._-:+/=@"};
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
 }
 
-// The value of a hexadecimal digit, or -1.
+// Returns the value of a hexadecimal digit, or -1.
 [[nodiscard]] constexpr int hex_value(char c) noexcept {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -49,7 +49,7 @@ inline constexpr CharSet request_id{STINT_ASCII_ALNUM "._-:+/=@"};
     return folded >= 'a' && folded <= 'f' ? folded - 'a' + 10 : -1;
 }
 
-// Controls that may stand nowhere in a field or a chunk extension: all but HTAB.
+// True for control characters that may not occur in a field or a chunk extension: all but HTAB.
 [[nodiscard]] constexpr bool is_forbidden_control(char c) noexcept {
     return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
 }
@@ -58,7 +58,7 @@ inline constexpr CharSet request_id{STINT_ASCII_ALNUM "._-:+/=@"};
     return c == ' ' || c == '\t';
 }
 
-// lower_case must be spelt in lower case.
+// True if the texts are equal, ignoring the case of `text`. lower_case: spelt in lower case.
 [[nodiscard]] constexpr bool
 equals_folded(std::string_view text, std::string_view lower_case) noexcept {
     return text.size() == lower_case.size() &&

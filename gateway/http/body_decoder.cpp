@@ -18,7 +18,7 @@ constexpr std::uint32_t max_extension_bytes = 4 * 1024;
 
 // Each state is named after the next expected element.
 enum class BodyDecoder::State : std::uint8_t {
-    size,          // a digit of a chunk's size, or what ends it
+    size,          // a digit of a chunk's size, or the end of the size
     extension_gap, // blanks before the ";" of an extension
     extension,     // up to CR
     size_lf,       // the LF of a chunk's first line
@@ -119,7 +119,7 @@ void BodyDecoder::take_framing(char c) noexcept {
         state_ = take_extension(c);
         break;
     case State::size_lf:
-        skipped_ = remaining_ == 0 ? 0 : skipped_; // the trailer has an allowance of its own
+        skipped_ = remaining_ == 0 ? 0 : skipped_; // the trailer's bytes are counted from 0
         state_ = expect('\n', remaining_ == 0 ? State::trailer_begin : State::payload);
         break;
     case State::payload_cr:
@@ -140,7 +140,7 @@ void BodyDecoder::take_framing(char c) noexcept {
     case State::final_lf:
         state_ = expect('\n', State::done);
         break;
-    default: // a payload or an end has no framing to take; a failure lasts
+    default: // payload and done take no framing; a failure is final
         state_ = State::failed;
         break;
     }
@@ -158,7 +158,7 @@ BodyDecoder::State BodyDecoder::take_size(char c) noexcept {
     return take_extension_start(c);
 }
 
-// Nothing but blanks may stand between a size and the ";" of an extension.
+// Takes a byte between a chunk's size and the ";" of an extension, where only blanks are valid.
 BodyDecoder::State BodyDecoder::take_extension_start(char c) noexcept {
     if (++skipped_ > max_extension_bytes)
         return State::failed;
@@ -167,7 +167,8 @@ BodyDecoder::State BodyDecoder::take_extension_start(char c) noexcept {
     return ascii::is_blank(c) ? State::extension_gap : State::failed;
 }
 
-// An extension may hold a quoted string, but no CR or LF even there: its end is never in doubt.
+// Takes a byte of an extension. It may hold a quoted string, but no CR or LF even there: the end of
+// the extension is never in doubt.
 BodyDecoder::State BodyDecoder::take_extension(char c) noexcept {
     if (state_ == State::extension_gap)
         return take_extension_start(c);

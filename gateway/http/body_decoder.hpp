@@ -1,4 +1,4 @@
-// Finds the end of a body in a stream of bytes, and its payload in it.
+// Finds the end of a message body in a stream of bytes, and extracts its payload.
 #pragma once
 
 #include "base/error.hpp"
@@ -12,20 +12,21 @@
 
 namespace stint::http {
 
-// Sans-IO; one per body. Chunked framing is read strictly (RFC 9112 section 7.1): sizes of at most
-// 15 hexadecimal digits, CRLF only, extensions skipped but at most 4 KiB of them a body, trailer
-// fields skipped or kept apart but at most max_trailer_bytes of them, never merged into anything.
+// One per body; does no I/O. Chunked framing is read strictly (RFC 9112 section 7.1): chunk sizes
+// have at most 15 hexadecimal digits, lines end with CRLF. Extensions are skipped, at most 4 KiB of
+// them a body. Trailer fields are skipped or kept apart, at most max_trailer_bytes, and never
+// merged into the head's fields.
 class BodyDecoder {
   public:
     static constexpr std::size_t max_trailer_bytes = 8 * 1024;
 
     explicit BodyDecoder(BodyFraming framing) noexcept;
 
-    // Stores the trailer fields in `place`, which has room for max_trailer_bytes and outlives the
-    // body (until done()). Call it before the first decode().
+    // Makes the decoder store the trailer fields in `place`, which has room for max_trailer_bytes
+    // and must outlive the body (until done()). Call this before the first decode().
     void keep_trailer(char* place) noexcept { trailer_ = place; }
-    // The stored trailer fields, once done(): well-formed lines without their LF, "Name: value\r",
-    // as received; then "\r".
+    // Returns the stored trailer fields, once done(): well-formed lines without their LF, "Name:
+    // value\r", as received; then "\r".
     [[nodiscard]] std::string_view trailer() const noexcept;
 
     struct Step {
@@ -41,15 +42,16 @@ class BodyDecoder {
     // end_of_stream().
     [[nodiscard]] bool done() const noexcept;
 
-    // Returns how many of the next bytes are payload only and need no decoding: the rest of a body
-    // of known length; `unbounded` for one delimited by close; 0 for one that is chunked or done.
+    // Returns the number of next bytes that are payload only and need no decoding: the rest of a
+    // body of known length; `unbounded` for a body delimited by close; 0 for a chunked or completed
+    // body.
     static constexpr std::uint64_t unbounded = ~std::uint64_t{0};
     [[nodiscard]] std::uint64_t unframed() const noexcept;
     // Counts payload bytes (at most unframed()) that were forwarded without decode().
     void pass(std::uint64_t payload) noexcept;
 
-    // Records that the peer closed. Returns true if the body may end here: complete already, or
-    // delimited by close.
+    // Notes that the peer has closed its side. Returns true if the body may end here: it is
+    // complete, or delimited by close.
     [[nodiscard]] bool end_of_stream() noexcept;
 
   private:

@@ -9,9 +9,9 @@
 
 namespace stint::http {
 
-// One body's. Pieces: a type with add(std::string_view), such as net::Gather. The bytes added
-// belong to this object and the caller's payload; they are valid until the next call of the same
-// function.
+// One per body. Pieces is a type with add(std::string_view), such as net::Gather. The added bytes
+// are views of this object and of the caller's payload; they are valid until the next call of the
+// same function.
 class ChunkFraming {
   public:
     // Adds the payload as one chunk; nothing if it is empty, as an empty chunk would end the body.
@@ -24,7 +24,8 @@ class ChunkFraming {
         to.add(chunk_end);
     }
     // Adds the end of the body, with those trailer fields that may be forwarded: trailer and
-    // nominated are those of append_trailer_fields(). An empty trailer: none.
+    // nominated are those of append_trailer_fields(). An empty trailer means that there are no
+    // trailer fields.
     template <class Pieces>
     void add_end(Pieces& to, std::string_view trailer, std::string_view nominated) {
         to.add(trailer.empty() ? last_chunk : end_with(trailer, nominated));

@@ -13,8 +13,8 @@ bool drops(const FieldEdits& edits, std::string_view name) noexcept {
     });
 }
 
-// A value has no control characters: neither the configuration's texts nor what a request's
-// placeholders stand for has any.
+// Writes no control characters: neither the configuration's texts nor the values of placeholders
+// contain any.
 void write_set_fields(
     HeadBuffer& out, std::span<const FieldEdits::Set> fields, const PlaceholderValues& values) {
     for (const FieldEdits::Set& set : fields) {

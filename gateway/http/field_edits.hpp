@@ -10,7 +10,7 @@
 
 namespace stint::http {
 
-// The field edits for one head, by reference: all of it outlives the write.
+// The configuration's edits of one head's fields. The edits and the values must outlive the write.
 struct Shaping {
     const FieldEdits& edits;
     PlaceholderValues values;

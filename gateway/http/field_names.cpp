@@ -15,7 +15,7 @@ constexpr char hyphen_for_underscore(char c) noexcept {
 
 constexpr std::string_view own_prefix = "x-stint-";
 
-// rest: of a name that begins with own_prefix.
+// rest: the part of a field name after own_prefix ("X-Stint-").
 FieldId own_field(std::string_view rest) noexcept {
     if (ascii::equals_folded(rest, "fence"))
         return FieldId::x_stint_fence;
@@ -43,7 +43,7 @@ FieldId unlisted_field(std::string_view name) noexcept {
         return FieldId::other;
     if (ascii::lower(name.front()) == 'p') {
         const bool proxy = ascii::equals_folded(name.substr(0, 5), "proxy");
-        // Proxy-Status (RFC 9209) is for all to read.
+        // Proxy-Status (RFC 9209) is meant for all recipients, so it is no hop-by-hop field.
         return proxy && (name.size() == 5 || name[5] == '-') &&
                        !ascii::equals_folded(name, "proxy-status")
                    ? FieldId::proxy_other

@@ -6,14 +6,14 @@ namespace stint::http {
 
 namespace {
 
-// Every value that the field already has, each with ", " behind it.
+// Writes every value that the field already has, each followed by ", ".
 void write_list(HeadBuffer& out, std::span<const Field> fields, FieldId id) {
     for (const Field& field : fields)
         if (field.id == id && !field.value.empty())
             out << field.value << ", ";
 }
 
-// One that has a value.
+// Returns the value of the first field of this id that has one, or an empty text.
 std::string_view value_of(std::span<const Field> fields, FieldId id) noexcept {
     for (const Field& field : fields)
         if (field.id == id && !field.value.empty())
@@ -21,9 +21,9 @@ std::string_view value_of(std::span<const Field> fields, FieldId id) noexcept {
     return {};
 }
 
-// An IPv6 address is in brackets, and a value that is no token in quotes (RFC 7239 sections 4 and
-// 6). Without forwarding.forwarded the field is written only if the peer has begun it, and names
-// the peer alone.
+// Writes Forwarded. An IPv6 address is put in brackets, and a value that is no token in quotes (RFC
+// 7239 sections 4 and 6). Without forwarding.forwarded the field is written only if the peer has
+// begun it, and names the peer alone.
 void write_forwarded(
     HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding, std::string_view peer) {
     const bool begun =

@@ -26,7 +26,7 @@ HeadError refuse_transfer_encoding(std::string_view value) noexcept {
     return {501, "Only the transfer coding chunked is supported."};
 }
 
-// True if the message is chunked, in the one form that all implementations read alike.
+// True if the message is chunked, spelt in the one form that all implementations read alike.
 Result<bool, HeadError> is_chunked(const ControlFields& control, int minor_version) noexcept {
     const auto& [field, count] = control.transfer_encoding;
     if (count == 0)

@@ -1,6 +1,6 @@
 // The strict rules of RFC 9110 and 9112 over the fields of a parsed head: where the message ends,
-// whether the connection persists, or why the message is refused. Pure functions; they alone decide
-// where the parser below is order-dependent or lenient.
+// whether the connection persists, or why the message is refused. Functions without state. They
+// decide instead of the underlying parser, which is lenient and depends on the order of fields.
 #pragma once
 
 #include "base/error.hpp"
@@ -14,8 +14,8 @@
 
 namespace stint::http {
 
-// The most options that a Connection header may have. No honest sender comes near; more are
-// refused, so that the work of removing the fields they name stays bounded.
+// The most options that a Connection header may have. A normal sender has a few. More are refused,
+// so that the work of removing the fields they name stays bounded.
 inline constexpr std::size_t max_connection_options = 32;
 
 // The fields that the framing rules read, by pointer.
@@ -30,7 +30,7 @@ struct ControlFields {
         }
     };
 
-    // Records one field of the head; called for each.
+    // Records one field of the head. Called for each field in turn.
     void note(const Field& field) noexcept {
         switch (field.id) {
         case FieldId::connection:
@@ -55,16 +55,18 @@ struct ControlFields {
     Occurrences transfer_encoding;
 };
 
-// Parses 1*DIGIT, at most 2^63 - 1 (RFC 9110 section 8.6). Leading zeros are allowed: the gateway
-// forwards the number, never this text.
+// Parses 1*DIGIT, at most 2^63 - 1 (RFC 9110 section 8.6). Leading zeros are allowed, because the
+// gateway forwards the number and not this text.
 [[nodiscard]] Result<std::uint64_t, HeadError> parse_content_length(std::string_view text) noexcept;
 
-// Applies RFC 9112 section 6.3 without its leniency: both framing fields, a repeated one or a
-// Transfer-Encoding other than exactly "chunked" on HTTP/1.1 are errors.
+// Returns the framing of a request's body by RFC 9112 section 6.3, without its leniency: both
+// framing fields together, a repeated one, or a Transfer-Encoding other than exactly "chunked" on
+// HTTP/1.1 are errors.
 [[nodiscard]] Result<BodyFraming, HeadError>
 request_framing(const ControlFields& control, int minor_version) noexcept;
 
-// The same for the response to `method`.
+// Returns the framing of the body of a response to `method`, by the same rules as
+// request_framing().
 [[nodiscard]] Result<BodyFraming, HeadError> response_framing(
     const ControlFields& control, int minor_version, int status, std::string_view method) noexcept;
 
@@ -81,8 +83,8 @@ has_connection_option(std::span<const Field> fields, std::string_view option) no
 [[nodiscard]] Result<std::string_view, HeadError>
 host_field(const ControlFields& control, int minor_version) noexcept;
 
-// True if the request expects "100-continue"; any other expectation is a 417. Ignored in HTTP/1.0
-// (RFC 9110 section 10.1.1).
+// True if the request expects "100-continue"; any other expectation is an error (417). False for
+// HTTP/1.0 (RFC 9110 section 10.1.1).
 [[nodiscard]] Result<bool, HeadError>
 expects_continue(const ControlFields& control, int minor_version) noexcept;
 

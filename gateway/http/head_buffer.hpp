@@ -21,8 +21,8 @@ class HeadBuffer {
     }
     [[nodiscard]] std::string_view view() const noexcept { return {bytes_.get(), size()}; }
 
-    // Appends several pieces of text with one capacity check. Inline, so that a literal's copy is a
-    // store or two.
+    // Appends pieces of text, with one capacity check for all. Inline, so that a literal is copied
+    // by a store or two.
     template <class... Text>
     [[gnu::always_inline]] void add(const Text&... text) {
         add_views(std::string_view{text}...);

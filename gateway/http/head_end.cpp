@@ -19,14 +19,14 @@ std::size_t find_head_end(std::string_view data, std::size_t& scanned) noexcept 
         }
         line = static_cast<const char*>(found) + 1;
         if (line != end && *line > '\r') [[likely]]
-            continue; // it has something
+            continue; // the line is not empty
         const auto size = static_cast<std::size_t>(line - begin);
         const std::string_view next = data.substr(size);
         if (next.starts_with('\n'))
             return size + 1;
         if (next.starts_with("\r\n"))
             return size + 2;
-        if (next.empty() || next == "\r") { // undecided: look at this line end again
+        if (next.empty() || next == "\r") { // the next bytes decide: look at this line end again
             scanned = size - 1;
             return 0;
         }

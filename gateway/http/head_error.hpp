@@ -17,11 +17,12 @@ struct HeadError {
     constexpr HeadError(int answer, std::string_view reason) noexcept
         : status{answer}, detail{reason} {}
 
-    int status = 400;        // the answer to a client; towards an upstream every error is a 502
-    std::string_view detail; // one sentence with static storage: what was found, by which rule
+    int status = 400;        // sent to a client; for an upstream's error it is 502
+    std::string_view detail; // a sentence in static storage
 };
 
-// Throws when Result<T, HeadError>::value() has no value: a programming error, as everywhere.
+// Called by Result<T, HeadError>::value() if there is no value, which is a programming error:
+// throws std::logic_error.
 [[noreturn]] inline void
 throw_exception_from_error(const HeadError& error, const boost::source_location& where) {
     boost::throw_with_location(std::logic_error{std::string{error.detail}}, where);

@@ -1,4 +1,5 @@
-// The only file that knows Beast: its basic_parser finds the tokens, http/framing decides.
+// The only file that uses Boost.Beast: its basic_parser finds the tokens, and http/framing judges
+// them.
 #include "http/head_parser.hpp"
 
 #include "http/ascii.hpp"
@@ -22,7 +23,7 @@ namespace {
 
 namespace beast = boost::beast;
 
-// Beast's own limit is so much above max_head, so that the caller's limit applies first.
+// Beast's own limit is this many bytes above max_head, so that the caller's limit applies first.
 constexpr std::size_t limit_slack = 1024;
 
 std::string_view std_view(beast::string_view text) noexcept {
@@ -92,12 +93,12 @@ bool has_other_version(std::string_view head, bool request) noexcept {
            ascii::digit.contains(version[7]) && version != "HTTP/1.0" && version != "HTTP/1.1";
 }
 
-// Receives the tokens of one head as views into it. Made anew for every head: Beast's parser cannot
-// be reset, but it costs nothing to construct.
+// Receives the tokens of one head as views into that head. A new one is made for every head:
+// Beast's parser cannot be reset, but costs nothing to construct.
 template <bool is_request>
 class HeadSink final : public beast::http::basic_parser<is_request> {
   public:
-    // fields: where they are put.
+    // fields: room for the parsed fields.
     HeadSink(std::string_view head, std::span<Field> fields) : head_{head}, room_{fields} {}
 
     // Parses the head. Returns the error, or nullptr.
@@ -156,8 +157,9 @@ class HeadSink final : public beast::http::basic_parser<is_request> {
         control.note(field);
     }
 
-    // An unfolded value follows its name within the head after blanks at most; a folded one is
-    // joined in a buffer of Beast's, or where its first line is empty begins after a line end.
+    // True if the value was folded over several lines. An unfolded value follows its name within
+    // the head after blanks at most; a folded one is joined in a buffer of Beast's, or begins after
+    // a line end if its first line is empty.
     [[nodiscard]] bool is_folded(View name, View value) const noexcept {
         const char* begin = name.data() + name.size() + 1;
         if (std::less<>{}(value.data(), begin) ||
@@ -264,7 +266,7 @@ judge_response(const HeadSink<false>& sink, std::string_view method, ResponseHea
 
 struct HeadParser::Impl {
     std::size_t header_limit;
-    std::vector<Field> fields; // as many as there may be
+    std::vector<Field> fields; // room for the largest number of fields
     std::size_t max_response_fields;
     HeadError fault{};
 };
@@ -310,7 +312,7 @@ const HeadError* HeadParser::parse_request(
     return &impl_->fault;
 }
 
-// Makes the head where it is returned, with one return: copying it took 80 instructions.
+// Has one return, so that the head is made in place: a copy took 80 instructions.
 Result<ResponseHead, HeadError>
 HeadParser::parse_response(std::string_view head, std::string_view method) {
     Result<ResponseHead, HeadError> parsed{boost::system::in_place_value};

@@ -1,6 +1,6 @@
 // Turns the bytes of one complete head into a RequestHead or ResponseHead, strictly: what RFC 9112
-// leaves open is refused. The framing rules that prevent request smuggling are applied here, so
-// nothing above ever sees a message whose end is in doubt.
+// leaves open is refused. The framing rules that prevent request smuggling are applied here:
+// callers never see a message whose end is in doubt.
 #pragma once
 
 #include "base/error.hpp"
@@ -15,12 +15,13 @@
 
 namespace stint::http {
 
-// Returns the length of the head that `data` begins with, its final empty line included, or 0 when
-// it is incomplete. `scanned` counts the bytes of `data` that earlier calls have scanned (start
-// with 0); it is advanced, so that a head that trickles in is scanned once.
+// Returns the length of the head that `data` begins with, its final empty line included, or 0 if it
+// is incomplete. scanned: number of bytes of `data` that earlier calls have scanned, at first 0. It
+// is advanced, so that each byte of a head that trickles in is scanned once.
 [[nodiscard]] std::size_t find_head_end(std::string_view data, std::size_t& scanned) noexcept;
 
-// The limits for a request's head; by default the parser's own.
+// The limits for a request's head, and the status of a request that exceeds one. By default the
+// parser's own limits.
 struct RequestLimits {
     std::size_t max_target = std::numeric_limits<std::size_t>::max(); // bytes; else 414
     std::size_t max_fields = std::numeric_limits<std::size_t>::max(); // else 431
@@ -29,33 +30,34 @@ struct RequestLimits {
 // Reusable; one per worker. Not thread-safe. After warm-up parsing allocates nothing.
 class HeadParser {
   public:
-    // max_head is not checked: the caller refuses longer heads (431). A head with more than
-    // max_fields fields is always refused.
+    // max_head: bytes of the longest head that callers pass. It is not checked: the caller refuses
+    // longer heads (431). A head with more than max_fields fields is always refused.
     explicit HeadParser(std::size_t max_head, std::size_t max_fields = 128);
     ~HeadParser();
     HeadParser(HeadParser&&) noexcept;
     HeadParser& operator=(HeadParser&&) noexcept;
 
-    // head: exactly one head as found by find_head_end, without leading empty lines.
-    // The result's views point into `head`; its fields are valid until the next call.
+    // Parses a request's head. head: exactly one head as found by find_head_end, without leading
+    // empty lines. The result's views point into `head`; its fields are valid until the next call.
     // A head that was accepted once is accepted again, also with wider limits.
     [[nodiscard]] Result<RequestHead, HeadError>
     parse_request(std::string_view head, const RequestLimits& limits = {});
 
-    // Does the same into `into`, whose fields are put into `room`: both stay until their owner
-    // changes them. At most room.size() fields. Returns the error, valid until the next call;
-    // nullptr: none.
+    // Parses a request's head into `into`, and its fields into `room`, which limits their number.
+    // Both results stay until their owner changes them. Returns nullptr, or the error, which is
+    // valid until the next call.
     [[nodiscard]] const HeadError* parse_request(
         std::string_view head,
         std::size_t max_target,
         std::span<Field> room,
         RequestHead& into) noexcept;
 
-    // Sets the field limit for later responses: `max`, or max_fields if that is less.
+    // Sets the largest number of fields for later responses: `max`, or max_fields if that is less.
     void limit_response_fields(std::size_t max) noexcept;
 
-    // method: of the request that this answers (a HEAD response has no body whatever it says).
-    // A 1xx response comes out with BodyFraming::Kind::none: the caller goes on with the next head.
+    // Parses a response's head. method: that of the request; a HEAD response has no body whatever
+    // its fields say. A 1xx response comes out with BodyFraming::Kind::none: the caller goes on
+    // with the next head.
     [[nodiscard]] Result<ResponseHead, HeadError>
     parse_response(std::string_view head, std::string_view method);
 

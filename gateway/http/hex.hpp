@@ -17,7 +17,7 @@ inline void write_hex(char* out, std::uint64_t value) noexcept {
         out[i] = digits[value & 15U];
 }
 
-// Sixteen lower-case digits and nothing else.
+// Parses sixteen lower-case digits. Returns nothing for any other text.
 [[nodiscard]] inline std::optional<std::uint64_t> parse_hex(std::string_view text) noexcept {
     if (text.size() != hex_digits)
         return std::nullopt;

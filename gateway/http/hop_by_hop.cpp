@@ -9,7 +9,7 @@ namespace stint::http {
 
 namespace {
 
-// Options that name no end-to-end field, or one that may not be named away.
+// True for options that name no end-to-end field, or a field that Connection cannot remove.
 bool is_ordinary(std::string_view option) noexcept {
     static constexpr auto ordinary = std::to_array<std::string_view>(
         {"", "close", "keep-alive", "te", "upgrade", "http2-settings", "trailer",

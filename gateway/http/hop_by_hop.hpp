@@ -1,4 +1,4 @@
-// Which fields concern one connection only and are not forwarded (RFC 9110 section 7.6.1).
+// Tells the fields that concern one connection only and are not forwarded (RFC 9110 section 7.6.1).
 #pragma once
 
 #include "base/message.hpp"
@@ -12,8 +12,9 @@
 
 namespace stint::http {
 
-// Fields that end at this hop whether or not Connection names them. Content-Length is among them
-// because the gateway prints its own; so is HTTP2-Settings, which only an upgrade would need.
+// True for fields that end at this hop whether or not Connection names them. Content-Length is one
+// of them because the gateway writes its own; so is HTTP2-Settings, which only an upgrade would
+// need.
 [[nodiscard]] constexpr bool is_hop_by_hop(FieldId id) noexcept {
     switch (id) {
     case FieldId::connection:
@@ -54,15 +55,15 @@ namespace stint::http {
     return id == FieldId::other || id == FieldId::date || id == FieldId::max_forwards;
 }
 
-// True if a Connection field names anything but the usual options (close, keep-alive, TE, Upgrade
-// and the like). Then Nominations are needed.
+// True if a Connection field names any option but the usual ones (close, keep-alive, TE, Upgrade
+// and the like). Then the caller needs Nominations.
 [[nodiscard]] bool nominates_fields(std::span<const Field> fields) noexcept;
 
-// The end-to-end fields that Connection fields declare hop-by-hop. A client cannot remove some
-// fields in that way: the gateway's own (is_own_field), Cookie, Authorization and the kept ones,
-// because otherwise the upstream would see another client than the gateway counted. Neither can a
-// server remove Set-Cookie and the fields that tell caches for whom a response is (RFC 9110 section
-// 7.6.1: an option never names a field that is meant for all recipients).
+// The end-to-end fields that Connection fields declare hop-by-hop. A client cannot remove the
+// gateway's own fields (is_own_field), Cookie, Authorization and the `kept` ones in that way:
+// otherwise the upstream would see another client than the gateway counted. A server cannot remove
+// Set-Cookie and the fields that tell caches for whom a response is (RFC 9110 section 7.6.1: an
+// option never names a field that is meant for all recipients).
 class Nominations {
   public:
     // fields: of a head that HeadParser accepted, which has at most max_connection_options. kept:

@@ -8,7 +8,7 @@ namespace {
 
 using Escape = std::array<char, 6>;
 
-// \u0000 to \u001f.
+// The escapes of the control characters, \u0000 to \u001f.
 constexpr auto control_escapes = [] {
     std::array<Escape, 0x20> escapes{};
     for (std::size_t c = 0; c < escapes.size(); ++c)

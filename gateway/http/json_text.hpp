@@ -1,4 +1,5 @@
-// Text as the inside of a JSON string, valid whatever the bytes (RFC 8259 section 7).
+// Writes text as the inside of a JSON string, which is valid JSON whatever the bytes (RFC 8259
+// section 7).
 #pragma once
 
 #include <array>

@@ -53,7 +53,7 @@ std::string_view describe(LimitedReply::Why why) noexcept {
     return {};
 }
 
-// One wait, in seconds and in milliseconds; 0: waiting does not help.
+// One wait in seconds and in milliseconds; 0 means that waiting does not help.
 struct RetryAfter {
     RetryAfter() noexcept = default;
     explicit RetryAfter(Duration wait) noexcept
@@ -75,7 +75,7 @@ struct Decider {
     std::string_view name;
 };
 
-// Not a matter of how often.
+// Makes a refusal that does not depend on the request rate: a deny list, or a fencing token.
 void make_turned_down(
     Response& to,
     const ReplyContext& context,
@@ -98,7 +98,7 @@ void make_turned_down(
         to, context, status, content_type(context.media), [](HeadBuffer&) {}, body);
 }
 
-// A limit's own text with its placeholders filled in.
+// Writes a limit's configured body with its placeholders filled in.
 template <class Out>
 void write_own_body(
     Out& out, const LimitedReply& reply, const RetryAfter& after, std::string_view request_id) {

@@ -13,15 +13,15 @@
 
 namespace stint::http {
 
-// The part of a local reply that any request has.
+// The request's contribution to a local reply.
 struct ReplyContext {
     std::string_view request_id{}; // may be empty (the head could not be read)
     MediaType media = MediaType::problem_json;
     PolicyFields policies{}; // the rate-limit fields to tell
 };
 
-// Makes a problem. status: 400, 404, 413, 431, 501, 502, 503, 504, 505, …; detail may come from
-// anywhere: it is escaped.
+// Makes a problem. status: 400, 404, 413, 431, 501, 502, 503, 504, 505, …; detail: any text; it is
+// escaped.
 void make_problem(Response& to, const ReplyContext& context, int status, std::string_view detail);
 
 // Makes the refusal for a connection of which nothing has been read: a problem with Retry-After: 1.
@@ -40,25 +40,26 @@ void make_options(Response& to, const ReplyContext& context, std::string_view al
 // Makes 204, without the fields of a content, not even its length (RFC 9110 section 8.6).
 void make_no_content(Response& to);
 
-// Makes 403 by a limit, which the problem document names (type, title, status, detail, limit). The
-// limit's deny list has the request, or the request lacks the limit's key. No Retry-After: a retry
-// would fail the same. The detail is written between "The limit NAME: " and ".".
+// Makes 403 by a limit, which the problem document names (type, title, status, detail, limit): the
+// limit's deny list has the request, or the request lacks the limit's key. Has no Retry-After,
+// because a retry would fail the same. detail: written between "The limit NAME: " and ".".
 void make_denied(
     Response& to, const ReplyContext& context, std::string_view limit, std::string_view detail);
 
-// Makes 412 by a lock whose fencing number the route requires; the problem document names it
-// (type, title, status, detail, lock). The detail is written between "The lock NAME: " and ".".
+// Makes 412 by a lock whose fencing number the route requires. The problem document names the lock
+// (type, title, status, detail, lock). detail: written between "The lock NAME: " and ".".
 void make_fenced_off(
     Response& to, const ReplyContext& context, std::string_view lock, std::string_view detail);
 
 struct LimitedReply {
-    std::string_view limit; // its name
+    std::string_view limit; // the limit's name
     Duration retry_after{};
-    // cost: the request costs more than the limit ever has, so a retry is never admitted.
+    // The reason. cost: the request costs more than the limit ever has, so a retry is never
+    // admitted.
     enum class Why : std::uint8_t { window, pace, cap, cost, table_full } why = Why::window;
     // The limit's own status, content type and body, if configured.
     int status = 429;
-    std::string_view content_type{};            // empty: no own body
+    std::string_view content_type{};            // empty: the limit has no body of its own
     std::string_view body{};                    // with reply_placeholders
     std::string_view ticket{};                  // X-Stint-Ticket (slot_ticket.hpp); empty: none
     std::span<const std::string_view> others{}; // names of limits that refuse as well
@@ -74,30 +75,31 @@ void make_limited(Response& to, const ReplyContext& context, const LimitedReply&
 // A refusal while an upstream's requested pause lasts: the upstream's status (429 or 503) with the
 // rest of the pause, as a problem of the draft's type quota-exceeded or temporary-reduced-capacity.
 struct PausedReply {
-    std::string_view upstream; // its name; or empty, with
-    std::string_view limit{};  // a limit whose callers reported the pause
+    std::string_view upstream; // the upstream's name; empty if `limit` is set
+    std::string_view limit{};  // the limit whose callers reported the pause; or empty
     int status = 503;
     Duration retry_after{};
     bool paced = false; // paced by the upstream's rate-limit fields, without a pause
 };
 void make_paused(Response& to, const ReplyContext& context, const PausedReply& reply);
 
-// Makes 503 with Retry-After (as above) and this detail: no endpoint serves the request now.
+// Makes 503 with Retry-After (written as in make_limited()) and this detail: no endpoint serves the
+// request now.
 void make_unavailable(
     Response& to, const ReplyContext& context, std::string_view detail, Duration retry_after);
 
-// Adds a uniform random 0 to `most`, in whole milliseconds: clients refused together do not retry
-// together, and none before its time. random: 64 uniform bits.
+// Returns retry_after plus a uniform random time from 0 to `most`, in whole milliseconds: clients
+// refused together then do not retry together, and none too early. random: 64 uniform bits.
 [[nodiscard]] Duration
 with_jitter(Duration retry_after, Duration most, std::uint64_t random) noexcept;
 
 // Returns the reason phrase of a status (RFC 9110 section 15), "Unknown" for others.
 [[nodiscard]] std::string_view reason_phrase(int status) noexcept;
 
-// The Date field's value, formatted once a second. One per worker.
+// Formats the value of the Date field, once a second. One per worker.
 class DateClock {
   public:
-    // "Sun, 06 Nov 1994 08:49:37 GMT"; the view is valid until the next call.
+    // Returns the time as "Sun, 06 Nov 1994 08:49:37 GMT". The view is valid until the next call.
     [[nodiscard]] std::string_view format(WallTime now) noexcept;
 
   private:

@@ -8,7 +8,8 @@ namespace stint::http {
 
 namespace {
 
-// Unreserved, delimiters and the escapes' own sign; brackets are for literals of hosts.
+// The characters that a URI may hold: unreserved ones, delimiters and "%"; brackets occur in IPv6
+// literals.
 constexpr ascii::CharSet uri{
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?#[]@!$&'()*+,;=%"};
 
@@ -38,7 +39,7 @@ class UriText {
 
     HeadBuffer& out_;
     bool at_start_ = true;
-    bool after_first_slash_ = false; // and nothing else
+    bool after_first_slash_ = false; // only a leading "/" was written so far
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-// How many more hops an OPTIONS or TRACE request may take (RFC 9110 section 7.6.2).
+// Reads how many more hops an OPTIONS or TRACE request may take (RFC 9110 section 7.6.2).
 #pragma once
 
 #include "base/error.hpp"

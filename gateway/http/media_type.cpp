@@ -18,7 +18,8 @@ struct Candidate {
     int weight = 0;       // in thousandths
 };
 
-// qvalue = "0" ["." 0*3DIGIT] / "1" ["." 0*3("0")]; -1 for anything else.
+// Returns a weight in thousandths: qvalue = "0" ["." 0*3DIGIT] / "1" ["." 0*3("0")]; -1 for any
+// other text.
 int thousandths(std::string_view text) noexcept {
     if (text.empty() || text.size() > 5 || (text[0] != '0' && text[0] != '1'))
         return -1;
@@ -34,7 +35,7 @@ int thousandths(std::string_view text) noexcept {
     return value > 1000 ? -1 : value;
 }
 
-// The weight of a range; parameters before it would only make the range more specific.
+// Returns the weight of a media range by its "q" parameter. Other parameters are ignored.
 int weight_of(std::string_view parameters) noexcept {
     while (!parameters.empty()) {
         const std::size_t end = parameters.find(';');
@@ -76,8 +77,8 @@ int specificity_of(
 } // namespace
 
 MediaType preferred_media_type(std::span<const Field> fields) noexcept {
-    // Fast path for no Accept or "*/*", as most programs send: every refusal calls this, and
-    // weighing cost 300 instructions.
+    // Fast path for a request without Accept or with "*/*", as most programs send: every refusal
+    // calls this function, and weighing cost 300 instructions.
     const auto prefers = [](const Field& field) {
         return ascii::equals_folded(field.name, "accept") && field.value != "*/*";
     };
@@ -105,7 +106,7 @@ MediaType preferred_media_type(std::span<const Field> fields) noexcept {
     for (const Field& field : fields)
         if (ascii::equals_folded(field.name, "accept"))
             ascii::for_each_element(field.value, take_range);
-    // The first of the heaviest: problem_json where all weigh nothing.
+    // Takes the first type of the largest weight, so problem_json if all weights are 0.
     return std::max_element(
                candidates.begin(), candidates.end(),
                [](const Candidate& a, const Candidate& b) { return a.weight < b.weight; })

@@ -12,15 +12,15 @@ namespace stint::http {
 
 struct OwnHost {
     Reach reach = Reach::loopback;
-    std::string_view host;               // the configured address's, without brackets
+    std::string_view host;               // the configured address, without brackets
     std::span<const std::string> others; // further names of the listener; normalised
 };
 
-// Checks Host. A web page whose name was made to resolve to this machine sends that name as Host,
-// never an address. So these are allowed: "localhost", loopback addresses, the configured address,
-// the names in `others`, and any address when the listener is open to the network (where NAT may
-// show it under another one). An empty authority is allowed in HTTP/1.0 only, which browsers do not
-// speak. On a Unix socket, which no browser reaches, everything is allowed.
+// Returns true if Host is allowed. A web page whose name was made to resolve to this machine sends
+// that name as Host, never an address. Allowed are therefore "localhost", loopback addresses, the
+// configured address, the names in `others`, and any address if the listener is open to the network
+// (where NAT may change its address). An empty authority is allowed in HTTP/1.0 only, which
+// browsers do not speak. On a Unix socket, which no browser reaches, everything is allowed.
 [[nodiscard]] bool is_own_host(std::string_view authority, int minor_version, const OwnHost& own);
 
 } // namespace stint::http

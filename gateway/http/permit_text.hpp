@@ -1,4 +1,4 @@
-// The text form of permits taken in advance, and of leases; X-Stint-Permit.
+// Text forms of permits acquired in advance (also in X-Stint-Permit) and of leases.
 #pragma once
 
 #include "base/hash.hpp"
@@ -16,11 +16,12 @@ namespace stint::http {
 // Parses permit_text(); nothing for any other spelling.
 [[nodiscard]] std::optional<Hash128> parse_permit(std::string_view text) noexcept;
 
-// Writes and parses leases of locks likewise: "l_" and such digits.
+// Write and parse the id of a lock's lease: "l_" and 32 lower-case hexadecimal digits.
 [[nodiscard]] std::string lease_text(Hash128 id);
 [[nodiscard]] std::optional<Hash128> parse_lease(std::string_view text) noexcept;
 
-// Returns the request's permit; nothing if it is malformed, or the field occurs twice.
+// Returns the permit in the request's X-Stint-Permit; nothing if it is malformed, or the field
+// occurs twice.
 [[nodiscard]] std::optional<Hash128> shown_permit(std::span<const Field> fields) noexcept;
 
 } // namespace stint::http

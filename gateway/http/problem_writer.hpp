@@ -1,4 +1,5 @@
-// A problem in each form that a client may prefer. Internal to the code that writes local replies.
+// Writes a problem in each form that a client may prefer. Internal to the code that writes local
+// replies.
 #pragma once
 
 #include "http/head_buffer.hpp"
@@ -15,8 +16,8 @@
 
 namespace stint::http {
 
-// A literal that needs no escape in any form, as the compiler checks: most of a sentence, and no
-// work for the escaping at run time.
+// A literal that needs no escape in any form, which the compiler checks. Most parts of a sentence
+// are such literals, which saves escaping at run time.
 struct PlainWords {
     consteval PlainWords(const char* literal) : text{literal} {
         if (!std::all_of(text.begin(), text.end(), is_plain) || text.empty())
@@ -84,13 +85,13 @@ class HtmlText {
     HeadBuffer& out_;
 };
 
-// RFC 9457: type and title are constants, without anything that needs an escape.
+// Type and title of a problem (RFC 9457): constants that need no escape.
 struct ProblemKind {
     std::string_view type;
     std::string_view title;
 };
 
-// Writes the output of write() between `before` and `after`; nothing at all if it writes nothing.
+// Writes `before`, the output of write() and `after`; nothing at all if write() writes nothing.
 template <class Write>
 void write_between(HeadBuffer& out, std::string_view before, std::string_view after, Write write) {
     const std::size_t begin = out.size();

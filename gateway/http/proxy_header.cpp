@@ -37,11 +37,11 @@ void append_proxy_header_v1(std::string& out, const ProxiedConnection& connectio
 void append_proxy_header_v2(std::string& out, const ProxiedConnection& connection) {
     out += "\r\n\r\n\0\r\nQUIT\n"sv;
     if (connection.source.empty()) {
-        out += "\x20\0\0\0"sv; // LOCAL, of no family, and nothing follows
+        out += "\x20\0\0\0"sv; // version 2, LOCAL, no family, no addresses
         return;
     }
     const bool v4 = connection.source.is_v4();
-    out += v4 ? "\x21\x11"sv : "\x21\x21"sv; // PROXY, TCP
+    out += v4 ? "\x21\x11"sv : "\x21\x21"sv; // version 2, PROXY; TCP over IPv4 or IPv6
     append_number(out, v4 ? 12 : 36);
     out += connection.source.bytes();
     out += destination_of(connection).bytes();

@@ -15,7 +15,7 @@ using Status = ProxyHeader::Status;
 
 constexpr std::string_view signature_v1 = "PROXY ";
 constexpr std::string_view signature_v2 = "\r\n\r\n\0\r\nQUIT\n"sv;
-constexpr std::size_t longest_v1 = 107; // its line end included (section 2.1)
+constexpr std::size_t longest_v1 = 107; // bytes, line end included
 constexpr std::size_t prefix_v2 = 16;
 
 constexpr ProxyHeader incomplete{};
@@ -36,13 +36,13 @@ bool is_port(std::string_view text) noexcept {
     return digits && port <= 65'535;
 }
 
-// An address of the family that the word before it names, as it is written.
+// Parses an address. Returns nothing if its family is not the one named before it in the header.
 std::optional<IpAddress> parse_source(std::string_view text, bool v4) noexcept {
     const bool written_v4 = text.find(':') == std::string_view::npos;
     return written_v4 == v4 ? IpAddress::parse(text) : std::nullopt;
 }
 
-// line: without its signature and end.
+// line: the header without its signature and line end.
 ProxyHeader read_v1(std::string_view line, std::size_t size) noexcept {
     const std::string_view family = cut_word(line);
     if (family == "UNKNOWN")
@@ -68,7 +68,7 @@ ProxyHeader parse_v1(std::string_view received) noexcept {
     return read_v1(line.substr(signature_v1.size(), end - 1 - signature_v1.size()), end + 1);
 }
 
-// addresses: what follows the prefix, TLVs included.
+// addresses: the bytes behind the fixed prefix, TLVs included.
 ProxyHeader read_v2(unsigned char family, std::string_view addresses, std::size_t size) noexcept {
     struct Family {
         std::size_t block;  // bytes of both addresses and their ports
@@ -92,7 +92,7 @@ ProxyHeader parse_v2(std::string_view received) noexcept {
     const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(received[at]); };
     const std::size_t known = received.size();
     constexpr std::size_t at = signature_v2.size();
-    if (known > at && byte(at) != 0x20 && byte(at) != 0x21) // version 2; LOCAL or PROXY
+    if (known > at && byte(at) != 0x20 && byte(at) != 0x21) // version 2 with LOCAL or PROXY
         return {malformed, 0, {}};
     if (known < prefix_v2)
         return incomplete;

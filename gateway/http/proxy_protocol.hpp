@@ -13,11 +13,12 @@ namespace stint::http {
 // The PROXY header that a connection begins with.
 struct ProxyHeader {
     enum class Status : std::uint8_t {
-        incomplete, // and valid so far
+        incomplete, // the header is valid so far
         malformed,
-        // The proxy's own connection (LOCAL), or a client of unknown address (UNKNOWN, UNSPEC).
+        // The proxy's own connection (LOCAL), or a client of unknown address (UNKNOWN, UNSPEC):
+        // the peer counts as the client.
         no_address,
-        // From `source`: none for a client of a Unix socket.
+        // The client's address is `source`, which is empty for a client of a Unix socket.
         address,
     };
     Status status = Status::incomplete;
@@ -25,7 +26,7 @@ struct ProxyHeader {
     IpAddress source;
 };
 
-// The limit of this parser: a longer header of version 2 is malformed.
+// Bytes of the longest header that this parser accepts; a longer header of version 2 is malformed.
 inline constexpr std::size_t longest_proxy_header = 4096;
 
 // Parses the PROXY header. received: all bytes received on the connection. Strict: accepts nothing

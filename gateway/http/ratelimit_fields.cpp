@@ -53,7 +53,8 @@ bool well_formed(const Field& field) noexcept {
     return !list.malformed();
 }
 
-// True if the upstream has a policy whose name is `renames` prefixes and `name`.
+// True if the upstream has a policy of the name that is `name` with `renames` times the prefix
+// "stint-".
 bool is_taken(std::span<const Field> theirs, unsigned renames, std::string_view name) noexcept {
     const auto equals = [&](std::string_view other) {
         for (unsigned i = 0; i < renames; ++i) {
@@ -78,7 +79,7 @@ void write_name(HeadBuffer& out, unsigned renames, std::string_view name) {
     out << "\"";
     for (unsigned i = 0; i < renames; ++i)
         out << rename_prefix;
-    // Not find_first_of(), which asks memchr() about every character.
+    // Uses find_if() because find_first_of() calls memchr() for every character.
     const auto is_special = [](char c) { return c == '"' || c == '\\'; };
     for (auto special = name.begin();
          (special = std::find_if(name.begin(), name.end(), is_special)) != name.end();) {
@@ -132,7 +133,7 @@ void write_list(
         while (renames <= most_renames && is_taken(theirs, renames, policy.name))
             ++renames;
         if (renames > most_renames)
-            continue; // an upstream that has taken all of these names is playing
+            continue; // skip a policy if the upstream uses all of its names
         if (first)
             out.add(field, ": ");
         else

@@ -14,16 +14,16 @@
 
 namespace stint::http {
 
-// The state of one limit that its client may see, at the moment of its decision.
+// The state of one limit that clients may see, at the moment of its decision.
 struct PolicyState {
     std::string_view name; // printable ASCII; '"' and '\' are escaped
     std::uint64_t quota = 0;
     std::uint64_t remaining = 0;
     Duration window{};           // zero for a concurrency cap
-    SteadyTime more_at{};        // when there will be more; meaningless for a cap
-    std::uint64_t partition = 0; // the key's: see partition_of()
+    SteadyTime more_at{};        // when more will be available; not used for a cap
+    std::uint64_t partition = 0; // the key's, from partition_of()
     bool keyed = false;
-    bool draft = false;  // shown in the draft's fields
+    bool draft = false;  // shown in the draft's RateLimit fields
     bool legacy = false; // may be shown in the older trio
 
     [[nodiscard]] bool is_cap() const noexcept { return window == Duration::zero(); }
@@ -47,7 +47,7 @@ struct LegacyStyle {
 struct PolicyFields {
     std::span<const PolicyState> policies;
     LegacyStyle legacy;
-    Now now; // when the response's head is written
+    Now now; // the time at which the response's head is written
 };
 
 // Appends the fields' lines. `theirs`: the fields that the upstream's response carries and that the

@@ -1,4 +1,4 @@
-// The parts that local replies have in common. Internal to the code that makes local replies.
+// The common parts of local replies. Internal to the code that makes local replies.
 #pragma once
 
 #include "http/local_reply.hpp"
@@ -9,7 +9,7 @@
 
 namespace stint::http {
 
-// Adds the fields that the request's limits and its id bring.
+// Adds the rate-limit fields and X-Request-Id of the context.
 inline void add_context(Response& to, const ReplyContext& context) {
     if (!context.policies.policies.empty())
         write_policy_fields(to.fields(), context.policies);

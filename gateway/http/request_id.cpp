@@ -19,9 +19,10 @@ constexpr std::uint64_t max_counter = 0xfff;
 constexpr std::uint64_t counter_start_mask = 0x7ff; // leaves half of the range to count in
 constexpr std::uint64_t followed_step_back_ms = 1000;
 
-// Eight digits at once, since an id is made for every request: each half byte gets a byte of its
-// own, the highest the lowest place, and from 10 on what lies between '9' and 'a' is added.
-void write_eight_digits(char* out, std::uint64_t value) noexcept { // its lower half
+// Writes the lower half of `value` as eight hexadecimal digits, all at once since an id is made for
+// every request: each half byte gets a byte of its own, the highest in the lowest place. From 10
+// on, the distance from '9' to 'a' is added.
+void write_eight_digits(char* out, std::uint64_t value) noexcept {
     std::uint64_t digits = value & 0xffff'ffff;
     digits = (digits | (digits << 16)) & 0x0000'ffff'0000'ffff;
     digits = (digits | (digits << 8)) & 0x00ff'00ff'00ff'00ff;
@@ -68,7 +69,7 @@ RequestIdSource::Text RequestIdSource::make(WallTime now) noexcept {
     if (ms > millisecond_ || millisecond_ - ms > followed_step_back_ms) {
         millisecond_ = ms;
         counter_ = next() & counter_start_mask;
-    } else if (++counter_ > max_counter) { // a full millisecond borrows from the next
+    } else if (++counter_ > max_counter) { // the counter is used up: go on in the next millisecond
         ++millisecond_;
         counter_ = next() & counter_start_mask;
     }

@@ -1,4 +1,4 @@
-// X-Request-Id: the client's if it is well-formed, else a UUIDv7 (RFC 9562 section 5.7).
+// X-Request-Id: the client's id if it is well-formed, else a UUIDv7 (RFC 9562 section 5.7).
 #pragma once
 
 #include "base/message.hpp"

@@ -11,7 +11,7 @@ namespace stint::http {
 
 namespace {
 
-// A line without an end is believed to have a method, blanks and a version of this size at most.
+// Bytes of a method, blanks and a version at most, as assumed for a line whose end has not come.
 constexpr std::size_t room_around_target = 64;
 
 constexpr auto target_chars = [] {
@@ -28,7 +28,8 @@ bool valid_target_chars(std::string_view target) noexcept {
     });
 }
 
-// Splits what follows the authority; `slash` stands in for an absent path.
+// Splits the part of a target that follows the authority. slash: the path to return if there is
+// none.
 TargetParts split_path(std::string_view text, std::string_view slash) noexcept {
     TargetParts parts;
     const std::size_t mark = text.find('?');
@@ -63,7 +64,7 @@ bool valid_name(std::string_view name) noexcept {
            name.find("..") == std::string_view::npos && ascii::host_name.contains_all(name);
 }
 
-// port: with its colon, or empty.
+// port: with its colon, or empty. True for an empty port or one from 1 to 65535.
 bool valid_port(std::string_view port) noexcept {
     if (port.empty() || port == ":")
         return true;

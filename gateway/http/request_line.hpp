@@ -9,7 +9,7 @@
 
 namespace stint::http {
 
-// The parts of a target; every view points into it.
+// The parts of a target. All views point into the target.
 struct TargetParts {
     std::string_view path;      // "/" where an absolute-form target has none, "*" for asterisk-form
     std::string_view query;     // without the "?"
@@ -17,9 +17,9 @@ struct TargetParts {
 };
 
 // Splits a target. Accepts origin-form, absolute-form (http and https, without user information)
-// and, for OPTIONS, asterisk-form. Refuses CONNECT (405) and every character that URIs do not have
-// and that servers are known to read in different ways: controls, space, '"', '#', '<', '>', '\'
-// and bytes from 0x7f on.
+// and, for OPTIONS, asterisk-form. Refuses CONNECT (405) and characters that URIs may not have and
+// that servers read in different ways: controls, space, '"', '#', '<', '>', '\' and bytes from 0x7f
+// on.
 [[nodiscard]] Result<TargetParts, HeadError>
 split_target(std::string_view method, std::string_view target) noexcept;
 
@@ -28,8 +28,8 @@ split_target(std::string_view method, std::string_view target) noexcept;
 // empty (one dot may end it); a port is empty or from 1 to 65535. An empty authority is valid.
 [[nodiscard]] bool valid_authority(std::string_view authority) noexcept;
 
-// True if the request line that `data` begins with has a target of more than max_target bytes, or
-// if the line is incomplete and its target is bound to be (RFC 9112 section 3: 414).
+// True if the request line at the beginning of `data` has a target of more than max_target bytes. A
+// line may be incomplete: true if its target must become that long (RFC 9112 section 3: 414).
 [[nodiscard]] bool target_too_long(std::string_view data, std::size_t max_target) noexcept;
 
 } // namespace stint::http

@@ -1,5 +1,5 @@
-// A response of the gateway's own, as a value. It says nothing of the connection: whatever carries
-// it serialises it (response_writer.hpp for HTTP/1.1).
+// A response of the gateway's own, as a value. It is independent of the protocol: the code of a
+// connection serialises it (response_writer.hpp for HTTP/1.1).
 #pragma once
 
 #include "http/head_buffer.hpp"
@@ -16,10 +16,11 @@ class Response {
     enum class Content : std::uint8_t {
         whole, // the body is complete; its length is sent
         none,  // neither content nor a length: 204, 304
-        begun  // the body is a beginning: the rest follows until the stream ends
+        begun  // the body is only begun; the rest follows until the stream ends
     };
 
-    // Empties it for another response. type: a literal or the configuration's; empty: not sent.
+    // Clears the response for reuse. type: the content type, a literal or a text of the
+    // configuration; empty: none is sent.
     void begin(int status, std::string_view type) noexcept {
         status_ = status;
         content_type_ = type;
@@ -32,7 +33,7 @@ class Response {
     void set_status(int status) noexcept { status_ = status; }
     void set_content(Content content) noexcept { content_ = content; }
     void set_no_store() noexcept { no_store_ = true; } // Cache-Control: no-store
-    // One of the fields is Server: the gateway's own is not sent.
+    // Notes that one of the fields is Server, which replaces the gateway's own.
     void set_names_server() noexcept { names_server_ = true; }
     // Returns the buffer to add fields to, each as a line "Name: value" with CRLF. The connection
     // itself adds Date, Server, Content-Length and Connection.
@@ -45,7 +46,7 @@ class Response {
     [[nodiscard]] bool no_store() const noexcept { return no_store_; }
     [[nodiscard]] bool names_server() const noexcept { return names_server_; }
     [[nodiscard]] std::string_view field_lines() const noexcept { return fields_.view(); }
-    // Returns the body. The response to a HEAD request has only its length.
+    // Returns the body. For HEAD only its length is sent.
     [[nodiscard]] std::string_view body_text() const noexcept { return body_.view(); }
 
   private:
@@ -58,7 +59,7 @@ class Response {
     HeadBuffer body_;
 };
 
-// Calls visit(name, value) for each of its fields.
+// Calls visit(name, value) for each of the response's fields.
 template <class Visit>
 void for_each_field(const Response& response, Visit visit) {
     std::string_view rest = response.field_lines();

@@ -1,4 +1,4 @@
-// The gateway's own responses as HTTP/1.1 sends them (RFC 9112).
+// Serialises the gateway's own responses in HTTP/1.1 (RFC 9112).
 #pragma once
 
 #include "http/head_buffer.hpp"
@@ -8,16 +8,16 @@
 
 namespace stint::http {
 
-// The connection's part of a response.
+// The connection's contribution to a response.
 struct ResponseTerms {
     std::string_view date;     // IMF-fixdate, see DateClock
-    bool head_request = false; // the head only, with the Content-Length of the whole
+    bool head_request = false; // answers HEAD: only the head, with the whole Content-Length
     bool keep_alive = true;    // otherwise "Connection: close"
-    int client_minor = 1;      // a 1.0 client that keeps its connection gets "keep-alive"
+    int client_minor = 1;      // 0: a client of HTTP/1.0, which has to be told "keep-alive"
 };
 
-// Appends the response. If its content goes on, the connection is closed at its end. Allocates
-// nothing but in `out`.
+// Appends the response to `out`. A Content::begun response closes the connection at its end.
+// Allocates nothing but in `out`.
 void write_response(HeadBuffer& out, const Response& response, const ResponseTerms& terms);
 
 } // namespace stint::http

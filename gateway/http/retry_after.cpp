@@ -16,7 +16,7 @@ using std::chrono::seconds;
 
 constexpr Duration sane_difference = days{1};
 
-// Takes a date apart from the front. Once a piece is not there, all that follows fails.
+// Reads the parts of a date from the front. Once a part is missing, all further reads fail.
 class Reader {
   public:
     explicit Reader(std::string_view text) : rest_{text} {}
@@ -27,7 +27,7 @@ class Reader {
             rest_.remove_prefix(literal.size());
         return ok_;
     }
-    // One of the names in `names`, each `size` long: its index.
+    // Reads one of the names in `names`, each `size` long. Returns its index.
     unsigned name(std::string_view names, std::size_t size) noexcept {
         const std::size_t at = rest_.size() < size ? names.npos : names.find(rest_.substr(0, size));
         ok_ = ok_ && at != names.npos && at % size == 0;
@@ -36,7 +36,7 @@ class Reader {
         rest_.remove_prefix(size);
         return static_cast<unsigned>(at / size);
     }
-    // Exactly `size` digits; the first may be a space where asctime pads.
+    // Reads exactly `size` digits; the first may be a space where asctime pads.
     unsigned number(std::size_t size, bool padded = false) noexcept {
         ok_ = ok_ && rest_.size() >= size;
         unsigned value = 0;
@@ -51,7 +51,7 @@ class Reader {
     }
     void skip_long_day() noexcept {
         const std::size_t comma = rest_.find(',');
-        ok_ = ok_ && comma >= 6 && comma <= 9; // Monday, Wednesday
+        ok_ = ok_ && comma >= 6 && comma <= 9; // length of "Monday" to "Wednesday"
         if (ok_)
             rest_.remove_prefix(comma);
     }
@@ -135,7 +135,8 @@ std::optional<WallTime> time_of(const Parts& parts) noexcept {
         std::chrono::day{parts.day}};
     if (!date.ok() || parts.hour > 23 || parts.minute > 59 || parts.second > 60)
         return std::nullopt;
-    // A WallTime ends in the year 2262, and these begin with the epoch.
+    // A WallTime cannot hold times after the year 2262, and times before the epoch count as the
+    // epoch.
     if (parts.year < 1970 || parts.year > 2200)
         return WallTime{parts.year < 1970 ? Duration{} : Duration{days{84'000}}};
     return WallTime{std::chrono::sys_days{date}} + std::chrono::hours{parts.hour} +

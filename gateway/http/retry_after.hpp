@@ -1,4 +1,4 @@
-// Retry-After as an upstream sends it (RFC 9110 section 10.2.3), and the dates it may be.
+// Parses Retry-After as an upstream sends it (RFC 9110 section 10.2.3), and HTTP dates.
 #pragma once
 
 #include "base/message.hpp"
@@ -17,10 +17,10 @@ namespace stint::http {
 [[nodiscard]] std::optional<WallTime> parse_http_date(std::string_view text, WallTime now) noexcept;
 
 // Returns the sender's current time: its Date, if that is within a day of `now`, else `now`. Times
-// in its fields are compared with this.
+// in the sender's fields are to be compared with this time.
 [[nodiscard]] WallTime http_reference_time(std::span<const Field> fields, WallTime now) noexcept;
 
-// The longest time that a field of an upstream's response may mean; longer ones count as this.
+// Longest time that a field of an upstream's response may state; longer times count as this.
 inline constexpr Duration longest_announced = std::chrono::days{366};
 
 // Returns how long a response asks its client to wait, from now on; never negative.

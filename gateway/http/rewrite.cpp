@@ -40,7 +40,8 @@ class FieldLines {
     }
 
   private:
-    // A parsed field is followed by the rest of its head: at least two line ends.
+    // True if the sender has written the line as the gateway would. May look behind a field: at
+    // least two line ends follow it in its head.
     static bool as_we_would(const Field& field) noexcept {
         const char* colon = field.name.data() + field.name.size();
         const char* line_end = field.value.data() + field.value.size();
@@ -58,8 +59,8 @@ class FieldLines {
     const char* end_ = nullptr;
 };
 
-// Writes the head's fields of which keep(field) is true and that no Connection field names.
-// kept: those that it cannot name away.
+// Writes those fields of the head for which keep(field) is true and that no Connection field
+// removes. kept: names that Connection cannot remove.
 template <class Head, class Keep>
 void write_fields(HeadBuffer& out, const Head& head, std::span<const std::string> kept, Keep keep) {
     FieldLines lines{out};
@@ -78,8 +79,8 @@ void write_fields(HeadBuffer& out, const Head& head, std::span<const std::string
     }
 }
 
-// The origin-form of the target. An absolute-form one without a path stands for "*" with OPTIONS
-// (RFC 9112 section 3.2.4), else for "/". path: instead of the target's.
+// Writes the target in origin-form. An absolute-form one without a path stands for "*" with OPTIONS
+// (RFC 9112 section 3.2.4), else for "/". path: replaces the target's path, if not empty.
 void write_target(HeadBuffer& out, const RequestHead& head, std::string_view path) {
     if (path.empty() && (head.target.starts_with('/') || head.target == "*")) {
         out << head.target;
@@ -102,8 +103,8 @@ void write_framing(HeadBuffer& out, const BodyFraming& framing) {
         out << "Transfer-Encoding: chunked\r\n";
 }
 
-// The fields of this connection that we let the upstream have, and the options that belong to them
-// (RFC 9110 sections 7.8 and 10.1.4).
+// Writes Upgrade and TE for the upstream connection, and Connection with their options (RFC 9110
+// sections 7.8 and 10.1.4).
 void write_wishes(HeadBuffer& out, const Forwarding& forwarding) {
     const bool upgrade = !forwarding.upgrade.empty();
     if (!upgrade && !forwarding.trailers) [[likely]]
@@ -145,13 +146,14 @@ void write_response_length(HeadBuffer& out, const ResponseHead& head) {
     }
     if (head.framing.kind != Kind::none || head.status == 204)
         return;
-    for (const Field& field : head.fields) // a head that says it twice was refused
+    for (const Field& field : head.fields) // a head with two such fields was refused
         if (field.id == FieldId::content_length)
             if (const auto length = parse_content_length(field.value))
                 out << "Content-Length: " << *length << "\r\n";
 }
 
-// Every field that has an id ends here or is written anew.
+// Writes the fields that are forwarded unchanged. Every field that has an id ends here or is
+// written anew.
 void write_end_to_end_fields(
     HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding) {
     const FieldNames* const not_believed =
@@ -233,7 +235,7 @@ void write_downstream_head(
     const PolicyFields& policies) {
     write_status_line(out, head.status, head.reason);
     write_response_fields(out, head, shaping);
-    if (head.status >= 200) { // an interim response says nothing of the connection
+    if (head.status >= 200) { // interim responses have no framing fields
         if (framing.chunked)
             out << "Transfer-Encoding: chunked\r\n";
         else

@@ -14,25 +14,26 @@
 
 namespace stint::http {
 
-// The gateway's knowledge about a request beyond its head.
+// The gateway's knowledge about a request in addition to its head.
 struct Forwarding {
     std::string_view peer_address; // for X-Forwarded-For; empty: "unknown" (a Unix socket)
     std::string_view scheme;       // for X-Forwarded-Proto: "http"
     std::string_view host;         // replaces Host when not empty
     std::string_view request_id;   // X-Request-Id, well-formed
-    bool peer_is_trusted = false;  // its forwarding fields are kept
-    // Another field that names the client, in lower case; empty: none. Unless the peer is trusted,
-    // the peer's address replaces it.
+    bool peer_is_trusted = false;  // the peer's forwarding fields are kept
+    // Another field that names the client, its name in lower case; empty: none. Unless the peer is
+    // trusted, the peer's address replaces its value.
     std::string_view client_field{};
     // The protocols offered in Upgrade, from offered_protocols(); empty: an ordinary request.
     std::string_view upgrade{};
     bool trailers = false;   // the response's trailers can be forwarded: "TE: trailers"
-    std::string_view path{}; // replaces the target's when not empty; its query stays
+    std::string_view path{}; // replaces the target's path if not empty; the query stays
     bool forwarded = false;  // Forwarded (RFC 7239) is written even if no peer has begun it
-    // Names in lower case that Connection cannot remove and that no client's field may imitate.
+    // Field names in lower case. Connection cannot remove these fields, and no client's field may
+    // imitate their names.
     std::span<const std::string> protected_fields{};
     const Shaping* shaping = nullptr; // the configuration's field edits; may be null
-    // Fields accepted from a trusted peer only; nullptr: just X-Forwarded-For, -Proto and -Host.
+    // Fields accepted from a trusted peer only; nullptr: only X-Forwarded-For, -Proto and -Host.
     const FieldNames* trusted_fields = nullptr;
 };
 
@@ -47,9 +48,9 @@ struct Forwarding {
 // Upgrade and TE.
 void write_upstream_head(HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding);
 
-// The framing of the response to this client.
+// The framing of the response to one client.
 struct ResponseFraming {
-    bool chunked = false;   // we write chunks (the upstream's were chunked or close-delimited)
+    bool chunked = false;   // the gateway writes chunks
     bool keep_alive = true; // otherwise "Connection: close" is written
     int client_minor = 1;   // an HTTP/1.0 client that keeps its connection gets "keep-alive"
     bool trailers = false;  // trailers may follow the last chunk: the Trailer field is sent
@@ -60,7 +61,7 @@ struct ResponseFraming {
 [[nodiscard]] ResponseFraming
 frame_response(const RequestHead& request, const ResponseHead& response, bool want_keep_alive);
 
-// Does the same from the remembered parts of the request.
+// Chooses a framing in the same way, from the remembered parts of the request.
 [[nodiscard]] ResponseFraming
 frame_response(int client_minor, const BodyFraming& body, bool want_keep_alive);
 
@@ -80,7 +81,8 @@ void write_downstream_head(
     const Shaping* shaping = nullptr,
     const PolicyFields& policies = {});
 
-// Does the same for a 101: all bytes that follow it belong to `protocols`, from chosen_protocols().
+// Writes the head of a 101 in the same way: all bytes that follow it belong to `protocols`, from
+// chosen_protocols().
 void write_switching_head(
     HeadBuffer& out,
     const ResponseHead& head,
@@ -89,7 +91,8 @@ void write_switching_head(
     const Shaping* shaping = nullptr,
     const PolicyFields& policies = {});
 
-// The line before a chunk's payload, "1f\r\n"; size > 0. After the payload goes "\r\n".
+// The line before a chunk's payload, such as "1f\r\n". size: bytes of the payload, > 0. The payload
+// is followed by chunk_end.
 struct ChunkHeader {
     explicit ChunkHeader(std::size_t size) noexcept;
     [[nodiscard]] std::string_view view() const noexcept { return {text_, size_}; }

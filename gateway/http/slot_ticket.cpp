@@ -30,7 +30,7 @@ Ticket ticket_for(const SlotName& slot, const KeyHasher& hasher) noexcept {
     return ticket;
 }
 
-// 0: this is no ticket for it.
+// Returns the slot number in a ticket; 0 if the ticket is not valid for this limit and counter.
 std::uint64_t number_in(std::string_view text, SlotName slot, const KeyHasher& hasher) noexcept {
     if (text.size() != ticket_size)
         return 0;

@@ -28,7 +28,8 @@ std::size_t run_of(std::string_view text, const ascii::CharSet& set) noexcept {
     return size;
 }
 
-// Each of these returns the length of the item that `text` begins with, 0 when it begins with none.
+// Each of these functions returns the length of the item at the beginning of `text`; 0 if there is
+// none.
 
 std::size_t string_size(std::string_view text) noexcept {
     if (!text.starts_with('"'))
@@ -96,10 +97,11 @@ std::size_t bare_item_size(std::string_view text) noexcept {
 
 struct Parameter {
     std::string_view key;
-    std::string_view value; // empty: none was given, which means true
+    std::string_view value; // empty: no value, which means true
 };
 
-// The parameter that `text` begins with, ";" and all; taken from it. Nothing: malformed.
+// Takes the parameter that `text` begins with, ";" included, from it. Returns nothing if it is
+// malformed.
 std::optional<Parameter> take_parameter(std::string_view& text) noexcept {
     text.remove_prefix(1);
     while (text.starts_with(' '))
@@ -155,7 +157,7 @@ StringList::StringList(std::string_view text) noexcept : rest_{ascii::trim(text)
 std::optional<StringMember> StringList::next() noexcept {
     if (malformed_ || rest_.empty())
         return std::nullopt;
-    malformed_ = true; // until the member has been read to its end
+    malformed_ = true; // reset below once the member was read to its end
     const std::size_t size = string_size(rest_);
     if (size == 0)
         return std::nullopt;
@@ -174,7 +176,7 @@ std::optional<StringMember> StringList::next() noexcept {
         while (!rest_.empty() && ascii::is_blank(rest_.front()))
             rest_.remove_prefix(1);
         if (rest_.empty())
-            return std::nullopt; // a comma with nothing behind it
+            return std::nullopt; // a comma without a member behind it
     }
     malformed_ = false;
     return member;

@@ -16,8 +16,8 @@ constexpr bool is_upper(char c) noexcept {
     return c >= 'A' && c <= 'Z';
 }
 
-// Characters that no path may have (RFC 3986 section 3.3), though clients send them: same as
-// escaped.
+// Characters that no path may have (RFC 3986 section 3.3), though clients send them. They mean the
+// same as their escapes.
 constexpr ascii::CharSet unescaped{"[]^`{|}"};
 constexpr ascii::CharSet unusual{"%;[]^`{|}"};
 
@@ -41,7 +41,8 @@ void append_escape(std::string& out, char c) {
     out += upper_hex[byte & 0xf];
 }
 
-// Decodes what needs no escape, escapes what does, in upper case.
+// Appends the path in one spelling: decodes characters that need no escape, escapes all others, in
+// upper case.
 Result<void, HeadError> spell_in_one_way(std::string_view path, std::string& out) {
     for (std::size_t i = 0; i < path.size(); ++i) {
         if (path[i] != '%') {
@@ -108,7 +109,7 @@ char escaped_at(std::string_view path, std::size_t at) noexcept {
     return static_cast<char>(ascii::hex_value(path[at + 1]) * 16 + ascii::hex_value(path[at + 2]));
 }
 
-// In place. path: its escapes are well-formed.
+// Decodes escapes in place, as far as servers of this reading do. path: with well-formed escapes.
 void decode(std::string& path, PathReading reading) {
     const bool slashes = has(reading, PathReading::decoded_slashes);
     const bool with_marks = has(reading, PathReading::decoded_marks);
@@ -129,7 +130,7 @@ void decode(std::string& path, PathReading reading) {
     path.resize(out);
 }
 
-// path: its escapes are well-formed.
+// Returns the readings that would change the path. path: with well-formed escapes.
 PathReading ambiguity_of(std::string_view path) noexcept {
     PathReading found = PathReading::plain;
     bool in_parameters = false;

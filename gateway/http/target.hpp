@@ -14,17 +14,17 @@ namespace stint::http {
 
 // Returns the host for routing: lower case, without port and one trailing dot; an IPv6 literal in
 // brackets as RFC 5952 spells it (base/ip_address.hpp). authority: valid_authority()
-// (http/request_line.hpp). The view is of `authority` when it is already normal, or no authority,
-// else of `scratch`.
+// (http/request_line.hpp). The view is of `authority` if that is already normal or no valid
+// authority, else of `scratch`.
 [[nodiscard]] std::string_view normalise_host(std::string_view authority, std::string& scratch);
 
-// Ways in which servers rewrite a path before they split it into segments, beside normalising. A
-// set: one server may use several.
+// Ways in which servers rewrite a path before they split it into segments, in addition to
+// normalisation. Forms a set: one server may use several.
 enum class PathReading : std::uint8_t {
     plain = 0,
     decoded_slashes = 1, // "%2F" is "/"
-    cut_parameters = 2,  // each segment ends at its first ";", or "%3B", after all decoding
-    decoded_marks = 4,   // escapes of path_marks (base/path_rules.hpp) are what they stand for
+    cut_parameters = 2,  // each segment ends at its first ";" or "%3B", after all decoding
+    decoded_marks = 4,   // escapes of path_marks (base/path_rules.hpp) are decoded
     cut_first = 8        // each segment ends at its first ";" before anything is decoded
 };
 [[nodiscard]] constexpr PathReading operator|(PathReading a, PathReading b) noexcept {
@@ -34,7 +34,7 @@ enum class PathReading : std::uint8_t {
 [[nodiscard]] constexpr bool has(PathReading set, PathReading part) noexcept {
     return (set | part) == set;
 }
-// All readings but the plain one, each after its subsets.
+// All readings but the plain one, each behind its subsets.
 inline constexpr std::array path_readings = [] {
     std::array<PathReading, 15> all{};
     for (unsigned i = 0; i < all.size(); ++i)
@@ -59,7 +59,7 @@ struct NormalPath {
 [[nodiscard]] Result<NormalPath, HeadError>
 normalise_path(std::string_view path, const PathRules& rules, std::string& scratch);
 
-// Returns the path as a server with this reading sees it, normalised after that. path: one that
+// Returns the path as a server with this reading sees it, normalised after that. path: a path that
 // normalise_path() accepted. Refuses a path that then climbs above the root.
 [[nodiscard]] Result<std::string, HeadError>
 read_path(std::string_view path, const PathRules& rules, PathReading reading);

@@ -10,7 +10,7 @@ namespace stint::http {
 
 namespace {
 
-// Lower case.
+// Fields that are never trailers, in lower case.
 constexpr auto never_trailers = std::to_array<std::string_view>({
     "age",
     "authentication-info",

@@ -1,5 +1,5 @@
-// Trailer fields: which clients accept them, which may be forwarded, and how (RFC 9110 section
-// 6.5).
+// Trailer fields (RFC 9110 section 6.5): decides which clients accept them and which fields may be
+// forwarded.
 #pragma once
 
 #include "base/message.hpp"
@@ -19,8 +19,8 @@ namespace stint::http {
 // request, a response or a cache, nor describes limits or hops (RFC 9110 section 6.5.1).
 [[nodiscard]] bool may_be_trailer(std::string_view name) noexcept;
 
-// Writes the Trailer field with those names from `fields`' own that may be forwarded; nothing if
-// there is none.
+// Writes a Trailer field that lists the names in the Trailer fields of `fields` that may be
+// forwarded; nothing if there is none.
 void write_trailer_field(HeadBuffer& out, std::span<const Field> fields);
 
 // Returns all options of the Connection fields, as one list.

@@ -20,7 +20,7 @@ void for_each_protocol(std::span<const Field> fields, Visit visit) {
             });
 }
 
-// protocol-name ["/" protocol-version], both tokens.
+// True for protocol-name ["/" protocol-version], where both are tokens.
 bool well_formed(std::string_view protocol) noexcept {
     const std::size_t slash = protocol.find('/');
     const std::string_view name = protocol.substr(0, slash);

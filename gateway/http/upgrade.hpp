@@ -1,5 +1,5 @@
-// The protocols that a request offers to upgrade to, and the one that a response accepts (RFC 9110
-// section 7.8).
+// Finds the protocols that a request offers to upgrade to, and the one that a response accepts (RFC
+// 9110 section 7.8).
 #pragma once
 
 #include "base/message.hpp"
@@ -12,9 +12,9 @@ namespace stint::http {
 
 // Returns the protocols of the request's Upgrade that may be offered to the upstream, as that
 // field's value ("websocket, foo/2"): those with a name in `allowed` (lower case), of any version.
-// Empty: the request is an ordinary one. It is also ordinary without the connection option
-// "upgrade", on HTTP/1.0, and with a body: bytes behind that could be read as the body or as the
-// tunnel.
+// Returns an empty text for an ordinary request. A request is also ordinary without the connection
+// option "upgrade", on HTTP/1.0, and with a body: bytes behind its head could then be read as the
+// body or as the tunnel.
 [[nodiscard]] std::string
 offered_protocols(const RequestHead& request, std::span<const std::string> allowed);
 

@@ -18,7 +18,7 @@ using std::chrono::seconds;
 constexpr std::int64_t first_epoch = 1'000'000'000;
 constexpr std::int64_t first_epoch_ms = 1'000'000'000'000;
 
-// A number at the front of a text; what follows (", 100;w=60") is left alone. Rounded up.
+// Returns the number at the front of a text, rounded up; ignores the rest (", 100;w=60").
 std::optional<std::int64_t> leading_number(std::string_view text) noexcept {
     text = ascii::trim(text);
     std::size_t digits = 0;
@@ -43,7 +43,7 @@ std::optional<std::int64_t> leading_number(std::string_view text) noexcept {
     return ends ? std::optional{value} : std::nullopt;
 }
 
-// The tightest of the limits taken.
+// Keeps the tightest of the limits that take() gets: the longest reset per remaining request.
 class Tightest {
   public:
     explicit Tightest(std::span<const Field> fields, WallTime now)
@@ -77,7 +77,7 @@ class Tightest {
     std::optional<UpstreamRateLimit> found_;
 };
 
-// True if the policy of this name counts requests, or nothing says otherwise.
+// True if the policy of this name counts requests, or states no other unit.
 bool counts_requests(std::span<const Field> fields, std::string_view name) noexcept {
     for (const Field& field : fields) {
         if (!ascii::equals_folded(field.name, "ratelimit-policy"))
@@ -90,7 +90,7 @@ bool counts_requests(std::span<const Field> fields, std::string_view name) noexc
     return true;
 }
 
-// key=value somewhere in a list with ',' and ';' between.
+// Returns the value of `key` in a list of key=value elements between ',' and ';'.
 std::optional<std::int64_t> find_pair(std::string_view list, std::string_view key) noexcept {
     while (!list.empty()) {
         const std::size_t end = list.find_first_of(",;");

@@ -1,4 +1,4 @@
-// The upstream's own rate limits as its response states them, in any of the known dialects.
+// Reads the upstream's own rate limits from its response, in any of the known dialects.
 #pragma once
 
 #include "base/message.hpp"
@@ -11,11 +11,12 @@
 namespace stint::http {
 
 struct UpstreamRateLimit {
-    std::uint64_t remaining = 0; // requests
-    Duration reset{};            // until there are more; at most 366 days
+    std::uint64_t remaining = 0; // requests that the upstream would still take
+    Duration reset{};            // time until the upstream takes more; at most 366 days
 };
 
-// Returns the tightest limit in the fields: the limit that leaves the most time to each request.
+// Returns the tightest limit in the fields: the limit that leaves the longest time between two
+// requests.
 [[nodiscard]] std::optional<UpstreamRateLimit>
 parse_upstream_rate_limit(std::span<const Field> fields, WallTime now) noexcept;
 
