@@ -8,7 +8,7 @@
 namespace stint::http {
 
 // Writes X-Forwarded-For, -Proto and -Host, Forwarded (RFC 7239) if configured or begun by a
-// trusted peer, and the other field that names the client.
+// trusted peer, and Forwarding::client_field.
 void write_hops(HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding);
 
 // Writes Via, appended to the client's (RFC 9110 section 7.6.3).

@@ -53,16 +53,17 @@ struct PolicyFields {
 // Appends the fields' lines. `theirs`: the fields that the upstream's response carries and that the
 // client receives unchanged.
 //  - The draft's two fields are Lists, and several lines form one List (RFC 9651 section 4.2), so
-//    ours stand on lines of their own behind the upstream's. A name that the upstream uses too gets
-//    "stint-" in front, in both fields.
-//  - If one of the upstream's is no List of Strings, a recipient has to ignore the whole field,
-//    and one that knows an older form may still read it: ours are left out, in both fields.
-//  - Windows are written in whole seconds, rounded up, at least 1; times until there is more
-//    likewise, but may be 0.
-//  - The trio describes one limit: of those that may be shown, the window with the least
-//    remaining, of equals the one that takes longest to have more. Caps have no reset and are
-//    never it. If the upstream sends a trio (of either prefix), ours is left out.
-// Never allocates but in `out`.
+//    the gateway's stand on lines of their own behind the upstream's. A policy name that the
+//    upstream uses, too, gets "stint-" in front, in both fields.
+//  - If a field of the upstream's is no List of Strings, the gateway's are left out, in both
+//    fields: a recipient has to ignore a malformed List, or may read it in an older form.
+//  - Windows are written in whole seconds, rounded up, at least 1. Times until more is available
+//    are written likewise, but may be 0.
+//  - The trio describes one limit: of the windows that may be shown, the one with the least
+//    remaining, and of equal ones the one with the longest time until more is available. A cap has
+//    no reset and is never shown. If the upstream sends a trio (of either prefix), the gateway's
+//    is left out.
+// Allocates nothing but in `out`.
 void write_policy_fields(
     HeadBuffer& out, const PolicyFields& ours, std::span<const Field> theirs = {});
 

@@ -1,4 +1,4 @@
-// Blocks of one size, borrowed while a message is under way: an idle connection holds none.
+// Blocks of one size, borrowed while a message is read or sent: an idle connection holds none.
 #pragma once
 
 #include <cstddef>

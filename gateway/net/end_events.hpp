@@ -11,7 +11,8 @@ class EndEvents {
   public:
     // Makes next() return `whom` once the socket was reset or, with `or_closed`, once its peer has
     // closed its sending side; also if that has happened already. The watch ends when the socket is
-    // closed, which has to be before `whom` is destroyed. False: no descriptor, or no memory.
+    // closed, which has to be before `whom` is destroyed. Returns false if there is no descriptor
+    // or no memory.
     [[nodiscard]] bool watch(int socket, void* whom, bool or_closed) noexcept;
     // Returns the `whom` of a socket that has ended, once for each end; nullptr if there is none.
     [[nodiscard]] void* next() noexcept;

@@ -99,7 +99,7 @@ class ClientInput final : public Watched, public Sheddable {
     bool parking_ = false; // the read was cancelled to give its buffer back
     bool closing_ = false; // the read was cancelled to close a silent connection
     bool handed_over_ = false;
-    std::uint8_t looks_ = 0; // polls since watch_from_afar() that found it open
+    std::uint8_t looks_ = 0; // polls since watch_from_afar() that found an open connection
 };
 
 } // namespace stint::server

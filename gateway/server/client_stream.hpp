@@ -54,7 +54,7 @@ struct ResponsePiece {
 struct BodyPiece {
     enum class Status : std::uint8_t { arrived, gone, malformed };
     Status status = Status::arrived;
-    std::string_view payload{}; // view of the block it was read into; may be empty
+    std::string_view payload{}; // view of the block given to the read; may be empty
     std::string_view detail{};  // a string literal that describes a malformed body
     // With the last piece: trailer fields as BodyDecoder::trailer() returns them, and the options
     // of the request's Connection fields. HTTP/1.1 drops a request's trailer.

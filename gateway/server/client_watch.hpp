@@ -20,8 +20,8 @@ class ClientWatch {
     // Polls the input with every poll(). Requires: it is on no list.
     void watch(ClientInput& input) noexcept;
     // Polls a watched input only when the kernel reports the end of its socket. or_closed: the
-    // client's closing of its sending side counts as the end. False: there is no descriptor or no
-    // memory, and the input stays watched.
+    // client's closing of its sending side counts as the end. Returns false, and leaves the input
+    // watched, if there is no descriptor or no memory.
     [[nodiscard]] bool guard(ClientInput& input, int socket, bool or_closed) noexcept;
     // Calls poll_peer_close() of the watched inputs, and of the guarded ones whose socket has
     // ended.

@@ -61,7 +61,7 @@ bool acquire_client_slot(Http1Connection& connection) {
     return acquired;
 }
 
-// Sends a refusal with one write. True: all of it was sent.
+// Sends a refusal with one write. Returns true if all of it was sent.
 bool refuse(Http1Connection& connection, int status, std::string_view detail) {
     net::Gather gather;
     gather.add(write_refusal(connection.loop(), status, detail));

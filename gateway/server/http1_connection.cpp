@@ -150,7 +150,7 @@ Step Http1Connection::begin_request() {
     return handler.on_request();
 }
 
-// Ends the request. True: the connection is kept alive.
+// Ends the request. Returns true if the connection is kept alive.
 bool Http1Connection::end_request(const RequestEnd& end) {
     const Http1Stream::Result result = stream_->end(end);
     input_.watch_no_more();

@@ -90,7 +90,7 @@ class Http1Connection final : public Listed, private net::Deadline {
     ClientConnections::Slot client_slot_; // counts against max_connections_per_client
     net::Event resumed_;                  // signalled by resume()
     ClientInput input_;
-    SteadyTime head_begun_{}; // arrival of the next head's first part; zero if it came whole
+    SteadyTime head_begun_{}; // arrival of the current head's first part, if more was needed
     Phase phase_ = Phase::head;
     Step next_ = Step::done; // set by resume()
     bool timed_out_ = false; // a head took too long

@@ -83,7 +83,7 @@ struct Loop {
     // longest head. It lives as long as the loop.
     [[nodiscard]] net::BufferPool& head_blocks(std::size_t max_head);
 
-    // Closes the connection that has lingered for longest. False: none lingers.
+    // Closes the connection that has lingered for longest. Returns false if none lingers.
     bool shed_lingering() noexcept;
     // Closes up to `most` connections: lingering ones first, then parked ones, of each kind the
     // oldest first. Returns how many.
@@ -129,7 +129,7 @@ struct Loop {
         boost::intrusive::constant_time_size<false>>
         connections;
     limits::SharedCharges* shared_charges = nullptr; // null: gateways share no limits
-    ClientWatch clients;                             // poll() it with every tick, every 50 ms or so
+    ClientWatch clients;                             // its poll() is called with every tick
     // Connections ordered by when they began to linger or were parked, oldest first.
     using Shedding = boost::intrusive::list<
         Sheddable,

@@ -42,12 +42,13 @@ class Balancer {
     // endpoints: number of endpoints, at most most_endpoints.
     Balancer(routing::Balance how, std::size_t endpoints) : how_{how}, turns_(endpoints) {}
 
-    // Returns the index of the candidate that takes the request; no_endpoint where none has any
-    // weight. candidates: as many as there are endpoints. key: for Balance::hash.
+    // Returns the index of the candidate that takes the request; no_endpoint if all weights are 0.
+    // candidates: one for each endpoint. key: for Balance::hash.
     //
-    // round_robin: each by its weight, spread out rather than in bursts. least_requests: the least
-    // (in flight + 1) / weight; equal ones in turn. hash: weighted rendezvous hashing (Thaler and
-    // Ravishankar 1998; Mosko's -weight / ln of it): if an endpoint leaves, only its keys move.
+    // round_robin: each endpoint in proportion to its weight, spread out rather than in bursts.
+    // least_requests: the endpoint with the least (in flight + 1) / weight; equal ones in turn.
+    // hash: weighted rendezvous hashing (Thaler and Ravishankar 1998; Mosko's -weight / ln of the
+    // draw): if an endpoint leaves, only its keys move.
     [[nodiscard]] std::size_t
     choose(std::span<const Candidate> candidates, std::uint64_t key) noexcept;
 

@@ -37,9 +37,8 @@ struct HealthSpec {
     friend bool operator==(const HealthSpec&, const HealthSpec&) = default;
 };
 
-// Runs on the control thread, held by a shared_ptr: a check that is under way outlives stop() by a
-// turn of the event loop. The checks start from the endpoint's current health; a new endpoint is
-// healthy.
+// Runs on the control thread, held by a shared_ptr: a pending check outlives stop() by a turn of
+// the event loop. The checks start from the endpoint's current health; a new endpoint is healthy.
 class HealthCheck : public std::enable_shared_from_this<HealthCheck> {
   public:
     // owner: the upstream's name, for the log.

@@ -22,7 +22,7 @@ class HealthRecord {
 
     [[nodiscard]] bool healthy() const noexcept { return healthy_; }
 
-    // Notes one more result. True: healthy() has changed with it.
+    // Notes one more result. Returns true if healthy() has changed.
     bool note(bool passed, const HealthRules& rules) noexcept {
         if (passed == healthy_) {
             against_ = 0;

@@ -42,7 +42,7 @@ DynamicOrigins::make(const routing::UpstreamSpec& spec, const AddressBook* addre
     return entry;
 }
 
-// Drops the origin that has been unused for longest. False: requests hold all of them.
+// Drops the origin that has been unused for longest. Returns false if requests hold all of them.
 bool DynamicOrigins::make_room() noexcept {
     auto oldest = origins_.end();
     for (auto each = origins_.begin(); each != origins_.end(); ++each)

@@ -27,7 +27,7 @@ struct Connection {
 
     net::Stream stream;
     SteadyTime idle_since{};
-    Race* race = nullptr; // set while it connects to one of several addresses
+    Race* race = nullptr; // set while the connection races several addresses
 };
 
 // One exchange's own upstream connection. Destroying it closes the connection; only keep() returns
@@ -121,7 +121,7 @@ class Pool {
     std::vector<net::Endpoint> addresses_;
     std::shared_ptr<const tls::Client> tls_;
     std::string server_name_;
-    std::vector<std::unique_ptr<Connection>> idle_; // the one used last at the back
+    std::vector<std::unique_ptr<Connection>> idle_; // the last one used is at the back
     bool retired_ = false;
 };
 

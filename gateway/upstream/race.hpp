@@ -60,7 +60,8 @@ class Race {
     void one_less();
 
     const std::vector<net::Endpoint> addresses_;
-    std::deque<net::Socket> attempts_; // for the first addresses; a deque: they stay in place
+    std::deque<net::Socket>
+        attempts_; // one for each address tried; a deque, so that they stay in place
     Timer timer_;
     net::Event ended_;
     ErrorCode error_;

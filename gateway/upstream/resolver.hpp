@@ -54,7 +54,7 @@ class Resolver {
         std::vector<std::string> addresses;
         std::string failure; // empty if the look-up succeeded
     };
-    struct Mailbox; // where look-ups leave answers; outlives this object while one is under way
+    struct Mailbox; // takes answers of look-ups; outlives this object during a look-up
     using Timer = net::asio::basic_waitable_timer<
         std::chrono::steady_clock,
         net::asio::wait_traits<std::chrono::steady_clock>,

@@ -42,7 +42,8 @@ class ResponseRelay {
     // Relays the rest of the body, one block at a time: a slow client puts backpressure on the
     // upstream, and the gateway's memory does not grow.
     [[nodiscard]] net::Task<> relay_body();
-    // Sends a piece, and waits until the client has taken it. False: the request is aborted.
+    // Sends a piece of the body, and waits until the client has taken it. Returns false if the
+    // request is aborted.
     [[nodiscard]] net::Task<bool> send(const server::ResponsePiece& piece);
     // Sends the bytes that the client has not taken yet, and waits until it has. The client may
     // take nothing for body_idle at most. Returns false if the request is aborted.

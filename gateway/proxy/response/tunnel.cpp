@@ -71,7 +71,7 @@ net::Task<bool> Tunnel::carry_piece(Way& way) {
     co_return co_await deliver(way, {block.data(), got.size});
 }
 
-// Sends all bytes one way. False: the tunnel has ended.
+// Sends all bytes one way. Returns false if the tunnel has ended.
 net::Task<bool> Tunnel::deliver(Way& way, std::string_view bytes) {
     net::Gather gather;
     gather.add(bytes);

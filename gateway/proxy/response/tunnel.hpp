@@ -90,7 +90,7 @@ class Tunnel : private net::Deadline {
 
 // State of a request that offers other protocols.
 struct UpgradeState {
-    std::string offer;     // as http::offered_protocols() gives it, never empty
+    std::string offer;     // result of http::offered_protocols(), never empty
     bool switched = false; // the client has its 101
     std::optional<Tunnel> tunnel;
 };
