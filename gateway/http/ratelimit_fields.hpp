@@ -61,8 +61,8 @@ struct PolicyFields {
 //    are written likewise, but may be 0.
 //  - The trio describes one limit: of the windows that may be shown, the one with the least
 //    remaining, and of equal ones the one with the longest time until more is available. A cap has
-//    no reset and is never shown. If the upstream sends a trio (of either prefix), the gateway's
-//    is left out.
+//    no reset and is never in the trio. If the upstream sends a trio (of either prefix), the
+//    gateway's is left out.
 // Allocates nothing but in `out`.
 void write_policy_fields(
     HeadBuffer& out, const PolicyFields& ours, std::span<const Field> theirs = {});

@@ -60,8 +60,7 @@ class Race {
     void one_less();
 
     const std::vector<net::Endpoint> addresses_;
-    std::deque<net::Socket>
-        attempts_; // one for each address tried; a deque, so that they stay in place
+    std::deque<net::Socket> attempts_; // one for each address tried; never moved
     Timer timer_;
     net::Event ended_;
     ErrorCode error_;
