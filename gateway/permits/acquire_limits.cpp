@@ -75,8 +75,8 @@ bool AcquireLimits::find_limit(const Wanted& wanted, Part& part, SteadyTime now)
     return false;
 }
 
-// A cost of 0 reads a counter of this process. That of a limit that gateways share is elsewhere,
-// where nothing but a charge asks for it.
+// Refuses with 400 a cost of 0, which only reads, for a limit that gateways share: its counter is
+// in the store, and only a charge asks the store.
 bool AcquireLimits::can_look(const Wanted& wanted, const routing::RouteLimit& limit) {
     if (wanted.cost > 0 || !limit.shared || context_.shared_charges == nullptr) [[likely]]
         return true;

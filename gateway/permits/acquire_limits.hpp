@@ -1,4 +1,4 @@
-// The limits that a request for permits names, and what it charges them.
+// The limits that a request for permits names, and the charges on them.
 #pragma once
 
 #include "admission/local_reply.hpp"
@@ -29,7 +29,7 @@ namespace stint::permits {
 
 class AcquireLimits {
   public:
-    // One of the limits in the request, in its order.
+    // One limit of the request; parts are in the request's order.
     struct Part {
         const routing::RouteLimit* limit = nullptr;
         RouteLimitPtr brought; // owns `limit` if a caller brought it
@@ -37,14 +37,14 @@ class AcquireLimits {
         std::uint64_t cost = 0;
         limits::Numbers numbers{};
         bool exempt = false;
-        bool shared = false; // take_shared() has its charge
-        // The counter as the store has it after the grant, if that is known.
+        bool shared = false; // take_shared() has moved its charge
+        // The counter's state after the grant, if the store has reported it.
         std::optional<limits::CounterState> shared_state{};
     };
     template <class T>
     using List = boost::container::static_vector<T, limits::max_charges>;
 
-    // reply: set where the request cannot be met. All arguments outlive this object.
+    // reply: receives the error if the request cannot be met. All arguments outlive this object.
     AcquireLimits(
         proxy::Context& context,
         proxy::ActiveConfig& config,
@@ -58,15 +58,17 @@ class AcquireLimits {
     [[nodiscard]] int find(const AcquireRequest& ask, SteadyTime now);
 
     [[nodiscard]] const List<Part>& parts() const noexcept { return parts_; }
-    // Only of the parts with a cost, in the order of their limits, as admit() requires.
+    // Returns the charges of the parts with a cost and no exemption, in rising order of
+    // Limit::ordinal(), as limits::admit() requires.
     [[nodiscard]] routing::Charges& charges() noexcept { return charges_; }
     [[nodiscard]] const routing::Charges& charges() const noexcept { return charges_; }
-    // For each charge its part's index.
+    // Maps the index of a charge to the index of its part.
     [[nodiscard]] const List<std::uint8_t>& part_of() const noexcept { return part_of_; }
-    // Takes the charges of limits that gateways share out of these. Null if there are none.
+    // Moves the charges of limits that gateways share from charges() into the result. Null if there
+    // are none.
     [[nodiscard]] std::unique_ptr<admission::SharedAdmission>
     take_shared(admission::SharedAnswerListener& listener);
-    // Notes the counters of what it took, as the store has told them.
+    // Stores the counter states that the store reported for the charges of take_shared().
     void note(const admission::SharedAdmission::Result& result) noexcept;
     // Sets charge i's numbers, which a reload may have changed while the request waited.
     void renumber(std::size_t i, const limits::Numbers& numbers) noexcept;
@@ -88,7 +90,7 @@ class AcquireLimits {
     List<Part> parts_;
     routing::Charges charges_;
     List<std::uint8_t> part_of_;
-    List<std::uint8_t> shared_part_of_; // the same of the charges that take_shared() took
+    List<std::uint8_t> shared_part_of_; // like part_of_, for the charges that take_shared() moved
 };
 
 } // namespace stint::permits

@@ -10,17 +10,18 @@
 namespace stint::permits {
 namespace {
 
-// Requests queued per counter, at most, if the limit itself configures no wait.
+// The most requests queued per counter, for a limit that does not configure its queue.
 constexpr std::uint64_t most_waiting = 1000;
-// Attempts to take a batch. Other requests take from the same window meanwhile: then what is left
-// is counted again.
+// Attempts to take a batch. An attempt fails if other requests have taken permits from the window
+// meanwhile; the next one asks for the new remainder.
 constexpr int batch_attempts = 4;
 
 limits::FairShares::Counter counter_of(const limits::Charge& charge) noexcept {
     return {charge.limit->ordinal(), charge.limit->keyed() ? charge.key : Hash128{}};
 }
 
-// The part of the limit that its owners share: no more than this process has of it.
+// Returns the quota that the owners share: the limit's, or this process's share of it if that is
+// lower.
 std::uint64_t quota_of(const limits::Charge& charge, const Now& now) noexcept {
     return charge.limit->numbers_of(charge, now).quota;
 }
@@ -46,7 +47,7 @@ AcquireOperation::Step AcquireOperation::begin(const AcquireRequest& ask) {
     if (status_ != 200 || !claim_once(ask) || !is_open())
         return Step::answered;
     if (limits_.charges().charges.empty()) {
-        grant_.count = batch_; // no limit concerns it
+        grant_.count = batch_; // every limit is read at cost 0 or exempt
         grant();
         return Step::answered;
     }
@@ -58,7 +59,7 @@ bool AcquireOperation::reserves() const noexcept {
         limits_.charges().limits, [](const auto* limit) { return !limit->reserve_for.empty(); });
 }
 
-// Admits at once while no request waits; a new request never overtakes a waiter.
+// Admits at once unless a request waits: a new request never overtakes a waiter.
 AcquireOperation::Step AcquireOperation::admit(const AcquireRequest& ask) {
     if (context_.shared_charges != nullptr) [[unlikely]] {
         shared_charges_ = limits_.take_shared(shared_wait_);
@@ -88,8 +89,8 @@ AcquireOperation::Step AcquireOperation::admit(const AcquireRequest& ask) {
     return settle(queued->decision);
 }
 
-// Holds back the shares that other owners may still come for, if the request does not wait. A
-// request that waits has the queue, which is fair by itself.
+// Withholds the fair shares that other owners have not used yet, if this request does not wait. A
+// request that waits joins the queue, which is fair by itself.
 void AcquireOperation::keep_shares(const AcquireRequest& ask) {
     shares_ = ask.wait == Duration::zero();
     for (limits::Charge& charge : limits_.charges().charges) {
@@ -102,8 +103,9 @@ void AcquireOperation::keep_shares(const AcquireRequest& ask) {
     }
 }
 
-// Sets retry_after so that it counts the shares: a limit knows its own permits, not those that will
-// be kept for other owners. An owner that comes back alone at this time is admitted.
+// Recomputes retry_after with fair shares: a limit's own estimate ignores the permits that are
+// withheld for other owners. An owner is admitted at this time if no other owner comes back with
+// it.
 void AcquireOperation::tell_true_time(limits::Decision& decision) {
     const auto& charges = limits_.charges().charges;
     const auto by_window_alone = [&](std::size_t i) {
@@ -114,7 +116,7 @@ void AcquireOperation::tell_true_time(limits::Decision& decision) {
     for (std::size_t i = 0; i < charges.size(); ++i)
         if (!by_window_alone(i))
             opens = now_.steady + decision.retry_after;
-    for (int pass = 0; pass < 2; ++pass) // a later limit may open in an earlier one's next window
+    for (int pass = 0; pass < 2; ++pass) // a limit may open in an earlier limit's next window
         for (std::size_t i = 0; i < charges.size(); ++i) {
             const limits::Charge& charge = charges[i];
             if (!is_fixed_window(*charge.limit))
@@ -122,7 +124,8 @@ void AcquireOperation::tell_true_time(limits::Decision& decision) {
             const limits::Charge plain{.key = charge.key, .quota = charge.quota};
             const std::uint64_t remaining = charge.limit->state_of(plain, now_).remaining;
             limits::FairShares::Window window = window_of(charge, now_);
-            if (remaining < charge.cost) // a key in the sketch may have more before its window ends
+            if (remaining <
+                charge.cost) // a key in the sketch may get permits before the window ends
                 window.end = std::min(window.end, now_.steady + decision.retry_after);
             const SteadyTime own = shared_.shares.opens_at(
                 counter_of(charge), owner_, charge.cost, quota_of(charge, now_), remaining, window,
@@ -149,7 +152,8 @@ limits::Decision AcquireOperation::admit_now(const AcquireRequest& ask) {
     return limits::try_admit(limits_.charges().view(), now_);
 }
 
-// Admits as many as are left, at most `batch`. A paced limit admits one at a time.
+// Takes as many permits as the window has left, at most `batch`. A paced limit grants one at a
+// time.
 limits::Decision AcquireOperation::admit_batch(std::uint64_t batch) {
     limits::Charge& charge = limits_.charges().charges.front();
     limits::Decision decision;
@@ -164,7 +168,7 @@ limits::Decision AcquireOperation::admit_batch(std::uint64_t batch) {
     return limits::try_admit(limits_.charges().view(), now_);
 }
 
-// Admits, or reserves a slot. The slot belongs to its owner, which comes back for it.
+// Admits the request, or reserves a future slot for its owner, which is to retry then.
 limits::Decision AcquireOperation::admit_reserving() {
     boost::container::static_vector<limits::Reservation, limits::max_charges> reserving;
     for (std::size_t i = 0; i < limits_.charges().limits.size(); ++i)
@@ -218,8 +222,7 @@ bool AcquireOperation::settle() {
     const Now before = now_;
     now_ = net::read_clocks();
     grant_.waited = now_.steady - before.steady;
-    for (std::size_t i = 0; i < limits_.part_of().size();
-         ++i) { // a reload may have changed them meanwhile
+    for (std::size_t i = 0; i < limits_.part_of().size(); ++i) { // a reload may change quotas
         const limits::Charge& counted = queued->charges[i];
         limits_.renumber(i, {counted.quota, counted.burst});
     }
@@ -230,7 +233,8 @@ bool AcquireOperation::settle() {
     return settle(queued->decision) == Step::answered;
 }
 
-// Takes the decision of the request's own limits.
+// Acts on the decision of the limits of this process: refuses, asks the store for the shared
+// limits, or grants.
 AcquireOperation::Step AcquireOperation::settle(limits::Decision& decision) {
     if (!decision.allowed()) {
         refuse(decision);
@@ -250,7 +254,7 @@ AcquireOperation::Step AcquireOperation::settle(limits::Decision& decision) {
     return Step::answered;
 }
 
-// Asks the store for the charges of shared limits. own: what the other limits have granted.
+// Asks the store to charge the shared limits. own: the permit of the limits of this process.
 AcquireOperation::Step AcquireOperation::ask_store(limits::Permit& own) {
     if (batch_ > 0 && batches_asked_++ == 0)
         shared_charges_->set_cost(batch_);
@@ -285,8 +289,8 @@ AcquireOperation::Step AcquireOperation::take_answer() {
     return Step::answered;
 }
 
-// True if a smaller batch may be admitted: what the store has left by its answer. A batch has one
-// limit.
+// Lowers the cost of a refused batch to the permits that the store reports as left. False if the
+// refusal is final. A batch has exactly one limit.
 bool AcquireOperation::lower_batch(const admission::SharedAdmission::Result& refused) noexcept {
     const limits::Charge& charge = shared_charges_->charges().charges.front();
     if (batch_ == 0 || charge.cost == 1 || refused.without_store)

@@ -28,10 +28,10 @@
 
 namespace stint::permits {
 
-// Lives on one worker, for the time of one request. Destroyed while it waits, it loses its place in
-// the queue and costs nothing. Its own limits are asked first, and may queue it. Limits that
-// gateways share are asked then, all at once, and never queue it: their refusal is final, and gives
-// back what its own limits have granted.
+// Lives on one worker, for one request. Destroying it while it waits gives up its place in the
+// queue and charges nothing. The limits of this process are asked first, and may queue the request.
+// Limits that gateways share are asked next, all at once, and never queue it. A shared limit's
+// refusal is final, and refunds the charges of the others.
 class AcquireOperation final : public DeferredReply {
   public:
     // peer: the client at the other end of the connection; outlives this object.
@@ -80,22 +80,22 @@ class AcquireOperation final : public DeferredReply {
     const std::shared_ptr<proxy::ActiveConfig> config_;
     Now now_;
     admission::LocalReply reply_; // for any status but 200
-    AcquireLimits limits_;        // outlives what waits for them
+    AcquireLimits limits_;        // declared before queued_, which refers to its limits
     IdempotencyCache::Claim once_;
     std::unique_ptr<proxy::QueuedRequest> queued_;
     proxy::SharedWait shared_wait_;
     std::unique_ptr<admission::SharedAdmission> shared_charges_; // null: no shared limit applies
-    Hash128 owner_{}; // identity: the owner that the request names, or its address
+    Hash128 owner_{}; // hash of the owner that the request names, or of its client's network
     std::uint64_t batch_ = 0;
     int batches_asked_ = 0;  // how often the store was asked for a batch
-    bool one_first_ = false; // a queued batch: one permit waits, the rest follows it
-    bool shares_ = false;    // the shares of other owners are held back from it
+    bool one_first_ = false; // a queued batch waits for one permit, then takes the rest
+    bool shares_ = false;    // the fair shares of other owners are withheld from this request
     bool listed_ = false;
     bool ticket_ = false;
     bool replayed_ = false;
     int status_ = 200;
     Grant grant_;       // for status 200
-    Duration paused_{}; // replaces reply_: the rest of paused_limit_'s pause
+    Duration paused_{}; // rest of paused_limit_'s pause; above 0: the reply is about the pause
     limits::LimitPtr paused_limit_;
 };
 

@@ -1,4 +1,4 @@
-// The reply to a request for permits: a grant, one recorded before, or that of a pause.
+// The reply to a request for permits: a new grant, a replayed grant, or a pause of the limit.
 #include "base/bytes.hpp"
 #include "base/hash.hpp"
 #include "http/permit_text.hpp"
@@ -15,8 +15,8 @@
 namespace stint::permits {
 namespace {
 
-// Writes the members of one limit's state, without braces. A batch is handed out until the window
-// ends, and not a moment longer: its reset is rounded down.
+// Writes the members of one limit's state, without braces. The permits of a batch are valid until
+// the window ends: so a batch's reset_ms is rounded down.
 template <class Out>
 void write_state(Out& out, const Grant::Limit& limit, SteadyTime now, bool batch) {
     const Duration reset = limit.more_at > now ? limit.more_at - now : Duration::zero();
@@ -26,8 +26,8 @@ void write_state(Out& out, const Grant::Limit& limit, SteadyTime now, bool batch
 
 } // namespace
 
-// True if the request is to be answered anew. Otherwise the reply is the recorded grant, or an
-// error.
+// Checks the request's idempotency key. True if the request is to be admitted as a new one.
+// Otherwise the reply is the recorded grant, or an error.
 bool AcquireOperation::claim_once(const AcquireRequest& ask) {
     if (ask.idempotency_key.empty()) [[likely]]
         return true;
@@ -70,8 +70,8 @@ void AcquireOperation::replay(const Grant& grant) {
         ++context_.counters.replayed[part.limit->refusal_metric];
 }
 
-// True if none of the limits is paused. Checked last: an earlier grant is replayed whatever is
-// paused now.
+// True if none of the limits is paused. Checked after claim_once(): a pause does not keep an
+// earlier grant from being replayed.
 bool AcquireOperation::is_open() {
     return std::ranges::all_of(limits_.parts(), [this](const AcquireLimits::Part& part) {
         const auto pause =
@@ -98,7 +98,8 @@ void AcquireOperation::grant() {
         once_.record(grant_, end_of_grant());
 }
 
-// Issues a ticket. While too many are out the grant has none: the proxied request will be charged.
+// Issues a ticket, which prepays one proxied request. The grant has none while too many tickets are
+// unused: the proxied request is then charged.
 void AcquireOperation::issue_ticket() {
     routing::Charges::List<limits::Charge> paid = limits_.charges().charges;
     if (shared_charges_ != nullptr) [[unlikely]]
@@ -112,7 +113,8 @@ void AcquireOperation::issue_ticket() {
     ++context_.counters.tickets_issued;
 }
 
-// A shared counter that the store has not told may be used up by others.
+// Reports 0 remaining for a shared counter whose state the store did not report: other gateways may
+// have used it up.
 Grant::Limit AcquireOperation::state_of(const AcquireLimits::Part& part) const {
     const limits::CounterState state =
         part.shared
@@ -125,7 +127,7 @@ Grant::Limit AcquireOperation::state_of(const AcquireLimits::Part& part) const {
         state.resets_in > Duration::zero() ? now_.steady + state.resets_in : SteadyTime{}};
 }
 
-// Returns the end of the first of the windows in which the grant was counted.
+// Returns when the first of the charged windows ends; now if no window was charged.
 SteadyTime AcquireOperation::end_of_grant() const {
     SteadyTime end = SteadyTime::max();
     for (const AcquireLimits::Part& part : limits_.parts()) {

@@ -88,7 +88,7 @@ void read_list(const JsonObjectReader& members, AcquireRequest& ask) {
     }
 }
 
-// Counts the members that the objects of a well-formed text have.
+// Counts the object members written in well-formed JSON text, duplicates included.
 std::size_t members_written(std::string_view text) noexcept {
     std::size_t members = 0;
     bool in_string = false;
@@ -103,7 +103,7 @@ std::size_t members_written(std::string_view text) noexcept {
     return members;
 }
 
-// Counts the members left after parsing, where the last one of each name replaces the others.
+// Counts the object members of a parsed value, where the last duplicate has replaced the others.
 std::size_t members_kept(const json::value& value) noexcept {
     std::size_t members = 0;
     if (const json::object* const object = value.if_object()) {
@@ -133,8 +133,8 @@ Result<const json::object*, std::string> RequestReader::parse(std::string_view b
     if (!value_->is_object())
         return Parsed{
             boost::system::in_place_error, "The body must be a JSON object such as {\"cost\": 1}."};
-    // JSON readers differ in which duplicate they take (RFC 8259 section 4): a check before this
-    // one may have seen the other.
+    // Duplicate names are refused: JSON readers differ in which duplicate they take (RFC 8259
+    // section 4), so a filter in front of the gateway may have checked another value.
     if (members_written(body) != members_kept(*value_))
         return Parsed{boost::system::in_place_error, "The body has a member twice."};
     return &value_->get_object();

@@ -1,4 +1,4 @@
-// Requests of callers, read from their JSON. Pure: no limit, no clock.
+// Requests for permits and leases, and feedback, parsed from JSON bodies. Pure: no limit, no clock.
 #pragma once
 
 #include "base/error.hpp"
@@ -25,9 +25,9 @@ inline constexpr std::uint64_t largest_batch = 1'000'000;
 inline constexpr std::size_t longest_name = 1024;           // bytes; of limits, keys and owners
 inline constexpr std::size_t longest_idempotency_key = 256; // bytes
 inline constexpr std::uint64_t most_holders = 1'000'000;    // per lock
-inline constexpr std::chrono::seconds usual_ttl{30};        // a lease's, by default
+inline constexpr std::chrono::seconds usual_ttl{30};        // a lease's default ttl
 
-// A fixed window that the caller brings itself.
+// A fixed-window limit that a caller defines in its own request instead of the configuration.
 struct Brought {
     std::uint64_t requests = 0; // per window, at least 1
     Duration per{};             // at least 1 ms
@@ -39,16 +39,16 @@ struct Brought {
 struct Wanted {
     std::string_view name;
     std::optional<std::string_view> key{};
-    std::uint64_t cost = 1; // 0: only reads the state
+    std::uint64_t cost = 1; // 0: only reads the limit's state
     std::optional<Brought> brought{};
 };
 
-// Views are good until the reader's next call.
+// A request for permits. Its views are valid until the RequestReader's next call.
 struct AcquireRequest {
     boost::container::static_vector<Wanted, limits::max_charges> limits; // at least one
-    bool listed = false;     // replies with a list, even for one limit
-    bool ticket = false;     // wants a ticket, to be shown with a proxied request
-    Duration wait{};         // at most, in the queue
+    bool listed = false;     // the reply lists the limits, even a single one
+    bool ticket = false;     // also asks for a ticket, which prepays one proxied request
+    Duration wait{};         // longest wait in the queue; 0: does not wait
     std::uint64_t batch = 0; // permits wanted at once, or as many as are left; 0: no batch
     std::string_view owner;  // shares its turns with requests of the same owner; may be empty
     std::string_view idempotency_key; // empty: none
@@ -67,7 +67,7 @@ struct FeedbackRequest {
 // A request for one slot of a lock.
 struct LockRequest {
     std::optional<std::uint64_t> max{}; // the lock's, as the caller knows it
-    Duration wait{};                    // at most, in the queue
+    Duration wait{};                    // longest wait in the queue; 0: does not wait
     Duration ttl{};
     std::string_view owner;           // may be empty
     std::string_view idempotency_key; // empty: none

@@ -73,9 +73,9 @@ bool shows_token(const RequestHead& head, const routing::PermitTerms& terms) noe
                http::ascii::trim(only->value.substr(scheme.size())), terms.token);
 }
 
-// True if the request is meant for this listener: a web page's host name may have been made to
-// resolve to this machine (DNS rebinding). A caller that shows a token has not got it from such a
-// page, and over TLS the name is checked against the certificate.
+// Guards against DNS rebinding, where a web page's host name resolves to this machine: true if the
+// request's host names this listener. A request with a token or over TLS passes: a page knows no
+// token, and TLS checks the host against the certificate.
 bool is_meant(const RequestHead& head, const routing::PermitTerms& terms, bool secure) {
     return terms.needs_token || secure ||
            http::is_own_host(
@@ -133,10 +133,9 @@ PendingPtr answer(
         return call.fail(503, "permits are not given any more");
     const bool has_token = terms->needs_token && shows_token(head, *terms);
     const auto target = target_of(head.path);
-    if (target && target->what == What::check) // as any client's request came to that proxy
+    if (target && target->what == What::check) // the asking proxy also forwards a browser's Origin
         return check(service, head, peer, has_token, to);
-    // Refuses browsers: a page's script may send such a request to an address that its reader can
-    // reach.
+    // Refuses browsers: a web page's script could reach this listener from its reader's network.
     if (std::ranges::any_of(head.fields, [](const Field& each) { return names(each, "origin"); }))
         return call.fail(403, "a web page made this request: permits are not for browsers");
     if (terms->needs_token && !has_token) {

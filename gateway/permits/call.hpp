@@ -1,4 +1,4 @@
-// One request of a caller: checks whether it is allowed, and dispatches it to its handler.
+// One request of a caller: checks whether it is allowed, and dispatches it by its path.
 #pragma once
 
 #include "base/message.hpp"
@@ -12,9 +12,9 @@
 
 namespace stint::permits {
 
-// Answers at once, in `to`; or returns the reply that has to wait.
-// connection_leases: those of the request's connection; stays: that one is kept alive. head and
-// body need not outlive the call.
+// Answers at once, in `to`; or returns the reply that has to wait. connection_leases: the leases
+// bound to the request's connection. stays: the connection is kept alive. head and body need not
+// outlive the call.
 [[nodiscard]] PendingPtr answer(
     Service& service,
     const RequestHead& head,

@@ -1,4 +1,4 @@
-// Forward-auth: another proxy asks whether a request that it describes may go on.
+// Forward-auth: another proxy asks whether it may forward a request that it describes.
 #pragma once
 
 #include "base/message.hpp"
@@ -9,17 +9,17 @@
 
 namespace stint::permits {
 
-// Makes the response: 200, or what the proxy itself would have answered; or returns the
+// Makes the response: 200, or the refusal that the proxied request would have got; or returns the
 // reply that has to wait for its turn before a limit. The described request is routed, keyed and
-// charged like one that comes through a listener (permits/forwarded_request.hpp), except for what
-// admission/door.hpp lists. X-Stint-Not-Checked names the limits that cannot be checked, and so
-// does `not_checked` of the 200.
+// charged like a proxied one (permits/forwarded_request.hpp); admission/door.hpp lists the
+// differences. X-Stint-Not-Checked, and `not_checked` of a 200, name the limits that cannot be
+// checked.
 //  - X-Forwarded-* are trusted from a peer in trusted_proxies, or with a token; else 403.
-//  - ?deny_status=403, for a proxy that knows no other: any answer but 200 to the described
-//    request is sent with that status, and X-Stint-Status has its own.
+//  - ?deny_status=403, for a proxy that accepts no other refusal: any answer but 200 to the
+//    described request is sent as 403, with the original status in X-Stint-Status.
 //  - Errors in the asking request itself keep their own status, 400 or 403.
-// The head's fields are invalid afterwards: the worker's parser has read another head. Threads: the
-// worker's.
+// The fields of `asking` are invalid afterwards: the worker's parser has read another head.
+// Threads: the worker's.
 [[nodiscard]] PendingPtr check(
     Service& service,
     const RequestHead& asking,

@@ -24,7 +24,7 @@ void CheckedRequest::respond(http::Response& to) {
     write_not_checked(to.fields());
 }
 
-// Calls visit(name) for each limit that was left out.
+// Calls visit(name) for each limit of the route that a check cannot apply.
 template <class Visit>
 void CheckedRequest::for_each_not_checked(Visit visit) const {
     for (std::uint32_t left = admission_.left_out(); left != 0; left &= left - 1) {

@@ -49,7 +49,7 @@ CheckedRequest::begin(std::string_view text, const routing::ClientAddress& peer)
     return step;
 }
 
-// Takes the status of a refusal, which the reply has.
+// Maps the admission's next step to this operation's step, and copies the status of a refusal.
 CheckedRequest::Step CheckedRequest::step_of(Next next) {
     if (next == Next::reply)
         status_ = admission_.status();

@@ -1,5 +1,5 @@
-// A request that another proxy describes, from its head through its route's limits to the reply.
-// Start reading at begin().
+// Forward-auth: a request that another proxy describes, from its head through its route's limits to
+// the reply. Start reading at begin().
 #pragma once
 
 #include "admission/request_admission.hpp"
@@ -19,16 +19,16 @@
 
 namespace stint::permits {
 
-// Lives on one worker, for one call. Destroyed while it waits, it loses its place in the queue, and
-// what it was charged goes back.
+// Lives on one worker, for one forward-auth call. Destroying it while it waits gives up its place
+// in the queue and refunds its charges.
 class CheckedRequest final : public DeferredReply {
   public:
     // deny: if set, replaces the status of every refusal.
     CheckedRequest(proxy::Context& context, std::optional<int> deny);
 
     enum class Step : std::uint8_t { answered, waits };
-    // Decides about the request. text: its head, which outlives the call. peer: the trusted proxy
-    // that describes it.
+    // Admits, refuses or queues the described request. text: the request's head, valid during the
+    // call. peer: the trusted proxy that describes the request.
     [[nodiscard]] Step begin(std::string_view text, const routing::ClientAddress& peer);
 
     [[nodiscard]] net::Task<> wait() override;
@@ -39,7 +39,7 @@ class CheckedRequest final : public DeferredReply {
   private:
     [[nodiscard]] Step step_of(admission::Next next);
 
-    // checked_reply.cpp
+    // Defined in checked_reply.cpp:
     void write_not_checked(http::HeadBuffer& head) const;
     void grant(http::Response& to, const http::ReplyContext& context) const;
     template <class Visit>
@@ -52,7 +52,7 @@ class CheckedRequest final : public DeferredReply {
     admission::RequestAdmission admission_;
     std::string_view request_id_;
     http::RequestIdSource::Text made_id_{};
-    std::string kept_id_; // the client's, once it waits
+    std::string kept_id_; // copy of the client's request id while the request waits
     int status_ = 200;
 };
 

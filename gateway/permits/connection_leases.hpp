@@ -10,10 +10,11 @@
 
 namespace stint::permits {
 
-// Belongs to one connection, on its worker. The leases end with it, however it ends.
+// Belongs to one connection, on its worker. Destroying it ends its leases, unless detach() was
+// called.
 class ConnectionLeases {
   public:
-    // number: unique among the connections, not 0.
+    // number: identifies the connection; unique in the process, and not 0.
     ConnectionLeases(locks::LockManager& book, std::uint64_t number)
         : book_{book}, number_{number} {}
     ~ConnectionLeases();
@@ -21,19 +22,19 @@ class ConnectionLeases {
     ConnectionLeases& operator=(const ConnectionLeases&) = delete;
 
     [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
-    // Adds a lease whose LeaseRequest or Renewal has this number as its connection_id.
+    // Adds a lease that was granted or renewed with number() as its connection_id.
     void add(Hash128 lease);
     void remove(Hash128 lease) noexcept;
     // True if one of the leases is alive.
     [[nodiscard]] bool any();
 
-    // Notes that the reply with this grant, which is not bound, is on its way: without sent() the
-    // grant is withdrawn.
+    // Notes that the reply with a grant of an unbound lease is being sent. Withdraws the grant if
+    // the connection ends before sent().
     void send(std::string_view lock, const locks::Grant& grant);
     void sent() noexcept { sending_.clear(); }
 
-    // Detaches the leases, where the gateway ends the connection and not the caller: they live on
-    // for as long as they would if the caller did not answer.
+    // Unbinds the leases when the gateway, not the caller, ends the connection: the leases live on
+    // until their ttl ends.
     void detach() noexcept;
 
   private:
@@ -47,7 +48,7 @@ class ConnectionLeases {
     const std::uint64_t number_;
     std::vector<Hash128> leases_;
     std::vector<Sending> sending_;
-    std::size_t look_from_ = 16; // the size from which ended leases are looked for
+    std::size_t look_from_ = 16; // number of leases at which add() first drops ended leases
 };
 
 } // namespace stint::permits

@@ -1,4 +1,4 @@
-// A reply that cannot be given yet.
+// A reply that has to wait, for a turn in a queue, a store's answer or a write to the state file.
 #pragma once
 
 #include "base/object_pool.hpp"
@@ -10,7 +10,7 @@
 
 namespace stint::permits {
 
-// Lives on one worker. Destroyed before it was written, it costs nothing and holds nothing.
+// Lives on one worker. Destroying it while it waits refunds its charges and frees its slots.
 class DeferredReply {
   public:
     DeferredReply() = default;
@@ -27,8 +27,9 @@ class DeferredReply {
 
     // Makes the response. Requires: settle() was true.
     virtual void respond(http::Response& to) = 0;
-    // True if more of the response's body follows for as long as the caller listens: once a second,
-    // what write_more() appends. write_more() returns false with the last of it.
+    // True if the response is a stream. Then write_more() is called once a second and appends the
+    // next event to the body, while the caller stays connected. write_more() returns false with the
+    // last event.
     [[nodiscard]] virtual bool streams() const noexcept { return false; }
     [[nodiscard]] virtual bool write_more(http::HeadBuffer&) { return false; }
 

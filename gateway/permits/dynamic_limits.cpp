@@ -60,7 +60,7 @@ std::variant<RouteLimitPtr, DynamicLimits::Failure> DynamicLimits::obtain(
     return limit;
 }
 
-// Drops all idle limits, so that the next new ones find room as well.
+// Drops all idle limits at once, so that later new limits find room as well. True if there is room.
 bool DynamicLimits::make_room(std::uint64_t most, SteadyTime now) {
     std::erase_if(known_, [&](const auto& each) {
         const Known& known = each.second;

@@ -1,4 +1,5 @@
-// Limits that callers bring: made on first use, bounded in number, forgotten once they are idle.
+// Limits that callers define in their requests: made on first use, bounded in number, dropped once
+// idle.
 #pragma once
 
 #include "base/error.hpp"
@@ -23,20 +24,21 @@ using RouteLimitPtr = std::shared_ptr<const routing::RouteLimit>;
 // One for all workers. Threads: any.
 class DynamicLimits {
   public:
-    // Keys that one limit counts exactly; more are counted together (limits/counter/overflow.hpp).
+    // Keys that one limit counts exactly; further keys share counters
+    // (limits/counter/overflow.hpp).
     static constexpr std::uint64_t keys_each = 10'000;
 
     explicit DynamicLimits(limits::Registry& registry) : registry_{registry} {}
 
     enum class Failure : std::uint8_t {
-        unknown,   // no caller has brought it, and the request has no numbers
-        different, // it has other numbers
-        too_many   // the maximum number of limits is in use
+        unknown,   // the limit does not exist, and the request does not or may not define it
+        different, // the limit has another quota or window
+        too_many   // the maximum number of dynamic limits is in use
     };
-    // Returns the limit of this name, made now if there is none and the request brings its numbers.
-    // It lives at least as long as its pointer, or until no caller has asked for it for two of its
-    // windows and another limit needs its place. most: limits allowed. metric: slot in the workers'
-    // counters.
+    // Returns the limit of this name. Makes a missing one from the quota and window in `brought`.
+    // The limit lives while a caller holds its pointer. A limit that no request has named for two
+    // of its windows is idle: it takes new numbers, or gives its place to another limit. most: the
+    // most limits at a time. metric: slot in the workers' counters.
     [[nodiscard]] std::variant<RouteLimitPtr, Failure> obtain(
         std::string_view name,
         const std::optional<Brought>& brought,
@@ -49,7 +51,7 @@ class DynamicLimits {
   private:
     struct Known {
         RouteLimitPtr limit;
-        SteadyTime used{}; // last
+        SteadyTime used{}; // time of the last request
     };
     [[nodiscard]] bool make_room(std::uint64_t most, SteadyTime now);
 

@@ -15,7 +15,7 @@
 namespace stint::permits {
 namespace {
 
-// The reason why a pause cannot begin, or its length.
+// The result of a report: an error text if no pause can begin, else the length of the pause.
 using Outcome = std::variant<std::string, Duration>;
 
 std::optional<Duration> told_wait(const FeedbackRequest& ask, WallTime now) {

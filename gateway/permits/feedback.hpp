@@ -1,5 +1,5 @@
-// Feedback of callers about upstreams that they asked themselves: begins the pause that a proxied
-// response would have begun.
+// Feedback of callers about upstreams that they call directly: a reported 429 or 503 begins the
+// pause that the same response to a proxied request would have begun.
 #pragma once
 
 #include "http/response.hpp"
@@ -9,8 +9,9 @@
 
 namespace stint::permits {
 
-// Begins a route's cooldown, as if the upstream had answered a request of the route; or a limit's
-// pause: it grants nothing until the pause is over. Makes the response.
+// Begins the cooldown of the reported route, as if the upstream had answered a proxied request so;
+// or pauses the reported limit, which grants nothing until the pause ends. Writes the reply into
+// `to`.
 void take_feedback(
     proxy::Context& context, Shared& shared, const FeedbackRequest& ask, http::Response& to);
 

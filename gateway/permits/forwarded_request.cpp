@@ -71,7 +71,8 @@ Result<void, std::string> write_forwarded_request(
             return complaint(part.spelt, part.value.empty() ? 0 : part.count);
     if (!names_client)
         return complaint(client_field, 0);
-    // One word each: text after a blank would be read as another part of the request line.
+    // Method and target must be one word each: the parser would read text after a blank as the next
+    // part of the request line.
     if (!ascii::token.contains_all(parts[method].value) ||
         parts[target].value.find_first_of(" \t") != std::string_view::npos)
         return std::string{"X-Forwarded-Method or X-Forwarded-Uri is not one word"};

@@ -1,4 +1,5 @@
-// The request that another proxy asks about (forward-auth), as X-Forwarded-* describe it. Pure.
+// Forward-auth: rebuilds the request that another proxy asks about from its X-Forwarded-* fields.
+// Pure.
 #pragma once
 
 #include "base/error.hpp"
@@ -9,12 +10,13 @@
 
 namespace stint::permits {
 
-// Writes the request's head, as its client may have sent it, to `out`: method, host and target from
-// X-Forwarded-Method, -Host and -Uri, and the asking request's other fields, except those of its
-// own connection and body. Leaves what is forbidden in a head for the parser to find. The error is
-// a sentence for whoever set up the asking proxy: each of these fields, and the one that names the
-// client, must be there once. client_field: in lower case. has_token: Authorization is the asking
-// proxy's own.
+// Writes the head of the described request to `out`, as its client may have sent it. Method, host
+// and target come from X-Forwarded-Method, -Host and -Uri. All other fields come from the asking
+// request, except those of its own connection and body. The parser refuses characters forbidden in
+// a head later. The error is a sentence for the operator of the asking proxy: each of the three
+// fields must be there exactly once, and `client_field` at least once. client_field: the field that
+// names the client, in lower case. has_token: Authorization is the asking proxy's own and is left
+// out.
 [[nodiscard]] Result<void, std::string> write_forwarded_request(
     std::string& out, const RequestHead& asking, std::string_view client_field, bool has_token);
 

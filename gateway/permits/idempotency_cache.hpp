@@ -17,26 +17,26 @@
 
 namespace stint::permits {
 
-// A granted reply, except for what changes with time.
+// The content of a grant's reply, except for members that depend on the current time.
 struct Grant {
     struct Limit {
         std::uint64_t quota = 0;
         std::uint64_t remaining = 0;
-        SteadyTime more_at{}; // when more is left; the epoch: it was unused
+        SteadyTime more_at{}; // when `remaining` rises next; the epoch: the counter is unused
     };
     boost::container::small_vector<Limit, 1> limits; // in the order of the request
     Duration waited{};
     std::uint64_t count = 0; // a batch's permits, else 0
-    Hash128 permit{};        // to be shown with a proxied request; zero: none
+    Hash128 permit{};        // the ticket for a proxied request; zero: none
 };
 
-// One for all workers; remembers `most` grants, the oldest give way. Threads: any.
+// One for all workers; remembers the latest `most` grants. Threads: any.
 class IdempotencyCache {
   public:
     static constexpr std::size_t most = 65'536;
 
-    // The right to answer a request, exclusive while it lives. Destroyed without a record(), it
-    // leaves the cache as if the request had never come.
+    // The exclusive right to answer the request with one idempotency_key. Destroying a claim
+    // without record() removes its entry, as if the request had never come.
     class Claim {
       public:
         Claim() = default;
@@ -47,7 +47,8 @@ class IdempotencyCache {
         ~Claim() { drop(); }
 
         explicit operator bool() const noexcept { return replays_ != nullptr; }
-        // Records the grant. It is replayed until `expires`: when what was granted is over.
+        // Records the grant and ends the claim. begin() returns the grant to repeated requests
+        // until `expires`, the end of the window that was charged.
         void record(const Grant& grant, SteadyTime expires);
 
       private:
@@ -60,11 +61,11 @@ class IdempotencyCache {
     };
 
     enum class Conflict : std::uint8_t {
-        other_request, // the key came with another request
-        in_progress    // that request is still waiting for its answer
+        other_request, // the key was used for a different request
+        in_progress    // the first request with the key is still being answered
     };
-    // Begins a request. key: hash of the idempotency_key and its owner. request: hash of all that
-    // it asks for.
+    // Begins a request. Returns the Claim to answer it, or an earlier Grant to replay. key: hash of
+    // the idempotency_key and its owner. request: hash of all that the request asks for.
     [[nodiscard]] std::variant<Claim, Grant, Conflict>
     begin(Hash128 key, Hash128 request, SteadyTime now);
 
@@ -79,13 +80,13 @@ class IdempotencyCache {
         bool pending = true;
         SteadyTime expires{};
         Grant grant;
-        std::list<Hash128>::iterator age; // once it is not pending
+        std::list<Hash128>::iterator age; // its place in by_age_, unless pending
     };
     void forget(Hash128 key) noexcept;
 
     std::mutex mutex_;
     std::unordered_map<Hash128, Entry, Spread> entries_;
-    std::list<Hash128> by_age_; // recorded entries
+    std::list<Hash128> by_age_; // keys of the recorded entries, the oldest first
 };
 
 } // namespace stint::permits

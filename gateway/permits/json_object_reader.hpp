@@ -23,7 +23,8 @@ inline std::string quoted(std::string_view text) {
     return '"' + std::string{text.substr(0, 100)} + '"';
 }
 
-// An object's members. Throws RequestError.
+// Reads the members of a JSON object by name and type. A missing or null member reads as nothing, a
+// missing flag as false. Throws RequestError for an unknown member or a wrong value.
 class JsonObjectReader {
   public:
     JsonObjectReader(const boost::json::object& object, std::span<const std::string_view> known)

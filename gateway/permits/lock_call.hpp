@@ -13,7 +13,9 @@ namespace stint::permits {
 
 [[nodiscard]] bool is_about_locks(std::string_view path) noexcept;
 
-// Answers as answer() does. stays: the connection is kept alive.
+// Answers a request about locks in `to`, or returns the reply that has to wait. connection_leases:
+// the leases bound to the request's connection. stays: the connection is kept alive. head and body
+// need not outlive the call.
 [[nodiscard]] PendingPtr answer_lock(
     Service& service,
     const RequestHead& head,

@@ -38,7 +38,7 @@ class Text {
     std::string text_;
 };
 
-// RFC 3339, in UTC, with milliseconds.
+// Formats a time as RFC 3339, in UTC, with milliseconds.
 std::string instant(WallTime time) {
     const auto since = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch());
     const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(since).count();

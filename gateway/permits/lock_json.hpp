@@ -8,7 +8,8 @@
 
 namespace stint::permits {
 
-// Shows a lease's id to the operator alone: any caller that knows it may release the lease.
+// Controls whether the JSON contains lease ids. Only the operator sees them: any caller that knows
+// a lease's id may release the lease.
 enum class Ids : bool { hidden, shown };
 
 [[nodiscard]] std::string to_json(const locks::LockState& lock, Ids ids);

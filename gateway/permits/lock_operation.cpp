@@ -10,7 +10,8 @@
 namespace stint::permits {
 namespace {
 
-// First come, first served: all requests share one flow's turns (limits/queue/fair_queue.hpp).
+// The one flow of all requests for locks: a queue with a single flow is first come, first served
+// (limits/queue/fair_queue.hpp).
 constexpr Hash128 holders{0, 1};
 
 constexpr Duration try_again{std::chrono::seconds{1}};
@@ -115,7 +116,8 @@ void LockOperation::take(limits::Permit permit) {
     have(book_.grant(lock_, std::move(wish_), std::move(permit), now_));
 }
 
-// Takes the grant. It ends with the connection, or with this object, until its reply is written.
+// Stores the grant. The destructor withdraws a new grant until its reply is written. A lease bound
+// to a connection or stream is added to the connection's leases.
 void LockOperation::have(const locks::Grant& grant) {
     grant_ = grant;
     untold_ = !grant.replayed;
@@ -166,7 +168,7 @@ LockOperation::Step LockOperation::renew(
 net::Task<> LockOperation::wait() {
     if (queued_)
         co_await queued_->wait();
-    else if (write_) // else it is answered, and streams
+    else if (write_) // with neither, the reply is ready and streams
         co_await write_->until_written();
 }
 
@@ -197,8 +199,9 @@ bool LockOperation::settle() {
     return refuse(queued->decision.retry_after) == Step::answered;
 }
 
-// Refuses, unless the caller itself holds the lock by now because it has asked twice. The cap's
-// retry_after is an estimate; a lease's end is known.
+// Refuses with 409, unless a repetition of this request has been granted meanwhile: then replies
+// with that grant. retry_after: the limit's estimate. An earlier lease expiry replaces it, and so
+// does the end of start_up_grace.
 LockOperation::Step LockOperation::refuse(Duration retry_after) {
     if (const auto active = book_.find_granted(wish_, now_)) {
         have(*active);

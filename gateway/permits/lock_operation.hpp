@@ -1,4 +1,5 @@
-// One request for a lease, or to renew one: from its lock to its reply. Start reading at begin().
+// One request to acquire or renew a lease, from finding its lock to its reply. Start reading at
+// begin().
 #pragma once
 
 #include "base/time.hpp"
@@ -21,11 +22,12 @@
 
 namespace stint::permits {
 
-// Lives on one worker, for the time of one request. Destroyed while it waits, it loses its place in
-// the queue; destroyed before its reply was written, it frees what it was granted.
+// Lives on one worker, for one request. Destroying it while it waits gives up its place in the
+// queue. Destroying it before respond() frees a lease that was granted to it.
 class LockOperation final : public DeferredReply {
   public:
-    // connection_leases: those of the request's connection. All arguments outlive this object.
+    // connection_leases: the leases bound to the request's connection. All arguments outlive this
+    // object.
     LockOperation(
         proxy::Context& context,
         locks::LockManager& book,
@@ -81,17 +83,17 @@ class LockOperation final : public DeferredReply {
     locks::LeaseRequest wish_;
     locks::LeaseBinding binding_ = locks::LeaseBinding::lease;
     std::unique_ptr<proxy::QueuedRequest> queued_;
-    locks::Waiting waiting_; // while in the queue
+    locks::Waiting waiting_; // lists the request as a waiter while it is queued
     locks::Grant grant_;
     std::optional<PersistenceWait> write_; // while the grant is being written to the state file
     bool untold_ = false;                  // a new grant whose reply is not written yet
     Duration waited_{};
     int status_ = created;
-    std::string detail_;     // for every status but a grant's
+    std::string detail_;     // the error's text; empty for a grant
     Duration retry_after_{}; // for 409 and 503
-    std::uint64_t max_ = 0;  // for 422
-    std::uint64_t held_ = 0; // for 409
-    Duration closed_{};      // for 409: held since before the start, by holders not known
+    std::uint64_t max_ = 0;  // for 422: the lock's max
+    std::uint64_t held_ = 0; // for 409: the slots in use
+    Duration closed_{};      // for 409: the rest of start_up_grace; 0 if the grace is over
 };
 
 } // namespace stint::permits

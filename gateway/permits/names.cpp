@@ -10,7 +10,7 @@
 namespace stint::permits {
 namespace {
 
-// True if all of it is UTF-8 (RFC 3629).
+// True if the whole text is UTF-8 (RFC 3629).
 bool is_utf8(std::string_view text) noexcept {
     while (!text.empty()) {
         const std::size_t sequence = http::utf8_sequence(text);
@@ -21,7 +21,7 @@ bool is_utf8(std::string_view text) noexcept {
     return true;
 }
 
-// Returns nothing if it is malformed.
+// Percent-decodes a name. Returns nothing unless it is UTF-8 of 1 to longest_name bytes.
 std::optional<std::string> decoded(std::string_view segment) {
     auto name = http::percent_decoded(segment);
     if (name && (name->empty() || name->size() > longest_name || !is_utf8(*name)))

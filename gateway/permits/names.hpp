@@ -1,4 +1,4 @@
-// Names of limits and locks, as they stand in a path.
+// Names of limits and locks in a request's path.
 #pragma once
 
 #include "base/error.hpp"
@@ -9,9 +9,10 @@
 
 namespace stint::permits {
 
-// Decodes a name of 1 to longest_name bytes of UTF-8, without NUL; the error is for the caller.
+// Percent-decodes a limit's name: 1 to longest_name bytes of UTF-8, without NUL. The error is the
+// reply to the caller.
 [[nodiscard]] Result<std::string, http::HeadError> read_limit_name(std::string_view segment);
-// The same, without any control character (RFC 20).
+// Percent-decodes a lock's name: as read_limit_name(), but without any control character (RFC 20).
 [[nodiscard]] Result<std::string, http::HeadError> read_lock_name(std::string_view segment);
 
 } // namespace stint::permits

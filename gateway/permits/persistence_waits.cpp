@@ -18,7 +18,7 @@ void PersistenceWaits::detach() noexcept {
         book_.remove(*this);
 }
 
-// Wakes all: each looks for itself whether its own grant is among what was written.
+// Wakes every wait: each one checks whether its own grant was written.
 void PersistenceWaits::on_written() noexcept {
     const std::lock_guard lock{mutex_};
     for (PersistenceWait& each : waiting_)
@@ -40,7 +40,7 @@ net::Task<> PersistenceWait::until_written() {
     while (!wait_.is_cancelled() &&
            all_.book_.kept(grant_) == locks::LockManager::Durability::not_yet) {
         const net::Wait::End end = co_await wait_.until_woken();
-        static_cast<void>(end); // the loop looks
+        static_cast<void>(end); // the loop's condition checks the result
     }
 }
 

@@ -13,7 +13,7 @@ namespace stint::permits {
 
 class PersistenceWaits;
 
-// One grant's wait. Owned by the waiter; may end at any time. Thread: the worker's.
+// The wait of one grant. Owned by the request; may be destroyed at any time. Thread: the worker's.
 class PersistenceWait : public boost::intrusive::list_base_hook<> {
   public:
     PersistenceWait(PersistenceWaits& all, const locks::Grant& grant);
@@ -21,7 +21,7 @@ class PersistenceWait : public boost::intrusive::list_base_hook<> {
     PersistenceWait(const PersistenceWait&) = delete;
     PersistenceWait& operator=(const PersistenceWait&) = delete;
 
-    // Waits until the grant is written, or never will be; or until give_up().
+    // Waits until the grant is written, cannot be written any more, or give_up() is called.
     [[nodiscard]] net::Task<> until_written();
     // Ends the wait with a later turn of the event loop, whether the grant is written or not.
     void give_up() noexcept { wait_.cancel(); }
@@ -52,7 +52,7 @@ class PersistenceWaits final : public locks::LockManager::Listener {
 
     locks::LockManager& book_;
     const net::Executor executor_;
-    std::mutex mutex_; // taken with the LockManager's held
+    std::mutex mutex_; // may be locked while the LockManager's mutex is held
     List waiting_;
     bool attached_ = true;
 };

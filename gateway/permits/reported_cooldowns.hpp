@@ -1,4 +1,5 @@
-// Pauses of limits that callers have reported: their own requests were answered 429 or 503.
+// Pauses of limits, begun by feedback: a caller reports that an upstream answered its request with
+// 429 or 503.
 #pragma once
 
 #include "base/hash.hpp"
@@ -17,7 +18,7 @@ namespace stint::permits {
 // One for all workers. Until the first report, look() costs one load. Threads: any.
 class ReportedCooldowns {
   public:
-    static constexpr std::size_t most = 10'000; // counters at a time; more are not paused
+    static constexpr std::size_t most = 10'000; // paused counters; further ones are not paused
     static constexpr Duration longest = std::chrono::minutes{10};
 
     struct CounterId {
@@ -27,12 +28,12 @@ class ReportedCooldowns {
         friend auto operator<=>(const CounterId&, const CounterId&) = default;
     };
     struct Pause {
-        int status = 0; // the upstream's answer
+        int status = 0; // the status that the upstream answered with
         Duration left{};
     };
 
-    // Pauses the counter from now for `length`, at most `longest`; a longer pause under way stays.
-    // Returns how long the pause lasts now; zero if there was no room.
+    // Pauses the counter from `now` for `length`, at most `longest`. A longer pause under way
+    // stays. Returns the rest of the counter's pause; zero if `most` other counters are paused.
     Duration begin(const CounterId& counter, int status, Duration length, SteadyTime now);
     [[nodiscard]] std::optional<Pause> look(const CounterId& counter, SteadyTime now) const;
 

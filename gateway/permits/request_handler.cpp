@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration between_events = 1s; // on a stream
+constexpr Duration between_events = 1s; // interval of a stream's events
 
 constexpr std::string_view too_large = "the request's body is larger than 64 KiB";
 
@@ -27,7 +27,7 @@ server::Step RequestHandler::on_bad_request(int status, std::string_view detail)
     return reject(status, detail);
 }
 
-// Answers with an error. Nothing after the request can be understood either.
+// Answers with an error and closes the connection: the position of the next request is not known.
 server::Step RequestHandler::reject(int status, std::string_view detail) {
     http::make_problem(service_.context.response, {}, status, detail);
     stream_.close_after();
@@ -46,7 +46,7 @@ server::Step RequestHandler::call(std::string_view body) {
     return server::Step::done;
 }
 
-// Sends the worker's response, or leaves the rest of it to the connection.
+// Sends the worker's response. The connection sends later what the socket does not take now.
 void RequestHandler::send_reply() {
     proxy::Context& context = service_.context;
     const std::string_view date = context.dates.format(net::read_clocks().wall);
@@ -64,8 +64,8 @@ net::Task<> RequestHandler::rest() {
         co_await stream_events();
 }
 
-// Reads the whole body, which has to come in the time for a head. False: there is no body, and the
-// request was answered.
+// Reads the whole body within head_timeout. False: an error was sent, or the caller has
+// disconnected.
 net::Task<bool> RequestHandler::read_body() {
     body_ = stream_.buffered_body();
     arm(service_.settings().head_timeout);
@@ -105,7 +105,7 @@ net::Task<> RequestHandler::wait_for_reply() {
     while (!settled && !gone_) {
         stream_.watch();
         co_await pending_->wait();
-        stream_.poll_peer_close(); // an end that was not read yet
+        stream_.poll_peer_close(); // detects a disconnect that was not read yet
         settled = !gone_ && pending_->settle();
     }
     --service_.context.counters.permits_waiting;
@@ -118,7 +118,7 @@ net::Task<> RequestHandler::wait_for_reply() {
         pending_.reset();
 }
 
-// Goes on for as long as what it reports: an event a second.
+// Sends an event a second until the lease ends, the caller disconnects or the gateway drains.
 net::Task<> RequestHandler::stream_events() {
     bool more = true;
     while (more && !gone_) {
@@ -139,7 +139,7 @@ net::Task<> RequestHandler::stream_events() {
     streaming_ = false;
 }
 
-// Sends an event, and closes a caller that does not take it for as long as a head may take.
+// Sends the event in body_. False if the caller has disconnected, or took nothing for head_timeout.
 net::Task<bool> RequestHandler::send_event() {
     server::Sent sent = stream_.send_body({.payload = body_});
     while (sent == server::Sent::part && !gone_ && !timed_out_) {
@@ -177,7 +177,8 @@ void RequestHandler::arm(Duration length) {
     service_.context.deadlines.arm(*this, length, net::read_coarse_clock());
 }
 
-// Another event is due; or a body did not come, or an event was not taken, in time.
+// Wakes a stream whose next event is due. Otherwise a body or an event took too long: cancels the
+// I/O.
 void RequestHandler::on_deadline() noexcept {
     if (next_event_.has_waiter())
         return next_event_.signal();

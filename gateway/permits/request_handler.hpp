@@ -16,7 +16,9 @@
 
 namespace stint::permits {
 
-// The leases of one connection. They end with it, unless it is the gateway that ends.
+// The session of one downstream connection: owns the leases that are bound to the connection. The
+// leases end with the connection, unless the gateway closes it to drain: then they last until their
+// ttl ends.
 class LeaseSession final : public server::Session {
   public:
     LeaseSession(const proxy::Context& context, locks::LockManager& locks, std::uint64_t number)
@@ -26,7 +28,8 @@ class LeaseSession final : public server::Session {
             leases.detach();
     }
 
-    // A caller may be silent for as long as it holds a lease that ends with the connection.
+    // True while a lease is bound to the connection: its caller may then stay silent past the idle
+    // timeout.
     [[nodiscard]] bool keeps_open() override { return leases.any(); }
     void on_all_sent() noexcept override { leases.sent(); }
     void on_abort() noexcept override { leases.detach(); }
@@ -37,7 +40,7 @@ class LeaseSession final : public server::Session {
     const proxy::Context& context_;
 };
 
-// Lives on its worker. While a reply has to wait the connection is watched: a caller that
+// Lives on one worker. Watches the connection while the reply is deferred: a caller that
 // disconnects loses its place in the queue.
 class RequestHandler final : public server::RequestHandler, private net::Deadline {
   public:
@@ -68,13 +71,13 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
 
     Service& service_;
     server::ClientStream& stream_;
-    std::string body_; // a body that did not come with its head; then an event
+    std::string body_; // a request body read after its head; later, the event to send
     PendingPtr pending_;
-    net::Event next_event_; // signalled when another event is due on a stream, or it has to end
+    net::Event next_event_; // signalled when the stream's next event is due, or the stream must end
     bool streaming_ = false;
-    bool timed_out_ = false; // before the body was complete
+    bool timed_out_ = false; // the body, or the sending of an event, took too long
     bool gone_ = false;      // the caller has disconnected
-    bool ended_ = false;     // by the gateway, in the middle of a stream
+    bool ended_ = false;     // the gateway has ended the stream to drain
 };
 
 } // namespace stint::permits

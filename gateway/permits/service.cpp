@@ -26,7 +26,8 @@ void Service::adopt() {
         .head_too_large = "the request's head is larger than 16 KiB"};
 }
 
-// A check and a call for permits expire at their own time; proxied requests leave it to the tick.
+// Times out requests to the store of shared counters. A check and a call for permits time out by
+// their own timers; a proxied request depends on this tick.
 void Service::tick() noexcept {
     if (context.shared_charges != nullptr) [[unlikely]]
         (void)context.shared_charges->expire(net::read_clocks());

@@ -1,4 +1,4 @@
-// Serves permits and locks on one worker: what its requests share.
+// Serves permits and locks on one worker: the state that the requests of one worker share.
 #pragma once
 
 #include "base/object_pool.hpp"
@@ -19,7 +19,7 @@ namespace stint::permits {
 
 class RequestHandler;
 
-// Not thread-safe; outlives the worker's loop, in which its connections end.
+// Not thread-safe. Outlives the worker's event loop, which ends the service's connections.
 class Service final : public server::Service {
   public:
     Service(proxy::Context& worker, Shared& for_all);
@@ -27,11 +27,12 @@ class Service final : public server::Service {
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;
 
-    // Takes over the settings of the worker's present configuration.
+    // Applies the worker's active configuration to new connections.
     void adopt();
     // Ends callbacks from other threads, before the worker's event loop ends.
     void detach() noexcept { persistence_waits.detach(); }
-    // Expires what shared counters did not answer in time. As Context::tick().
+    // Ends the waits for shared counters whose store did not answer in time. Call as
+    // Context::tick().
     void tick() noexcept;
 
     [[nodiscard]] const server::ConnectionSettings& settings() const noexcept override {
@@ -46,7 +47,7 @@ class Service final : public server::Service {
     // --- for its requests ---
     proxy::Context& context;
     Shared& shared;
-    RequestReader request_reader; // scratch, good until the next suspension
+    RequestReader request_reader; // its results are valid until the next suspension
     ObjectPool<AcquireOperation> acquire_operations;
     ObjectPool<CheckedRequest> checked_requests;
     PersistenceWaits persistence_waits;

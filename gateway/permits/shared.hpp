@@ -13,7 +13,7 @@
 
 namespace stint::permits {
 
-// Outlives every worker. Threads: as its parts say.
+// Outlives every worker. Each member states its own thread rule.
 struct Shared {
     Shared(limits::Registry& registry, locks::LockManager& book) : dynamic{registry}, locks{book} {}
 
@@ -22,7 +22,7 @@ struct Shared {
     ReportedCooldowns reported_cooldowns;
     limits::FairShares shares;
     locks::LockManager& locks;
-    std::atomic<std::uint64_t> connection_leases{0}; // the last number of ConnectionLeases
+    std::atomic<std::uint64_t> connection_leases{0}; // the last number given to a ConnectionLeases
 };
 
 } // namespace stint::permits
