@@ -1,4 +1,5 @@
-// The part of a decision that each door does itself: it counts, records and queues.
+// Callbacks of an admission decision: each entry point (admission/door.hpp) counts, records and
+// queues on its own.
 #pragma once
 
 #include "base/hash.hpp"
@@ -15,31 +16,33 @@ class QueuedCharges : public limits::Waiter {
   public:
     using Waiter::Waiter;
 
-    routing::Charges asked; // as Waiter::charges, with their limits
+    routing::Charges asked; // Waiter::charges with the limits of the route that they charge
 
   protected:
     ~QueuedCharges() = default;
 };
 
-// Hears of the store's answer to a request's shared charges.
+// Listens for the store's answer to a request's charges on limits that gateways share.
 class SharedAnswerListener {
   public:
-    // The store has been asked, and the request waits. shared_answered() comes at answer_by at the
-    // latest, if SharedCharges::expire() is called then.
+    // Called when the store was asked and the request has to wait. shared_answered() follows at
+    // answer_by at the latest, if SharedCharges::expire() is called then.
     virtual void shared_asked(SteadyTime /*answer_by*/) {}
-    // The store has answered a request that waits for it. The request must not be resumed within
-    // the call, but may end.
+    // Called when the store has answered a request that waits. The request must not be resumed
+    // within the call, but may be destroyed.
     virtual void shared_answered() noexcept {}
 
   protected:
     ~SharedAnswerListener() = default;
 };
 
-// One per request. Each function does nothing unless a door overrides it. As a KeyObserver it sees
-// the keys that the request is counted by.
+// The callbacks of one request. Each function does nothing unless an entry point
+// (admission/door.hpp) overrides it. The KeyObserver part gets the keys that the request is counted
+// by.
 class Callbacks : public routing::KeyObserver, public SharedAnswerListener {
   public:
-    // Called before the limits of the request's route; keys follow.
+    // Called before the limits of the request's route are asked; concerns() and counts() follow
+    // with the keys.
     virtual void begin(const routing::Route&, const Now&) {}
     bool concerns(const routing::RouteLimit&, const routing::Key&) noexcept override {
         return true;
@@ -47,19 +50,21 @@ class Callbacks : public routing::KeyObserver, public SharedAnswerListener {
     void counts(const routing::RouteLimit&, const routing::Key&) noexcept override {}
 
     virtual void exempt(const routing::RouteLimit&) noexcept {}
-    // retry_after: the limit's, without jitter. key: the charge's.
+    // The arguments: the refusing limit, the key of its charge, and its retry_after without jitter.
     virtual void refused(const routing::RouteLimit&, Hash128, Duration) noexcept {}
     virtual void denied(const routing::RouteLimit&) noexcept {}
     virtual void fence_rejected(const routing::Route&) noexcept {}
-    virtual void would_refuse(const routing::RouteLimit&) noexcept {}  // it is not enforced
+    virtual void would_refuse(const routing::RouteLimit&) noexcept {}  // the limit is not enforced
     virtual void table_full(const routing::RouteLimit&) noexcept {}    // new keys share a sketch
-    virtual void cost_exceeded(const routing::RouteLimit&) noexcept {} // more than was reserved
-    virtual void permit_used() noexcept {}                             // a shown permit has paid
-    virtual void permit_unknown() noexcept {} // a shown permit is not valid here
-    // The request has waited in the queue before this limit.
+    virtual void cost_exceeded(const routing::RouteLimit&) noexcept {} // more than the reserve
+    virtual void permit_used() noexcept {}    // a presented permit has paid
+    virtual void permit_unknown() noexcept {} // a presented permit pays for none of the charges
+    // Called after the request's wait in the queue before this limit. The Duration is the time
+    // waited.
     virtual void waited(const routing::RouteLimit&, bool /*admitted*/, Duration) noexcept {}
 
-    // Returns the wait plus a random part of `most`, as the client gets it.
+    // Returns the Retry-After for the client: the limit's `retry_after` plus a random part of
+    // `most`.
     [[nodiscard]] virtual Duration with_jitter(Duration retry_after, Duration /*most*/) noexcept {
         return retry_after;
     }

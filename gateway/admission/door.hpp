@@ -1,4 +1,5 @@
-// The doors through which a request asks for a decision, and every difference between them.
+// The entry points ("doors") that ask for an admission decision about a request, and every
+// difference between their decisions.
 #pragma once
 
 #include <array>
@@ -10,12 +11,12 @@ namespace stint::admission {
 
 enum class Door : std::uint8_t {
     proxy,   // the request itself, at a listener
-    check,   // /v1/check: another proxy describes the request that it has
-    explain, // POST /explain: a description; nothing is charged
-    simulate // stint simulate: a line of the access log, with the log's clock
+    check,   // /v1/check, forward-auth: another proxy describes a request
+    explain, // POST /explain: an operator describes a request; nothing is charged
+    simulate // stint simulate: a line of the access log, on the log's clock
 };
 
-// Parts of a decision.
+// The features of a decision that a door may leave out.
 enum class Feature : std::uint8_t {
     redirect_http,
     max_body,
@@ -25,8 +26,8 @@ enum class Feature : std::uint8_t {
     cooldown_wait, // when_paused: wait
     concurrency_limit,
     settlement,    // count_when, refund, and a cost that the response tells
-    response_cost, // the cost that it tells
-    tls_subject,   // as a key
+    response_cost, // only the cost that the response tells
+    tls_subject,   // the client certificate's subject as a key
     prepaid_permit,
     queue,       // when_exceeded: wait
     reservation, // retry_after: reserve
@@ -37,10 +38,10 @@ enum class Feature : std::uint8_t {
 struct Difference {
     Door door;
     Feature feature;
-    std::string_view reason; // a sentence without its subject, the door, and its full stop
+    std::string_view reason; // a predicate with the door as its subject; no full stop
 };
 
-// All of them. Whatever is not here is the same through every door.
+// All differences. A feature without an entry for a door works the same through that door.
 inline constexpr std::array differences{
     Difference{
         Door::check, Feature::redirect_http, "has no listener of this gateway to redirect from"},
@@ -87,7 +88,7 @@ constexpr std::uint32_t bit(Feature feature) noexcept {
     return 1U << static_cast<unsigned>(feature);
 }
 
-// A bit for each feature that a door leaves out, by door.
+// The features that each door leaves out: a bit for each Feature, an element for each Door.
 inline constexpr std::array<std::uint32_t, 4> left_out = [] {
     std::array<std::uint32_t, 4> bits{};
     for (const Difference& each : differences)
@@ -105,7 +106,7 @@ class Features {
     [[nodiscard]] constexpr bool has(Feature feature) const noexcept {
         return (left_out_ & detail::bit(feature)) == 0;
     }
-    // True if the door applies every limit, whatever the limit needs to know.
+    // True if the door applies every limit, also caps and limits that the response settles.
     [[nodiscard]] constexpr bool has_all_limits() const noexcept {
         return has(Feature::concurrency_limit) && has(Feature::settlement);
     }

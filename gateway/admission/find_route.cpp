@@ -8,8 +8,8 @@
 namespace stint::admission {
 namespace {
 
-// True if a server that reads the path as `read` would route it alike, and if the path that is sent
-// means to that server what its own reading, rewritten, would mean.
+// True if `read`, another server's reading of the path, has the same route, and that server reads
+// the rewritten path as the rewrite of `read`.
 bool agrees(
     const FoundRoute& found,
     const routing::Snapshot& snapshot,
@@ -25,9 +25,9 @@ bool agrees(
            means_the_same(*route->shape->path, found.path, read, rules, reading);
 }
 
-// Checks the path as every other server may read it; where a reading uncovers dot segments, also as
-// a server that resolves them before it merges slashes. found.path becomes the last reading, so
-// that the path has one key however it is spelt.
+// Checks every ambiguous reading of the path. A reading that uncovers dot segments is also checked
+// for a server that resolves them before it merges slashes. Sets found.path to the last reading, so
+// that all spellings of a path share one key.
 Result<void, http::HeadError> agree_on(
     FoundRoute& found,
     const routing::Snapshot& snapshot,
@@ -57,7 +57,7 @@ Result<void, http::HeadError> agree_on(
     return {};
 }
 
-// True if the route's rewrite can make a path of this one. path: normalised.
+// True if the route's rewrite turns the path into a valid path. path: normalised.
 bool can_be_rewritten(const routing::Route* route, std::string_view path) {
     if (route == nullptr || route->shape == nullptr || !route->shape->path) [[likely]]
         return true;

@@ -1,4 +1,5 @@
-// Finds the route of a request, where every server that it may reach reads its path alike.
+// Finds the route of a request. Refuses a path that an upstream may read differently from the
+// gateway.
 #pragma once
 
 #include "base/error.hpp"
@@ -13,24 +14,25 @@ namespace stint::admission {
 
 struct FoundRoute {
     routing::MatchResult match;
-    std::string_view host; // normalised; of the request or the scratch, as is `path`
-    // The path that routes and keys match: all of http::PathReading is done where it matters.
+    std::string_view host; // normalised; a view into the request or the scratch, as is `path`
+    // The normalised path that routes and keys match; of a path with several readings
+    // (http::PathReading), the last one.
     std::string_view path;
-    bool forward_path = false; // its normal form is to be sent, not the request's own spelling
+    bool forward_path = false; // the upstream gets the normalised path, not the client's spelling
 };
 
-// Finds the route. Refuses (400) a path that cannot be normalised or rewritten
-// (routing/path_rewrite.hpp), and one that a server may read (http::PathReading) so that it gets
-// another route, or outcome. Allocates only for paths that can be read so, and for escapes where
-// the route rewrites.
+// Finds the route. Refuses with 400 a path that cannot be normalised, or that the route cannot
+// rewrite (routing/path_rewrite.hpp). Also refuses a path that another server may read differently
+// (http::PathReading), if that reading has another route or outcome. Allocates only for such
+// ambiguous paths, and to rewrite a path with escapes.
 [[nodiscard]] Result<FoundRoute, http::HeadError> find_route(
     const routing::Snapshot& snapshot,
     const RequestHead& head,
     std::string& host_scratch,
     std::string& path_scratch);
 
-// True if the client takes the gateway for a forward proxy: its target is in absolute-form (RFC
-// 9112 section 3.2.2), and no route names that host. host: FoundRoute's.
+// True if the client uses the gateway as a forward proxy: its target is in absolute-form (RFC 9112
+// section 3.2.2), and no route names its host. host: FoundRoute::host.
 [[nodiscard]] bool asks_forward_proxy(
     const routing::Snapshot& snapshot, const RequestHead& head, std::string_view host);
 inline constexpr http::HeadError no_forward_proxy{

@@ -26,7 +26,7 @@ http::LimitedReply::Why reason_for(limits::Refusal refusal) noexcept {
     return Why::window;
 }
 
-// Returns the client's explanation of an upstream's failure: nothing of where the upstream is.
+// Returns the text that explains an upstream's failure to the client, without any endpoint.
 std::string_view describe_failure(int status) noexcept {
     switch (status) {
     case 503:

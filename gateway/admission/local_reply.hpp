@@ -1,4 +1,4 @@
-// The gateway's own replies: their kind and all of their content. Not how they are sent.
+// The gateway's own replies (local replies): their kind and content, but not how they are sent.
 #pragma once
 
 #include "base/hash.hpp"
@@ -18,8 +18,8 @@
 
 namespace stint::admission {
 
-// One per exchange, which seldom needs it. make() makes the reply that was set last. Names and
-// bodies of limits and upstreams are views into the exchange's configuration.
+// The local reply to one request. make() makes the reply that was set last. Names and bodies of
+// limits and upstreams are views into the request's configuration snapshot.
 class LocalReply {
   public:
     LocalReply() = default;
@@ -28,8 +28,8 @@ class LocalReply {
 
     // Sets a problem document about nothing but the status.
     void explain(std::string detail);
-    // Sets the failure of an upstream, or that it could not be asked. why: for logs, as it names
-    // endpoints; clients get no more than the status says.
+    // Sets the reply about an upstream that failed or could not be asked. why: for logs, as it
+    // names endpoints; the client gets a general text for the status.
     void blame_upstream(std::string why);
     // Returns the `why` of blame_upstream(); empty where the upstream has not failed.
     [[nodiscard]] std::string_view upstream_error() const noexcept {
@@ -38,20 +38,21 @@ class LocalReply {
     }
     // Sets the refusal (503) by a shared limit whose store has not answered.
     void blame_store(const routing::RouteLimit& limit, Duration retry_after);
-    // Adds to either of these, for a 503, when a retry is worth it.
+    // Turns the reply of explain() or blame_upstream() into a 503 with this Retry-After.
     void set_retry_after(Duration retry_after);
     // Sets 405 with the methods that the path serves.
     void refuse_method(std::string allowed);
-    // Sets 200 to an OPTIONS that ends here, with the same methods.
+    // Sets 200 as the answer to an OPTIONS that is not forwarded, with the methods that the path
+    // serves.
     void answer_options(std::string allowed);
     // Sets a limit's refusal, with its own status. retry_after: as the client gets it.
     void
     refuse(const routing::Charges& charges, const limits::Decision& decision, Duration retry_after);
     // Replaces a limit's own answer with 429 and a problem document. Call after refuse().
     void use_default_body() noexcept;
-    // Adds the ticket of a slot given to the request to come back with. Call before refuse().
+    // Adds the ticket of a slot that was reserved for the client's retry. Call before refuse().
     void add_ticket(const http::SlotName& slot, const KeyHasher& seals);
-    // Sets 403: not for the request's rate.
+    // Sets 403: a limit denies the request for another reason than its rate.
     void deny(const routing::RouteLimit& limit, routing::Denial denial);
     // Sets 412: the request lacks the fencing number of this lock.
     void reject_fencing_token(const limits::Limit& lock, routing::ShownFence::Fault fault);
@@ -62,7 +63,7 @@ class LocalReply {
     void use(http::MediaType media) noexcept { media_ = media; }
     [[nodiscard]] bool knows_media() const noexcept { return media_.has_value(); }
     [[nodiscard]] bool is_pause() const noexcept { return kind_ == Kind::pause; }
-    // Returns when a refused client may come back, as the reply says; nothing where that does not
+    // Returns the reply's Retry-After; nothing if the reply has none, because a retry does not
     // help.
     [[nodiscard]] std::optional<Duration> retry_after() const noexcept;
     // True if the refusal is not for the request's rate: 403 by a limit, 412 by a lock.
@@ -71,7 +72,8 @@ class LocalReply {
     }
     // Returns the explanation of a problem or a denial; a part of a sentence.
     [[nodiscard]] std::string_view detail() const noexcept { return detail_; }
-    // Returns the name of the limit that refuses, denies or fences off; empty where none does.
+    // Returns the name of the limit that refuses or denies the request, or of the lock that a 412
+    // is about; empty for any other reply.
     [[nodiscard]] std::string_view limit() const noexcept { return limited_.limit; }
 
     // Makes the response. status: for replies that have no status of their own. Sets context.media
@@ -97,7 +99,7 @@ class LocalReply {
     std::string allowed_;
     http::LimitedReply limited_;
     boost::container::static_vector<std::string_view, limits::max_charges> also_refusing_;
-    std::string ticket_; // tickets of its slots, for limited_
+    std::string ticket_; // tickets of the reserved slots; limited_ refers to it
     http::PausedReply paused_;
     Duration retry_after_{}; // for Kind::unavailable
 };

@@ -9,7 +9,7 @@
 namespace stint::admission {
 namespace {
 
-// One state for each charge; no more of them are made than there are charges.
+// The counters' states, one for each charge; never on the heap.
 using States = boost::container::static_vector<limits::ChargeState, limits::max_charges>;
 
 } // namespace
@@ -53,7 +53,7 @@ void RateLimitHeaders::add(
     const Now& now) {
     for (std::size_t i = 0; i < charges.size(); ++i) {
         const routing::RouteLimit& told = *limits[i];
-        // A limit that only counts promises nothing and refuses nothing.
+        // A limit that is not enforced (dry run) promises the client nothing.
         if (!(told.told_in_draft || told.told_in_legacy) || !charges[i].enforce)
             continue;
         const limits::Limit& limit = *charges[i].limit;
@@ -64,7 +64,8 @@ void RateLimitHeaders::add(
         policy.remaining = counter.remaining;
         policy.window = limit.identity().per;
         policy.more_at = now.steady + counter.resets_in;
-        // A pace or a full table refuses although the counter has room.
+        // A limit that refuses reports 0 remaining: pacing or a full table refuses while the
+        // counter has room.
         if (states[i].refusal != limits::Refusal::none &&
             states[i].refusal != limits::Refusal::cost) {
             policy.remaining = 0;

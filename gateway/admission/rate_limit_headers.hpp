@@ -12,8 +12,8 @@
 
 namespace stint::admission {
 
-// Empty on a route that sends no such headers, where no decision may be noted. Names are views into
-// the exchange's configuration.
+// Collects the policies for the headers. Stays empty on a route that sends no such headers: no
+// decision may be noted there. Names are views into the request's configuration snapshot.
 class RateLimitHeaders {
   public:
     using ChargedLimits = std::span<const routing::RouteLimit* const>; // one for each charge
@@ -27,14 +27,14 @@ class RateLimitHeaders {
         std::span<const limits::ChargeState> states,
         const limits::Decision& decision,
         const Now& now);
-    // Adds a decision of other limits.
+    // Adds a decision of further limits to the one that was noted.
     void
     add(std::span<const limits::Charge> charges,
         ChargedLimits limits,
         std::span<const limits::ChargeState> states,
         const limits::Decision& decision,
         const Now& now);
-    // Notes the decision on a request that may have waited, with the counters as they are by now.
+    // Notes the decision on a request that may have waited, with the counters' states at `now`.
     void note_turn(
         std::span<const limits::Charge> charges,
         ChargedLimits limits,
@@ -43,7 +43,8 @@ class RateLimitHeaders {
     void clear() noexcept { policies_.clear(); }
 
     [[nodiscard]] bool empty() const noexcept { return policies_.empty(); }
-    // Returns what to write. now: when the response's head is written. Valid until the next change.
+    // Returns the header fields to write. now: when the response's head is written. The result is
+    // valid until this object changes.
     [[nodiscard]] http::PolicyFields
     fields(const routing::RateLimitHeaderSettings& telling, const Now& now) const noexcept;
 

@@ -67,8 +67,8 @@ bool RequestAdmission::body_fits(const RequestHead& head, std::uint64_t arrived)
 }
 
 // Decides whether Max-Forwards lets OPTIONS and TRACE go on (RFC 9110 section 7.6.2). If not,
-// OPTIONS is answered with the methods that the path serves. The answer to TRACE would be the
-// request itself, with fields of other proxies that are not for the client to see: 501.
+// OPTIONS is answered with the methods that the path serves. TRACE is answered with 501: its
+// regular answer would show the client fields that other proxies have added.
 bool RequestAdmission::may_go_on(const RequestHead& head, const routing::KeyFacts& facts) {
     if (head.max_forwards != 0U || !features_.has(Feature::max_forwards)) [[likely]]
         return true;
@@ -81,7 +81,8 @@ bool RequestAdmission::may_go_on(const RequestHead& head, const routing::KeyFact
     return false;
 }
 
-// Checks the fencing token that the request shows. A fault is final: numbers only rise.
+// Checks the fencing token that the request presents. A stale token stays stale, as fencing numbers
+// only rise.
 bool RequestAdmission::check_fence(const routing::KeyFacts& facts) {
     if (!features_.has(Feature::require_fence))
         return true;
@@ -124,10 +125,10 @@ Next RequestAdmission::check_cooldown(const routing::KeyFacts& facts) {
     return cooldown_->look(decided_.steady, of.rules) ? Next::wait_cooldown : Next::forward;
 }
 
-// Refuses a request that cannot wait, where its cool-down is closed.
+// Refuses a request that must not wait if its cool-down is closed. True if the request was refused.
 bool RequestAdmission::is_closed() {
     if (!cooldown_ || (route_->cooldown.rules.waits && features_.has(Feature::cooldown_wait)))
-        return false; // it is asked again right before the request is sent
+        return false; // the cool-down is asked again right before sending
     limits::CooldownRules rules = route_->cooldown.rules;
     rules.waits = false;
     const auto closed = cooldown_->look(decided_.steady, rules);

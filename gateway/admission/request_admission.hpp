@@ -1,5 +1,6 @@
-// The decision about a request, from its head to its outcome: route, fencing token, cool-down,
-// charges, queue, reservations. Every door (door.hpp) takes it here. Start reading at decide().
+// The admission decision about a request, from its head to its outcome: route, fencing token,
+// cool-down, charges, queue, reservations. All entry points (admission/door.hpp) use it. Start
+// reading at decide().
 #pragma once
 
 #include "admission/callbacks.hpp"
@@ -36,15 +37,15 @@ inline constexpr std::string_view body_too_long = "the request's body is larger 
 
 // The next step of a request.
 enum class Next : std::uint8_t {
-    forward,       // it is admitted
-    respond,       // it is admitted, and its route responds
-    wait_queue,    // it waits in the admission queue, as Callbacks::make_queued() has made it
-    wait_shared,   // its other limits admit it; it waits for the answer of shared counters
-    wait_cooldown, // it may wait until its cool-down lets it go; no limit is charged yet
-    reply          // it is not admitted: RequestAdmission::reply()
+    forward,    // the request is admitted
+    respond,    // the request is admitted, and its route has a response of its own
+    wait_queue, // the request waits in the admission queue, as Callbacks::make_queued() has made it
+    wait_shared,   // its other limits admit the request; it waits for the answer of shared counters
+    wait_cooldown, // the request may wait for the end of its cool-down; no limit is charged yet
+    reply          // the request is not admitted: RequestAdmission::reply() says why
 };
 
-// A decision that was made without charging, and what it saw.
+// The result of a decision that charges nothing.
 struct Preview {
     routing::Charges charges;
     std::array<limits::ChargeState, limits::max_charges> states; // one for each charge
@@ -52,19 +53,21 @@ struct Preview {
     Duration wait{};           // for Next::wait_queue and wait_cooldown: an estimate
 };
 
-// The surroundings of a decision. All of it outlives the RequestAdmission.
+// The objects that a decision uses. All of them outlive the RequestAdmission.
 struct Environment {
     const routing::Snapshot& snapshot;
     Scratch& scratch;
     Callbacks& callbacks;
-    const KeyHasher* ticket_hasher = nullptr;  // seals slots' tickets
-    limits::PrepaidPermits* prepaid = nullptr; // null: no permit can be shown
-    // The worker's. Null: a shared limit is counted as any other.
+    const KeyHasher* ticket_hasher = nullptr;  // signs the tickets of reserved slots
+    limits::PrepaidPermits* prepaid = nullptr; // null: prepaid permits are not accepted
+    // The worker's requests to the store of shared counters. Null: this process counts shared
+    // limits itself.
     limits::SharedCharges* shared = nullptr;
     Preview* preview = nullptr; // if set, nothing is charged, counted or queued
 };
 
-// The facts of a request, apart from those that its route completes: host, path and route.
+// Returns the facts of a request that its keys are made of, except host, path and route: decide()
+// adds those.
 [[nodiscard]] inline routing::KeyFacts facts_of(
     const RequestHead& head,
     const routing::ClientAddress& client,
@@ -79,8 +82,9 @@ struct Environment {
         .tls_subject = tls_subject};
 }
 
-// One request's. No I/O, no clock. Holds what the request was granted: destroyed, it frees slots
-// and keeps charges, but for Next::wait_shared, where it gives all back. Not thread-safe.
+// The admission of one request. No I/O, no clock; not thread-safe. Owns what the request was
+// granted: the destructor frees slots and leaves charges counted. During Next::wait_shared the
+// destructor refunds the charges, too.
 class RequestAdmission {
   public:
     RequestAdmission(Door door, const Environment& environment) noexcept
@@ -88,32 +92,34 @@ class RequestAdmission {
     RequestAdmission(const RequestAdmission&) = delete;
     RequestAdmission& operator=(const RequestAdmission&) = delete;
 
-    // Decides. facts: facts_of(), to be completed. arrived: bytes of the body that have come.
+    // Decides about the request. facts: from facts_of(); gets host, path and route. arrived: bytes
+    // of the body received so far.
     [[nodiscard]] Next decide(
         const RequestHead& head, routing::KeyFacts& facts, std::uint64_t arrived, const Now& now);
-    // Completes the facts of a head that decide() has routed before.
+    // Adds host, path and route to the facts of a head that decide() has routed before.
     void complete(const RequestHead& head, routing::KeyFacts& facts) const;
-    // Asks the route's limits: after Next::wait_cooldown, and again after undo(). now: as of
-    // resume().
+    // Asks the route's limits. Call after Next::wait_cooldown, and again after undo(); before each
+    // call, resume() sets the time.
     [[nodiscard]] Next admit(const routing::KeyFacts& facts);
-    // Takes the queue's decision, after Next::wait_queue and resume(). Never waits again: a lock or
-    // a pause that has changed meanwhile refuses the request, and gives its charges back. waited:
-    // in the queue.
+    // Applies the queue's decision. Call after Next::wait_queue and resume(). Never queues again: a
+    // fencing token that has become stale, or a pause that has begun, refuses the request and
+    // refunds its charges. waited: time in the queue.
     [[nodiscard]] Next finish_queue(QueuedCharges& queued, Duration waited);
-    // Takes the shared counters' answer, after Next::wait_shared, Callbacks::shared_answered() and
-    // resume(). All charges are given back where it refuses, or where a lock or a pause that has
-    // changed meanwhile does. A client that leaves during this wait: undo().
+    // Applies the answer of shared counters. Call after Next::wait_shared,
+    // Callbacks::shared_answered() and resume(). A refusal refunds all charges; so does a fencing
+    // token that has become stale, or a pause that has begun. If the client leaves during the wait,
+    // call undo() instead.
     [[nodiscard]] Next finish_shared();
     // Sets the instant at which a wait has ended. Returns for how long the request has waited since
     // the last decision.
     Duration resume(const Now& now) noexcept;
-    // Gives all charges and slots back, before the request has been sent; also those that shared
-    // counters have yet to answer.
+    // Refunds all charges and frees all slots of a request that was not sent, also those that
+    // shared counters have not answered yet.
     void undo(const Now& now) noexcept;
-    // Checks the fencing token again: the lock may have been given out during a wait. False:
+    // Checks the fencing token again: another holder may have got the lock during a wait. False:
     // reply() is 412.
     [[nodiscard]] bool fence_holds();
-    // Sets the refusal during a pause.
+    // Sets the reply to a refusal by the route's cool-down.
     Next refuse_paused(const limits::Cooldown::Refused& refused);
 
     [[nodiscard]] const routing::Route* route() const noexcept { return route_; } // null: none yet
@@ -156,7 +162,7 @@ class RequestAdmission {
     Next preview(routing::Charges& charges, const routing::KeyFacts& facts);
     Next settle_queue(QueuedCharges& queued);
     Next accept(limits::Decision& decision, const routing::Charges& charges);
-    // without_store: only because shared counters have not answered.
+    // without_store: true if the only reason is that the store of shared counters has not answered.
     Next refuse(
         const routing::Charges& charges,
         const limits::Decision& decision,
@@ -170,7 +176,7 @@ class RequestAdmission {
     std::unique_ptr<SharedAdmission> shared_; // null: no shared limit applies
     limits::PrepaidPermits::Claim prepaid_;   // spent once the request is admitted
     limits::CooldownPtr cooldown_;            // null: none applies
-    routing::ShownFence fence_;               // where the route requires one
+    routing::ShownFence fence_; // the request's fencing token, if the route requires one
     RateLimitHeaders headers_;
     Settlement settlement_;
     std::string_view would_refuse_;
@@ -179,9 +185,9 @@ class RequestAdmission {
     int status_ = 200;
     observe::Outcome outcome_ = observe::Outcome::forwarded;
     bool ends_connection_ = false;
-    bool has_host_ = false; // the request names one
+    bool has_host_ = false; // the request names a host
     bool sends_normal_path_ = false;
-    bool shows_permit_ = false; // the permit may yet pay for something
+    bool shows_permit_ = false; // a prepaid permit is presented and may pay for a charge
 };
 
 } // namespace stint::admission

@@ -96,13 +96,13 @@ Next RequestAdmission::admit(const routing::KeyFacts& facts) {
         settlement_.expect(charges);
     if (route_->cooldown.rules.waits && features_.has(Feature::cooldown_wait)) [[unlikely]]
         for (limits::Charge& each : charges.charges)
-            each.refundable = true; // a pause may begin before it has been sent
+            each.refundable = true; // a pause may begin before the request is sent
     const Next next = charge(charges, facts);
     return next == Next::forward ? admitted() : next;
 }
 
-// Returns the step of a request that its own limits admit. Shared ones are asked then; its route
-// may have a response of its own.
+// Returns the next step of a request that the limits of this process admit: asks the shared limits,
+// lets the route respond, or forwards.
 Next RequestAdmission::admitted() {
     if (shared_ != nullptr) [[unlikely]]
         return shared_->ask(*env_.shared, permit_, decided_) ? finish_shared() : Next::wait_shared;
@@ -134,8 +134,9 @@ inline Next RequestAdmission::charge(routing::Charges& charges, const routing::K
     return decision.allowed() ? accept(decision, charges) : refuse(charges, decision);
 }
 
-// Leaves out the charges that the shown permit has paid for; of a charge that costs more the rest
-// stays. A permit that is good for nothing here may be elsewhere.
+// Leaves out the charges that the presented permit has prepaid, and lowers the cost of a charge
+// that it has prepaid in part. Gives back a permit that pays for no charge: another route may
+// accept it.
 void RequestAdmission::leave_out_prepaid(routing::Charges& charges, std::span<const Field> fields) {
     if (prepaid_.expired(decided_.steady)) // it expired during a pause
         prepaid_ = {};
@@ -161,8 +162,8 @@ void RequestAdmission::leave_out_prepaid(routing::Charges& charges, std::span<co
     env_.callbacks.permit_unknown();
 }
 
-// Charges a request at once if no other waits for its limits. Only the others enter the admission
-// queue, which has a lock of its own.
+// Charges the request at once if no other request waits for its limits. The admission queue has a
+// lock of its own: only a request that may have to wait enters it.
 Next RequestAdmission::charge_in_turn(
     const routing::Charges& charges, const routing::KeyFacts& facts) {
     const auto& limits = charges.limits;
@@ -208,7 +209,7 @@ Next RequestAdmission::finish_queue(QueuedCharges& queued, Duration waited) {
     return admitted();
 }
 
-// Adds the shared charges to what the request holds, or gives back all that it holds.
+// Adds the granted shared charges to the request's permit, or refunds all charges of the request.
 Next RequestAdmission::finish_shared() {
     const std::unique_ptr<SharedAdmission> shared = std::move(shared_);
     SharedAdmission::Result result = shared->decide(decided_);
@@ -272,7 +273,7 @@ Next RequestAdmission::refuse(
     const routing::Charges& charges, const limits::Decision& decision, bool without_store) {
     const routing::RouteLimit& limit = *charges.limits[decision.refused_by];
     env_.callbacks.refused(limit, charges.charges[decision.refused_by].key, decision.retry_after);
-    prepaid_ = {}; // before the client can show it again
+    prepaid_ = {}; // gives the permit back before the client can present it again
     if (without_store) {
         reply_.blame_store(limit, decision.retry_after);
         return end(503, observe::Outcome::refused);

@@ -1,4 +1,5 @@
-// Admission by limits that give a refused request a slot in a coming window, and its ticket.
+// Admission by limits with `retry_after: reserve`: a refused request gets a slot in a coming
+// window, and a ticket for it.
 #pragma once
 
 #include "admission/local_reply.hpp"
@@ -18,20 +19,22 @@ namespace stint::admission {
 
 class Reserving {
   public:
-    // seals: the hasher that seals tickets. The charges outlive it.
+    // seals: signs the tickets. `charges` outlives this object.
     Reserving(
         routing::Charges& charges,
         const routing::KeyFacts& facts,
         std::string& scratch,
         const KeyHasher& seals);
 
-    // told: records the decision for rate-limit headers; null where the route sends none. claimed:
-    // as in limits::admit_reserving().
+    // Admits the request, or reserves slots for its retry. told: records the decision for
+    // rate-limit headers; null where the route sends none. claimed: as in
+    // limits::admit_reserving().
     [[nodiscard]] limits::Decision
     admit(const Now& now, RateLimitHeaders* told, limits::ClaimedSlots* claimed = nullptr);
     // Decides like admit(), but charges and reserves nothing. states: one for each charge.
     [[nodiscard]] limits::Decision preview(const Now& now, std::span<limits::ChargeState> states);
-    // Adds the tickets of the slots. Call after a refusal, before LocalReply::refuse().
+    // Adds the tickets of the reserved slots to the reply. Call after a refusal, before
+    // LocalReply::refuse().
     void add_tickets(LocalReply& reply) const;
 
   private:

@@ -1,4 +1,4 @@
-// Checks that a rewritten path means to every server what the client's own would have meant.
+// Checks that no other server reads a rewritten path differently from what the gateway means by it.
 #pragma once
 
 #include "base/path_rules.hpp"
@@ -10,9 +10,9 @@
 
 namespace stint::admission {
 
-// path: normalised. as_read: the same path as a server reads it by `rules` and `reading`. True:
-// such a server reads the rewritten path as if `as_read` had been rewritten; no spelling leads
-// elsewhere.
+// True if a server that reads the client's path as `as_read` reads the rewritten path as the
+// rewrite of `as_read`. path: the client's path, normalised. as_read: the same path as the server
+// reads it, by `rules` and `reading`.
 [[nodiscard]] inline bool means_the_same(
     const routing::PathRewrite& rewrite,
     std::string_view path,

@@ -1,11 +1,12 @@
-// Texts that a decision computes.
+// Buffers for texts that a decision computes.
 #pragma once
 
 #include <string>
 
 namespace stint::admission {
 
-// Kept from decision to decision, so that they allocate nothing. Valid until the next decision.
+// Reused from decision to decision, to save allocations. Contents are valid until the next
+// decision.
 struct Scratch {
     std::string host;
     std::string path;

@@ -1,4 +1,4 @@
-// Settles a request's charges by its answer: the cost it has had, and refunds.
+// Settles a request's charges by its response: corrects their cost, or refunds them.
 #pragma once
 
 #include "admission/callbacks.hpp"
@@ -15,20 +15,22 @@
 
 namespace stint::admission {
 
-// Refers to the exchange's configuration. Permits and statuses belong to the exchange, too.
+// Settles the charges of one request. Refers to the request's configuration snapshot. Every
+// `permit` argument is the request's permit.
 class Settlement {
   public:
-    // Notes the charges that may yet be refunded. first: the permit's index of the first one.
+    // Notes the charges that the response may settle or refund. first: the permit's index of the
+    // first of `charges`.
     void expect(const routing::Charges& charges, std::size_t first = 0);
     void forget() noexcept { priced_.clear(); }
     [[nodiscard]] bool empty() const noexcept { return priced_.empty(); }
 
-    // Settles the charges by the answer's head, which tells their cost and whether the request
-    // counts at all. An answer that does not tell its cost has cost what was reserved.
+    // Settles the charges by the response's head: a field tells the cost, and the status tells
+    // whether the request counts at all. Without such a field the reserved cost stays.
     void
     settle(const ResponseHead& head, limits::Permit& permit, Callbacks& callbacks, const Now& now);
-    // Settles a request that no upstream has answered, unless settle() was called. status: as in
-    // the log, 499 for a client that has left, 502 or 504 for an upstream that failed.
+    // Settles a request that got no response from an upstream. No effect after settle(). status: as
+    // in the log, 499 for a client that has left, 502 or 504 for an upstream that failed.
     void settle_end(int status, limits::Permit& permit, const Now& now);
 
     // Returns the first limit whose reserve the request's cost exceeded; empty: none.
@@ -40,10 +42,10 @@ class Settlement {
     struct Priced {
         const routing::RouteLimit* limit;
         std::size_t index;  // its charge's index
-        std::uint64_t paid; // prepaid part of the cost that the answer tells
+        std::uint64_t paid; // part of the response's cost that a permit has prepaid
     };
     boost::container::small_vector<Priced, 2> priced_;
-    bool settled_ = false; // by the answer's head
+    bool settled_ = false; // settle() or settle_end() has been called
     std::string_view overrun_;
 };
 

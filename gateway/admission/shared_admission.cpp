@@ -10,11 +10,11 @@
 namespace stint::admission {
 namespace {
 
-// A retry that finds the store again is worth it about then.
+// The Retry-After of a refusal because the store did not answer.
 constexpr Duration store_retry_after = std::chrono::seconds{1};
 
-// Returns the numbers that this process may use of the charge's key while the store does not
-// answer; a quota of 0: none. Requires: the limit is neither open nor closed then.
+// Returns the quota and burst that this process may grant to the charge's key while the store does
+// not answer. A quota of 0 grants nothing. Requires: the limit's on_failure is `share` or `strict`.
 limits::Numbers numbers_without_store(
     const limits::Charge& charge, const limits::SharedTerms& terms, const Now& now) {
     if (const auto share = charge.limit->share(charge.key, now))
@@ -108,15 +108,17 @@ SharedAdmission::Result SharedAdmission::by_answer() const {
     return result;
 }
 
-// A limit that is closed, or has no numbers of its own here, refuses; the others' counters of this
-// process decide. All or none of these are charged.
+// Decides by the limits' on_failure when the store has not answered. A limit that is `closed`, or
+// has no share or reserve in this process, refuses. An `open` limit admits. The counters of this
+// process decide for the remaining limits, and charge all of them or none.
 SharedAdmission::Result SharedAdmission::without_store(const Now& now) {
     using limits::OnStoreFailure;
     Result result;
     boost::container::static_vector<limits::Charge, limits::max_charges> own;
-    boost::container::static_vector<std::uint32_t, limits::max_charges>
-        indexes; // the charge's in this
-    boost::container::static_vector<std::uint32_t, limits::max_charges> held; // and in the permit
+    // Each charge's index in charges_.
+    boost::container::static_vector<std::uint32_t, limits::max_charges> indexes;
+    // Each charge's index in the permit.
+    boost::container::static_vector<std::uint32_t, limits::max_charges> held;
     for (std::size_t i = 0; i < charges_.charges.size(); ++i) {
         const limits::SharedTerms& terms = *charges_.limits[i]->shared;
         limits::Charge charge = charges_.charges[i];
