@@ -9,8 +9,8 @@
 
 namespace stint::limits {
 
-// One request before its limits: locks all their shards while it lives. The locks are taken in
-// rising order of the limits' ordinals, the same for every thread, so no cycle of waits arises.
+// The admission of one request: keeps the shards of all its counters locked while it exists. All
+// threads lock in rising order of the limits' ordinals, so no deadlock arises.
 class Admission {
   public:
     Admission(std::span<const Charge> charges, const Now& now) : charges_{charges}, now_{now} {
@@ -27,7 +27,8 @@ class Admission {
             claims_[i].shard->mutex.unlock();
     }
 
-    // Checks all, then charges all or none. `states` has room for one each, or is nullptr.
+    // Checks all charges, then makes all of them or none. states: room for one per charge, or
+    // nullptr.
     void decide(Decision& decision, ChargeState* states) noexcept {
         const std::uint32_t refusing = judge(decision, states);
         for (std::size_t i = 0; i < charges_.size(); ++i) {
@@ -41,7 +42,7 @@ class Admission {
         }
     }
 
-    // Makes the same decision without charging.
+    // Decides like decide(), but makes no charge.
     void preview(Decision& decision, std::span<ChargeState> states) noexcept {
         judge(decision, states.data());
         for (std::size_t i = 0; i < charges_.size(); ++i) {
@@ -50,8 +51,8 @@ class Admission {
         }
     }
 
-    // Reserves room for all that the permit may have to remember. Call before any lock is taken: it
-    // may allocate and throw.
+    // Reserves room in the permit for its entries. Call before any lock is taken: it may allocate
+    // and throw.
     static void reserve(Permit& permit, std::span<const Charge> charges) {
         if (charges.size() <= permit.held_.capacity()) [[likely]]
             return;
@@ -150,7 +151,8 @@ bool affordable(std::span<const Charge> charges, const Now& now) {
     if (std::ranges::all_of(charges, [](const Charge& charge) { return charge.cost == 1; }))
         return true;
     std::array<ChargeState, max_charges> states;
-    return preview(charges, now, states).refusal != Refusal::cost; // the longest wait of all
+    // If any limit refuses for the cost, that refusal is reported: its wait is the longest.
+    return preview(charges, now, states).refusal != Refusal::cost;
 }
 
 void count_refusal(std::span<const Charge> charges, const Decision& decision) noexcept {

@@ -17,13 +17,14 @@ class Limit;
 class SharedCounters;
 struct Charge;
 
-// The place where a charge was counted, in its algorithm's own terms.
+// The record of a charge, by which it can be given back. `mark` and `returned` depend on the
+// algorithm.
 struct Receipt {
     std::int64_t mark = 0; // identifies the window: its end, serial or instant
     std::uint64_t cost = 0;
     std::uint64_t quota = 0;   // the quota at the time of the charge
-    std::int64_t returned = 0; // amount given back before, in a token bucket
-    bool overflow = false;     // counted in the overflow sketch: mark and returned are its own
+    std::int64_t returned = 0; // for a token bucket: ns given back to it before this charge
+    bool overflow = false;     // counted in the overflow sketch, which defines mark and returned
 };
 
 // Move-only. The limits it points to must outlive it (a request keeps its snapshot, which owns
@@ -40,27 +41,29 @@ class Permit {
             drop();
     }
 
-    // Frees the slots and teaches each cap how long its slot was held, from which it estimates
-    // Retry-After; then calls notify_waiters(). Idempotent. The destructor does it without
-    // teaching.
+    // Frees the slots, tells each cap how long its slot was held (for its Retry-After estimate),
+    // then calls notify_waiters(). Idempotent. The destructor frees the slots without telling the
+    // hold time.
     void release(const Now& now) noexcept;
 
-    // Does the same for slots of charges with Charge::release_on_upgrade only.
+    // Like release(), but only for charges with Charge::release_on_upgrade.
     void release_early(const Now& now) noexcept;
 
-    // Sets the final cost of charge `index` (into those given to admit(), Charge::refundable): the
-    // excess goes back to its window, if that is still open. More than it was charged is not
-    // counted. No effect on any other index. Does not wake waiters: see notify_waiters().
+    // Sets the final cost of charge `index` (among the charges given to admit()). The excess is
+    // given back to the charge's window, if that is still open. A higher final cost is ignored. No
+    // effect on a charge that is not Charge::refundable. Does not wake waiters: see
+    // notify_waiters().
     void settle(std::size_t index, std::uint64_t actual, const Now& now) noexcept;
     // Undoes the charge, as if it had never been made.
     void refund(std::size_t index, const Now& now) noexcept { settle(index, 0, now); }
 
-    // Wakes waiters for what was given back since the last call. For all of it at once: a waiter
-    // woken for a first part would be refused where the second is still missing.
+    // Wakes waiters for everything given back since the last call. Call once after several refunds:
+    // a waiter woken after the first would be refused by the limit of the second.
     void notify_waiters() noexcept;
 
-    // Adds granted charges of shared counters, which a settle() and the end of a slot then give
-    // back to. Their store outlives the permit. Throws std::bad_alloc with nothing changed.
+    // Adds charges that the store of shared counters has granted. settle() and freeing a slot then
+    // give back to the store, which outlives the permit. Throws std::bad_alloc with nothing
+    // changed.
     struct SharedPart {
         std::size_t first = 0;         // this permit's index of the first charge
         std::uint32_t not_charged = 0; // bit i: charge i was not charged
@@ -88,8 +91,8 @@ class Permit {
         bool cap;
         bool release_on_upgrade;
         bool untold = false; // given back in part, waiters not woken yet
-        // If not null: the receipt's mark is the request's number there, `returned` the charge's
-        // index.
+        // The store of a shared charge; null for any other. With a store, receipt.mark is the
+        // request's number there, and receipt.returned the charge's index.
         SharedCounters* store = nullptr;
     };
 
@@ -98,8 +101,8 @@ class Permit {
     static void give_back(Held& held, std::uint64_t cost, SteadyTime now) noexcept;
 
     boost::container::small_vector<Held, 2> held_;
-    std::size_t slots_ = 0; // caps' slots among them that are not yet free
-    bool untold_ = false;   // true if any of them is `untold`
+    std::size_t slots_ = 0; // caps' slots in held_ that are not freed yet
+    bool untold_ = false;   // an entry of held_ is `untold`
     SteadyTime since_{};
 };
 

@@ -13,7 +13,8 @@ namespace stint::limits {
 
 namespace {
 
-// Bounded, so that the lock is held briefly; more than the one permit that each call adds.
+// The most expired permits that one issue() drops: few, so that the lock is held briefly, yet more
+// than the one permit that it adds.
 constexpr int forgotten_at_once = 64;
 
 Hash128 counter_of(const Charge& charge) noexcept {
@@ -73,7 +74,7 @@ void PrepaidPermits::Claim::take_back() noexcept {
     if (entry_ == nullptr || !spent_)
         return;
     const std::scoped_lock lock{owner_->mutex_};
-    ++owner_->out_; // for once even beyond `most`
+    ++owner_->out_; // may exceed `most` for this permit
     spent_ = false;
 }
 

@@ -18,7 +18,7 @@
 
 namespace stint::limits {
 
-// Each permit is good for one request, until it expires. Bounded: while `most` are out, none is
+// Each permit is good for one request, until it expires. While `most` permits are unspent, none is
 // issued. Ids cannot be guessed from one another: an id is a keyed hash of a number, under a key
 // that hashes nothing else. Threads: any; one short lock. Outlives its claims.
 class PrepaidPermits {
@@ -27,8 +27,8 @@ class PrepaidPermits {
   public:
     static constexpr std::size_t most = 65'536;
 
-    // One permit, which no other request can claim meanwhile. Destroyed without a spend() it goes
-    // back, and can be claimed again until it expires. Move-only; one owner at a time.
+    // One permit, claimed by one request exclusively. Destroying the claim without spend() gives
+    // the permit back, which can be claimed again until it expires. Move-only; one owner at a time.
     class Claim {
       public:
         Claim() noexcept;
@@ -40,11 +40,11 @@ class PrepaidPermits {
 
         explicit operator bool() const noexcept { return entry_ != nullptr; }
         // Returns how much of the charge's cost the permit has paid, at most all of it: 0 for a
-        // cap, and for any counter that it was not issued for.
+        // cap, and for any counter that the permit was not issued for.
         [[nodiscard]] std::uint64_t paid_of(const Charge& charge) const noexcept;
         [[nodiscard]] bool expired(SteadyTime now) const noexcept;
-        // Spends the permit: its request has been admitted. True the first time; never for one of
-        // look(). Requires: a permit.
+        // Spends the permit, because its request has been admitted. True if the permit was never
+        // spent before; always false for a claim of look(). Requires: a permit.
         bool spend() noexcept;
         // Undoes spend() after the whole admission was given back. The permit may be claimed again.
         void take_back() noexcept;
@@ -54,7 +54,7 @@ class PrepaidPermits {
         Claim(PrepaidPermits* owner, std::unique_ptr<Entry> entry) noexcept;
         void give_back() noexcept;
 
-        PrepaidPermits* owner_ = nullptr; // nullptr: of look(), a copy of a permit
+        PrepaidPermits* owner_ = nullptr; // nullptr: a claim of look(), which holds a copy
         std::unique_ptr<Entry> entry_;
         bool spent_ = false;
     };
@@ -64,17 +64,16 @@ class PrepaidPermits {
     PrepaidPermits& operator=(const PrepaidPermits&) = delete;
     ~PrepaidPermits();
 
-    // Issues a permit for charges that have been made; it remembers the counters and costs of
-    // windows only. Nothing while too many are out, without memory, or if no window was charged.
-    // expires: no later than the first of their windows ends.
+    // Issues a permit for charges that have been made. It pays for windows and buckets, not for
+    // caps. Returns nothing if `most` permits are unspent, without memory, or if no window was
+    // charged. expires: no later than the end of the first of the charged windows.
     [[nodiscard]] std::optional<Hash128>
     issue(std::span<const Charge> charges, SteadyTime expires, SteadyTime now) noexcept;
 
     // Claims a permit. Empty if it is unknown, spent, expired or claimed.
     [[nodiscard]] Claim claim(Hash128 id, SteadyTime now) noexcept;
-    // Returns the claim that claim() would, but the permit stays where it is: the result tells what
-    // it would pay, can be neither spent nor given back, and others may claim the permit meanwhile.
-    // Empty also without memory.
+    // Like claim(), but leaves the permit unclaimed: the result tells what the permit would pay,
+    // and can be neither spent nor given back. Empty also without memory.
     [[nodiscard]] Claim look(Hash128 id, SteadyTime now) const noexcept;
 
   private:
@@ -130,7 +129,7 @@ class PrepaidPermits {
     mutable std::mutex mutex_; // guards all below
     Ids ids_;                  // unclaimed permits
     Expiries expiries_;
-    std::size_t out_ = 0; // claimed and unclaimed ones
+    std::size_t out_ = 0; // unspent permits, claimed or not
     std::uint64_t last_number_ = 0;
 };
 

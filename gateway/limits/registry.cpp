@@ -6,7 +6,7 @@ namespace stint::limits {
 
 LimitPtr Registry::obtain(const LimitSpec& spec) {
     const std::lock_guard lock{mutex_};
-    if (known_.size() >= sweep_from_) { // seldom enough that it costs each little
+    if (known_.size() >= sweep_from_) { // rare, so that a call costs little on average
         std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
         sweep_from_ = 2 * known_.size() + 16;
     }

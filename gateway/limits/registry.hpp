@@ -1,4 +1,4 @@
-// Every limit that exists, by identity: how counts survive a reload.
+// The registry of all live limits by identity, which keeps counts across reloads.
 #pragma once
 
 #include "limits/cooldown/cooldown_set.hpp"
@@ -15,27 +15,29 @@ namespace stint::limits {
 
 class Registry {
   public:
-    // Returns the limit of this identity: the live one (all its users share its counts), else a new
-    // one. Its max_keys becomes the spec's. Thread-safe.
+    // Returns the limit of the spec's identity: the live one, whose counts all its users share,
+    // else a new one. Sets its max_keys to the spec's. Thread-safe.
     [[nodiscard]] LimitPtr obtain(const LimitSpec& spec);
 
-    // Sets the callback for each limit that obtain() makes, before the limit has any other user:
-    // there it gets the counts of a former process. Called on obtain()'s thread, under the
+    // Sets a callback for each limit that obtain() makes. It restores a former process's counts
+    // into the limit before the limit has any other user. Called on obtain()'s thread, under the
     // registry's lock. Set before the first obtain().
     void on_made(std::function<void(Limit&)> made) { made_ = std::move(made); }
 
     // Returns all live limits. The last holder frees a limit.
     [[nodiscard]] std::vector<LimitPtr> alive() const;
 
-    // Replaces the limits that the registry itself keeps alive; a limit that is in no snapshot and
-    // not here ends with the last request that holds a slot of it.
+    // Replaces the limits that the registry itself keeps alive. Any other limit is freed with the
+    // last snapshot or request that refers to it.
     void keep(std::vector<LimitPtr> limits);
 
     [[nodiscard]] CooldownRegistry& cooldowns() noexcept { return cooldowns_; }
 
-    // The hasher of client keys. One random key a process, unless counts go on from a former one.
+    // The hasher of client keys. Its own key is random in each process, unless counts are restored
+    // from a former process.
     [[nodiscard]] const KeyHasher& hasher() const noexcept { return hasher_; }
-    // Replaces the hasher. Call before anything is hashed, and before another thread runs that may.
+    // Replaces the hasher. Call before anything is hashed, and before any other thread starts to
+    // use it.
     void use(const KeyHasher& hasher) noexcept { hasher_ = hasher; }
 
   private:

@@ -1,4 +1,5 @@
-// A limit's specification as plain values: a window of some kind or a cap on what is in flight.
+// A limit's specification as plain values: a rate limit by windows or a token bucket, or a
+// concurrency limit (a "cap").
 #pragma once
 
 #include "base/time.hpp"
@@ -11,8 +12,8 @@ namespace stint::limits {
 
 enum class Algorithm : std::uint8_t { fixed_window, sliding_window, token_bucket, concurrency };
 
-// The begin of windows: the first request after the previous one ended, or multiples of their
-// length since the Unix epoch.
+// The begin of a window: the first request after the previous window (first_request), or a multiple
+// of its length since the Unix epoch (clock).
 enum class Anchor : std::uint8_t { first_request, clock };
 
 // A limit's identity across reloads: counts belong to an identity, numbers to a configuration.
@@ -21,10 +22,10 @@ struct LimitIdentity {
     std::string name;
     std::string key;
     Algorithm algorithm = Algorithm::fixed_window;
-    Anchor anchor = Anchor::first_request; // clock: of a fixed window only
-    Duration per{};                        // zero for a cap; of a calendar's unit the longest
-    // Anchor::clock: windows are the days, weeks or months of this zone; empty = multiples of
-    // `per`.
+    Anchor anchor = Anchor::first_request; // clock: for a fixed window only
+    Duration per{}; // zero for a cap; for calendar windows the longest of the unit
+    // Anchor::clock: windows are the days, weeks or months of this zone; empty: windows begin at
+    // multiples of `per`.
     std::string time_zone{};
     CalendarUnit unit = CalendarUnit::day;
 

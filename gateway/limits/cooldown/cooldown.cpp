@@ -190,7 +190,7 @@ double Cooldown::rate_at(SteadyTime now) const noexcept {
     return rate_after(now - ramp_from_);
 }
 
-// Half of the former rate at the begin of the ramp, all of it at the end.
+// Returns half of the former rate at the begin of the ramp, rising to all of it at the end.
 double Cooldown::rate_after(Duration ramped) const noexcept {
     if (ramp_ <= Duration::zero())
         return former_rate_;
@@ -201,8 +201,8 @@ double Cooldown::rate_after(Duration ramped) const noexcept {
 void Cooldown::throttled(
     const Pass::Asked& asked, bool probe, SteadyTime now, const CooldownRules& rules) {
     std::optional<Duration> wait = asked.wait ? asked.wait : rules.otherwise;
-    // The upstream refused the probe without naming a time: the pause that it named last was too
-    // short.
+    // If the upstream refuses the probe without naming a time, the last pause was too short and is
+    // repeated.
     if (!wait && probe)
         wait = last_wait_;
     if (!wait || (*wait <= Duration::zero() && !probe))
@@ -212,9 +212,9 @@ void Cooldown::throttled(
 
 void Cooldown::pause(int status, Duration wait, SteadyTime now) {
     status_ = status;
-    // Some waiters may not be able to wait so long.
+    // Wakes all waiters: some may have a deadline before the pause ends.
     call_all();
-    if (phase_ == Phase::paused) { // told by one that was under way already
+    if (phase_ == Phase::paused) { // by the answer to a request sent before the pause
         until_ = std::max(until_, now + wait);
         last_wait_ = std::max(last_wait_, wait);
         return;

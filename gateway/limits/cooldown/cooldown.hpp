@@ -1,5 +1,5 @@
-// One pause that an upstream has asked for: what may be sent meanwhile, and how the rate comes
-// back.
+// A cool-down: a pause that an upstream has asked for. Decides what may be sent during the pause,
+// and how the rate grows back after it.
 #pragma once
 
 #include "base/time.hpp"
@@ -18,23 +18,25 @@
 
 namespace stint::limits {
 
-// A configuration's rules; passed with each call, as a quota is.
+// The configured rules of a cool-down. Each call passes them, so that a reload takes effect at
+// once.
 struct CooldownRules {
     Duration most{};                   // the longest pause
-    std::optional<Duration> otherwise; // pause for an answer that names no time; without it, none
-    Duration ramp{};                   // from half of the former rate back to all of it
-    bool learn = false;                // pace to the limits that the upstream reports
-    // Waiting for the scope: enabled, longest in total, most requests at once.
+    std::optional<Duration> otherwise; // pause for an answer without a time; nothing: no pause
+    Duration ramp{};    // time in which the rate grows from half to all of the former rate
+    bool learn = false; // pace to the limits that the upstream reports
+    // The queue of a closed scope: enabled, longest wait of a request, most requests at once.
     bool waits = false;
     Duration max_wait{};
     std::uint64_t max_waiting = 0;
 };
 
-// Moving count of what is sent: over the last 10 to 20 seconds, or since the first if that is less.
+// The rate of sent requests over the last 10 to 20 seconds, or since the first request if that is
+// less.
 class SendRate {
   public:
     void count(SteadyTime now) noexcept;
-    // At least one in ten seconds, and over no less than one second.
+    // Returns at least 0.1 (one in ten seconds). Divides by at least one second.
     [[nodiscard]] double per_second(SteadyTime now) const noexcept;
 
   private:
@@ -49,27 +51,27 @@ struct CooldownState {
     enum class Phase : std::uint8_t { open, paused, probing, ramping };
     std::string_view of; // the paused scope: a host, a route, a key
     Phase phase = Phase::open;
-    int status = 0;           // the upstream's answer
+    int status = 0;           // status of the upstream's answer
     Duration left{};          // rest of the pause
-    double rate = 0;          // per second: allowed while ramping, else sent
-    std::uint64_t pauses = 0; // ever
+    double rate = 0;          // requests per second: allowed while ramping, else sent
+    std::uint64_t pauses = 0; // total
     std::uint64_t refused = 0;
     std::size_t waiting = 0;
 };
 
-// One scope: a host, a route or a key. While it is open every request may be sent. An answer of 429
-// or 503 that names a time pauses it: nothing is sent. Then one request, the probe, may go, and all
-// others wait for its answer. A good one opens the scope at half the rate that was sent before the
-// pause; the rate then grows linearly, and is unbounded once it is what it was. A bad one pauses
-// the scope again; a probe without an answer is replaced by the next request. In addition, only
-// with CooldownRules::learn: see LearnedPace.
-// Requests that may wait for a closed scope queue up (see CooldownWaiter): the first in the queue
-// is the next to go, and no request overtakes it while sending is restricted.
+// The cool-down of one scope: a host, a route or a key. While the scope is open, every request may
+// be sent. A 429 or 503 that names a time pauses the scope: nothing is sent. After the pause one
+// request, the probe, is sent, and all others wait for its answer. A good answer opens the scope at
+// half the rate sent before the pause. The rate then grows linearly, and is unlimited once the
+// former rate is reached. A bad answer pauses the scope again. A probe without an answer is
+// replaced by the next request. With CooldownRules::learn, LearnedPace applies in addition.
+// Requests that may wait for a closed scope queue up (see CooldownWaiter). The first in the queue
+// is sent next, and no request overtakes it while sending is restricted.
 // Threads: any. No I/O, no clock.
 class Cooldown {
   public:
-    // Permission to send one request. Destroyed without an answered() it gives a probe's place
-    // back.
+    // Permission to send one request. If it is the probe's, destroying it without answered() makes
+    // the next request the probe.
     class Pass {
       public:
         Pass() = default;
@@ -81,19 +83,19 @@ class Cooldown {
 
         explicit operator bool() const noexcept { return cooldown_ != nullptr; }
         [[nodiscard]] bool is_probe() const noexcept { return probe_; }
-        // True if its answer is to be passed to adapt().
+        // True if the request's answer must be passed to adapt().
         [[nodiscard]] bool is_counted() const noexcept { return counted_; }
-        // True if no pause has begun since it was given. To be called again right before sending.
+        // True if no pause has begun since this pass was granted. Call right before sending.
         [[nodiscard]] bool still_good() const noexcept;
-        // Takes in the head of the answer. asked: status and time of one that asks for a pause (the
-        // time may be missing); nothing for any other answer.
+        // Records the head of the upstream's answer. asked: status and time of an answer that asks
+        // for a pause (the time may be missing); nothing for any other answer.
         struct Asked {
             int status;
             std::optional<Duration> wait;
         };
         void
         answered(const std::optional<Asked>& asked, SteadyTime now, const CooldownRules& rules);
-        // Takes in the same answer's report of the upstream's own limits, if any.
+        // Records the upstream's own limits that the same answer reports, if any.
         void adapt(const std::optional<LearnedPace::Told>& told, SteadyTime now);
 
       private:
@@ -104,8 +106,8 @@ class Cooldown {
         std::shared_ptr<Cooldown> cooldown_;
         std::uint64_t era_ = 0;
         bool probe_ = false;
-        bool counted_ = false; // in the learned pace, as under way
-        bool scout_ = false;   // see LearnedPace
+        bool counted_ = false; // LearnedPace counts the request as in flight
+        bool scout_ = false;   // the request is the scout of LearnedPace
     };
 
     // A refusal: the upstream's status, and how long to wait. The wait is one second while a probe
@@ -113,7 +115,7 @@ class Cooldown {
     struct Refused {
         int status = 0;
         Duration wait{};
-        bool paced = false; // by the upstream's reported limits; it has asked for no pause
+        bool paced = false; // refused by the upstream's reported limits, not by a pause
     };
     struct Entry {
         Pass pass; // empty: refused
@@ -130,35 +132,35 @@ class Cooldown {
     [[nodiscard]] static Entry
     enter(const std::shared_ptr<Cooldown>& cooldown, SteadyTime now, const CooldownRules& rules);
 
-    // The outcome for a request that may wait: it goes, it is refused, or it is queued and asks
-    // again at `again`, or earlier when it is called.
+    // The outcome for a request that may wait: sent (`pass`), refused, or queued. A queued request
+    // calls attempt() again at `again`, or earlier if CooldownWaiter::call() is called.
     struct Attempt {
         Pass pass;
         std::optional<Refused> refused;
         SteadyTime again{};
     };
-    // The first call puts the waiter in the queue; with a pass or a refusal it has left.
+    // Tries to admit a request that may wait. The first call may queue the waiter. With a pass or a
+    // refusal, the waiter is not in the queue any more.
     [[nodiscard]] static Attempt attempt(
         const std::shared_ptr<Cooldown>&, CooldownWaiter&, SteadyTime now, const CooldownRules&);
     // The answer of outlook(). Both empty: the request may be sent.
     struct Outlook {
         std::optional<Refused> refused;
-        std::optional<Duration> wait; // it may wait, and would be sent after about so long
+        std::optional<Duration> wait; // the request would wait for about so long
     };
-    // Returns the answer to a request that comes now: of look(), and, where that refuses and
-    // requests may wait, of the first attempt(). Enters and counts nothing. The wait is an
-    // estimate: those that wait already go first, at the present rate of the ramp or of the learned
-    // pace. It is at most max_wait, after which the request would be refused.
+    // Predicts the outcome of a request that comes now: that of look() or, if requests may wait, of
+    // a first attempt(). Queues and counts nothing. The wait is an estimate, at most max_wait:
+    // requests that wait already go first, at the present rate of the ramp or of the learned pace.
     [[nodiscard]] Outlook outlook(SteadyTime now, const CooldownRules& rules) const;
-    // Takes in an answer to a request that did not go through here. Returns how long the pause
-    // lasts from now; zero where it asks for none.
+    // Records an upstream's answer to a request that did not go through this gateway. Returns the
+    // rest of the pause; zero if there is none.
     Duration told(const Pass::Asked& asked, SteadyTime now, const CooldownRules& rules);
 
     // Removes a waiter from the queue; required before a queued one is destroyed. Idempotent.
     void leave(CooldownWaiter& waiter) noexcept;
 
     [[nodiscard]] CooldownState state(SteadyTime now) const;
-    // True if open and unused for so long that forgetting it loses nothing.
+    // True if the scope is open and was unused for so long that its state can be dropped.
     [[nodiscard]] bool is_idle(SteadyTime now) const;
 
   private:
@@ -168,16 +170,16 @@ class Cooldown {
     static constexpr Duration while_probing = std::chrono::seconds{1};
     static constexpr int too_many_requests = 429; // if the upstream has named no status
 
-    // The reason why a waiter does not go now.
+    // The reason why a waiter cannot be sent now.
     struct Obstacle {
         Refused why;
-        bool known = false; // it lasts at least so long
+        bool known = false; // why.wait is a lower bound of the wait
     };
 
     [[nodiscard]] static Duration interval(double per_second) noexcept;
-    // Returns the phase. A ramp of this length that is over counts as open.
+    // Returns the phase at `now`. A ramp that has lasted for `ramp` counts as open.
     [[nodiscard]] Phase phase_at(SteadyTime now, Duration ramp) const noexcept;
-    // Takes up the rules' ramp, and ends one that is over.
+    // Applies the rules' length of the ramp, and opens the scope if its ramp is over.
     void end_ramp(SteadyTime now, const CooldownRules& rules) noexcept;
     [[nodiscard]] std::optional<Refused>
     closed(SteadyTime now, const CooldownRules& rules) const noexcept;
@@ -208,13 +210,13 @@ class Cooldown {
     Phase phase_ = Phase::open;
     int status_ = 0;
     SteadyTime until_{};   // end of the pause
-    Duration last_wait_{}; // the last time asked for
+    Duration last_wait_{}; // length of the pause last asked for
     SendRate sent_;
     SteadyTime last_sent_{};
     double former_rate_ = 0; // per second, before the pause
     Duration ramp_{};
     SteadyTime ramp_from_{};
-    SteadyTime next_{}; // while ramping: when the next may go
+    SteadyTime next_{}; // while ramping: when the next request may be sent
     LearnedPace pace_;
     CooldownQueue line_;
     std::uint64_t pauses_ = 0;

@@ -1,4 +1,4 @@
-// The queue before a closed scope.
+// The queue of requests that wait for a closed scope of a cool-down.
 #include "limits/cooldown/cooldown.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The longest sleep of a waiter: the thread that calls it may have had no memory to wake it.
+// The longest sleep of a waiter: a wakeup may be lost for want of memory.
 constexpr Duration longest_sleep = 1s;
 
 } // namespace
@@ -20,13 +20,14 @@ std::optional<Cooldown::Refused>
 Cooldown::closed_to_new(SteadyTime now, const CooldownRules& rules) {
     end_ramp(now, rules);
     const auto refused = refusal_of_new(now, rules);
-    if (refused && !rules.waits) // else attempt() decides on refusals
+    if (refused && !rules.waits) // otherwise attempt() counts the refusal
         ++refused_;
     return refused;
 }
 
-// Decides for a request outside the queue. A scope that is open and has no pace lets every request
-// pass: its waiters have been called then, and are overtaken by no more than a moment.
+// Decides about a request outside the queue. An open scope without a learned pace lets every
+// request pass, even if waiters are still in the queue: these have been called and go within a
+// moment.
 std::optional<Cooldown::Refused>
 Cooldown::refusal_of_new(SteadyTime now, const CooldownRules& rules) const noexcept {
     const auto refused = closed(now, rules);
@@ -77,8 +78,8 @@ Cooldown::Attempt Cooldown::attempt(
     return {{}, {}, std::min(self.ask_again_at(obstacle->why, first, now), *waiter.deadline_)};
 }
 
-// Returns nothing for the first in the queue of a scope that is open. A probe's duration is
-// unknown; any other reason is known.
+// Returns why a waiter cannot be sent now; nothing if the scope is open and the waiter is first.
+// The wait is not known during a probe, nor for a waiter that is not first.
 std::optional<Cooldown::Obstacle>
 Cooldown::obstacle_to(bool first, SteadyTime now, const CooldownRules& rules) const noexcept {
     if (const auto closed = this->closed(now, rules))
@@ -88,7 +89,7 @@ Cooldown::obstacle_to(bool first, SteadyTime now, const CooldownRules& rules) co
     return Obstacle{Refused{status_ == 0 ? too_many_requests : status_, shortest_wait}};
 }
 
-// Returns true if a waiter may stay in the queue, or, where it does not stand there yet, join it.
+// True if a waiter may stay in the queue, or may join it if `stands` is false.
 bool Cooldown::may_stand(
     bool stands,
     const Obstacle& obstacle,
@@ -99,9 +100,9 @@ bool Cooldown::may_stand(
     return !too_late && (stands || line_.size() < rules.max_waiting);
 }
 
-// Estimates the wait of a request behind all that wait now. The first of them goes when its
-// obstacle is over, after a pause as a probe; the others follow evenly, and all that are left when
-// the ramp is over.
+// Estimates the wait of a request behind all present waiters. The first waiter goes when its
+// obstacle is over, after a pause as the probe. The others follow at even intervals; once the ramp
+// is over, all the rest go at once.
 Duration Cooldown::wait_behind_all(
     const Refused& first, SteadyTime now, const CooldownRules& rules) const noexcept {
     const Phase phase = phase_at(now, rules.ramp);
@@ -126,7 +127,8 @@ Duration Cooldown::wait_behind_all(
     return std::min(wait + left, rules.max_wait);
 }
 
-// Only the first waiter wakes up by the clock: it is called when a probe has been answered.
+// Returns when the waiter asks again by itself. Only the first waiter does so at its turn; during a
+// probe, the probe's answer calls it.
 SteadyTime Cooldown::ask_again_at(const Refused& why, bool first, SteadyTime now) const {
     const SteadyTime latest = now + longest_sleep;
     if (!first || (phase_ == Phase::probing && !why.paced))

@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t longest_text = 256;
-constexpr Duration between_looks = 1s; // a look goes over all
+constexpr Duration between_looks = 1s; // each look scans the whole set
 
 } // namespace
 

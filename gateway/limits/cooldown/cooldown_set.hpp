@@ -34,11 +34,12 @@ class CooldownSet {
 
     [[nodiscard]] const CooldownIdentity& identity() const noexcept { return identity_; }
 
-    // Returns the cool-down of this key. text: its name for people, of which 256 bytes are kept.
+    // Returns the cool-down of this key. text: the key in readable form, of which 256 bytes are
+    // kept.
     [[nodiscard]] CooldownPtr of(const Hash128& key, std::string_view text, SteadyTime now);
 
-    // Returns the same without making one: nullptr for a key that has none and none to share. A
-    // full set is taken as it is; of() may forget some first, and make the key one of its own.
+    // Like of(), but makes no cool-down: nullptr if the key has none. In a full set returns the
+    // shared one, although of() may drop idle ones and make the key its own.
     [[nodiscard]] CooldownPtr find(const Hash128& key) const;
 
     // Returns all that are kept, in no order. The pointers keep CooldownState::of alive.
@@ -60,14 +61,14 @@ class CooldownSet {
     const CooldownIdentity identity_;
     mutable std::mutex mutex_;
     std::map<Hash128, CooldownPtr> known_;
-    CooldownPtr shared_; // for keys that have found no room
+    CooldownPtr shared_; // for keys that found the set full
     SteadyTime next_look_{};
     Totals forgotten_;
 };
 
 using CooldownSetPtr = std::shared_ptr<CooldownSet>;
 
-// Every set that exists, by identity: how pauses survive a reload. Thread-safe.
+// The registry of all live sets by identity, which keeps pauses across reloads. Thread-safe.
 class CooldownRegistry {
   public:
     [[nodiscard]] CooldownSetPtr obtain(const CooldownIdentity& identity);

@@ -1,4 +1,4 @@
-// One request that waits for a closed scope, and the queue that it waits in.
+// A request that waits for a closed scope of a cool-down, and the type of the queue.
 #pragma once
 
 #include "base/time.hpp"
@@ -9,17 +9,17 @@
 
 namespace stint::limits {
 
-// Owned by the waiting request: it must have left (Cooldown::leave) before it is destroyed. While
-// it is queued, everything in it belongs to the scope.
+// A place in the queue of a Cooldown, owned by the waiting request. Call Cooldown::leave() before
+// destroying it. While queued, its contents belong to the Cooldown.
 class CooldownWaiter : public boost::intrusive::list_base_hook<> {
   public:
     CooldownWaiter() = default;
     CooldownWaiter(const CooldownWaiter&) = delete;
     CooldownWaiter& operator=(const CooldownWaiter&) = delete;
 
-    // Calls the waiter to ask again: it is the first in the queue by now, or its reason to wait has
-    // changed. Any thread, with the scope's lock held: it must not call back. May be called
-    // needlessly.
+    // Tells the request to call Cooldown::attempt() again: the waiter may be the first now, or its
+    // reason to wait has changed. Any thread, with the Cooldown's lock held: must not call the
+    // Cooldown. Spurious calls are possible.
     virtual void call() noexcept = 0;
 
   protected:
@@ -28,10 +28,10 @@ class CooldownWaiter : public boost::intrusive::list_base_hook<> {
   private:
     friend class Cooldown;
 
-    std::optional<SteadyTime> deadline_; // from its first attempt; stays when it comes again
+    std::optional<SteadyTime> deadline_; // set by the first attempt(), kept by later ones
 };
 
-// In order of arrival.
+// The waiters of one scope, in order of arrival.
 using CooldownQueue = boost::intrusive::list<CooldownWaiter>;
 
 } // namespace stint::limits

@@ -9,9 +9,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Resets are reported in whole seconds: a smaller shift is the same window.
+// Upstreams report resets in whole seconds: a smaller shift means the same window.
 constexpr Duration same_window = 1s;
-// Retry interval while another request asks for the next numbers.
+// Retry interval while the scout's answer is awaited.
 constexpr Duration while_scouting = 100ms;
 
 } // namespace

@@ -1,5 +1,5 @@
-// Sending as fast as an upstream says it allows: the remaining requests, spread over the time until
-// its reset.
+// Paces requests by the rate limit that an upstream reports: spreads the remaining requests over
+// the time until the upstream's reset.
 #pragma once
 
 #include "base/time.hpp"
@@ -9,9 +9,9 @@
 
 namespace stint::limits {
 
-// Pure; not thread-safe. Nothing is paced before the upstream has reported limits. When the
-// reported window is over, one request goes to learn the next numbers and the others wait for its
-// answer: many at once could be more than the new window takes.
+// Nothing is paced before the upstream has reported limits. When the reported window is over, one
+// request (the scout) is sent to learn the next window's numbers. The others wait for its answer,
+// because together they could exceed the new window. Pure; not thread-safe.
 class LearnedPace {
   public:
     struct Told {
@@ -21,11 +21,11 @@ class LearnedPace {
 
     // Returns how long the next request has to wait; zero = it may go.
     [[nodiscard]] Duration wait(SteadyTime now) const noexcept;
-    // Counts a sent request. Returns whether it is the one to learn from.
+    // Counts a sent request. True if it is the scout.
     bool sent(SteadyTime now) noexcept;
-    // Takes in the answer to a sent request: its report, or nothing, which ends the pacing if this
-    // was the one to learn from. Requests under way are not in the report: they are subtracted.
-    // Within one window the number only falls, whatever order the answers come in.
+    // Records the answer to a sent request. told: the limits that the answer reports; nothing in
+    // the scout's answer ends the pacing. Requests still in flight are subtracted from `remaining`.
+    // Within one window the number only falls, in whatever order answers come.
     void answered(bool scout, const std::optional<Told>& told, SteadyTime now) noexcept;
     // Counts a sent request to which no answer will come.
     void lost(bool scout) noexcept;

@@ -10,17 +10,17 @@
 namespace stint::limits {
 
 enum class OnStoreFailure : std::uint8_t {
-    share,  // the share that this process has of the key (Limit::share), else the reserve
-    strict, // the share, else nothing is admitted
-    open,   // everything is admitted, and not counted
-    closed  // nothing is admitted
+    share,  // admits up to this process's share of the key (Limit::share), else up to the reserve
+    strict, // admits up to the share; without a share admits nothing
+    open,   // admits everything, without counting
+    closed  // admits nothing
 };
 
-// A limit that gateways share, as its configuration says.
+// The configuration of a limit that gateways share.
 struct SharedTerms {
     OnStoreFailure on_failure = OnStoreFailure::share;
     Numbers reserve{}; // for `share`: what this process may always use; 0 = nothing
-    Duration timeout = std::chrono::milliseconds{20}; // the wait for an answer
+    Duration timeout = std::chrono::milliseconds{20}; // longest wait for the store's answer
 };
 
 } // namespace stint::limits

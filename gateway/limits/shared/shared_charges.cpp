@@ -31,7 +31,7 @@ SharedCharges::~SharedCharges() {
     assert(by_deadline_.empty());
 }
 
-// Unique in the process, so that one client can serve all workers.
+// Returns a number unique in the process, so that one client can serve all workers.
 std::uint64_t SharedCharges::next_number() noexcept {
     static std::atomic<std::uint64_t> last{0};
     return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -90,7 +90,7 @@ void SharedCharges::answer(std::uint64_t number, SharedAnswer answer) noexcept {
     }
     by_deadline_.erase(by_deadline_.iterator_to(record));
     request->answer_ = std::move(answer);
-    if (!granted) { // nothing is held
+    if (!granted) { // the store holds no charge
         leave(record);
         forget(record);
     }
@@ -115,7 +115,7 @@ void SharedCharges::leave(Record& record) noexcept {
     record.request = nullptr;
 }
 
-// The request ends before it has used its answer, or before there was one.
+// Detaches a request that ends before its answer, or with a grant that it has not handed over.
 void SharedCharges::give_up(Record& record, std::uint32_t not_charged) noexcept {
     leave(record);
     if (record.answered) {

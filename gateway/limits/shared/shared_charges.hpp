@@ -1,5 +1,5 @@
-// The requests of one worker that wait for the answer of shared counters: exactly one answer each,
-// no charge left over.
+// One worker's requests to the store of shared counters. Each gets exactly one answer, and no
+// granted charge is lost.
 #pragma once
 
 #include "base/time.hpp"
@@ -20,14 +20,14 @@
 
 namespace stint::limits {
 
-// Not thread-safe: one worker's. Takes no lock. Outlives its requests; the client answers nothing
-// after its end.
+// One per worker; not thread-safe, takes no lock. Outlives its requests. The store's client gives
+// no answer after its end.
 class SharedCharges {
     struct Record;
 
   public:
-    // The charges of one request. At its end it gives back the charges that were granted but not
-    // handed over, also those that are granted later.
+    // One request's charges at the store. The destructor gives back charges that were granted but
+    // not handed over, also if the grant comes later.
     class Request {
       public:
         Request() = default;
@@ -35,9 +35,9 @@ class SharedCharges {
         Request& operator=(const Request&) = delete;
 
         [[nodiscard]] const std::optional<SharedAnswer>& answer() const noexcept { return answer_; }
-        // Posts the charges. True if they are answered; else answered() comes, at answer_by at the
-        // latest if expire() is called then. Requires: nothing is posted. Throws std::bad_alloc
-        // with nothing posted.
+        // Sends the charges to the store. True if the answer is there at once. Otherwise answered()
+        // is called later: at answer_by at the latest, if expire() is called then. Requires: no
+        // charges are posted. Throws std::bad_alloc with nothing posted.
         [[nodiscard]] bool post(
             SharedCharges& to,
             std::span<const Charge> charges,
@@ -45,9 +45,9 @@ class SharedCharges {
             const Now& now);
         // Gives the request up. Idempotent.
         void cancel() noexcept;
-        // Hands the granted charges over to the permit, which gives slots back when it ends. first:
-        // the permit's index of the first one. Requires: granted. Throws std::bad_alloc with
-        // nothing changed.
+        // Moves the granted charges into the permit, which gives slots back to the store when it
+        // ends. first: the permit's index of the first charge. Requires: granted. Throws
+        // std::bad_alloc with nothing changed.
         void hand_over(Permit& permit, std::size_t first, const Now& now);
 
       protected:
@@ -56,11 +56,11 @@ class SharedCharges {
       private:
         friend class SharedCharges;
 
-        // Reports the answer, which did not come within post(). May end the request.
+        // Called with the answer, unless it came within post(). May destroy the request.
         virtual void answered() noexcept = 0;
 
         SharedCharges* of_ = nullptr;
-        Record* record_ = nullptr; // until the answer is handed over, or cancel()
+        Record* record_ = nullptr; // from post() until a refusal, hand_over() or cancel()
         std::optional<SharedAnswer> answer_;
     };
 
@@ -69,7 +69,8 @@ class SharedCharges {
     SharedCharges& operator=(const SharedCharges&) = delete;
     ~SharedCharges();
 
-    // The client's answer to a number. One that no request waits for is given back, if granted.
+    // Takes the store client's answer to the request of this number. A grant to a request that was
+    // given up is given back.
     void answer(std::uint64_t number, SharedAnswer answer) noexcept;
     // Answers `failed` to requests whose time is over. Returns when to call it next;
     // SteadyTime::max(): not until another post().
@@ -84,13 +85,14 @@ class SharedCharges {
         bool operator()(const Record& a, const Record& b) const noexcept;
     };
     using Hook = boost::intrusive::set_base_hook<>;
-    struct Record : Hook { // linked: its request waits
+    struct Record : Hook { // linked while its request waits
         std::uint64_t number = 0;
         boost::container::small_vector<Charge, 2> charges;
-        boost::container::small_vector<LimitPtr, 2> limits; // which may be given back to later
+        // Keeps the charges' limits alive for a later give_back().
+        boost::container::small_vector<LimitPtr, 2> limits;
         SteadyTime answer_by{};
-        Request* request = nullptr; // nullptr: it was given up
-        bool answered = false;      // by the client
+        Request* request = nullptr; // nullptr: the request was given up
+        bool answered = false;      // the store's client has answered
     };
 
     using Records = std::unordered_map<std::uint64_t, Record>; // by number
@@ -104,9 +106,9 @@ class SharedCharges {
 
     SharedCounters& counters_;
     Records records_;
-    std::vector<Records::node_type> spare_; // for later requests
+    std::vector<Records::node_type> spare_; // records to reuse
     boost::intrusive::multiset<Record, boost::intrusive::compare<ByDeadline>> by_deadline_;
-    bool posting_ = false; // an answer is within post()
+    bool posting_ = false; // true during post(): an answer comes at once
     Now latest_{};
 };
 

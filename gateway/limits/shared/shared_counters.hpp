@@ -17,9 +17,9 @@ namespace stint::limits {
 // The store's answer to the shared charges of one request.
 struct SharedAnswer {
     enum class Outcome : std::uint8_t {
-        granted, // all that are enforced are charged
-        refused, // none is
-        failed   // the store did not answer: nothing is charged, or will be
+        granted, // every enforced charge is made
+        refused, // no charge is made
+        failed   // the store did not answer: no charge is made, now or later
     };
 
     Outcome outcome = Outcome::failed;
@@ -28,37 +28,37 @@ struct SharedAnswer {
     Duration retry_after{};            // if refused: as Decision::retry_after
     std::uint32_t refusing = 0;        // if refused: as Decision::refusing
     std::uint32_t would_refuse = 0;    // if granted: as Decision::would_refuse
-    // One for each charge, after the decision; or none, where the store does not tell.
+    // The state of each charge's counter after the decision; empty if the store does not report it.
     boost::container::small_vector<CounterState, 2> counters;
 };
 
-// One granted charge. The pointer is valid during the call.
+// A granted charge, or a part of it, to give back. `limit` is valid during the call.
 struct SharedGrant {
-    std::uint64_t number = 0; // the request's, as in SharedCounters::charge()
+    std::uint64_t number = 0; // the request's number, as in SharedCounters::charge()
     std::size_t index = 0;    // among its charges
     Limit* limit = nullptr;
     Hash128 key{};
-    std::uint64_t cost = 0; // that is given back
+    std::uint64_t cost = 0; // the cost to give back
 };
 
-// Never called with a lock of limits/ held.
+// A client of the store. Its functions are never called with a lock of limits/ held.
 class SharedCounters {
   public:
-    // Posts the charges of a request: all are granted or none. Each call is answered once, by
-    // SharedCharges::answer() on the same thread, during the call or later, also after cancel(). A
-    // client that does not know whether the store charged the request (its connection broke, say)
-    // undoes it at the store and answers `failed`. number: no other request of this process has it.
+    // Asks the store for the charges of a request: all are granted or none. Each call is answered
+    // once, by SharedCharges::answer() on the same thread, during the call or later, also after
+    // cancel(). A client that does not know whether the store charged the request (after a broken
+    // connection, say) undoes it at the store and answers `failed`. number: unique in this process.
     // answer_by: a later answer is of no use. charges: valid during the call.
     virtual void charge(
         std::uint64_t number,
         std::span<const Charge> charges,
         SteadyTime answer_by,
         const Now& now) noexcept = 0;
-    // Tells that no one waits for the answer any more; a request that was not sent need not be.
-    // Thread: charge()'s.
+    // Tells that nothing waits for the answer any more: a request that was not sent yet need not be
+    // sent. Thread: that of charge().
     virtual void cancel(std::uint64_t number) noexcept = 0;
-    // Gives back what was granted: a slot, or a part of a charge or all of it. No more of a charge
-    // than it cost. Any thread; it may be done later: nothing waits for it.
+    // Gives a granted slot back, or a granted charge in part or whole, at most its cost. May be
+    // done later: no caller waits for it. Any thread.
     virtual void give_back(const SharedGrant& grant) noexcept = 0;
 
   protected:
