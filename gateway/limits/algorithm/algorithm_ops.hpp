@@ -17,7 +17,7 @@ namespace stint::limits {
 // One charge as its algorithm sees it.
 struct ChargeTerms {
     std::uint64_t quota;
-    std::uint64_t burst; // a token bucket's
+    std::uint64_t burst; // for a token bucket
     std::uint64_t cost;  // at least 1
     bool pace;
     std::uint64_t reserved_for_others; // part of a fixed window's quota that this charge cannot use
@@ -43,13 +43,14 @@ struct Verdict {
 // Every function takes a cell in any state: a spent one, or CounterCell{}, is a counter without
 // charges.
 struct AlgorithmOps {
-    // A cap's wait is left to the caller, which knows how long its slots are held.
+    // Checks whether the charge fits, without making it. A cap's wait is left zero: the caller
+    // knows how long slots are held.
     Verdict (*check)(const CounterCell&, const ChargeTerms&, SteadyTime now) noexcept;
-    // Requires: check() has just admitted it.
+    // Makes the charge. Requires: check() has just admitted it.
     Receipt (*charge)(CounterCell&, const ChargeTerms&, SteadyTime now) noexcept;
-    // Gives terms.cost of the receipt's charge back, if that is still counted: in the very window
-    // that it was charged to. Requires: no more than was charged and not given back before;
-    // terms.quota is the receipt's. Changes the receipt's mark where later calls need it.
+    // Gives terms.cost of the receipt's charge back to the window that was charged, if that still
+    // counts. Requires: no more than was charged and not given back before; terms.quota is the
+    // receipt's. May change the receipt's mark for later calls.
     void (*give_back)(CounterCell&, const ChargeTerms&, Receipt&, SteadyTime now) noexcept;
     CounterState (*state)(const CounterCell&, const ChargeTerms&, SteadyTime now) noexcept;
 

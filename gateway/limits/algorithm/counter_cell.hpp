@@ -11,8 +11,8 @@ struct CounterCell {
     std::uint64_t used = 0;
 };
 
-// The stamps of live cells. Any other cell is spent: it carries no information, and its place
-// serves the next new key.
+// The range of stamps of live cells. Any other cell is spent: it carries no information, and the
+// next new key may take its place.
 struct LiveStamps {
     std::int64_t first = std::numeric_limits<std::int64_t>::min();
     std::int64_t last = std::numeric_limits<std::int64_t>::max();

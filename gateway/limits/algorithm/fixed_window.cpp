@@ -1,4 +1,4 @@
-// A fixed window: a count, and when it ends. Slot: stamp = the end of the counter's own window
+// A fixed window: a count and its end. CounterCell: stamp = the end of the counter's own window
 // (steady, ns), or the serial of the window that all counters share; used = the count.
 #include "limits/algorithm/algorithm_ops.hpp"
 #include "limits/algorithm/fraction.hpp"
@@ -29,7 +29,7 @@ Verdict check(const CounterCell& slot, const ChargeTerms& terms, SteadyTime now)
     const SteadyTime end = open || terms.clock != nullptr ? end_of(slot, terms) : now + terms.per;
     if (taken + terms.cost > terms.quota)
         return {Refusal::window, end - now};
-    // The unit after `used` others goes no earlier than their share of the window.
+    // Pacing: the next charge is admitted once used / quota of the window's length has passed.
     const Duration length = terms.clock != nullptr ? terms.clock->length : terms.per;
     const Duration left = length - Duration{divide_up(length.count(), used, terms.quota)};
     if (const SteadyTime turn = end - left; used > 0 && turn > now)

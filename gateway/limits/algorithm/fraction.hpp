@@ -1,4 +1,4 @@
-// Products and quotients of lengths and counts, exact: in 64 bits where that is enough.
+// Exact products and quotients of durations and counts, in 64 bits where these are enough.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Quotient {
 // A quotient is never above this: 36 years in ns, longer than any window.
 inline constexpr std::int64_t longest = std::int64_t{1} << 60;
 
-// length * count / by. Requires: length >= 0, by > 0.
+// Returns length * count / by, at most `longest`. Requires: length >= 0, by > 0.
 [[nodiscard]] inline Quotient
 divide(std::int64_t length, std::uint64_t count, std::uint64_t by) noexcept {
     std::uint64_t product = 0;
@@ -29,7 +29,7 @@ divide(std::int64_t length, std::uint64_t count, std::uint64_t by) noexcept {
                : Quotient{longest, 0};
 }
 
-// The same, rounded up.
+// Returns length * count / by, rounded up. Requires: as divide().
 [[nodiscard]] inline std::int64_t
 divide_up(std::int64_t length, std::uint64_t count, std::uint64_t by) noexcept {
     const Quotient quotient = divide(length, count, by);

@@ -1,10 +1,11 @@
-// A strict sliding window: never more than the quota in any span of the window's length. Slot:
-// stamp = when the newest admission leaves the window (steady, ns); used = the address of a Ring,
-// made when the slot is first needed, or 0.
+// A strict sliding window: never more than the quota in any span of the window's length.
+// CounterCell: stamp = when the newest admission leaves the window (steady, ns); used = the address
+// of a Ring, made when the cell is first needed, or 0.
 //
-// The ring holds what was admitted when. Up to 128 a window each instant has an entry of its own;
-// above that, what is admitted within the same 1/128 of the window shares one, and counts as if all
-// of it had come at the last instant of that: later than true, never earlier.
+// The ring holds the instants and costs of admissions. With a quota of up to 128, each instant has
+// an entry of its own. With a higher quota, all admissions within the same 1/128 of the window
+// share an entry, and count as if they had come at the last of their instants: later than true,
+// never earlier.
 #include "limits/algorithm/algorithm_ops.hpp"
 #include "limits/algorithm/fraction.hpp"
 
@@ -27,7 +28,7 @@ struct Entry {
 struct Ring {
     std::int64_t latest;      // latest `now` of any call: time does not run backwards
     std::int64_t left;        // the newest instant that has left the window
-    std::int64_t paced_until; // the next admission of a paced limit
+    std::int64_t paced_until; // the earliest next admission of a paced limit
     std::uint64_t sum;
     std::uint32_t first;
     std::uint32_t size;
@@ -50,8 +51,8 @@ Ring* ring_of(const CounterCell& slot) noexcept {
     return reinterpret_cast<Ring*>(static_cast<std::uintptr_t>(slot.used));
 }
 
-// The same ring with room for `capacity`, its entries in a row; nullptr, with nothing changed, if
-// there is no memory.
+// Moves a ring into memory for `capacity` entries, in a row; makes a new ring if `old` is null.
+// Returns nullptr, with nothing changed, if there is no memory.
 Ring* resized(Ring* old, std::uint32_t capacity) noexcept {
     auto* const ring = static_cast<Ring*>(std::malloc(sizeof(Ring) + capacity * sizeof(Entry)));
     if (ring == nullptr)
@@ -76,7 +77,7 @@ void expire(Ring& ring, const ChargeTerms& terms, SteadyTime now) noexcept {
     }
 }
 
-// An instant's number among the window's parts.
+// Returns the number of the 1/128 of a window's length that the instant lies in.
 std::int64_t part_of(std::int64_t instant, const ChargeTerms& terms) noexcept {
     const auto width = terms.per.count() / static_cast<std::int64_t>(parts);
     return instant / std::max<std::int64_t>(width, 1);
@@ -90,7 +91,7 @@ bool joins_newest(Ring& ring, const ChargeTerms& terms) noexcept {
            (terms.quota > parts && part_of(newest, terms) == part_of(ring.latest, terms));
 }
 
-// Returns when enough will have left the window.
+// Returns when enough will have left the window for the charge to fit.
 std::int64_t until_free(Ring& ring, const ChargeTerms& terms) noexcept {
     std::uint64_t left = ring.sum;
     std::uint32_t i = 0;
@@ -169,7 +170,7 @@ void give_back(
     while (i < ring->size && ring->at(i).instant < receipt.mark)
         ++i;
     if (i == ring->size || part_of(ring->at(i).instant, terms) != part_of(receipt.mark, terms))
-        return; // it has left the window, and its ring was reused
+        return; // the charge has left the window, and the ring was reused
     ring->at(i).count -= terms.cost;
     ring->sum -= terms.cost;
     if (ring->at(i).count > 0)

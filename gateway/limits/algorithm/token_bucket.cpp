@@ -1,8 +1,8 @@
-// A token bucket by the generic cell rate algorithm (ITU-T I.371, annex A, there for cells of a
-// network): one instant, at which all that was charged will be paid off (TAT). Exact, in units of
-// 1/quota ns. Slot: stamp = TAT rounded up to ns (steady); used = the quota by which it is paid off
-// (see code_of()), and by how many units TAT is earlier, less than that quota. Where the quota
-// changes, the tokens that are owed stay, and TAT follows: see raise() and charge().
+// A token bucket by the generic cell rate algorithm (GCRA, ITU-T I.371, annex A). Its state is one
+// instant, TAT, at which time will have paid off all charges. Exact, in units of 1/quota ns.
+// CounterCell: stamp = TAT rounded up to ns (steady); used = the quota at which time pays (see
+// code_of()), and by how many units TAT is earlier than the stamp, less than that quota. A change
+// of the quota keeps the tokens owed and moves TAT: see raise() and charge().
 #include "limits/algorithm/algorithm_ops.hpp"
 #include "limits/algorithm/fraction.hpp"
 
@@ -20,7 +20,8 @@ std::int64_t nanoseconds(SteadyTime instant) noexcept {
 constexpr int early_bits = 40; // low bits of CounterCell::used; the quota's code has the others
 constexpr int exact_bits = 19;
 
-// A quota in 24 bits, never 0: exact below 2^19, above that rounded up by less than 4 in a million.
+// Encodes a quota in 24 bits, never as 0: exact below 2^19, above that rounded up by less than 4 in
+// a million.
 std::uint64_t code_of(std::uint64_t quota) noexcept {
     int shift = std::max(static_cast<int>(std::bit_width(quota)) - exact_bits, 0);
     std::uint64_t digits = (quota + (std::uint64_t{1} << shift) - 1) >> shift;
@@ -35,7 +36,8 @@ CounterCell made(std::int64_t stamp, std::uint64_t quota, std::uint64_t early) n
     return {stamp, code_of(quota) << early_bits | early};
 }
 
-// Returns the quota that pays the cell off; `quota` if the cell does not say (a sketch's).
+// Returns the quota at which time pays the cell off; `quota` if the cell stores none (a cell of a
+// sketch).
 std::uint64_t quota_of(const CounterCell& slot, std::uint64_t quota) noexcept {
     const std::uint64_t code = slot.used >> early_bits;
     if (code == code_of(quota)) [[likely]]
@@ -116,13 +118,13 @@ void set_forward(CounterCell& slot, const Quotient& by, std::uint64_t quota) noe
         carry ? early + quota - by.rest : early - by.rest);
 }
 
-// TAT in whole ns, rounded down.
+// Returns TAT in whole ns, rounded down.
 std::int64_t whole_end(const CounterCell& slot, std::uint64_t quota) noexcept {
     return slot.stamp - (units_early(slot, quota) > 0 ? 1 : 0);
 }
 
 Receipt charge(CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noexcept {
-    const SteadyTime began = now - terms.late; // as if it had gone then
+    const SteadyTime began = now - terms.late; // as if admitted when its counter opened
     if (slot.stamp <= nanoseconds(began))
         slot = made(nanoseconds(began), terms.quota, 0);
     else if (const std::uint64_t quota = quota_of(slot, terms.quota); quota != terms.quota)
@@ -141,8 +143,8 @@ Receipt charge(CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noex
     return receipt;
 }
 
-// Returns until when this charge is owed, at the latest. Time pays off what was charged first: that
-// is TAT as the charge left it, less what has been given back since (which brought TAT forward).
+// Returns the latest instant until which this charge is owed. Time pays charges off in their order:
+// so that is TAT just after the charge, less the time given back since, which brought TAT forward.
 std::int64_t owed_until(const ChargeTerms& terms, const Receipt& receipt) noexcept {
     const std::int64_t returned =
         terms.returned == nullptr ? 0 : static_cast<std::int64_t>(terms.returned->used);
@@ -153,9 +155,9 @@ bool is_last(const CounterCell& slot, const ChargeTerms& terms, const Receipt& r
     return owed_until(terms, receipt) >= whole_end(slot, quota_of(slot, receipt.quota));
 }
 
-// No more than is still owed of the charge: time that has passed has paid for the rest, and to pay
-// it again would be a burst on top of the burst. What the last charge gives back moves no other
-// one's end.
+// Gives back no more than is still owed of the charge. Time has paid for the rest, and paying twice
+// would allow a burst on top of the burst. Giving back the last charge moves the end of no other
+// charge.
 void give_back(
     CounterCell& slot, const ChargeTerms& terms, Receipt& receipt, SteadyTime now) noexcept {
     const bool last = is_last(slot, terms, receipt);
@@ -184,8 +186,8 @@ CounterState state(const CounterCell& slot, const ChargeTerms& terms, SteadyTime
     const auto per = static_cast<Wide>(static_cast<std::uint64_t>(terms.per.count()));
     const Wide owed = owed_in(slot, ahead, quota);
     const auto used = static_cast<std::uint64_t>((owed + per - 1) / per);
-    const std::uint64_t next =
-        std::min(used, std::max<std::uint64_t>(terms.burst, 1)) - 1; // used, when there is one more
+    // The `used` at which one more token is free.
+    const std::uint64_t next = std::min(used, std::max<std::uint64_t>(terms.burst, 1)) - 1;
     const Wide until = owed - per * next;
     const auto resets_in = static_cast<std::int64_t>((until + quota - 1) / quota);
     return {used, terms.burst > used ? terms.burst - used : 0, Duration{resets_in}};

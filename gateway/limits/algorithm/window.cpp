@@ -4,8 +4,8 @@ namespace stint::limits {
 
 namespace {
 
-// Where the wall clock stands between two multiples of `per`, also before 1970. Nothing is ever
-// multiplied, so no wall clock can overflow it.
+// Returns the window between two multiples of `per` around `wall`, also before 1970. Multiplies
+// nothing, so no wall clock overflows it.
 WallRuler::WallWindow place_among_multiples(WallTime wall, Duration per) noexcept {
     const std::int64_t since_epoch = wall.time_since_epoch().count();
     std::int64_t quotient = since_epoch / per.count();

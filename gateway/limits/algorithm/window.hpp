@@ -17,12 +17,13 @@ class WallRuler {
     WallRuler(TimeZone zone, CalendarUnit unit) : zone_{zone}, unit_{unit} {}
 
     struct WallWindow {
-        std::int64_t ordinal; // the window's
+        std::int64_t ordinal; // number of the window, rising with time
         Duration since_begin;
         Duration to_end;
         [[nodiscard]] Duration length() const noexcept { return since_begin + to_end; }
     };
-    // `known` is a span that the caller has seen: a time within it is not looked up.
+    // Returns the window around `wall`. known: the calendar span last looked up; replaced if `wall`
+    // is outside.
     [[nodiscard]] WallWindow place_of(WallTime wall, CalendarSpan& known) const;
 
   private:
@@ -32,27 +33,27 @@ class WallRuler {
 };
 
 // The window that all counters of a limit (or of a shard of it) share under Anchor::clock. It ends
-// where the ruler says, except that
-//  - a wall clock set back never reopens a window that has begun: the window keeps its count until
-//    its time is over on the monotonic clock, and if the wall clock then stands in a stretch that
-//    the window already covered, that stretch is joined to the window that follows it (so no span
-//    of a window's length is granted twice);
+// where the WallRuler says, except that
+//  - a wall clock set back never reopens a window that has begun. The window keeps its count until
+//    its time is over on the monotonic clock. If the wall clock then stands in a stretch that the
+//    window already covered, that stretch is joined to the following window, so that no window's
+//    length is granted twice;
 //  - a wall clock set forward past the window's end ends it, and the next opens in full.
-// Each shard of a large table sees the clock for itself: around a step of the wall clock shards may
-// differ in where one window ends.
-// Time never runs backwards here: a `now` that is a little older than the last one, because another
-// worker read its clocks earlier, falls into the window that is open.
+// Each shard of a large table reads the clock for itself: around a step of the wall clock, shards
+// may differ in where one window ends.
+// A `now` a little older than the last one, because another worker read its clocks earlier, falls
+// into the open window.
 // Requires: now.steady is after the monotonic clock's epoch; windows last at most 366 days.
 struct ClockWindow {
-    SteadyTime end{};         // over at this instant; the epoch = never opened
-    std::int64_t ordinal = 0; // the ruler's, of the window that it ends with
+    SteadyTime end{};         // the window is over at this instant; the epoch = never opened
+    std::int64_t ordinal = 0; // number of the last wall-clock window in it, by the WallRuler
     std::int64_t serial = 1;  // unique to each window: the stamp of what belongs to it
-    Duration length{};        // the ruler's, of the window that it ends with
-    CalendarSpan seen{};      // calendar only: where the wall clock stood last
+    Duration length{};        // length of that wall-clock window
+    CalendarSpan seen{};      // calendar only: the span last looked up
 
     [[nodiscard]] bool open_at(const Now& now, const WallRuler& ruler) const;
-    // Makes the window that `now` falls into the current one. True if it is another than before.
-    // Afterwards `end` > now.steady.
+    // Moves on to the window around `now`. True if that is a new window. Afterwards `end` >
+    // now.steady.
     bool advance(const Now& now, const WallRuler& ruler);
 };
 

@@ -13,7 +13,8 @@ AdmissionQueue::~AdmissionQueue() {
 AdmissionQueue::Entered AdmissionQueue::enter(Waiter& waiter, const Now& now) {
     const std::lock_guard lock{mutex_};
     assert(waiter.state_ == Waiter::State::outside);
-    // Before the attempt, so that every later give-back sees a waiter.
+    // Counts the waiter before the attempt, so that every later refund or freed slot notifies this
+    // queue.
     take_in(waiter);
     waiter.arrival_ = ++arrivals_;
     for (Charge& charge : waiter.charges)
@@ -184,7 +185,8 @@ void AdmissionQueue::stand_in(
     std::optional<Duration> refused_for,
     const Now& now) {
     for (Charge& charge : waiter.charges) {
-        // The queue is fair by itself, and the admission may fall into another window.
+        // No share is held back from a waiter: the queue is fair by itself, and the admission may
+        // fall into another window.
         charge.reserved_for_others = 0;
         charge.late = {};
     }
@@ -200,7 +202,7 @@ void AdmissionQueue::stand_in(
         throw;
     }
     refuse_all(refused, line, now);
-    // A waiter that came earlier may stand before the ones that were here.
+    // A waiter that moves here from another queue may come before the present ones.
     if (refused_for && line.is_next(waiter))
         line.opens_after(*refused_for, waiter, now);
     file(line);
@@ -312,7 +314,7 @@ void AdmissionQueue::announce() noexcept {
         scheduler_.schedule(announced_);
 }
 
-// Returns true if something is due earlier than announced, and announces it.
+// True if a queue is due earlier than announced_, which becomes that time.
 bool AdmissionQueue::is_news() noexcept {
     if (by_due_.empty() || by_due_.begin()->filed_for >= announced_)
         return false;

@@ -1,5 +1,6 @@
-// Requests that wait for their turn before limits that say `when_exceeded: wait`: a queue before
-// each counter that refuses, shared by all workers. It chooses; it does not wake.
+// The queues of requests that wait for their turn at limits with `when_exceeded: wait`: one for
+// each counter that refuses, shared by all workers. Decides who goes next, but does not wake the
+// requests itself.
 #pragma once
 
 #include "base/hash.hpp"
@@ -21,26 +22,28 @@
 
 namespace stint::limits {
 
-// The scheduler that calls open() in time.
+// Calls AdmissionQueue::open() in time.
 class WakeupScheduler {
   public:
     // Requests a call of open() at `at` (at once, if that is past). Replaces the former request,
-    // which was for later. Any thread, with the queue's lock held: it must not call back.
+    // which was for later. Called on any thread, with the queue's lock held: must not call the
+    // queue.
     virtual void schedule(SteadyTime at) noexcept = 0;
-    // Requests a call of open() now. Any thread, without the queue's lock: it may call it itself.
+    // Requests a call of open() now. Called on any thread, without the queue's lock: may call
+    // open() itself.
     virtual void run_now() noexcept = 0;
 
   protected:
     ~WakeupScheduler() = default;
 };
 
-// A waiter holds a place, not a time: each opening lets waiters go in the counter queue's fair
-// order (FairQueue), as many as admit() lets pass. A request whose counter has a queue joins it,
-// even if a count is free for a moment: no request overtakes. When another of its limits refuses a
-// waiter, it moves to that one's queue and keeps its deadline, or is refused where that limit does
-// not wait.
+// A waiter holds a place, not a time. At each opening of the counter, waiters go in the fair order
+// of FairQueue, as many as admit() lets pass. A new request whose counter has a queue joins that
+// queue, even if the counter has room for a moment: no request overtakes. A waiter that another of
+// its limits refuses moves to that limit's queue and keeps its deadline; it is refused if that
+// limit does not let requests wait.
 //
-// One lock for all queues, because a waiter moves between them; limits without waiters never take
+// One lock for all queues, because a waiter moves between queues; limits without waiters never take
 // it. It is taken before any shard's lock. Threads: any.
 class AdmissionQueue {
   public:
@@ -50,25 +53,26 @@ class AdmissionQueue {
     ~AdmissionQueue(); // requires: no waiters
 
     enum class Entered : std::uint8_t { admitted, refused, waiting };
-    // Admits, refuses (in both cases waiter.decision says how, at once) or queues a request: then
-    // its mailbox is notified of the decision. It is refused by a limit that does not wait, or if
-    // there is no place: `max_waiting` are there, or its turn would come after max_wait. Throws
-    // std::bad_alloc with nothing changed.
+    // Admits, refuses or queues a request. If the request is admitted or refused, waiter.decision
+    // has the result at once. If it is queued, its mailbox is notified of the later decision. A
+    // request is refused by a limit that does not let requests wait, if the queue has `max_waiting`
+    // waiters, or if its turn would come after max_wait. Throws std::bad_alloc with nothing
+    // changed.
     [[nodiscard]] Entered enter(Waiter& waiter, const Now& now);
 
     // The answer of preview().
     struct Preview {
         Entered outcome;
-        Decision decision{};        // as enter() would give it; none if the waiter would wait
-        Duration wait{};            // if it would wait: about so long
+        Decision decision{};        // as enter() would give it; empty if the waiter would wait
+        Duration wait{};            // if it would wait: the estimated wait
         std::size_t waited_for = 0; // if it would wait: index of the charge
     };
-    // Returns what enter() would answer such a waiter now. Enters, charges and counts nothing, and
-    // wakes no waiter: the permit is empty, and states are as they stay. states has room for as
-    // many as there are charges. The wait is until its turn in the fair order as it stands; before
-    // a cap it is an estimate: a slot is freed about every so often. With max_wait zero the request
-    // is refused where it would have to wait; enter() may queue it until the next open(). Throws as
-    // limits::preview().
+    // Predicts what enter() would do with such a request now. Queues, charges and counts nothing,
+    // and wakes no waiter: the permit is empty, and `states`, with room for one per charge, gets
+    // the counters' present states. The wait lasts until the request's turn in the present fair
+    // order; for a cap it is an estimate from the mean hold time. A max_wait of zero: refused if
+    // the request would have to wait, although enter() may queue it until the next open(). Throws
+    // as limits::preview().
     [[nodiscard]] Preview preview(
         std::span<const Charge> charges,
         std::span<const WaitTerms> terms,
@@ -79,20 +83,20 @@ class AdmissionQueue {
     // charges go back to their windows. Idempotent.
     void leave(Waiter& waiter, const Now& now) noexcept;
 
-    // Admits waiters that may go now, refuses those whose deadline has come, and notifies each
-    // mailbox with news once. Returns when to call it next (SteadyTime::max(): when the scheduler
-    // says).
+    // Admits waiters that may go now, refuses waiters whose deadline has come, and notifies each
+    // mailbox with decided waiters once. Returns when to call open() next; SteadyTime::max(): not
+    // before the scheduler asks for it.
     SteadyTime open(const Now& now) noexcept;
 
-    // Collects all waiters that were decided for this mailbox, in the order of the decisions. From
-    // then on they are the caller's.
+    // Moves all decided waiters of this mailbox to `into`, in the order of the decisions. They
+    // belong to the caller from then on, not to the queue.
     void collect(Mailbox& mailbox, Waiters& into) noexcept;
 
-    // Reports that a slot or a charge was given back. Call after Limit::awaited() was true, and
-    // without any lock that Mailbox::notify() could want.
+    // Reports that a slot was freed or a charge refunded. Call after Limit::awaited() was true, and
+    // without any lock that Mailbox::notify() may take.
     void freed(Limit& limit, Hash128 key) noexcept;
-    // Applies a configuration's new numbers: waiters get them, and those that may go by them do so
-    // at the next open(). numbers must not throw.
+    // Applies a new configuration's quota and burst to the limit's waiters. The next open() admits
+    // by the new numbers. `numbers` must not throw.
     void update_quota(Limit& limit, const NumbersOf& numbers) noexcept;
 
   private:
@@ -110,26 +114,27 @@ class AdmissionQueue {
     // Takes the waiter out of its queue. Returns the permit that it was granted, and true if the
     // scheduler is to be called.
     [[nodiscard]] std::pair<Permit, bool> take_out(Waiter& waiter) noexcept;
-    // Returns the queue that a newcomer has to join even if its counter has room. Nothing: admit()
-    // decides. That is also the result for a newcomer that would wait in vain and lengthen the
-    // turns of others.
+    // Returns the occupied queue that a new request has to join even if its counter has room.
+    // Nothing if there is none, or if the request costs more than a limit ever admits: then admit()
+    // decides.
     [[nodiscard]] Occupied
     line_to_join(std::span<const Charge> charges, std::span<const WaitTerms> terms, const Now& now);
-    // Returns the first occupied queue of the charges from that one on.
+    // Returns the first occupied queue of a charge, from charge `from` on.
     [[nodiscard]] Occupied occupied_line(
         std::span<const Charge> charges,
         std::span<const WaitTerms> terms,
         std::size_t from) noexcept;
-    // Returns true if the limit that refused waits. Not for a table full of other keys, nor for too
-    // high a cost.
+    // True if the refusing limit lets the request wait. False for a full table or too high a cost,
+    // where waiting does not help.
     [[nodiscard]] static bool
     may_wait(std::span<const WaitTerms> terms, const Decision& refused) noexcept;
-    // Returns the refusal of a waiter that has no place; wait: until its turn behind all others.
+    // Returns the refusal of a waiter that has no place in the queue. wait: until its turn behind
+    // all others.
     [[nodiscard]] static Decision
     without_place(const CounterQueue& line, std::size_t at, Duration wait) noexcept;
     [[nodiscard]] CounterQueue& line_of(const Charge& charge);
-    // refused_for: the answer that the queue's counter has just given it; nothing if it was not
-    // asked.
+    // Queues the waiter for charge `at`. refused_for: the wait that the queue's counter has just
+    // answered to the waiter; nothing if the counter was not asked.
     void stand_in(
         CounterQueue& line,
         Waiter& waiter,
@@ -141,8 +146,8 @@ class AdmissionQueue {
     void decide(Waiter& waiter, Decision decision) noexcept;
     void refuse(Waiter& waiter, Decision decision) noexcept;
     void refuse_all(Waiters& refused, const CounterQueue& line, const Now& now) noexcept;
-    // Files a queue under its due time after any change, at once if its first waiter is another by
-    // now; drops it when it is empty.
+    // Inserts a queue into by_due_ after any change; it is due at once if its first waiter has
+    // changed. Erases an empty queue.
     void file(CounterQueue& line) noexcept;
     void unfile(CounterQueue& line) noexcept;
     void take_in(Waiter& waiter) noexcept;
@@ -153,7 +158,7 @@ class AdmissionQueue {
 
     WakeupScheduler& scheduler_;
     std::mutex mutex_;
-    std::map<CounterId, CounterQueue> lines_; // none is empty
+    std::map<CounterId, CounterQueue> lines_; // no queue here is empty
     boost::intrusive::multiset<CounterQueue, boost::intrusive::compare<Sooner>> by_due_;
     boost::intrusive::list<Mailbox> to_ring_;
     SteadyTime announced_ = SteadyTime::max();

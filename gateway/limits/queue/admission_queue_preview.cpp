@@ -38,7 +38,7 @@ AdmissionQueue::Preview AdmissionQueue::preview(
         const Entered outcome = decision.allowed() ? Entered::admitted : Entered::refused;
         return {outcome, std::move(decision)};
     }
-    // As enter() would make it.
+    // A new queue, as enter() would make it.
     const Charge& charge = charges[decision.refused_by];
     CounterQueue line{CounterId::of(*charge.limit, charge.key), charge};
     line.opens_after(decision.retry_after, charge.cost, now);

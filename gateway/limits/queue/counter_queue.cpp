@@ -20,8 +20,8 @@ RefillRate openings_of(const Charge& charge, std::uint64_t quota) noexcept {
     return {1, std::max(limit.per / static_cast<std::int64_t>(quota), Duration{1})};
 }
 
-// Returns the cost that the first opening admits. Where a limit refills evenly, it opens as soon as
-// it has what the waiter that it refused costs.
+// Returns the cost that the first opening admits. A limit that refills evenly opens as soon as it
+// has the cost of the refused waiter.
 std::uint64_t admitted_at_first(const RefillRate& rate, std::uint64_t opens_for) noexcept {
     return rate.each == 1 ? opens_for : rate.each;
 }
@@ -70,7 +70,8 @@ class CounterQueue::Trial {
 
     const Before before;
 
-    // Returns the time until the newcomer's turn. pushed_out: waiters that lose their place to it.
+    // Returns the time until the newcomer's turn. pushed_out: waiters that lose their place to the
+    // newcomer.
     [[nodiscard]] Duration wait(const Waiters& pushed_out, const Now& now) const {
         std::uint64_t until = 0;
         queue_.queue_.for_each_in_order([&](const FairQueue::Item& item, std::uint64_t cost) {
@@ -142,8 +143,8 @@ Waiters CounterQueue::losers(Waiter& newcomer, const Before& before, const Now& 
 }
 
 // The newcomer gets no place if, with every waiter before it served first, its turn comes after the
-// last opening before its deadline. Otherwise, if there is one waiter too many, that one loses its
-// place. So do waiters behind the newcomer that now come after their last opening.
+// last opening before its deadline. Otherwise `one_too_many`, if set, loses its place. So does each
+// waiter behind the newcomer whose turn now comes after its last opening.
 Waiters
 CounterQueue::losers_of_walk(Waiter& newcomer, Waiter* one_too_many, const Now& now) noexcept {
     Waiters late;
@@ -164,8 +165,7 @@ CounterQueue::losers_of_walk(Waiter& newcomer, Waiter* one_too_many, const Now& 
     try {
         queue_.for_each_in_order(visit);
     } catch (const std::bad_alloc&) {
-        // Without memory to compute this, the waiters behind it are refused when their deadline
-        // comes.
+        // Without memory for the walk, waiters that come too late are refused at their deadline.
         if (one_too_many != nullptr)
             late.push_back(newcomer);
         return late;

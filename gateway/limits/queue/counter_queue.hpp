@@ -15,7 +15,7 @@ namespace stint::limits {
 
 struct CounterId {
     Limit* limit = nullptr;
-    Hash128 key{}; // nothing for a limit without a key
+    Hash128 key{}; // zero for a limit without a key
 
     [[nodiscard]] static CounterId of(Limit& limit, Hash128 key) noexcept {
         return {&limit, limit.keyed() ? key : Hash128{}};
@@ -23,16 +23,16 @@ struct CounterId {
     friend auto operator<=>(const CounterId&, const CounterId&) = default;
 };
 
-// A counter's admissions at each opening, and the interval between openings.
+// How a counter refills: the cost that each opening admits, and the interval between openings.
 struct RefillRate {
-    std::uint64_t each = 0; // 0: unknown, a cap
+    std::uint64_t each = 0; // 0: unknown, for a cap
     Duration every{1};
 };
 
-// A window opens for its quota at a known instant, and again every `per` after it; a paced one, and
-// a token bucket, for one request at a time. (A sliding window may let fewer go, never more.)
-// Places in the queue are bounded by what can be admitted within max_wait. A cap opens at unknown
-// instants; its places are bounded by max_waiting alone.
+// The queue of one counter. A window opens at a known instant for its whole quota, and again every
+// `per`. A paced window or a token bucket opens for one unit of cost at a time. (A sliding window
+// may admit less, never more.) The queue takes no more waiters than can be admitted within
+// max_wait. A cap opens at unknown instants: only max_waiting bounds its queue.
 class CounterQueue : public boost::intrusive::set_base_hook<> {
   public:
     CounterQueue(CounterId id, const Charge& charge);
@@ -40,18 +40,19 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
     [[nodiscard]] const CounterId& id() const noexcept { return id_; }
     [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
 
-    // Queues the waiter for charge `at`, and moves waiters without a place to `refused`: the
-    // newcomer itself, or the youngest of the heaviest flow if it was one too many, and those that
-    // the newcomer pushes past the last opening before their deadline. A newcomer that gets no
-    // place, or cannot wait, pushes out no other. Throws std::bad_alloc with nothing changed.
+    // Queues the waiter for charge `at`. Moves waiters that lose their place to `refused`. In a
+    // full queue that is the newcomer, or the youngest waiter of the heaviest flow. It is also each
+    // waiter whose last opening before its deadline is now too early for its turn. A newcomer
+    // without a place, or that cannot wait, pushes out no other. Throws std::bad_alloc with nothing
+    // changed.
     void join(Waiter& waiter, std::size_t at, const Now& now, Waiters& refused);
     void remove(Waiter& waiter) noexcept;
 
     [[nodiscard]] Waiter& front() noexcept { return static_cast<Waiter&>(queue_.front()); }
     void pop_front() noexcept; // the front is admitted
 
-    // Records the counter's refusal of the first waiter: it opens `wait` later, or, for a cap, a
-    // slot may be freed about every `wait`.
+    // Records that the counter has refused the first waiter. The counter opens after `wait`; a cap
+    // may free a slot about every `wait`.
     void opens_after(Duration wait, const Waiter& refused, const Now& now) noexcept;
     // Records the refusal of a request that is not in this queue.
     void opens_after(Duration wait, std::uint64_t cost, const Now& now) noexcept;
@@ -59,8 +60,8 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
         opens_at_ = SteadyTime::min();
         opens_for_ = 1;
     }
-    // Opens the queue if its first waiter is not the one of opens_after() any more: the new first
-    // one is tried.
+    // Opens the queue if opens_after() was called for another waiter than the present first one, so
+    // that this one is tried.
     void open_to_new_front() noexcept;
     [[nodiscard]] bool is_next(const Waiter& waiter) const noexcept {
         return !empty() && &queue_.next() == &waiter;
@@ -68,14 +69,14 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
     [[nodiscard]] bool is_open(const Now& now) const noexcept {
         return opens_at_ <= now.steady && !empty();
     }
-    // Moves waiters whose deadline has come to `refused`, up to the first in the queue: the next
-    // first one may go then.
+    // Moves waiters whose deadline has come to `refused`, up to and including the first in the
+    // queue: the next waiter may be admitted then.
     void expire(const Now& now, Waiters& refused) noexcept;
     // Returns when is_open() or expire() may have something to do.
     [[nodiscard]] SteadyTime due() const noexcept;
-    // Returns for how long the queue has been open, at most the interval between two openings.
-    // After that interval a keyed limit returns zero: its counter may have been forgotten, and
-    // other requests admitted.
+    // Returns how long the queue has been open, at most the interval between two openings. For a
+    // keyed limit zero after that interval: its counter may have been dropped, and other requests
+    // admitted.
     [[nodiscard]] Duration late(const Now& now) const noexcept;
 
     // Returns the time until a newcomer would have its turn behind all waiters here.
@@ -84,19 +85,19 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
     }
     // A newcomer's place in the fair order.
     struct Place {
-        bool free = false; // false: it cannot wait, too many do, or its turn would come too late
+        bool free = false; // false: cannot wait, the queue is full, or the turn comes too late
         Duration wait{};   // until its turn; if not free: as wait_behind_all()
     };
     // Returns the place that join() would give the waiter, and leaves the queue as it is. A waiter
     // that cannot wait has none. Throws std::bad_alloc.
     [[nodiscard]] Place preview(Waiter& newcomer, std::size_t at, const Now& now);
 
-    // The due() time as AdmissionQueue filed it; it may be due sooner or later by now.
+    // due() at the time when AdmissionQueue filed this queue; due() may have changed since.
     SteadyTime filed_for{};
 
-    // Counts openings by the share that the counter has by now, if any.
+    // Sets the refill rate by the counter's present share (Limit::share), if it has one.
     void take_up_share(const Now& now) noexcept;
-    // Gives waiters that count against the limit its new numbers.
+    // Gives the limit's new quota and burst to all waiters that have a charge on it.
     void update_quota(const Limit& limit, const NumbersOf& numbers) noexcept;
 
   private:
@@ -120,10 +121,10 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
     [[nodiscard]] std::uint64_t places_until(SteadyTime deadline, const Now& now) const noexcept;
     // Returns the time until that cost has been admitted from now on.
     [[nodiscard]] Duration time_until(std::uint64_t cost, const Now& now) const noexcept;
-    // Queues the newcomer, and gives it the numbers that its limit has now.
+    // Queues the newcomer, and sets the refill rate by the newcomer's charge.
     Before stand(Waiter& newcomer, std::size_t at, const Now& now);
-    // Returns those that lose their place to the newcomer, which stands here; or the newcomer
-    // alone, if it gets none.
+    // Returns the waiters that lose their place to the newcomer, which is queued already; only the
+    // newcomer, if it gets no place.
     [[nodiscard]] Waiters losers(Waiter& newcomer, const Before& before, const Now& now) noexcept;
     [[nodiscard]] Waiters
     losers_of_walk(Waiter& newcomer, Waiter* one_too_many, const Now& now) noexcept;
@@ -138,9 +139,9 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
         boost::intrusive::compare<Earlier>>
         deadlines_;
     SteadyTime opens_at_ = SteadyTime::max();
-    Duration wait_{};                // as of opens_after()
+    Duration wait_{};                // as given to opens_after()
     std::uint64_t opens_for_ = 1;    // cost of the waiter in opens_after()
-    std::uint64_t told_arrival_ = 0; // arrival_ in opens_after()
+    std::uint64_t told_arrival_ = 0; // arrival_ of the waiter in opens_after()
     RefillRate refill_rate_;
 };
 

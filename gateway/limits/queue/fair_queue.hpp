@@ -1,5 +1,5 @@
-// The queue before one counter: the order of items when several flows want more than there is.
-// Pure: no lock, no clock, no limit.
+// A fair queue: the order of items when several flows ask for more than there is. Pure: no lock, no
+// clock, no limit.
 #pragma once
 
 #include "base/hash.hpp"
@@ -16,10 +16,10 @@
 namespace stint::limits {
 
 // Deficit round robin (Shreedhar and Varghese 1995) over flows; first come, first served within a
-// flow. A turn lets out as much cost as the dearest item that has come since the queue was empty,
-// so with equal costs one item a turn: a flow with a thousand items delays another's no longer than
-// one with two.
-// Throws std::bad_alloc from push() and for_each_in_order() alone, with nothing changed.
+// flow. A turn lets out the highest cost of an item pushed since the queue was empty: with equal
+// costs, one item a turn. So a flow with a thousand items delays another flow no longer than a flow
+// with two.
+// Only push() and for_each_in_order() throw std::bad_alloc, with nothing changed.
 class FairQueue {
     struct Flow;
 
@@ -45,13 +45,14 @@ class FairQueue {
     FairQueue& operator=(const FairQueue&) = delete;
     ~FairQueue(); // requires: empty
 
-    // The costs that have come since the queue was empty.
+    // The range of the costs pushed since the queue was empty.
     struct CostRange {
         std::uint64_t highest = 1;
         std::uint64_t lowest = 1;
     };
-    // `arrival` orders the items of a flow: one that comes later, from another queue, with a lower
-    // number goes before those with higher ones. cost is at least 1. Returns the costs before it.
+    // Adds an item. `arrival` orders the items of a flow: an item from another queue may come later
+    // with a lower number, and goes before higher numbers. cost is at least 1. Returns the cost
+    // range before the push.
     CostRange push(Item& item, Hash128 flow, std::uint64_t cost, std::uint64_t arrival);
     // Takes an item out. A flow in its turn keeps its remaining deficit for its next item; the turn
     // ends with the flow's last item.
@@ -65,17 +66,17 @@ class FairQueue {
 
     // Returns the next item; its flow's turn begins. Requires: not empty.
     [[nodiscard]] Item& front() noexcept;
-    // Returns the same without beginning a turn.
+    // Returns the item that front() would return, without beginning a turn. Requires: not empty.
     [[nodiscard]] const Item& next() const noexcept;
     // Removes the item that front() returned; its flow pays its cost.
     void pop_front() noexcept;
 
     // Returns the youngest item of the flow with the highest cost. Requires: not empty.
     [[nodiscard]] Item& last() noexcept;
-    // Compares the flow's weight, with `more` added, to the heaviest of the other flows. `last`:
-    // not lighter, and an item that comes now with this `arrival` would go behind all others.
-    // `last` is only returned where all cost the same: otherwise a heavier flow may be through
-    // before a lighter one, as a turn's unused cost is kept for the next.
+    // Compares the flow's weight (the sum of its costs), with `more` added, to the heaviest of the
+    // other flows. `last`: not lighter, and an item pushed now with this `arrival` would go behind
+    // all others. `last` is returned only if all items cost the same: otherwise a heavier flow may
+    // finish before a lighter one, as a turn's unused cost is kept for the next.
     enum class Standing : std::uint8_t { lighter, not_lighter, last };
     [[nodiscard]] Standing
     standing(Hash128 flow, std::uint64_t more, std::uint64_t arrival) const noexcept;
@@ -95,9 +96,9 @@ class FairQueue {
         Hash128 key;
         Items items; // never empty
         std::uint64_t cost = 0;
-        std::uint64_t deficit = 0; // cost that it may still let out in this turn
+        std::uint64_t deficit = 0; // cost that the flow may still let out in this turn
         bool in_turn = false;
-        // for_each_in_order()'s own.
+        // Used by for_each_in_order() alone.
         Items::iterator cursor;
         std::uint64_t credit = 0;
     };
@@ -120,7 +121,7 @@ class FairQueue {
     boost::intrusive::list<Flow> turns_; // the flow of the current turn first
     boost::intrusive::multiset<Flow, boost::intrusive::compare<ByWeight>> by_weight_;
     std::vector<Flow*> walk_;
-    CostRange costs_; // the highest is what each turn adds
+    CostRange costs_; // each turn adds costs_.highest
     std::size_t size_ = 0;
     std::uint64_t cost_ = 0;
 };

@@ -26,12 +26,12 @@ struct WaitTerms {
     bool waits = false;            // when_exceeded: wait
     Duration max_wait{};           // from the request's arrival
     std::uint64_t max_waiting = 0; // in the queue before one counter
-    Hash128 flow{};                // fair_by: the flow whose turns it shares
-    // The text of the charge's key, whether the limit waits or not; nothing where there is none.
+    Hash128 flow{};                // fair_by: the flow that the request belongs to
+    // The text of the charge's key, also for a limit that does not wait; nothing without a key.
     std::optional<std::string> key{};
 };
 
-// Returns a key's numbers after a change of the configuration; the key is as in WaitTerms.
+// Returns the quota and burst that a changed configuration gives to a key. key: as WaitTerms::key.
 using NumbersOf = std::function<Numbers(const std::optional<std::string>& key)>;
 
 using ByDeadline = boost::intrusive::set_base_hook<boost::intrusive::tag<struct ByDeadlineTag>>;
@@ -39,9 +39,9 @@ using InMailbox = boost::intrusive::list_base_hook<
     boost::intrusive::tag<struct InMailboxTag>,
     boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
-// Owned by the waiting request: it must leave the queue (AdmissionQueue::leave) before it is
-// destroyed, and its limits must live until then. Between enter() and its collection or leave(),
-// everything in it belongs to the queue.
+// A request before or in the AdmissionQueue, owned by that request. Call AdmissionQueue::leave()
+// before destroying it; its limits must live until then. From enter() to collect() or leave(), its
+// contents belong to the queue.
 class Waiter : public FairQueue::Item, public ByDeadline, public InMailbox {
   public:
     explicit Waiter(Mailbox& owner) : mailbox_{owner} {}
@@ -50,9 +50,10 @@ class Waiter : public FairQueue::Item, public ByDeadline, public InMailbox {
     boost::container::small_vector<Charge, 4> charges;
     boost::container::small_vector<WaitTerms, 4> terms;
 
-    // The answer. A refusal's `retry_after` allows for those still waiting.
+    // The queue's decision. A refusal's `retry_after` allows for the requests that still wait.
     Decision decision;
-    // Index of the charge whose limit it waited for last. Only if it has waited.
+    // Index of the charge whose limit the request waited for last. Valid only if the request has
+    // waited.
     std::size_t waited_for = 0;
 
   private:
@@ -80,9 +81,9 @@ class Mailbox : public boost::intrusive::list_base_hook<> {
     Mailbox(const Mailbox&) = delete;
     Mailbox& operator=(const Mailbox&) = delete;
 
-    // Reports waiters to collect: called once until they are collected. Any thread, with the
-    // queue's lock held: it must not call back. Not called while none of its waiters is in the
-    // queue.
+    // Called when there are decided waiters to collect, and not again before collect(). Any thread,
+    // with the queue's lock held: must not call the queue. Not called while none of the mailbox's
+    // waiters is in the queue.
     virtual void notify() noexcept = 0;
 
   protected:

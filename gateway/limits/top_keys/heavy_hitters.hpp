@@ -1,4 +1,4 @@
-// The heaviest keys of one limit in recent time, by name, as one worker saw them.
+// The keys with the most requests of one limit in recent time, by name, as one worker saw them.
 #pragma once
 
 #include "base/hash.hpp"
@@ -15,10 +15,9 @@
 
 namespace stint::limits {
 
-// "Recent" is the running period of five minutes and the one before it: between five and ten
-// minutes. Periods begin at multiples of their length on the monotonic clock, so those of all
-// workers are the same. Plain data of one worker, a copy of which may be read elsewhere; add()
-// allocates nothing. At most 80 KiB, resident as it fills.
+// Covers the running period of five minutes and the one before. Periods begin at multiples of five
+// minutes on the monotonic clock, the same for all workers. Plain data of one worker; other threads
+// may read a copy. add() allocates nothing. At most 80 KiB, resident as it fills.
 class HeavyHitters {
   public:
     static constexpr Duration period = std::chrono::minutes{5};
@@ -34,20 +33,20 @@ class HeavyHitters {
 
     struct Listed {
         std::string text;
-        bool cut = false; // the text is longer than what is kept of it
+        bool cut = false; // `text` is only the beginning of the key
         std::uint64_t requests = 0;
         std::uint64_t refused = 0; // never too high; too low if the key lost its entry in between
-        std::uint64_t over = 0;    // the most that `requests` may be too high by
+        std::uint64_t over = 0;    // `requests` is too high by at most this
     };
     struct Top {
         std::vector<Listed> keys;   // the heaviest first
-        std::uint64_t unlisted = 0; // the most that any other key can have
-        Duration span{};            // the time that it covers
+        std::uint64_t unlisted = 0; // upper bound of the requests of any other key
+        Duration span{};            // the time that the counts cover
     };
 
-    // Merges what several workers saw until `now`. Counts and errors are added up; a key that one
-    // part does not list counts there as often as it can have come (Agarwal et al., "Mergeable
-    // Summaries", PODS 2012).
+    // Merges the counts of several workers until `now`. Counts and errors are added up. A key that
+    // a part does not list counts there with that part's upper bound (Agarwal et al., "Mergeable
+    // Summaries", PODS 2012). most: the most keys to return.
     [[nodiscard]] static Top
     merged(std::span<const HeavyHitters* const> parts, std::size_t most, SteadyTime now);
 

@@ -62,7 +62,8 @@ std::size_t SpaceSaving::slot_of(Hash128 key) const noexcept {
     return slot;
 }
 
-// Closes the gap: what follows moves back unless it stands between its home and the gap.
+// Vacates a slot. Moves each later slot of the run back into the gap, unless its probe path begins
+// behind the gap.
 void SpaceSaving::erase(std::size_t slot) noexcept {
     std::size_t gap = slot;
     for (std::size_t next = after(gap); index_[next] != 0; next = after(next)) {
@@ -95,7 +96,8 @@ SpaceSaving::Number SpaceSaving::take_entry(std::size_t slot, Hash128 key) noexc
     return number;
 }
 
-// The order stays sorted when the entry changes places with the first of those that count as much.
+// Adds one to the entry's count. The order stays sorted, because the entry first changes places
+// with the first of the entries with the same count.
 void SpaceSaving::count_up(Number number) noexcept {
     std::size_t rank = ranks_[number];
     if (rank > 0 && counts_[rank - 1] == counts_[rank]) {

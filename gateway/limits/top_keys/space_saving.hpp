@@ -1,5 +1,5 @@
-// The heaviest of any number of keys in bounded memory: Space-Saving (Metwally, Agrawal and El
-// Abbadi, "Efficient Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005).
+// The most frequent of any number of keys, in bounded memory: Space-Saving (Metwally, Agrawal and
+// El Abbadi, "Efficient Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005).
 #pragma once
 
 #include "base/hash.hpp"
@@ -13,11 +13,11 @@
 
 namespace stint::limits {
 
-// Counts keys in a fixed number of entries. A key that has none takes over the lightest entry, and
-// with it that entry's count: so a count is never too low, and too high by at most `over`. Every
-// key that came more often than total / capacity times has an entry. Plain data of one thread; no
-// lock, no clock. add() allocates nothing and is O(1) while the order of the keys stays, else O(log
-// n).
+// Counts keys in a fixed number of entries. A key without an entry takes over the entry with the
+// lowest count, and continues that count: so a count is never too low, and too high by at most
+// `over`. Every key that came more often than total / capacity times has an entry. Plain data of
+// one thread; no lock, no clock. add() allocates nothing and is O(1) while the order of the keys
+// stays, else O(log n).
 class SpaceSaving {
   public:
     static constexpr std::size_t capacity = 256;
@@ -29,8 +29,8 @@ class SpaceSaving {
         std::string_view text;
         bool cut = false; // the text was longer
         std::uint64_t count = 0;
-        std::uint64_t over = 0;    // the most that `count` may be too high by
-        std::uint64_t refused = 0; // since the key has the entry: never too high
+        std::uint64_t over = 0;    // `count` is too high by at most this
+        std::uint64_t refused = 0; // refusals since the key took this entry; never too high
     };
 
     SpaceSaving();
@@ -39,7 +39,7 @@ class SpaceSaving {
 
     // Counts one request of `key`; `text` is read only when the key takes an entry.
     void add(Hash128 key, std::string_view text) noexcept;
-    // Counts that request as refused.
+    // Counts the request of `key` that was added last as refused.
     void refuse(Hash128 key) noexcept;
     void clear() noexcept;
 
@@ -61,7 +61,7 @@ class SpaceSaving {
         bool cut;
         std::array<char, longest_text> text;
     };
-    using Number = std::uint16_t; // an entry's
+    using Number = std::uint16_t; // index of an entry
 
     static constexpr std::size_t slots = 2 * capacity;
     static_assert((slots & (slots - 1)) == 0 && longest_text < 256);
@@ -81,7 +81,8 @@ class SpaceSaving {
     std::array<std::uint64_t, capacity> counts_{}; // by rank
     std::array<Number, capacity> ranks_{};         // by entry
     std::array<Hash128, capacity> keys_{};
-    // Not touched, so not resident, before it is used: a limit that sees few keys costs little.
+    // Memory that is not touched, so not resident, before its first use: a limit with few keys
+    // costs little.
     std::unique_ptr<Label[]> labels_;
 };
 
