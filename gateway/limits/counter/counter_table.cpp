@@ -7,9 +7,9 @@ namespace stint::limits {
 
 namespace {
 
-// Arrays of a page and more are mapped one by one: from the heap, every array that a shard has
-// outgrown would stay resident between those that live, half as much again as the counters. They
-// are populated at once: counters are moved to all of their pages, one fault each would cost more.
+// Arrays of at least a page are mapped one by one. On the heap, arrays that a shard has outgrown
+// would stay resident between live ones: half as much again as the counters. Mappings are populated
+// at once, because growing touches every page and one fault each would cost more.
 constexpr std::size_t page = 4096;
 
 Counter* allocate(std::size_t count) noexcept {
@@ -98,8 +98,8 @@ CounterTable::Swept CounterTable::sweep(LiveStamps live) noexcept {
     Swept swept;
     if (capacity_ == 0)
         return swept;
-    // Begins behind a vacant slot: erasing moves counters only within a run of occupied slots, and
-    // each run is seen as a whole.
+    // Begins at a vacant slot, so that each run of occupied slots is seen as a whole: erasing moves
+    // counters only within a run.
     std::size_t slot = 0;
     while (!slots_[slot].vacant())
         slot = after(slot);

@@ -20,8 +20,8 @@ struct Counter {
 };
 static_assert(sizeof(Counter) == 32 && std::is_trivially_copyable_v<Counter>);
 
-// Never throws: running out of memory is reported. Pointers into it last until the next non-const
-// call.
+// Never throws: running out of memory is reported. Pointers into the table last until the next
+// non-const call.
 class CounterTable {
   public:
     struct Probe {
@@ -45,12 +45,13 @@ class CounterTable {
     // Gives a slot that probe() found for `key`, spent or vacant, to the key. slot.stamp is not 0.
     // Requires has_room() for a vacant slot.
     void claim(Counter& counter, Hash128 key, CounterCell slot) noexcept;
-    // Makes the slot vacant and closes the gap that this leaves in others' paths.
+    // Makes the slot vacant, and closes the gap that this leaves in the probe paths of other keys.
     void erase(Counter& slot) noexcept;
 
     struct Swept {
         std::size_t erased = 0;
-        std::int64_t lowest_stamp = std::numeric_limits<std::int64_t>::max(); // among the rest
+        // Of the remaining counters.
+        std::int64_t lowest_stamp = std::numeric_limits<std::int64_t>::max();
     };
     // Erases every spent counter. O(capacity).
     Swept sweep(LiveStamps live) noexcept;

@@ -10,13 +10,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A table of up to this many keys is one shard, so that its bound is exact under any contention;
-// a larger one has shards of about this size, so that none is moved for long when it grows.
+// A table of up to this many keys is one shard, so that its bound is exact under any contention. A
+// larger table has shards of about this size, so that growing one shard takes little time.
 constexpr std::uint64_t keys_per_shard = 4096;
 constexpr std::uint64_t max_shards = 256;
 
-// Cells in each row of a shard's sketch: 160 bytes each for a window, 32 for a bucket or a cap.
-// Many sketches together take an eighth of what the keys of a full table do, and few have more.
+// Returns the number of cells in each row of a shard's sketch: 160 bytes each for a window, 32 for
+// a bucket or a cap. The more shards, the narrower each sketch: all together take an eighth of the
+// memory of a full table of keys.
 std::size_t sketch_width(std::size_t shards) noexcept {
     constexpr std::size_t least = 128;
     constexpr std::size_t most = 1024;
@@ -83,7 +84,7 @@ Verdict Counters::check(CounterRef& claim, const Charge& charge, const Now& now)
     }
     ChargeTerms terms = this->terms(shard, charge);
     Verdict verdict;
-    bool decided = false; // without the counter, by the key's share
+    bool decided = false; // decided by the key's share, without the counter
     if (has_shares_.load(std::memory_order_relaxed)) [[unlikely]] {
         const std::optional<Verdict> by_share = take_up_share(claim, charge, terms, now);
         verdict = by_share.value_or(Verdict{});
@@ -108,8 +109,8 @@ Verdict Counters::check(CounterRef& claim, const Charge& charge, const Now& now)
     return {Refusal::table_full, room_estimate(shard, terms.quota, now)};
 }
 
-// Finds a place for a key without a live counter. A key counted in the sketch stays there until
-// that is over: otherwise its use would be forgiven.
+// Finds a place for a key without a live counter. A key counted in the sketch stays there until the
+// sketch counts nothing for it: a fresh counter would forget its use.
 Verdict Counters::find_place(
     CounterRef& claim, const Charge& charge, const ChargeTerms& terms, const Now& now) noexcept {
     Shard& shard = *claim.shard;
@@ -145,7 +146,8 @@ Verdict Counters::check_overflow(
     return verdict;
 }
 
-// Prepares the cell of a new key. A cell that is taken over leaves the new one what it owned.
+// Prepares the cell of a new key. A cell that is taken over passes the memory that it owns on to
+// the new cell.
 bool Counters::prepare_fresh(CounterRef& claim, const ChargeTerms& terms) const noexcept {
     constexpr std::int64_t spent = -1; // under any algorithm
     claim.prepared = {spent, 0};
@@ -158,8 +160,8 @@ bool Counters::prepare_fresh(CounterRef& claim, const ChargeTerms& terms) const 
     return prepared;
 }
 
-// Ends a clock window that is over at the first look, even by a request that is then refused: its
-// end does not depend on requests.
+// Ends a clock window whose time is over, also for a request that is then refused: the window's end
+// does not depend on admissions.
 void Counters::observe(Shard& shard, const Now& now) noexcept {
     if (!clocked_ || !shard.clock.advance(now, ruler_))
         return;
@@ -225,13 +227,13 @@ void Counters::give_back(
     }
     Counter* const counter = keyed_ ? shard.table.probe(key, {}).match : nullptr;
     if (keyed_ && counter == nullptr)
-        return; // its window is over, and its slot was needed
+        return; // the window is over, and another key has taken the slot
     const Charge charge{.key = key, .quota = receipt.quota, .cost = cost};
     CounterCell& slot = keyed_ ? counter->slot : shard.single;
     ChargeTerms terms = this->terms(shard, charge);
     if (pays_off()) {
         if (receipt.mark <= now.time_since_epoch().count())
-            return; // time has paid for it
+            return; // time has paid the charge off
         terms.returned = returned_to(shard, key, now);
         if (terms.returned == nullptr && !rules_.is_last(slot, terms, receipt))
             terms.returned = make_returned(shard, key, slot.stamp, now);

@@ -1,6 +1,6 @@
-// The sharded counters behind one Limit. Internal to limits/: admission.cpp drives it. A cell's
-// meaning is the algorithm's business (algorithm_ops.hpp); where it is and how long it stays is
-// decided here.
+// The sharded counters behind one Limit. Internal to limits/: admission.cpp drives them. The
+// algorithm defines what a cell means (algorithm_ops.hpp); Counters decides where a cell is and how
+// long it stays.
 #pragma once
 
 #include "limits/algorithm/algorithm_ops.hpp"
@@ -27,29 +27,30 @@
 
 namespace stint::limits {
 
-// Guarded by `mutex`, but for next_sweep and changed. A limit without a key uses only the first
-// cache line, and `clock` with Anchor::clock.
+// A part of a limit's counters, with a lock of its own: `mutex` guards everything but next_sweep
+// and changed. A limit without a key uses only the first cache line, and `clock` with
+// Anchor::clock.
 struct alignas(64) Shard {
     static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
     BackoffMutex mutex;
     CounterCell single; // for a limit without a key
-    // Pages (see SavedPage) with counters that were charged or given back since they were saved: a
-    // bit each. Written with `mutex` locked, in the line that the lock has made this thread's own.
+    // A bit for each page (see SavedPage) with counters that were charged or given back since the
+    // page was saved. Written with `mutex` locked, in the same cache line.
     std::atomic<std::uint64_t> changed{0};
-    ClockWindow clock; // Anchor::clock: shared by all that the shard counts
+    ClockWindow clock; // Anchor::clock: the window of all counters in the shard
     CounterTable table;
     // Amounts given back to token buckets, by key (see ChargeTerms::returned). Created on first
     // use.
     std::unique_ptr<CounterTable> returned;
     SteadyTime next_sweep_of_returned{};
-    bool lends = false; // some charge of a token bucket may be given back
+    bool lends = false; // a refundable charge was made on a token bucket
     // Created on first use.
     std::unique_ptr<ShareTable> shares;
     // Counters of keys that had no room in the table when they came. Created on first use.
     std::unique_ptr<Overflow> overflow;
-    // Nothing in the table is spent before this instant (steady, ns): a lower bound that others may
-    // read without the lock.
+    // No counter in the table is spent before this instant (steady, ns). A lower bound, which other
+    // threads may read without the lock.
     std::atomic<std::int64_t> next_sweep{never};
 };
 
@@ -59,7 +60,7 @@ struct CounterRef {
     explicit CounterRef(Shard& of) noexcept : shard{&of} {}
 
     Shard* shard;
-    CounterCell* slot = nullptr; // the key's; nullptr: none yet, or none to be had
+    CounterCell* slot = nullptr; // the key's cell; nullptr: it has none yet, or there is no room
     Counter* counter = nullptr;  // fresh: still to be claimed for the key
     CounterCell prepared;        // fresh: what the counter's slot begins with
     bool fresh = false;
@@ -78,16 +79,18 @@ class Counters {
     [[nodiscard]] bool is_cap() const noexcept { return cap_; }
     [[nodiscard]] Shard& shard_of(Hash128 key) noexcept { return shards_[shard_index(key)]; }
 
-    // With claim.shard locked. check() changes no count; a refused or cancelled claim leaves no
-    // trace but a larger table and a clock window that time has ended.
+    // Call with claim.shard locked. check() changes no count. A refused or cancelled claim leaves
+    // no trace, except that the table may have grown and that a clock window whose time is over has
+    // ended.
     [[nodiscard]] Verdict check(CounterRef& claim, const Charge& charge, const Now& now) noexcept;
     Receipt charge(const CounterRef& claim, const Charge& charge, const Now& now) noexcept;
     void cancel(CounterRef& claim) noexcept;
-    // After charge() or cancel().
+    // Returns the counter's state. Call after charge() or cancel(), with claim.shard still locked.
     [[nodiscard]] CounterState
     state(const CounterRef& claim, const Charge& charge, const Now& now) const noexcept;
 
-    // Gives back, in a window, or frees, in a cap; locks the shard. `now` is ignored for a cap.
+    // Refunds `cost` to a window, or frees that many slots of a cap. Locks the shard. `now` is
+    // ignored for a cap.
     void give_back(Hash128 key, Receipt& receipt, std::uint64_t cost, SteadyTime now) noexcept;
     [[nodiscard]] HoldTime& hold_time() noexcept { return hold_time_; }
     [[nodiscard]] Tally& tally() noexcept { return tally_; }
@@ -120,7 +123,7 @@ class Counters {
     [[nodiscard]] std::size_t shard_index(Hash128 key) const noexcept {
         return keyed_ ? static_cast<std::size_t>((key.high >> 32) * shard_count_ >> 32) : 0;
     }
-    // The key of the charge's counter: none where the limit has none.
+    // Returns the key of the charge's counter: zero if the limit has no key.
     [[nodiscard]] Hash128 counter_of(Hash128 key) const noexcept {
         return keyed_ ? key : Hash128{};
     }
@@ -206,7 +209,7 @@ class Counters {
     const WallRuler ruler_;               // clocked_
     std::atomic<bool> has_shares_{false}; // written with the shard of the first one locked
     SteadyTime closed_from_{};
-    // The limit refuses everything before; for a bucket see closed_until().
+    // The limit refuses everything before this instant; for a token bucket see closed_until().
     SteadyTime closed_until_{};
     const std::size_t shard_count_;
     std::unique_ptr<Shard[]> shards_;
@@ -217,7 +220,7 @@ class Counters {
     // last search found nothing, and nothing can have ended since.
     std::atomic<std::int64_t> next_look_{0};
     alignas(64) Tally tally_;
-    HoldTime hold_time_; // only a cap learns it
+    HoldTime hold_time_; // used by caps only
 };
 
 } // namespace stint::limits

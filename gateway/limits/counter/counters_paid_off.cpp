@@ -1,5 +1,5 @@
-// Counters that time pays off (token buckets): the quota that does so, and amounts given back to
-// them.
+// Counters whose charges time pays off (token buckets): changes of their quota, and amounts given
+// back to them.
 #include "limits/counter/counters.hpp"
 
 #include <algorithm>
@@ -45,8 +45,8 @@ CounterCell* Counters::returned_to(const Shard& shard, Hash128 key, SteadyTime n
     return known != nullptr && live.contain(known->slot) ? &known->slot : nullptr;
 }
 
-// until: of the counter's end, before anything is given back to it. nullptr: there is no memory, or
-// there are as many keys as there may be.
+// Finds or makes the record of amounts given back to the key's counter. until: the counter's end,
+// before anything is given back. nullptr: no memory, or no room for another key.
 CounterCell* Counters::make_returned(
     Shard& shard, Hash128 key, std::int64_t until, SteadyTime now) const noexcept {
     if (CounterCell* const known = returned_to(shard, key, now))

@@ -1,7 +1,7 @@
 // Saving and restoring counters, and closing a limit whose counts were lost.
 //
-// A page: the number of shards then; under Anchor::clock the shard's window; then its live counters
-// to the end, each with its key where the limit has one.
+// Format of a page: the number of shards; under Anchor::clock the shard's window; then the page's
+// live counters to the end, each with its key if the limit has one.
 #include "base/bytes.hpp"
 #include "limits/algorithm/fraction.hpp"
 #include "limits/counter/counters.hpp"
@@ -124,9 +124,9 @@ bool Counters::restore(std::span<const RestoredPage> pages, const Now& now) {
     return good;
 }
 
-// Pages that were saved in a window that is over, or is not its shard's last one, count no more.
-// Where the shards are others than they were, all get the window that ends last: only around a step
-// of the wall clock do they differ.
+// Drops pages of a window that is over, or that is not the last one of its shard, and restores the
+// shards' windows. If the number of shards has changed, all shards get the window that ends last:
+// windows of shards differ only around a step of the wall clock.
 void Counters::choose_windows(std::vector<Source>& sources, const Now& now) {
     std::map<std::size_t, std::int64_t> last;
     for (const Source& source : sources)
@@ -161,15 +161,15 @@ bool Counters::restore(Source& source, const Now& now) {
     return from.good();
 }
 
-// More keys may be live than new keys would find room for, as after a reload with a smaller
-// max_keys.
+// Puts a restored counter into the table, even beyond max_keys, as after a reload with a smaller
+// max_keys. False: the key is there already, or there is no memory.
 bool Counters::put_back(Hash128 key, CounterCell& slot, const Now& now) {
     Shard& shard = shard_of(key);
     const bool live = slot.stamp != 0 && live_stamps(shard, now).contain(slot);
     if (!live && rules_.discard != nullptr)
         rules_.discard(slot);
     if (!live)
-        return true; // its window is over
+        return true; // the counter's window is over
     if (!keyed_) {
         std::swap(shard.single, slot);
         if (rules_.discard != nullptr)
@@ -195,8 +195,8 @@ void Counters::close(const Now& from) noexcept {
                                                                            : per_);
 }
 
-// The former state of a bucket is not known: the limit stays closed until an empty one is full
-// again.
+// Returns when a closed limit opens. The former state of a token bucket is not known: the limit
+// stays closed until an empty bucket would be full again.
 SteadyTime Counters::closed_until(const ChargeTerms& terms) const noexcept {
     if (algorithm_ != Algorithm::token_bucket)
         return closed_until_;

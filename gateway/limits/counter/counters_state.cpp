@@ -52,7 +52,7 @@ CounterState Counters::state_of(const Charge& charge, const Now& now) const {
     return state;
 }
 
-// Returns nullptr if the key has no live counter of its own.
+// Returns the key's own cell; nullptr if the key has no live one.
 const CounterCell*
 Counters::live_slot(const Shard& shard, Hash128 key, const Now& now) const noexcept {
     const CounterCell* slot = &shard.single;
@@ -63,8 +63,8 @@ Counters::live_slot(const Shard& shard, Hash128 key, const Now& now) const noexc
     return slot != nullptr && live_in(shard, now).contain(*slot) ? slot : nullptr;
 }
 
-// Returns true if anything still counts for the key, in its cell or in the sketch. A cap's share
-// always stays: the slots that are held now do not tell how many will be.
+// True if anything still counts for the key, in its cell or in the sketch. Always true for a cap,
+// whose shares do not end with its use.
 bool Counters::counts(const Shard& shard, Hash128 key, const Now& now) const noexcept {
     if (cap_ || live_slot(shard, key, now) != nullptr)
         return true;
@@ -75,7 +75,7 @@ bool Counters::counts(const Shard& shard, Hash128 key, const Now& now) const noe
     return shard.overflow->holds(key, now.steady);
 }
 
-// Finds the key's share, if it is good. Requires: the shard has some.
+// Returns the entry of the key's share, unless that has ended. Requires: shard.shares is not null.
 const ShareTable::Entry*
 Counters::share_in(const Shard& shard, Hash128 key, const Now& now) const noexcept {
     const ShareTable::Entry* const entry = std::as_const(*shard.shares).find(counter_of(key));
@@ -122,8 +122,8 @@ bool Counters::set_share(Hash128 key, const Share& share, const Now& now) noexce
     return true;
 }
 
-// Narrows the terms to the key's share, if it is good; one that is not is dropped. Returns the
-// verdict where the whole share is less than the cost.
+// Narrows the terms to the key's share; drops a share that has ended. Returns a refusal if the
+// whole share is less than the cost, else nothing.
 std::optional<Verdict> Counters::take_up_share(
     CounterRef& claim, const Charge& charge, ChargeTerms& terms, const Now& now) const noexcept {
     Shard& shard = *claim.shard;

@@ -13,8 +13,8 @@ namespace stint::limits {
 // Threads: any.
 class HoldTime {
   public:
-    // Moves the mean by an eighth. Relaxed on purpose: a sample lost between two threads does an
-    // average no harm.
+    // Moves the mean by an eighth towards `held`. Relaxed on purpose: a sample lost between two
+    // threads does an average no harm.
     void learn(Duration held) noexcept {
         const std::int64_t sample = std::max<std::int64_t>(held.count(), 1);
         const std::int64_t mean = mean_.load(std::memory_order_relaxed);

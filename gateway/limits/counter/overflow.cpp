@@ -37,7 +37,7 @@ void Overflow::advance(SteadyTime now, const ChargeTerms& terms) noexcept {
         windows->advance(now, terms.clock != nullptr ? terms.clock->serial : 1);
 }
 
-// Returns the cell that a bucket or a cap of its own would have, or a higher one.
+// Returns the cell that an exact counter of the key would have, or one with a higher count.
 CounterCell Overflow::slot_of(Hash128 key) const noexcept {
     const std::uint64_t least = std::get<SketchCells>(sketch_).least(key);
     return algorithm_ == Algorithm::concurrency ? CounterCell{1, least}
@@ -89,7 +89,7 @@ void Overflow::give_back(Hash128 key, const Receipt& receipt, std::uint64_t cost
     } else if (algorithm_ == Algorithm::concurrency) {
         std::get<SketchCells>(sketch_).take_back(key, cost);
         in_flight_ -= cost;
-    } // a bucket's cells say the latest of several keys, which cannot be taken back
+    } // a bucket's cell is the latest TAT of several keys: nothing can be taken back
 }
 
 CounterState Overflow::state(Hash128 key, const ChargeTerms& terms, SteadyTime now) const noexcept {

@@ -1,4 +1,4 @@
-// The counters of keys for which a shard's table has no room. One for each kind of algorithm.
+// The counters of keys for which a shard's table has no room: a sketch, for any algorithm.
 #pragma once
 
 #include "limits/algorithm/algorithm_ops.hpp"
@@ -9,8 +9,8 @@
 
 namespace stint::limits {
 
-// Guarded by its shard's mutex. It refuses every charge that exact counters would refuse, and
-// perhaps more. For a paced limit it enforces the quota but not the pace.
+// Refuses every charge that exact counters would refuse, and perhaps more. For a paced limit,
+// enforces the quota but not the pace. Guarded by the shard's mutex.
 class Overflow {
   public:
     // nullptr if there is no memory. About 2.5 KiB (a cap, a bucket: 0.5 KiB) for each 16 cells of
@@ -18,9 +18,9 @@ class Overflow {
     [[nodiscard]] static std::unique_ptr<Overflow>
     make(Algorithm algorithm, Duration per, std::size_t width) noexcept;
 
-    // Before any other call.
+    // Drops counts that are over at `now`. Call before any other function.
     void advance(SteadyTime now, const ChargeTerms& terms) noexcept;
-    // True if it still counts anything for the key (or for keys that collide with it).
+    // True if the sketch still counts anything for the key (or for keys that collide with it).
     [[nodiscard]] bool holds(Hash128 key, SteadyTime now) const noexcept;
     [[nodiscard]] Verdict
     check(Hash128 key, const ChargeTerms& terms, SteadyTime now) const noexcept;
@@ -36,8 +36,8 @@ class Overflow {
 
     Algorithm algorithm_;
     const AlgorithmOps& rules_;
-    std::variant<WindowSketch, SketchCells> sketch_; // cells: a bucket's TAT, a cap's slots
-    std::uint64_t in_flight_ = 0;                    // a cap's
+    std::variant<WindowSketch, SketchCells> sketch_; // cells: a bucket's TAT or a cap's slots
+    std::uint64_t in_flight_ = 0;                    // slots in use, for a cap
 };
 
 } // namespace stint::limits

@@ -43,7 +43,7 @@ Counter* Counters::slot_for(CounterRef& claim, Hash128 key, const Now& now) noex
         Counter* const spent = probe.match != nullptr ? probe.match : probe.spent;
         if (spent != nullptr &&
             occupied_.load(std::memory_order_relaxed) <= max_keys_.load(std::memory_order_relaxed))
-            return spent; // counted already
+            return spent; // occupied_ counts the slot already
         if (spent == nullptr && reserve_key()) {
             if (make_space(shard, now)) {
                 claim.reserved = true;
@@ -81,7 +81,8 @@ bool Counters::make_space(Shard& shard, const Now& now) noexcept {
     return table.grow(capacity_after(table.capacity(), keys));
 }
 
-// Nothing to do for a cap: the last slot that is freed takes its key along.
+// Erases spent counters, in other shards as well if needed. A cap has none: the last slot that a
+// key frees erases its counter.
 void Counters::reclaim(Shard& own, const Now& now) noexcept {
     if (cap_)
         return;
@@ -93,9 +94,9 @@ void Counters::reclaim(Shard& own, const Now& now) noexcept {
         reclaim_elsewhere(own, now);
 }
 
-// Others' shards are only tried, never waited for: this thread holds locks already. Stops as soon
-// as a key has room. A clock window may be over before its time on the monotonic clock: after the
-// wall clock ended one (see observe()) every shard is asked.
+// Sweeps other shards until there is room for a key. Tries their locks without waiting, because
+// this thread holds locks already. The wall clock may end a window before its time on the monotonic
+// clock (see observe()): then every shard is tried.
 void Counters::reclaim_elsewhere(const Shard& own, const Now& now) noexcept {
     const std::int64_t instant = nanoseconds(now);
     const bool ask_all = clocked_ && next_look_.load(std::memory_order_relaxed) == 0;
@@ -115,7 +116,7 @@ void Counters::reclaim_elsewhere(const Shard& own, const Now& now) noexcept {
     next_look_.store(earliest, std::memory_order_relaxed);
 }
 
-// Returns true if it got the lock and something could have been spent.
+// Sweeps the shard if its lock is free and a counter may be spent. True if it swept.
 bool Counters::try_sweep(Shard& shard, const Now& now) noexcept {
     const std::unique_lock lock{shard.mutex, std::try_to_lock};
     if (!lock)
@@ -139,7 +140,8 @@ void Counters::sweep(Shard& shard, const Now& now) noexcept {
     shard.next_sweep.store(next, std::memory_order_relaxed);
 }
 
-// Estimates when something may next end; only one of several clients can count on it.
+// Estimates the time until a counter may next be spent. Of several refused clients, only one gets
+// its room.
 Duration
 Counters::room_estimate(const Shard& own, std::uint64_t quota, const Now& now) const noexcept {
     if (cap_)

@@ -1,4 +1,4 @@
-// Counters as bytes: the part of a limit that outlives the process, and how it comes back.
+// Counters as bytes: the part of a limit that outlives the process, as saved and as restored.
 #pragma once
 
 #include "base/time.hpp"
@@ -9,8 +9,8 @@
 
 namespace stint::limits {
 
-// One page of saved counters. Keys' hashes spread the counters over 64 pages for each shard of a
-// limit, one page for a limit without a key. A page is saved at once.
+// One page of saved counters, the unit of saving. A keyed limit has 64 pages for each shard, chosen
+// by the hash of the key; a limit without a key has one page.
 struct SavedPage {
     std::uint32_t page = 0;
     std::string bytes;  // empty: nothing on the page counts any more
@@ -21,7 +21,8 @@ struct SavedPage {
 struct RestoredPage {
     std::uint32_t page = 0;
     std::string_view bytes;
-    Duration shift{}; // from the former process's steady clock to this one's; 0 if it goes on
+    // Added to instants of the former process's steady clock; 0 if the same clock goes on.
+    Duration shift{};
 };
 
 } // namespace stint::limits

@@ -16,14 +16,14 @@
 
 namespace stint::limits {
 
-// Counts the admissions to consecutive windows until all of them are older than a span. The count
-// is never too low. Two numbers are enough, because at most two windows of that length lie in a
-// span. After a change of the wall clock several windows may share a number.
+// Counts a key's admissions in the last `span`, never too low. Two counts are enough, the newest
+// window's and the former one's, because at most two windows of that length lie in a span. After a
+// change of the wall clock several windows may share the former count.
 class RecentUse {
   public:
-    // window: any number that no other window of the counter has.
+    // Adds admissions to a window. window: a number that no other window of the counter has.
     void add(std::int64_t window, std::uint64_t count, SteadyTime now, Duration span) noexcept;
-    // Takes back from the newest window only.
+    // Subtracts admissions that were given back, from the newest window only.
     void take_back(std::int64_t window, std::uint64_t count) noexcept;
     [[nodiscard]] std::uint64_t within(Duration span, SteadyTime now) const noexcept;
 
@@ -44,9 +44,9 @@ class ShareTable {
   public:
     struct Entry {
         Share share;
-        bool held = false; // false: there is no share any more, but its use is known
+        bool held = false; // false: the share has ended, but `used` still counts
         SteadyTime set_at{};
-        RecentUse used; // where the windows are fixed
+        RecentUse used; // for fixed windows only
 
         // True if the share still counts. live: the key's counter is live.
         [[nodiscard]] bool holds(bool live, Duration per, SteadyTime now) const noexcept {
@@ -66,10 +66,12 @@ class ShareTable {
         bool made;
     };
     [[nodiscard]] Obtained obtain(Hash128 key) noexcept;
-    // Ends a share. Returns the entry as long as its use still counts, else nullptr: it is dropped.
+    // Ends a share. Returns the entry as long as its use still counts; otherwise drops the entry
+    // and returns nullptr.
     Entry* end(Hash128 key, Entry& entry, Duration per, SteadyTime now) noexcept;
-    // Sets the most keys. If there are that many, drops those whose share and use are over. That
-    // looks at every key, so not every call does it. live(key): true if the key's counter is live.
+    // Sets the most keys. If there are that many, drops keys whose share and use are over. Such a
+    // scan of all keys runs at most once in `between_sweeps`. live(key): true if the key's counter
+    // is live.
     template <class Live>
     void make_room(std::size_t most, Duration per, SteadyTime now, Live live) noexcept {
         most_ = std::max(most, least);

@@ -18,7 +18,7 @@ class SketchCells {
   public:
     static constexpr std::size_t rows = 4;
 
-    // width: cells a row, a power of two, at most 65536. Without memory it is not good().
+    // width: cells a row, a power of two, at most 65536. Without memory, good() is false.
     explicit SketchCells(std::size_t width) noexcept;
 
     [[nodiscard]] bool good() const noexcept { return cells_ != nullptr; }
@@ -36,19 +36,20 @@ class SketchCells {
     std::unique_ptr<std::uint64_t[]> cells_;
 };
 
-// Admissions in the last window's length, by quarters of it. A quarter counts as long as any of it
-// may lie within the length: at most five do.
+// Counts admissions in the last `per`, by quarters of it. A quarter counts as long as any part of
+// it may lie within the last `per`: at most five quarters do.
 class WindowSketch {
   public:
     WindowSketch(std::size_t width, Duration per) noexcept;
 
     [[nodiscard]] bool good() const noexcept;
-    // Drops quarters that are over, and all of another serial. Call before any other function.
+    // Drops quarters that are over; drops all if `serial`, the window's under Anchor::clock, is
+    // another than before. Call before any other function.
     void advance(SteadyTime now, std::int64_t serial) noexcept;
     [[nodiscard]] std::uint64_t count(Hash128 key) const noexcept;
-    // Returns when no more than `most` will be counted, if nothing is added.
+    // Returns when the count will have fallen to `most`, if nothing is added.
     [[nodiscard]] SteadyTime until(Hash128 key, std::uint64_t most) const noexcept;
-    // Returns the quarter that it is counted in.
+    // Adds to the key's count. Returns the quarter that counts it, for take_back().
     std::int64_t add(Hash128 key, std::uint64_t count) noexcept;
     // Takes counts back if that quarter, of that serial, still counts.
     void
@@ -67,7 +68,7 @@ class WindowSketch {
     }
 
     std::int64_t length_;  // a quarter's, ns
-    std::int64_t now_ = 0; // the quarter that is counted in
+    std::int64_t now_ = 0; // the current quarter
     std::int64_t serial_ = 0;
     std::array<SketchCells, static_cast<std::size_t>(quarters)> cells_;
 };

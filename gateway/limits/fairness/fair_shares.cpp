@@ -17,7 +17,7 @@ namespace {
 constexpr int last_part = 32;
 constexpr Duration between_looks = std::chrono::seconds{1};
 
-// amount * left / length, rounded up.
+// Returns amount * left / length, rounded up.
 std::uint64_t part_of(std::uint64_t amount, Duration left, Duration length) noexcept {
     if (left >= length)
         return amount;
@@ -37,8 +37,8 @@ std::uint64_t FairShares::Owner::demand(std::uint64_t quota) const noexcept {
     return std::min(std::max(former, asked), quota);
 }
 
-// A charge made now would open a window that ends a whole length from now: until it has been made,
-// the window in the table is not the counter's.
+// Moves the table on to the counter's window. `window` ends a whole length from now as long as no
+// charge has opened the new window: until then the table keeps its own end.
 void FairShares::OwnerTable::turn_to(const Window& window, SteadyTime now) noexcept {
     if (now < end_) {
         if (window.end - now < window.length)
@@ -64,7 +64,8 @@ FairShares::Owner* FairShares::OwnerTable::find(Hash128 owner) noexcept {
     return found != owners_.end() ? &*found : nullptr;
 }
 
-// Water-filling: from the smallest demand up, each gets that or an equal part of what is left.
+// Water-filling: from the smallest demand up, each owner gets its demand or an equal part of the
+// rest.
 void FairShares::share_among(
     std::span<Owner> owners,
     std::uint64_t quota,
@@ -120,7 +121,7 @@ std::uint64_t FairShares::OwnerTable::kept_from(
     return std::min(kept, quota);
 }
 
-// Returns the same for the next window, if no owner asks before it.
+// Returns what kept_from() will return in the next window, if no owner asks before it.
 std::uint64_t FairShares::OwnerTable::kept_in_next(
     Hash128 asking, std::uint64_t quota, SteadyTime now) const noexcept {
     boost::container::static_vector<Owner, most_exact> next;
@@ -219,7 +220,7 @@ std::uint64_t FairShares::ask(
     const std::size_t before = book->size();
     const bool room = shard.owners < most_owners_in_all / shard_count;
     const std::uint64_t kept = book->ask(owner, cost, quota, window, now, room);
-    shard.owners += book->size() - before; // modulo 2^64: it may be fewer
+    shard.owners += book->size() - before; // modulo 2^64: the table may have shrunk
     return kept;
 } catch (const std::bad_alloc&) {
     return 0;

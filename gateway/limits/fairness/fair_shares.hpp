@@ -1,5 +1,6 @@
-// Max-min fair sharing of a window between owners that acquire without waiting: the part of the
-// quota that is kept from one owner because others may still come for their share.
+// Max-min fair sharing of a window between owners that acquire without waiting: computes the part
+// of the quota that is withheld from one owner because other owners may still come for their
+// shares.
 #pragma once
 
 #include "base/hash.hpp"
@@ -17,19 +18,20 @@ namespace stint::limits {
 
 // Keeps no counters: ask()'s result goes into Charge::reserved_for_others, and the counter has the
 // last word.
-//  - An owner's likely demand is what it asked for in the previous window, or in this one if that
-//    is more; at most the quota. What it asks again after a refusal counts again.
+//  - An owner's expected demand is the cost that it asked for in the previous window, or in this
+//    one if that is more, at most the quota. A request repeated after a refusal counts again.
 //  - Shares are max-min fair: no share is below its owner's demand while another owner's is larger.
-//    Units that do not divide evenly go, one by one, to the owners that have gone without one for
-//    longest; so owners take turns where they outnumber the quota.
-//  - Of an owner's share, only what it may still be expected to ask for is kept: its demand by the
-//    part of the window that is left, rounded up, and nothing in the last 32nd. So all of a window
-//    can be used, even where some owners stay away. Where the window opened late, the time since
-//    the previous one's end counts as past for owners that have not asked yet.
-// Nothing is kept from an owner alone, nor from any owner in the first window in which they meet.
-// Above `most_exact` owners of one counter all of them have equal shares, and no turns are taken.
-// Threads: any; a counter's asks are serialized, with a lock for each 16th of the counters.
-// Decisions in between may be off by what is under way, which the counter corrects. O(n) in the
+//    Units that do not divide evenly go, one by one, to the owners that have gone without such a
+//    unit for longest: so owners take turns if they outnumber the quota.
+//  - Of an owner's share, only the part that the owner may still ask for is withheld from others:
+//    its demand times the rest of the window, rounded up, and nothing in the last 32nd. So the
+//    whole window can be used, even if some owners stay away. If the window opened late, the time
+//    since the previous window's end counts as past for owners that have not asked yet.
+// Nothing is withheld from an owner alone, nor from any owner in the first window in which several
+// owners meet. Above `most_exact` owners of one counter all have equal shares, and no turns are
+// taken.
+// Threads: any; one counter's asks are serialized, by a lock for each 16th of the counters.
+// Decisions that overlap may be slightly off; the counter still enforces the quota. O(n) in the
 // counter's owners: 50 ns with one, 0.6 us with 64, 9 us with 1,000 (-O3, one thread). No clock.
 class FairShares {
   public:
@@ -40,7 +42,7 @@ class FairShares {
 
     struct Counter {
         std::uint64_t limit = 0; // Limit::ordinal()
-        Hash128 key{};           // nothing where the limit has none
+        Hash128 key{};           // zero if the limit has no key
 
         friend bool operator==(const Counter&, const Counter&) = default;
     };
@@ -50,8 +52,8 @@ class FairShares {
         Duration length{}; // above zero
     };
 
-    // Returns the part of the quota that is kept for others while this owner asks for `cost`. An
-    // owner without room in the table is kept from the others' shares, and has none itself.
+    // Records that the owner asks for `cost`. Returns the part of the quota that is withheld from
+    // it for other owners. An owner without room in the table has no share of its own.
     [[nodiscard]] std::uint64_t
     ask(const Counter& counter,
         Hash128 owner,
@@ -61,8 +63,8 @@ class FairShares {
         SteadyTime now) noexcept;
 
     // Returns when an owner that was just refused `cost` would be admitted if no other owner asks
-    // until then; `from` at the earliest, which is now or later. remaining: of the quota, in the
-    // open window.
+    // until then; at the earliest `from`, which is now or later. remaining: the rest of the quota
+    // in the open window.
     [[nodiscard]] SteadyTime opens_at(
         const Counter& counter,
         Hash128 owner,
@@ -72,7 +74,7 @@ class FairShares {
         const Window& window,
         SteadyTime from) noexcept;
 
-    // Records that the owner's last ask was admitted. end: of the window that it was counted in.
+    // Records that the owner's last ask was admitted. end: the end of the window that counts it.
     void
     granted(const Counter& counter, Hash128 owner, std::uint64_t cost, SteadyTime end) noexcept;
 
@@ -83,7 +85,7 @@ class FairShares {
         std::uint64_t asked = 0;  // asked for in this one
         std::uint64_t got = 0;
         std::uint64_t share = 0;
-        std::uint64_t extra = 0; // the last window in which it got a unit beyond the level
+        std::uint64_t extra = 0; // serial of the last window with a unit above level_
 
         [[nodiscard]] std::uint64_t demand(std::uint64_t quota) const noexcept;
     };
@@ -119,10 +121,10 @@ class FairShares {
         kept_in_next(Hash128 asking, std::uint64_t quota, SteadyTime now) const noexcept;
 
         std::vector<Owner> owners_;
-        SteadyTime end_{};       // the window's; the epoch: none yet
-        SteadyTime late_from_{}; // owners that have not asked by then are not expected
+        SteadyTime end_{};       // end of the window; the epoch: no window yet
+        SteadyTime late_from_{}; // no share is withheld after it for owners that have not asked yet
         Duration length_{};
-        std::uint64_t serial_ = 0; // the window's
+        std::uint64_t serial_ = 0; // serial number of the window
         std::uint64_t quota_ = 0;  // the quota that was shared out
         std::uint64_t level_ = 0;  // share of owners whose demand is not met
         bool stale_ = true;        // the shares are to be computed again
@@ -144,13 +146,14 @@ class FairShares {
     struct Shard {
         std::mutex mutex;
         std::unordered_map<Counter, OwnerTable, Spread> books;
-        std::size_t owners = 0; // in all of them
+        std::size_t owners = 0; // in all of `books`
         SteadyTime next_look{};
     };
     static constexpr std::size_t shard_count = 16;
 
     [[nodiscard]] Shard& shard_of(const Counter& counter) noexcept;
-    // With the shard locked. nullptr: there is no room.
+    // Finds or makes the owners of a counter; nullptr if there is no room. Call with the shard
+    // locked.
     [[nodiscard]] static OwnerTable* book_of(Shard& shard, const Counter& counter, SteadyTime now);
     static void forget_idle(Shard& shard, SteadyTime now) noexcept;
 

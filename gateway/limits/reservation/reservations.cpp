@@ -91,7 +91,8 @@ void Reservations::sweep(SteadyTime now) noexcept {
     }
 }
 
-// One request before its limits; locks those that reserve while it lives.
+// The admission of one request. Keeps the Reservations of all its reserving limits locked while it
+// exists.
 class ReservingAdmission {
   public:
     ReservingAdmission(
@@ -131,7 +132,7 @@ class ReservingAdmission {
         return decision;
     }
 
-    // Makes the same decision without charging, claiming or giving.
+    // Decides like decide(), but charges, claims and gives nothing.
     Decision preview(std::span<ChargeState> states) {
         Decision decision = limits::preview(charges_, now_, states);
         if (gets_slots(decision))
@@ -144,16 +145,16 @@ class ReservingAdmission {
         Reservation* asked = nullptr;
         Charge* charge = nullptr;
         Reservations* of = nullptr;
-        Hash128 key{};                // the counter's
+        Hash128 key{};                // the counter's key
         SlotLedger* ledger = nullptr; // nullptr: no slots held
         std::uint64_t own = 0;        // the request's slot; it may be for later
         std::uint64_t quota = 0;      // the charge's, or the counter's share of it
-        SteadyTime end{};             // the open window's, or that of the one it would open
+        SteadyTime end{}; // end of the open window, or of the one that the charge would open
     };
-    // The slots that a refused request is to have: at one instant, one in each place.
+    // The slots for a refused request: one in each place, all at one instant.
     struct NextSlots {
         SteadyTime at{};
-        bool kept = false; // they are its own already
+        bool kept = false; // the request holds them already
     };
 
     [[nodiscard]] std::span<Place> places() noexcept { return std::span{places_}.first(count_); }
@@ -169,8 +170,8 @@ class ReservingAdmission {
                std::ranges::all_of(places(), fits); // else it fits into no window
     }
 
-    // Workers may lock in another order than they read their clocks. A slot once over stays over:
-    // for the slots time never runs backwards.
+    // Sets now_ to the latest time that these limits have seen: workers may lock in another order
+    // than they read their clocks, and a slot once over must stay over.
     void keep_time() noexcept {
         SteadyTime latest = now_.steady;
         for (const Place& place : places())
@@ -233,7 +234,7 @@ class ReservingAdmission {
     }
 
     // Returns the instant of the slots that the request holds and came too early for; the epoch if
-    // it must have others.
+    // it needs other slots.
     SteadyTime kept_instant() noexcept {
         SteadyTime kept{};
         for (const Place& place : places()) {
@@ -254,7 +255,8 @@ class ReservingAdmission {
                          place.end, charge.cost, place.quota, charge.limit->identity().per);
     }
 
-    // Exchanges the request's slot, if any, for another. 0: none is given, and it keeps its own.
+    // Exchanges the request's slot, if any, for one at `at`. Returns the new slot's number; 0 if
+    // none is given, and the request keeps its own.
     std::uint64_t exchange(const Place& place, SteadyTime at) noexcept {
         const Charge& charge = *place.charge;
         const Hash128 client = place.asked->client;
@@ -276,7 +278,7 @@ class ReservingAdmission {
     }
 
     std::span<Charge> charges_;
-    ClaimedSlots* const claimed_; // null: claims end at once
+    ClaimedSlots* const claimed_; // null: slots are used up at once
     const SteadyTime came_;
     Now now_;
     std::array<Place, max_charges> places_;

@@ -18,18 +18,19 @@
 
 namespace stint::limits {
 
-// All slots of one limit, by counter. They live as long as the limit does, so over reloads.
-// Bounded: while most_slots are out, none is given. One lock for all counters, taken before any
-// shard's and, of several limits, in rising order of their ordinals; only admit_reserving(),
-// preview_reserving() and out() take it. Threads: any.
+// All reserved slots of one limit, by counter. They live as long as the limit does, also over
+// reloads. While most_slots slots are reserved, no other is given. One lock for all counters, taken
+// before any shard's lock and, for several limits, in rising order of their ordinals.
+// admit_reserving(), preview_reserving(), out() and ClaimedSlots take it. Threads: any.
 class Reservations {
   public:
     static constexpr std::size_t most_slots = 65'536;
-    // The farthest slot ahead: no client comes back in years.
+    // How far ahead a slot may be: no client comes back after years.
     static constexpr Duration farthest = std::chrono::days{366};
 
     [[nodiscard]] std::size_t out(SteadyTime now); // slots that may still be claimed
-    // Totals. Missed: refusals without a slot: too many out, no memory or too far ahead.
+    // Totals of slots given and claimed. missed(): refusals without a slot, because too many are
+    // reserved, there is no memory, or the slot would be too far ahead.
     [[nodiscard]] std::uint64_t given() const noexcept { return given_.load(relaxed); }
     [[nodiscard]] std::uint64_t claimed() const noexcept { return claimed_.load(relaxed); }
     [[nodiscard]] std::uint64_t missed() const noexcept { return missed_.load(relaxed); }
@@ -46,7 +47,7 @@ class Reservations {
     };
     using Ledgers = std::unordered_map<Hash128, SlotLedger, Spread>;
 
-    // All with mutex_ locked.
+    // Call with mutex_ locked, except end_claim(), which locks it.
     [[nodiscard]] SlotLedger* ledger_of(Hash128 key, SteadyTime now) noexcept;
     [[nodiscard]] std::uint64_t
     give(Hash128 key, const SlotLedger::Slot& slot, SteadyTime now) noexcept; // 0: none
@@ -55,9 +56,9 @@ class Reservations {
     void sweep(SteadyTime now) noexcept;
 
     std::mutex mutex_;
-    Ledgers ledgers_; // none is empty
+    Ledgers ledgers_; // no ledger here is empty
     std::size_t out_ = 0;
-    std::uint64_t last_number_ = 0; // over all ledgers, so that none is given twice
+    std::uint64_t last_number_ = 0; // last slot number, over all ledgers
     SteadyTime latest_{};           // latest arrival
     SteadyTime next_sweep_{};
     std::atomic<std::uint64_t> given_{0};
@@ -65,7 +66,7 @@ class Reservations {
     std::atomic<std::uint64_t> missed_{0};
 };
 
-// A request's part in a limit that reserves.
+// A request's reservation in one limit with `retry_after: reserve`.
 struct Reservation {
     std::size_t charge = 0;   // index of the charge: of a fixed window, enforced, without pace
     Hash128 client{};         // owner of the slot, if claimed without its number
@@ -73,8 +74,9 @@ struct Reservation {
     std::uint64_t slot = 0;   // result: the number of a refused request's slot; 0 = none
 };
 
-// The slots that a request claims, while others have yet to decide about it. Destroyed without a
-// keep(), it gives them back to their clients. Not thread-safe. Their limits outlive it.
+// The slots that a request claims while other limits have yet to decide about it. Destroying this
+// object without keep() gives the slots back to their clients. Not thread-safe. The limits outlive
+// it.
 class ClaimedSlots {
   public:
     ClaimedSlots() = default;
@@ -82,10 +84,11 @@ class ClaimedSlots {
     ClaimedSlots& operator=(const ClaimedSlots&) = delete;
     ~ClaimedSlots() { give_back(); }
 
-    // Ends the claims: the slots are gone. Idempotent.
+    // Uses the claimed slots up. Idempotent.
     void keep() noexcept { end(true); }
-    // Undoes the claims. Call before the request's charges are refunded: else their room could be
-    // another's before it is held again. Idempotent.
+    // Undoes the claims, so that the slots can be claimed again. Call before the request's charges
+    // are refunded: otherwise another request could take the room that is to be held for the slots.
+    // Idempotent.
     void give_back() noexcept { end(false); }
 
   private:
@@ -93,7 +96,7 @@ class ClaimedSlots {
 
     struct Slot {
         Reservations* of = nullptr;
-        Hash128 key{}; // the counter's
+        Hash128 key{}; // the counter's key
         std::uint64_t number = 0;
     };
     void end(bool keep) noexcept;
@@ -102,22 +105,21 @@ class ClaimedSlots {
 };
 
 // Decides as admit() for a request with limits that reserve.
-//  - A request without a slot that may be claimed now is admitted to what is not held: the quota
-//    less the slots that may still be claimed before the open window ends. A request with one, by
-//    its number or else its client's earliest, is admitted to the whole quota (if it costs more
-//    than its slot: to what is not held for others), and the slot is gone. The quota is the last
-//    word.
-//  - A request refused because such a window is used up or held (Refusal::window) gets a slot in
-//    each of them at one instant, none within a window that is open; retry_after leads there. A
-//    slot that it has and came too early for stays its own; one that did not help is given up for
-//    it.
-//  - With `claimed` the slots of an admitted request are not gone before ClaimedSlots::keep(); no
-//    other request can claim them meanwhile. Requires: it is empty.
-//  - The slots of one client before one counter cost `quota` at most. Beyond that, and where there
-//    is no slot to be had, retry_after is when the next would have been.
-// Changes charges: Charge::reserved_for_others. reserving: in rising order of their charges; at
-// least none. Requires: whatever charges these limits does so through this function. Otherwise as
-// admit().
+//  - A request without a slot that may be claimed now is admitted only to the room that is not held
+//    for slots: the quota less the slots that may still be claimed before the open window ends. A
+//    request with such a slot (by the slot's number, else its client's earliest) is admitted to the
+//    whole quota, and uses the slot up. If the request costs more than its slot, room is still held
+//    for the others' slots. The quota is never exceeded.
+//  - If such a limit refuses the request because its window is used up or held (Refusal::window),
+//    the request gets a slot in each of these limits, all at one instant and none within an open
+//    window. retry_after leads there. A request that came too early for its own slots keeps them; a
+//    slot that did not help is exchanged for the new one.
+//  - With `claimed`, the slots of an admitted request are used up only by ClaimedSlots::keep(); no
+//    other request can claim them meanwhile. Requires: `claimed` is empty.
+//  - The slots of one client in one counter cost `quota` at most. Beyond that, and if no slot can
+//    be given, retry_after is when the next slot would have been.
+// Changes Charge::reserved_for_others. reserving: in rising order of their charges; may be empty.
+// Requires: every charge on these limits goes through this function. Otherwise as admit().
 [[nodiscard]] Decision admit_reserving(
     std::span<Charge> charges,
     std::span<Reservation> reserving,
@@ -126,10 +128,10 @@ class ClaimedSlots {
     ClaimedSlots* claimed = nullptr);
 
 // Decides like admit_reserving(), but charges, counts, claims and gives nothing: the permit is
-// empty, each Reservation::slot is 0, and states are as they stay. A refusal's retry_after leads to
-// the instant for which admit_reserving() would give the slots, or to that of slots which the
-// request would keep. Slots that are over may be dropped. Changes charges as admit_reserving()
-// does. states has room for as many as there are charges. Otherwise as admit_reserving().
+// empty, each Reservation::slot is 0, and `states`, with room for one per charge, gets the
+// counters' present states. A refusal's retry_after leads to the instant of the slots that
+// admit_reserving() would give, or let the request keep. May drop slots that are over. Changes
+// charges as admit_reserving() does. Otherwise as admit_reserving().
 [[nodiscard]] Decision preview_reserving(
     std::span<Charge> charges,
     std::span<Reservation> reserving,

@@ -12,7 +12,7 @@ SteadyTime SlotLedger::next_at(
         return earliest;
     const auto parts = static_cast<std::int64_t>(quota);
     const Duration share{((per + grace).count() - 1) / parts + 1};
-    // The last one was given under a quota that may have been larger.
+    // The last slot was given under a quota that may have been larger.
     const auto shares = static_cast<std::int64_t>(std::min(last_.cost, quota) + cost - 1);
     return std::max(earliest, last_.at + shares * share);
 }
@@ -53,7 +53,7 @@ std::uint64_t SlotLedger::claimable_by(Hash128 client, SteadyTime now) const noe
     const auto of = clients_.find(client);
     if (of == clients_.end())
         return 0;
-    // They are in order of time, and those that are over have been forgotten.
+    // Numbers are in order of time, and slots that are over have been forgotten.
     const auto& numbers = of->second.numbers;
     const auto first = std::ranges::find_if(
         numbers, [this](std::uint64_t number) { return !slots_.at(number).claiming; });

@@ -1,5 +1,5 @@
-// The slots in coming windows that one counter has given to requests it refused: their instants,
-// their clients, and how much room the next window must keep for them. Pure; no lock of its own.
+// The slots in coming windows that one counter has given to refused requests: their instants, their
+// clients, and how much room the next window must keep for them. Pure; no lock of its own.
 #pragma once
 
 #include "base/hash.hpp"
@@ -13,16 +13,16 @@
 
 namespace stint::limits {
 
-// Slots are given in rising order of time. Between neighbours lies (a + b - 1) * s, where a and b
-// are their costs and s is (per + grace) / quota, rounded up. The first and the last of slots whose
-// costs add up to C are then at least (C - 1) * s apart, so C > quota does not fit into less than
-// per + grace; and those who may come in the window [w, w + per) have slots in
-// [w - grace, w + per). So a window, whenever it opens, has room for all of them. A quota that is
-// lowered meanwhile breaks that for the slots that are out already.
+// Slots are given in rising order of time. Between neighbours of costs a and b lies (a + b - 1) *
+// s, where s is (per + grace) / quota, rounded up. The first and the last of slots whose costs add
+// up to C are then at least (C - 1) * s apart, so C > quota does not fit into less than per +
+// grace. Clients that may come in the window [w, w + per) have slots in [w - grace, w + per). So a
+// window, whenever it opens, has room for all of them. After the quota is lowered, that does not
+// hold for slots given before.
 class SlotLedger {
   public:
-    // Time after its instant in which a slot may be claimed: Retry-After is whole seconds, rounded
-    // up, and then there is the way back.
+    // How long after its instant a slot may be claimed: Retry-After is rounded up to whole seconds,
+    // and the client's request takes time to arrive.
     static constexpr Duration grace = std::chrono::seconds{2};
 
     struct Slot {
@@ -52,11 +52,12 @@ class SlotLedger {
 
     // Returns slots that were given and neither taken away nor forgotten.
     [[nodiscard]] const Slots& slots() const noexcept { return slots_; }
-    // Returns true if the number is a slot's that no request is claiming.
+    // True if a slot has this number and no request is claiming it.
     [[nodiscard]] bool has_free(std::uint64_t number) const noexcept;
-    // Returns the client's earliest such slot, if it may be claimed now; 0: there is none.
+    // Returns the number of the client's earliest slot that no request is claiming, if that slot
+    // may be claimed now; else 0.
     [[nodiscard]] std::uint64_t claimable_by(Hash128 client, SteadyTime now) const noexcept;
-    // Returns the costs of all slots of this client together.
+    // Returns the sum of the costs of this client's slots.
     [[nodiscard]] std::uint64_t cost_of(Hash128 client) const noexcept;
 
     // Removes a slot that was claimed, or exchanged for another. Requires: it is among slots().
@@ -68,8 +69,8 @@ class SlotLedger {
     void undo_claim(std::uint64_t number) noexcept;
     // Drops slots that are over; returns how many.
     std::size_t forget(SteadyTime now) noexcept;
-    // Returns the costs of the slots before `end`. After forget(): the quota that a window that
-    // ends there must keep for clients that may still come.
+    // Returns the sum of the costs of the slots before `end`. After forget(), that is the quota
+    // which a window ending at `end` must keep for clients that may still come.
     [[nodiscard]] std::uint64_t held_before(SteadyTime end) noexcept;
 
   private:
@@ -87,8 +88,8 @@ class SlotLedger {
     void erase(Slots::iterator slot) noexcept;
 
     Slots slots_;
-    std::map<Hash128, Client> clients_; // none is without a slot
-    // For the slots before this one held_ is held together: moved along by held_before(), since
+    std::map<Hash128, Client> clients_; // each client here has a slot
+    // held_ is the sum over the slots before this one. held_before() moves it step by step, since
     // most calls ask for the same end.
     Slots::iterator counted_ = slots_.end();
     std::uint64_t held_ = 0;
