@@ -50,7 +50,7 @@ class CounterTable {
 
     struct Swept {
         std::size_t erased = 0;
-        // Of the remaining counters.
+        // The lowest stamp of the remaining counters.
         std::int64_t lowest_stamp = std::numeric_limits<std::int64_t>::max();
     };
     // Erases every spent counter. O(capacity).
