@@ -1,4 +1,4 @@
-// Leases: holders of a lock's slots, with fence and expiry.
+// Leases: who holds a lock's slots, with a fencing number and an expiry each.
 #pragma once
 
 #include "base/hash.hpp"
@@ -19,32 +19,32 @@ namespace stint::locks {
 class Lock;
 using LockPtr = std::shared_ptr<Lock>;
 
-// The event that ends a lease besides its ttl and its release.
+// The event that ends a lease, apart from its expiry and its release.
 enum class LeaseBinding : std::uint8_t {
     lease,      // none
-    connection, // the end of the connection that it is tied to
-    stream      // the end of the response that it was granted in
+    connection, // the end of the connection that the lease is bound to
+    stream      // the end of the streaming response that granted the lease
 };
 
 // How a lease came to its end.
 enum class EndReason : std::uint8_t { released, expired, forced, disconnected, not_persisted };
 
-// A holder's request. Hashes are LockManager's; zero: none.
+// A request for a lease. The hashes are LockManager's; a zero hash means none.
 struct LeaseRequest {
     std::string owner{}; // may be empty
     Hash128 once{};      // hash of the idempotency key
     Hash128 reentrant{}; // hash of a reentrant owner
     Duration ttl{};      // above zero
     LeaseBinding binding = LeaseBinding::lease;
-    std::uint64_t connection_id = 0; // connection that it ends with; 0: none
+    std::uint64_t connection_id = 0; // connection that the lease ends with; 0: none
 };
 
-// The answer to a request for a lease. LockManager explains fences.
+// The answer to a request for a lease, or to renew one. See LockManager for `fence`.
 struct Grant {
     Hash128 id{};
     std::uint64_t fence = 0;
     std::uint64_t max = 0;
-    std::uint32_t count = 1; // levels that its owner has entered
+    std::uint32_t count = 1; // levels entered by the reentrant owner
     SteadyTime expires{};
     bool replayed = false;     // true: the lease existed before this request
     std::uint32_t version = 0; // for LockManager::kept()
@@ -70,10 +70,10 @@ struct SavedLease {
 using InLock = boost::intrusive::list_base_hook<boost::intrusive::tag<struct InLockTag>>;
 using ByExpiry = boost::intrusive::set_base_hook<boost::intrusive::tag<struct ByExpiryTag>>;
 
-// One level of a reentrant owner; the first is the lease's own.
+// One level that a reentrant owner has entered; the first is that of the lease's grant.
 struct Level {
     Hash128 once{};                  // LeaseRequest::once
-    std::uint64_t connection_id = 0; // LeaseRequest::connection_id, or a renewal's
+    std::uint64_t connection_id = 0; // as in LeaseRequest or in a Renewal; 0: none
 };
 
 // One live lease. Internal to locks/, guarded by LockManager's mutex.
@@ -87,17 +87,18 @@ struct Lease : InLock, ByExpiry {
     Duration ttl{};
     LeaseBinding binding = LeaseBinding::lease;
     boost::container::small_vector<Level, 1> levels;
-    std::uint32_t asks = 1; // requests that got this lease as their answer
+    std::uint32_t asks = 1; // number of requests answered with this lease
     WallTime since{};
     SteadyTime granted{};
     SteadyTime expires{};
     limits::Permit permit;
-    bool former = false; // placeholder for all holders from before the start
-    // The lease's recorded versions: the latest, and the latest that outlives the process.
+    bool former = false; // a placeholder for the lock's unknown holders from before the start
+    // The lease's versions recorded for the state file: the latest, and the latest that was
+    // written.
     std::uint32_t version = 0;
     std::uint32_t kept_version = 0; // 0: none
-    Duration recorded_ttl{};        // the longest recorded
-    std::uint32_t unwritten = 0;    // versions on their way to storage
+    Duration recorded_ttl{};        // the longest ttl recorded
+    std::uint32_t unwritten = 0;    // recorded versions that are not written yet
 };
 
 } // namespace stint::locks

@@ -1,4 +1,4 @@
-// Locks as people and metrics see them.
+// The state of locks for the APIs that list them, and for metrics.
 #pragma once
 
 #include "base/hash.hpp"
@@ -12,7 +12,7 @@
 namespace stint::locks {
 
 struct HolderState {
-    Hash128 id{}; // lease id, for callers that may end the lease
+    Hash128 id{}; // lease id; only for callers that may end the lease
     std::string owner;
     std::uint64_t fence = 0;
     std::uint32_t count = 1;
@@ -31,7 +31,7 @@ struct LockState {
     std::string name;
     std::uint64_t max = 0;
     std::uint64_t held = 0;    // slots that leases hold
-    std::uint64_t proxied = 0; // slots that requests hold, on routes that use the lock as a cap
+    std::uint64_t proxied = 0; // slots that proxied requests hold, where the lock is a route's cap
     bool declared = false;
     std::uint64_t fence = 0;          // the highest fence granted; 0: none
     std::vector<HolderState> holders; // in the order of their grants
@@ -45,7 +45,7 @@ struct LockList {
 };
 
 struct LockFigures {
-    std::string name; // "(dynamic)": all undeclared locks together
+    std::string name; // the lock's name; "(dynamic)": all undeclared locks together
     std::uint64_t max = 0;
     std::uint64_t held = 0;
     std::uint64_t waiting = 0;

@@ -1,4 +1,5 @@
-// One lock: a cap of `limits/` whose slots have holders with a name, a fence and an expiry.
+// One lock: a concurrency limit of `limits/` whose slots have named holders, with a fencing number
+// and an expiry each.
 #pragma once
 
 #include "base/time.hpp"
@@ -25,7 +26,7 @@ class Waiting : public boost::intrusive::list_base_hook<> {
     Waiting() = default;
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
-    ~Waiting(); // as LockManager::end_wait()
+    ~Waiting(); // calls LockManager::end_wait(), if the request waits
 
   private:
     friend class LockManager;
@@ -35,20 +36,21 @@ class Waiting : public boost::intrusive::list_base_hook<> {
     SteadyTime since_{};
 };
 
-// Totals of all requests for a lock, ever.
+// Totals of the requests for a lock and of the ends of its leases.
 struct Counts {
     std::uint64_t granted = 0;
-    std::uint64_t refused = 0; // at once or after a wait
+    std::uint64_t refused = 0; // 409, at once or after a wait
     std::uint64_t released = 0;
     // Leases that ended by their ttl: the holder crashed or forgot to release.
     std::uint64_t expired = 0;
     std::uint64_t forced = 0;
-    std::uint64_t disconnected = 0; // ended with their connections
+    std::uint64_t disconnected = 0; // leases that ended with their connections
 
     Counts& operator+=(const Counts& other) noexcept;
 };
 
-// Shared by LockManager and by requests that ask for it. Threads: any for the public members.
+// One lock. Shared by LockManager and by requests for the lock. Threads: any for the public
+// members.
 class Lock {
   public:
     Lock(std::string name, limits::LimitPtr limit, std::uint64_t max)
@@ -59,11 +61,11 @@ class Lock {
     [[nodiscard]] std::uint64_t max() const noexcept {
         return max_.load(std::memory_order_relaxed);
     }
-    // The most requests that may wait for the lock at a time.
+    // Returns the most requests that may wait for the lock at a time.
     [[nodiscard]] std::uint64_t max_waiting() const noexcept {
         return max_waiting_.load(std::memory_order_relaxed);
     }
-    // A charge for one slot.
+    // Returns a charge on the lock's limit for one slot.
     [[nodiscard]] limits::Charge charge() const noexcept {
         return {.limit = limit_.get(), .quota = max()};
     }

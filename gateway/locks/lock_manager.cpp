@@ -80,7 +80,7 @@ LockManager::obtain(std::string_view name, std::optional<std::uint64_t> max, con
     const bool unused =
         found != locks_.end() && !found->second->declared_ && !in_use(found->second);
     if (most_dynamic_ == 0 && (unused || found == locks_.end()))
-        return LockError{Failure::unknown}; // a reload may have made it one
+        return LockError{Failure::unknown}; // a reload may have forbidden undeclared locks
     if (found != locks_.end()) {
         Lock& known = *found->second;
         if (!max || *max == known.max())
@@ -99,7 +99,7 @@ LockManager::obtain(std::string_view name, std::optional<std::uint64_t> max, con
     return made;
 }
 
-// fence: a lower fencing number is stale.
+// Makes a lock. fence: any lower fencing number is stale.
 LockPtr
 LockManager::make(std::string_view name, std::uint64_t max, std::uint64_t fence, const Now& now) {
     const limits::LimitSpec spec{
@@ -114,9 +114,10 @@ LockManager::make(std::string_view name, std::uint64_t max, std::uint64_t fence,
     return made;
 }
 
-// Fills a lock with one placeholder lease for all of its slots, because its holders before the
-// start are unknown. Restored leases exist beside it: some of them may have been released, and
-// their slots granted again, before the process ended.
+// Until the end of start_up_grace, fills a lock with one placeholder lease for all of its slots,
+// because its holders from before the start are unknown. Restored leases exist beside the
+// placeholder: some may have been released, and their slots granted again, before the process
+// ended.
 void LockManager::reserve_for_previous_holders(const LockPtr& lock, const Now& now) {
     if (closed_until_ <= now.steady)
         return;
@@ -141,7 +142,8 @@ void LockManager::keep_closed_until(SteadyTime end, const Now& now) {
         reserve_for_previous_holders(known, now);
 }
 
-// Rate-limited: it scans all locks.
+// Tries to make room for another undeclared lock. Limited to one call in 10 ms, because it scans
+// all locks.
 bool LockManager::make_room_for_lock(const Now& now) {
     if (now.steady < next_sweep_)
         return false;
@@ -192,7 +194,8 @@ void LockManager::file(Lease& lease) noexcept {
     scheduler_.schedule(announced_);
 }
 
-// The caller gets the slot and frees it without the mutex.
+// Takes the lease out of all lists and records its end. The caller frees the slot, without the
+// mutex: free_slot().
 std::unique_ptr<Lease> LockManager::take_out(Lease& lease, EndReason how) noexcept {
     Lock& lock = *lease.lock;
     lock.leases_.erase(lock.leases_.iterator_to(lease));
@@ -210,7 +213,8 @@ std::unique_ptr<Lease> LockManager::take_out(Lease& lease, EndReason how) noexce
     return std::move(taken.mapped());
 }
 
-// A hash that leads to another lease by now stays.
+// Forgets that the hash belongs to the lease. No effect if the hash belongs to another lease by
+// now.
 void LockManager::forget(Hash128 hash, const Lease& lease) noexcept {
     if (const auto found = known_.find(hash); found != known_.end() && found->second == &lease)
         known_.erase(found);
@@ -243,7 +247,7 @@ void LockManager::remember(Hash128 id, EndReason how) noexcept try {
         return;
     ended_.erase(ended_order_.front());
     ended_order_.pop_front();
-} catch (const std::exception&) { // then a repeated release finds no lease
+} catch (const std::exception&) { // without memory, a repeated release finds no lease
 }
 
 Lease* LockManager::find_active(Hash128 id, const Now& now) const noexcept {
@@ -273,9 +277,9 @@ SteadyTime LockManager::expire(const Now& now) noexcept {
     }
 }
 
-// Frees the slot, which wakes its waiters. Call without the mutex.
+// Frees the ended lease's slot, which wakes waiters for it. Call without the mutex.
 void LockManager::free_slot(std::unique_ptr<Lease> ended, const Now& now) noexcept {
-    if (ended != nullptr && !ended->former) // a former lease's hold time is unknown
+    if (ended != nullptr && !ended->former) // a placeholder's hold time is not known
         ended->permit.release(now);
 }
 

@@ -29,18 +29,18 @@
 
 namespace stint::locks {
 
-// Slots and their waiters are in limits/: a request admitted there gets a lease here, which holds
-// the permit until the lease ends. Each grant has a higher fence than every one before it, over all
-// locks and restarts: the first is no lower than the microseconds since 1970 (below 2^53 until
-// 2255). So fences rise even if nothing was persisted, unless a million are granted a second or the
-// wall clock goes back.
+// All locks and leases. Slots and their waiters are in limits/: a request admitted there gets a
+// lease here, which holds the permit until the lease ends. A grant's fence (fencing number) is
+// higher than that of every grant before, over all locks and restarts. The first is at least the
+// microseconds from 1970 to the start (below 2^53 until 2255): so fences rise even if nothing was
+// persisted, unless a million leases are granted a second or the wall clock goes back.
 //
-// Pure but for its mutex: instants come from the callers. Slots are freed without the mutex, since
-// that wakes waiters. Threads: any.
+// Pure but for its mutex: the callers pass the time. Slots are freed without the mutex, since that
+// wakes waiters. Threads: any.
 class LockManager {
   public:
-    // scheduler: schedules the next expire(). It is called with the mutex held and must not call
-    // back. Registry and scheduler outlive this.
+    // scheduler: gets the time of the next expire(), with the mutex held; must not call the
+    // LockManager. registry and scheduler outlive this object.
     LockManager(limits::Registry& registry, limits::WakeupScheduler& scheduler, WallTime started);
     ~LockManager();
     LockManager(const LockManager&) = delete;
@@ -51,9 +51,9 @@ class LockManager {
         std::uint64_t max = 1;
         std::uint64_t max_waiting = 0;
     };
-    // Applies a configuration. A lower max ends no lease; AdmissionQueue informs a lock's waiters.
-    // A lock that is no longer declared lives on while it is in use. dynamic: the most undeclared
-    // locks; max_waiting: the most waiters before each of them.
+    // Applies a configuration. A lower max ends no lease. A lock that is no longer declared lives
+    // on while it is in use. The caller updates waiters' quotas in AdmissionQueue. dynamic: the
+    // most undeclared locks. max_waiting: the most waiters for each of them.
     void configure(
         const std::vector<Declared>& declared,
         std::uint64_t dynamic,
@@ -62,37 +62,37 @@ class LockManager {
 
     // --- acquiring ---
     enum class Failure : std::uint8_t {
-        unknown,   // not declared, and no undeclared locks are allowed
-        different, // it has another max: Lock::max()
-        too_many,  // the most locks, or leases, are in use
-        behind     // grants come faster than they can be written
+        unknown,   // the lock is not declared, and undeclared locks are not allowed
+        different, // the lock has another max, LockError::max
+        too_many,  // the most undeclared locks, or the most leases, are in use
+        behind     // grants come faster than the state file can be written
     };
     struct LockError {
         Failure why{};
         std::uint64_t max = 0; // for Failure::different
     };
-    // Returns the lock, made now if there is none. It stays while it is in use or its pointer
-    // lives.
+    // Returns the lock; makes an undeclared one if there is none. The lock stays while it is in use
+    // or a caller holds its pointer. max: nothing accepts any max, and makes a new lock with 1.
     [[nodiscard]] std::variant<LockPtr, LockError>
     obtain(std::string_view name, std::optional<std::uint64_t> max, const Now& now);
-    // Hash a caller's texts for LeaseRequest. Hashes stay the same over a restart that keeps the
-    // state.
+    // Return hashes of a caller's texts for LeaseRequest::once and ::reentrant. Hashes stay the
+    // same over a restart that keeps the state.
     [[nodiscard]] Hash128
     hash_once(std::string_view lock, std::string_view owner, std::string_view key) const;
     [[nodiscard]] Hash128 hash_owner(std::string_view lock, std::string_view owner) const;
 
-    // Returns the live lease of the same idempotency key, renewed. Else returns that of the same
+    // Returns the live lease of the same idempotency key, renewed; else the live lease of the same
     // reentrant owner, one level deeper. Nothing: the request needs a slot.
     [[nodiscard]] std::optional<Grant> find_granted(const LeaseRequest& request, const Now& now);
-    // Grants a lease. permit: a slot of lock.limit(). If find_granted() finds a lease by now,
-    // returns that and frees the slot. Throws std::bad_alloc with nothing changed but the slot
-    // freed.
+    // Grants a lease. permit: a slot of lock.limit(). If find_granted() would find a lease by now,
+    // returns that lease and frees the slot. Throws std::bad_alloc with nothing changed, except
+    // that the slot is freed.
     [[nodiscard]] Grant
     grant(const LockPtr& lock, LeaseRequest request, limits::Permit permit, const Now& now);
     void count_refusal(Lock& lock) noexcept;
     struct Busy {
-        std::uint64_t held = 0;            // slots, by leases
-        std::optional<Duration> ends_in{}; // expiry of the first lease, if known
+        std::uint64_t held = 0;            // slots held by leases
+        std::optional<Duration> ends_in{}; // time to the first expiry of a lease, if known
     };
     [[nodiscard]] Busy busy(const Lock& lock, const Now& now) const;
     void begin_wait(const LockPtr& lock, Waiting& waiting, std::string_view owner, const Now& now);
@@ -100,37 +100,40 @@ class LockManager {
 
     // --- renewing and releasing ---
     struct Renewal {
-        std::optional<Duration> ttl;     // nothing: unchanged
-        std::uint64_t connection_id = 0; // binds it to this connection; 0: unchanged
+        std::optional<Duration> ttl;     // new ttl; nothing: unchanged
+        std::uint64_t connection_id = 0; // binds the lease to this connection; 0: unchanged
     };
-    // Renews a lease. Nothing if it is no live lease of that lock: an ended one never comes back.
-    // After a ttl longer than the persisted one, see kept().
+    // Renews a lease. Returns nothing if `id` is no live lease of that lock: an ended lease never
+    // comes back. If the ttl is longer than the persisted one, wait until kept() returns yes before
+    // answering.
     [[nodiscard]] std::optional<Grant>
     renew(std::string_view lock, Hash128 id, const Renewal& renewal, const Now& now);
     enum class Release : std::uint8_t { free, inside, gone };
     struct Released {
-        Release what = Release::gone; // free: also if it was released before
+        Release what = Release::gone; // free: the lease has ended, now or by an earlier release
         Grant grant;                  // for Release::inside
     };
-    // Releases one level of a reentrant owner and all deeper ones. level: nothing is the innermost.
+    // Releases a level of a reentrant owner's lease, and all deeper ones. level: from 1; nothing is
+    // the innermost.
     [[nodiscard]] Released
     release(std::string_view lock, Hash128 id, std::optional<std::uint32_t> level, const Now& now);
-    // Ends a lease. False: it is no live lease.
+    // Ends a lease. False: `id` is no live lease of that lock.
     [[nodiscard]] bool end(std::string_view lock, Hash128 id, EndReason how, const Now& now);
-    // Undoes a grant whose answer does not reach its client, as if it had never been. No effect if
-    // the lease was granted to a later request as well.
+    // Undoes a grant whose reply does not reach its client, as if the grant had never been made. No
+    // effect if a later request was answered with the same lease.
     void withdraw(std::string_view lock, const Grant& grant, const Now& now) noexcept;
-    // Ends the leases of a closed connection. No effect on a lease that is bound to another by now;
-    // of a reentrant owner only the levels of that connection end.
+    // Ends the leases of a closed connection. No effect on a lease that was bound to another
+    // connection since. Of a reentrant owner's lease, only the levels of that connection end.
     void
     end_for_connection(std::span<const Hash128> ids, std::uint64_t connection_id, const Now& now);
     // Unbinds leases from a connection that the gateway closes: they live on until their ttl ends.
     void detach(std::span<const Hash128> ids, std::uint64_t connection_id) noexcept;
     [[nodiscard]] bool is_bound(Hash128 id, std::uint64_t connection_id, const Now& now) const;
-    // Returns the lease as it is now; nothing if it has ended: then why() tells how, for a while.
+    // Returns the lease as it is now; nothing if it has ended. Then why() returns the reason, for a
+    // while.
     [[nodiscard]] std::optional<Grant> look(Hash128 id, const Now& now) const;
     [[nodiscard]] std::optional<EndReason> why(Hash128 id) const;
-    // Ends expired leases. Returns when to call it next.
+    // Ends expired leases. Returns when to call expire() next.
     SteadyTime expire(const Now& now) noexcept;
 
     // --- listing ---
@@ -138,46 +141,49 @@ class LockManager {
     // as many as fit into one answer.
     [[nodiscard]] LockList list(std::string_view after, const Now& now) const;
     [[nodiscard]] std::optional<LockState> state_of(std::string_view name, const Now& now) const;
-    [[nodiscard]] std::vector<LockFigures> collect_metrics() const; // the declared, then the others
+    // Returns the figures of each declared lock, then those of all other locks together.
+    [[nodiscard]] std::vector<LockFigures> collect_metrics() const;
 
     // --- persistence ---
-    // Starts recording changes; `recorded` is called, with the mutex held, when there are some.
-    // Call before any request.
+    // Starts recording changes for the state file. `recorded` is called, with the mutex held,
+    // whenever there are changes to take. Call before any request.
     void record(std::function<void()> recorded);
-    // Restores leases, each for its whole ttl. Call before configure(). fence: the highest ever
-    // given.
+    // Restores leases, each for its whole ttl from now. Call before configure(). fence: the highest
+    // fence ever granted.
     void restore(const std::vector<SavedLease>& leases, std::uint64_t fence, const Now& now);
-    // Keeps every lock full until `end`, when the holders before the start are unknown. Call before
-    // any request.
+    // Keeps every lock full until `end`, because the holders from before the start are unknown.
+    // Call before any request.
     void keep_closed_until(SteadyTime end, const Now& now);
 
     struct Record {
         Hash128 id{};
         std::uint32_t version = 0;
-        std::optional<SavedLease> lease; // nothing: it has ended
+        std::optional<SavedLease> lease; // nothing: the lease has ended
     };
     struct Records {
-        std::vector<Record> changes; // in this order
-        std::uint64_t fence = 0;     // the highest ever given
+        std::vector<Record> changes; // to be written in this order
+        std::uint64_t fence = 0;     // the highest fence ever granted
     };
     [[nodiscard]] Records take_records();
-    [[nodiscard]] Records everything(); // supersedes the changes until now
-    // Report whether taken records were written. Leases that could not be written end: no client
-    // was told of them.
+    [[nodiscard]] Records everything(); // all live leases; supersedes all changes until now
+    // Report whether the records from take_records() were written. A lease of which no version was
+    // written ends: no client was told of it.
     void written(const Records& records) noexcept;
     void not_written(Records records, const Now& now);
 
     enum class Durability : std::uint8_t { yes, no, not_yet };
-    // Returns whether the lease would survive the process as this grant states it. Always yes if
-    // nothing is recorded. no: it could not be written, or has ended.
+    // Returns yes if the lease would survive the process as this grant states it; always yes if
+    // nothing is recorded. no: the write has failed, or the lease has ended. not_yet: the write is
+    // under way.
     [[nodiscard]] Durability kept(const Grant& grant) const;
-    // Is notified when records were written or could not be. One per worker.
+    // A listener for the end of writes: each worker has one.
     class Listener : public boost::intrusive::list_base_hook<> {
       public:
         Listener() = default;
         Listener(const Listener&) = delete;
         Listener& operator=(const Listener&) = delete;
-        // Called on any thread, with the mutex held: it must not call back.
+        // Called when records were written or could not be. Called on any thread, with the mutex
+        // held: must not call the LockManager.
         virtual void on_written() noexcept = 0;
 
       protected:
@@ -196,14 +202,15 @@ class LockManager {
         }
     };
     using Leases = std::unordered_map<Hash128, std::unique_ptr<Lease>, Spread>;
-    // The most ended leases that are remembered.
+    // The most ended leases whose end is remembered, for why() and for repeated releases.
     static constexpr std::size_t remembered = 10'000;
-    // The quota for slots held since before the start, whatever the lock's max is by now.
+    // The quota for slots that were held before the start, so that they fit whatever the lock's max
+    // is now.
     static constexpr std::uint64_t any_number = 1'000'000'000;
     static constexpr std::size_t most_leases = 1'000'000;
-    static constexpr std::size_t most_records = 100'000; // not yet taken
+    static constexpr std::size_t most_records = 100'000; // not yet taken by take_records()
 
-    // With the mutex locked:
+    // Called with the mutex locked:
     [[nodiscard]] LockPtr
     make(std::string_view name, std::uint64_t max, std::uint64_t fence, const Now& now);
     void reserve_for_previous_holders(const LockPtr& lock, const Now& now);
@@ -233,7 +240,7 @@ class LockManager {
     void record_end(Hash128 id) noexcept;
     [[nodiscard]] static SavedLease saved(const Lease& lease);
     void notify_listeners() noexcept;
-    // Without the mutex:
+    // Called without the mutex:
     static void free_slot(std::unique_ptr<Lease> ended, const Now& now) noexcept;
 
     limits::Registry& registry_;
@@ -242,9 +249,9 @@ class LockManager {
 
     mutable std::mutex mutex_; // guards all below
     std::map<std::string, LockPtr, std::less<>> locks_;
-    std::size_t dynamic_ = 0; // undeclared ones among them
+    std::size_t dynamic_ = 0; // number of undeclared locks in locks_
     std::uint64_t most_dynamic_ = 0;
-    SteadyTime next_sweep_{}; // for unused locks
+    SteadyTime next_sweep_{}; // earliest next search for unused locks
     std::uint64_t dynamic_max_waiting_ = 0;
     Counts dynamic_counts_; // totals of forgotten dynamic locks
     Leases leases_;
@@ -256,7 +263,7 @@ class LockManager {
     SteadyTime closed_until_ = SteadyTime::min();
     std::unordered_map<Hash128, EndReason, Spread> ended_;
     std::list<Hash128> ended_order_; // the oldest first
-    std::uint64_t fence_ = 0;        // the highest given
+    std::uint64_t fence_ = 0;        // the highest fence granted
     std::uint64_t last_number_ = 0;  // serial number of the last id
     std::function<void()> recorded_; // empty: nothing is recorded
     std::vector<Record> records_;

@@ -10,7 +10,7 @@
 namespace stint::locks {
 namespace {
 
-// A reentrant owner's most levels.
+// The most levels of a reentrant owner.
 constexpr std::size_t most_levels = 1000;
 
 Hash128 hash_of(
@@ -62,7 +62,7 @@ std::optional<Grant> LockManager::reenter(const LeaseRequest& request, const Now
             level.connection_id = request.connection_id;
     if (same != nullptr && lease->levels.size() == 1)
         lease->binding = request.binding;
-    // The lease never ends sooner than a holder of it was told.
+    // The lease never ends sooner than an earlier answer has told its holder.
     renew(*lease, std::max(request.ttl, lease->ttl), now);
     ++lease->asks;
     Grant grant = grant_of(*lease);
@@ -84,20 +84,21 @@ void LockManager::enter(Lease& lease, const LeaseRequest& request) {
     ++lease.lock->counts_.granted;
 }
 
-// Drops levels until `levels` are left, at least one.
+// Drops the deepest levels until `levels` are left, at least one.
 void LockManager::leave(Lease& lease, std::size_t levels) noexcept try {
     while (lease.levels.size() > levels) {
         forget(lease.levels.back().once, lease);
         lease.levels.pop_back();
     }
     record_grant(lease);
-} catch (const std::exception&) { // then a restart restores the deeper levels, for the ttl
+} catch (const std::exception&) { // without memory, a restart restores the deeper levels
 }
 
 Grant LockManager::grant(
     const LockPtr& lock, LeaseRequest request, limits::Permit permit, const Now& now) {
     const std::lock_guard guard{mutex_};
-    if (const auto active = reenter(request, now)) // it was not active when the slot was requested
+    // The same caller's other request may have been granted since find_granted().
+    if (const auto active = reenter(request, now))
         return *active;
     auto made = std::make_unique<Lease>();
     made->levels.push_back({request.once, request.connection_id});
@@ -114,7 +115,7 @@ Grant LockManager::grant(
         know(lease);
         record_grant(lease);
     } catch (...) {
-        permit = std::move(lease.permit); // freed when the mutex is no longer held
+        permit = std::move(lease.permit); // the slot is freed when the mutex is no longer held
         static_cast<void>(take_out(lease, EndReason::not_persisted));
         throw;
     }

@@ -6,7 +6,7 @@
 namespace stint::locks {
 namespace {
 
-// The most entries of one answer: they bound its length and the time for which the mutex is held.
+// The most entries of one answer, which bound its length and the time for which the mutex is held.
 constexpr std::size_t most_locks = 1000;
 constexpr std::size_t most_people = 10'000; // holders, and as many waiters
 

@@ -76,7 +76,7 @@ void LockManager::record_grant(Lease& lease) {
 void LockManager::record_end(Hash128 id) noexcept try {
     records_.push_back({id, 0, std::nullopt});
     recorded_();
-} catch (const std::exception&) { // then a restart restores it for its ttl
+} catch (const std::exception&) { // without memory, a restart restores the lease for its ttl
 }
 
 LockManager::Records LockManager::take_records() {
@@ -109,8 +109,8 @@ void LockManager::written(const Records& records) noexcept {
     notify_listeners();
 }
 
-// Queues the ends of leases again that could not be written. Ends every lease that the file neither
-// has nor is about to get.
+// Queues those records again that say a lease has ended. Ends every lease that the file neither has
+// nor is about to get.
 void LockManager::not_written(Records records, const Now& now) {
     for (const Record& each : records.changes) {
         std::unique_ptr<Lease> ended;
