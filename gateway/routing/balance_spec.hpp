@@ -1,5 +1,5 @@
-// The load balancing and outlier ejection of an upstream: the settings, and pointers to the live
-// state. No decision is made here.
+// The configured load balancing and outlier ejection of an upstream, with pointers to the live
+// state. The decisions are made elsewhere (upstream/).
 #pragma once
 
 #include "base/time.hpp"
@@ -18,10 +18,10 @@ namespace stint::routing {
 
 enum class Balance : std::uint8_t { round_robin, least_requests, hash };
 
-// Consecutive failures that eject an endpoint for a while.
+// Outlier ejection: consecutive failures eject an endpoint for a while.
 struct EjectionRules {
     std::uint32_t failures = 0; // 0: no endpoint is ever ejected
-    Duration first{};           // duration of the first ejection; doubled for each after that
+    Duration first{};           // duration of the first ejection; each following one doubles it
     Duration most{};
 };
 
@@ -30,11 +30,12 @@ struct BalanceSpec {
     KeyTemplate hash_key; // for Balance::hash
     Duration slow_start{};
     EjectionRules ejection;
-    bool fail_open = false; // with every endpoint ejected, use the ejected ones
-    // The most queued requests while every endpoint has reached max_requests.
+    bool fail_open = false; // true: if every endpoint is ejected, uses the ejected ones
+    // The most requests that may queue while every endpoint has reached max_requests.
     std::uint32_t max_waiting = 0;
     Duration max_wait{};
-    std::shared_ptr<upstream::EndpointGroup> group{}; // shared by workers; nullptr: one worker's
+    // Shared by the workers; nullptr: each worker has its own.
+    std::shared_ptr<upstream::EndpointGroup> group{};
 };
 
 } // namespace stint::routing

@@ -4,7 +4,7 @@ namespace stint::routing {
 
 namespace {
 
-// The limit's decision about a request before counting it.
+// How a limit treats a request before counting it: exempt, denied, or counted by these numbers.
 struct Standing {
     bool exempt = false;
     Denial denial = Denial::none;

@@ -1,4 +1,4 @@
-// The charges of a request to its route's limits, before anything is counted: the keys to charge,
+// The charges of a request on its route's limits, before anything is counted: the keys to charge,
 // and the limits that do not apply.
 #pragma once
 
@@ -21,14 +21,15 @@ enum class Denial : std::uint8_t {
 };
 
 struct Charges {
-    // An array with room for the most charges. Only used elements are ever touched.
+    // An array with room for the most charges, in place. Only used elements are ever touched.
     template <class T>
     using List = boost::container::static_vector<T, limits::max_charges>;
 
     List<limits::Charge> charges;
-    List<const RouteLimit*> limits;        // limit of each charge
+    List<const RouteLimit*> limits;        // the limit of each charge, by the same index
     std::uint32_t exempt = 0;              // bit i: route.limits[i] does not apply to the request
-    const RouteLimit* denied_by = nullptr; // the request must not be admitted, nor charged
+    const RouteLimit* denied_by = nullptr; // the limit that denies the request, which must not be
+                                           // admitted or charged; nullptr: none
     Denial denial = Denial::none;
 
     [[nodiscard]] std::span<const limits::Charge> view() const noexcept {
@@ -36,28 +37,29 @@ struct Charges {
     }
 };
 
-// An observer of keys while their texts are valid, which is during the call only.
+// An observer of the keys that a request is counted by. Key texts are valid during the call only.
 class KeyObserver {
   public:
-    // Called before the limit's rules are applied to the key. If it returns false, the limit is
-    // skipped.
+    // Called before the limit's rules (exempt, deny, overrides) are applied to the key. If it
+    // returns false, the limit is skipped.
     virtual bool concerns(const RouteLimit& limit, const Key& key) noexcept = 0;
-    // Called when the limit, which has a key, will charge this one, unless another limit denies the
-    // request.
+    // Called for a limit with a key, when the limit will charge this key unless another limit
+    // denies the request.
     virtual void counts(const RouteLimit& limit, const Key& key) noexcept = 0;
 
   protected:
     ~KeyObserver() = default;
 };
 
-// Computes the charges for limits::admit(). They do not refer to the facts or the scratch.
+// Computes the charges for limits::admit(). The result does not refer to `facts` or `scratch`.
+// witness: may be nullptr.
 [[nodiscard]] Charges charges_of(
     const Route& route,
     const KeyFacts& facts,
     std::string& scratch,
     KeyObserver* witness = nullptr);
 
-// Returns the reason why `denied_by` denies, for the client; a sentence without its full stop.
+// Returns the reason of the denial, for the client: a sentence without its full stop.
 [[nodiscard]] std::string describe(const RouteLimit& denied_by, Denial denial);
 
 } // namespace stint::routing

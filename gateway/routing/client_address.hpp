@@ -28,12 +28,12 @@ class ClientAddress {
         : address_{address}, text_{address}, network_text_{AddressPrefixes{}.network_of(address)},
           network_hash_{hasher(AddressPrefixes{}.network_of(address).address.bytes())} {}
 
-    // None for the peer of a Unix socket.
+    // Returns the address; an empty one for the peer of a Unix socket.
     [[nodiscard]] const IpAddress& address() const noexcept { return address_; }
-    // "192.0.2.1", "2001:db8::1" or "".
+    // Returns the address as text: "192.0.2.1", "2001:db8::1", or "" for the peer of a Unix socket.
     [[nodiscard]] std::string_view text() const noexcept { return text_.view(); }
-    // The client's network under the default prefixes, as a key: the hash of its bytes and its
-    // text.
+    // Return the client's network under the default prefixes, as a key: the hash of its bytes, and
+    // its text.
     [[nodiscard]] const Hash128& network_hash() const noexcept { return network_hash_; }
     [[nodiscard]] std::string_view network_text() const noexcept { return network_text_.view(); }
 

@@ -1,4 +1,4 @@
-// The fencing number that a request shows, for routes with require_fence.
+// The fencing number in X-Stint-Fence, for routes with require_fence.
 #pragma once
 
 #include "base/message.hpp"
@@ -12,17 +12,17 @@
 
 namespace stint::routing {
 
-// The fencing number of a request. Plain data: it does not refer to the request.
+// The fencing number that a request presents. Plain data: does not refer to the request.
 class ShownFence {
   public:
     enum class Fault : std::uint8_t {
         none,
         missing,
-        malformed, // more than one, or no number
+        malformed, // more than one field, or not a number
         outdated   // the lock has a newer holder
     };
 
-    ShownFence() = default; // without a fault
+    ShownFence() = default; // has no fault; for requests that need no number
     // Reads X-Stint-Fence, which must occur once and in digits. Safe methods (RFC 9110 section
     // 9.2.1) need none.
     ShownFence(std::string_view method, std::span<const Field> fields) noexcept;

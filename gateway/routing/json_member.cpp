@@ -13,8 +13,8 @@ namespace ascii = http::ascii;
 
 constexpr unsigned deepest = 64;
 
-// Reads a text once, from its front. Every function returns false, or nothing, where the text is
-// not what the grammar says; nothing may be read after that.
+// Reads a JSON text once, from its front. Every function returns false, or nothing, if the text
+// breaks the grammar; then no other function may be called.
 class Reader {
   public:
     explicit Reader(std::span<char> text) : text_{text} {}
@@ -33,7 +33,7 @@ class Reader {
         return true;
     }
 
-    // Decoded in place, from behind the opening quote on.
+    // Reads a string, and decodes it in place, right after its opening quote.
     std::optional<JsonValue> string() noexcept {
         if (!take('"'))
             return std::nullopt;
@@ -51,7 +51,7 @@ class Reader {
         return std::nullopt;
     }
 
-    // Any value; a scalar's place, else size 0.
+    // Reads any value. Returns the place of a scalar; size 0 for null, an object or an array.
     std::optional<JsonValue> value(unsigned depth) noexcept {
         switch (peek()) {
         case '"':
@@ -82,7 +82,7 @@ class Reader {
     }
 
   private:
-    // NUL at the end, which no grammar expects.
+    // Returns the next character; at the end NUL, which no grammar rule expects.
     [[nodiscard]] char peek() const noexcept { return at_end() ? '\0' : text_[at_]; }
 
     std::optional<JsonValue> word(std::string_view wanted) noexcept {
@@ -160,7 +160,8 @@ class Reader {
         return true;
     }
 
-    // "\uXXXX", or a surrogate pair of them. As UTF-8 that is shorter than as it was written.
+    // Decodes "\uXXXX", or a surrogate pair of these. The UTF-8 is shorter than the escape, so it
+    // fits.
     bool escaped_code() noexcept {
         auto code = hex4();
         if (!code || (*code >= 0xDC00 && *code < 0xE000))

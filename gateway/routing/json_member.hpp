@@ -1,5 +1,6 @@
-// Finds one member of a JSON object (RFC 8259) without building the rest, and without allocation.
-// Strict: a text that is not exactly one well-formed object has no members. Internal to routing/.
+// Finds one member of a JSON object (RFC 8259) without parsing it into values, and without
+// allocation. Strict: a text that is not exactly one well-formed object has no members. Internal to
+// routing/.
 #pragma once
 
 #include <cstddef>
@@ -8,16 +9,16 @@
 
 namespace stint::routing {
 
-// The position of a value in the text: a string decoded, numbers and booleans as written. Size 0:
-// there is no such member, or its value is null, an object, an array or an empty string.
+// The position of a value in the text: of a decoded string, or of a number or boolean as written.
+// Size 0: there is no such member, or its value is null, an object, an array or an empty string.
 struct JsonValue {
     std::size_t begin = 0;
     std::size_t size = 0;
 };
 
-// Finds the member `name` at the object's top level; none if it occurs twice. A value with escapes
-// is decoded in place, so `text` may have changed afterwards. Objects and arrays nest at most 64
-// deep.
+// Finds the member `name` at the object's top level. Finds nothing if the name occurs twice. A
+// string with escapes is decoded in place, so this may change `text`. Objects and arrays may nest
+// 64 deep.
 [[nodiscard]] JsonValue json_member(std::span<char> text, std::string_view name) noexcept;
 
 } // namespace stint::routing

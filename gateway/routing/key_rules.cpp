@@ -9,11 +9,11 @@ bool is_glob(std::string_view text) noexcept {
     return text.find_first_of("*?") != std::string_view::npos;
 }
 
-// After a mismatch the last "*" takes one more byte. An earlier "*" need never be tried again.
+// On a mismatch, the last "*" takes one more byte. Earlier "*" need not be tried again.
 bool matches_glob(std::string_view pattern, std::string_view text) noexcept {
     constexpr std::size_t none = std::string_view::npos;
     std::size_t star = none;
-    std::size_t taken = 0; // by that "*", up to here
+    std::size_t taken = 0; // end of the bytes that this "*" has taken
     std::size_t p = 0;
     for (std::size_t t = 0; t < text.size();) {
         if (p < pattern.size() && pattern[p] == '*') {

@@ -1,4 +1,5 @@
-// Exceptions from a limit: keys with other numbers, and clients or keys that are exempt or denied.
+// Exceptions from a limit: keys with their own quota and burst, and clients or keys that are exempt
+// or denied.
 #pragma once
 
 #include "base/ip_address.hpp"
@@ -21,7 +22,7 @@ namespace stint::routing {
 [[nodiscard]] bool matches_glob(std::string_view pattern, std::string_view text) noexcept;
 [[nodiscard]] bool is_glob(std::string_view text) noexcept;
 
-// Values by key text, exact or by pattern. Immutable once built.
+// A map from key texts to values, exact or by glob pattern. Immutable once built.
 template <class T>
 class KeyMap {
   public:
@@ -40,8 +41,8 @@ class KeyMap {
 
     [[nodiscard]] std::size_t size() const noexcept { return exact_.size() + patterns_.size(); }
 
-    // Returns the value of the exact match, else that of the longest pattern that matches (of
-    // several, the one added first), else nullptr. Valid as long as the map.
+    // Returns the value of the exact match, else of the longest pattern that matches (among equally
+    // long ones, the first added), else nullptr. The pointer is valid as long as the map.
     [[nodiscard]] const T* find(std::string_view text) const noexcept {
         if (const auto found = exact_.find(text); found != exact_.end())
             return &found->second;
@@ -56,7 +57,7 @@ class KeyMap {
     std::vector<std::pair<std::string, T>> patterns_; // the longest first
 };
 
-// The numbers that a key has instead of the limit's own; a burst of 0 means the limit's.
+// Quota and burst of keys that have their own; a burst of 0 means the limit's.
 using OverrideSet = KeyMap<limits::Numbers>;
 using OverrideSetPtr = std::shared_ptr<const OverrideSet>;
 
@@ -67,7 +68,8 @@ struct KeyList {
     KeyMap<Listed> keys;
 
     [[nodiscard]] bool empty() const noexcept { return networks.empty() && keys.empty(); }
-    // key: "" if missing, which no list has.
+    // True if the client's address or the key is on the list. key: "" if missing, which no list
+    // contains.
     [[nodiscard]] bool contains(const IpAddress& client, std::string_view key) const noexcept;
 };
 
@@ -80,8 +82,8 @@ struct KeyRules {
 };
 using KeyRulesPtr = std::shared_ptr<const KeyRules>;
 
-// Returns the numbers for a key: its override, else `own`, the limit's. rules: may be nullptr. key:
-// nothing if missing; no override applies then.
+// Returns the quota and burst for a key: its override, else `own`, the limit's. rules: may be
+// nullptr. key: nothing if missing, and then no override applies.
 [[nodiscard]] limits::Numbers numbers_for(
     const KeyRulesPtr& rules, limits::Numbers own, std::optional<std::string_view> key) noexcept;
 

@@ -23,7 +23,7 @@ void for_each_line(std::span<const Field> fields, std::string_view name, Visit v
             return;
 }
 
-// Cuts off `rest` what stands before its first `separator`.
+// Cuts the part before the first `separator` off `rest`, and returns it. The separator is dropped.
 std::string_view cut(std::string_view& rest, char separator) noexcept {
     const std::size_t end = std::min(rest.find(separator), rest.size());
     const std::string_view part = rest.substr(0, end);
@@ -36,7 +36,7 @@ std::string_view unquoted(std::string_view value) noexcept {
     return quoted ? value.substr(1, value.size() - 2) : value;
 }
 
-// The next decoded character of `rest`, or nothing where an escape is malformed.
+// Takes the next decoded character from `rest`; nothing if an escape is malformed.
 std::optional<char> take_decoded(std::string_view& rest) noexcept {
     const char c = rest.front();
     if (c != '%') {
@@ -58,7 +58,7 @@ bool decodes_to(std::string_view encoded, std::string_view text) noexcept {
     return encoded.empty();
 }
 
-// Appends, or leaves `out` as it was and returns false.
+// Appends the decoded text to `out`. False, with `out` unchanged, if an escape is malformed.
 bool append_decoded(std::string& out, std::string_view encoded) {
     const std::size_t begin = out.size();
     while (!encoded.empty()) {
@@ -72,7 +72,7 @@ bool append_decoded(std::string& out, std::string_view encoded) {
     return true;
 }
 
-// RFC 4648 section 5.
+// The base64url alphabet (RFC 4648 section 5): the value of each character, -1 for all others.
 constexpr std::array<std::int8_t, 256> base64url_values = [] {
     constexpr std::string_view alphabet =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -83,8 +83,8 @@ constexpr std::array<std::int8_t, 256> base64url_values = [] {
     return values;
 }();
 
-// Without padding, as in a token (RFC 7515 section 2). Appends, or leaves `out` as it was and
-// returns false.
+// Appends decoded base64url, without padding as in a token (RFC 7515 section 2). False, with `out`
+// unchanged, if the text is malformed.
 bool append_base64url(std::string& out, std::string_view text) {
     const std::size_t begin = out.size();
     std::uint32_t bits = 0;
@@ -105,7 +105,7 @@ bool append_base64url(std::string& out, std::string_view text) {
     return good;
 }
 
-// The token's payload as it was sent; "" where the request bears no token with three parts.
+// Returns the token's payload as it was sent; "" if the request has no bearer token of three parts.
 std::string_view bearer_payload(std::span<const Field> fields) {
     constexpr std::string_view scheme = "bearer";
     std::string_view credentials;

@@ -1,7 +1,7 @@
-// Values of a request for keys: of a field, a cookie, a query's parameter or a token's claim. Each
-// function returns a view of the request if the value occurs there verbatim, otherwise of the text
-// that it appended to `scratch`; "" if there is no value, an empty one, or none that is
-// well-formed. Internal to routing/.
+// Values of a request for keys: of a field, a cookie, a query parameter or a token's claim. Each
+// function returns a view of the request if the value occurs there verbatim; otherwise it appends
+// the value to `scratch` and returns a view of that. Returns "" if the value is missing, empty or
+// malformed. Internal to routing/.
 #pragma once
 
 #include "base/message.hpp"
@@ -21,15 +21,16 @@ header_value(std::span<const Field> fields, std::string_view name, std::string& 
 // double quotes that may enclose its value.
 [[nodiscard]] std::string_view cookie_value(std::span<const Field> fields, std::string_view name);
 
-// Returns the first parameter of that name, decoded: percent-escapes, and "+" for a blank. name:
-// decoded.
+// Returns the first query parameter of that name, decoded: percent-escapes, and "+" for a blank.
+// name: as decoded.
 [[nodiscard]] std::string_view
 query_value(std::string_view query, std::string_view name, std::string& scratch);
 
-// Returns a claim of the JSON Web Token (RFC 7519, in its compact form) in the request's only
+// Returns a claim of the JSON Web Token (RFC 7519, compact form) in the request's only
 // Authorization field (RFC 6750 section 2.1). The token is decoded, NOT verified: anyone can make
-// one. A string is its text, numbers and booleans are as they are written; any other value is none,
-// as is one of a payload that is no JSON object or names a member twice at its top.
+// one. A string gives its text, a number or boolean its text as written. Any other value counts as
+// missing. So does every claim if the payload is not a JSON object, or names the claim twice at its
+// top level.
 [[nodiscard]] std::string_view
 jwt_claim(std::span<const Field> fields, std::string_view claim, std::string& scratch);
 

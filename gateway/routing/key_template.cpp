@@ -44,7 +44,7 @@ bool needs_escape(char c) noexcept {
     return c == '%' || c == separator;
 }
 
-// Escapes what stands in `text` from `begin` on, in place.
+// Escapes "%" and "|" in place, in the part of `text` from `begin` on.
 void escape_from(std::string& text, std::size_t begin) {
     const auto from = text.begin() + static_cast<std::ptrdiff_t>(begin);
     const auto escapes = static_cast<std::size_t>(std::count_if(from, text.end(), needs_escape));
@@ -63,7 +63,7 @@ void escape_from(std::string& text, std::size_t begin) {
     }
 }
 
-// Servers are known that take "get" for GET: both have one key.
+// Returns the method in upper case: some servers take "get" for GET, so both must have one key.
 std::string_view in_upper_case(std::string_view method, std::string& scratch) {
     const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
     if (std::none_of(method.begin(), method.end(), is_lower)) [[likely]]
@@ -74,8 +74,8 @@ std::string_view in_upper_case(std::string_view method, std::string& scratch) {
     return std::string_view{scratch}.substr(begin);
 }
 
-// The value of any source but client_ip: a view of the request where it stands there as it is, else
-// of what was appended to `scratch`. "" where it is missing.
+// Returns the value of any source but client_ip, or "" if it is missing. The value is a view of the
+// request if it occurs there verbatim, else of the text appended to `scratch`.
 std::string_view value_of(const KeySource& source, const KeyFacts& facts, std::string& scratch) {
     switch (source.kind) {
     case KeySource::Kind::client_ip:

@@ -1,4 +1,4 @@
-// Builds a limiter key from a request.
+// Builds the key of a limit from a request.
 #pragma once
 
 #include "base/hash.hpp"
@@ -14,17 +14,16 @@
 
 namespace stint::routing {
 
-// The parts of a request that a key may be made of. Views of the request, valid during the call
-// only.
+// The parts of a request that a key may be made of: views that are valid during the call only.
 struct KeyFacts {
     const ClientAddress& client;
     const KeyHasher& hasher;
     std::span<const Field> fields{};
     std::string_view query{}; // as sent, without the "?"
     std::string_view host{};  // normalised, as for route matching
-    std::string_view path{};  // normalised too
+    std::string_view path{};  // normalised, as for route matching
     std::string_view method{};
-    std::string_view route{};       // its name
+    std::string_view route{};       // the route's name
     std::string_view tls_subject{}; // subject of the client's verified certificate; empty = none
 };
 
@@ -42,28 +41,29 @@ struct KeySource {
         route,
         jwt,
         tls_subject,
-        permit_key // given by the caller that acquires a permit; no proxied request has it
+        permit_key // a permit caller's "key"; a proxied request has none
     };
     Kind kind = Kind::client_ip;
-    std::string name; // the header's (lower case), cookie's, parameter's or claim's
+    std::string name; // name of the header (lower case), cookie, parameter or claim
 
     friend bool operator==(const KeySource&, const KeySource&) = default;
 };
 
 struct Key {
     Hash128 hash; // hash of "" if the key is missing: all such requests share it
-    // The canonical text behind the hash: two keys of one template are the same exactly if their
-    // texts are. May hold any bytes and be long. Valid until the scratch changes or the facts end.
+    // The canonical text that is hashed: two keys of one template are equal exactly if their texts
+    // are. May hold any bytes and be long. Valid until the scratch changes or the facts end.
     std::string_view text;
-    bool missing = false; // the request has no such value, or an empty or malformed one
+    bool missing = false; // the request lacks the value, or it is empty or malformed
 };
 
-// The key of a limit: nothing, one source, or several together. Immutable.
+// How a limit's key is made: of no source (one counter for all), of one source, or of several
+// joined. Immutable.
 //
-// A key's text is its value; that of a client address its network ("2001:db8::/64"), without the
-// prefix if that is the whole address. Several values are joined by "|", with "%" and "|" in them
-// written as "%25" and "%7C", so that ("a|b", "c") and ("a", "b|c") differ. A key with a missing
-// part is missing.
+// A key's text is the value of its source. For a client address that is its network
+// ("2001:db8::/64"), without the prefix if the network is a single address. Several values are
+// joined by "|", and "%" and "|" within them are written as "%25" and "%7C", so that ("a|b", "c")
+// and ("a", "b|c") differ. A key with a missing part is missing.
 class KeyTemplate {
   public:
     KeyTemplate() = default;
@@ -74,15 +74,15 @@ class KeyTemplate {
     // with prefixes that are not the default ones, "host|header:x-key".
     [[nodiscard]] std::string text() const;
     // Computes the request's key. Allocates nothing once `scratch` has grown to the requests' size.
-    // An empty template has one key for all. A client's address alone is not hashed here while it
-    // has the default prefixes.
+    // An empty template gives all requests the same key. The hash of a client address with the
+    // default prefixes is taken from `facts.client`.
     [[nodiscard]] Key evaluate(const KeyFacts& facts, std::string& scratch) const;
-    // Returns the hash of the key with this text. For a client address, an address stands for its
-    // network. Nothing if no request can have such a key, such as a client address that is no
-    // address.
+    // Returns the hash of the key with this text. An address given for client_ip stands for its
+    // network. Nothing if no request can have such a key, for instance if the text for client_ip is
+    // no address.
     [[nodiscard]] std::optional<Hash128>
     hash_of(std::string_view text, const KeyHasher& hasher) const;
-    // Returns the text as evaluate() would spell it; nothing in the same cases.
+    // Returns the key's text as evaluate() would spell it; nothing if hash_of() returns nothing.
     [[nodiscard]] std::optional<std::string> canonical(std::string_view text) const;
 
   private:

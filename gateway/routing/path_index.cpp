@@ -6,7 +6,7 @@ namespace stint::routing {
 
 namespace {
 
-// Cuts the first segment off `rest`. True if a "/" followed it; it is cut off too.
+// Cuts the first segment off `rest`, with the "/" behind it. True if there was a "/".
 bool cut_segment(std::string_view& rest, std::string_view& segment) noexcept {
     const std::size_t slash = rest.find('/');
     segment = rest.substr(0, slash);
@@ -23,7 +23,8 @@ void MethodChoice::add(const Route& route) {
         any_ = &route;
 }
 
-// Methods are case-sensitive (RFC 9110 section 9.1), but servers are known that take "get" for GET.
+// Ignores case: methods are case-sensitive (RFC 9110 section 9.1), but some servers take "get" for
+// GET.
 const Route* MethodChoice::choose(std::string_view method) const noexcept {
     for (const auto& [name, route] : named_)
         if (http::ascii::same_folded(method, name))
@@ -67,7 +68,7 @@ void PathIndex::add_expression(const Route& route) {
 PathIndex::Walk PathIndex::walk(std::string_view path) const noexcept {
     Walk at{.node = &root_, .whole = false, .slash = true};
     if (!path.starts_with('/'))
-        return at; // "*": only a prefix of "/" takes what has no path
+        return at; // target "*": only a route with the prefix "/" matches
     std::string_view rest = path.substr(1);
     while (!rest.empty()) {
         std::string_view segment;

@@ -1,6 +1,6 @@
-// An index of the routes of one host pattern by path: a trie of segments, walked down once and
-// climbed back up from the most to the least specific pattern; regular expressions are in a
-// separate list. Internal to routing/.
+// An index of the routes of one host pattern by path: a trie of path segments. A lookup walks down
+// once, and climbs back up from the most to the least specific pattern. Regular expressions are in
+// a separate list. Internal to routing/.
 #pragma once
 
 #include "routing/route.hpp"
@@ -14,7 +14,7 @@
 
 namespace stint::routing {
 
-// The routes with one host and one path pattern: they differ by their methods.
+// The routes with the same host and path pattern, which differ by their methods.
 class MethodChoice {
   public:
     void add(const Route& route);
@@ -23,7 +23,8 @@ class MethodChoice {
     // Returns the route that names `method` in any case, else the one that takes any, else nullptr.
     // TRACE must be named.
     [[nodiscard]] const Route* choose(std::string_view method) const noexcept;
-    // In the routes' order; a route that takes any method names none.
+    // Returns the methods that routes name, in the order of the routes. A route for any method
+    // names none.
     [[nodiscard]] const std::vector<std::pair<std::string, const Route*>>& named() const noexcept {
         return named_;
     }
@@ -44,8 +45,8 @@ class PathIndex {
     bool visit_matching(std::string_view path, Visit visit) const;
 
   private:
-    // A node for the segments from the root to here. Its "slash" choices are for the path with a
-    // "/" behind.
+    // A node of the trie, for the segments from the root to here. The `_slash` choices are for
+    // patterns that end with "/".
     struct Node {
         TextMap<std::unique_ptr<Node>> children;
         const Node* parent = nullptr;
@@ -55,9 +56,9 @@ class PathIndex {
         MethodChoice prefix_slash;
     };
     struct Walk {
-        const Node* node;   // the deepest on the path
-        bool whole = false; // nothing of the path is left
-        bool slash = false; // the node is followed by "/" in the path
+        const Node* node;   // the deepest node on the path
+        bool whole = false; // the node covers the whole path
+        bool slash = false; // "/" follows the node's last segment in the path
     };
 
     struct Expression {
@@ -67,7 +68,7 @@ class PathIndex {
 
     void add_expression(const Route& route);
     [[nodiscard]] Walk walk(std::string_view path) const noexcept;
-    // Does the same for the regular expressions alone.
+    // Like visit_matching(), for the regular expressions alone.
     template <class Visit>
     bool visit_expressions(std::string_view path, Visit& visit) const;
 
@@ -95,7 +96,7 @@ bool PathIndex::visit_matching(std::string_view path, Visit visit) const {
     return false;
 }
 
-// Skips "*", which is no path.
+// Skips the target "*", which is not a path.
 template <class Visit>
 bool PathIndex::visit_expressions(std::string_view path, Visit& visit) const {
     for (const Expression& each : expressions_)

@@ -36,16 +36,17 @@ void make_path(std::string& text) {
     if (!text.starts_with('/'))
         text.insert(0, 1, '/');
     if (text.find("/.") != std::string::npos)
-        remove_dot_segments(text); // which may uncover slashes
+        remove_dot_segments(text); // dropped segments may leave several slashes at the front
     text.erase(0, std::min(text.find_first_not_of('/'), text.size()) - 1);
 }
 
-// True if `at` is inside of an escape. path: normalised, so that each "%" begins one.
+// True if `at` is inside a percent-escape. path: normalised, so that each "%" begins an escape.
 bool cuts_escape(std::string_view path, std::size_t at) noexcept {
     return (at >= 1 && path[at - 1] == '%') || (at >= 2 && path[at - 2] == '%');
 }
 
-// False where a group has a part of an escape. The groups are views of `path`.
+// Writes `to` with its groups filled in to `out`. False if a group contains only a part of a
+// percent-escape. groups: views of `path`.
 bool fill_in(
     std::string_view to, std::string_view path, const Regex::Groups& groups, std::string& out) {
     out.clear();

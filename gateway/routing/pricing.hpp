@@ -1,4 +1,4 @@
-// The cost of a request to a limit, and the rules for refunding it.
+// The cost of a request at a limit, and the rules for refunding it.
 #pragma once
 
 #include "base/message.hpp"
@@ -21,11 +21,11 @@ using Statuses = std::vector<std::uint16_t>;
 }
 
 struct Pricing {
-    // The charge at admission: a number, or the reserve until the response states the cost.
+    // The cost charged at admission: a fixed cost, or a reserve until the response states the cost.
     std::uint64_t cost = 1;
-    std::string request_field;  // states the cost; lower case; empty = `cost`
-    std::string response_field; // states the cost, at most `cost`
-    Statuses count_when;        // empty = any status
+    std::string request_field;  // request field that states the cost, in lower case; empty = `cost`
+    std::string response_field; // response field that states the cost, at most `cost`; empty = none
+    Statuses count_when;        // response statuses that count; empty = all
     Statuses refund;
 
     // True if the charge may change after the admission.

@@ -12,12 +12,12 @@
 namespace stint::routing {
 
 struct RetryRules {
-    std::uint32_t attempts = 0; // sends of one request at most; 0: no rules
+    std::uint32_t attempts = 0; // the most times that one request is sent; 0: no retries
     bool on_connect = false;    // connecting failed, TLS included
     bool on_reset = false;      // the connection ended before the response's head arrived
-    std::bitset<100> statuses;  // the response's, from 500 on
+    std::bitset<100> statuses;  // response statuses to retry; bit i = status 500 + i
     std::vector<std::string> methods;
-    std::uint32_t budget = 0; // percent of the requests that retries may add
+    std::uint32_t budget = 0; // retries may add this percentage of the requests
 
     [[nodiscard]] bool any() const noexcept { return attempts > 0; }
     void add_status(int status) { statuses.set(static_cast<std::size_t>(status - 500)); }

@@ -25,7 +25,7 @@ namespace stint::routing {
 struct HostPattern {
     enum class Kind : std::uint8_t { any, suffix, exact }; // from the least to the most specific
     Kind kind = Kind::any;
-    std::string text; // lower case; for suffix without "*", e.g. ".example.org"
+    std::string text; // lower case; a suffix without its "*", e.g. ".example.org"
 };
 
 struct PathPattern {
@@ -45,23 +45,24 @@ struct RouteMatch {
 // The response to a client that a limit refuses.
 struct RefusalAnswer {
     int status = 429;
-    std::string content_type; // empty: no own body
-    std::string body;         // with base/placeholders.hpp
+    std::string content_type; // empty: the default body
+    std::string body;         // may contain placeholders (base/placeholders.hpp)
     Duration jitter{};        // the most that is added to Retry-After
 };
 
-// The form of the rate-limit fields in responses; each RouteLimit decides whether it is shown.
+// The form of the rate-limit fields in responses. Each RouteLimit says whether these fields show
+// it.
 struct RateLimitHeaderSettings {
-    bool any = false;               // true if any limit of the route is shown
+    bool any = false;               // at least one limit of the route is shown
     bool legacy_unprefixed = false; // RateLimit-Limit instead of X-RateLimit-Limit
-    bool legacy_epoch = false;      // Reset in Unix time instead of seconds from now
+    bool legacy_epoch = false;      // the reset is in Unix time instead of seconds from now
 };
 
-// The treatment of a request that has no key, or an unreadable one.
+// The action of a limit on a request whose key is missing or malformed.
 enum class MissingKey : std::uint8_t {
-    share,  // it counts in one counter that all such requests share
-    exempt, // the limit does not apply to it
-    refuse  // 403
+    share,  // all such requests share one counter
+    exempt, // the limit does not apply to the request
+    refuse  // the request is refused with 403
 };
 
 // The settings of when_exceeded: wait.
@@ -74,22 +75,22 @@ struct WaitSettings {
 
 struct RouteLimit {
     limits::LimitPtr limit;
-    std::uint32_t index = 0; // into Snapshot::limits
+    std::uint32_t index = 0; // index into Snapshot::limits
     std::uint64_t quota = 0;
     KeyTemplate key;
     MissingKey missing_key = MissingKey::share;
-    KeyRulesPtr rules;                // nullptr: no exceptions
+    KeyRulesPtr rules;                // exempt, deny and overrides; nullptr: none
     std::uint32_t refusal_metric = 0; // slot in the workers' counters
     bool told_in_draft = false;       // shown in RateLimit and RateLimit-Policy
     bool told_in_legacy = false;      // shown in X-RateLimit-Limit and the like
     RefusalAnswer answer;
     std::optional<WaitSettings> wait{};
-    KeyTemplate reserve_for; // retry_after: reserve, and enforced; empty: no slots
-    std::uint64_t burst = 0; // a token bucket's; 0 = the quota
+    KeyTemplate reserve_for; // key of the slot's owner, with retry_after: reserve; empty: no slots
+    std::uint64_t burst = 0; // capacity of a token bucket; 0 = the quota
     bool pace = false;
-    bool enforce = true;                         // false: it counts and refuses nothing
-    bool holds_tunnel = true;                    // a cap's slot is held as long as a tunnel lives
-    std::optional<limits::SharedTerms> shared{}; // if several gateways count it together
+    bool enforce = true;      // false: dry run, counts and refuses nothing
+    bool holds_tunnel = true; // for a cap: a slot is held for the whole life of a tunnel
+    std::optional<limits::SharedTerms> shared{}; // set if gateways count the limit together
     Pricing pricing;
 
     // Returns the charge for a request with this key, unless a field of the request sets another
@@ -108,13 +109,14 @@ struct RouteLimit {
     }
 };
 
-// The cooldown in which the route's requests wait when their upstream has asked for a pause.
+// The route's cool-down: refuses requests, or lets them wait, while their upstream has asked for a
+// pause.
 struct RouteCooldown {
-    limits::CooldownSetPtr set; // null: they do not wait
+    limits::CooldownSetPtr set; // null: the route has no cool-down
     limits::CooldownRules rules;
-    bool by_host = false;  // a pause for each requested host
-    KeyTemplate key;       // a pause for each key, if not empty
-    std::string otherwise; // name of the pause if there is only one, without by_host and key
+    bool by_host = false;  // each requested host has a pause of its own
+    KeyTemplate key;       // if not empty, each key has a pause of its own
+    std::string otherwise; // name of the route's only pause, without by_host and key
 };
 
 struct RouteTimeouts {
@@ -127,17 +129,17 @@ struct RouteTimeouts {
 struct Route {
     std::string name;
     RouteMatch match;
-    std::uint32_t upstream = 0;     // index into Snapshot::upstreams, unless there is an `answer`
-    std::vector<RouteLimit> limits; // ordered by rising limit->ordinal(), as admit() needs them
-    bool settles = false;           // at least one limit may refund a charge
-    bool waits = false;             // at least one limit lets requests wait
-    bool reserves = false;          // at least one limit reserves slots
+    std::uint32_t upstream = 0;        // index into Snapshot::upstreams; unused with an `answer`
+    std::vector<RouteLimit> limits;    // ordered by rising limit->ordinal(), as admit() needs them
+    bool settles = false;              // at least one limit may refund a charge
+    bool waits = false;                // at least one limit lets requests wait
+    bool reserves = false;             // at least one limit reserves slots
     bool sends_proxy_protocol = false; // connections to its upstream begin with a PROXY header
     RouteTimeouts timeouts;
     RouteShapePtr shape;
     limits::LimitPtr fence;                    // require_fence: the lock; nullptr: none
     std::uint32_t fence_metric = 0;            // slot in the workers' counters, for its refusals
-    std::shared_ptr<const FixedAnswer> answer; // null: the upstream's
+    std::shared_ptr<const FixedAnswer> answer; // the route's own response; null: it forwards
     std::vector<std::string> upgrades;         // protocols that clients may switch to, lower case
     RateLimitHeaderSettings telling;
     RouteCooldown cooldown;

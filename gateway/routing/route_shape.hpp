@@ -14,13 +14,13 @@ struct RouteShape {
     FieldEdits request;
     FieldEdits response;
     std::optional<PathRewrite> path;
-    std::optional<std::string> host; // replaces the upstream's; "" = the client's is kept
+    std::optional<std::string> host; // the Host to send; "" = the client's; nothing: the upstream's
 
     [[nodiscard]] bool empty() const noexcept {
         return request.empty() && response.empty() && !path && !host;
     }
 };
 
-using RouteShapePtr = std::shared_ptr<const RouteShape>; // null: nothing is changed
+using RouteShapePtr = std::shared_ptr<const RouteShape>; // null: the route changes nothing
 
 } // namespace stint::routing

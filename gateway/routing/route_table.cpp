@@ -54,7 +54,8 @@ struct RouteTable::Index {
         return any;
     }
 
-    // A suffix stands for one label at least: ".example.org" is not the suffix of "example.org".
+    // Tries suffixes from the longest to the shortest. A suffix needs at least one more label:
+    // ".example.org" does not match "example.org".
     template <class Visit>
     bool visit_suffixes(std::string_view host, std::string_view path, Visit& visit) const {
         if (suffixes.empty())

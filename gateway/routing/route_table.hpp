@@ -12,34 +12,34 @@ namespace stint::routing {
 
 struct MatchResult {
     const Route* route = nullptr; // valid as long as the table
-    bool path_matched = false;    // a route has this host and path: without a route 405, not 404
+    bool path_matched = false;    // a route has this host and path; without a `route`: 405, not 404
 };
 
 // Immutable once built; any number of threads may match at once.
 class RouteTable {
   public:
     RouteTable();
-    // Builds the table. Two routes that match the same requests with equal precedence are the
-    // loader's to refuse; here the first of them wins.
+    // Builds the table. If two routes match the same requests with equal precedence, the first
+    // wins; the loader refuses such configurations.
     explicit RouteTable(std::vector<Route> routes);
     ~RouteTable();
     RouteTable(RouteTable&&) noexcept;
     RouteTable& operator=(RouteTable&&) noexcept;
 
-    // Returns the most specific of all routes that match host, path and method: an exact host
-    // before the longest suffix before any; then an exact path before the first regular expression
-    // that matches (in the routes' order) before the longest prefix; then a route that names its
-    // methods before one that takes any. The case of a method does not matter; HEAD is not GET, and
-    // TRACE matches only routes that name it. A request that no route of the more specific host
-    // matches may still match another host's. host: lower case, no port, no trailing dot. path:
-    // normalised, begins with "/"; "*" (OPTIONS for the server as a whole) matches only routes with
-    // the prefix "/". Allocates only where Regex::matches() does. O(labels of host * length of
-    // path), and once the path for each regular expression of a host that matches.
+    // Returns the most specific of all routes that match host, path and method. Precedence by host:
+    // exact, then the longest suffix, then any. Then by path: exact, then the first matching
+    // regular expression (in the order of the routes), then the longest prefix. Then by method: a
+    // route that names its methods before one that takes any. The case of a method does not matter;
+    // HEAD is not GET, and TRACE matches only routes that name it. If no route of the more specific
+    // host matches, routes of less specific hosts are tried. host: lower case, no port, no trailing
+    // dot. path: normalised, begins with "/"; "*" (OPTIONS for the server as a whole) matches only
+    // routes with the prefix "/". Allocates only where Regex::matches() does. O(labels of host *
+    // length of path), and once the path for each regular expression of a host that matches.
     [[nodiscard]] MatchResult
     match(std::string_view host, std::string_view path, std::string_view method) const;
 
-    // True if a route names this host or a suffix that it is below; routes for any host do not
-    // count. host: as for match().
+    // True if a route names this host, or a suffix that the host ends with. Routes for any host do
+    // not count. host: as for match().
     [[nodiscard]] bool names_host(std::string_view host) const;
 
     // Returns the methods that routes name for this host and path, for the Allow field: sorted,

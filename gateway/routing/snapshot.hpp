@@ -1,4 +1,4 @@
-// The configuration for requests, compiled once and immutable from then on.
+// The configuration as workers use it for requests: compiled once, immutable from then on.
 #pragma once
 
 #include "base/field_names.hpp"
@@ -31,37 +31,39 @@ struct EndpointSpec {
     std::uint16_t port = 0;
     bool is_unix = false;
     std::string text; // as configured: the endpoint's name in logs, metrics and pools
-    // The Host that direct clients of the endpoint would send.
+    // The Host field that a client would send if it called the endpoint directly.
     std::string authority{};
-    std::shared_ptr<const tls::Client> tls{}; // nullptr: plain. Kept while its settings are equal.
-    std::string server_name{};                // the name that the certificate must match, with tls
+    // nullptr: plain TCP. A reload keeps the object if the settings are equal.
+    std::shared_ptr<const tls::Client> tls{};
+    std::string server_name{}; // the name that the certificate must match, with tls
     std::uint32_t weight = 1;
-    std::uint32_t max_requests = 0; // requests at a time, over all workers; 0: unlimited
-    std::shared_ptr<upstream::EndpointState> state{}; // shared by workers; nullptr: one worker's
+    std::uint32_t max_requests = 0; // most concurrent requests, over all workers; 0: unlimited
+    // Shared by the workers; nullptr: each worker has its own.
+    std::shared_ptr<upstream::EndpointState> state{};
 };
 
 struct UpstreamSpec {
     enum class ProxyProtocol : std::uint8_t { off, v1, v2 };
     std::string name;
     std::vector<EndpointSpec> endpoints; // from one to 64
-    std::string host;                    // value for Host; empty = the client's is kept
+    std::string host;                    // the Host to send; empty = the client's Host is kept
     std::uint32_t metric = 0;            // slot in the workers' counters
     BalanceSpec balance{};
-    // Each connection begins with a PROXY header: it is one client's, and carries one request.
+    // Connections begin with a PROXY header. Each is for one client, and carries one request.
     ProxyProtocol proxy_protocol = ProxyProtocol::off;
 };
 
-// The terms on which callers acquire permits from the limits.
+// The configuration by which callers acquire permits from the limits.
 struct PermitTerms {
-    std::vector<RouteLimit> limits;   // as Snapshot::limits
-    TextMap<std::uint32_t> by_name;   // into them
-    std::uint64_t dynamic_limits = 0; // created by callers, at most
-    std::uint32_t dynamic_metric = 0; // slot in the workers' counters, shared by all of these
-    Duration max_ttl{};               // a lease's
+    std::vector<RouteLimit> limits;   // in the order of Snapshot::limits
+    TextMap<std::uint32_t> by_name;   // index into `limits` by the limit's name
+    std::uint64_t dynamic_limits = 0; // the most limits that callers may define
+    std::uint32_t dynamic_metric = 0; // slot in the workers' counters, for all callers' limits
+    Duration max_ttl{};               // longest ttl of a lease
     bool needs_token = false;
-    std::string token;                // if it is required but empty, every caller is refused
-    Reach reach = Reach::loopback;    // the listener's
-    std::string host;                 // the listener address's
+    std::string token; // if needs_token is set and this is empty, every caller is refused
+    Reach reach = Reach::loopback;    // network reach of the permit listener
+    std::string host;                 // host of the permit listener's address
     std::vector<std::string> hosts{}; // further names of the listener
 };
 
@@ -81,22 +83,22 @@ struct Snapshot {
     MinRate min_head_rate;
     MinRate min_body_rate;
     TrustedProxies trusted;
-    FieldNames trusted_fields; // accepted from trusted peers only, as they describe the client
+    FieldNames trusted_fields; // dropped from untrusted peers' requests: they describe the client
     std::size_t max_connections = 0;
     std::size_t max_connections_per_client = 0; // 0: unlimited
-    AddressPrefixes prefixes;                   // prefixes by which clients are counted there
-    std::size_t max_head = 0;                   // bytes
-    std::size_t max_target = 8 * 1024;          // bytes
-    std::size_t max_fields = 128;               // in a head
+    AddressPrefixes prefixes; // networks that are one client for max_connections_per_client
+    std::size_t max_head = 0; // bytes
+    std::size_t max_target = 8 * 1024; // bytes
+    std::size_t max_fields = 128;      // the most fields in a head
     PathRules paths;
-    bool routes_absolute_form = false; // also for hosts that no route names
+    bool routes_absolute_form = false; // true: absolute-form is routed for any host
     bool forwarded = false;            // requests are sent with Forwarded (RFC 7239)
     // Fields that limits count by, and the field in which trusted peers name the client; lower
-    // case. A client can neither remove them from a request nor spell them so that only the
-    // upstream reads them.
+    // case. A client can neither have these fields removed from its request, nor spell them so that
+    // only the upstream recognises them.
     std::vector<std::string> protected_fields;
     std::vector<std::string> log_fields; // request fields that the access log records, lower case
-    std::optional<PermitTerms> permits;  // nothing: disabled
+    std::optional<PermitTerms> permits;  // nothing: permits are disabled
     std::uint64_t generation = 0;
 };
 

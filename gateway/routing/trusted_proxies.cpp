@@ -12,7 +12,7 @@ namespace {
 
 namespace ascii = http::ascii;
 
-// "192.0.2.1", "192.0.2.1:80", "2001:db8::1", "[2001:db8::1]" or "[2001:db8::1]:80".
+// Parses "192.0.2.1", "192.0.2.1:80", "2001:db8::1", "[2001:db8::1]" or "[2001:db8::1]:80".
 std::optional<IpAddress> parse_node(std::string_view text) noexcept {
     std::string_view port;
     if (text.starts_with('[')) {
@@ -34,7 +34,8 @@ std::optional<IpAddress> parse_node(std::string_view text) noexcept {
     return IpAddress::parse(text);
 }
 
-// The node of a Forwarded element's "for" (RFC 7239 section 4); "" without one, or with two.
+// Returns the value of a Forwarded element's "for" (RFC 7239 section 4); "" if there is none, or if
+// there are two.
 std::string_view forwarded_for(std::string_view element) noexcept {
     std::string_view node;
     while (!element.empty()) {
@@ -53,7 +54,7 @@ std::string_view forwarded_for(std::string_view element) noexcept {
     return quoted ? node.substr(1, node.size() - 2) : node;
 }
 
-// The walk over one list after the other, each from its right.
+// Walks over the lists of proxies, each from its right, to find the client.
 class Walk {
   public:
     Walk(const IpAddress& peer, const TrustedProxies& trusted) noexcept
