@@ -135,7 +135,8 @@ class RequestAdmission {
     // Bit i: the door leaves out the route's limit i.
     [[nodiscard]] std::uint32_t left_out() const noexcept { return left_out_; }
 
-    // For Next::reply: the response, its status and its outcome. The response can be replaced.
+    // For Next::reply: the response, its status and its outcome. The caller may replace the
+    // response.
     [[nodiscard]] LocalReply& reply() noexcept { return reply_; }
     [[nodiscard]] int status() const noexcept { return status_; }
     [[nodiscard]] observe::Outcome outcome() const noexcept { return outcome_; }

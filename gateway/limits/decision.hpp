@@ -28,13 +28,13 @@ struct Charge {
     std::uint64_t quota = 0;
     std::uint64_t burst = 0; // a token bucket's capacity; 0 = the quota
     std::uint64_t cost = 1;  // the cost of the request, at least 1; for a cap, slots
-    bool enforce = true;     // false: never refuses; counts what it has room for
-    bool pace =
-        false; // spread the admissions evenly: after one of cost c none for c / quota of `per`
-    bool refundable = false;         // the Permit can settle() and refund() it
+    bool enforce = true;     // false: dry run, never refuses; charged if there is room
+    bool pace = false;       // spread evenly: after a cost c the next goes c / quota of `per` later
+    bool refundable = false; // the Permit can settle() and refund() it
     bool release_on_upgrade = false; // for a cap: Permit::release_early() frees the slot
-    std::uint64_t reserved_for_others =
-        0; // part of a fixed window's quota that is kept for others (reservations.hpp)
+    // The part of a fixed window's quota that is withheld for others (reservations.hpp,
+    // fair_shares.hpp).
+    std::uint64_t reserved_for_others = 0;
     // How long after its counter's opening a queued request is admitted. A token bucket, or a paced
     // sliding window, counts the charge from the opening, so that the next opening is not delayed.
     Duration late{};

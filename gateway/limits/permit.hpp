@@ -27,8 +27,9 @@ struct Receipt {
     bool overflow = false;     // counted in the overflow sketch, which defines mark and returned
 };
 
-// Move-only. The limits it points to must outlive it (a request keeps its snapshot, which owns
-// them). Threads: one owner at a time; everything here may race with any admission.
+// The holdings of one admitted request. Move-only. The limits that a permit refers to must outlive
+// it (a request keeps its snapshot, which owns them). Threads: one owner at a time; every function
+// may race with any admission.
 class Permit {
   public:
     Permit() = default;

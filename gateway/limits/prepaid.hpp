@@ -119,7 +119,7 @@ class PrepaidPermits {
         boost::intrusive::key_of_value<ExpiryOf>,
         boost::intrusive::constant_time_size<false>>;
 
-    // With mutex_ locked.
+    // Called with mutex_ locked:
     template <class Known>
     [[nodiscard]] static auto find_good(Known& ids, Hash128 id, SteadyTime now) noexcept;
     void keep(std::unique_ptr<Entry> entry) noexcept;

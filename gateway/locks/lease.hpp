@@ -21,7 +21,7 @@ using LockPtr = std::shared_ptr<Lock>;
 
 // The event that ends a lease, apart from its expiry and its release.
 enum class LeaseBinding : std::uint8_t {
-    lease,      // none
+    lease,      // no other event
     connection, // the end of the connection that the lease is bound to
     stream      // the end of the streaming response that granted the lease
 };

@@ -1,4 +1,4 @@
-// Every lock and lease: holders, ended leases, and what is persisted of them.
+// All locks and leases of the gateway: holders, ended leases, and what is persisted of them.
 #pragma once
 
 #include "base/hash.hpp"

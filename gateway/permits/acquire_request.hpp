@@ -50,7 +50,7 @@ struct AcquireRequest {
     bool ticket = false;     // also asks for a ticket, which prepays one proxied request
     Duration wait{};         // longest wait in the queue; 0: does not wait
     std::uint64_t batch = 0; // permits wanted at once, or as many as are left; 0: no batch
-    std::string_view owner;  // shares its turns with requests of the same owner; may be empty
+    std::string_view owner;  // one owner's requests share turns; empty: the client's network
     std::string_view idempotency_key; // empty: none
 };
 
@@ -66,7 +66,7 @@ struct FeedbackRequest {
 
 // A request for one slot of a lock.
 struct LockRequest {
-    std::optional<std::uint64_t> max{}; // the lock's, as the caller knows it
+    std::optional<std::uint64_t> max{}; // the lock's max as the caller knows it; nothing: any
     Duration wait{};                    // longest wait in the queue; 0: does not wait
     Duration ttl{};
     std::string_view owner;           // may be empty
@@ -95,7 +95,7 @@ class RequestReader {
     std::array<unsigned char, 2048> scratch_;
     boost::json::monotonic_resource resource_{memory_.data(), memory_.size()};
     boost::json::parser parser_{{}, {}, scratch_.data(), scratch_.size()};
-    std::optional<boost::json::value> value_; // in resource_
+    std::optional<boost::json::value> value_; // allocated in resource_
 };
 
 } // namespace stint::permits

@@ -64,7 +64,7 @@ std::optional<locks::LeaseBinding> binding_of(std::string_view query) noexcept {
     return *binding == "stream" ? std::optional{locks::LeaseBinding::stream} : std::nullopt;
 }
 
-// One request, while it is being handled.
+// One request about locks, while it is being answered.
 struct LockCall {
     Service& service;
     const RequestHead& head;

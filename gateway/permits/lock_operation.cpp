@@ -168,7 +168,7 @@ LockOperation::Step LockOperation::renew(
 net::Task<> LockOperation::wait() {
     if (queued_)
         co_await queued_->wait();
-    else if (write_) // with neither, the reply is ready and streams
+    else if (write_) // otherwise the reply is ready, and streams
         co_await write_->until_written();
 }
 

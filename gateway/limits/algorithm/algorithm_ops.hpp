@@ -24,9 +24,10 @@ struct ChargeTerms {
     Duration late;                     // Charge::late
     Duration per;                      // zero for a cap
     const ClockWindow* clock; // the open window that all counters share; nullptr: each has its own
-    // For token buckets: the time given back to this counter. `used`: nanoseconds. `stamp`: from
-    // this instant (steady, ns) on no receipt needs the record. nullptr: nothing was given back.
-    // give_back() adds to it, unless is_last().
+    // For token buckets: the record of the time given back to this counter, which receipts need.
+    // `used`: nanoseconds given back. `stamp`: from this instant (steady, ns) on no receipt needs
+    // the record. nullptr: nothing was given back. give_back() adds to the record, unless
+    // is_last().
     CounterCell* returned;
 
     // Returns the highest cost that these numbers ever admit.
@@ -58,9 +59,9 @@ struct AlgorithmOps {
     // by, and returns by how many ns its debt is paid off earlier. nullptr for algorithms whose
     // counters are not paid off by time.
     std::int64_t (*raise)(CounterCell&, const ChargeTerms&, SteadyTime now) noexcept = nullptr;
-    // Adjusts the cell to a lower quota: from `now` on the debt is paid off at the lower rate, if
-    // it is at most the burst. A larger debt is first paid off at the former rate, and nothing is
-    // admitted meanwhile. nullptr as raise().
+    // Adjusts the cell to a lower quota. A debt of at most the burst is paid off at the lower rate
+    // from `now` on. A larger debt is first paid off at the former rate, and nothing is admitted
+    // meanwhile. nullptr as raise().
     void (*lower)(CounterCell&, const ChargeTerms&, SteadyTime now) noexcept = nullptr;
     // Returns true if no other charge is paid off later than the receipt's. nullptr as raise().
     bool (*is_last)(const CounterCell&, const ChargeTerms&, const Receipt&) noexcept = nullptr;

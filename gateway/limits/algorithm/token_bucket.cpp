@@ -88,7 +88,8 @@ void lower(CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noexcept
         turn_to(slot, quota, terms.quota, now);
 }
 
-// Admits a charge if the tokens owed are at most `burst - cost`. Otherwise it waits until they are.
+// Admits a charge if the tokens owed are at most `burst - cost`. Otherwise the wait lasts until
+// they are that few.
 Verdict check(const CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noexcept {
     if (terms.cost > (terms.pace ? terms.quota : terms.burst))
         return {Refusal::cost, Duration::max()};

@@ -47,7 +47,7 @@ class WallRuler {
 struct ClockWindow {
     SteadyTime end{};         // the window is over at this instant; the epoch = never opened
     std::int64_t ordinal = 0; // number of the last wall-clock window in it, by the WallRuler
-    std::int64_t serial = 1;  // unique to each window: the stamp of what belongs to it
+    std::int64_t serial = 1;  // unique to each window; the stamp of the cells charged in it
     Duration length{};        // length of that wall-clock window
     CalendarSpan seen{};      // calendar only: the span last looked up
 

@@ -24,8 +24,8 @@ struct CooldownIdentity {
     friend auto operator<=>(const CooldownIdentity&, const CooldownIdentity&) = default;
 };
 
-// Threads: any. Holds at most `most` cool-downs: at that size, those that are open and unused for a
-// minute are forgotten, and further keys share one.
+// The cool-downs of one owner, by key. Holds at most `most`: at that size, cool-downs that are open
+// and unused for a minute are forgotten, and further keys share a single one. Threads: any.
 class CooldownSet {
   public:
     static constexpr std::size_t most = 10'000;

@@ -16,10 +16,10 @@ class LearnedPace {
   public:
     struct Told {
         std::uint64_t remaining = 0;
-        Duration reset{}; // from now
+        Duration reset{}; // time from now to the upstream's reset
     };
 
-    // Returns how long the next request has to wait; zero = it may go.
+    // Returns how long the next request has to wait; zero: it may be sent now.
     [[nodiscard]] Duration wait(SteadyTime now) const noexcept;
     // Counts a sent request. True if it is the scout.
     bool sent(SteadyTime now) noexcept;

@@ -101,13 +101,13 @@ class Counters {
     [[nodiscard]] CounterState state_of(const Charge& charge, const Now& now) const;
     [[nodiscard]] SteadyTime window_end(const Charge& charge, const Now& now) const;
 
-    // As Limit says.
+    // Implement the members of Limit with the same names.
     [[nodiscard]] bool set_share(Hash128 key, const Share& share, const Now& now) noexcept;
     [[nodiscard]] std::optional<Numbers> share(Hash128 key, const Now& now) const noexcept;
     [[nodiscard]] std::uint64_t use(const Charge& charge, const Now& now) const;
     [[nodiscard]] std::uint64_t live_keys(const Now& now) const;
 
-    // As Limit says: counters_saved.cpp.
+    // Persistence, as the members of Limit with the same names; defined in counters_saved.cpp.
     void close(const Now& from) noexcept;
     [[nodiscard]] std::size_t shards() const noexcept { return shard_count_; }
     [[nodiscard]] std::uint64_t take_changed(std::size_t shard) noexcept;
@@ -204,9 +204,9 @@ class Counters {
     const AlgorithmOps& rules_;
     const bool cap_;
     const bool keyed_;
-    const bool clocked_; // Anchor::clock
+    const bool clocked_; // true: windows have Anchor::clock
     const Duration per_;
-    const WallRuler ruler_;               // clocked_
+    const WallRuler ruler_;               // used if clocked_
     std::atomic<bool> has_shares_{false}; // written with the shard of the first one locked
     SteadyTime closed_from_{};
     // The limit refuses everything before this instant; for a token bucket see closed_until().

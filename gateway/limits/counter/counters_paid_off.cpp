@@ -71,8 +71,8 @@ CounterCell* Counters::make_returned(
     return &place->slot;
 }
 
-// Makes room for as many keys as the limit may have. A sweep looks at all of them, so not every
-// call sweeps.
+// Makes room for as many keys as the limit may have. A sweep scans all keys, so not every call
+// sweeps.
 void Counters::make_room_for_returned(Shard& shard, SteadyTime now) const noexcept {
     constexpr std::size_t least = 8;
     constexpr Duration between_sweeps = std::chrono::milliseconds{100};

@@ -11,8 +11,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Sweeping up to this many slots costs a few microseconds; more are swept at most so many times in
-// a window's length, so that each sweep finds about as much to erase as it has to look at.
+// Sweeping up to `cheap_sweep` slots costs a few microseconds. A larger table is swept at most
+// `sweeps_per_window` times in a window's length, so that a sweep finds about as much to erase as
+// it scans.
 constexpr std::size_t cheap_sweep = 512;
 constexpr int sweeps_per_window = 64;
 

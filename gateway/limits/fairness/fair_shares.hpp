@@ -122,7 +122,7 @@ class FairShares {
 
         std::vector<Owner> owners_;
         SteadyTime end_{};       // end of the window; the epoch: no window yet
-        SteadyTime late_from_{}; // no share is withheld after it for owners that have not asked yet
+        SteadyTime late_from_{}; // from then on nothing is withheld for owners that have not asked
         Duration length_{};
         std::uint64_t serial_ = 0; // serial number of the window
         std::uint64_t quota_ = 0;  // the quota that was shared out

@@ -77,7 +77,7 @@ class CounterQueue::Trial {
         queue_.queue_.for_each_in_order([&](const FairQueue::Item& item, std::uint64_t cost) {
             const auto& waiter = static_cast<const Waiter&>(item);
             const bool leaves = !pushed_out.empty() && &pushed_out.front() == &waiter;
-            until += leaves ? 0 : cost; // any other that leaves stands behind the newcomer
+            until += leaves ? 0 : cost; // other losers are behind the newcomer
             return &waiter != &newcomer_;
         });
         return queue_.time_until(until, now);

@@ -88,8 +88,8 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
         bool free = false; // false: cannot wait, the queue is full, or the turn comes too late
         Duration wait{};   // until its turn; if not free: as wait_behind_all()
     };
-    // Returns the place that join() would give the waiter, and leaves the queue as it is. A waiter
-    // that cannot wait has none. Throws std::bad_alloc.
+    // Returns the place that join() would give the newcomer, and leaves the queue as it is. A
+    // newcomer that cannot wait has no place. Throws std::bad_alloc.
     [[nodiscard]] Place preview(Waiter& newcomer, std::size_t at, const Now& now);
 
     // due() at the time when AdmissionQueue filed this queue; due() may have changed since.
@@ -108,7 +108,7 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
     };
 
     class Trial;
-    // The queue as it was before a newcomer stood in it.
+    // The state of the queue before a newcomer was queued.
     struct Before {
         FairQueue::Standing standing; // the newcomer's
         bool full;

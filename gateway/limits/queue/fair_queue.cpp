@@ -74,8 +74,9 @@ FairQueue::Item& FairQueue::front() noexcept {
     }
 }
 
-// Only the first flow is in its turn. The turn ends if its remaining deficit is too small. In a new
-// turn it suffices, because a turn adds the highest cost.
+// Only the first flow can be in its turn. If its remaining deficit is too small for its item, the
+// turn ends and the next flow's item is next. In a new turn the deficit suffices, because a turn
+// adds the highest cost.
 const FairQueue::Item& FairQueue::next() const noexcept {
     const Flow& first = turns_.front();
     const bool ends = first.in_turn && first.deficit < first.items.front().cost_;

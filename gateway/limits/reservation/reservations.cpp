@@ -147,9 +147,9 @@ class ReservingAdmission {
         Reservations* of = nullptr;
         Hash128 key{};                // the counter's key
         SlotLedger* ledger = nullptr; // nullptr: no slots held
-        std::uint64_t own = 0;        // the request's slot; it may be for later
-        std::uint64_t quota = 0;      // the charge's, or the counter's share of it
-        SteadyTime end{}; // end of the open window, or of the one that the charge would open
+        std::uint64_t own = 0;   // number of the request's slot, which may be for later; 0: none
+        std::uint64_t quota = 0; // the charge's, or the counter's share of it
+        SteadyTime end{};        // end of the open window, or of the one that the charge would open
     };
     // The slots for a refused request: one in each place, all at one instant.
     struct NextSlots {
@@ -204,8 +204,8 @@ class ReservingAdmission {
         return place.own != 0 ? &place.ledger->slots().at(place.own) : nullptr;
     }
 
-    // Claims also the slots of requests that came early and were admitted beside the held slots:
-    // they no longer need a slot.
+    // Claims the slots of the admitted request. A request that came before its slot and was
+    // admitted to free room no longer needs the slot either.
     void claim() noexcept {
         for (const Place& place : places())
             if (place.own != 0 && claimed_ != nullptr) {

@@ -49,10 +49,11 @@ class Reservations {
 
     // Call with mutex_ locked, except end_claim(), which locks it.
     [[nodiscard]] SlotLedger* ledger_of(Hash128 key, SteadyTime now) noexcept;
+    // Returns the number of the new slot; 0 if none is given.
     [[nodiscard]] std::uint64_t
-    give(Hash128 key, const SlotLedger::Slot& slot, SteadyTime now) noexcept; // 0: none
-    void take(Hash128 key, std::uint64_t number) noexcept;                 // if it is still there
-    void end_claim(Hash128 key, std::uint64_t number, bool keep) noexcept; // locks
+    give(Hash128 key, const SlotLedger::Slot& slot, SteadyTime now) noexcept;
+    void take(Hash128 key, std::uint64_t number) noexcept; // no effect if the slot is gone
+    void end_claim(Hash128 key, std::uint64_t number, bool keep) noexcept; // locks mutex_
     void sweep(SteadyTime now) noexcept;
 
     std::mutex mutex_;
