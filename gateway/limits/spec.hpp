@@ -12,8 +12,9 @@ namespace stint::limits {
 
 enum class Algorithm : std::uint8_t { fixed_window, sliding_window, token_bucket, concurrency };
 
-// The begin of a window: the first request after the previous window (first_request), or a multiple
-// of its length since the Unix epoch (clock).
+// The begin of a window: the first request after the previous window (first_request), or an instant
+// of the wall clock (clock): a multiple of its length since the Unix epoch, or a calendar's day,
+// week or month.
 enum class Anchor : std::uint8_t { first_request, clock };
 
 // A limit's identity across reloads: counts belong to an identity, numbers to a configuration.

@@ -30,8 +30,8 @@ namespace stint::permits {
 
 // Lives on one worker, for one request. Destroying it while it waits gives up its place in the
 // queue and charges nothing. The limits of this process are asked first, and may queue the request.
-// Limits that gateways share are asked next, all at once, and never queue it. A shared limit's
-// refusal is final, and refunds the charges of the others.
+// Limits that gateways share are asked next, all at once, and never queue the request. A shared
+// limit's refusal is final, and refunds the charges of this process's limits.
 class AcquireOperation final : public DeferredReply {
   public:
     // peer: the client at the other end of the connection; outlives this object.

@@ -23,7 +23,7 @@
 namespace stint::permits {
 
 // Lives on one worker, for one request. Destroying it while it waits gives up its place in the
-// queue. Destroying it before respond() frees a lease that was granted to it.
+// queue. Destroying it before respond() withdraws a lease that was newly granted to it.
 class LockOperation final : public DeferredReply {
   public:
     // connection_leases: the leases bound to the request's connection. All arguments outlive this

@@ -27,7 +27,7 @@ class Service final : public server::Service {
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;
 
-    // Applies the worker's active configuration to new connections.
+    // Applies the connection settings of the worker's active configuration.
     void adopt();
     // Ends callbacks from other threads, before the worker's event loop ends.
     void detach() noexcept { persistence_waits.detach(); }
