@@ -1,4 +1,4 @@
-// Detects certificates that are replaced while traffic flows.
+// Detects certificate files that are replaced while the gateway serves traffic.
 #pragma once
 
 #include "runtime/file_stamps.hpp"
@@ -13,21 +13,21 @@
 
 namespace stint::runtime {
 
-// Looks at the TLS files every second, and rotates the keys of session tickets. Used by the control
-// thread alone.
+// Checks every second whether the TLS files have changed, and rotates the TLS session-ticket keys.
+// Used by the control thread alone.
 class CertificateWatcher {
   public:
-    // reload: called after the files have changed; reads them again, and returns true if they are
-    // in use now.
+    // reload: called after watched files have changed. It reads the files again and returns true if
+    // the new contents are now in use.
     CertificateWatcher(
         boost::asio::io_context& control,
         std::shared_ptr<tls::TicketKeys> keys,
         std::function<bool()> reload);
 
     void start();
-    // Ends for good.
+    // Stops the timer for good: start() has no effect afterwards.
     void stop();
-    // Sets the stamps of the files in use.
+    // Sets the files to watch, by the stamps of the contents that are in use.
     void use(FileStamps stamps) { files_.use(std::move(stamps)); }
 
     [[nodiscard]] std::uint64_t reloads() const noexcept { return reloads_; }

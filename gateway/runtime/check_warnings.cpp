@@ -28,7 +28,7 @@ std::string_view to_text(Door door) noexcept {
     return {};
 }
 
-// The things of a configuration that have a feature, by name.
+// Finds the listeners, routes and limits of a configuration that use a feature.
 class Concerned {
   public:
     explicit Concerned(const config::Config& config) : config_{config} {}
@@ -52,7 +52,7 @@ class Concerned {
                 const config::Cooldown* const cooldown = cooldown_of(route);
                 return cooldown != nullptr && cooldown->wait.has_value();
             });
-        case Feature::respond: // without listeners, nothing is ever forwarded or answered from here
+        case Feature::respond: // without listeners the gateway answers no request itself
             return routes([this](const config::Route& route) {
                 return route.answer.has_value() && !config_.listeners.empty();
             });
@@ -72,7 +72,7 @@ class Concerned {
         case Feature::prepaid_permit:
             return config_.permits ? std::vector<std::string>{"permits"}
                                    : std::vector<std::string>{};
-        case Feature::max_forwards: // no key of a configuration has it
+        case Feature::max_forwards: // no configuration setting turns Max-Forwards on or off
         case Feature::queue:
         case Feature::reservation:
             break;
@@ -81,7 +81,7 @@ class Concerned {
     }
 
   private:
-    // The limits and the cool-downs that have it in a key.
+    // Returns the used limits with tls:subject in a key, and the routes whose cooldown key has it.
     std::vector<std::string> of_tls_subject() const {
         const auto reads_it = [](const std::vector<config::KeySource>& sources) {
             return std::ranges::any_of(sources, [](const config::KeySource& source) {
@@ -119,7 +119,7 @@ class Concerned {
                 names.push_back("the route " + route.name);
         return names;
     }
-    // Those that routes use.
+    // Returns the limits that at least one route uses and for which `has` is true.
     template <class Has>
     std::vector<std::string> limits(Has has) const {
         std::vector<std::string> names;

@@ -1,4 +1,5 @@
-// Warnings about what /v1/check, POST /explain and stint simulate leave out of a configuration.
+// Warnings about the parts of a configuration that /v1/check, POST /explain and stint simulate do
+// not evaluate.
 #pragma once
 
 #include "config/schema/schema.hpp"
@@ -8,8 +9,9 @@
 
 namespace stint::runtime {
 
-// Returns a line for a person for each of admission::differences that concerns the configuration:
-// what it concerns, and why. Differences of /v1/check are left out without permits.
+// Returns a human-readable line for each entry of admission::differences that affects this
+// configuration. The line names the affected routes, limits or listeners, and the reason. Entries
+// for /v1/check are skipped if no permits listener is configured.
 [[nodiscard]] std::vector<std::string> check_warnings(const config::Config& config);
 
 } // namespace stint::runtime

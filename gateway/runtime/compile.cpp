@@ -51,8 +51,9 @@ void tell_policies(
     telling.any = telling.any || fields != Fields::off;
 }
 
-// The scope of a pause: a host's is its upstream's, over all routes; a route's is its own; a key's
-// belongs to the section that sets the key.
+// Selects the pauses that a route shares. Pauses by host are shared by all routes of the upstream.
+// Pauses by route are the route's own. Pauses by key belong to the section, route or upstream, that
+// has the cooldown settings.
 routing::RouteCooldown cooldown_of(
     const config::Config& config, const config::Route& route, limits::CooldownRegistry& registry) {
     if (route.answer)
@@ -139,7 +140,8 @@ Reach reach_of(const config::Address& address) {
     return config::is_local(address) ? Reach::loopback : Reach::network;
 }
 
-// Compiles the permit terms. Callers that acquire permits count as one more route in the metrics.
+// Compiles the settings of the permits listener. All its callers together count as one more route
+// in the metrics.
 routing::PermitTerms permit_terms_of(
     const config::Config& config,
     const std::vector<ConfiguredLimit>& limits,

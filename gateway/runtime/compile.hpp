@@ -1,4 +1,5 @@
-// Compiles the configuration for workers: its schema to routes, limits and upstreams.
+// Compiles the configuration, as read from the file, to the routes, limits and upstreams that
+// workers use.
 #pragma once
 
 #include "config/schema/schema.hpp"
@@ -21,14 +22,15 @@ namespace stint::runtime {
 // A limit of the configuration with its live state.
 struct ConfiguredLimit {
     limits::LimitPtr limit;
-    limits::Numbers numbers; // for all keys without an override
-    std::string route;       // an inline limit's, else empty
+    limits::Numbers numbers; // quota and burst of every key without an override
+    std::string route;       // the route that declares an inline limit; empty for a named limit
     routing::KeyTemplate key;
-    routing::KeyRulesPtr rules; // nullptr: none
+    routing::KeyRulesPtr rules; // nullptr if no key is exempt, denied or overridden
     bool waits = false;         // when_exceeded: wait
     bool reserves = false;      // retry_after: reserve
 
-    // Returns the numbers for a key. of: its text; nothing for requests without a key.
+    // Returns the quota and burst of a key. of: the key's text; nullopt for a request without a
+    // key.
     [[nodiscard]] limits::Numbers numbers_for(std::optional<std::string_view> of) const noexcept {
         return routing::numbers_for(rules, numbers, of);
     }
@@ -36,14 +38,15 @@ struct ConfiguredLimit {
 
 struct Compiled {
     routing::SnapshotPtr snapshot;
-    std::vector<ConfiguredLimit> limits; // as in config::Config::limits
+    std::vector<ConfiguredLimit> limits; // in the order of config::Config::limits
     std::vector<limits::CooldownSetPtr> cooldowns;
     upstream::Resolver::Names host_names; // endpoint host names with their resolve intervals
 };
 
-// Compiles the configuration. Existing limits keep their counts; names without a slot get one.
-// `tls` is of the same configuration; a caller that sends no request needs none. endpoints: the
-// registry of live endpoint state, which is kept; nullptr: each endpoint starts with new state.
+// Compiles the configuration. Limits that exist in `registry` keep their counts. Routes, limits and
+// upstreams without a metric slot get one. tls: the TLS objects of the same configuration; empty
+// for a caller that sends no upstream requests. endpoints: the live state of endpoints, which is
+// kept over reloads; with nullptr each endpoint starts with new state.
 [[nodiscard]] Compiled compile(
     const config::Config& config,
     limits::Registry& registry,

@@ -8,13 +8,14 @@
 
 namespace stint::runtime {
 
-// endpoints: registry of the upstream's live state; nullptr: it starts with new state.
+// endpoints: the live state of endpoints over reloads; with nullptr the upstream starts with new
+// state.
 [[nodiscard]] routing::BalanceSpec balance_of(
     const config::Upstream& upstream,
     const config::AddressPrefixes& prefixes,
     upstream::EndpointRegistry* endpoints);
 
-// Returns the route's own rules, or those of its upstream.
+// Returns the route's own retry rules, or those of its upstream if the route has none.
 [[nodiscard]] routing::RetryRules
 retry_of(const config::Upstream& upstream, const config::Route& route);
 

@@ -31,8 +31,8 @@ routing::KeyList list_of(const config::KeyList& list) {
     return made;
 }
 
-// Returns nullptr for a limit without exceptions. An override that was set at run time replaces the
-// file's.
+// Returns nullptr for a limit without overrides, exempt and denied keys. An override that an
+// operator set at run time replaces the configured one for the same key.
 routing::KeyRulesPtr rules_of(const config::Limit& limit, const LiveOverrides& live) {
     const std::vector<LiveOverride> set = live.of(limit.name);
     if (limit.overrides.empty() && limit.exempt.empty() && limit.deny.empty() && set.empty())
@@ -75,7 +75,8 @@ limits::Algorithm algorithm_of(const config::Limit& limit) {
     return limits::Algorithm::fixed_window;
 }
 
-// The settings of a limit that decide how it counts, without its numbers and its key.
+// Sets the part of a route's limit that decides how a request is counted: pacing, dry run,
+// reservations and cost.
 void set_terms(const config::Limit& from, routing::RouteLimit& limit) {
     limit.pace = from.pace;
     limit.enforce = from.enforce;

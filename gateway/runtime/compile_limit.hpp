@@ -15,7 +15,7 @@ key_of(const std::vector<config::KeySource>& key, const config::AddressPrefixes&
 [[nodiscard]] ConfiguredLimit configured_limit(
     const config::Limit& limit, limits::Registry& registry, const LiveOverrides& overrides);
 
-// Compiles the limit for one route. index: into Compiled::limits.
+// Compiles the limit for one route. index: the limit's index in Compiled::limits.
 [[nodiscard]] routing::RouteLimit route_limit_of(
     const config::Limit& limit,
     const ConfiguredLimit& configured,

@@ -9,7 +9,7 @@
 namespace stint::runtime {
 namespace {
 
-// As FieldEdits::dropped has it.
+// Returns the form in which FieldEdits::dropped compares names: lower case, with '-' for '_'.
 std::string folded(std::string_view name) {
     std::string text{name};
     std::ranges::transform(
@@ -17,7 +17,7 @@ std::string folded(std::string_view name) {
     return text;
 }
 
-// Names that `edits` has already stay as they are there.
+// Adds the edits of `from`, except for header names that `edits` already sets or removes.
 void add(FieldEdits& edits, const config::FieldEdits& from) {
     const std::vector<std::string> known = edits.dropped;
     const auto is_known = [&](const std::string& name) {

@@ -10,12 +10,12 @@
 
 namespace stint::runtime {
 
-// Returns null if nothing is changed. The edits of the upstream and the route are combined; for the
-// same name the route's win.
+// Returns nullptr if the route changes neither requests nor responses. Combines the header edits of
+// the upstream and the route; if both edit the same header, the route's edit applies.
 [[nodiscard]] routing::RouteShapePtr
 shape_of(const config::Config& config, const config::Route& route);
 
-// Returns null for a route that leads to an upstream.
+// Returns nullptr for a route that forwards to an upstream.
 [[nodiscard]] std::shared_ptr<const FixedAnswer> answer_of(const config::Route& route);
 
 [[nodiscard]] routing::UpstreamSpec::ProxyProtocol

@@ -30,12 +30,12 @@ struct LoadedConfig {
 };
 using LoadedConfigPtr = std::shared_ptr<const LoadedConfig>;
 
-// Reads and compiles configurations, and keeps the one in force with what outlives it: the slots of
-// metric names, the state of endpoints, the keys of TLS session tickets. Used by the control thread
-// alone.
+// Reads and compiles configurations, and keeps the configuration in force. Also keeps the state
+// that outlives a reload: metric slots, endpoint state and TLS session-ticket keys. Used by the
+// control thread alone.
 class ConfigStore {
   public:
-    // The configuration is in force at once, but not compiled. registry: outlives this.
+    // Puts `config` in force at once, without compiling it. registry: must outlive this object.
     ConfigStore(config::Config config, std::filesystem::path file, limits::Registry& registry);
 
     [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
@@ -46,35 +46,39 @@ class ConfigStore {
     [[nodiscard]] const std::shared_ptr<tls::TicketKeys>& ticket_keys() const noexcept {
         return ticket_keys_;
     }
-    // Returns the limit's index in config().limits and compiled().limits.
+    // Returns the limit's index in config().limits and compiled().limits; nullopt if there is no
+    // such limit.
     [[nodiscard]] std::optional<std::size_t> limit_named(std::string_view name) const noexcept;
     // Returns nullptr if there is no upstream of that name.
     [[nodiscard]] const routing::UpstreamSpec* upstream_named(std::string_view name) const noexcept;
-    // Returns the number of the configuration in force; 0: none has been compiled yet.
+    // Returns the number of the configuration in force, counted from 1; 0 if none has been compiled
+    // yet.
     [[nodiscard]] std::uint64_t generation() const noexcept;
 
-    // Reads the file and its TLS files, or returns every mistake. TLS objects whose files and
-    // settings have not changed are those in force.
+    // Reads the configuration file and the TLS files that it names, or returns every error. Reuses
+    // the TLS objects in force whose files and settings have not changed.
     [[nodiscard]] Result<LoadedConfigPtr, config::ConfigErrors> read_file() const;
-    // Reads only the TLS files, of the configuration in force.
+    // Reads only the TLS files again, for the configuration in force.
     [[nodiscard]] Result<LoadedConfigPtr, config::ConfigErrors> read_certificates() const;
 
-    // Compiles a configuration. Existing limits and endpoints keep their state; names without a
-    // metric slot get one.
+    // Compiles a configuration without putting it in force. Existing limits and endpoints keep
+    // their state. Routes, limits and upstreams without a metric slot get one.
     [[nodiscard]] Compiled compiled_from(
         const LoadedConfig& loaded, const LiveOverrides& overrides, std::uint64_t generation);
 
-    // Replaces the configuration in force. A limit that it no longer names ends with the last
-    // request that it counts.
+    // Replaces the configuration in force. A limit that the new one does not name lives on until
+    // the last request that holds it has ended.
     void put_in_force(LoadedConfigPtr loaded, Compiled compiled);
 
-    // Returns a line for each limit whose counts would begin anew, and for each changed setting
-    // that needs a restart.
+    // Returns a line for each limit whose counts a reload to `next` would reset, and for each
+    // changed setting that needs a restart.
     [[nodiscard]] std::vector<std::string>
     reload_notes(const config::Config& next, const Compiled& compiled) const;
-    // Returns the names of the limits in force that `next` does not have, or has as other limits.
+    // Returns the names of the limits in force that a reload to `next` would end: limits that are
+    // removed, or whose key, kind or window changes.
     [[nodiscard]] std::vector<std::string> limits_ended_by(const Compiled& next) const;
-    // Returns the limits of `next` that may allow some key another quota than now.
+    // Returns the limits of `next` whose quota, burst or per-key rules may differ from those in
+    // force.
     [[nodiscard]] std::vector<ConfiguredLimit> with_other_numbers(const Compiled& next) const;
 
   private:

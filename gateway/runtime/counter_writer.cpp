@@ -11,8 +11,8 @@
 namespace stint::runtime {
 namespace {
 
-// The approximate size of a transaction. It is twice in memory, and a lease waits for as long as it
-// takes.
+// A transaction is written when it reaches about this size. The bound limits memory, which holds
+// each transaction twice, and the time that new leases wait for the transaction to end.
 constexpr std::size_t most_bytes = 4U << 20U;
 
 bool kept_always(const limits::LimitIdentity& identity) {
@@ -84,7 +84,7 @@ void CounterWriter::add_unclaimed(StateBatch& batch) {
 
 bool CounterWriter::add_changes(
     bool last, const SavedClock& now, StateBatch& batch, const std::function<bool()>& flush) {
-    adopt_claims(); // before the limits are asked for: whose rows were claimed is among them
+    adopt_claims(); // first: registry_.alive() then has every limit whose claim is adopted
     std::set<std::string> alive;
     for (const limits::LimitPtr& limit : registry_.alive()) {
         if (limit->shards() == 0)
@@ -107,8 +107,8 @@ void CounterWriter::adopt_claims() {
     claimed_.clear();
 }
 
-// Adds the limit's changed pages. Rows that only a former limit of this identity has written are
-// erased after them.
+// Adds the limit's changed pages to the batch, then erases rows that an earlier limit of the same
+// identity wrote and this limit did not. Returns false if `flush` did.
 bool CounterWriter::add(
     const limits::LimitPtr& limit,
     const std::string& key,

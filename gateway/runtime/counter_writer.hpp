@@ -1,4 +1,4 @@
-// Moves limits' counters between the limits and the state file.
+// Saves the counters of limits in the state file, and restores them.
 #pragma once
 
 #include "base/time.hpp"
@@ -20,49 +20,55 @@
 
 namespace stint::runtime {
 
-// Records which pages of which limits are in the file, which of them no limit has claimed yet, and
-// which rows are to be erased. Threads: claim(): any; the others: one at a time, that of the file.
+// Tracks the rows of the state file. A row holds one page of a limit's counters. Rows of the last
+// run are unclaimed until a limit with the same identity is made. Threads: claim() and unclaimed()
+// on any; all other functions on the thread that owns the state file.
 class CounterWriter {
   public:
-    // Windows of at least this, and token buckets, are saved in each round; others at the end.
+    // Windows of at least this length and all token buckets are saved in each round; shorter
+    // windows only when the process ends.
     static constexpr Duration shortest = std::chrono::seconds{5};
 
-    // registry: outlives this.
+    // registry: must outlive this object.
     explicit CounterWriter(limits::Registry& registry) : registry_{registry} {}
 
-    // Keeps the rows until limits claim them. Call it before the registry makes its first limit.
+    // Keeps rows read from the file until limits claim them; marks unreadable and expired ones to
+    // be erased. Call it before the registry makes its first limit. started: the time of this
+    // start.
     void keep_unclaimed(const std::vector<state::Row>& rows, const SavedClock& started);
-    // Erases these rows, which cannot be read, with the next write.
+    // Marks rows that cannot be used to be erased with the next write.
     void drop(const std::vector<state::Row>& rows);
-    // Returns the number of limits whose rows are kept.
+    // Returns the number of saved limits whose rows no limit has claimed yet.
     [[nodiscard]] std::size_t unclaimed() const;
-    // Restores a new limit from its rows, if there are any. Thread: any.
+    // Restores a new limit from its unclaimed rows, if there are any. Thread: any.
     void claim(limits::Limit& limit);
 
-    // Makes the next round write all pages and erase these rows: the memory has newer state.
+    // Makes the next round write all pages of all limits and erase `rows`, which were read from a
+    // reopened file. The counters in memory are newer.
     void begin_anew(const std::vector<state::Row>& rows);
-    // Adds the rows that no limit has claimed.
+    // Adds the rows that no limit has claimed to the batch.
     void add_unclaimed(StateBatch& batch);
 
-    // Adds the changed pages of all limits. last: also of those that are saved at the end only.
-    // When the batch is large, calls `flush`, which writes it and returns false to end the round.
-    // Returns false if the round was ended.
+    // Adds the changed pages of all limits to the batch. last: includes windows shorter than
+    // `shortest`. Calls `flush` to write the batch when it is large. If `flush` returns false, the
+    // round ends and this function returns false.
     [[nodiscard]] bool add_changes(
         bool last, const SavedClock& now, StateBatch& batch, const std::function<bool()>& flush);
-    // Erases, once a minute, rows that no limit has claimed and whose windows are over.
+    // Erases unclaimed rows whose windows have ended; at most once a minute, else it does nothing.
     void sweep_unclaimed(const SavedClock& now, StateBatch& batch);
 
-    // The rows to be erased, as changes that come before all others of a transaction.
+    // Returns the erasures of all marked rows. Put them before all other changes of the
+    // transaction.
     [[nodiscard]] std::vector<state::Change> stale_rows() const;
     [[nodiscard]] bool has_stale_rows() const noexcept { return !stale_.empty(); }
     void forget_stale_rows() noexcept { stale_.clear(); }
-    // Marks the rows that a failed transaction should have erased to be erased by the next one.
+    // Marks rows again whose erasure failed. failed: all changes of the failed transaction.
     void keep_stale_rows(std::vector<state::Change> failed);
 
   private:
     static constexpr Duration between_sweeps = std::chrono::minutes{1};
 
-    // The pages in the file of one limit, or of former ones with the same identity.
+    // The pages that the file has of one limit, or of earlier limits with the same identity.
     struct Written {
         std::weak_ptr<limits::Limit> limit;
         std::set<std::uint32_t> pages;
@@ -79,11 +85,11 @@ class CounterWriter {
 
     limits::Registry& registry_;
     std::map<std::string, Written> written_; // by key_of()
-    std::vector<std::string> stale_;         // rows to be erased
+    std::vector<std::string> stale_;         // keys of rows to be erased
     SteadyTime next_sweep_{};
     mutable std::mutex mutex_;
-    std::map<std::string, std::vector<KeptPage>> unclaimed_; // by key_of(); with mutex_
-    std::map<std::string, std::set<std::uint32_t>> claimed_; // pages in the file; with mutex_
+    std::map<std::string, std::vector<KeptPage>> unclaimed_; // by key_of(); guarded by mutex_
+    std::map<std::string, std::set<std::uint32_t>> claimed_; // pages by key_of(); under mutex_
 };
 
 } // namespace stint::runtime

@@ -21,7 +21,7 @@ void declare_locks(
                 {std::string{lock_name(limit.name)}, limit.quota, limit.lock->max_waiting});
     const std::uint64_t others = config.permits ? config.permits->dynamic_locks : 0;
     locks.configure(declared, others, config::LockTerms{}.max_waiting, net::read_clocks());
-    // Waiters may wait for a lock that was not declared before.
+    // Requests may already be queued for a lock that was undeclared until now.
     for (const ConfiguredLimit& each : compiled.limits)
         if (each.limit->identity().name.starts_with(lock_prefix))
             queue.update_quota(*each.limit, [&](const auto&) { return each.numbers; });

@@ -1,4 +1,4 @@
-// The locks that a configuration declares.
+// Applies the locks that a configuration declares.
 #pragma once
 
 #include "config/schema/schema.hpp"
@@ -8,8 +8,8 @@
 
 namespace stint::runtime {
 
-// Gives each lock its number of holders and of waiters. Waiters that are queued already get the new
-// numbers, too.
+// Sets the maximum number of holders and of waiters of each declared lock. The new numbers also
+// apply to waiters that are already queued.
 void declare_locks(
     const config::Config& config,
     const Compiled& compiled,

@@ -1,4 +1,5 @@
-// Gateway: metrics of the process and its limits for a scrape.
+// The part of class Gateway that collects the metrics of the process, limits, locks and endpoints
+// for a scrape.
 #include "base/version.hpp"
 #include "limits/reservation/reservations.hpp"
 #include "net/clock.hpp"

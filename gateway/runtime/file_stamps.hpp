@@ -7,7 +7,7 @@
 
 namespace stint::runtime {
 
-// A file's metadata from the kernel. A missing file has a size of -1.
+// A file's metadata as returned by stat(). A missing file has a size of -1.
 struct FileStamp {
     std::string file;
     std::int64_t modified_ns = 0; // since the epoch
@@ -18,17 +18,17 @@ struct FileStamp {
 };
 using FileStamps = std::vector<FileStamp>;
 
-// Returns the stamp of each file that has a name, through symbolic links.
+// Returns the stamp of each file; skips empty names and follows symbolic links.
 [[nodiscard]] FileStamps stamps_of(const std::vector<std::string>& files);
 
-// Reports a change once the files are stable: a certificate and its key may be written one after
-// the other, between two looks.
+// Reports changed files once two successive look() calls see the same stamps. Otherwise a new
+// certificate could be read before its new key is written.
 class ChangedFiles {
   public:
-    // Sets the stamps in use now, of all watched files.
+    // Sets the watched files, by the stamps of the contents that are in use.
     void use(FileStamps stamps);
-    // Reads the stamps again. Returns true if they differ from those in use and equal those of the
-    // last look. Then they are the stamps in use.
+    // Reads the stamps of the watched files again. Returns true if they differ from the stamps in
+    // use and equal those of the previous look(). In that case they become the stamps in use.
     [[nodiscard]] bool look();
 
     [[nodiscard]] bool empty() const noexcept { return used_.empty(); }

@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long the start waits for host names before it serves without them.
+// The start waits this long for the first DNS answers, then serves without the missing ones.
 constexpr auto first_resolution = 2s;
 
 observe::AccessLog::Target target_of(const config::AccessLog& log) {
@@ -66,13 +66,13 @@ Gateway::Gateway(config::Config config, std::filesystem::path file)
 
 Gateway::~Gateway() {
     pool_.end();
-    persistence_.reset(); // while the locks are there that it writes
+    persistence_.reset(); // writes leases, so the lock manager must still exist
 }
 
 Result<void, std::string> Gateway::start() {
     ignore_broken_pipes();
     for (const int number : {SIGTERM, SIGINT, SIGHUP})
-        signals_.add(number); // one that comes during the start is answered after it
+        signals_.add(number); // a signal during the start is handled once run() is called
     raise_open_files_limit(config().max_connections);
     pool_.make(worker_count(config()), access_log_);
     auto loaded = store_.read_certificates();
@@ -100,7 +100,8 @@ Result<void, std::string> Gateway::start() {
     return {};
 }
 
-// Names are looked up before the first request comes, if that does not take too long.
+// Resolves the endpoints' host names before the first request is accepted; waits at most
+// first_resolution.
 void Gateway::resolve_names(const upstream::Resolver::Names& names) {
     if (names.empty())
         return;
@@ -111,8 +112,9 @@ void Gateway::resolve_names(const upstream::Resolver::Names& names) {
     }
 }
 
-// Keeps locks full after a start: holders from the last process may hold them still, for as long as
-// a lease may last.
+// Reports every lock as full for a while after a start: clients of the last process may still hold
+// leases that this process does not know. Lasts for start_up_grace, by default the longest ttl of a
+// lease.
 void Gateway::await_former_holders() {
     if (!config().permits)
         return;
@@ -184,8 +186,8 @@ void Gateway::apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Open
     });
     pool_.post(
         [book = addresses_](proxy::Context& context) { context.origins.pools().apply(book); });
-    // Posted after the worker has adopted the configuration: no waiter arrives with the former
-    // numbers any more.
+    // Posted behind the worker's adoption of the configuration, so this worker enqueues no more
+    // requests with the former quotas.
     pool_.post([changed = store_.with_other_numbers(compiled)](proxy::Context& context) {
         for (const ConfiguredLimit& limit : changed)
             context.wakeups.queue().update_quota(
@@ -198,7 +200,8 @@ void Gateway::apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Open
     health_.apply(store_.config(), *store_.compiled().snapshot, *addresses_);
 }
 
-// Warns about TLS that is about to be in force, and watches its files.
+// Logs the TLS warnings of a configuration that is about to be in force, and starts to watch its
+// TLS files.
 void Gateway::use(const LoadedConfig& loaded) {
     for (const std::string& warning : loaded.tls.warnings)
         spdlog::warn("{}", warning);
@@ -225,7 +228,8 @@ bool Gateway::reload_certificates() {
     return true;
 }
 
-// A change of overrides is a new snapshot of the same configuration.
+// Compiles the same configuration again with the present overrides, and gives workers the new
+// snapshot.
 void Gateway::publish_overrides() {
     const LoadedConfigPtr same = store_.in_force();
     apply(same, compiled_from(*same, store_.generation()), {});

@@ -35,8 +35,11 @@ class Persistence;
 // The result of a reload.
 struct ReloadReport {
     bool applied = false;
-    std::vector<std::string> errors; // why not applied: "file:line:column: …" each
-    std::vector<std::string> notes;  // state that was reset, settings that need a restart
+    // Reasons why the configuration was not applied, each as "file:line:column: …" if the place is
+    // known.
+    std::vector<std::string> errors;
+    // A line for each limit that was reset and each changed setting that needs a restart.
+    std::vector<std::string> notes;
 };
 
 class Gateway {
@@ -46,14 +49,15 @@ class Gateway {
     Gateway(const Gateway&) = delete;
     Gateway& operator=(const Gateway&) = delete;
 
-    // Opens every listener and starts the workers. The error is one line for a person.
+    // Opens every listener and starts the workers. The error is one human-readable line.
     [[nodiscard]] Result<void, std::string> start();
 
     // Serves until SIGTERM or SIGINT, then drains and returns. SIGHUP reloads the configuration and
     // reopens the access log; a second SIGTERM or SIGINT cuts the drain short.
     void run();
 
-    // Reads the file again and swaps it in; any error leaves everything unchanged.
+    // Reads the configuration file again and puts it in force. After any error the former
+    // configuration stays in force.
     ReloadReport reload();
 
     // --- for the admin listener ---
@@ -76,8 +80,8 @@ class Gateway {
     // The lock manager: the leases of all locks.
     [[nodiscard]] locks::LockManager& locks() noexcept { return openings_.locks(); }
 
-    // Sets a callback for the end of the drain, before run() returns: other users of the control
-    // loop stop there.
+    // Sets a callback that runs after the drain and before run() returns. Other users of the
+    // control loop, such as the admin listener, stop in it.
     void on_stop(std::function<void()> stop) { stop_others_ = std::move(stop); }
 
   private:
@@ -96,7 +100,7 @@ class Gateway {
     net::asio::io_context control_;
     net::asio::signal_set signals_;
     limits::Registry registry_;
-    std::unique_ptr<Persistence> persistence_; // state:
+    std::unique_ptr<Persistence> persistence_; // the `state` section; nullptr if it is absent
     observe::AccessLog access_log_;
     QueueTimerThread openings_;
     WorkerPool pool_;

@@ -31,8 +31,8 @@ upstream::HealthSpec spec_of(
 
 } // namespace
 
-// The first check comes at a random moment of its interval: many endpoints, and many gateways that
-// start together, are not all asked at once.
+// Starts a check with a random first delay of up to one interval, so that the checks of many
+// endpoints, and of many gateways started together, are spread over time.
 HealthChecks::Entry HealthChecks::started(
     const std::string& upstream,
     const routing::EndpointSpec& endpoint,

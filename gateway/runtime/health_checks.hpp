@@ -1,4 +1,4 @@
-// The active checks of all endpoints that have them, on the control thread.
+// The active health checks of all endpoints. Runs on the control thread; not thread-safe.
 #pragma once
 
 #include "config/schema/schema.hpp"
@@ -22,14 +22,14 @@ class HealthChecks {
     HealthChecks(const HealthChecks&) = delete;
     HealthChecks& operator=(const HealthChecks&) = delete;
 
-    // Starts the checks of this configuration, of which `snapshot` was made. Checks with unchanged
-    // settings go on; an endpoint that is no longer checked counts as healthy.
+    // Starts the checks of a configuration. snapshot: compiled from `config`. Checks with unchanged
+    // settings go on. An endpoint without a check is marked as healthy.
     void apply(
         const config::Config& config,
         const routing::Snapshot& snapshot,
         const upstream::AddressBook& addresses);
 
-    // Applies new addresses of endpoints that are host names.
+    // Applies new DNS results to the checks of endpoints that are host names.
     void apply(const upstream::AddressBook& addresses);
 
     void stop() noexcept;
@@ -39,7 +39,8 @@ class HealthChecks {
         routing::EndpointSpec endpoint;
         std::shared_ptr<upstream::HealthCheck> check;
     };
-    using Checks = std::map<std::pair<std::string, std::string>, Entry>; // upstream, endpoint
+    // By the names of the upstream and the endpoint.
+    using Checks = std::map<std::pair<std::string, std::string>, Entry>;
 
     [[nodiscard]] Entry started(
         const std::string& upstream,

@@ -13,33 +13,36 @@
 
 namespace stint::runtime {
 
-// Moves leases between the lock manager and the state file. Threads: one at a time, that of the
-// file.
+// Writes the lock manager's leases to the state file, and restores them at start. Used only by the
+// thread that owns the state file.
 class LeaseWriter {
   public:
-    // Both outlive this.
+    // Both arguments must outlive this object.
     LeaseWriter(locks::LockManager& locks, StateFile& file) : locks_{locks}, file_{file} {}
 
-    // Gives the file's leases and the highest fencing number back to the lock manager.
+    // Restores the file's leases and the highest fencing number in the lock manager.
     void restore(const StateFile::Contents& contents, const Now& now);
-    // Erases these rows, which cannot be read, with the next write.
+    // Marks rows that cannot be used to be erased with the next write.
     void drop(const std::vector<state::Row>& rows);
-    // Writes all leases again, in place of these rows: the file is another one, or an older one.
+    // Makes the next introduce() write all leases and erase `rows`. Call it after the file was
+    // reopened, because the file may be new or out of date.
     void begin_anew(const std::vector<state::Row>& rows);
 
-    // Writes new leases, for which their callers wait. writable: the file has Stint's own rows.
-    // Without them the leases could not be read again, so writing them counts as failed.
+    // Writes leases that were granted, renewed or ended since the last call; clients wait for the
+    // result. writable: the file is open and has this process's own rows, without which leases
+    // could not be restored. If false, the write counts as failed.
     void write(bool writable);
 
-    // Adds all leases if they have to be written again. They go into the same transaction as
-    // Stint's own rows, so that a file with these rows always names the holders of the locks.
+    // Adds all leases to `changes` if begin_anew() was called. The caller writes them in one
+    // transaction with Stint's own rows, so that a file with own rows always has the lock holders,
+    // too.
     void introduce(std::vector<state::Change>& changes);
-    // Tells the lock manager whether that transaction was written. No effect if introduce() added
-    // nothing.
+    // Reports to the lock manager whether the transaction of introduce() was written. No effect if
+    // introduce() added nothing.
     void settle_introduced(bool done);
 
   private:
-    static constexpr auto fence = "fence"; // the highest fencing number given
+    static constexpr auto fence = "fence"; // row key of the highest fencing number issued
 
     [[nodiscard]] bool try_write(const locks::LockManager::Records& records);
     [[nodiscard]] static std::vector<state::Change>
@@ -47,9 +50,9 @@ class LeaseWriter {
 
     locks::LockManager& locks_;
     StateFile& file_;
-    std::vector<std::string> stale_; // rows to be erased
+    std::vector<std::string> stale_; // keys of rows to be erased
     bool anew_ = false;              // introduce() has to add all leases
-    // The records of introduce(), until settle_introduced().
+    // The leases that introduce() added; held until settle_introduced().
     std::optional<locks::LockManager::Records> introduced_;
 };
 

@@ -20,11 +20,12 @@
 namespace stint::runtime {
 namespace {
 
-// Without descriptors or memory, accepting again at once would only spin.
+// Delay after a failed accept: without free file descriptors or memory, an immediate retry would
+// spin.
 constexpr std::chrono::milliseconds pause_after_error{100};
 
-// Bounded so that accepting does not starve open connections: each accept includes a connection's
-// first work, its part of a TLS handshake included.
+// Connections accepted in one go. Bounded so that a burst of new connections, whose TLS handshakes
+// begin at once, does not starve open connections.
 constexpr std::size_t accepted_at_once = 8;
 
 } // namespace
@@ -71,7 +72,7 @@ net::Task<> Listener::accept_all(std::shared_ptr<Listener> self) {
             continue;
         ++self->context_.counters.accept_errors;
         if (error == boost::system::errc::connection_aborted)
-            continue; // that client left before it was its turn
+            continue; // the client closed the connection before it was accepted
         if (server::is_resource_exhaustion(error))
             self->context_.shared().resource_exhaustion.note(error, net::read_steady_clock());
         self->pause_.expires_after(pause_after_error);
@@ -79,8 +80,9 @@ net::Task<> Listener::accept_all(std::shared_ptr<Listener> self) {
     }
 }
 
-// Balances exactly while there are few connections. Of many connections the kernel's hash gives
-// each worker about the same number, and each change of worker costs a system call.
+// The margin is a quarter of the lowest load, so loads are equalised exactly while the lowest is
+// below 4 connections. With many connections the kernel's hash balances well enough, and moving a
+// connection costs a system call.
 std::size_t pick_worker(std::span<const std::size_t> open, std::size_t own) noexcept {
     const auto fewest = std::ranges::min_element(open);
     const bool leaves = open[own] > *fewest + *fewest / 4;
@@ -117,7 +119,7 @@ void ConnectionDispatcher::take(net::Accepted accepted, const ListenerRole& role
              accepted = std::move(accepted)]() mutable {
                 there.serve(std::move(slot), std::move(accepted), role);
             });
-    } catch (const std::exception&) { // no memory for it: the connection is closed
+    } catch (const std::exception&) { // out of memory: the connection is closed
         ++context_.counters.connections_rejected;
     }
 }
@@ -170,10 +172,10 @@ void ConnectionDispatcher::begin(
 void ConnectionDispatcher::turn_away(net::Socket socket, const ListenerRole& role) {
     ++context_.counters.connections_rejected;
     if (role.options.tls)
-        return; // nothing could be said without a handshake
+        return; // an HTTP response would need a TLS handshake first
     net::Gather gather;
     gather.add(server::write_refusal(context_, 503, "max_connections is reached"));
-    (void)net::write_now(socket, gather); // as much as the socket takes; no caller waits for it
+    (void)net::write_now(socket, gather); // drops bytes that the socket buffer cannot take
 }
 
 } // namespace stint::runtime

@@ -22,14 +22,15 @@
 
 namespace stint::runtime {
 
-// The role of a listener: requests to forward, or permit requests.
+// The role of a listener. permits: serves the permit API; otherwise proxies requests.
 struct ListenerRole {
     server::ListenerOptions options;
     bool permits = false;
 };
 
-// Returns the index in `open` of the worker for the next connection. That is `own`, which accepted
-// it, unless another worker has a good deal fewer connections.
+// Returns the index of the worker for a new connection. open: the number of connections of each
+// worker. own: the worker that accepted the connection. It is returned unless it has over 25 % more
+// connections than the least loaded worker.
 [[nodiscard]] std::size_t pick_worker(std::span<const std::size_t> open, std::size_t own) noexcept;
 
 class ConnectionDispatcher;
@@ -37,15 +38,16 @@ class ConnectionDispatcher;
 // The dispatchers of all workers.
 struct ConnectionDispatchers {
     std::vector<ConnectionDispatcher*> all;
-    std::vector<std::size_t> taken; // scratch for choosing: connection slots taken of each
-    // Held from the choice of a worker until its connection slot is taken. Otherwise two
-    // dispatchers at once would choose the same worker.
+    std::vector<std::size_t> taken; // scratch buffer for least_loaded(): connections of each worker
+    // Held while a dispatcher chooses a worker and takes a connection slot of that worker.
+    // Otherwise two dispatchers at once would choose the same worker.
     std::mutex choosing;
 };
 
 // One worker's dispatcher. The kernel spreads connections over the workers' sockets by a hash of
-// their addresses, so a few long-lived connections may all reach one worker; the others then take
-// some over. Outlives the threads of all workers. Used on its own worker's thread, except as noted.
+// their addresses, so a few long-lived connections may all reach one worker. The dispatcher then
+// hands some of them to less loaded workers. Must outlive the threads of all workers. Used on its
+// own worker's thread.
 class ConnectionDispatcher {
   public:
     ConnectionDispatcher(
@@ -58,8 +60,8 @@ class ConnectionDispatcher {
     // Serves a connection on this worker, or hands it to another one.
     void take(net::Accepted accepted, const ListenerRole& role) noexcept;
 
-    // Stops handing connections to and from this worker. Those already on their way hold their
-    // slots in Context::worker_load.
+    // Stops handing connections to and from this worker. Connections already posted to this worker
+    // hold slots in Context::worker_load, so a drain waits for them.
     void close() noexcept;
 
   private:
@@ -79,12 +81,12 @@ class ConnectionDispatcher {
     proxy::Service& proxied_;
     permits::Service& permits_;
     std::shared_ptr<ConnectionDispatchers> dispatchers_;
-    std::size_t own_ = 0; // index among them
-    bool closed_ = false; // under ConnectionDispatchers::choosing
+    std::size_t own_ = 0; // index of this object in ConnectionDispatchers::all
+    bool closed_ = false; // guarded by ConnectionDispatchers::choosing
 };
 
-// A listening socket. Not thread-safe; lives on its worker. close() ends it, the last accept
-// included.
+// A listening socket of one worker. Used on that worker's thread only. close() also ends a pending
+// wait for connections.
 class Listener : public std::enable_shared_from_this<Listener> {
   public:
     Listener(
@@ -95,8 +97,8 @@ class Listener : public std::enable_shared_from_this<Listener> {
         ListenerRole role);
 
     void start();
-    // Accepts waiting connections, all or at most `most`. Returns the error that stopped it,
-    // would_block if no connection waits any more.
+    // Accepts at most `most` waiting connections. Returns the error that stopped the loop:
+    // would_block if no connection is waiting any more, no error after `most` connections.
     ErrorCode take_waiting(std::size_t most = std::numeric_limits<std::size_t>::max());
     void close() noexcept;
     // Sets the role of connections accepted from now on.

@@ -6,7 +6,7 @@
 namespace stint::runtime {
 namespace {
 
-// All that the workers listen on.
+// Returns the addresses of the proxy listeners and the permits listener.
 std::vector<config::Address> addresses_of(const config::Config& config) {
     std::vector<config::Address> addresses;
     for (const config::Listener& listener : config.listeners)

@@ -1,4 +1,4 @@
-// The listening sockets' addresses and socket files, which outlive any one configuration.
+// The addresses and Unix socket files of all listeners, kept over reloads.
 #pragma once
 
 #include "base/error.hpp"
@@ -14,9 +14,9 @@
 
 namespace stint::runtime {
 
-// All addresses that are listened on: listeners of proxied traffic, and that of permits. The
-// sockets themselves belong to the workers. The destructor removes the socket files; destroy it
-// after the workers have ended. Used by the control thread alone.
+// The bound addresses of the proxy listeners and the permits listener. The sockets themselves
+// belong to the workers. The destructor removes Unix socket files; destroy the set after the
+// workers have ended. Used by the control thread alone.
 class ListenerSet {
   public:
     using Opened = std::map<std::string, net::ListeningSockets>; // by the address as configured
@@ -26,30 +26,32 @@ class ListenerSet {
     ListenerSet(const ListenerSet&) = delete;
     ListenerSet& operator=(const ListenerSet&) = delete;
 
-    // Opens a socket for each worker on every address that is not open yet. All or nothing: the
-    // error is one line for a person.
+    // Opens a socket for each worker on every address that is not open yet. If one fails, closes
+    // all of them and returns one human-readable line.
     [[nodiscard]] Result<Opened, std::string>
     open_new(const config::Config& config, std::size_t workers) const;
 
-    // Takes over the new addresses, and their files out of `opened`; the sockets stay there.
-    // Removes the files of addresses that the configuration does not name any more.
+    // Adds the addresses in `opened` and moves their socket-file descriptors out of it; the sockets
+    // stay in `opened` for the workers. Drops addresses that the configuration no longer names, and
+    // removes their socket files.
     void adopt(const config::Config& config, Opened& opened);
 
-    // Sets mode and group of the socket files that stay open. An operator's own chmod stays: only
-    // what the configuration has changed is set. Adds a note for each failure.
+    // Sets mode and group of Unix socket files that stay open over a reload, where the configured
+    // values have changed. Otherwise an operator's own chmod stays. Adds a line to `notes` for each
+    // failure.
     void set_socket_files(const config::Config& next, std::vector<std::string>& notes);
 
     // Returns the listeners' addresses as bound (port 0 resolved), in the configuration's order.
     [[nodiscard]] std::vector<std::string> bound_listeners(const config::Config& config) const;
-    // Returns the bound address of a listener that is open.
+    // Returns the bound address (port 0 resolved). Requires that a listener is open on `address`.
     [[nodiscard]] std::string bound(const config::Address& address) const;
 
   private:
     struct Bound {
         net::Endpoint address;
-        net::SocketFile file; // as it was set last
-        Descriptor own = {};  // ListeningSockets::file
-        std::uint32_t group;  // ListeningSockets::group
+        net::SocketFile file; // mode and group as last configured
+        Descriptor own = {};  // moved from ListeningSockets::file
+        std::uint32_t group;  // copied from ListeningSockets::group
     };
 
     std::map<std::string, Bound> bound_; // by the address as configured

@@ -1,4 +1,4 @@
-// Overrides that an operator set at run time. They outlive reloads and may expire.
+// Overrides of quotas that an operator set at run time. They outlive reloads and may expire.
 #pragma once
 
 #include "base/time.hpp"
@@ -16,22 +16,23 @@
 namespace stint::runtime {
 
 struct LiveOverride {
-    std::string pattern; // a key as requests spell it, or one with "*" and "?" in it
+    std::string pattern; // a key as in requests, or a pattern with the wildcards "*" and "?"
     limits::Numbers numbers{};
-    std::optional<SteadyTime> expires; // nothing: never expires
-    WallTime since{};                  // when it was set
+    std::optional<SteadyTime> expires; // nullopt: never expires
+    WallTime since{};                  // time at which the operator set it
 };
 
 // Overrides by the limit's name. Used by the control thread alone.
 class LiveOverrides {
   public:
-    static constexpr std::size_t most = 10'000; // over all limits together
+    static constexpr std::size_t most = 10'000; // maximum over all limits together
 
-    // Adds an override, or replaces the one with this pattern. False: there are too many already.
+    // Adds an override, or replaces the limit's override with the same pattern. Returns false if
+    // there are `most` overrides already.
     [[nodiscard]] bool put(const std::string& limit, LiveOverride override);
-    // Returns true if there was one.
+    // Returns true if the limit had an override with this pattern.
     bool erase(const std::string& limit, std::string_view pattern);
-    // Returns true if any expired.
+    // Removes overrides that have expired by `now`. Returns true if there were any.
     bool expire(SteadyTime now);
 
     [[nodiscard]] std::optional<SteadyTime> next_end() const noexcept;

@@ -18,7 +18,8 @@ OperatorChanges::OperatorChanges(
 bool OperatorChanges::put_override(const std::string& limit, LiveOverride override) {
     if (!overlay_.overrides().put(limit, std::move(override)))
         return false;
-    spdlog::info("limit {}: an override was set", limit); // a key may be a secret: it is not logged
+    // The key is not logged, because it may be a secret.
+    spdlog::info("limit {}: an override was set", limit);
     publish_overrides();
     return true;
 }

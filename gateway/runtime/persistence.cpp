@@ -72,7 +72,7 @@ void Persistence::finish() {
     thread_.join();
     locks_.record({});
     write_leases();
-    write(true); // and all of them again, where that begins a new file
+    write(true); // also writes all leases again if this replaces a broken file
     file_.close();
 }
 
@@ -88,16 +88,17 @@ void Persistence::load() {
         closed_ = closed_ && value_of(contents->own, ended) == nullptr;
         spdlog::info(
             "state: {}: counts of {} limits go on", file_.path().string(), counters_.unclaimed());
-    } else { // counts under hashes of an unknown key are worthless
+    } else { // without the hash key, saved counts match no request
         counters_.drop(contents->counters);
         leases_.drop(contents->leases);
         spdlog::info("state: {} is new: counts begin anew", file_.path().string());
     }
-    write(false); // from now on the file does not say any more that its run has ended
+    write(false); // erases the `ended` mark of the last run
 }
 
-// A crash of the whole system may have lost the last writes. Then the holders are not known. A new
-// file is known to have none.
+// Returns true if the rows are those of a new file, of an orderly end, or of the current system
+// boot. A crash of the whole system may have lost the last writes, so after a reboot without an
+// orderly end the lock holders are unknown.
 bool Persistence::knows_holders(const std::vector<state::Row>& rows) const {
     if (value_of(rows, unknown) != nullptr)
         return false;
@@ -107,7 +108,7 @@ bool Persistence::knows_holders(const std::vector<state::Row>& rows) const {
     return written_in != nullptr && !written_in->empty() && *written_in == started_.boot;
 }
 
-// On whichever thread asks for the limit.
+// Called by the registry for each new limit, on any thread.
 void Persistence::claim(limits::Limit& limit) {
     if (closed_)
         limit.close(started_.at);
@@ -142,7 +143,8 @@ void Persistence::run() {
         leases_recorded_ = false;
         lock.unlock();
         write_leases();
-        // The clock starts the rounds, because leases may keep this loop awake without a pause.
+        // Rounds are started by the clock, not by a timeout of the wait above: a stream of new
+        // leases may end every wait early.
         if (const SteadyTime now = net::read_steady_clock(); now >= next) {
             write(false);
             last_round_.store((net::read_steady_clock() - now).count(), std::memory_order_relaxed);
@@ -156,7 +158,7 @@ void Persistence::write_leases() {
     leases_.write(file_.is_open() && introduced_);
 }
 
-// During a round of counts.
+// Writes newly granted leases between two transactions of a round of counters.
 void Persistence::write_leases_meanwhile() {
     {
         const std::lock_guard lock{mutex_};
@@ -168,7 +170,7 @@ void Persistence::write_leases_meanwhile() {
 
 void Persistence::write(bool last) {
     try {
-        // Does it again if the file was found broken and replaced by a new one.
+        // A second attempt follows if the first found the file broken and moved it aside.
         for (int attempt = 0; attempt < 2; ++attempt) {
             if (!file_.is_open())
                 reopen(last);
@@ -180,7 +182,7 @@ void Persistence::write(bool last) {
     }
 }
 
-// Opens the file again. Its old rows are stale: the memory has newer state.
+// Opens the file again and marks all its rows to be replaced, because the memory has newer state.
 void Persistence::reopen(bool last) {
     const std::optional<StateFile::Contents> contents = file_.reopen(last);
     if (!contents)
@@ -196,8 +198,8 @@ bool Persistence::write_changes(bool last) {
     if (!introduced_)
         introduce(batch);
     const SavedClock now = SavedClock::read();
-    // Leases are written between the transactions of a round, so that their callers do not wait for
-    // its end. The file may be gone afterwards.
+    // Leases are written between the transactions of a round, so that clients do not wait for its
+    // end. That write may fail and close the file.
     const auto flush_and_go_on = [&] {
         if (!flush(batch))
             return false;
@@ -227,7 +229,8 @@ void Persistence::introduce(StateBatch& batch) {
         counters_.add_unclaimed(batch);
 }
 
-// The grace is over.
+// Erases the mark "lock holders unknown" from the file once the time of holders_known_from() is
+// reached.
 void Persistence::note_known(const SavedClock& now, StateBatch& batch) {
     if (!unknown_written_)
         return;
@@ -241,7 +244,7 @@ void Persistence::note_known(const SavedClock& now, StateBatch& batch) {
 
 bool Persistence::flush(StateBatch& batch) {
     if (!counters_.has_stale_rows() && batch.changes.empty()) {
-        batch.taken.clear(); // the taken pages have no rows, and need none
+        batch.taken.clear(); // the changed pages have no rows in the file and need none
         return true;
     }
     std::vector<state::Change> changes = counters_.stale_rows();

@@ -23,43 +23,43 @@
 
 namespace stint::runtime {
 
-// The writer of the state file. From its construction on, every limit that the registry makes
-// begins with its saved counts, or closed, as the settings say. A thread of its own writes changes
-// in rounds: twice a second, or back to back if they take longer. A count is in the file at most
-// one round, and one transaction, after it was charged. Workers never wait for it, except for the
-// lock of a shard that is being copied. Any failure of the file is logged once and retried: nothing
-// here fails.
+// Owns the state file and the thread that writes it. From its construction on, every limit that the
+// registry makes starts with its saved counts. If closed_on_start is set and the file does not show
+// an orderly end of the last run, the limit also starts closed. The thread writes changed counters
+// in rounds: twice a second, or back to back if a round takes longer. Workers never wait for a
+// write, only for the lock of a shard while it is copied. A failure of the file is logged once and
+// retried, and no function reports it.
 //
-// Leases are written as they are granted, as many in one transaction as have come during the
-// previous one: a caller gets its lease when it is in the file (LockManager::kept()). A round of
-// counts makes way for them between its transactions.
+// Leases are written as they are granted; leases granted during one transaction share the next. A
+// client gets its lease once it is in the file (LockManager::kept()). A round of counters lets
+// waiting leases go first between its transactions.
 //
-// Saved are windows of at least `shortest`, and token buckets, which may have debts for longer than
-// their `per`; at the end, windows and buckets of any length. Caps have no state to save.
+// Rounds save windows of at least `shortest` and all token buckets, because a bucket's debt may
+// last longer than its `per`. finish() also saves shorter windows. Concurrency limits have no state
+// to save.
 class Persistence {
   public:
     static constexpr Duration shortest = CounterWriter::shortest;
     static constexpr Duration between_writes = std::chrono::milliseconds{500};
 
-    // Reads the file, blocking. Construct it before the registry makes its first limit; both
-    // outlive this.
+    // Reads the file, blocking. Construct it before the registry makes its first limit. registry,
+    // locks: must outlive this object.
     Persistence(
         const config::State& settings, limits::Registry& registry, locks::LockManager& locks);
-    // Does the same as finish().
+    // Calls finish().
     ~Persistence();
     Persistence(const Persistence&) = delete;
     Persistence& operator=(const Persistence&) = delete;
 
-    // Writes everything, and a mark that the process ended in order. Call it when nothing is
-    // charged or refunded any more, and before the limits are destroyed, whose unsaved state would
-    // be lost. Idempotent.
+    // Writes all unsaved state and a mark for an orderly end, and stops the thread. Call it when no
+    // limit is charged or refunded any more, and before the limits are destroyed. Idempotent.
     void finish();
 
-    // True if the file names the holders of all locks at the end of the last run.
+    // True if the file has every lease that was live at the end of the last run.
     [[nodiscard]] bool holders_known() const noexcept { return holders_known_; }
 
-    // Counts the holders as unknown until `time`, also in a run that starts before then. No effect
-    // if they are known already. Thread: any.
+    // Keeps the mark "lock holders unknown" in the file until `time`, so that a process that
+    // restarts before then treats them as unknown, too. No effect if holders_known(). Thread: any.
     void holders_known_from(SteadyTime time);
 
     // Metrics. Thread: any.
@@ -69,16 +69,16 @@ class Persistence {
         double last_write_seconds = 0;    // since the epoch; 0: never
         double round_seconds = 0;         // duration of the last round of writes
     };
-    // Returns nothing if there is no file in the settings.
+    // Returns nullopt if the settings name no state file.
     [[nodiscard]] std::optional<Figures> collect_metrics() const noexcept;
 
   private:
-    // The keys of Stint's own rows: the key of the keys' hashes, and the mark that the last run
-    // ended in order.
+    // The keys of Stint's own rows. hash_key: the secret key for hashing limit keys. ended: the
+    // last run ended in order.
     static constexpr auto hash_key = "hash_key";
     static constexpr auto ended = "ended";
-    static constexpr auto unknown = "unknown"; // the lock holders are unknown
-    static constexpr auto boot = "boot";       // the boot and machine it was written in
+    static constexpr auto unknown = "unknown"; // mark: the lock holders are unknown
+    static constexpr auto boot = "boot";       // boot id of the system that wrote the file
 
     void load();
     void claim(limits::Limit& limit);
@@ -97,8 +97,8 @@ class Persistence {
     limits::Registry& registry_;
     locks::LockManager& locks_;
     const SavedClock started_;
-    bool closed_ = false;        // limits begin closed; not changed after construction
-    bool holders_known_ = false; // the same
+    bool closed_ = false;        // new limits start closed; not changed after construction
+    bool holders_known_ = false; // not changed after construction
 
     std::mutex mutex_;
     std::condition_variable woken_;
@@ -106,17 +106,17 @@ class Persistence {
     bool stopping_ = false;                     // with mutex_
     bool leases_recorded_ = false;              // with mutex_
 
-    // State of the writer: the constructor, then the thread, then finish(). Exceptions are claims
-    // of counters_ and the figures of file_.
-    StateFile file_; // its path is empty: nothing is saved
+    // The members below are used by the constructor, then by the thread, then by finish(). Only
+    // counters_.claim() and the metrics of file_ are also used by other threads.
+    StateFile file_; // an empty path means that nothing is saved
     CounterWriter counters_;
     LeaseWriter leases_;
-    bool introduced_ = false; // the file has this process's own rows
-    bool anew_ = false;       // the file must lose the former process's rows when these are written
+    bool introduced_ = false; // the file has this process's own rows (hash_key, boot)
+    bool anew_ = false;       // the file was reopened: the next transaction replaces its rows
     bool unknown_written_ = false;
-    bool grace_over_ = false; // after a start with unknown holders
+    bool grace_over_ = false; // the wait after a start with unknown lock holders has ended
 
-    std::atomic<std::int64_t> last_round_{0}; // its length, ns
+    std::atomic<std::int64_t> last_round_{0}; // duration of the last round, in ns
     std::thread thread_;
 };
 

@@ -17,7 +17,7 @@ namespace stint::runtime {
 void open_standard_streams() noexcept {
     int opened = 0;
     while (opened >= 0 && opened <= STDERR_FILENO)
-        opened = ::open("/dev/null", O_RDWR); // the lowest free number each time
+        opened = ::open("/dev/null", O_RDWR); // open() returns the lowest free descriptor
     if (opened > STDERR_FILENO)
         ::close(opened);
 }
@@ -28,7 +28,7 @@ void ignore_broken_pipes() noexcept {
 }
 
 void raise_open_files_limit(std::size_t max_connections) {
-    constexpr rlim_t own = 256; // listeners, logs, event loops, admin connections
+    constexpr rlim_t own = 256; // for listeners, logs, event loops and admin connections
     const rlim_t needed = 2 * static_cast<rlim_t>(max_connections) + own;
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
@@ -48,7 +48,7 @@ void raise_open_files_limit(std::size_t max_connections) {
 
 std::vector<int> usable_cores() {
     std::vector<int> cores;
-    cpu_set_t usable; // for 1,024 cores: with more it fails
+    cpu_set_t usable; // holds 1,024 cores; sched_getaffinity() fails on larger systems
     if (::sched_getaffinity(0, sizeof usable, &usable) == 0)
         for (int core = 0; core < CPU_SETSIZE; ++core)
             if (CPU_ISSET(core, &usable))

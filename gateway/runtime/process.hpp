@@ -1,4 +1,4 @@
-// Operating-system settings of the process, made or read once at start.
+// Operating-system settings of the process, which are made or read once at start.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,9 @@ void open_standard_streams() noexcept;
 // code instead of the process's end.
 void ignore_broken_pipes() noexcept;
 
-// Raises the soft limit on open files to the hard limit (init systems and container engines leave
-// it at 1,024). Logs a warning if `max_connections` needs more: two a connection, and some others.
+// Raises the soft limit on open files (RLIMIT_NOFILE) to the hard limit; init systems often leave
+// it at 1,024. Logs a warning if the limit stays below the need: two files per connection and 256
+// others.
 void raise_open_files_limit(std::size_t max_connections);
 
 // Returns the numbers of the cores that the process may use (taskset, cpusets), ascending; never

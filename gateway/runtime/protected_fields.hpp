@@ -1,4 +1,4 @@
-// The request fields that limits depend on. Internal to compile.cpp.
+// The request header fields that limits depend on. Internal to compile.cpp.
 #pragma once
 
 #include "config/schema/schema.hpp"
@@ -8,9 +8,10 @@
 
 namespace stint::runtime {
 
-// Returns the fields that keys, costs, fair queueing, slots and pauses are read from, and the one
-// that names the client behind a trusted peer: lower case, each once. Cookie and Authorization are
-// protected anyway.
+// Returns the names of header fields that a client must not remove (by Connection) or imitate:
+// fields with keys of limits and cooldowns, costs, fair queueing and reservations, and the header
+// in which trusted proxies name the client. Lower case, without duplicates. Cookie and
+// Authorization are always protected and not in the list.
 [[nodiscard]] std::vector<std::string> protected_fields(const config::Config& config);
 
 } // namespace stint::runtime

@@ -48,7 +48,7 @@ void QueueTimerThread::run() {
         } else if (next_ > net::read_steady_clock()) {
             rung_.wait_until(lock, next_);
         } else {
-            next_ = SteadyTime::max(); // whoever rings meanwhile sets it again
+            next_ = SteadyTime::max(); // schedule() may set it again meanwhile
             lock.unlock();
             const Now now = net::read_clocks();
             const SteadyTime next_end = locks_.expire(now);

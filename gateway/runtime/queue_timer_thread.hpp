@@ -1,5 +1,5 @@
-// The timer of admission queues and leases: calls AdmissionQueue::open() at the exact time of each
-// opening, and LockManager::expire() at that of each expiry, from a thread of its own.
+// The timer thread of the admission queue and of leases: calls AdmissionQueue::open() when queued
+// requests may go on, and LockManager::expire() when leases expire.
 #pragma once
 
 #include "base/time.hpp"
@@ -13,11 +13,12 @@
 
 namespace stint::runtime {
 
-// The timer thread; a worker's tick would be up to 50 ms late. When a waiter's permit or slot is
-// given back, the thread that gives it back admits the waiter. Outlives every worker.
+// Owns the timer thread, the admission queue and the lock manager. Workers' own timers would be up
+// to 50 ms late. A queued request that waits for a returned permit is admitted by the thread that
+// returns the permit, not by this one. Must outlive every worker.
 class QueueTimerThread final : private limits::WakeupScheduler {
   public:
-    // registry: outlives this.
+    // registry: must outlive this object. started: wall time of the start.
     QueueTimerThread(limits::Registry& registry, WallTime started);
     ~QueueTimerThread();
     QueueTimerThread(const QueueTimerThread&) = delete;
@@ -37,7 +38,7 @@ class QueueTimerThread final : private limits::WakeupScheduler {
     SteadyTime next_ = SteadyTime::max();
     bool stopping_ = false;
     limits::AdmissionQueue queue_{*this};
-    locks::LockManager locks_; // frees slots that a waiter may wait for
+    locks::LockManager locks_; // an expired lease frees a slot for a request in queue_
     std::thread thread_;
 };
 

@@ -16,42 +16,42 @@
 
 namespace stint::runtime {
 
-// An endpoint that takes no new requests until it is enabled.
+// An endpoint that gets no new requests until an operator enables it.
 struct DrainedEndpoint {
     std::string upstream;
-    std::string endpoint; // as in the configuration
+    std::string endpoint; // the address as configured
     WallTime since{};
 };
 
-// A lease that an operator has ended. It is an event: it does not affect later leases.
+// A record of a lease that an operator has ended by force. It does not affect later leases.
 struct EndedLease {
     std::string lock;
-    std::string lease; // its id as the holder has it
+    std::string lease; // the lease id in the form that the holder got
     WallTime at{};
 };
 
-// Owns overrides; records drained endpoints, whose state is EndpointState's, and ended leases. It
-// outlives reloads, not the process. Used by the control thread alone.
+// Owns the overrides, and records drained endpoints and leases ended by force. The drained flag
+// itself is in EndpointState. Kept over reloads, but not over a restart. Used by the control thread
+// alone.
 class RuntimeOverlay {
   public:
-    static constexpr std::size_t most_ended_leases = 100; // the oldest goes first
+    static constexpr std::size_t most_ended_leases = 100; // the oldest is dropped for a new one
 
     [[nodiscard]] const LiveOverrides& overrides() const noexcept { return overrides_; }
     [[nodiscard]] LiveOverrides& overrides() noexcept { return overrides_; }
-    // Drops the overrides of limits that have ended: their numbers may be meant for another kind of
-    // limit, and their keys may be spelt otherwise. Returns a note for each limit that had
-    // overrides.
+    // Drops the overrides of limits that a reload has ended: a new limit of the same name may be of
+    // another kind or have other keys. Returns a line for each ended limit that had overrides.
     [[nodiscard]] std::vector<std::string>
     forget_overrides(const std::vector<std::string>& ended_limits);
 
-    // Stops new requests to the endpoint. An endpoint that is drained already keeps its time.
+    // Stops new requests to the endpoint. If it is already drained, DrainedEndpoint::since stays.
     void
     drain(const std::string& upstream, const upstream::EndpointStatePtr& endpoint, const Now& now);
-    // Allows them again.
+    // Allows new requests to the endpoint again.
     void
     enable(const std::string& upstream, const upstream::EndpointStatePtr& endpoint, const Now& now);
-    // Returns the drained endpoints by upstream and endpoint. One that a reload has removed from
-    // the file is among them for as long as its last requests keep its state.
+    // Returns the drained endpoints, ordered by upstream and endpoint. An endpoint that a reload
+    // has removed stays in the list until its last requests end.
     [[nodiscard]] std::vector<DrainedEndpoint> drained() const;
 
     // Records that an operator has ended a lease.

@@ -17,8 +17,8 @@ SavedClock SavedClock::read() {
     return {boot, net::read_clocks()};
 }
 
-// A steady clock that has gone back is another clock, even if the boot has the same id: containers
-// may have clocks of their own.
+// If the steady clock has gone back, it is treated as the clock of another boot even if the boot id
+// is the same, because containers may have steady clocks of their own.
 Duration SavedClock::shift_to(const SavedClock& later) const noexcept {
     if (!boot.empty() && boot == later.boot && at.steady <= later.at.steady)
         return {};

@@ -1,4 +1,4 @@
-// Changes of the state file that are about to be written in one transaction.
+// Changes of the state file that are written in one transaction.
 #pragma once
 
 #include "limits/limit.hpp"
@@ -13,7 +13,8 @@
 
 namespace stint::runtime {
 
-// If the batch is not written, its pages count as changed again, also if memory runs out.
+// The destructor marks the pages in `taken` as changed again. After a successful write the caller
+// clears `taken`, so pages of a failed write are saved by the next round.
 struct StateBatch {
     struct Taken {
         limits::LimitPtr limit;

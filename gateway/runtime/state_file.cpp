@@ -88,7 +88,7 @@ void StateFile::note_failed(const state::Failure& failure) {
 
 void StateFile::note_failure(const std::string& why) {
     ++write_failures_;
-    // At the very end the log may be gone already.
+    // During the shutdown the logger may already be destroyed.
     if (!std::exchange(failing_, true) && spdlog::default_logger_raw() != nullptr)
         spdlog::error(
             "state: {}: {}; until it can be written counts are in memory alone", file_.string(),

@@ -1,4 +1,4 @@
-// The state file for its writers. It may be unavailable for a while and come back.
+// The state file, which may be unavailable for a while and come back.
 #pragma once
 
 #include "base/error.hpp"
@@ -16,20 +16,21 @@
 
 namespace stint::runtime {
 
-// Opens the file, and retries after a while if it is unavailable. Moves a broken one aside. Each
-// kind of failure is logged once. Threads: one at a time, as the owner says; the figures: any.
+// Opens the state file, limits how often an unavailable file is tried again, and moves a broken
+// file aside. A failure is logged once until a write succeeds. Threads: one at a time; writes(),
+// write_failures() and last_write() on any.
 class StateFile {
   public:
     // The tables of the file.
     static constexpr auto counters = "counters";
     static constexpr auto leases = "leases";
-    static constexpr auto own = "stint"; // Stint's rows, not limits'
+    static constexpr auto own = "stint"; // rows about the file itself
 
     struct Contents {
         std::vector<state::Row> own;
         std::vector<state::Row> counters;
         std::vector<state::Row> leases;
-        bool in_place_of_another = false; // replaces a broken file
+        bool in_place_of_another = false; // a new file, because a broken one was moved aside
     };
 
     explicit StateFile(std::filesystem::path file) : file_{std::move(file)} {}
@@ -37,18 +38,20 @@ class StateFile {
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return file_; }
     [[nodiscard]] bool is_open() const noexcept { return store_.has_value(); }
 
-    // Opens the file and returns what it holds; nothing where it cannot be had. One that is broken
-    // is moved aside.
+    // Opens the file and returns all its rows; nullopt if it is unavailable. A broken file is moved
+    // aside and replaced by a new one.
     [[nodiscard]] std::optional<Contents> open();
-    // Does the same if the last attempt is long enough ago, or at once.
+    // Calls open() if at_once is true or the last attempt is at least 5 seconds ago; else returns
+    // nullopt.
     [[nodiscard]] std::optional<Contents> reopen(bool at_once);
     void close() noexcept { store_.reset(); }
 
-    // Writes all changes in one transaction, or none. The file is open.
+    // Writes all changes in one transaction, or none. Requires is_open().
     [[nodiscard]] Result<void, state::Failure> write(std::span<const state::Change> changes);
-    // Records that a whole round of writes has reached the file: earlier failures are over.
+    // Records a successful write: sets last_write(), and logs the recovery if writes had failed
+    // before.
     void note_written();
-    // Notes that write() has failed. The file is moved aside, and thereby closed, if it is broken.
+    // Records that write() has failed. If the file is broken, closes it and moves it aside.
     void note_failed(const state::Failure& failure);
     void note_failure(const std::string& why);
 
@@ -73,7 +76,7 @@ class StateFile {
     bool failing_ = false;
     std::atomic<std::uint64_t> writes_{0};
     std::atomic<std::uint64_t> write_failures_{0};
-    std::atomic<std::int64_t> last_write_{0}; // wall, ns
+    std::atomic<std::int64_t> last_write_{0}; // wall clock, ns since the epoch; 0 means never
 };
 
 } // namespace stint::runtime

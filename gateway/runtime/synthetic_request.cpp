@@ -20,7 +20,7 @@ bool is_framing(std::string_view name) {
         names, [&](const char* each) { return http::ascii::equals_folded(name, each); });
 }
 
-// The head as a client may send it.
+// Writes the request head as a client would send it.
 void write_head(std::string& head, const SyntheticRequest& request) {
     head.clear();
     head.append(request.method).append(" ").append(request.target);

@@ -1,4 +1,5 @@
-// A request that did not come over a connection, read by the parser of real ones.
+// A request that is built from a description instead of read from a connection, and parsed by the
+// same parser.
 #pragma once
 
 #include "base/error.hpp"
@@ -16,25 +17,25 @@ namespace stint::runtime {
 
 struct SyntheticRequest {
     std::string method = "GET";
-    std::string target = "/"; // with its query
-    std::string host;         // empty: HTTP/1.0 without Host
-    std::string client;       // client address; empty: none, as on a Unix socket
-    std::string tls_subject;  // subject of the client's certificate, as in RFC 2253; empty: none
+    std::string target = "/"; // with the query
+    std::string host;         // empty means HTTP/1.0 without a Host field
+    std::string client;       // client address; empty means none, as on a Unix socket
+    std::string tls_subject;  // RFC 2253 subject of the client certificate; empty means none
     std::vector<std::pair<std::string, std::string>> fields;
 };
 
-// Reusable; not thread-safe.
+// Parses synthetic requests, one at a time. Reusable; not thread-safe.
 class RequestReader {
   public:
     RequestReader();
 
-    // The result; valid until the next call, as long as `request` and `snapshot` are.
+    // The parsed request. Valid until the next read(), and while the arguments of read() live.
     struct Seen {
         RequestHead head;
-        routing::KeyFacts facts; // but host, path and route
+        routing::KeyFacts facts; // without host, path and route, which the caller sets
     };
-    // Parses the request. The error is the answer that a client would get. Fields that frame the
-    // body are left out.
+    // Parses the request. The error is the status that a client would get. Ignores the fields Host,
+    // Content-Length, Transfer-Encoding and Connection of `request`.
     [[nodiscard]] Result<Seen, http::HeadError> read(
         const SyntheticRequest& request,
         const routing::Snapshot& snapshot,

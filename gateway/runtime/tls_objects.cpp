@@ -41,7 +41,7 @@ std::vector<std::string> files_of(const tls::ClientSettings& settings) {
     return {settings.ca, settings.crl, settings.certificate, settings.key};
 }
 
-// Where the file is named that the mistake begins with.
+// Returns the place in the configuration that names the file with which the error message begins.
 config::Place place_of(const config::Tls& tls, std::string_view mistake) {
     for (const config::Certificate& each : tls.certificates)
         for (const std::string* file : {&each.certificate, &each.key, &each.ocsp_staple})

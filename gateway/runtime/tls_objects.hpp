@@ -30,30 +30,31 @@ struct MadeOf {
 };
 
 struct TlsObjects {
-    std::map<std::string, TlsServerPtr> listeners; // by address as configured; the others are plain
-    TlsServerPtr admin;                            // nullptr: plain
-    std::map<std::string, TlsClientPtr> upstreams; // by name; those with https endpoints
+    // By configured address. A listener without an entry is plaintext.
+    std::map<std::string, TlsServerPtr> listeners;
+    TlsServerPtr admin;                            // nullptr if the admin listener is plaintext
+    std::map<std::string, TlsClientPtr> upstreams; // key: name of an upstream with https endpoints
     std::vector<MadeOf<tls::ServerSettings, tls::Server>> servers;
     std::vector<MadeOf<tls::ClientSettings, tls::Client>> clients;
-    std::vector<std::string> warnings; // about the new ones
+    std::vector<std::string> warnings; // about objects that were newly made
 
     [[nodiscard]] FileStamps files() const;
-    // Returns the expiry of each certificate that clients see, by its file.
+    // Returns the expiry of each server certificate, by the file that has it.
     [[nodiscard]] std::map<std::string, WallTime> expiries() const;
-    // Return the object for the upstream's endpoints or this listener; nullptr: plain.
+    // Return the TLS object of an upstream or a listener; nullptr means plaintext.
     [[nodiscard]] TlsClientPtr upstream(const std::string& name) const;
     [[nodiscard]] TlsServerPtr listener(const std::string& address) const;
 };
 
-// Reads the files, but reuses unchanged objects of `former`. Errors name `file` and the place in it
-// that names the faulty file.
+// Reads the TLS files of the configuration, but reuses unchanged objects of `former`. An error has
+// the place in `file`, the configuration file, that names the faulty TLS file.
 [[nodiscard]] Result<TlsObjects, config::ConfigErrors> load_tls(
     const config::Config& config,
     const std::filesystem::path& file,
     const TlsObjects& former,
     const std::shared_ptr<tls::TicketKeys>& keys);
 
-// Returns the errors in the files, for callers that only validate.
+// Returns the errors in the TLS files, for callers that only validate a configuration.
 [[nodiscard]] config::ConfigErrors
 tls_mistakes(const config::Config& config, const std::filesystem::path& file);
 

@@ -1,4 +1,4 @@
-// The token that a listener requires of its callers.
+// Reads the bearer token that a listener requires of its callers.
 #pragma once
 
 #include "base/error.hpp"
@@ -7,7 +7,7 @@
 
 namespace stint::runtime {
 
-// Returns the file's content without surrounding white space. The error is one line for a person;
+// Returns the file's content without surrounding white space. The error is one human-readable line;
 // an empty file is an error.
 [[nodiscard]] Result<std::string, std::string> read_token(const std::string& path);
 

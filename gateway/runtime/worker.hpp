@@ -40,24 +40,26 @@ struct OpenedListener {
     Descriptor socket;
 };
 
-// The state that a worker adopts in one step, at start and at every reload.
+// The state that a worker adopts in one step, at start and after every reload. slots: sizes of the
+// counter arrays.
 struct WorkerUpdate {
     routing::SnapshotPtr snapshot;
     SlotCounts slots;
     std::vector<OpenedListener> opened;
-    std::map<std::string, ListenerRole> listeners; // all that have to be open
+    std::map<std::string, ListenerRole> listeners; // all open ones, by configured address
 };
 
-// A worker thread. Public functions are called from the control thread.
+// A worker thread. All public functions are called on the control thread.
 class Worker {
   public:
     Worker(proxy::Shared& shared, permits::Shared& permits, observe::AccessLog::Channel log);
     ~Worker();
 
-    // Balances connections among all workers that join the same list. Call it before they start.
+    // Balances connections among all workers that join the same list. Call it before any of them
+    // starts.
     void join(std::shared_ptr<ConnectionDispatchers> dispatchers);
 
-    // Starts the thread, on this core alone if one is named.
+    // Starts the thread. core: the CPU core to pin it to; nullopt to leave it unpinned.
     void start(std::optional<int> core = std::nullopt);
 
     // Ends the thread. All workers' threads must end before any worker is destroyed.
@@ -68,9 +70,9 @@ class Worker {
 
     void adopt(WorkerUpdate adoption);
 
-    // Drains: accepts no new connections; closes those without a request, the others after their
-    // response. `done` is called once, on the worker's thread, when none is left; after `most` the
-    // rest is closed.
+    // Drains the worker: stops accepting, closes idle connections at once and busy ones after their
+    // response, and all that remain after `most`. Calls `done` once, on the worker's thread, when
+    // no connection is left.
     void drain(Duration most, std::function<void()> done);
 
   private:
@@ -83,8 +85,8 @@ class Worker {
         net::asio::wait_traits<std::chrono::steady_clock>,
         net::Executor>;
 
-    // Declared first, destroyed last: suspended coroutines end inside ~io_context and still refer
-    // to the context and the listeners.
+    // Declared before loop_, so destroyed after it: ~io_context ends suspended coroutines, which
+    // still refer to the context and the listeners.
     std::unique_ptr<proxy::Context> context_;
     std::unique_ptr<proxy::Service> proxied_;
     std::unique_ptr<permits::Service> permits_;
@@ -98,8 +100,8 @@ class Worker {
     std::thread thread_;
 };
 
-// Balances connections between the workers, and starts them. pinned: each on a core of its own, in
-// turn if there are more of them than cores.
+// Joins the workers for balancing, and starts them. pinned: pins each worker to a CPU core,
+// round-robin if there are more workers than cores.
 void start_workers(const std::vector<std::unique_ptr<Worker>>& workers, bool pinned);
 
 } // namespace stint::runtime

@@ -9,7 +9,7 @@
 namespace stint::runtime {
 namespace {
 
-// nullptr: this worker has not adopted the limit yet, or no longer has it
+// Returns nullptr if this worker has not adopted the limit yet, or no longer has it.
 std::shared_ptr<const limits::HeavyHitters>
 heavy_hitters_in(const proxy::Context& context, const limits::LimitPtr& limit) {
     const auto& limits = context.active->snapshot->limits;
@@ -132,7 +132,7 @@ void WorkerPool::worker_drained() {
         drained_();
 }
 
-// Ends all threads before any worker is destroyed: until then each may access the others.
+// Ends all threads before destroying any worker, because a running worker may access the others.
 void WorkerPool::end() noexcept {
     for (const auto& worker : workers_)
         worker->stop();

@@ -22,11 +22,11 @@
 
 namespace stint::runtime {
 
-// Posts tasks to the workers, and collects their results on the control thread. Public functions
-// are called on the control thread.
+// Owns the workers, posts tasks to them, and collects their results. All public functions are
+// called on the control thread.
 class WorkerPool {
   public:
-    // All three outlive this.
+    // All arguments must outlive this object.
     WorkerPool(
         net::asio::io_context& control, limits::Registry& registry, QueueTimerThread& openings);
     // Does the same as end().
@@ -34,36 +34,36 @@ class WorkerPool {
     WorkerPool(const WorkerPool&) = delete;
     WorkerPool& operator=(const WorkerPool&) = delete;
 
-    // Makes the workers; they do not run yet. log: outlives them.
+    // Makes `count` workers without starting them. log: must outlive the workers.
     void make(std::size_t count, observe::AccessLog& log);
-    // Starts them, pinned: each on a core of its own.
+    // Starts the workers. pinned: pins each worker to a CPU core.
     void start(bool pinned);
 
     [[nodiscard]] std::size_t size() const noexcept { return workers_.size(); }
 
-    // Calls visit(index, worker) for each of them, on the calling thread.
+    // Calls visit(index, worker) for each worker, on the calling thread.
     void for_each(const std::function<void(std::size_t, Worker&)>& visit);
-    // Runs a copy of `task` on each worker's thread, soon.
+    // Posts a copy of `task` to each worker's thread, and returns without waiting.
     void post(const std::function<void(proxy::Context&)>& task);
 
-    // Collects every worker's counters; `done` gets their sum on the control thread.
+    // Collects the counters of all workers; calls `done` with their sum on the control thread.
     void collect(std::function<void(const observe::WorkerCounters&)> done);
 
-    // Collects every worker's heaviest keys of this limit, at most `most` of them; `done` gets the
-    // merged list on the control thread.
+    // Collects the keys of a limit with the most requests from all workers; calls `done` with the
+    // merged list of at most `most` keys on the control thread.
     void collect_top(
         limits::LimitPtr limit,
         std::size_t most,
         std::function<void(const limits::HeavyHitters::Top&)> done);
 
-    // Asks every worker for the last request with that X-Request-Id; `done` gets the latest of all
-    // on the control thread.
+    // Searches all workers for the latest recorded request with this X-Request-Id; calls `done` on
+    // the control thread, with nullopt if no worker has one.
     void find_recent(
         const std::string& request_id,
         std::function<void(const std::optional<proxy::RecentRequests::Record>&)> done);
 
-    // Drains every worker for at most that time; `done` is called once on the control thread when
-    // all have finished. A second call sets another time, and replaces `done`.
+    // Drains all workers for at most `most`; calls `done` once on the control thread when all have
+    // finished. A second call replaces the time and `done`.
     void drain(Duration most, std::function<void()> done);
 
     // Ends all threads, then destroys the workers. Idempotent.
@@ -71,7 +71,8 @@ class WorkerPool {
 
     // State that all workers share.
     [[nodiscard]] proxy::Shared& shared() noexcept { return shared_; }
-    // Returns the number of limits that callers have brought.
+    // Returns the number of dynamic limits: limits that clients of the permit API defined in their
+    // requests.
     [[nodiscard]] std::size_t dynamic_limits() const { return permits_.dynamic.size(); }
 
   private:
@@ -81,8 +82,8 @@ class WorkerPool {
     proxy::Shared shared_;
     permits::Shared permits_;
     std::vector<std::unique_ptr<Worker>> workers_;
-    std::function<void()> drained_; // empty: does not drain
-    std::size_t draining_ = 0;      // workers that have not finished
+    std::function<void()> drained_; // empty unless the pool drains
+    std::size_t draining_ = 0;      // workers that have not finished draining
 };
 
 } // namespace stint::runtime

@@ -7,7 +7,7 @@
 namespace stint::runtime {
 namespace {
 
-// By the address as configured.
+// Returns the role of each listener, by the address as configured.
 std::map<std::string, ListenerRole> roles_of(const LoadedConfig& loaded) {
     std::map<std::string, ListenerRole> roles;
     for (const config::Listener& listener : loaded.config.listeners)

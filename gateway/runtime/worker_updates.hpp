@@ -10,9 +10,9 @@
 
 namespace stint::runtime {
 
-// Returns the update of one worker: the snapshot, all listeners, and the worker's own of the
-// sockets that were opened, which are moved out of `opened`. slots: those that the snapshot refers
-// to.
+// Returns the update of one worker: the snapshot, all listeners, and the worker's own sockets,
+// which are moved out of `opened`. worker: the worker's index. slots: the metric slots that the
+// snapshot refers to.
 [[nodiscard]] WorkerUpdate update_for(
     std::size_t worker,
     const LoadedConfig& loaded,
