@@ -1,4 +1,4 @@
-// Reads YAML into a Config, or lists every mistake in it.
+// Reads a YAML configuration into a Config, or returns every error in the file.
 #pragma once
 
 #include "base/error.hpp"
@@ -12,24 +12,25 @@
 
 namespace stint::config {
 
-// One mistake, at the place where a person would mend it. Lines and columns count from 1, columns
-// in characters.
+// One error of a configuration file, at the place to correct. Lines and columns count from 1;
+// columns count characters.
 struct ConfigError {
     std::string file;
     std::size_t line = 1;
     std::size_t column = 1;
-    std::string message; // the fault found and the value expected
+    std::string message; // the error, and the expected value
 
     [[nodiscard]] std::string text() const; // "file:line:column: message"
 };
 
-using ConfigErrors = std::vector<ConfigError>; // never empty as an error; in the order of the file
+using ConfigErrors = std::vector<ConfigError>; // in the order of the file; not empty in a Result
 
-// Reads and checks the file. A file that cannot be read is one mistake at 1:1.
+// Reads and checks a configuration file. A file that cannot be read is reported as one error at
+// 1:1.
 [[nodiscard]] Result<Config, ConfigErrors> load_file(const std::filesystem::path& file);
 
-// The same for text; `file` names it in mistakes, and relative paths are resolved against its
-// folder.
+// Reads and checks a configuration's text. file: named in errors; its folder is the base of
+// relative paths.
 [[nodiscard]] Result<Config, ConfigErrors>
 load_text(std::string_view yaml, const std::filesystem::path& file);
 

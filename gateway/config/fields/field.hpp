@@ -1,6 +1,6 @@
-// A key of the configuration as data: its name, type, bounds and default. The row in its section's
-// table (tables.hpp) is the only description of a key. The loader, GET /config and
-// docs/configuration-reference.md are made from the tables.
+// Describes a key of the configuration as data: name, type, bounds and default. Each section has a
+// table of such rows (tables.hpp). The loader, GET /config and docs/configuration-reference.md all
+// use these tables.
 #pragma once
 
 #include "config/fields/shown.hpp"
@@ -28,56 +28,57 @@ struct FieldType {
         duration, // low and high in milliseconds
         word,     // one of `words`
         text,
-        map,  // with a table of its own
-        other // described by `name` alone
+        map,  // a map with its own table of keys
+        other // any other value; described by `name`
     };
     Kind kind = Kind::other;
     bool is_list = false;         // the value is a list of such values
-    std::uint64_t low = 0;        // the least number, size or duration
-    std::uint64_t high = 0;       // the most; 0: no bounds
-    std::uint64_t most_items = 0; // the most of a list or map; 0: no bound of its own
-    std::string_view zero{};      // the word for 0, beside the numbers: off, auto, 0s
+    std::uint64_t low = 0;        // minimum of a number, size or duration
+    std::uint64_t high = 0;       // maximum; 0 means no bounds
+    std::uint64_t most_items = 0; // maximum of items of a list or map; 0 means no bound
+    std::string_view zero{};      // a word that may stand for 0: off, auto, 0s
     std::span<const std::string_view> words{};
-    std::string_view name{}; // in words, of text, map and other
+    std::string_view name{}; // description of the type, for text, map and other
 };
 
-// When a change of the value in the file is applied.
+// When a changed value in the file takes effect.
 enum class Reload : std::uint8_t {
     applies,         // with a reload
-    new_connections, // with a reload, to connections that are opened after it
+    new_connections, // with a reload, for new connections
     restart          // with a restart
 };
 
-// A row, apart from the functions that read and show the value.
+// A row of a table, without the functions that read and show the value.
 struct Field {
     std::string_view key;
-    std::string_view about{};    // one line
+    std::string_view about{};    // description in one line
     std::string_view expected{}; // completes "found a list; expected ..."
     bool required = false;
-    // The default in words, where the schema's struct does not have it: of structures, and where
-    // another setting is the default.
+    // The default in words, if the schema's struct does not state it: for maps, and if another
+    // setting is the default.
     std::string_view otherwise{};
     Reload reload = Reload::applies;
-    std::string_view shown_as{}; // its member in GET /config; empty: the key, with the type's unit
+    std::string_view shown_as{}; // name in GET /config; empty means key plus unit
     FieldType type{};
 
     [[nodiscard]] std::string shown_name() const;
 };
 
-// A row of the table of a section that is kept in S.
+// A row of the table of a section, whose values are stored in the struct S.
 template <class S>
 struct FieldOf : Field {
-    // Reads the value, or reports why not.
+    // Reads the value into `section`, or reports an error.
     using Read = void (*)(const Field& field, const Value& value, S& section, LoadState& loading);
-    // Adds the value to the members of the section in GET /config.
+    // Adds the value to the section's members in GET /config.
     using Show =
         void (*)(const Field& field, const S& section, const Config& config, Shown::Map& members);
 
-    Read read = nullptr; // none: the section's reader has code of its own for the key
-    Show show = nullptr; // none: not shown, or with another key
-    // Shows the value without regard to other keys, for the default; none: as `show`.
+    Read read = nullptr; // nullptr if the section's reader reads the key itself
+    Show show = nullptr; // nullptr if not shown, or shown by another row
+    // Shows the default value for the reference page, independent of other keys; nullptr means
+    // `show` is used.
     Show plain = nullptr;
-    bool later = false; // read when the section's reader says so, because other keys matter
+    bool later = false; // read by an explicit read_field(), after keys that it depends on
 };
 
 template <class S>
@@ -91,7 +92,7 @@ template <class S>
     return keys;
 }
 
-// Opens a map with the keys of the table: see Section::open.
+// Opens a map with the keys of the table; see Section::open().
 template <class S>
 [[nodiscard]] std::optional<Section>
 open_section(const Value& value, Table<S> table, std::string_view expected) {
@@ -115,7 +116,7 @@ void read_fields(const Section& section, Table<S> table, S& place, LoadState& lo
             read_row(section, field, place, loading);
 }
 
-// Reads one key, whose row must have a reader.
+// Reads one key. Requires that its row has a `read` function.
 template <class S>
 void read_field(
     const Section& section, Table<S> table, std::string_view key, S& place, LoadState& loading) {
@@ -131,7 +132,7 @@ void show_fields(Table<S> table, const S& section, const Config& config, Shown::
             field.show(field, section, config, members);
 }
 
-// Returns the rows before the key's row, and those from it on.
+// Return the rows before the row of `key`, and the rows from that row on.
 template <class S>
 [[nodiscard]] Table<S> rows_before(Table<S> table, std::string_view key) {
     std::size_t count = 0;

@@ -1,5 +1,6 @@
-// Makes the rows of a table from members of the section's struct. A member is a pointer to it, or a
-// function object that finds it in the section: Fields<Timeouts>::duration<&Timeouts::head>({...}).
+// Makes the rows of a table from members of the section's struct:
+// Fields<Timeouts>::duration<&Timeouts::head>({...}). The template argument is a pointer to the
+// member, or a function object that returns the member of a section.
 #pragma once
 
 #include "config/fields/field.hpp"
@@ -13,12 +14,12 @@
 
 namespace stint::config {
 
-// Parsers of a row's type, whose bounds and words are data.
+// Parse a value within the bounds of `type`, or the word type.zero.
 [[nodiscard]] Parsed<std::uint64_t> number_of_type(std::string_view text, const FieldType& type);
 [[nodiscard]] Parsed<std::size_t> size_of_type(std::string_view text, const FieldType& type);
 [[nodiscard]] Parsed<milliseconds> duration_of_type(std::string_view text, const FieldType& type);
 
-// Milliseconds as GET /config shows them: whole where they are.
+// Returns a duration in milliseconds for GET /config: an integer if it is whole, else a decimal.
 [[nodiscard]] Shown shown_ms(std::chrono::nanoseconds duration);
 
 inline constexpr std::string_view true_or_false = "true or false";
@@ -38,7 +39,7 @@ struct Fields {
         return {field, &read_boolean<M>, &show_plain<M>};
     }
 
-    // low to high; or the word `zero`, which stands for 0.
+    // A number from low to high. zero: a word that stands for 0, if not empty.
     template <auto M>
     static constexpr Row
     number(Field field, std::uint64_t low, std::uint64_t high, std::string_view zero = {}) {
@@ -47,7 +48,7 @@ struct Fields {
             &show_number<M>};
     }
 
-    // The same in bytes.
+    // A size in bytes from low to high. zero: a word that stands for 0, if not empty.
     template <auto M>
     static constexpr Row
     size(Field field, std::uint64_t low, std::uint64_t high, std::string_view zero = {}) {
@@ -56,7 +57,7 @@ struct Fields {
             &show_number<M>};
     }
 
-    // A timeout: whole milliseconds. Not shown where the member is an optional without a value.
+    // A duration in whole milliseconds. An optional member without a value is not shown.
     template <auto M>
     static constexpr Row duration(
         Field field,
@@ -70,7 +71,7 @@ struct Fields {
             &read_duration<M>, &show_duration<M>};
     }
 
-    // One of the words, which are in the order of the enumerators (or: false, true).
+    // One of the words, which are in the order of the member's enumerators, or of false and true.
     template <auto M>
     static constexpr Row word(Field field, std::span<const std::string_view> words) {
         field.type.kind = FieldType::Kind::word;
@@ -78,7 +79,7 @@ struct Fields {
         return {field, &read_word<M>, &show_word<M>};
     }
 
-    // A text that Parse takes. An empty one is not shown.
+    // A text that Parse accepts. An empty text is not shown.
     template <auto M, auto Parse>
     static constexpr Row text(Field field, std::string_view type) {
         field.type.kind = FieldType::Kind::text;
@@ -86,13 +87,13 @@ struct Fields {
         return {field, &read_text<M, Parse>, &show_text<M>};
     }
 
-    // Anything else, with its own functions, or none: see FieldOf.
+    // A value of another type. read, show: as in FieldOf; may be nullptr.
     static constexpr Row other(Field field, FieldType type, Read read, Show show) {
         field.type = type;
         return {field, read, show};
     }
 
-    // A map with a table of its own, kept in the member.
+    // A map that is stored in the member M. TableOf() returns the map's own table.
     template <auto M, auto TableOf>
     static constexpr Row section(Field field, std::string_view type) {
         field.type.kind = FieldType::Kind::map;
@@ -100,19 +101,19 @@ struct Fields {
         return {field, &read_section<M, TableOf>, &show_section<M, TableOf>};
     }
 
-    // The same with functions of its own.
+    // A map that is read and shown by the given functions.
     static constexpr Row map(Field field, std::string_view type, Read read, Show show) {
         field.type.kind = FieldType::Kind::map;
         field.type.name = type;
         return {field, read, show};
     }
 
-    // The same row, which the section's reader reads when it says so.
+    // Marks a row to be read only by an explicit read_field().
     static constexpr Row later(Row row) {
         row.later = true;
         return row;
     }
-    // The same row, shown in another way, or with another key.
+    // Replaces the `show` function of a row. nullptr means that another row shows the value.
     static constexpr Row shown_by(Row row, Show show) {
         row.plain = row.show;
         row.show = show;
@@ -144,7 +145,7 @@ struct Fields {
         return field;
     }
 
-    // The type of a member, or of the value that an optional holds.
+    // The type of a member; for an optional the type of its value.
     template <class T>
     struct Held {
         using type = T;

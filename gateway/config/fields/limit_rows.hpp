@@ -1,4 +1,4 @@
-// Rows that limits and locks have: waiting, and refusals.
+// Rows of keys that both limits and locks have: about queueing and refusals.
 #pragma once
 
 #include "config/fields/shared_rows.hpp"

@@ -12,7 +12,7 @@ namespace stint::config {
 
 namespace {
 
-// A number of the type as a file has it.
+// Returns a number as a configuration file would state it, with the unit of its type.
 std::string number_text(const FieldType& type, std::uint64_t number) {
     if (number == 0 && !type.zero.empty())
         return std::string{type.zero};
@@ -21,7 +21,7 @@ std::string number_text(const FieldType& type, std::uint64_t number) {
     return type.kind == FieldType::Kind::size ? size_text(number) : std::to_string(number);
 }
 
-// A value of the type as a file has it; nothing for a map.
+// Returns a value as a configuration file would state it; nullopt for a map.
 std::optional<std::string> file_text(const FieldType& type, const Shown& shown) {
     if (const bool* const truth = std::get_if<bool>(&shown.value()))
         return *truth ? "true" : "false";
@@ -40,7 +40,8 @@ std::optional<std::string> file_text(const FieldType& type, const Shown& shown) 
     return "[" + list + "]";
 }
 
-// The default of a key, as the sample has it.
+// Returns the default of a key: the value that the sample has; nullopt if it cannot be stated as
+// one value.
 template <class S>
 std::optional<std::string> default_of(const FieldOf<S>& field, const S& sample) {
     const auto show = field.plain != nullptr ? field.plain : field.show;
@@ -51,7 +52,7 @@ std::optional<std::string> default_of(const FieldOf<S>& field, const S& sample) 
     return members.size() == 1 ? file_text(field.type, members.front().value) : std::nullopt;
 }
 
-// The sample holds the defaults.
+// Describes a section from its table. sample: a struct with the default values.
 template <class S>
 SectionReference section(std::string_view path, Table<S> table, const S& sample = {}) {
     SectionReference section{path, {}};
@@ -71,7 +72,7 @@ SectionReference section(std::string_view path, Table<S> table, const S& sample 
 Limit sample_limit() {
     Limit limit;
     limit.quota = 1;
-    limit.wait = Limit::Wait{}; // clang cannot emplace a nested class that has default values
+    limit.wait = Limit::Wait{}; // clang cannot emplace() a nested class with initialisers
     limit.lock.emplace();
     return limit;
 }
@@ -94,7 +95,7 @@ std::string_view reload_text(Reload reload) {
     return "restart";
 }
 
-// Text in a cell of a table.
+// Escapes text for a cell of a Markdown table.
 std::string cell(std::string_view text) {
     std::string escaped;
     for (const char c : text)
@@ -113,7 +114,7 @@ std::string default_cell(const SectionReference::Key& key) {
     return cell(key.otherwise);
 }
 
-// Other places that take the same keys.
+// Returns a sentence that names other sections with the same keys; "" if there are none.
 std::string also_at(std::string_view path) {
     struct Place {
         std::string_view path;

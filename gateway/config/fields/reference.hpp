@@ -1,4 +1,4 @@
-// Tables of all keys for people: docs/configuration-reference.md.
+// Generates docs/configuration-reference.md from the tables of all keys.
 #pragma once
 
 #include "config/fields/field.hpp"
@@ -9,24 +9,24 @@
 
 namespace stint::config {
 
-// A section's keys.
+// The keys of one section, for the reference page.
 struct SectionReference {
     struct Key {
         Field field;
-        std::string otherwise;  // the default as a file has it, or in words; empty: required
-        bool has_value = false; // `otherwise` is a value that a file may have
+        std::string otherwise;  // the default, as in a file or in words; empty if required
+        bool has_value = false; // true if `otherwise` is a value for a file, false if words
     };
-    std::string_view path; // such as upstreams.NAME.queue; empty: the top level
+    std::string_view path; // such as upstreams.NAME.queue; empty for the top level
     std::vector<Key> keys;
 };
 
-// All sections, in the order of the page.
+// Returns all sections in the order of the page.
 [[nodiscard]] std::vector<SectionReference> reference();
 
-// The type and its bounds in words: "number, 1 to 1024, or auto".
+// Returns a type and its bounds in words: "number, 1 to 1024, or auto".
 [[nodiscard]] std::string type_text(const FieldType& type);
 
-// The page, as Markdown.
+// Returns the whole page as Markdown.
 [[nodiscard]] std::string reference_page();
 
 } // namespace stint::config

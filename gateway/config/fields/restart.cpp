@@ -6,7 +6,7 @@ namespace stint::config {
 
 namespace {
 
-// The value, as GET /config shows it.
+// Returns the value of a top-level key as GET /config shows it.
 Shown::Map shown_value(const FieldOf<Config>& field, const Config& config) {
     Shown::Map members;
     if (field.show != nullptr)
@@ -14,8 +14,8 @@ Shown::Map shown_value(const FieldOf<Config>& field, const Config& config) {
     return members;
 }
 
-// Sets TLS of the admin listener, where it has any, to its defaults: a reload applies its settings
-// to new connections.
+// Returns the configuration with default TLS settings of the admin listener, so that a comparison
+// ignores them: a reload applies them. Keeps TLS on or off, which needs a restart.
 Config with_default_admin_tls(Config config) {
     if (config.admin && config.admin->tls)
         config.admin->tls = Tls{};

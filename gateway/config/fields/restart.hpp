@@ -1,4 +1,4 @@
-// Settings that a reload does not apply.
+// Finds changed settings that a reload does not apply.
 #pragma once
 
 #include "config/schema/schema.hpp"
@@ -8,7 +8,7 @@
 
 namespace stint::config {
 
-// Returns the keys of the top level whose new values need a restart.
+// Returns the top-level keys whose values differ and take effect only with a restart.
 [[nodiscard]] std::vector<std::string_view> need_restart(const Config& former, const Config& next);
 
 } // namespace stint::config

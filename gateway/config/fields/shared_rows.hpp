@@ -1,4 +1,4 @@
-// Rows of keys that several sections have.
+// Rows of keys that several sections share.
 #pragma once
 
 #include "config/fields/kinds.hpp"
@@ -57,7 +57,7 @@ constexpr FieldOf<S> headers_row(std::string_view otherwise) {
         });
 }
 
-// Address, and mode and group of a Unix socket's file.
+// The rows below are for the address of a listener, and the mode and group of its Unix socket file.
 template <class S>
 constexpr FieldOf<S> address_row(std::string_view example, Reload reload) {
     return Fields<S>::other(
@@ -157,7 +157,8 @@ constexpr FieldOf<S> tls_row(Reload reload) {
         });
 }
 
-// Settings of an upstream and of a route, in place of the upstream's.
+// The rows below are for settings that both an upstream and a route may have; the route's value has
+// precedence.
 template <class S>
 constexpr FieldOf<S> retry_row(std::string_view otherwise) {
     return Fields<S>::map(

@@ -1,5 +1,5 @@
-// Values of a configuration as GET /config shows them: whatever JSON can hold, without a JSON
-// library.
+// Values of a configuration as GET /config shows them: a JSON-like type that does not depend on a
+// JSON library.
 #pragma once
 
 #include <concepts>
@@ -16,13 +16,13 @@ class Shown {
   public:
     struct Member;
     using List = std::vector<Shown>;
-    using Map = std::vector<Member>; // in an order for people
+    using Map = std::vector<Member>; // in the order of the output
     using Any = std::variant<bool, std::uint64_t, double, std::string, List, Map>;
 
     template <class T>
     requires std::same_as<T, bool> Shown(T value);
     template <class T>
-    requires(std::integral<T> && !std::same_as<T, bool>) Shown(T number); // at least 0
+    requires(std::integral<T> && !std::same_as<T, bool>) Shown(T number); // requires number >= 0
     Shown(double number);
     Shown(std::string text);
     Shown(std::string_view text);
@@ -44,7 +44,8 @@ struct Shown::Member {
     [[nodiscard]] bool operator==(const Member& other) const = default;
 };
 
-// Defined here, where Member is complete: a variant's constructors need all its alternatives.
+// The constructors are defined here, where Member is complete, because std::variant needs complete
+// alternatives.
 template <class T>
 requires std::same_as<T, bool> Shown::Shown(T value) : value_(value) {}
 template <class T>
@@ -60,12 +61,12 @@ inline bool Shown::operator==(const Shown& other) const {
     return value_ == other.value_;
 }
 
-// Adds a member, whose name must not be there yet.
+// Adds a member. Requires that the map has no member of this name.
 inline void add(Shown::Map& map, std::string_view name, Shown value) {
     map.push_back({std::string{name}, std::move(value)});
 }
 
-// A list of texts or numbers.
+// Returns texts or numbers as a list.
 template <class Items>
 [[nodiscard]] Shown::List list_of(const Items& items) {
     return {items.begin(), items.end()};

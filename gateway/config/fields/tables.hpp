@@ -1,4 +1,4 @@
-// The tables of all sections. Each is written in the file of config/sections/ that reads the
+// The tables of all sections. Each table is defined in the file of config/sections/ that reads its
 // section.
 #pragma once
 
@@ -27,12 +27,12 @@ namespace stint::config {
 [[nodiscard]] Table<EndpointQueue> queue_fields();
 [[nodiscard]] Table<Retry> retry_fields();
 [[nodiscard]] Table<Cooldown> cooldown_fields();
-[[nodiscard]] Table<Limit> limit_fields(); // without `name`, which is first, of named ones
+[[nodiscard]] Table<Limit> limit_fields(); // for a named limit without `name`, the first row
 [[nodiscard]] Table<Limit> count_when_fields();
 [[nodiscard]] Table<Override> override_fields(); // requests and burst, or concurrent
 [[nodiscard]] Table<OwnBody> body_fields();
 [[nodiscard]] Table<Limit> lock_fields();
-[[nodiscard]] Table<Route> lock_reference_fields(); // among the limits of a route
+[[nodiscard]] Table<Route> lock_reference_fields(); // an item {lock: NAME} in a route's limits
 [[nodiscard]] Table<Route> route_fields();
 [[nodiscard]] Table<Match> match_fields();
 [[nodiscard]] Table<Answer> respond_fields();

@@ -1,4 +1,4 @@
-// Lengths and sizes as a file has them.
+// Formats durations and sizes as a configuration file states them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The parts of requests that keys of a configuration read.
+// Lists the key sources of a limit.
 #pragma once
 
 #include "config/schema/schema.hpp"
@@ -7,7 +7,8 @@
 
 namespace stint::config {
 
-// Returns all that the limit's keys read: those of its counters, its queue and its slots.
+// Returns the sources of all keys of a limit: the key of its counters (`key`), of its fair queue
+// (`fair_by`) and of its reserved slots (`reserve_for`).
 [[nodiscard]] inline std::vector<KeySource> key_sources(const Limit& limit) {
     std::vector<KeySource> all = limit.key;
     all.insert(all.end(), limit.reserve_for.begin(), limit.reserve_for.end());

@@ -1,6 +1,7 @@
-// The configuration as plain values: every default filled in, every name resolved, every number in
-// range. Nothing here knows YAML: names, bounds and words of the keys stand in the tables of
-// config/fields/tables.hpp. The defaults stand here alone.
+// The configuration as plain structs, after all checks: defaults are filled in, names are resolved
+// to indices, numbers are in range. The structs are independent of YAML. The tables of
+// config/fields/tables.hpp define names, bounds and words of the keys; the default values are
+// defined here only.
 #pragma once
 
 #include "base/ip_address.hpp"
@@ -28,10 +29,10 @@ struct Address {
     std::string host; // an IPv4 address, an IPv6 address without brackets, or a Unix socket's path
     std::uint16_t port = 0;
     std::string text; // as configured
-    // A Unix socket's file has them.
+    // Permissions and group of a Unix socket's file.
     std::uint32_t mode = 0660;
-    std::string group{};                     // as configured; empty: this process's
-    std::optional<std::uint32_t> group_id{}; // its number
+    std::string group{};                     // as configured; empty = the group of the process
+    std::optional<std::uint32_t> group_id{}; // numeric id of `group`
 };
 
 struct Listener {
@@ -39,7 +40,7 @@ struct Listener {
     bool half_close_allowed = false; // half_close: allow | gone (default)
     bool proxy_protocol = false;     // each connection begins with a PROXY header
     std::optional<Tls> tls{};
-    std::uint16_t https_port = 0; // redirect_http: where requests are redirected; 0 = off
+    std::uint16_t https_port = 0; // redirect_http: port of redirects to https; 0 = off
 };
 
 struct Admin {
@@ -47,30 +48,33 @@ struct Admin {
     std::string token_file; // absolute or relative to the configuration file; empty = no token
     bool read_only = false;
     std::optional<Tls> tls{};
-    std::vector<std::string> hosts{}; // Host names accepted beside its address; lower case
+    std::vector<std::string> hosts{}; // Host names accepted besides the address; lower case
     std::uint64_t max_connections = 64;
 };
 
-// The listener for permits, for callers whose traffic does not pass through here.
+// The listener of the permit API, for clients that ask for limits and locks without sending their
+// traffic through the proxy.
 struct Permits {
     Address address;
-    std::string token_file;               // as Admin's
-    std::uint64_t dynamic_limits = 0;     // the most limits that callers may bring
-    std::uint64_t dynamic_locks = 10'000; // the most locks that callers may create by name
-    milliseconds max_ttl{60'000};         // a lease's longest TTL
-    // Without `state`: time after the start in which no lock is granted; none: max_ttl.
+    std::string token_file;               // as Admin::token_file
+    std::uint64_t dynamic_limits = 0;     // maximum of limits that clients may define
+    std::uint64_t dynamic_locks = 10'000; // maximum of locks that clients may create by name
+    milliseconds max_ttl{60'000};         // maximum TTL of a lease
+    // Time after a start in which no lock is granted, if the former lock holders are unknown.
+    // nullopt means max_ttl.
     std::optional<milliseconds> start_up_grace;
-    std::vector<std::string> hosts{}; // as Admin's
+    std::vector<std::string> hosts{}; // as Admin::hosts
     std::optional<Tls> tls{};
 };
 
-// Counts that outlive the process.
+// The state file, which keeps counts and leases over a restart.
 struct State {
     std::string file; // absolute or relative to the configuration file; empty: nothing is kept
     bool closed_on_start = false; // on_start: open (default) | closed
 };
 
-// Timeouts that hold for a whole connection, and the defaults of the others.
+// Timeouts of client connections and of the drain, and the defaults for timeouts of routes and
+// upstreams.
 struct Timeouts {
     milliseconds head{10'000};
     milliseconds body_idle{30'000};
@@ -81,7 +85,7 @@ struct Timeouts {
     milliseconds drain{10'000};
 };
 
-// Timeouts that a route or an upstream may set; a route's own wins over its upstream's.
+// Timeouts that a route or an upstream may set. A route's value has precedence over its upstream's.
 struct TimeoutOverrides {
     std::optional<milliseconds> body_idle;
     std::optional<milliseconds> connect;
@@ -89,11 +93,11 @@ struct TimeoutOverrides {
     std::optional<milliseconds> tunnel_idle;
 };
 
-// Bytes a second that a client has to send on average; 0 = off.
+// Minimum average rate at which a client has to send, in bytes per second; 0 = off.
 struct MinRate {
     std::size_t head = 64;
     std::size_t body = 64;
-    milliseconds after{10'000}; // no check before
+    milliseconds after{10'000}; // time before the first check
 };
 
 struct AccessLog {
@@ -110,7 +114,7 @@ struct Endpoint {
     std::string text; // as configured
     bool tls = false; // https://
     std::uint32_t weight = 1;
-    std::uint32_t max_requests = 0; // at a time; 0 = any number
+    std::uint32_t max_requests = 0; // maximum of concurrent requests; 0 = no limit
 };
 
 // One part of a limit's key.
@@ -127,27 +131,27 @@ struct KeySource {
         route,
         jwt,
         tls_subject,
-        permit_key // text from the permit's caller; alone, named limits only
+        permit_key // text from the permit API's client; the only source of a named limit's key
     };
     Kind kind = Kind::client_ip;
-    std::string name; // the header's (lower case), cookie's, parameter's or claim's
+    std::string name; // name of the header (lower case), cookie, parameter or claim
 
     friend bool operator==(const KeySource&, const KeySource&) = default;
 };
 
-// Handling of a pause that an upstream asks for.
+// Cooldown: how requests are handled while an upstream asks for a pause (Retry-After).
 struct Cooldown {
     enum class Scope : std::uint8_t { host, route, key };
     bool on = true;
     Scope scope = Scope::host;
     std::vector<KeySource> key;            // for Scope::key
     milliseconds most{600'000};            // max_cooldown
-    std::optional<milliseconds> otherwise; // default: for responses that name no time
+    std::optional<milliseconds> otherwise; // key `default`: the pause if the response names no time
     milliseconds ramp{30'000};
-    bool learn = false; // pace to the limits that the upstream announces
+    bool learn = false; // pace requests to the rate limits that the upstream's responses announce
     struct Wait {
         milliseconds max_wait{30'000};
-        std::uint64_t max_waiting = 1000; // for one scope
+        std::uint64_t max_waiting = 1000; // maximum per scope
     };
     std::optional<Wait> wait; // when_paused: wait
 };
@@ -156,7 +160,7 @@ struct Upstream {
     enum class ProxyProtocol : std::uint8_t { off, v1, v2 };
     std::string name;
     std::vector<Endpoint> endpoints;
-    std::string host;  // replaces Host; empty = the client's is kept
+    std::string host;  // replaces Host; empty = keeps the client's Host
     UpstreamTls tls{}; // for https endpoints
     milliseconds resolve_interval{30'000};
     Shaping shaping;
@@ -165,7 +169,7 @@ struct Upstream {
     std::optional<Cooldown> cooldown;
     std::optional<Retry> retry;
     LoadBalance load;
-    std::vector<KeySource> hash_key{KeySource{}}; // for balance: hash; client_ip
+    std::vector<KeySource> hash_key{KeySource{}}; // for balance: hash; the default is client_ip
 };
 
 // Rate-limit fields of responses.
@@ -183,19 +187,20 @@ struct OwnBody {
     std::string text;
 };
 
-// The bits of an address that identify a client.
+// Prefix lengths by which client addresses are grouped: addresses with the same prefix are one
+// client.
 struct AddressPrefixes {
     std::uint8_t ipv4 = 32;
     std::uint8_t ipv6 = 64;
 };
 
-// The peers whose word about the client Stint accepts.
+// The peers that are trusted to name the client.
 struct TrustedProxies {
     std::vector<Cidr> networks;
-    bool unix_peers = false;                // those of Unix sockets
-    std::string header = "x-forwarded-for"; // that names the client, lower case
-    // Fields removed from requests of all other peers, as written; a "*" at the end matches any
-    // rest.
+    bool unix_peers = false;                // peers on Unix sockets are trusted
+    std::string header = "x-forwarded-for"; // names the client; lower case
+    // Fields that are removed from requests of untrusted peers, as spelt in the configuration. A
+    // "*" at the end matches any rest.
     std::vector<std::string> fields{
         "X-Forwarded-*",    "X-Forwarded",         "X-Real-IP",
         "X-Client-IP",      "X-Cluster-Client-IP", "X-Original-Forwarded-For",
@@ -209,7 +214,8 @@ struct TrustedProxies {
 // Upper bounds of a limit's numbers.
 inline constexpr std::uint64_t most_requests = 1'000'000'000'000;
 inline constexpr std::uint64_t most_concurrent = 1'000'000;
-// Waiters in one queue: before one counter, or for one scope.
+// Maximum of waiting requests in one queue: the queue of a limit's counter or of a cooldown's
+// scope.
 inline constexpr std::uint64_t most_waiting = 100'000;
 inline constexpr std::chrono::hours longest_refill = std::chrono::days{366};
 
@@ -220,23 +226,24 @@ refills_in_time(std::uint64_t burst, std::uint64_t quota, std::chrono::nanosecon
     return static_cast<double>(burst) * length <= static_cast<double>(quota) * longest_refill;
 }
 
-// Keys are canonical, as routing spells them; or patterns with "*" and "?".
+// Other numbers of a limit for some keys. key: a key in the canonical form of routing, or a pattern
+// with "*" and "?".
 struct Override {
     std::string key;
     std::uint64_t quota = 0;
-    std::uint64_t burst = 0; // token buckets only; 0 = the limit's, or else this quota
+    std::uint64_t burst = 0; // token buckets only; 0 = the limit's burst, else this quota
 };
 struct KeyList {
-    std::vector<Cidr> networks; // clients'
+    std::vector<Cidr> networks; // networks of clients
     std::vector<std::string> keys;
 
     [[nodiscard]] bool empty() const noexcept { return networks.empty() && keys.empty(); }
 };
 
-// Settings that make a limit a lock: a cap with a name of base/lock_names.hpp, whose slots leases
-// hold, too.
+// Settings that make a concurrency limit a lock, whose slots are held by leases as well as by
+// requests. The limit's name is formed by base/lock_names.hpp.
 struct LockTerms {
-    std::uint64_t max_waiting = 10'000; // callers that wait for a lease, at a time
+    std::uint64_t max_waiting = 10'000; // maximum of clients that wait for a lease
 };
 
 struct Limit {
@@ -245,35 +252,35 @@ struct Limit {
     enum class MissingKey : std::uint8_t { share, exempt, refuse };
     enum class Algorithm : std::uint8_t { fixed_window, sliding_window, token_bucket };
     std::string name;  // unique over named and inline limits
-    std::string route; // an inline limit's route, else empty
+    std::string route; // route of an inline limit; else empty
     Kind kind = Kind::window;
-    std::uint64_t quota = 0;          // requests: or concurrent:
-    std::chrono::nanoseconds per{};   // for a calendar unit: its longest length
+    std::uint64_t quota = 0;          // key `requests` or `concurrent`
+    std::chrono::nanoseconds per{};   // the window; for a calendar unit its longest length
     std::optional<CalendarUnit> unit; // per: day, week or month
-    std::string time_zone;            // the unit's, such as Europe/Berlin
+    std::string time_zone;            // time zone of `unit`, such as Europe/Berlin
     Anchor anchor = Anchor::first_request;
-    std::vector<KeySource> key; // none: one counter for all
+    std::vector<KeySource> key; // empty = one counter for all requests
     MissingKey missing_key = MissingKey::share;
     AddressPrefixes prefixes; // for client_ip
     std::vector<Override> overrides;
     KeyList exempt;
     KeyList deny;
     std::uint64_t max_keys = 1'000'000;
-    std::optional<Headers::Fields> headers; // in place of its route's
-    int status = 429;                       // a refusal's
-    std::optional<OwnBody> body;            // a refusal's
+    std::optional<Headers::Fields> headers; // instead of the route's headers
+    int status = 429;                       // status of refusals
+    std::optional<OwnBody> body;            // body of refusals; nullopt = the default body
     milliseconds retry_after_jitter{0};
-    std::vector<KeySource> reserve_for;            // retry_after: reserve; empty: reset
-    Algorithm algorithm = Algorithm::fixed_window; // a window's
-    std::uint64_t burst = 0;                       // token buckets only; 0 = the quota
+    std::vector<KeySource> reserve_for; // key of reserved slots; empty = retry_after: reset
+    Algorithm algorithm = Algorithm::fixed_window; // for Kind::window
+    std::uint64_t burst = 0;                       // token buckets only; 0 = equal to the quota
     bool pace = false;
     bool enforce = true;
-    std::uint64_t cost = 1;                // or reserve:, when the response tells the cost
-    std::string cost_request_field;        // cost: header:NAME, lower case
-    std::string cost_response_field;       // the same with reserve:
+    std::uint64_t cost = 1;                // or `reserve`, if the response states the cost
+    std::string cost_request_field;        // request header with the cost, lower case
+    std::string cost_response_field;       // response header with the cost, lower case
     std::vector<std::uint16_t> count_when; // empty = always
     std::vector<std::uint16_t> refund;
-    bool ws_holds_slot = true; // caps only: for a tunnel's whole life
+    bool ws_holds_slot = true; // caps only: a tunnel holds its slot until it ends
 
     struct Wait {
         milliseconds max_wait{2'000};
@@ -287,34 +294,34 @@ struct Limit {
 struct Match {
     std::string host = "*"; // lower case; "*" = any, "*.suffix", or exact
     enum class Path : std::uint8_t { prefix, regex, exact };
-    std::string path = "/"; // a prefix, the whole path, or a regular expression of it
+    std::string path = "/"; // a prefix, a whole path or a regular expression
     Path kind = Path::prefix;
-    std::optional<Regex> regex;       // the expression
+    std::optional<Regex> regex;       // compiled `path`, for Path::regex
     std::vector<std::string> methods; // empty = any
 };
 
 struct Route {
     std::string name;
     Match match;
-    std::size_t upstream = 0; // index into Config::upstreams, unless there is an `answer`
+    std::size_t upstream = 0; // index into Config::upstreams; unused if `answer` is set
     std::optional<Answer> answer;
-    std::optional<std::string> host; // instead of the upstream's; "" = the client's is kept
-    Shaping shaping;                 // its own, beside the upstream's
+    std::optional<std::string> host; // instead of Upstream::host; "" = keeps the client's Host
+    Shaping shaping;                 // applied in addition to the upstream's
     std::optional<PathRewrite> rewrite;
     std::vector<std::size_t> limits;          // indices into Config::limits, at most 16, no repeats
-    std::optional<std::size_t> require_fence; // a lock, as an index into Config::limits
+    std::optional<std::size_t> require_fence; // index of a lock in Config::limits
     TimeoutOverrides timeouts;
     std::vector<std::string> upgrade{"websocket"}; // protocols, lower case; empty = off
-    Headers headers;                               // its own or those of the whole configuration
-    std::optional<std::uint64_t> max_body;         // bytes, the same; none: any length
-    std::optional<Cooldown> cooldown;              // instead of its upstream's
-    std::optional<Retry> retry;                    // the same
+    Headers headers;                               // the route's own, else Config::headers
+    std::optional<std::uint64_t> max_body; // bytes, own or Config::max_body; nullopt = any length
+    std::optional<Cooldown> cooldown;      // instead of Upstream::cooldown
+    std::optional<Retry> retry;            // instead of Upstream::retry
 };
 
 struct Config {
     std::size_t workers = 0;         // 0 = auto: one per core
-    bool pin_workers = false;        // each to a core
-    std::vector<Listener> listeners; // empty only if there are permits
+    bool pin_workers = false;        // pin each worker to a core
+    std::vector<Listener> listeners; // empty only if `permits` is set
     std::optional<Admin> admin;
     std::optional<Permits> permits;
     std::optional<State> state;
@@ -324,19 +331,20 @@ struct Config {
     std::size_t max_head = 16 * 1024;           // bytes
     std::size_t max_target = 8 * 1024;          // bytes
     std::size_t max_fields = 128;               // fields of one head
-    std::optional<std::uint64_t> max_body;      // for routes without their own; none: any length
+    std::optional<std::uint64_t> max_body;      // for routes without max_body; nullopt = any length
     MinRate min_rate;
     PathRules paths;
-    // Absolute-form targets whose host no route names match the routes for any host.
+    // If true, a request with an absolute-form target whose host no route names can match routes
+    // for any host ("*").
     bool routes_absolute_form = false;
-    bool forwarded = false;   // write Forwarded (RFC 7239), too
-    AddressPrefixes prefixes; // for max_connections_per_client, and limits that set none
+    bool forwarded = false;   // send Forwarded (RFC 7239) upstream
+    AddressPrefixes prefixes; // for max_connections_per_client and for limits without prefixes
     TrustedProxies trusted_proxies;
     AccessLog access_log;
     std::string log_level = "info";
     Headers headers;
     std::vector<Upstream> upstreams;
-    std::vector<Limit> limits; // named ones, locks, then the inline ones of each route
+    std::vector<Limit> limits; // named limits, then locks, then inline limits of routes
     std::vector<Route> routes;
 };
 

@@ -1,5 +1,5 @@
-// Changes of heads and paths by routes and upstreams, and responses that routes send themselves. A
-// part of schema.hpp.
+// Header edits of routes and upstreams, path rewrites, and responses that routes send without an
+// upstream. A part of schema.hpp.
 #pragma once
 
 #include "base/regex.hpp"
@@ -11,7 +11,8 @@
 
 namespace stint::config {
 
-// Fields to set and to remove in heads. Names as written, each once in both lists.
+// Header fields to set and to remove. Names are spelt as configured; each name is in only one of
+// the lists, once.
 struct FieldEdits {
     struct Set {
         std::string name;
@@ -29,18 +30,18 @@ struct Shaping {
 struct PathRewrite {
     enum class Kind : std::uint8_t { prefix, whole, regex };
     Kind kind = Kind::prefix;
-    std::string from; // a prefix without its last "/", as its `to`
+    std::string from; // Kind::prefix: the prefix to replace, without its last "/"
     std::string to;
     std::optional<Regex> regex;
 };
 
-// A response of Stint's own in place of an upstream's: respond or redirect.
+// A response that a route sends itself instead of an upstream's (respond or redirect).
 struct Answer {
     int status = 200;
     std::string content_type;
     std::string body; // with field_placeholders
     std::vector<FieldEdits::Set> headers;
-    std::string location; // a redirect's, with target_placeholders; else empty
+    std::string location; // with target_placeholders; empty unless it is a redirect
 };
 
 } // namespace stint::config

@@ -9,37 +9,37 @@
 
 namespace stint::config {
 
-// A position in the file; from 1, columns in characters.
+// A position in the configuration file. Lines and columns count from 1; columns count characters.
 struct Place {
     std::size_t line = 1;
     std::size_t column = 1;
 };
 
 struct Certificate {
-    std::string certificate; // PEM, the chain behind it
+    std::string certificate; // PEM file, followed by its chain
     std::string key;         // PEM
     std::string ocsp_staple; // DER; empty = none
-    Place place;             // `certificate`'s
+    Place place;             // position of `certificate`
 };
 
 // A listener's TLS settings.
 struct Tls {
     enum class ClientCertificate : std::uint8_t { none, optional, require };
-    std::vector<Certificate> certificates; // at least one; the first is for unknown names
+    std::vector<Certificate> certificates; // at least one; the first also serves unknown names
     bool only_1_3 = false;                 // min_version: 1.2 (default) | 1.3
-    std::string ciphers;                   // as OpenSSL spells lists; empty = the default
-    std::string client_ca;                 // PEM; empty = clients are not asked for a certificate
+    std::string ciphers;                   // OpenSSL cipher list; empty = the default
+    std::string client_ca;                 // PEM; empty = no client certificate is requested
     ClientCertificate client_certificate = ClientCertificate::none;
     Place place;
 };
 
 // TLS settings towards an upstream's https endpoints.
 struct UpstreamTls {
-    std::string ca;          // PEM; empty = the system's store
+    std::string ca;          // PEM; empty = the system's trust store
     std::string crl;         // PEM
-    std::string server_name; // the name that certificates must be for; empty = the endpoint's host
+    std::string server_name; // name in the certificate; empty = the endpoint's host
     bool verify = true;
-    std::string certificate; // PEM, shown to servers that ask for one
+    std::string certificate; // PEM client certificate, for servers that request one
     std::string key;
     Place place;
 };

@@ -11,22 +11,23 @@
 
 namespace stint::config {
 
-// The most endpoints of one upstream.
+// Maximum number of endpoints of one upstream.
 inline constexpr std::size_t most_endpoints = 64;
 
-// Failures in a row that eject an endpoint for a while.
+// Ejection of an endpoint after `failures` consecutive failures: at first for `first`, longer with
+// each further ejection, at most for `most`.
 struct Ejection {
     std::uint32_t failures = 5;
     std::chrono::milliseconds first{10'000};
     std::chrono::milliseconds most{300'000};
 };
 
-// Active health checks: requests of Stint's own to each endpoint.
+// Active health checks: requests that Stint itself sends to each endpoint.
 struct HealthCheck {
-    std::string path; // with a query, if it has one
+    std::string path; // path with optional query
     std::chrono::milliseconds interval{5'000};
     std::chrono::milliseconds timeout{2'000};
-    std::uint32_t healthy_after = 2; // in a row, as the next
+    std::uint32_t healthy_after = 2; // consecutive successes until healthy
     std::uint32_t unhealthy_after = 3;
     struct Statuses {
         std::uint16_t first = 200;
@@ -38,7 +39,7 @@ struct HealthCheck {
     friend bool operator==(const HealthCheck&, const HealthCheck&) = default;
 };
 
-// The queue of requests while every endpoint has max_requests.
+// The queue of requests while every endpoint is at max_requests.
 struct EndpointQueue {
     std::uint32_t max_waiting = 100;
     std::chrono::milliseconds max_wait{1'000};
@@ -46,13 +47,13 @@ struct EndpointQueue {
 
 // Conditions and bounds of retries.
 struct Retry {
-    bool on = true; // false: a route's `retry: off`
+    bool on = true; // false for `retry: off`
     // Failures that allow a retry.
-    bool connect = true; // no connection, TLS included
+    bool connect = true; // no connection, or a failed TLS handshake
     bool reset = true;   // the connection ended before the response's head
     std::vector<std::uint16_t> statuses{502, 503, 504};
-    std::uint32_t attempts = 2; // the most sends of one request
-    std::uint32_t budget = 20;  // percent of the requests that retries may add
+    std::uint32_t attempts = 2; // maximum of attempts per request, the first included
+    std::uint32_t budget = 20;  // maximum of retries, in percent of recent requests
     std::vector<std::string> methods{"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"};
 };
 
@@ -62,7 +63,7 @@ struct LoadBalance {
     std::chrono::milliseconds slow_start{0}; // 0 = off
     std::optional<Ejection> ejection{Ejection{}};
     std::optional<HealthCheck> health;
-    bool fail_open = false; // when_all_down
+    bool fail_open = false; // when_all_down: fail_open
     EndpointQueue queue;
 };
 

@@ -1,5 +1,5 @@
-// Access keys of a listener: address, mode and group of its socket file, Host names (hosts) and
-// token.
+// Reads the keys of a listener about access: address, mode and group of its Unix socket file, Host
+// names (hosts) and token_file.
 #include "config/fields/shared_rows.hpp"
 #include "config/values/addresses.hpp"
 #include "config/values/file_values.hpp"
@@ -19,8 +19,8 @@ namespace stint::config {
 
 namespace {
 
-// True if the addresses are equal. Two addresses with port 0 differ: the kernel chooses a port for
-// each.
+// Returns true if the addresses are equal. Two addresses with port 0 are not equal, because the
+// kernel chooses a port for each.
 bool same_place(const Address& a, const Address& b) {
     const bool chosen_by_kernel = a.kind == Address::Kind::ip && a.port == 0;
     return !chosen_by_kernel && a.kind == b.kind && a.host == b.host && a.port == b.port;
@@ -37,7 +37,7 @@ void check_free(const Value& value, const Address& address, const LoadState& loa
         value.wrong(in_quotes(address.text) + " is the address of another listener already");
 }
 
-// Returns why the file holds no token; "" when it holds one. Does not keep the token.
+// Returns the reason why the file has no token; "" if it has one. Does not keep the token.
 std::string token_fault(const std::filesystem::path& path) {
     if (std::string fault = file_fault(path); !fault.empty())
         return fault;
@@ -51,7 +51,7 @@ struct Group {
     std::uint32_t id = 0;
 };
 
-// As chmod(1) takes it: "0660" or "660".
+// Parses file permissions in octal digits, as for chmod(1): "0660" or "660".
 Parsed<std::uint32_t> parse_mode(std::string_view text) {
     const bool octal = (text.size() == 3 || (text.size() == 4 && text.front() == '0')) &&
                        std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '7'; });
@@ -63,8 +63,8 @@ Parsed<std::uint32_t> parse_mode(std::string_view text) {
     return mode;
 }
 
-// Sets the group's id, or returns what is wrong. The size of the group's entry is not known before:
-// it lists the members.
+// Looks up the group's id by name, or returns an error. The buffer grows until the group's entry
+// fits, because an entry lists all members.
 std::optional<std::string> look_up(Group& group) {
     constexpr std::size_t longest_entry = 1024 * 1024;
     int error = ERANGE;
@@ -85,9 +85,9 @@ std::optional<std::string> look_up(Group& group) {
     return "is no group of this machine; expected its name or number";
 }
 
-// A name that this machine knows, or a number.
+// Parses the name of a group on this machine, or a group id.
 Parsed<Group> parse_group(std::string_view text) {
-    constexpr std::uint32_t no_group = 0xFFFFFFFF; // to chown(2): leave it
+    constexpr std::uint32_t no_group = 0xFFFFFFFF; // for chown(2): leave the group unchanged
     Group group{std::string{text}};
     const char* const end = text.data() + text.size();
     const auto [rest, failed] = std::from_chars(text.data(), end, group.id);

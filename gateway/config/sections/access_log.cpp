@@ -1,4 +1,4 @@
-// The access log: its file, and the fields that it records.
+// Reads access_log: its target, and the request headers to record.
 #include "config/fields/shared_rows.hpp"
 #include "config/values/file_values.hpp"
 #include "config/values/match_values.hpp"

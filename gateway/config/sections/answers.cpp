@@ -1,4 +1,5 @@
-// A route's action: an upstream, or a response of Stint's own (respond, redirect).
+// Reads a route's action: an upstream, or a response that the route sends itself (respond,
+// redirect).
 #include "base/text_template.hpp"
 #include "config/fields/shared_rows.hpp"
 #include "config/values/match_values.hpp"
@@ -24,7 +25,8 @@ bool is_uri_character(char c) {
            std::string_view{"-._~:/?#[]@!$&'()*+,;=%"}.find(c) != std::string_view::npos;
 }
 
-// Returns the target with harmless text in place of its placeholders.
+// Returns the target with valid sample text in place of its placeholders, so that it can be checked
+// as a URI.
 std::string filled_in(std::string_view text) {
     std::string filled{text};
     for (const std::string_view placeholder : target_placeholders) {
@@ -37,7 +39,7 @@ std::string filled_in(std::string_view text) {
     return filled;
 }
 
-// True if a host follows the scheme: "", ":80" and "user@" have none.
+// Returns true if the text behind "https://" begins with a host; "", ":80" and "user@" have none.
 bool leads_to_host(std::string_view behind_scheme) {
     std::string_view host = behind_scheme.substr(0, behind_scheme.find_first_of("/?#"));
     host.remove_prefix(host.rfind('@') + 1); // npos + 1 is 0

@@ -1,4 +1,4 @@
-// Load balancing, health checks, ejection and queues of an upstream's endpoints.
+// Reads the load balancing, health checks, ejection and queue of an upstream's endpoints.
 #include "config/fields/shared_rows.hpp"
 #include "config/values/addresses.hpp"
 #include "config/values/match_values.hpp"
@@ -82,7 +82,7 @@ constexpr std::array endpoint_table{
         }),
 };
 
-// "204" or "200-299".
+// Parses a status or a range of statuses: "204" or "200-299".
 Parsed<HealthCheck::Statuses> parse_statuses(std::string_view text) {
     const std::size_t dash = text.find('-');
     const auto first = parse_count(text.substr(0, dash), 200, 599);

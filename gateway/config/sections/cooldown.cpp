@@ -1,4 +1,4 @@
-// Cooldowns: handling of a pause that an upstream asks for.
+// Reads `cooldown`: how requests are handled while an upstream asks for a pause (Retry-After).
 #include "config/fields/shared_rows.hpp"
 #include "config/values/key_values.hpp"
 #include "config/values/values.hpp"
@@ -22,7 +22,7 @@ Parsed<bool> parse_switch(std::string_view text) {
     return *word == "on";
 }
 
-// One source, or several together.
+// Reads the cooldown's key: one source, or a list of sources that form one key.
 void read_key(const Section& section, Cooldown& cooldown) {
     const auto add = [&](const Value& value) {
         if (const auto source = value.as(a_cooldown_key, parse_key_source))

@@ -1,4 +1,4 @@
-// Keys that a limit counts by.
+// Reads the keys by which a limit counts.
 #include "config/fields/shared_rows.hpp"
 #include "config/values/key_values.hpp"
 #include "config/values/values.hpp"

@@ -1,4 +1,4 @@
-// The keys of a limit, and how it is shown.
+// The table of a limit's keys, and its output in GET /config.
 #include "base/lock_names.hpp"
 #include "config/fields/limit_rows.hpp"
 
@@ -68,7 +68,7 @@ bool counts_clients(const Limit& limit) {
     });
 }
 
-// The row, shown where it applies to the limit.
+// Shows the member M of a limit if Applies(limit) is true.
 template <auto Applies, auto M>
 void show_where(const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
     if (!Applies(limit))

@@ -1,4 +1,4 @@
-// Limits, named and inline.
+// Reads named and inline limits.
 #include "config/fields/limit_rows.hpp"
 #include "config/values/values.hpp"
 
@@ -41,7 +41,7 @@ Parsed<std::string> parse_time_zone(std::string_view text) {
     return name;
 }
 
-// A window's length, or a calendar unit of a time zone.
+// Reads `per` and time_zone: a window's length, or a calendar unit in a time zone.
 void read_length(const Section& section, const Value& per, Limit& limit) {
     const auto zone = section.find("time_zone");
     const auto unit = per.is_scalar() ? unit_of(*per.scalar("a length")) : std::nullopt;
@@ -121,12 +121,13 @@ void read_limit(const Section& section, Limit& limit, LoadState& loading) {
                                    "nobody names such a key");
 }
 
-// The name of a named limit is its key in the map.
+// Returns the keys of a named limit: all but `name`, because the name is the limit's key in the
+// map.
 std::vector<std::string_view> named_keys() {
     return keys_of(limit_fields().subspan(1));
 }
 
-// The name of an inline limit: its own, else ROUTE.N.
+// Returns the name of an inline limit: the key `name`, else ROUTE.N with its position N.
 std::string read_limit_name(
     const Value& value, const Section& section, const Route& route, std::size_t position) {
     std::string name = route.name + '.' + std::to_string(position);

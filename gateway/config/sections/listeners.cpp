@@ -1,4 +1,4 @@
-// Listeners: for requests, for operators (admin) and for permits.
+// Reads the listeners: proxy listeners, the admin listener and the permits listener.
 #include "config/fields/shared_rows.hpp"
 #include "config/values/addresses.hpp"
 #include "config/values/values.hpp"
@@ -11,7 +11,7 @@ namespace stint::config {
 namespace {
 
 constexpr std::array<std::string_view, 2> half_close_words{"allow", "gone"};
-constexpr std::uint64_t most_dynamic = 1'000'000; // limits, and locks
+constexpr std::uint64_t most_dynamic = 1'000'000; // for dynamic_limits, and for dynamic_locks
 constexpr milliseconds shortest_ttl = std::chrono::seconds{1};
 constexpr milliseconds longest_ttl = std::chrono::hours{24};
 constexpr std::string_view an_address = "an address such as 0.0.0.0:8080";
@@ -24,7 +24,7 @@ void read_proxy_protocol(
         value.wrong("needs trusted_proxies: from others no connection is taken");
 }
 
-// The port of https: 443 for true.
+// Parses redirect_http to the port of https: 443 for "true", 0 for "false", or a port.
 Parsed<std::uint16_t> parse_redirect_http(std::string_view text) {
     if (text == "true" || text == "false")
         return static_cast<std::uint16_t>(text == "true" ? 443 : 0);

@@ -1,4 +1,5 @@
-// Locks: caps whose slots callers lease, and that routes may take or check fences against.
+// Reads locks: concurrency limits whose slots clients lease. A route may hold a lock's slot during
+// a request, or check fencing numbers against the lock.
 #include "base/lock_names.hpp"
 #include "config/fields/limit_rows.hpp"
 #include "config/values/values.hpp"
@@ -75,7 +76,7 @@ void read_lock(const Value& value, Limit& limit, LoadState& loading) {
         return;
     read_fields(*section, lock_fields(), limit, loading);
     if (read_wait_terms(*section, limit, loading))
-        limit.wait->max_waiting = limit.lock->max_waiting; // it bounds callers and requests
+        limit.wait->max_waiting = limit.lock->max_waiting; // for clients and requests alike
     check_subjects(*section, "fair_by", loading);
 }
 

@@ -1,4 +1,4 @@
-// The least rate at which a client must send.
+// Reads min_rate: the minimum rate at which a client must send.
 #include "config/fields/shared_rows.hpp"
 
 #include <array>

@@ -1,4 +1,4 @@
-// The settings of how a limit counts: algorithm, cost, refunds, and enforce.
+// Reads how a limit counts: algorithm, burst, cost, refunds and enforce.
 #include "config/fields/limit_rows.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/values.hpp"
@@ -50,7 +50,7 @@ constexpr std::array count_when_table{
         }),
 };
 
-// Returns the most that one request may cost.
+// Returns the maximum cost of one request: a full token bucket, or the quota.
 std::uint64_t capacity_of(const Limit& limit) {
     return limit.burst > 0 ? limit.burst : limit.quota;
 }

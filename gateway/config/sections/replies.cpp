@@ -1,4 +1,4 @@
-// Rate-limit fields of responses, and a limit's refusals.
+// Reads the rate-limit headers of responses, and the settings of a limit's refusals.
 #include "base/placeholders.hpp"
 #include "config/fields/limit_rows.hpp"
 #include "config/values/placeholders.hpp"
@@ -70,8 +70,8 @@ constexpr std::array body_table{
         }),
 };
 
-// Returns why such a limit cannot reserve slots; empty if it can. Slots lie in consecutive windows
-// of one length and admit requests as they come.
+// Returns the setting that prevents a limit from reserving slots (retry_after: reserve); empty if
+// nothing does. Reservations need consecutive windows of equal length and no pacing.
 std::string_view cannot_reserve(const Limit& limit) {
     if (limit.kind == Limit::Kind::cap)
         return "a cap, which has no windows";

@@ -1,4 +1,4 @@
-// The longest body of a request, of all routes or of one.
+// Reads max_body, of the whole configuration or of a route.
 #include "config/sections/section_readers.hpp"
 #include "config/values/values.hpp"
 

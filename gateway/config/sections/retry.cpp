@@ -1,4 +1,4 @@
-// Retries of failed requests.
+// Reads `retry`: the retries of failed requests.
 #include "config/fields/shared_rows.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/values.hpp"
@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view what_to_say = "on, off or a map such as {on: [connect, 503]}";
 constexpr std::uint64_t most_attempts = 10;
 
-// connect, reset or a status.
+// Reads one item of the key `on`: connect, reset or a status.
 void read_reason(const Value& item, Retry& retry) {
     const auto text = item.scalar("connect, reset or a status such as 503");
     if (!text)
@@ -100,7 +100,7 @@ constexpr std::array retry_table{
          .about = "The most times that a request is sent, the first time included.",
          .expected = "a number from 2 to 10"},
         2,
-        most_attempts), // one is no retry
+        most_attempts), // the minimum is 2, because 1 attempt is no retry
     RetryRow::other(
         {.key = "budget",
          .about = "The most retries, as a share of the requests of the last ten seconds.",

@@ -1,4 +1,4 @@
-// Rewrites of a path on its way to the upstream.
+// Reads the rewrites of a path for the upstream.
 #include "config/fields/shared_rows.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/path_regex.hpp"
@@ -43,7 +43,8 @@ bool begins_with_segments(std::string_view path, std::string_view prefix) {
     return path.starts_with(prefix) && (path.size() == prefix.size() || path[prefix.size()] == '/');
 }
 
-// Groups stand for parts of a path. With any text in their place the result must be a path.
+// Parses the replacement of a regular expression. Checks it with sample text in place of its group
+// references: the result must be a valid path.
 Parsed<std::string> parse_replacement(std::string_view text, const Regex& regex) {
     if (const std::string fault = regex.rewrite_fault(text); !fault.empty())
         return ParseError{in_quotes(text) + " cannot be filled in: " + fault};

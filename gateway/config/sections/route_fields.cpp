@@ -1,4 +1,4 @@
-// The keys of a route and of its match, and how they are shown.
+// The tables of the keys of a route and of its match, and their output in GET /config.
 #include "base/lock_names.hpp"
 #include "config/fields/shared_rows.hpp"
 #include "config/values/match_values.hpp"
@@ -14,7 +14,7 @@ Parsed<std::string> parse_route_host(std::string_view text) {
     return text == "keep" ? Parsed<std::string>{std::string{}} : parse_host_field(text);
 }
 
-// A match's path, under the key of its kind.
+// Shows the path of a match, if the match is of the row's kind.
 template <Match::Path Kind>
 void show_path(const Field& field, const Match& match, const Config&, Shown::Map& members) {
     if (match.kind == Kind)

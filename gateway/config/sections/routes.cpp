@@ -1,4 +1,4 @@
-// Routes: matches, upstreams or answers, and limits.
+// Reads routes: their match, action and limits.
 #include "config/fields/shared_rows.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/path_regex.hpp"
@@ -15,8 +15,8 @@ namespace stint::config {
 namespace {
 
 constexpr std::size_t most_limits = 16;
-// Finds routes that would match the same requests with the same right: the same host, the same kind
-// of path with the same text, and a method in common (or both any).
+// Finds routes that match the same requests with equal precedence: they have the same host, the
+// same kind and text of path, and a method in common or no methods at all.
 class Overlaps {
   public:
     void add(const Value& route, const Match& match) {
@@ -41,8 +41,9 @@ class Overlaps {
         Methods methods;
     };
 
-    // Returns " (GET)" if both name GET, and "" if both take any method. A route that names a
-    // method has precedence over one that takes any, so those do not conflict.
+    // Returns " (GET)" if both lists contain GET, "" if both are empty (any method), and nullopt if
+    // there is no conflict. An empty and a non-empty list do not conflict, because a route that
+    // names a method has precedence.
     static std::optional<std::string> shared_method(const Methods& a, const Methods& b) {
         if (a.empty() && b.empty())
             return std::string{};
@@ -74,7 +75,7 @@ bool read_methods(const Value& value, Match& match) {
     return whole;
 }
 
-// Reads one text of a match; true when it is absent or right.
+// Reads a text of a match. Returns true if the value is absent or valid.
 template <class Parse>
 bool read_text(const std::optional<Value>& value, std::string& place, Parse parse) {
     if (!value)
@@ -86,7 +87,8 @@ bool read_text(const std::optional<Value>& value, std::string& place, Parse pars
     return true;
 }
 
-// At most one of the three ways to say which paths.
+// Reads path, path_exact or path_regex; more than one of them is an error. Returns true if there is
+// no error.
 bool read_path(const Section& section, const PathRules& rules, Match& match) {
     const auto prefix = section.find("path");
     const auto exact = section.find("path_exact");
@@ -110,7 +112,7 @@ bool read_path(const Section& section, const PathRules& rules, Match& match) {
     return whole && match.regex;
 }
 
-// Returns true if the match has no mistake, so that it can be compared with other routes.
+// Reads a match. Returns true if it has no error, so that it can be compared with other routes.
 bool read_match(const Value& value, const PathRules& rules, Match& match) {
     const auto section = open_section(value, match_fields(), "a map such as {path: /products}");
     if (!section)
@@ -126,8 +128,9 @@ bool counts_permits(const Limit& limit) {
     return !limit.key.empty() && limit.key.front().kind == KeySource::Kind::permit_key;
 }
 
-// Reports a waiting limit beside a reserving one: a waiter is admitted as soon as there is room,
-// even room that is reserved for others. `item`: the limit that was added last.
+// Reports an error if a route has a limit with when_exceeded: wait and another with retry_after:
+// reserve. A queued request would be admitted into slots that are reserved for other clients. item:
+// the node of the limit that was added last.
 void refuse_waiting_beside_reserving(const Value& item, const Route& route, const Config& config) {
     const Limit& added = config.limits[route.limits.back()];
     for (const std::size_t index : route.limits) {
@@ -206,7 +209,7 @@ void read_route(const Value& value, Route& route, Overlaps& overlaps, LoadState&
 void read_routes(const Value& value, LoadState& loading) {
     const auto items = value.items("a list of routes");
     Overlaps overlaps;
-    std::map<std::string, std::size_t> lines; // where each name is
+    std::map<std::string, std::size_t> lines; // line of each route's name
     for (const Value& item : items.value_or(std::vector<Value>{})) {
         Route route;
         read_route(item, route, overlaps, loading);

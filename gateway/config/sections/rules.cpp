@@ -1,4 +1,4 @@
-// Exceptions from a limit: overrides, exempt and deny.
+// Reads the per-key exceptions of a limit: overrides, exempt and deny.
 #include "config/fields/shared_rows.hpp"
 #include "config/values/networks.hpp"
 #include "config/values/values.hpp"
@@ -23,7 +23,8 @@ bool of_client_alone(const Limit& limit) {
     return limit.key.size() == 1 && limit.key.front().kind == KeySource::Kind::client_ip;
 }
 
-// Parses a client's key as routing spells it: the address's counted prefix.
+// Parses a client's address to the key that routing forms of it: the address shortened to the
+// limit's prefix length.
 Parsed<std::string> parse_client_key(std::string_view text, const AddressPrefixes& prefixes) {
     const auto network = Cidr::parse(text);
     if (!network)
@@ -72,7 +73,7 @@ constexpr std::array override_table{
         nullptr),
 };
 
-// The rows that apply to overrides of the limit.
+// Returns the rows of keys that an override of this limit may have.
 Table<Override> override_fields_of(const Limit& limit) {
     if (limit.kind == Limit::Kind::cap)
         return rows_from(override_fields(), "concurrent");
@@ -114,8 +115,8 @@ void read_overrides(const Value& value, Limit& limit) {
         read_override(entry, limit);
 }
 
-// Reads one entry of exempt or deny. Text that may be an address or network is one, and concerns
-// the client; anything else is a key's text.
+// Reads one entry of exempt or deny. An address or a network is matched against the client's
+// address; other text is a key of the limit.
 void read_listed(const Value& value, const Limit& limit, KeyList& list) {
     const auto text = value.scalar(a_listed);
     if (!text)

@@ -1,5 +1,5 @@
-// The readers of a configuration's sections. Each reports what is wrong and fills in what is right;
-// a draft with mistakes is thrown away, so that nothing half right is ever used.
+// The readers of a configuration's sections. Each reader reports errors and fills in the values
+// that are valid. A configuration with errors is discarded as a whole.
 #pragma once
 
 #include "config/fields/field.hpp"
@@ -20,95 +20,105 @@ namespace stint::config {
 void read_top(const Section& top, LoadState& loading);
 void read_listeners(const Value& value, LoadState& loading);
 void read_admin(const Value& value, LoadState& loading);
-// Reads the address of a listener, which no other may have. Returns its place in the file; nothing
-// if it is missing or wrong.
+// Reads the address of a listener, which must differ from all other listeners' addresses. Returns
+// the key's node; nullopt if the address is missing or wrong.
 std::optional<Value> read_address(
     const Section& section, const Field& field, Address& address, const LoadState& loading);
-// Reads mode and group of a Unix socket's file. The address must have been read.
+// Reads mode and group of a Unix socket's file. Call it after read_address().
 void read_socket_file(const Section& section, Address& address);
-// Reads the Host names that a listener accepts beside its own address.
+// Reads the Host names that a listener accepts besides its own address.
 void read_hosts(const Field& field, const Value& value, std::vector<std::string>& hosts);
 void read_token_file(
     const Field& field, const Value& value, std::string& file, const LoadState& loading);
-void read_permits(const Value& value, LoadState& loading); // after the other addresses
+// Call it after the other listeners are read.
+void read_permits(const Value& value, LoadState& loading);
 void read_state(const Value& value, LoadState& loading);
-// Keys that are left out keep what `rate` holds.
+// Keys that are absent leave their members of `rate` unchanged.
 void read_min_rate(const Value& value, MinRate& rate, LoadState& loading);
 void read_overrides(const Value& value, TimeoutOverrides& timeouts, LoadState& loading);
 void read_tls(const Value& value, LoadState& loading, Tls& tls);
 void read_upstream_tls(const Value& value, LoadState& loading, UpstreamTls& tls);
-// Sets the Host of an upstream without `host` to its https endpoints' name.
+// Sets Upstream::host to the host name of the https endpoints, for an upstream without the key
+// `host`. endpoints: their list, for errors.
 void name_https_host(const Value& endpoints, Upstream& upstream);
 void read_upstreams(const Value& value, LoadState& loading);
-// Reads an endpoint: its text, or a map with the text and its settings.
+// Reads an endpoint: an address text, or a map with the address and settings.
 [[nodiscard]] std::optional<Endpoint> read_endpoint(const Value& value, LoadState& loading);
-// For the rows of an upstream.
+// Read the keys `ejection` and `health` of an upstream, for the rows of its table.
 void read_ejection(const Field& field, const Value& value, Upstream& upstream, LoadState& loading);
 void read_health(const Field& field, const Value& value, Upstream& upstream, LoadState& loading);
 void read_refusal_body(const Value& value, Limit& limit, LoadState& loading);
-// Reads whether refused requests get a slot (retry_after); after everything else of the limit.
+// Reads retry_after and reserve_for: reservations of slots for refused requests. Call it after all
+// other keys of the limit.
 void read_reserving(const Section& section, Limit& limit);
-// Keys that are left out keep what `headers` holds.
+// Keys that are absent leave their members of `headers` unchanged.
 void read_headers(const Value& value, Headers& headers, LoadState& loading);
-// Keys that are left out keep what `cooldown` holds.
+// Keys that are absent leave their members of `cooldown` unchanged.
 void read_cooldown(const Value& value, Cooldown& cooldown, LoadState& loading);
-// Keys that are left out keep what `retry` holds.
+// Keys that are absent leave their members of `retry` unchanged.
 void read_retry(const Value& value, Retry& retry, LoadState& loading);
 void read_upgrade(const Value& value, std::vector<std::string>& protocols); // a list, or off
 void read_named_limits(const Value& value, LoadState& loading);
-// Adds the limit and returns its index. The caller records its name in LoadState.
+// Adds the limit to Config::limits and returns its index. The caller adds the name to
+// LoadState::limits or LoadState::locks.
 std::size_t add_limit(Limit limit, LoadState& loading);
-// Reads when_exceeded, max_wait and fair_by. True if requests wait before the limit: the caller
-// then reads max_waiting.
+// Reads when_exceeded, max_wait and fair_by. Returns true for when_exceeded: wait; the caller then
+// reads max_waiting.
 bool read_wait_terms(const Section& section, Limit& limit, LoadState& loading);
-void read_locks(const Section& top, const Value& value, LoadState& loading); // after named limits
-// True if an item of a route's limits is {lock: NAME}.
+// Call it after named limits are read.
+void read_locks(const Section& top, const Value& value, LoadState& loading);
+// Returns true if an item of a route's `limits` has the form {lock: NAME}.
 [[nodiscard]] bool names_lock(const Value& item);
-// Returns the index of the limit that such an item names.
+// Returns the index in Config::limits of the lock that an item {lock: NAME} names; reports an
+// unknown lock.
 [[nodiscard]] std::optional<std::size_t> find_lock(const Value& item, const LoadState& loading);
-void read_require_fence(const Value& value, Route& route, const LoadState& loading); // after locks
+// Call it after read_locks().
+void read_require_fence(const Value& value, Route& route, const LoadState& loading);
 inline constexpr std::size_t most_trusted_fields = 64;
 void read_peers(const Field& field, const Value& value, Config& config, LoadState& loading);
 void read_trusted_fields(
     const Field& field, const Value& value, Config& config, LoadState& loading);
-// Reads the header in which trusted proxies name the client; after them.
+// Reads the header in which trusted proxies name the client. Call it after trusted_proxies is read.
 void read_client_ip_header(const Section& top, TrustedProxies& trusted);
-void read_key(const Section& section, Limit& limit, LoadState& loading); // key and its settings
-void read_rules(const Section& section, Limit& limit); // exceptions; after kind and key
-// After the kind and its numbers.
+// Reads `key` and the keys that depend on it, such as missing_key.
+void read_key(const Section& section, Limit& limit, LoadState& loading);
+// Reads overrides, exempt and deny. Call it after the limit's kind and key are read.
+void read_rules(const Section& section, Limit& limit);
+// Call it after the limit's kind and numbers are read.
 void read_algorithm(const Section& section, Limit& limit, LoadState& loading);
-// Reads burst in a section of the limit or of one of its overrides, beside this quota.
+// Reads `burst` in the section of a limit or of an override. quota: the quota of the same section.
 void read_burst_number(
     const Section& section,
     const Value& value,
     const Limit& limit,
     std::uint64_t quota,
     std::uint64_t& burst);
-void read_pricing(const Section& section, Limit& limit); // after the algorithm
+// Call it after read_algorithm().
+void read_pricing(const Section& section, Limit& limit);
 [[nodiscard]] Parsed<std::uint64_t> parse_quota(std::string_view text, Limit::Kind kind);
-void read_key_sources(const Value& value, std::vector<KeySource>& key); // one, or a list
-// Reports tls:subject among these sources, or as the only one, where no client has such a thing.
+void read_key_sources(const Value& value, std::vector<KeySource>& key); // one source, or a list
+// Reports an error if the sources at `key` include tls:subject but no listener requests client
+// certificates.
 void check_subjects(const Section& section, std::string_view key, const LoadState& loading);
 void read_max_body(const Field& field, const Value& value, std::optional<std::uint64_t>& most);
-inline constexpr std::size_t most_edits = 64; // fields to set, and to remove
-// Kinds of edited heads. Each has fields of its own that cannot be set or removed.
+inline constexpr std::size_t most_edits = 64; // maximum of fields to set, and of fields to remove
+// Kinds of heads to edit. Each kind has its own set of fields that must not be set or removed.
 enum class EditedHead : std::uint8_t { request, response, answer };
 void read_set_headers(
     const Value& value, EditedHead head, FieldEdits& edits, const LoadState& loading);
 void read_edits(const Value& value, EditedHead head, FieldEdits& edits, const LoadState& loading);
-// Reads a route's path changes; after its match.
+// Reads the keys that change a route's path. Call it after the match is read.
 void read_path_changes(const Section& section, const PathRules& rules, Route& route);
-// Reads a route's upstream, or the response in its place.
+// Reads a route's upstream, or its own response (respond, redirect).
 void read_action(const Section& section, Route& route, LoadState& loading);
-void read_routes(const Value& value, LoadState& loading); // after upstreams and named limits
-
-// Reads a limit that a route defines in its own list; returns its index in Config::limits. position
-// counts from 1, and names the limit when it has no name of its own.
+// Call it after upstreams and named limits are read.
+void read_routes(const Value& value, LoadState& loading);
+// route's list, from 1; part of the default name.
 [[nodiscard]] std::size_t
 read_inline_limit(const Value& value, const Route& route, std::size_t position, LoadState& loading);
 
-// Returns the index of `name`, or reports a mistake about `kind` ("an upstream") with the name that
-// was probably meant.
+// Returns the index of `name`, or reports an unknown name with a suggestion. kind: the kind in
+// words for the error, such as "an upstream".
 [[nodiscard]] std::optional<std::size_t> find_name(
     const Value& value,
     std::string_view name,

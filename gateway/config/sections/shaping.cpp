@@ -1,4 +1,4 @@
-// Header edits of routes and upstreams: fields set and removed in heads.
+// Reads the header edits of routes and upstreams: fields to set and to remove.
 #include "config/fields/shared_rows.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/placeholders.hpp"
@@ -12,8 +12,8 @@ namespace stint::config {
 
 namespace {
 
-// Fields that cannot be edited: framing, fields of one connection only, and those that Stint writes
-// about the client or about limits. Compared as a server may read them, with "-" for "_".
+// Names of fields that must not be edited: framing, hop-by-hop fields, and fields that Stint writes
+// about the client or about limits. Compared with "-" for "_", because servers may read both alike.
 struct OwnNames {
     std::span<const std::string_view> names;
     std::span<const std::string_view> prefixes;
@@ -76,7 +76,7 @@ bool names(const FieldEdits& edits, std::string_view read) {
            });
 }
 
-// Returns whether the name may go into `edits`; reports why not.
+// Returns true if a field of this name may be added to `edits`; else reports an error.
 bool check_name(
     const Value& at,
     std::string_view name,
@@ -117,7 +117,7 @@ constexpr std::array edit_table{
          .most_items = most_edits,
          .name = "map of names and values"},
         nullptr,
-        // The value is not shown: it may be a secret between Stint and the upstream.
+        // Values are shown as "(hidden)", because they may be secrets for the upstream.
         [](const Field& field, const FieldEdits& edits, const Config&, Shown::Map& members) {
             Shown::Map hidden;
             for (const FieldEdits::Set& each : edits.set)

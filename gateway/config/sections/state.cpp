@@ -1,4 +1,4 @@
-// State: the file of counts that outlive the process, and on_start.
+// Reads `state`: the file of counts and leases that are kept over a restart, and on_start.
 #include "config/fields/shared_rows.hpp"
 #include "config/values/file_values.hpp"
 #include "config/values/values.hpp"
@@ -13,8 +13,8 @@ namespace {
 constexpr std::array<std::string_view, 2> on_start_words{"open", "closed"};
 constexpr std::string_view a_file = "the path of a file such as /var/lib/stint/state.db";
 
-// Reads the path of the state file. A missing file is created; any other file in its place would be
-// moved aside at the start.
+// Reads the path of the state file. The file need not exist. Reports a folder and this
+// configuration file, because the start would move them aside as broken state files.
 void read_file(const Field&, const Value& value, State& state, LoadState& loading) {
     const auto path = value.as(a_file, parse_file_path);
     if (!path)

@@ -1,4 +1,4 @@
-// Time-outs of the whole configuration, of upstreams and of routes.
+// Reads timeouts of the whole configuration, of upstreams and of routes.
 #include "config/fields/shared_rows.hpp"
 
 #include <array>
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view a_timeout = "a duration such as 2s";
 
-// Keys that the whole configuration and its parts have.
+// Timeouts that may be set for the whole configuration, for an upstream and for a route.
 constexpr Field body_idle_field{
     .key = "body_idle",
     .about = "Without a byte of a body in transit, on either side, in either direction.",

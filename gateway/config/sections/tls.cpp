@@ -1,4 +1,5 @@
-// TLS of listeners and of upstreams. The contents of the files are checked when they are compiled.
+// Reads the TLS settings of listeners and of upstreams. Contents of the TLS files are checked
+// later, by runtime/tls_objects.hpp.
 #include "config/fields/shared_rows.hpp"
 #include "config/values/addresses.hpp"
 #include "config/values/file_values.hpp"
@@ -28,7 +29,8 @@ Parsed<bool> parse_min_version(std::string_view text) {
     return ParseError{in_quotes(text) + " is no version; expected 1.2 or 1.3"};
 }
 
-// Checks characters only; OpenSSL rejects unknown ciphers when they are compiled.
+// Checks only the characters of a cipher list; OpenSSL reports unknown ciphers when the list is
+// loaded.
 Parsed<std::string> parse_ciphers(std::string_view text) {
     const bool good = std::all_of(text.begin(), text.end(), [](char c) {
         return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
@@ -46,8 +48,8 @@ Parsed<std::string> parse_server_name(std::string_view text) {
     return ParseError{in_quotes(text) + " is not a name; expected one such as shop.example"};
 }
 
-// A file that must exist; Content completes "the path of a file with ...". A missing name is not
-// shown.
+// Makes the row of a key with the path of a file that must exist. Content: completes "the path of a
+// file with ...". An empty path is not shown.
 template <class S, auto M, const std::string_view& Content>
 constexpr FieldOf<S> file_row(Field field) {
     field.type = {.kind = FieldType::Kind::text, .name = "path of a file"};
@@ -129,7 +131,8 @@ void read_client_certificate(const Section& section, Tls& tls) {
         tls.client_certificate = Wanted::optional;
 }
 
-// One certificate as of a list of them.
+// Makes an optional row of a required one of the key `certificates`, for a listener with one
+// certificate.
 constexpr Field of_the_only(Field field) {
     field.required = false;
     field.otherwise = "*required*, or certificates";
@@ -240,7 +243,7 @@ constexpr std::array upstream_tls_table{
         {.key = "key", .about = "A PEM file with its key.", .otherwise = "none"}),
 };
 
-// Both, or none.
+// Reports an error if only one of certificate and key is set.
 void check_own_pair(const Section& section) {
     const bool certificate = section.find("certificate").has_value();
     const bool key = section.find("key").has_value();
@@ -250,8 +253,8 @@ void check_own_pair(const Section& section) {
         section.wrong_at("key", "needs its certificate: expected certificate, too");
 }
 
-// Returns an endpoint's Host value, with its port where that is not the scheme's own (RFC 9110
-// section 7.2).
+// Returns the Host value of an https endpoint, with the port unless it is 443 (RFC 9110 section
+// 7.2).
 std::string authority_of(const Endpoint& endpoint) {
     constexpr std::uint16_t https_port = 443;
     return endpoint.port == https_port ? endpoint.host

@@ -1,4 +1,4 @@
-// The top level.
+// Reads the top level of a configuration.
 #include "config/fields/shared_rows.hpp"
 #include "config/fields/tables.hpp"
 #include "config/sections/section_readers.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t most_workers = 1024;
 constexpr std::uint64_t most_connections = 1'000'000;
-constexpr std::size_t smallest_head = 1024; // and target
+constexpr std::size_t smallest_head = 1024; // minimum of max_head and max_target
 constexpr std::size_t largest_head = 64 * 1024;
 constexpr std::uint64_t fewest_fields = 8;
 constexpr std::uint64_t most_fields = 1000;
@@ -239,7 +239,7 @@ constexpr std::array config_table{
         &show_routes),
 }; // namespace stint::config
 
-// Finds a key that is required unless the gateway gives permits.
+// Finds a key that is required unless `permits` is configured; reports it if it is missing.
 std::optional<Value> find_unless_permits(const Section& top, std::string_view key) {
     for (const Field& field : config_fields())
         if (field.key == key)

@@ -1,4 +1,4 @@
-// Trusted proxies: peers that Stint believes about the client.
+// Reads trusted_proxies and related keys: peers that are trusted to name the client.
 #include "config/fields/shared_rows.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/networks.hpp"
@@ -31,7 +31,8 @@ void add_peer(const Value& value, TrustedProxies& trusted) {
     trusted.networks.push_back(*network);
 }
 
-// Headers that do not name the client, or that Stint reads or writes itself.
+// Headers that client_ip_header must not name: they do not name a client, or Stint reads or writes
+// them itself.
 constexpr std::array<std::string_view, 20> other_headers{
     "authorization",
     "connection",
@@ -65,7 +66,8 @@ Parsed<std::string> parse_header_name(std::string_view text) {
         in_quotes(text) + " is not the name of a header; expected one such as X-Forwarded-For"};
 }
 
-// Stint reads, writes or removes these itself, whoever sent them. Lower case.
+// Headers, in lower case, that must not be listed as trusted fields, because Stint reads, writes or
+// removes them for all peers.
 constexpr std::array<std::string_view, 16> own_fields{
     "connection",   "content-length",    "expect",           "forwarded",
     "host",         "http2-settings",    "keep-alive",       "te",

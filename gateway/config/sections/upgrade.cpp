@@ -1,4 +1,4 @@
-// Upgrade: the protocols that a route's clients may switch to.
+// Reads `upgrade`: the protocols to which clients of a route may switch.
 #include "config/sections/section_readers.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/values.hpp"
@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::string_view a_protocol_list = "off or a list of protocols such as [websocket]";
 
-// Protocols that carry further requests, which the limits would not see. (Nothing within TLS is
-// seen.)
+// Protocols that must not be allowed: a tunnel of these would carry further requests, or TLS, past
+// the limits.
 constexpr std::array<std::string_view, 5> hiding{"h2c", "h2", "h3", "http", "tls"};
 
 bool hides_requests(std::string_view protocol) {

@@ -1,4 +1,4 @@
-// Upstreams.
+// Reads upstreams.
 #include "config/fields/shared_rows.hpp"
 #include "config/values/addresses.hpp"
 #include "config/values/key_values.hpp"

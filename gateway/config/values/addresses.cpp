@@ -22,7 +22,7 @@ constexpr std::string_view address_expected =
 constexpr std::string_view endpoint_expected =
     "; expected IPv4:port, \"[IPv6]:port\", name:port, unix:/path or https://name";
 
-// The address in its one canonical spelling.
+// Returns an IP address in its canonical spelling; nullopt if the text is not an address.
 std::optional<std::string> canonical_ip(std::string_view text) {
     const std::string copy{text};
     std::array<unsigned char, sizeof(in6_addr)> bytes{};
@@ -64,7 +64,8 @@ bool is_digit(char c) noexcept {
     return c >= '0' && c <= '9';
 }
 
-// RFC 1123 section 2.1, and the underscores that names inside clusters have.
+// Returns true for a label of a host name: RFC 1123 section 2.1, plus underscores, which names in
+// container clusters have.
 bool is_label(std::string_view text) {
     return !text.empty() && text.size() <= 63 && text.front() != '-' && text.back() != '-' &&
            std::all_of(text.begin(), text.end(), [](char c) {
@@ -80,8 +81,8 @@ bool starts_with_scheme(std::string_view text, std::string_view prefix) {
            });
 }
 
-// Parses "HOST[:port]" of an endpoint. otherwise: the port if none is given; 0: one must be given.
-// text: the whole endpoint, for the mistake.
+// Parses "HOST[:port]" of an endpoint. otherwise: the default port; 0 if the port is required.
+// text: the whole endpoint, for error messages.
 Parsed<Endpoint>
 parse_authority(std::string_view text, std::string_view authority, std::uint16_t otherwise) {
     const HostPort parts = split_host_port(authority);
@@ -126,7 +127,8 @@ bool is_host_name(std::string_view text) {
         if (!is_label(label))
             return false;
     }
-    // A name whose last label is a number is a mistyped address (WHATWG URL, "ends in a number").
+    // Rejects a name whose last label is a number as a mistyped address (WHATWG URL, "ends in a
+    // number").
     return !std::all_of(label.begin(), label.end(), is_digit);
 }
 
@@ -138,7 +140,7 @@ HostPort split_host_port(std::string_view text) {
         parts.bracketed = bracket < text.size();
         end = bracket + 1 < text.size() && text[bracket + 1] == ':' ? bracket + 1
                                                                     : std::string_view::npos;
-        // Text between "]" and ":" is part of neither: kept in the host, it makes the host wrong.
+        // Text between "]" and ":" is kept in the host, so that the host fails to parse.
         parts.host =
             end == bracket + 1 || bracket + 1 == text.size() ? text.substr(1, bracket - 1) : text;
     } else {

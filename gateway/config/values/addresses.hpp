@@ -1,4 +1,4 @@
-// Addresses of listeners and endpoints, as a configuration writes them.
+// Parses addresses of listeners and endpoints in a configuration.
 #pragma once
 
 #include "config/schema/schema.hpp"
@@ -13,19 +13,20 @@ namespace stint::config {
 // choose.
 [[nodiscard]] Parsed<Address> parse_address(std::string_view text);
 
-// Parses an endpoint: as above with a port from 1, name:port, http://HOST with port 80 or
-// https://HOST with port 443 unless one is named.
+// Parses an endpoint: IPv4:port, [IPv6]:port or name:port with a port from 1, unix:/path,
+// http://HOST (default port 80) or https://HOST (default port 443).
 [[nodiscard]] Parsed<Endpoint> parse_endpoint(std::string_view text);
 
-// True if only this machine's own processes can reach it.
+// Returns true if only processes on this machine can reach the address: loopback or a Unix socket.
 [[nodiscard]] bool is_local(const Address& address);
 
-// An IPv4 address, an IPv6 address without brackets, or a host name (RFC 1123 and underscores).
+// Return true for an IPv4 address, an IPv6 address without brackets, and a host name (RFC 1123, and
+// underscores).
 [[nodiscard]] bool is_ipv4(std::string_view text);
 [[nodiscard]] bool is_ipv6(std::string_view text);
 [[nodiscard]] bool is_host_name(std::string_view text);
 
-// "host:port", "[v6]:port", "host" or "[v6]" in its parts.
+// The parts of a text such as "host:port", "[IPv6]:port", "host" or "[IPv6]".
 struct HostPort {
     std::string_view host; // without brackets
     std::string_view port;

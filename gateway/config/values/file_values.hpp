@@ -1,4 +1,4 @@
-// Files that a configuration names.
+// Parses and checks paths of files in a configuration.
 #pragma once
 
 #include "config/sections/section_readers.hpp"
@@ -10,14 +10,14 @@
 
 namespace stint::config {
 
-// Parses the path of a file.
+// Parses the path of a file; does not open the file.
 [[nodiscard]] Parsed<std::filesystem::path> parse_file_path(std::string_view text);
 
-// Returns why the file cannot be read, such as " does not exist"; "" when it can.
+// Returns the reason why the file cannot be read, such as " does not exist"; "" if it can be read.
 [[nodiscard]] std::string file_fault(const std::filesystem::path& path);
 
-// Reads the path of a file that must exist, relative to the configuration's folder. `what`
-// completes "the path of a file with ...".
+// Reads the path of a file, relative to the configuration's folder. Reports a file that does not
+// exist. what: completes "the path of a file with ..." in the error.
 void read_file(
     const Value& value, std::string_view what, const LoadState& loading, std::string& path);
 

@@ -12,9 +12,9 @@ namespace {
 using Kind = KeySource::Kind;
 
 struct Word {
-    std::string_view text; // with a colon where a name follows
+    std::string_view text; // ends in a colon if a name follows
     Kind kind;
-    std::string_view a_name; // the name in words, and an example
+    std::string_view a_name; // a description of the name; empty if no name follows
     std::string_view example;
 };
 
@@ -37,7 +37,7 @@ const Word& word_for(Kind kind) {
         words.begin(), words.end(), [&](const Word& word) { return word.kind == kind; });
 }
 
-// Returns the error for an unknown key source, with the one that was probably meant.
+// Returns the error for an unknown key source, with a suggestion if a known one is similar.
 ParseError unknown(std::string_view text) {
     const std::size_t colon = text.find(':');
     const std::string_view kind =
@@ -47,7 +47,7 @@ ParseError unknown(std::string_view text) {
         words.begin(), words.end(), known.begin(), [](const Word& word) { return word.text; });
     std::string_view meant = nearest(kind, known);
     if (meant.empty())
-        meant = nearest(text, known); // one with a colon of its own
+        meant = nearest(text, known); // tls:subject contains a colon itself
     std::string why = in_quotes(text) + " is not a key";
     if (meant.empty())
         return ParseError{

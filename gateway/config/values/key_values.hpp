@@ -1,4 +1,4 @@
-// Key sources of limits, as a configuration writes them.
+// Parses and formats the key sources of limits in a configuration.
 #pragma once
 
 #include "config/schema/schema.hpp"
@@ -9,11 +9,11 @@
 
 namespace stint::config {
 
-// client_ip, header:NAME, cookie:NAME, query:NAME, host, path, method, route, jwt:CLAIM or
-// tls:subject.
+// Parses a key source: client_ip, header:NAME, cookie:NAME, query:NAME, host, path, method, route,
+// jwt:CLAIM, tls:subject or permit_key.
 [[nodiscard]] Parsed<KeySource> parse_key_source(std::string_view text);
 
-// The same as text; the name of a header in lower case.
+// Returns a key source as text for a configuration; header names in lower case.
 [[nodiscard]] std::string to_text(const KeySource& source);
 
 } // namespace stint::config

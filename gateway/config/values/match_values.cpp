@@ -41,7 +41,7 @@ bool is_path_character(char c) noexcept {
     return is_unreserved(c) || std::string_view{"/!$&'()*+,;=:@"}.find(c) != std::string_view::npos;
 }
 
-// Returns what is wrong with the escape at the beginning of the text.
+// Returns the error in the percent-escape at the beginning of the text; "" if it is valid.
 std::string escape_fault(std::string_view text, PathUse use) {
     const int high = text.size() > 2 ? hex_digit(text[1]) : -1;
     const int low = text.size() > 2 ? hex_digit(text[2]) : -1;
@@ -99,14 +99,16 @@ Parsed<std::string> parse_path_for(PathUse use, std::string_view text) {
     return std::string{text};
 }
 
-// True if the parts are a host, as patterns and Host fields have it, without a port.
+// Returns true if the parts form a valid host for a match pattern or a Host field. Ignores the
+// port.
 bool is_host(const HostPort& parts) {
     if (parts.bracketed)
         return is_ipv6(parts.host);
     return is_ipv4(parts.host) || is_host_name(parts.host);
 }
 
-// As http/target.hpp spells the literals of requests.
+// Returns an IPv6 address in brackets, in the spelling to which http/target.hpp normalises hosts of
+// requests.
 std::string canonical_literal(std::string_view address) {
     const IpText text{IpAddress::parse(address).value_or(IpAddress{})};
     return std::string{"["}.append(text.view()).append("]");

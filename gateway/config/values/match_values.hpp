@@ -1,5 +1,6 @@
-// Parsers of what a route matches: each takes the one spelling that requests are normalised to, so
-// that a pattern which could never match is a mistake in the configuration.
+// Parsers of hosts, paths, methods and header names in route matches. They accept only the spelling
+// to which requests are normalised, so that a pattern which could never match is reported as an
+// error.
 #pragma once
 
 #include "config/yaml/reader.hpp"
@@ -10,31 +11,34 @@
 
 namespace stint::config {
 
-// ASCII only.
+// Returns the text with ASCII letters in lower case.
 [[nodiscard]] std::string lower(std::string_view text);
 
-// True if the text can name a field, method or cookie (RFC 9110 section 5.6.2).
+// Returns true if the text is a token (RFC 9110 section 5.6.2): a valid name of a field, method or
+// cookie.
 [[nodiscard]] bool is_token(std::string_view text);
 
-// "*", "*.suffix" or an exact host; lower case, no port.
+// Parses the host of a match: "*", "*.suffix" or an exact host; lower case, without a port.
 [[nodiscard]] Parsed<std::string> parse_host_pattern(std::string_view text);
 
-// A pattern must be able to take requests: it has none of the spellings that servers read in
-// several ways (http/target.hpp). Other paths, such as those that are sent, may have them.
+// The use of a path. pattern: matched against requests, so it must not contain spellings that are
+// refused in requests because servers read them differently (http/target.hpp). other: may contain
+// such spellings, for example a path that is sent upstream.
 enum class PathUse : std::uint8_t { pattern, other };
 
-// A path in normal form (RFC 3986 section 6.2.2): a pattern; one that is sent.
+// Parse a path in normal form (RFC 3986 section 6.2.2): parse_path() for matching,
+// parse_sent_path() for a path to send upstream.
 [[nodiscard]] Parsed<std::string> parse_path(std::string_view text);
 [[nodiscard]] Parsed<std::string> parse_sent_path(std::string_view text);
 
-// Returns what is wrong with the character or escape at the beginning of the text; "" when nothing
-// is.
+// Returns the error in the character or percent-escape at the beginning of the text; "" if it is
+// valid.
 [[nodiscard]] std::string character_fault(std::string_view text, PathUse use);
 
-// A method's name (RFC 9110 section 9.1), without lower-case letters.
+// Parses a method's name (RFC 9110 section 9.1); lower-case letters are an error.
 [[nodiscard]] Parsed<std::string> parse_method(std::string_view text);
 
-// `header:NAME` to the name in lower case.
+// Parses `header:NAME` and returns the name in lower case.
 [[nodiscard]] Parsed<std::string> parse_log_field(std::string_view text);
 
 // Parses a Host value to send: HOST or HOST:port.

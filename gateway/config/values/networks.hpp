@@ -1,4 +1,4 @@
-// Networks, as a configuration writes them.
+// Parses networks in a configuration.
 #pragma once
 
 #include "base/ip_address.hpp"
@@ -8,7 +8,8 @@
 
 namespace stint::config {
 
-// "10.0.0.0/8", "2001:db8::/32" or an address; bits beyond the prefix are a mistake.
+// Parses "10.0.0.0/8", "2001:db8::/32" or a single address. Set bits beyond the prefix are an
+// error.
 [[nodiscard]] Parsed<Cidr> parse_network(std::string_view text);
 
 } // namespace stint::config

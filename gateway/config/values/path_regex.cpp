@@ -15,11 +15,11 @@ constexpr std::size_t longest_regex = 1024;
 struct Token {
     enum class Kind : std::uint8_t { literal, open, close, choice, repeat, other, unknown };
     Kind kind;
-    std::size_t size; // in the pattern
+    std::size_t size; // number of characters in the pattern
     char literal = 0;
 };
 
-// Takes a "\" and the next character, which is literal unless it is a letter, a digit or "_".
+// Parses a "\" and the next character, which is literal unless it is a letter, a digit or "_".
 Token escape_at(std::string_view rest) {
     const char c = rest.size() > 1 ? rest[1] : 'x';
     if (std::string_view{"dDsSwWbBAz"}.find(c) != std::string_view::npos)
@@ -31,7 +31,8 @@ Token escape_at(std::string_view rest) {
     return {Token::Kind::literal, 2, c};
 }
 
-// A character class: "]" is one of its characters where it comes first, and in "[:alpha:]".
+// Parses a character class. A "]" does not close the class if it comes first or is part of
+// "[:alpha:]".
 Token class_at(std::string_view rest) {
     std::size_t at = rest.starts_with("[^") ? 2 : 1;
     bool first = true;
@@ -47,7 +48,8 @@ Token class_at(std::string_view rest) {
     return {Token::Kind::other, std::min(at + 1, rest.size())};
 }
 
-// Takes "{2,3}". Also takes a literal "{": the element before it then counts as repeated, too.
+// Parses a repetition such as "{2,3}". Treats a literal "{" as a repetition, too, which only makes
+// required_texts() return less.
 Token braces_at(std::string_view rest) {
     const std::size_t end = rest.find_first_not_of("0123456789,", 1);
     const bool closed = end != std::string_view::npos && rest[end] == '}';
@@ -88,11 +90,11 @@ bool has_flags(std::string_view pattern) {
     return pattern.find("\\Q") != std::string_view::npos;
 }
 
-// Returns why no normalised path can hold the text at any position; "" where one may.
+// Returns the reason why no normalised path can contain the text; "" if one may.
 std::string absence_fault(std::string_view text, PathUse use, const PathRules& rules) {
     for (std::size_t at = 0; at < text.size(); ++at) {
         const std::string_view rest = text.substr(at);
-        const bool cut = rest.front() == '%' && rest.size() < 3; // any text may follow
+        const bool cut = rest.front() == '%' && rest.size() < 3; // escape cut off at the end
         if (std::string fault = cut ? "" : character_fault(rest, use); !fault.empty())
             return fault;
         if (rest.starts_with("//") && rules.merge_slashes)
@@ -119,7 +121,7 @@ std::vector<std::string> required_texts(std::string_view pattern) {
             continue;
         }
         if (token.kind == Kind::repeat && !texts.back().empty())
-            texts.back().pop_back(); // maybe none, maybe many
+            texts.back().pop_back(); // the repeated character may occur any number of times
         if (!texts.back().empty())
             texts.emplace_back();
         depth += token.kind == Kind::open ? 1 : 0;

@@ -1,4 +1,4 @@
-// Regular expressions of paths.
+// Parses regular expressions that match paths.
 #pragma once
 
 #include "base/path_rules.hpp"
@@ -12,13 +12,14 @@
 
 namespace stint::config {
 
-// Parses a pattern for whole normalised paths. One that plainly matches none is a mistake.
+// Parses a regular expression for whole normalised paths. A pattern that obviously matches no path
+// is an error.
 [[nodiscard]] Parsed<Regex>
 parse_path_regex(std::string_view text, PathUse use, const PathRules& rules);
 
-// Returns texts that every match of the pattern holds, each in one piece. pattern: it compiles.
-// Certain, but not all: groups, classes and choices are left out, and there are none where flags
-// or an unusual escape change how the pattern is read.
+// Returns literal texts that every match of the pattern contains. Requires a pattern that compiles.
+// The list may be incomplete: it skips groups, classes and alternatives, and is empty if the
+// pattern has flags or unusual escapes.
 [[nodiscard]] std::vector<std::string> required_texts(std::string_view pattern);
 
 } // namespace stint::config

@@ -1,4 +1,4 @@
-// Texts with placeholders in braces, as a configuration writes them.
+// Parses texts with placeholders in braces in a configuration.
 #pragma once
 
 #include "config/yaml/reader.hpp"
@@ -10,18 +10,18 @@
 
 namespace stint::config {
 
-// Returns what is wrong with a text that has an unknown placeholder "{word}"; "" when nothing is: a
-// misspelt one would be sent as it is. Other braces may be JSON.
+// Returns an error if the text has an unknown placeholder "{word}", which would be sent literally;
+// else "". Other braces are allowed, because the text may be JSON.
 [[nodiscard]] std::string
 placeholder_fault(std::string_view text, std::span<const std::string_view> known);
 
-// A text of at most `most` bytes with field_placeholders (base/text_template.hpp).
+// Parses a text of at most `most` bytes with field_placeholders (base/text_template.hpp).
 [[nodiscard]] Parsed<std::string> parse_answer_text(std::string_view text, std::size_t most);
 
-// A field's value with them: printable ASCII.
+// Parses a header field's value with field_placeholders: printable ASCII.
 [[nodiscard]] Parsed<std::string> parse_field_value(std::string_view text);
 
-// A field's content type: printable ASCII with a slash.
+// Parses a content type: printable ASCII with a slash.
 [[nodiscard]] Parsed<std::string> parse_content_type(std::string_view text);
 
 } // namespace stint::config

@@ -17,8 +17,8 @@ bool within(std::uint8_t byte, std::uint8_t low, std::uint8_t high) noexcept {
     return byte >= low && byte <= high;
 }
 
-// The length of the well-formed UTF-8 character at i, or 0 (Unicode 15, table 3-7: no overlong
-// forms, no surrogates, nothing above U+10FFFF).
+// Returns the length of the well-formed UTF-8 character at i, or 0 if it is not well-formed
+// (Unicode 15, table 3-7: no overlong forms, no surrogates, nothing above U+10FFFF).
 std::size_t character_length(std::string_view text, std::size_t i) noexcept {
     const std::uint8_t first = byte_at(text, i);
     const std::uint8_t second = byte_at(text, i + 1);
@@ -40,8 +40,8 @@ std::size_t character_length(std::string_view text, std::size_t i) noexcept {
     return 0;
 }
 
-// Tab, line feed and a carriage return before one are the only control characters of a
-// configuration. (yaml-cpp takes 0x04 for the end of the file and would drop what follows.)
+// Returns true for a control character that a configuration must not contain: any but tab, line
+// feed and CR LF. yaml-cpp, for example, would take 0x04 for the end of the file.
 bool is_control(std::string_view text, std::size_t i) noexcept {
     const std::uint8_t byte = byte_at(text, i);
     if (byte == '\r')
@@ -72,7 +72,7 @@ std::string checked_text(std::string_view bytes, Diagnostics& report) {
         bytes.remove_prefix(byte_order_mark.size());
     }
     std::string text{bytes};
-    Positions positions{text}; // bad bytes before i have been replaced: each is one column
+    Positions positions{text}; // bad bytes before i are replaced, so each counts as one column
     std::size_t reported_line = 0;
     for (std::size_t i = 0; i < bytes.size();) {
         const std::size_t length = is_control(bytes, i) ? 0 : character_length(bytes, i);

@@ -1,4 +1,4 @@
-// Checks of a configuration's bytes before a YAML parser may see them.
+// Checks the bytes of a configuration before they are parsed as YAML.
 #pragma once
 
 #include "config/yaml/diagnostics.hpp"
@@ -10,12 +10,12 @@
 
 namespace stint::config {
 
-// Reports a byte order mark, bytes that are not UTF-8 and control characters (the first of them on
-// each line), and returns a text of the same lines and columns without any: each bad byte has
-// become '_', so that the rest of the file can still be checked.
+// Reports a byte order mark, invalid UTF-8 and control characters, the first of each line. Returns
+// the text without the mark and with '_' for each bad byte, so that the rest of the file can still
+// be checked at the same lines and columns.
 [[nodiscard]] std::string checked_text(std::string_view bytes, Diagnostics& report);
 
-// Turns offsets into lines and columns. Cheap when asked in rising order.
+// Converts byte offsets to lines and columns. Fast for offsets in ascending order.
 class Positions {
   public:
     explicit Positions(std::string_view text);
@@ -24,7 +24,7 @@ class Positions {
   private:
     std::string_view text_;
     std::vector<std::size_t> line_starts_;
-    std::size_t offset_ = 0; // the last answer
+    std::size_t offset_ = 0; // offset of the last call of at()
     Mark mark_;
 };
 

@@ -40,7 +40,7 @@ constexpr std::array<Unit, 6> size_units{{
     {"TiB", std::uint64_t{1} << 40U},
 }};
 
-// The parts of a text such as "12.5ms"; some may be missing. `rest` is everything after the number.
+// The parts of a text such as "12.5ms", each empty if missing. rest: the text behind the number.
 struct Number {
     bool negative = false;
     std::string_view whole;
@@ -90,14 +90,15 @@ bool is_all_zero(std::string_view text) {
     return text.find_first_not_of('0') == std::string_view::npos;
 }
 
-// a * b, or nothing when it is above the limit.
+// Returns a * b, or nullopt if the product is above the limit.
 std::optional<std::uint64_t> multiply(std::uint64_t a, std::uint64_t b, std::uint64_t limit) {
     if (b != 0 && a > limit / b)
         return std::nullopt;
     return a * b;
 }
 
-// Returns why a number is wrong whatever its unit; "" when it is not.
+// Returns an error that does not depend on the number's unit, such as a negative number; "" if
+// there is none.
 std::string common_fault(std::string_view text, const Number& number) {
     if (number.whole.empty())
         return in_quotes(text) + " is not a number";

@@ -1,5 +1,5 @@
-// Numbers, durations, sizes and names as a configuration writes them. Every function says in words
-// what is wrong with a text and what is expected.
+// Parses numbers, durations, sizes and names in a configuration. Each error names the fault of the
+// text and the expected value.
 #pragma once
 
 #include "config/yaml/reader.hpp"
@@ -14,22 +14,22 @@
 
 namespace stint::config {
 
-// A whole decimal number from low to high (low at least 1).
+// Parses a whole decimal number from low to high. Requires low >= 1.
 [[nodiscard]] Parsed<std::uint64_t>
 parse_count(std::string_view text, std::uint64_t low, std::uint64_t high);
 
-// A number, which may have decimals, and one of ms, s, m, h and d: from 1ms to 366d, exact to the
-// nanosecond.
+// Parses a duration from 1ms to 366d: a number, which may have decimals, and a unit (ms, s, m, h or
+// d). Exact to the nanosecond.
 [[nodiscard]] Parsed<std::chrono::nanoseconds> parse_duration(std::string_view text);
 
-// The same in whole milliseconds.
+// Parses a duration in whole milliseconds.
 [[nodiscard]] Parsed<std::chrono::milliseconds> parse_timeout(std::string_view text);
 
-// Bytes: a whole number, alone or with B, KiB, MiB, GiB or TiB.
+// Parses a size in bytes: a whole number, alone or with B, KiB, MiB, GiB or TiB.
 [[nodiscard]] Parsed<std::size_t>
 parse_size(std::string_view text, std::size_t low, std::size_t high);
 
-// off, for which `off` stands, or whatever parse(text) takes.
+// Parses the word "off", for which it returns the value `off`, or a text that parse(text) accepts.
 template <class T, class Parse>
 [[nodiscard]] Parsed<T> parse_or_off(std::string_view text, T off, Parse parse) {
     if (text == "off")
@@ -40,14 +40,14 @@ template <class T, class Parse>
     return T{*value};
 }
 
-// true or false.
+// Parses "true" or "false".
 [[nodiscard]] Parsed<bool> parse_bool(std::string_view text);
 
-// One of the words.
+// Parses one of the words.
 [[nodiscard]] Parsed<std::string>
 parse_word(std::string_view text, std::span<const std::string_view> words);
 
-// The words for a setting that is either on or off.
+// The words of an on/off setting.
 inline constexpr std::array<std::string_view, 2> on_off{"on", "off"};
 
 // Parses the name of a route, upstream or limit: [A-Za-z0-9_.-]{1,64}.

@@ -13,7 +13,8 @@ namespace stint::config {
 namespace {
 
 constexpr std::size_t longest_quote = 80;
-constexpr std::size_t longest_word = 64; // no key or name is longer: nothing is near a longer text
+// No key or name is longer, so no candidate resembles a longer text.
+constexpr std::size_t longest_word = 64;
 
 char lower(char c) noexcept {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -42,8 +43,9 @@ std::size_t tolerance(std::size_t length) noexcept {
     return length <= 5 ? 1 : 2;
 }
 
-// Insertions, deletions, replacements and swaps of neighbours that turn one text into the other
-// (optimal string alignment), both at most longest_word long.
+// Returns the edit distance of two texts (optimal string alignment): the fewest insertions,
+// deletions, replacements and swaps of neighbours. Requires texts of at most longest_word
+// characters.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
     using Row = std::array<std::size_t, longest_word + 1>;
     Row before_last{};
@@ -75,7 +77,7 @@ std::string ConfigError::text() const {
 
 Diagnostics::Diagnostics(std::string file) : file_(std::move(file)) {}
 
-// Names from the file may stand in a message as they are.
+// Messages may contain names from the file, so control characters are escaped here.
 void Diagnostics::add(Mark at, std::string message) {
     if (std::any_of(message.begin(), message.end(), is_control_character))
         message = without_controls(message);
@@ -96,7 +98,7 @@ ConfigErrors Diagnostics::take() && {
 
 std::string in_quotes(std::string_view text) {
     std::size_t end = std::min(text.size(), longest_quote);
-    // A character cut in two would not be UTF-8.
+    // Moves the cut to the beginning of a UTF-8 character.
     while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
         --end;
     std::string out = "\"";

@@ -1,4 +1,4 @@
-// Collects mistakes while the rest of the file is still being read, and words them.
+// Collects the errors of a configuration file while reading goes on, and helps to word them.
 #pragma once
 
 #include "config/load.hpp"
@@ -10,7 +10,7 @@
 
 namespace stint::config {
 
-// A place in the file; lines and columns count from 1, columns in characters.
+// A place in the configuration file. Lines and columns count from 1; columns count characters.
 struct Mark {
     std::size_t line = 1;
     std::size_t column = 1;
@@ -20,10 +20,10 @@ class Diagnostics {
   public:
     explicit Diagnostics(std::string file);
 
-    // Control characters in the message are escaped.
+    // Adds an error; escapes control characters in the message.
     void add(Mark at, std::string message);
     [[nodiscard]] bool empty() const noexcept { return mistakes_.empty(); }
-    // In the order of the file, each once.
+    // Returns the errors in the order of the file, without duplicates.
     [[nodiscard]] ConfigErrors take() &&;
 
   private:
@@ -31,20 +31,20 @@ class Diagnostics {
     ConfigErrors mistakes_;
 };
 
-// Quotes text of the file, fit for one line of a terminal: control characters escaped, long text
-// cut.
+// Quotes text of the file for an error message: escapes control characters and cuts long text, so
+// that it fits on a terminal's line.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
-// The candidate that `text` was probably meant to be, or "". Letters of the other case cost
-// nothing; a longer word may have more wrong letters.
+// Returns the candidate that `text` probably misspells, or "". The comparison ignores case; longer
+// words may differ in more letters.
 [[nodiscard]] std::string_view
 nearest(std::string_view text, std::span<const std::string_view> candidates);
 
-// `; did you mean "shop"?`, or "" when no candidate is near.
+// Returns a text such as `; did you mean "shop"?`, or "" if no candidate is similar.
 [[nodiscard]] std::string
 did_you_mean(std::string_view text, std::span<const std::string_view> candidates);
 
-// "a, b and c" (or another last word: "a, b or c").
+// Returns a list in words: "a, b and c", or with last_word "or" "a, b or c".
 [[nodiscard]] std::string
 listed(std::span<const std::string_view> words, std::string_view last_word);
 

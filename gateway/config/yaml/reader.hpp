@@ -1,5 +1,5 @@
-// Typed access to the tree. The caller names what is expected; anything else is reported with its
-// place and its path ("routes[2].upstream: ..."), and reading goes on.
+// Typed access to the YAML tree. The caller states the expected type; a value of another type is
+// reported with its place and path ("routes[2].upstream: ..."), and reading goes on.
 #pragma once
 
 #include "config/yaml/diagnostics.hpp"
@@ -15,13 +15,13 @@
 
 namespace stint::config {
 
-// Why a text is not the value it should be: "\"5x\" has ...; expected ...".
+// The reason why a text does not parse: "\"5x\" has ...; expected ...".
 struct ParseError {
     std::string why;
 };
 
-// A value or why there is none. (Not Result: that one has no way to hold a text beside a Wrong that
-// can be made of a text.)
+// A parsed value, or a ParseError. Result cannot be used: with T = std::string its two alternatives
+// would be ambiguous.
 template <class T>
 class Parsed {
   public:
@@ -39,7 +39,8 @@ class Parsed {
     std::variant<T, ParseError> outcome_;
 };
 
-// A node and the way to it. Refers to the tree and to the report: both must outlive it.
+// A node of the YAML tree with its path. Refers to the tree and to the report, which must outlive
+// the Value.
 class Value {
   public:
     Value(const Node& node, std::string path, Diagnostics& report)
@@ -54,14 +55,16 @@ class Value {
 
     void wrong(std::string_view what) const;
 
-    // The text, list or map; another kind is reported, `expected` completes the sentence.
+    // Return the text, or the items of a list. Report a node of another kind and return nullopt.
+    // expected: completes the message "expected ...".
     [[nodiscard]] std::optional<std::string_view> scalar(std::string_view expected) const;
     [[nodiscard]] std::optional<std::vector<Value>> items(std::string_view expected) const;
-    // A map whose keys are names that the user chose.
     struct Named;
+    // Returns the entries of a map whose keys are names chosen by the user; reports another kind.
     [[nodiscard]] std::optional<std::vector<Named>> entries(std::string_view expected) const;
 
-    // The text as parse(std::string_view) -> Parsed<T> understands it.
+    // Returns the node's text as parsed by parse(std::string_view) -> Parsed<T>; reports an error
+    // and returns nullopt otherwise.
     template <class Parse>
     [[nodiscard]] auto as(std::string_view expected, Parse parse) const
         -> std::optional<typename decltype(parse(std::string_view{}))::value_type> {
@@ -75,7 +78,7 @@ class Value {
         return std::nullopt;
     }
 
-    // The same, into a place that keeps its default when the value is wrong.
+    // Parses the node's text into `place`; reports an error and leaves `place` unchanged otherwise.
     template <class T, class Parse>
     void into(T& place, std::string_view expected, Parse parse) const {
         if (auto value = as(expected, parse))
@@ -94,7 +97,7 @@ class Value {
 };
 
 struct Value::Named {
-    Value key; // its path is the value's
+    Value key; // the key's node, with the path of `value`
     std::string_view name;
     Value value;
 };
@@ -102,22 +105,23 @@ struct Value::Named {
 // A map with known keys.
 class Section {
   public:
-    // Reports another kind and each unknown key. A key that is only misspelt is read as what it was
-    // meant for, so that its value is checked too and nothing is called missing.
+    // Opens a map. Reports a node of another kind, and each key that is not in `known`. A misspelt
+    // key is reported and then read as the known key that it resembles, so that its value is
+    // checked, too, and the known key is not reported as missing.
     [[nodiscard]] static std::optional<Section>
     open(const Value& value, std::span<const std::string_view> known, std::string_view expected);
 
     [[nodiscard]] std::optional<Value> find(std::string_view key) const;
-    // Reports a key that is not there; `expected` completes the sentence.
+    // Finds a key, or reports that it is missing. expected: completes the message "expected ...".
     [[nodiscard]] std::optional<Value>
     require(std::string_view key, std::string_view expected) const;
     [[nodiscard]] const Value& value() const noexcept { return value_; }
-    // Reports that a key should not be there, at the key.
+    // Reports an error about a key, at the place of the key.
     void wrong_at(std::string_view key, std::string_view what) const;
 
   private:
     struct Entry {
-        std::string_view key; // as known, or as written when unknown
+        std::string_view key; // the known key, or the text of an unknown one
         const Node* key_node;
         const Node* node;
     };

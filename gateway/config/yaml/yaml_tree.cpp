@@ -16,12 +16,14 @@ namespace stint::config {
 
 namespace {
 
-// A configuration needs seven levels; the bound keeps recursion over the tree off the stack's end.
+// Maximum depth of nesting. A configuration needs seven levels; the bound keeps recursion over the
+// tree from overflowing the stack.
 constexpr std::size_t deepest = 32;
 
-struct Stop {}; // thrown through the parser once the rest is of no use
+struct Stop {}; // thrown through the parser to end parsing early
 
-// Builds the tree from the parser's events and reports what plain data has no room for.
+// Builds the tree from the parser's events; reports aliases, tags and other YAML features that are
+// not supported.
 class TreeBuilder final : public YAML::EventHandler {
   public:
     TreeBuilder(std::string_view text, Diagnostics& report) : positions_(text), report_(report) {}
@@ -31,8 +33,8 @@ class TreeBuilder final : public YAML::EventHandler {
     }
     [[nodiscard]] std::optional<Node> take() { return std::move(root_); }
 
-    // The parser does not always consume what makes it begin a second document, so that reading on
-    // could go on for ever.
+    // Ends parsing at a second document. The parser does not always consume the text that begins
+    // one, so going on could loop for ever.
     void OnDocumentStart(const YAML::Mark& mark) override {
         if (++documents_ == 1)
             return;
@@ -96,7 +98,7 @@ class TreeBuilder final : public YAML::EventHandler {
         return made;
     }
 
-    // "?" and "!" stand for values without a tag, plain and quoted.
+    // yaml-cpp reports "?" for a plain value and "!" for a quoted value without a tag.
     void check_tag(const YAML::Mark& mark, const std::string& tag) {
         if (!tag.empty() && tag != "?" && tag != "!")
             report_.add(place(mark), "the tag " + in_quotes(tag) + "; tags are not supported");
@@ -124,7 +126,8 @@ class TreeBuilder final : public YAML::EventHandler {
                  parent.kind == Node::Kind::map && parent.keys.size() == parent.items.size())
             parent.keys.push_back(std::move(done));
         else {
-            // The parser places a value that is not there at whatever comes next.
+            // yaml-cpp gives a missing value the place of the next token; its key's place is used
+            // instead.
             if (parent.kind == Node::Kind::map && done.kind == Node::Kind::null)
                 done.mark = parent.keys.back().mark;
             parent.items.push_back(std::move(done));
@@ -163,8 +166,8 @@ class TreeBuilder final : public YAML::EventHandler {
     std::size_t documents_ = 0;
 };
 
-// Returns the usual cause of an error whose text does not say it. An IPv6 address in brackets is a
-// list to YAML, and the text after the list is then an error.
+// Returns the likely cause of a syntax error, or "". An unquoted IPv6 address in brackets is a list
+// in YAML, so that the text behind the bracket is an error.
 std::string_view syntax_hint(std::string_view text, const YAML::Mark& mark) {
     if (mark.pos < 1 || static_cast<std::size_t>(mark.pos) >= text.size())
         return {};
@@ -189,7 +192,7 @@ std::optional<Node> parse_yaml(std::string_view text, Diagnostics& report) {
         while (parser.HandleNextDocument(builder)) {
         }
     } catch (const Stop&) {
-        return builder.take(); // the first document, when it was whole
+        return builder.take(); // the first document, if it was complete
     } catch (const YAML::Exception& error) {
         report.add(
             builder.place(error.mark),

@@ -1,5 +1,5 @@
-// YAML as a tree whose every key and value knows its place. Only plain data: anchors, aliases, tags
-// and merge keys, which yaml-cpp's own nodes resolve and hide, are reported here.
+// Parses YAML into a tree in which each key and value has its place in the file. Reports anchors,
+// aliases, tags and merge keys as errors, because yaml-cpp's own nodes would resolve them silently.
 #pragma once
 
 #include "config/yaml/diagnostics.hpp"
@@ -13,22 +13,22 @@
 namespace stint::config {
 
 struct Node {
-    // `unusable` stands for what has been reported already and can be read as nothing else.
+    // unusable: a node that has been reported as an error; readers skip it.
     enum class Kind : std::uint8_t { null, scalar, map, sequence, unusable };
 
     Kind kind = Kind::null;
     Mark mark;
-    std::string text;        // a scalar's, quotes and escapes resolved
+    std::string text;        // text of a scalar, quotes and escapes resolved
     std::vector<Node> keys;  // a map's; keys[i] belongs to items[i]. The key of a duplicate or of
                              // a merge is unusable, every other is a scalar
     std::vector<Node> items; // the values of a map or the elements of a sequence
 };
 
-// The one document in `text`, which must be what checked_text returned. Nothing when it is empty or
-// not YAML; the report then says why.
+// Parses the only document in `text`, which must come from checked_text(). Returns nullopt, and
+// adds an error to the report, if the document is empty or not YAML.
 [[nodiscard]] std::optional<Node> parse_yaml(std::string_view text, Diagnostics& report);
 
-// "a map", "a list", "a value" or "nothing".
+// Returns the kind in words: "a map", "a list", "a value" or "nothing".
 [[nodiscard]] std::string_view describe(Node::Kind kind) noexcept;
 
 } // namespace stint::config
