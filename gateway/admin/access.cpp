@@ -15,8 +15,8 @@ bool same_folded(std::string_view a, std::string_view b) {
     });
 }
 
-// True if a page that this listener did not serve may have made the request. Browsers send Origin
-// with every POST, the value "null" included.
+// Returns true if a web page of another origin may have sent the request (CSRF). Browsers send
+// Origin with every POST; its value may be "null".
 bool from_elsewhere(const Request& request) {
     return std::any_of(
         request.origins.begin(), request.origins.end(), [&](const std::string& origin) {

@@ -13,22 +13,23 @@ namespace stint::admin {
 
 using stint::Reach;
 
-// Fixed when the listener opens.
+// Access rules of the admin listener. They do not change after it is opened.
 struct Policy {
     Reach reach = Reach::loopback;
-    std::string host;  // the configured address's, without brackets
-    std::string token; // empty = changes need none
+    std::string host;  // host of the configured address, without brackets
+    std::string token; // bearer token for changes; empty = none is needed
     bool read_only = false;
     bool tls = false;
-    std::vector<std::string> hosts{}; // Host names it accepts beside its address; in lower case
+    std::vector<std::string> hosts{}; // Host names accepted besides `host`; lower case
 };
 
-// Returns http::is_own_host(). Over TLS always true, because clients check the name against the
-// certificate.
+// Returns true if a request's Host names this listener (http::is_own_host()). Always true over TLS,
+// because clients check the name against the certificate.
 [[nodiscard]] bool
 host_allowed(std::string_view authority, int minor_version, const Policy& policy);
 
-// Returns the response to a change that is not allowed (403, 401), or nothing.
+// Returns the refusal of a change that is not allowed (403 or 401); nullopt if the change is
+// allowed.
 [[nodiscard]] std::optional<Response> refuse_change(const Request& request, const Policy& policy);
 
 } // namespace stint::admin

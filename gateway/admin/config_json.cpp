@@ -42,7 +42,7 @@ Json timeouts_json(
 }
 
 Json match_json(const config::Match& match) {
-    static const config::Config none; // a match depends on no other setting
+    static const config::Config none; // output of a match does not depend on the configuration
     return to_json(config::shown(config::match_fields(), match, none));
 }
 
@@ -55,7 +55,7 @@ Json numbers_json(const config::Limit& limit, limits::Numbers numbers) {
 }
 
 Json limit_settings_json(const config::Limit& limit) {
-    static const config::Config none; // nor do a limit's
+    static const config::Config none; // output of a limit does not depend on the configuration
     return to_json(config::shown_limit(limit, none));
 }
 

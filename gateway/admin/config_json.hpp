@@ -1,4 +1,5 @@
-// The configuration as JSON: the YAML's shape and names, with units in them.
+// The configuration as JSON, with the structure of the YAML and its names plus units
+// (`timeout_ms`).
 #pragma once
 
 #include "admin/message.hpp"
@@ -12,7 +13,7 @@
 
 namespace stint::admin {
 
-// Settings that need a restart to change, as they were at the start.
+// The settings that change only with a restart, with their values at the start.
 struct RunningConfig {
     std::optional<config::Admin> admin;
     std::size_t workers = 0;
@@ -20,34 +21,34 @@ struct RunningConfig {
     std::optional<config::State> state{};
 };
 
-// GET /config: with every default filled in, and with the timeouts that apply to each route. Has
-// the path of the token file, never the token.
+// Returns the body of GET /config: all settings with defaults filled in, and the effective timeouts
+// of each route. Contains the path of the token file, never the token.
 [[nodiscard]] Json config_json(const config::Config& config, const RunningConfig& running);
 
 [[nodiscard]] Json to_json(const config::Shown& shown);
 
-// In milliseconds: a whole number where it is one.
+// Returns a duration in milliseconds: an integer if it is whole, else a decimal.
 [[nodiscard]] Json ms_json(std::chrono::nanoseconds duration);
 
-// Returns the timeouts in force of a route or an upstream, those that may differ by route: the
-// route's wins over the upstream's, else the default.
+// Returns the effective timeouts of a route or an upstream. A route's value has precedence over its
+// upstream's, and an upstream's over the default.
 [[nodiscard]] Json timeouts_json(
     const config::Timeouts& defaults,
     const config::TimeoutOverrides& upstream,
     const config::TimeoutOverrides& route = {});
 
-// As in the YAML: host, one of path, path_exact and path_regex, methods (left out where any will
-// do).
+// Returns a match as in the YAML: host, one of path, path_exact and path_regex, and methods (absent
+// if any method matches).
 [[nodiscard]] Json match_json(const config::Match& match);
 
-// The names of the limits of a route, inline ones included.
+// Returns the names of a route's limits, inline limits included.
 [[nodiscard]] Json limit_names_json(const config::Config& config, const config::Route& route);
 
-// The numbers of the limit itself or of an override: limit, and of a token bucket the burst.
+// Returns the numbers of a limit or of an override: `limit`, and `burst` of a token bucket.
 [[nodiscard]] Json numbers_json(const config::Limit& limit, limits::Numbers numbers);
 
-// A limit's settings, without its name: limit, per_ms, anchor, key, max_keys, route; only what
-// applies to its kind.
+// Returns the settings of a limit that apply to its kind, without its name: limit, per_ms, anchor,
+// key, max_keys, route.
 [[nodiscard]] Json limit_settings_json(const config::Limit& limit);
 
 } // namespace stint::admin

@@ -1,4 +1,4 @@
-// The description of a request in the body of POST /explain.
+// Parses the description of a request in the body of POST /explain.
 #include "admin/explain.hpp"
 #include "base/ip_address.hpp"
 
@@ -17,7 +17,7 @@ std::string in_quotes(std::string_view name) {
     return std::string{'"'}.append(name).append("\"");
 }
 
-// Reads members of the description, and remembers the first thing that is wrong.
+// Reads members of the description, and keeps the first error.
 class Description {
   public:
     explicit Description(const Json& json) : json_{json} {

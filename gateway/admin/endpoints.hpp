@@ -1,4 +1,4 @@
-// Endpoints of upstreams: their settings, their live state, drain and enable.
+// Admin API for endpoints of upstreams: settings, live state, drain and enable.
 #pragma once
 
 #include "admin/message.hpp"
@@ -12,18 +12,18 @@
 
 namespace stint::admin {
 
-// Adds the number of queued requests (waiting) and the state of the endpoints to each of
-// `upstreams`, which upstreams_status_json() made. An endpoint has weight, max_requests, state (up,
-// unhealthy, ejected, drained), requests_in_flight, failures_in_a_row, failures and ejections, and
-// if there are any ejected_for_ms, last_failure and last_check. snapshot: of the same
-// configuration.
+// Adds the number of queued requests (`waiting`) and the endpoints to each entry of `upstreams`,
+// the result of upstreams_status_json(). An endpoint has weight, max_requests, state (up,
+// unhealthy, ejected, drained), requests_in_flight, failures_in_a_row, failures and ejections;
+// ejected_for_ms, last_failure and last_check are present only if they have a value. snapshot:
+// compiled from the same configuration as `upstreams`.
 void add_endpoint_states(
     Json& upstreams,
     const routing::Snapshot& snapshot,
     const observe::WorkerCounters& counters,
     SteadyTime now);
 
-// POST /upstreams/NAME/endpoints/ENDPOINT/drain and …/enable.
+// Handles POST /upstreams/NAME/endpoints/ENDPOINT/drain and …/enable.
 [[nodiscard]] Response set_drained(
     runtime::Gateway& gateway,
     const std::string& upstream,

@@ -1,5 +1,5 @@
-// A view of the admin listener, sent again and again as server-sent events (HTML standard, section
-// 9.2), for a client that watches it.
+// Helpers for sending a GET response of the admin listener repeatedly as server-sent events (HTML
+// standard, section 9.2).
 #pragma once
 
 #include "base/message.hpp"
@@ -10,19 +10,21 @@
 
 namespace stint::admin {
 
-// Streams at a time; another one is refused, so that watching cannot take the control thread.
+// Maximum number of concurrent event streams. Further requests for events are refused, so that
+// streams cannot monopolise the control thread.
 inline constexpr std::size_t max_event_streams = 16;
 
-// True if a GET asks for events: its Accept names text/event-stream.
+// Returns true if a GET requests events: its Accept field names text/event-stream.
 [[nodiscard]] bool asks_for_events(const RequestHead& head) noexcept;
 
-// Returns one event whose data is `document`, line by line. name: the event's type; empty: message.
+// Returns one event with the lines of `document` as data. name: the event's type; empty means the
+// default type "message".
 [[nodiscard]] std::string event_of(std::string_view document, std::string_view name = {});
 
-// Counts one stream for as long as it lives.
+// Counts one open event stream during the lifetime of this object.
 class EventStreamPlace {
   public:
-    // open: the streams now; outlives this.
+    // open: the number of open streams; must outlive this object.
     explicit EventStreamPlace(std::size_t& open) noexcept : open_{open} { ++open_; }
     EventStreamPlace(const EventStreamPlace&) = delete;
     EventStreamPlace& operator=(const EventStreamPlace&) = delete;

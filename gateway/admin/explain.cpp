@@ -16,7 +16,7 @@ namespace {
 using admission::Next;
 using routing::RouteLimit;
 
-// Counts nothing, and queues nothing.
+// Callbacks for a preview, which neither charges limits nor enters the queue.
 class ExplainCallbacks final : public admission::Callbacks {
   public:
     explicit ExplainCallbacks(limits::AdmissionQueue& queue) noexcept : queue_{queue} {}
@@ -76,8 +76,8 @@ void add_refusal(Json& json, limits::Refusal refusal) {
         json["because"] = to_text(refusal);
 }
 
-// Describes all limits of the route. seen: the decision, which has asked the limits that it
-// charges.
+// Describes all limits of the route. seen: the previewed decision, with the state of the limits
+// that it would charge.
 Json limits_json(
     const routing::Route& route,
     const routing::KeyFacts& facts,
@@ -125,7 +125,7 @@ std::string_view decision_of(admission::RequestAdmission& decided, Next next) {
     return decided.reply().is_denial() ? "deny" : "refuse";
 }
 
-// Says why the request is not admitted at once.
+// Returns the reason why the request is not admitted at once.
 std::string reason_for(
     admission::RequestAdmission& decided,
     Next next,
@@ -209,7 +209,7 @@ Response explain_described(runtime::Gateway& gateway, std::string_view body) {
     return json_response(json);
 }
 
-// Returns request_id of a body that has this member alone.
+// Returns the request_id of a body that has only this member; nullopt for any other body.
 std::optional<std::string> request_id_in(std::string_view body) {
     const auto json = object_in(body, {});
     if (!json || json->size() != 1 || !json->contains("request_id") ||

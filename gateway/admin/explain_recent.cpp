@@ -50,7 +50,8 @@ net::Task<std::optional<RecentRequests::Record>>
 collected(runtime::Gateway& gateway, std::string request_id) {
     net::Event arrived;
     std::optional<RecentRequests::Record> record;
-    gateway.pool().find_recent(request_id, [&](const auto& found) { // posted: never before wait()
+    // The callback is posted to this thread, so it never runs before wait().
+    gateway.pool().find_recent(request_id, [&](const auto& found) {
         record = found;
         arrived.signal();
     });

@@ -1,4 +1,4 @@
-// POST /explain of a request that was seen lately, by its X-Request-Id.
+// POST /explain for a recent request, found by its X-Request-Id.
 #pragma once
 
 #include "admin/message.hpp"
@@ -10,11 +10,13 @@
 
 namespace stint::admin {
 
-// Returns what the limits decided then, and what is left of them now.
+// Returns the decisions of the limits on the recorded request, and the present remaining quota of
+// each limit.
 [[nodiscard]] Json recent_json(
     const runtime::Gateway& gateway, const proxy::RecentRequests::Record& record, const Now& now);
 
-// May wait for the workers. 404 if no worker remembers the request.
+// Answers POST /explain for a request id, with 404 if no worker has a record of the request. Waits
+// for the workers.
 [[nodiscard]] net::Task<Response> explain_recent(runtime::Gateway& gateway, std::string request_id);
 
 } // namespace stint::admin

@@ -1,4 +1,4 @@
-// Locks and their holders, with the lease ids that end them.
+// Admin API for locks: lists locks and their leases, and ends leases by id.
 #pragma once
 
 #include "admin/message.hpp"
@@ -8,10 +8,11 @@
 
 namespace stint::admin {
 
-// Lists locks ordered by name. With "after" in the query the list begins behind that name.
+// Lists locks ordered by name. The query parameter "after" gives the name behind which the list
+// begins.
 [[nodiscard]] Response all_locks(runtime::Gateway& gateway, std::string_view query);
 [[nodiscard]] Response one_lock(runtime::Gateway& gateway, std::string_view name);
-// Ends the lease, whoever holds it: 204, or 404 where the lock has no such live lease.
+// Ends a lease by force. Returns 204, or 404 if the lock has no live lease with this id.
 [[nodiscard]] Response
 end_lease(runtime::Gateway& gateway, std::string_view lock, std::string_view lease);
 

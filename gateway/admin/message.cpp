@@ -74,7 +74,7 @@ void write_to(http::Response& to, const Response& response) {
     to.fields() << "X-Content-Type-Options: nosniff\r\n";
     for (const auto& [name, value] : response.fields)
         to.fields().field(name, value);
-    if (response.status == 204) // a 204 has neither a content nor its length
+    if (response.status == 204) // a 204 response has no content and no Content-Length
         to.set_content(http::Response::Content::none);
     else
         to.body() << response.body;

@@ -1,4 +1,4 @@
-// A request to the admin listener and its answer, as values: no socket, no view into a buffer.
+// A request to the admin listener and its response, as values that own their data.
 #pragma once
 
 #include "base/error.hpp"
@@ -14,11 +14,11 @@
 
 namespace stint::admin {
 
-using Json = nlohmann::ordered_json; // members in the order in which a person wants to read them
+using Json = nlohmann::ordered_json; // keeps members in insertion order, for human readers
 
 struct Request {
     std::string method;
-    std::string path;  // as sent: not decoded
+    std::string path;  // as sent, not percent-decoded
     std::string query; // as sent, without the "?"
     std::string authority;
     int minor_version = 1;
@@ -27,30 +27,31 @@ struct Request {
     std::string body;
 };
 
-// Copies the parts that handlers use.
+// Copies the parts of a request head that handlers use.
 [[nodiscard]] Request request_of(const RequestHead& head);
 
 struct Response {
     int status = 200;
     std::string content_type;
     std::string body;
-    // Fields beside those that every response has.
+    // Header fields in addition to those that every response has.
     std::vector<std::pair<std::string, std::string>> fields{};
 };
 
-// 200 with `value`, indented for people. Text that is not UTF-8 comes out with U+FFFD in it.
+// Returns a 200 response with `value` as indented JSON. Invalid UTF-8 is replaced by U+FFFD.
 [[nodiscard]] Response json_response(const Json& value);
 
-// A problem document (RFC 9457); `more` is an object whose members are added to it.
+// Returns a problem document (RFC 9457). more: an object whose members are added to the document.
 [[nodiscard]] Response
 problem(int status, std::string_view detail, const Json& more = Json::object());
 
-// Parses the JSON object in a request's body. A repeated member is a 400, because readers differ in
-// which one they take (RFC 8259 section 4). otherwise: the detail of the 400 for a body that is no
-// object.
+// Parses the JSON object in a request's body. The error is a 400 response. A repeated member is an
+// error, because JSON parsers differ in which value they use (RFC 8259 section 4). otherwise: the
+// error's detail for a body that is not an object.
 [[nodiscard]] Result<Json, Response> object_in(std::string_view body, std::string_view otherwise);
 
-// Writes the response as the connection sends it. `response` outlives the use of `to`.
+// Copies the status, fields and body of `response` to `to`, the connection's response. response:
+// must outlive the use of `to`.
 void write_to(http::Response& to, const Response& response);
 
 } // namespace stint::admin

@@ -1,4 +1,4 @@
-// GET /overlay: what operators have changed at run time, on top of the configuration file.
+// GET /overlay: the changes that operators have made at run time, on top of the configuration file.
 #pragma once
 
 #include "admin/message.hpp"
@@ -9,8 +9,9 @@
 namespace stint::admin {
 
 // Returns a list of changes: overrides by limit and key, then drained endpoints, then ended leases,
-// the newest last. Each has a kind, the names of its target, the value if there is one, since (RFC
-// 3339), and until and expires_in_ms if it ends by itself. config: in force now.
+// the newest last. Each entry has a kind, the names of its target, the value if there is one,
+// `since` (RFC 3339), and, if it expires, `until` and expires_in_ms. config: the configuration in
+// force.
 [[nodiscard]] Json
 overlay_json(const runtime::RuntimeOverlay& overlay, const config::Config& config, const Now& now);
 

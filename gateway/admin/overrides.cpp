@@ -29,7 +29,7 @@ std::string in_quotes(std::string_view name) {
     return std::string{'"'}.append(name).append("\"");
 }
 
-// Reads members of the body, and remembers the first thing that is wrong.
+// Reads members of the body, and keeps the first error.
 class Body {
   public:
     Body(const Json& json, std::initializer_list<std::string_view> members) : json_{json} {
@@ -38,7 +38,7 @@ class Body {
                 wrong(in_quotes(name) + " is unknown: there are " + listed(members));
     }
 
-    // A whole number from 1 to `most`; 0 where it is absent.
+    // Returns the member's whole number from 1 to `most`; 0 if the member is absent or invalid.
     std::uint64_t count(const std::string& name, std::uint64_t most) {
         const auto found = json_.find(name);
         if (found == json_.end())
@@ -78,10 +78,11 @@ Json shown(const LiveOverride& override, const config::Limit& limit, const Now& 
 
 struct Place {
     std::size_t limit;
-    std::string pattern; // canonical
+    std::string pattern; // the key in canonical form, or a glob pattern
 };
 
-// The limit and the key as its requests spell it.
+// Finds the limit, and converts the key to the canonical form that routing uses. The error is the
+// response to send.
 Result<Place, Response>
 place_of(const runtime::Gateway& gateway, const std::string& name, const std::string& key) {
     const auto index = gateway.store().limit_named(name);

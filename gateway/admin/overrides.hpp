@@ -1,4 +1,5 @@
-// PUT and DELETE /limits/NAME/overrides/KEY: other numbers for some keys, at run time.
+// PUT and DELETE /limits/NAME/overrides/KEY: sets or deletes other numbers for some keys of a limit
+// at run time.
 #pragma once
 
 #include "admin/message.hpp"
@@ -11,13 +12,15 @@
 
 namespace stint::admin {
 
-// {"requests": 200, "expires_in_ms": 7200000}; of a cap "concurrent" instead of "requests", and of
-// a token bucket "burst" beside it. Without "expires_in_ms" it stays until it is deleted or the
-// process ends. The error is the response.
+// Parses the body of a PUT, such as {"requests": 200, "expires_in_ms": 7200000}. A concurrency
+// limit takes "concurrent" instead of "requests"; a token bucket also takes "burst". Without
+// "expires_in_ms" the override lasts until it is deleted or the process ends. The error is the
+// response to send.
 [[nodiscard]] Result<runtime::LiveOverride, Response>
 override_in(std::string_view body, const config::Limit& limit, std::string pattern, const Now& now);
 
-// Adds one limit's live overrides to its "overrides", which may hold the file's.
+// Adds the run-time overrides of a limit to the member "overrides" of limit_json, which may already
+// have the configured ones.
 void add_overrides(
     Json& limit_json,
     const config::Limit& limit,

@@ -1,4 +1,4 @@
-// POST /config/reload.
+// POST /config/reload: reloads the configuration file.
 #pragma once
 
 #include "admin/message.hpp"
@@ -8,11 +8,11 @@
 
 namespace stint::admin {
 
-// 200 with the generation now in force and the notes, or 422 with every mistake of the file.
+// Returns 200 with the generation now in force and the notes, or 422 with every error of the file.
 [[nodiscard]] Response
 reload_response(const runtime::ReloadReport& report, std::uint64_t generation);
 
-// Reloads, unless the gateway is stopping: 503.
+// Reloads the configuration; returns 503 if the gateway is stopping.
 [[nodiscard]] Response reload(runtime::Gateway& gateway);
 
 } // namespace stint::admin

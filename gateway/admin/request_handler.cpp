@@ -53,7 +53,7 @@ net::Task<> RequestHandler::send_events(Request request, Response response) {
     response_.begin(200, "text/event-stream");
     response_.set_no_store();
     response_.set_content(http::Response::Content::begun);
-    response_.fields() << "X-Accel-Buffering: no\r\n"; // nginx sends each event at once
+    response_.fields() << "X-Accel-Buffering: no\r\n"; // tells nginx not to buffer the events
     const std::string_view date = loop_.dates.format(net::read_clocks().wall);
     gone_ = stream_.send_local(response_, date) == server::Sent::gone;
     while (!gone_) {
@@ -71,7 +71,8 @@ net::Task<> RequestHandler::send_events(Request request, Response response) {
     }
 }
 
-// False: the client has gone, or takes nothing for so long that it is closed.
+// Sends one event. Returns false if the client has disconnected, or has not read for so long that
+// its connection is closed.
 net::Task<bool> RequestHandler::send_event(const std::string& event) {
     server::Sent sent = stream_.send_body({.payload = event});
     while (sent == server::Sent::part && !gone_ && !timed_out_) {
@@ -110,7 +111,8 @@ net::Task<Result<void, http::HeadError>> RequestHandler::read_body(std::string& 
     co_return Result<void, http::HeadError>{};
 }
 
-// Answers 500 on an exception, such as out of memory: only this request fails.
+// Answers a request, with 500 after an exception such as std::bad_alloc, so that only this request
+// fails.
 net::Task<Response> RequestHandler::answer_safely(Request request) {
     try {
         co_return co_await answer(service_, std::move(request));
@@ -120,7 +122,8 @@ net::Task<Response> RequestHandler::answer_safely(Request request) {
     co_return problem(500, "The request failed inside the gateway; its log says why.");
 }
 
-// Refuses a request whose end cannot be found, so nothing after it can be read either.
+// Refuses a request whose end cannot be determined, and closes the connection, because no further
+// request can be read.
 void RequestHandler::refuse(int status, std::string_view detail) {
     Response response = problem(status, detail);
     if (status == 405)

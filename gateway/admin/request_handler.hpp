@@ -1,4 +1,4 @@
-// One request to the admin listener, from its body to its response.
+// Handles one request to the admin listener, from reading the body to sending the response.
 #pragma once
 
 #include "admin/message.hpp"
@@ -25,7 +25,8 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
   public:
     static constexpr std::size_t max_head = 16 * 1024;
     static constexpr std::size_t max_body = 64 * 1024;
-    // The timeout of waiting for a head, for a body, and for the client to take more of a response.
+    // Timeout for receiving a head, for receiving a body, and for each write of a response to make
+    // progress.
     static constexpr std::chrono::seconds timeout{30};
     static constexpr std::chrono::seconds between_events{1};
 
@@ -41,9 +42,9 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
   private:
     net::Task<Result<void, http::HeadError>> read_body(std::string& body);
     net::Task<Response> answer_safely(Request request);
-    // Sends the response as an event, and answers the request again every second, until the client
-    // leaves or the answer is an error, which is the last event. While the gateway drains it goes
-    // on: the listener is the last one to close.
+    // Sends the response as an event, then answers the request again every second. Ends when the
+    // client disconnects, or after an event with an error. Goes on during a drain, because the
+    // admin listener closes last.
     net::Task<> send_events(Request request, Response response);
     net::Task<bool> send_event(const std::string& event);
     void refuse(int status, std::string_view detail);
@@ -56,7 +57,7 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
     http::Response response_;
     bool timed_out_ = false;
     bool gone_ = false;
-    net::Event next_event_; // signalled when another event is due, or the client has gone
+    net::Event next_event_; // signalled when the next event is due, or the client has disconnected
 };
 
 } // namespace stint::admin

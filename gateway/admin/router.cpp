@@ -29,10 +29,10 @@ constexpr std::array<std::pair<std::string_view, Endpoint>, 13> paths{{
 }};
 
 constexpr std::string_view limits_prefix = "/limits/";
-constexpr std::string_view locks_prefix = "/v1/locks/"; // as on the permits listener
+constexpr std::string_view locks_prefix = "/v1/locks/"; // the same path as on the permits listener
 constexpr std::string_view upstreams_prefix = "/upstreams/";
 
-// Splits the path behind a prefix at every "/" and decodes it; nothing for a malformed escape.
+// Splits a path at every "/" and percent-decodes the segments; nullopt for a malformed escape.
 std::optional<std::vector<std::string>> decoded_segments(std::string_view path) {
     std::vector<std::string> segments;
     for (;;) {

@@ -1,4 +1,4 @@
-// Routes a request by method and path to an Endpoint.
+// Maps the method and path of an admin request to an Endpoint.
 #pragma once
 
 #include "admin/message.hpp"
@@ -18,30 +18,30 @@ enum class Endpoint : std::uint8_t {
     cooldowns,
     limits,
     limit,           // one, by name
-    top,             // the heaviest keys of one
-    override_of_key, // other numbers for one key of one
+    top,             // the heaviest keys of one limit
+    override_of_key, // an override for one key of a limit
     locks,
     lock,    // one, by name
-    lease,   // a lock's, to end it
-    overlay, // changes made at run time
+    lease,   // a lease of a lock, to end it
+    overlay, // changes that operators made at run time
     routes,
     upstreams,
-    drain,  // an endpoint of an upstream
-    enable, // the same
+    drain,  // drains an endpoint of an upstream
+    enable, // enables an endpoint of an upstream
     version,
-    explain, // a read, by POST because it takes a body
+    explain, // changes nothing; POST because it takes a body
     reload,
 };
 
 struct Target {
     Endpoint endpoint{};
-    std::string name{}; // the limit's, the lock's or the upstream's; decoded
-    std::string key{};  // Endpoint::override_of_key's; the endpoint's text; a lease's id; decoded
+    std::string name{}; // name of the limit, lock or upstream; percent-decoded
+    std::string key{}; // key of the override, address of the endpoint, or lease id; percent-decoded
 };
 
-// Returns the target, or the response to a request that has none: 404, 405, or 400 for a malformed
-// escape. Reads take GET and HEAD; changes (and explain) POST, overrides PUT and DELETE, leases
-// DELETE.
+// Returns the target of a request, or an error response: 404, 405, or 400 for a malformed
+// percent-escape. Allowed methods: GET and HEAD for reads, PUT and DELETE for overrides, DELETE for
+// leases, POST for all other changes and for explain.
 [[nodiscard]] Result<Target, Response> find_target(std::string_view method, std::string_view path);
 
 } // namespace stint::admin

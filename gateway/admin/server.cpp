@@ -29,7 +29,8 @@ using Timer = net::asio::basic_waitable_timer<
     net::Executor>;
 
 constexpr auto tick_length = 50ms;
-// Without descriptors or memory, accepting again at once would only spin.
+// Delay after a failed accept: without free file descriptors or memory, an immediate retry would
+// spin.
 constexpr auto pause_after_error = 100ms;
 
 Result<net::ListeningSockets> open(const config::Address& address) {
@@ -49,7 +50,7 @@ Reach reach_of(const net::Endpoint& address) {
 
 } // namespace
 
-// The listener, its connections and what they share. Its coroutines keep it alive.
+// The listener, its connections and their shared state. Kept alive by its coroutines.
 struct Server::Listening final : server::Service, std::enable_shared_from_this<Listening> {
     Listening(net::ListeningSockets opened, admin::Service for_all)
         : address{opened.address}, file{std::move(opened.file)}, service{std::move(for_all)},
@@ -77,7 +78,8 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
     }
     void on_connections(int) noexcept override {}
 
-    // Ticks while there are connections.
+    // Runs every 50 ms while there are connections: expires timeouts, and frees memory after the
+    // last connection.
     void tick() {
         ticking = true;
         loop.deadlines.expire(net::read_steady_clock());
@@ -94,10 +96,10 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
         });
     }
 
-    // Returns the options of the next connection, with the newest certificate. TLS stays on or off
-    // as at the start.
+    // Returns the options of the next connection, with the newest certificate. A reload turns TLS
+    // neither on nor off.
     server::ListenerOptions next_options() {
-        // A client may close its side as soon as it has asked.
+        // half_close_allowed: a client may shut down its sending side right after its request.
         if (!tls)
             return {.half_close_allowed = true};
         if (runtime::TlsServerPtr newest = service.gateway.store().in_force()->tls.admin)
@@ -105,24 +107,25 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
         return {.half_close_allowed = true, .tls = tls};
     }
 
-    // False: all connections are closed already, and end when their answers have been made.
+    // Closes the oldest open connection. Returns false if none is open: all are closed, and only
+    // wait for their handlers to end.
     bool close_oldest() noexcept {
         for (server::Http1Connection& connection : loop.connections)
             if (connection.io().socket().is_open()) {
-                connection.abort(); // which may destroy it
+                connection.abort(); // may destroy the connection
                 return true;
             }
         return false;
     }
 
-    // When there are too many connections, closes the oldest: a client that clings to a connection
-    // loses it to clients that ask and leave, and no activity on it helps.
+    // Serves a new connection. At max_connections it closes the oldest connection, even an active
+    // one, so that long-lived connections cannot lock out new clients.
     void serve(net::Socket socket) {
         if (totals.connections.load(std::memory_order_relaxed) >= limits.max_connections &&
             !close_oldest())
             return;
         try {
-            ErrorCode unknown; // a peer that has gone already
+            ErrorCode unknown; // ignored: the peer may have disconnected
             const net::Endpoint peer = socket.remote_endpoint(unknown);
             auto connection = std::make_unique<server::Http1Connection>(
                 loop, *this, server::acquire_connection_slot(loop.worker_load), std::move(socket),
@@ -150,7 +153,7 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
                 continue;
             }
             if (error == boost::system::errc::connection_aborted)
-                continue; // that client left before it was its turn
+                continue; // the client closed the connection before it was accepted
             self->pause.expires_after(pause_after_error);
             co_await self->pause.async_wait(net::as_result);
         }
@@ -167,12 +170,12 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
     }
 
     net::Endpoint address;
-    Descriptor file; // net::ListeningSockets::file
+    Descriptor file; // moved from net::ListeningSockets::file
     admin::Service service;
-    runtime::TlsServerPtr tls; // nullptr: plain
+    runtime::TlsServerPtr tls; // nullptr means plaintext
     net::Executor executor;
     server::Totals totals;
-    observe::WorkerCounters counters; // shown nowhere
+    observe::WorkerCounters counters; // required by server::Loop, but not part of any output
     server::Loop loop;
     net::Acceptor acceptor;
     Timer pause;
@@ -184,7 +187,8 @@ struct Server::Listening final : server::Service, std::enable_shared_from_this<L
 
 Server::Server(runtime::Gateway& gateway) : gateway_{gateway} {}
 
-// Lets the coroutines of its connections end while the control loop exists.
+// Runs the control loop once more, so that the coroutines of aborted connections end while the loop
+// exists.
 Server::~Server() {
     stop();
     gateway_.control().restart();

@@ -1,5 +1,5 @@
 // The admin listener: answers operators, dashboards and Prometheus on the gateway's control thread.
-// Not part of the traffic: it may be slow, but it stops no proxied request.
+// Slow admin requests do not delay proxied requests, which the workers serve.
 #pragma once
 
 #include "base/error.hpp"
@@ -12,7 +12,7 @@
 
 namespace stint::admin {
 
-// Used on the control thread; the gateway outlives it.
+// Used on the control thread. The gateway must outlive the server.
 class Server {
   public:
     explicit Server(runtime::Gateway& gateway);
@@ -20,20 +20,21 @@ class Server {
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
 
-    // Reads the token and opens the address. The error is one line for a person. At most once.
+    // Reads the token file and opens the listener. The error is one human-readable line. Call it at
+    // most once.
     [[nodiscard]] Result<void, std::string> start(const config::Admin& admin);
 
     // Closes the listener and every connection. Idempotent.
     void stop();
 
-    // As bound (port 0 resolved). Only after start().
+    // Returns the bound address (port 0 resolved). Call it only after start().
     [[nodiscard]] const net::Endpoint& address() const noexcept;
 
   private:
     struct Listening;
 
     runtime::Gateway& gateway_;
-    std::shared_ptr<Listening> listening_; // with the coroutine that accepts
+    std::shared_ptr<Listening> listening_; // shared with the accept coroutine
 };
 
 } // namespace stint::admin

@@ -22,11 +22,11 @@ namespace {
 net::Task<observe::WorkerCounters> collected(runtime::Gateway& gateway) {
     net::Event arrived;
     observe::WorkerCounters sum;
-    gateway.pool().collect(
-        [&](const observe::WorkerCounters& counters) { // posted: never before wait()
-            sum = counters;
-            arrived.signal();
-        });
+    // The callback is posted to this thread, so it never runs before wait().
+    gateway.pool().collect([&](const observe::WorkerCounters& counters) {
+        sum = counters;
+        arrived.signal();
+    });
     co_await arrived.wait();
     co_return sum;
 }
@@ -59,7 +59,8 @@ Response all_limits(const runtime::Gateway& gateway) {
     return json_response({{"limits", limits}});
 }
 
-// The key whose text is given; nothing if no request could have it.
+// Returns the key with the percent-encoded text `parameter`; nullopt if no request could have this
+// key.
 std::optional<ChosenKey> chosen_key(
     std::string_view parameter, const runtime::ConfiguredLimit& limit, const KeyHasher& hasher) {
     const auto text = http::percent_decoded(parameter);
@@ -172,7 +173,7 @@ Response at_once(Service& service, const Target& target, const Request& request)
     case Endpoint::top:
     case Endpoint::override_of_key:
     case Endpoint::explain:
-        break; // these need what the workers keep
+        break; // handled by answer(), which waits for the workers
     }
     return problem(500, "This endpoint has no handler.");
 }
@@ -197,7 +198,8 @@ net::Task<Response> answer(Service& service, Request request) {
     }
     if (target->endpoint == Endpoint::override_of_key) {
         Response changed = change_override(service, *target, request);
-        // Answered when every worker has taken it over: its counters come after it.
+        // Waits until all workers have adopted the change: collected() returns after a task that
+        // each worker runs behind the adoption.
         if (changed.status == 200) {
             const observe::WorkerCounters taken = co_await collected(service.gateway);
             (void)taken;

@@ -1,4 +1,4 @@
-// Dispatches a request to its handler.
+// Dispatches a request to the admin listener to its handler.
 #pragma once
 
 #include "admin/access.hpp"
@@ -11,16 +11,16 @@
 
 namespace stint::admin {
 
-// State that every handler needs. Outlives the requests; the gateway outlives it.
+// State that all handlers share. Must outlive the requests; the gateway must outlive the Service.
 struct Service {
     runtime::Gateway& gateway;
     Policy policy;
     RunningConfig running;
-    std::size_t event_streams = 0; // open now
+    std::size_t event_streams = 0; // number of open event streams
 };
 
-// Answers the request on the control thread. May wait for the workers' counters; what it shows is
-// read after that, so a reload in between does no harm.
+// Answers the request on the control thread. May first wait for the workers' counters. Reads the
+// configuration and all other state after that wait, so a reload during the wait is safe.
 [[nodiscard]] net::Task<Response> answer(Service& service, Request request);
 
 } // namespace stint::admin

@@ -14,7 +14,7 @@
 namespace stint::admin {
 namespace {
 
-// The counters of the slot that has this name; zeros when it has none yet.
+// Returns the counters of the slot with this name; zeros if there is no such slot yet.
 template <class Counters>
 Counters counters_of(
     const std::string& name,
@@ -53,7 +53,7 @@ Json limit_json(
     const Now& now) {
     Json json{{"name", settings.name}};
     json.update(limit_settings_json(settings));
-    if (key) // which may have a number of its own
+    if (key) // the key may have an override with another quota
         json.update({{"key_value", key->text}, {"limit", key->numbers.quota}});
     const bool cap = settings.kind == config::Limit::Kind::cap;
     const bool one_counter = !limit.keyed() || key;
@@ -95,7 +95,7 @@ Json cooldowns_json(const std::vector<limits::CooldownSetPtr>& sets, SteadyTime 
         return phase == Phase::paused    ? "paused"
                : phase == Phase::probing ? "probing"
                : phase == Phase::ramping ? "ramping"
-                                         : "open"; // with requests that wait for its pace
+                                         : "open"; // with requests that wait for the pace
     };
     Json cooldowns = Json::array();
     for (const limits::CooldownSetPtr& set : sets)

@@ -1,4 +1,4 @@
-// The live state of limits, routes and upstreams as JSON, from plain values.
+// The live state of limits, routes and upstreams as JSON, made from the arguments alone.
 #pragma once
 
 #include "admin/message.hpp"
@@ -16,26 +16,29 @@
 
 namespace stint::admin {
 
-// One key of a limit that has a key.
+// The key of a keyed limit whose state is shown.
 struct ChosenKey {
     std::string text;
     Hash128 hash;
-    limits::Numbers numbers; // its own, or the limit's
+    limits::Numbers numbers; // numbers of the key's override, or of the limit
 };
 
-// Settings and live state: used, remaining and resets_in_ms of a window, in_flight and remaining of
-// a cap; for a limit with a key those only of the chosen one, and live_keys and table_full;
-// refused.
+// Returns the settings and the live state of a limit. A window has used, remaining and
+// resets_in_ms; a concurrency limit has in_flight and remaining. A limit with keys has these only
+// for the key that `key` selects (without one a concurrency limit has its total in_flight), and
+// always live_keys and table_full. All limits have `refused`.
 [[nodiscard]] Json limit_json(
     const config::Limit& settings,
     const limits::Limit& limit,
     const std::optional<ChosenKey>& key,
     const Now& now);
 
-// One entry for each host or route that is paused, probed or not yet back at its former rate.
+// Returns an entry for each cooldown scope (host, route or key) that is paused, probing or ramping
+// up, or that has waiting requests.
 [[nodiscard]] Json cooldowns_json(const std::vector<limits::CooldownSetPtr>& sets, SteadyTime now);
 
-// One entry a route, in the configuration's order. `counters` and `slots` belong together.
+// Returns one entry per route, in the configuration's order. counters: sums by the indices of
+// `slots`.
 [[nodiscard]] Json routes_status_json(
     const config::Config& config,
     const observe::WorkerCounters& counters,

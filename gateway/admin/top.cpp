@@ -32,11 +32,11 @@ net::Task<HeavyHitters::Top>
 collected(runtime::Gateway& gateway, limits::LimitPtr limit, std::size_t most) {
     net::Event arrived;
     HeavyHitters::Top top;
-    gateway.pool().collect_top(
-        limit, most, [&](const HeavyHitters::Top& merged) { // never before wait()
-            top = merged;
-            arrived.signal();
-        });
+    // The callback is posted to this thread, so it never runs before wait().
+    gateway.pool().collect_top(limit, most, [&](const HeavyHitters::Top& merged) {
+        top = merged;
+        arrived.signal();
+    });
     co_await arrived.wait();
     co_return top;
 }

@@ -1,4 +1,4 @@
-// GET /limits/NAME/top: the keys that count most against a limit.
+// GET /limits/NAME/top: the keys of a limit with the most requests.
 #pragma once
 
 #include "admin/message.hpp"
@@ -12,7 +12,8 @@ namespace stint::admin {
 
 [[nodiscard]] Json top_json(const limits::HeavyHitters::Top& top, const Now& now);
 
-// ?n= says how many keys, 1 to 256, by default 50. May wait for the workers.
+// Answers GET /limits/NAME/top. The query parameter n is the number of keys, 1 to 256, by default
+// 50. Waits for the workers.
 [[nodiscard]] net::Task<Response>
 top_of_limit(runtime::Gateway& gateway, std::string name, std::string query);
 

@@ -1,4 +1,4 @@
-// GET /version.
+// Returns the body of GET /version.
 #pragma once
 
 #include "admin/message.hpp"
