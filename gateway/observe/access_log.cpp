@@ -22,7 +22,7 @@ namespace stint::observe {
 namespace {
 
 constexpr auto gather_interval = std::chrono::milliseconds{50};
-constexpr auto blocked_interval = std::chrono::seconds{1}; // how often a stall is looked at
+constexpr auto blocked_interval = std::chrono::seconds{1}; // between checks of a full target
 constexpr auto drain_time = std::chrono::milliseconds{800};
 constexpr auto join_time = std::chrono::seconds{1};
 
@@ -30,8 +30,9 @@ SteadyTime now() noexcept {
     return std::chrono::steady_clock::now();
 }
 
-// The writer takes no signal: they are the control thread's. That SIGPIPE and SIGXFSZ are among
-// them leaves a failed write() an error like any other.
+// Blocks all signals in the current thread while it exists, so that the writer thread inherits the
+// mask. Signals are for the control thread. With SIGPIPE and SIGXFSZ blocked, a failed write()
+// returns an error.
 class SignalsBlocked {
   public:
     SignalsBlocked() {
@@ -47,7 +48,7 @@ class SignalsBlocked {
     sigset_t before_{};
 };
 
-// Requests of the control thread to the writer, which applies them at its next turn.
+// Requests of the control thread to the writer thread, which applies them before its next write.
 struct Orders {
     std::optional<AccessLog::Target> target;
     bool reopen = false;
@@ -56,15 +57,15 @@ struct Orders {
     [[nodiscard]] bool any() const noexcept { return target || reopen || stop; }
 };
 
-// Shared by workers, writer and control thread; kept by each, so that a writer stuck in a dead
-// file system may outlive the log.
+// State shared by workers, writer thread and control thread. Each holds a reference, so that a
+// writer thread that hangs in a dead file system may outlive the AccessLog.
 struct Shared {
     LogCounts counts;
     std::atomic<bool> enabled{false};
-    std::atomic<bool> writer_sleeps{false}; // set before it looks for lines a last time
+    std::atomic<bool> writer_sleeps{false}; // set before the writer's last check for lines
     Doorbell doorbell;
 
-    std::mutex mutex; // guards what follows
+    std::mutex mutex; // guards the members below
     Orders orders;
     std::vector<std::shared_ptr<LineBuffer>> buffers;
 
@@ -74,7 +75,7 @@ struct Shared {
     }
 };
 
-// The writer's thread.
+// The code of the writer thread.
 class Writer {
   public:
     explicit Writer(std::shared_ptr<Shared> shared) : shared_{std::move(shared)} {}
@@ -92,8 +93,8 @@ class Writer {
 
     std::shared_ptr<Shared> shared_;
     LogWriter writer_{shared_->counts};
-    std::vector<std::shared_ptr<LineBuffer>> buffers_; // as of the last take_orders()
-    std::size_t next_ = 0; // in buffers_: after a stall the turn goes on where it stopped
+    std::vector<std::shared_ptr<LineBuffer>> buffers_; // copy of Shared::buffers
+    std::size_t next_ = 0; // index in buffers_ at which the next turn continues
 };
 
 void Writer::run() {
@@ -119,8 +120,8 @@ Orders Writer::take_orders() {
     return std::exchange(shared_->orders, {});
 }
 
-// Lines that were written before a request of the control thread still go to the former target, if
-// that takes them.
+// Applies requests of the control thread. Lines that were added before still go to the former
+// target, if it accepts them.
 void Writer::follow(Orders orders) {
     if (!orders.any())
         return;
@@ -153,8 +154,8 @@ void Writer::wait(Turn last) {
         return poll_for(true, blocked_interval);
     if (last == Turn::wrote)
         return poll_for(false, gather_interval);
-    // A worker that adds a line after nothing_waits() has looked sees writer_sleeps: the buffer's
-    // lock orders the two.
+    // A worker that adds a line after nothing_waits() has checked its buffer sees writer_sleeps and
+    // rings, because the buffer's lock orders both.
     shared_->writer_sleeps = true;
     if (nothing_waits()) {
         std::optional<Duration> time;
@@ -191,7 +192,7 @@ void Writer::finish() {
         poll_for(true, left);
     }
     writer_.close();
-    (void)turn(); // counts what is left as dropped
+    (void)turn(); // counts the remaining lines as dropped
 }
 
 } // namespace
@@ -199,7 +200,7 @@ void Writer::finish() {
 struct AccessLog::Channel::Impl {
     std::shared_ptr<Shared> shared;
     std::shared_ptr<LineBuffer> buffer = std::make_shared<LineBuffer>();
-    std::string line; // the worker's own; keeps its memory
+    std::string line; // scratch buffer of the worker, reused for each line
 };
 
 AccessLog::Channel::Channel(std::shared_ptr<Impl> impl) : impl_{std::move(impl)} {}
@@ -255,8 +256,8 @@ AccessLog::AccessLog(Target target) : impl_{std::make_unique<Impl>()} {
 
 AccessLog::~AccessLog() {
     impl_->order([](Orders& orders) { orders.stop = true; });
-    // A write to a dead network file system may never return: the thread, which keeps all that it
-    // uses, is left to the end of the process.
+    // A write to a dead network file system may never return. In that case the thread is detached;
+    // it holds references to all state that it uses.
     if (impl_->finished.wait_for(join_time) == std::future_status::ready)
         impl_->thread.join();
     else

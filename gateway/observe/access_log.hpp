@@ -1,5 +1,5 @@
-// The access log: one JSON object a line for every request, written by a thread of its own. A full
-// disk or a closed pipe costs lines (counted), never time.
+// The access log: one line with a JSON object per request, written by its own thread. If the target
+// is full or fails, lines are dropped and counted; requests never wait for it.
 #pragma once
 
 #include "base/time.hpp"
@@ -18,30 +18,30 @@ struct LoggedField {
     std::string_view value;
 };
 
-// The data of one line. Views are read before write() returns. Texts may hold any bytes: those that
-// are not UTF-8 are replaced.
+// The data of one line. Views must be valid until write() returns. Texts may hold any bytes;
+// invalid UTF-8 is replaced.
 struct AccessRecord {
-    WallTime time{}; // when the head had arrived
+    WallTime time{}; // time at which the request's head was complete
     std::string_view request_id, client, host, route, method, path, limit, upstream;
-    std::string_view would_refuse;   // a limit that is not enforced
-    std::string_view cost_overrun;   // limit whose reserve was less than the cost; empty: none
-    std::string_view upstream_error; // why its last endpoint failed
-    unsigned attempts = 1;           // sends of the request
-    int status = 0;                  // as sent to the client; 499 if the client had gone before
+    std::string_view would_refuse;   // dry run: the limit that would refuse; empty = none
+    std::string_view cost_overrun;   // limit with a cost above its reserve; empty = none
+    std::string_view upstream_error; // failure of the last endpoint; empty = none
+    unsigned attempts = 1;           // number of attempts, retries included
+    int status = 0;                  // status sent to the client; 499 if the client left first
     Outcome outcome = Outcome::forwarded;
     std::uint64_t bytes_in = 0;  // body bytes from the client
     std::uint64_t bytes_out = 0; // all bytes to the client
     Duration duration{};
-    Duration waited{}; // time in a queue; zero = did not wait
-    // Time from sending the request to receiving the response's head; zero: none.
+    Duration waited{}; // time in a queue; zero = not queued
+    // Time from sending the request upstream to receiving the response's head; zero = no response.
     Duration upstream_time{};
     std::span<const LoggedField> fields;
 };
 
-// Formats the line: time (RFC 3339, ms, UTC), request_id, client, host, route, method, path,
-// status, decision, limit, bytes_in, bytes_out, duration_ms, waited_ms, attempts, upstream,
-// upstream_error, upstream_ms, fields; members without a value are left out. Appends to `out`, with
-// the final newline.
+// Appends the line of a request to `out`, with the final newline. Members: time (RFC 3339, ms,
+// UTC), request_id, client, host, route, method, path, status, decision, limit, would_refuse,
+// cost_overrun, bytes_in, bytes_out, duration_ms, waited_ms, attempts, upstream, upstream_error,
+// upstream_ms, fields. Members without a value are omitted.
 void format(std::string& out, const AccessRecord& record);
 
 class AccessLog {
@@ -55,13 +55,13 @@ class AccessLog {
     // Starts the writer thread. A file that cannot be opened is reported to the operational log and
     // retried every second; until then lines are dropped and counted.
     explicit AccessLog(Target target);
-    ~AccessLog(); // writes out what it can, for at most a second; the rest is dropped
+    ~AccessLog(); // writes waiting lines for at most a second, drops the rest
     AccessLog(const AccessLog&) = delete;
     AccessLog& operator=(const AccessLog&) = delete;
 
-    // A worker's end: a bounded buffer that the writer empties. write() formats into it and never
-    // waits for I/O; a line that does not fit is dropped and counted. One per worker; outlived by
-    // the AccessLog.
+    // A worker's channel to the writer thread: a bounded buffer. write() formats a line into the
+    // buffer and never waits for I/O. A line that does not fit is dropped and counted. One per
+    // worker, used on its thread. The AccessLog must outlive the channel.
     class Channel {
       public:
         void write(const AccessRecord& record);
@@ -75,11 +75,11 @@ class AccessLog {
     };
     [[nodiscard]] Channel open_channel();
 
-    // Both are thread-safe and return at once; the writer thread applies them later. Until the new
-    // file can be opened the previous one stays in use. Lines written before the call may go to
-    // either file; none is lost.
-    void reopen();                  // after a log rotation (SIGHUP)
-    void set_target(Target target); // after a reload; the same target changes nothing
+    // reopen() and set_target() are thread-safe and return at once; the writer thread applies them
+    // later. The previous file stays in use until the new one can be opened. Lines written before
+    // the call may go to either file; none is lost.
+    void reopen();                  // for a log rotation (SIGHUP)
+    void set_target(Target target); // for a reload; no effect if unchanged
 
     [[nodiscard]] std::uint64_t written() const noexcept; // lines
     [[nodiscard]] std::uint64_t dropped() const noexcept;

@@ -1,4 +1,4 @@
-// Wakes a thread that polls both this and another descriptor.
+// Wakes a thread that polls several descriptors.
 #pragma once
 
 #include "base/descriptor.hpp"
@@ -9,7 +9,8 @@
 
 namespace stint::observe {
 
-// An eventfd. Thread-safe: any thread may ring(), any number of times for one wake-up.
+// An eventfd to be polled by one thread. ring() makes it readable, from any thread; silence()
+// resets it. Several rings before a reset cause one wake-up.
 class Doorbell {
   public:
     Doorbell() : descriptor_{::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)} {

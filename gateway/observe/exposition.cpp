@@ -12,7 +12,8 @@ namespace stint::observe {
 
 namespace {
 
-// One family with a sample for each slot; a slot that no worker has fitted yet shows zero.
+// Adds a sample for each name to the family. counters: by the index of the name; a slot without
+// counters yet is zero.
 template <class Counters, class Member>
 void add_each(
     Page::Family family,

@@ -16,7 +16,7 @@ void Page::Family::add(Labels labels, const Histogram& histogram) {
         count += histogram.buckets[i];
         metric.histogram.bucket.push_back({count, latency_bounds[i]});
     }
-    metric.histogram.sample_count = count + histogram.buckets.back(); // the bucket "+Inf" too
+    metric.histogram.sample_count = count + histogram.buckets.back(); // includes the bucket "+Inf"
     metric.histogram.sample_sum = histogram.sum_seconds;
     family_.metric.push_back(std::move(metric));
 }

@@ -1,4 +1,4 @@
-// The metric families of one scrape, as prometheus-cpp writes them. Internal to the exposition.
+// The metric families of one Prometheus scrape. Internal to the exposition*.cpp files.
 #pragma once
 
 #include "observe/metrics.hpp"
@@ -15,7 +15,8 @@ namespace stint::observe {
 using Labels = std::vector<prometheus::ClientMetric::Label>;
 using Type = prometheus::MetricType;
 
-// Collects the families. A double holds counts exactly up to 2^53.
+// Collects metric families for prometheus-cpp's serializer. Values are doubles, which hold counts
+// exactly up to 2^53.
 class Page {
   public:
     class Family {
@@ -55,14 +56,14 @@ class Page {
     std::vector<prometheus::MetricFamily> families_;
 };
 
-// exposition_configuration.cpp
+// Defined in exposition_configuration.cpp.
 void add_configuration(Page& page, const ProcessFigures& figures);
 void add_connections(Page& page, const WorkerCounters& sum); // exposition_connections.cpp
-// exposition_permits.cpp
+// Both are defined in exposition_permits.cpp.
 void add_permits(
     Page& page, const WorkerCounters& sum, const MetricSlots& slots, const ProcessFigures& figures);
 void add_locks(Page& page, const WorkerCounters& sum, const ProcessFigures& figures);
-// exposition_endpoints.cpp
+// Defined in exposition_endpoints.cpp.
 void add_endpoints(Page& page, const WorkerCounters& sum, const ProcessFigures& figures);
 
 } // namespace stint::observe

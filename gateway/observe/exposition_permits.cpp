@@ -1,4 +1,4 @@
-// Metrics of the permits that callers acquire.
+// Metrics of the permits that clients of the permit API acquire.
 #include "observe/exposition_page.hpp"
 
 #include <cstddef>

@@ -22,7 +22,7 @@ constexpr std::uint64_t repeat(unsigned char byte) noexcept {
     return 0x0101010101010101U * byte;
 }
 
-// Nonzero if a byte of `word` is zero (Hacker's Delight, section 6-1).
+// Returns nonzero if any byte of `word` is zero (Hacker's Delight, section 6-1).
 constexpr std::uint64_t zero_byte(std::uint64_t word) noexcept {
     return (word - repeat(0x01)) & ~word & repeat(0x80);
 }
@@ -34,7 +34,7 @@ constexpr bool all_plain(std::uint64_t word) noexcept {
     return (control | special | (word & repeat(0x80))) == 0;
 }
 
-// How many bytes at the start of `text` go into a JSON string as they are.
+// Returns the number of bytes at the start of `text` that need no escape in a JSON string.
 std::size_t plain_prefix(std::string_view text) noexcept {
     std::size_t size = 0;
     for (std::uint64_t word = 0; size + sizeof word <= text.size(); size += sizeof word) {
@@ -52,8 +52,8 @@ struct Sequence {
     bool valid;
 };
 
-// The UTF-8 sequence at the start of `text`, or the maximal part of an ill-formed one (Unicode 15,
-// table 3-7).
+// Returns the UTF-8 sequence at the start of `text`, or the maximal part of an ill-formed sequence
+// (Unicode 15, table 3-7).
 Sequence utf8_sequence(std::string_view text) noexcept {
     const auto lead = static_cast<unsigned char>(text.front());
     const std::size_t size = lead < 0xc2   ? 0
@@ -108,14 +108,14 @@ void append_integer(std::string& out, std::uint64_t value) {
     out.append(digits.begin(), end);
 }
 
-// `width` digits, with leading zeros.
+// Writes a number with `width` digits, with leading zeros, to `out`. Returns the end of the digits.
 char* put_digits(char* out, unsigned value, int width) noexcept {
     for (int at = width - 1; at >= 0; --at, value /= 10)
         out[at] = static_cast<char>('0' + value % 10);
     return out + width;
 }
 
-// "2024-05-01T08:09:10."
+// A second such as "2024-05-01T08:09:10.", without the milliseconds that follow.
 using SecondText = std::array<char, 20>;
 
 SecondText second_text(std::chrono::sys_seconds second) noexcept {
@@ -138,7 +138,8 @@ SecondText second_text(std::chrono::sys_seconds second) noexcept {
     return text;
 }
 
-// The members' helpers take the key with its punctuation: one append writes it all.
+// The append functions take the key with its JSON punctuation (`,"key":`), so that one append
+// writes all of it.
 void append_text(std::string& out, std::string_view key, std::string_view text) {
     if (text.empty())
         return;
@@ -151,7 +152,7 @@ void append_count(std::string& out, std::string_view key, std::uint64_t value) {
     append_integer(out, value);
 }
 
-// Milliseconds with three decimals.
+// Appends a duration in milliseconds with three decimals.
 void append_ms(std::string& out, std::string_view key, Duration duration) {
     using std::chrono::microseconds;
     const auto whole = std::chrono::duration_cast<microseconds>(duration).count();
@@ -200,7 +201,8 @@ void append_json_string(std::string& out, std::string_view text) {
 }
 
 void append_rfc3339(std::string& out, WallTime time) {
-    // A worker writes many lines in one second: the calendar is worked out once for them.
+    // The date is computed once per second and thread, because a worker writes many lines in one
+    // second.
     thread_local std::chrono::sys_seconds cached_second{};
     thread_local SecondText cached = second_text(cached_second);
     const auto second = std::chrono::floor<std::chrono::seconds>(time);

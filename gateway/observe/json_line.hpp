@@ -1,4 +1,4 @@
-// Text as JSON, written by hand: a line of the access log costs well under a microsecond.
+// Hand-written JSON output for the access log, because a line must cost well under a microsecond.
 #pragma once
 
 #include "base/time.hpp"
@@ -12,7 +12,8 @@ namespace stint::observe {
 // maximal part of an ill-formed sequence becomes U+FFFD (Unicode 15, section 3.9, "best practice").
 void append_json_string(std::string& out, std::string_view text);
 
-// Appends RFC 3339 in UTC with milliseconds (rounded down), unquoted: 2024-05-01T08:09:10.123Z.
+// Appends a time in RFC 3339 form, in UTC, with milliseconds rounded down, without quotes:
+// 2024-05-01T08:09:10.123Z.
 void append_rfc3339(std::string& out, WallTime time);
 
 } // namespace stint::observe

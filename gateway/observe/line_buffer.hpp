@@ -1,4 +1,4 @@
-// The buffer between a worker and the access log's writer.
+// The buffer between a worker and the access log's writer thread.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,12 @@
 
 namespace stint::observe {
 
-// One worker's lines on their way to the writer. The lock is held only to append or to swap.
+// The lines of one worker that the writer thread has not taken yet. Thread-safe. The lock is held
+// only to append or to swap.
 class LineBuffer {
   public:
     static constexpr std::size_t capacity = 1024UL * 1024;  // bytes
-    static constexpr std::size_t urgent_size = 64UL * 1024; // from here the writer is woken at once
+    static constexpr std::size_t urgent_size = 64UL * 1024; // bytes; wakes the writer at once
 
     enum class Added : std::uint8_t { no_room, yes, urgent };
 

@@ -21,15 +21,16 @@ bool is_stream(int descriptor, const struct stat& status) noexcept {
     return S_ISFIFO(status.st_mode) || ::isatty(descriptor) == 1;
 }
 
-// A run that was killed, or that met a full disk, may have left half a line behind.
+// Returns true if the file ends in an incomplete line, left by a killed process or a full disk.
 bool ends_mid_line(const std::string& path, off_t size) noexcept {
     const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-    char last = '\n'; // unknown for a write-only file
+    char last = '\n'; // kept if the file is not readable
     const bool known = ::pread(file.get(), &last, 1, size - 1) == 1;
     return known && last != '\n';
 }
 
-// The whole lines that fit into `most` bytes; a part of the first where not even that one fits.
+// Returns the complete lines that fit into `most` bytes; if the first line does not fit, a part of
+// it.
 std::string_view whole_lines(std::string_view lines, std::size_t most) noexcept {
     if (lines.size() <= most)
         return lines;
@@ -61,8 +62,9 @@ Result<LogFile> LogFile::open_standard_output() {
     if (::fstat(STDOUT_FILENO, &status) != 0)
         return last_error();
     if (is_stream(STDOUT_FILENO, status)) {
-        // O_NONBLOCK belongs to the open file description, which other processes share (a shell's
-        // terminal): Linux gives another description of the same pipe or terminal through /proc.
+        // O_NONBLOCK is a flag of the open file description, which other processes may share (a
+        // shell's terminal). Opening through /proc makes a new description of the same pipe or
+        // terminal.
         Descriptor own{::open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
         if (own.get() >= 0)
             return LogFile{std::move(own), Manner::nonblocking, false};
@@ -96,7 +98,8 @@ Result<LogFile> LogFile::open_file(const std::string& path) {
 LogFile::Written LogFile::write_some(std::string_view lines) noexcept {
     if (manner_ == Manner::nonblocking || manner_ == Manner::polled)
         lines = whole_lines(lines, PIPE_BUF);
-    // A pipe that polls as writable has room for PIPE_BUF bytes (Linux, pipe(7)).
+    // A pipe that polls as writable has room for PIPE_BUF bytes on Linux (pipe(7)), so the write
+    // does not block.
     if (manner_ == Manner::polled && !is_writable(descriptor()))
         return {0, EAGAIN};
     ssize_t written = -1;
@@ -107,7 +110,7 @@ LogFile::Written LogFile::write_some(std::string_view lines) noexcept {
     } while (written < 0 && errno == EINTR);
     if (written < 0)
         return {0, errno == EWOULDBLOCK ? EAGAIN : errno};
-    if (written == 0) // no device does this for good; it must not become a busy loop
+    if (written == 0) // treated as an error, so that it cannot cause a busy loop
         return {0, EIO};
     const auto bytes = static_cast<std::size_t>(written);
     mid_line_ = lines[bytes - 1] != '\n';

@@ -1,5 +1,4 @@
-// The destination of the access log's lines: a descriptor that is written to without ever waiting
-// for a reader.
+// The target of the access log's lines: a descriptor to which writes never block on a reader.
 #pragma once
 
 #include "base/descriptor.hpp"
@@ -12,7 +11,7 @@
 
 namespace stint::observe {
 
-// An open log file. Owned by one thread, in which SIGPIPE must be blocked or ignored.
+// An open target. Used by one thread, in which SIGPIPE must be blocked or ignored.
 class LogFile {
   public:
     // Opens the target; creates a missing file. A FIFO without a reader is an error (ENXIO), as is
@@ -21,13 +20,13 @@ class LogFile {
 
     struct Written {
         std::size_t bytes = 0;
-        int error = 0; // errno if no byte was written; EAGAIN: wait until descriptor() is writable
+        int error = 0; // errno if no byte was written; EAGAIN = poll descriptor() first
     };
-    // Writes a first part of `lines` (not empty). On a pipe, lines of up to PIPE_BUF bytes stay
-    // whole even with other writers (POSIX write()).
+    // Writes as much of `lines` as one write takes. Requires that `lines` is not empty. On a pipe,
+    // lines of up to PIPE_BUF bytes are not mixed with other writers' output (POSIX write()).
     [[nodiscard]] Written write_some(std::string_view lines) noexcept;
 
-    // True if the last byte written, or found in the file, was not the end of a line.
+    // Returns true if the last byte written, or found when the file was opened, is not a newline.
     [[nodiscard]] bool mid_line() const noexcept { return mid_line_; }
 
     // The descriptor to poll for POLLOUT after EAGAIN.
@@ -35,9 +34,9 @@ class LogFile {
 
   private:
     enum class Manner : std::uint8_t {
-        plain,       // regular files and devices: a write waits for the disk at most
-        nonblocking, // pipes and terminals, through an open file description of our own
-        polled,      // the same, if only a description shared with others is available
+        plain,       // regular files and devices: a write waits at most for the disk
+        nonblocking, // pipes and terminals, with an own file description in O_NONBLOCK mode
+        polled,      // pipes and terminals, if the file description is shared: poll first
         socket,
     };
     LogFile(Descriptor descriptor, Manner manner, bool mid_line) noexcept

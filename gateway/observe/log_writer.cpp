@@ -13,8 +13,8 @@ namespace stint::observe {
 namespace {
 
 constexpr auto retry_interval = std::chrono::seconds{1};
-// Failures that recur within this time are logged as one, so that a failing disk does not flood the
-// other log.
+// Failures that recur within this time are logged once, so that a failing disk does not flood the
+// operational log.
 constexpr auto calm_interval = std::chrono::seconds{1};
 
 std::uint64_t count_lines(std::string_view text) noexcept {
@@ -75,7 +75,7 @@ void LogWriter::open(SteadyTime now) {
     file_name_ = name;
     open_again_.reset();
     blocked_since_.reset();
-    rewind_to_line_start(); // the new target gets the line whole
+    rewind_to_line_start(); // writes an incomplete line again as a whole to the new target
 }
 
 bool LogWriter::flush(SteadyTime now) {

@@ -1,5 +1,5 @@
-// Writes batches of lines to the access log's target and handles failures. No thread and no clock
-// of its own: the access log's thread drives it.
+// Writes batches of lines to the access log's target and handles failures. Has no thread and no
+// clock of its own; the access log's writer thread calls it.
 #pragma once
 
 #include "base/time.hpp"
@@ -14,7 +14,7 @@
 
 namespace stint::observe {
 
-// Counts of lines; read by any thread.
+// Numbers of lines written and dropped; read by any thread.
 struct LogCounts {
     std::atomic<std::uint64_t> written{0};
     std::atomic<std::uint64_t> dropped{0};
@@ -24,20 +24,21 @@ class LogWriter {
   public:
     explicit LogWriter(LogCounts& counts) : counts_{counts} {}
 
-    // Sets the target. The previous one stays in use until the new one can be opened: no line is
-    // lost to a wrong path in a reload or to a directory that is missing for a moment.
+    // Sets the target. The previous target stays in use until the new one can be opened, so that no
+    // line is lost to a wrong path or to a directory that is missing for a moment.
     void set_target(AccessLog::Target target, SteadyTime now);
     void reopen(SteadyTime now);
-    void close(); // from here on every line is dropped
+    void close(); // closes the target; all further lines are dropped
 
-    // Retries opening a target, a second after the last attempt.
+    // Tries again to open the target if the last attempt failed a second ago or earlier.
     void tick(SteadyTime now);
     [[nodiscard]] std::optional<SteadyTime> next_tick() const noexcept { return open_again_; }
 
-    // The whole lines to write next; to be filled only when flush() has returned true.
+    // Returns the buffer of complete lines to write next. Fill it only after flush() has returned
+    // true.
     [[nodiscard]] std::string& lines() noexcept { return lines_; }
-    // Writes lines() or, if that is impossible, drops them: then lines() is empty and it returns
-    // true. Returns false if the target is full: poll descriptor() and call again.
+    // Writes all lines(), or drops them if writing fails; returns true with lines() empty. Returns
+    // false if the target is full: then poll descriptor() and call flush() again.
     [[nodiscard]] bool flush(SteadyTime now);
 
     [[nodiscard]] bool is_open() const noexcept { return file_.has_value(); }
@@ -53,15 +54,15 @@ class LogWriter {
     void recovered(SteadyTime now);
 
     LogCounts& counts_;
-    AccessLog::Target target_{AccessLog::Target::Kind::off, {}}; // as wanted
-    std::optional<LogFile> file_;          // as open; perhaps still the previous target's
-    std::optional<SteadyTime> open_again_; // while target_ is not open
+    AccessLog::Target target_{AccessLog::Target::Kind::off, {}}; // the target as last set
+    std::optional<LogFile> file_;          // the open file; may be the previous target's
+    std::optional<SteadyTime> open_again_; // time of the next attempt, while target_ is not open
     std::string lines_;
     std::size_t offset_ = 0; // start of the unwritten lines
     std::optional<SteadyTime> blocked_since_;
-    std::string file_name_;    // file_'s name
-    std::string open_trouble_; // as reported; empty = none
-    std::string trouble_;      // the same for writing
+    std::string file_name_;    // name of file_ for messages
+    std::string open_trouble_; // last logged failure to open; empty = none
+    std::string trouble_;      // last logged failure to write; empty = none
     SteadyTime last_trouble_{};
 };
 

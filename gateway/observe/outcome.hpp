@@ -1,4 +1,4 @@
-// The outcome of a request, as logs and metrics name it.
+// The outcome of a request for logs and metrics.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 namespace stint::observe {
 
 enum class Outcome : std::uint8_t {
-    forwarded,       // the upstream's answer was relayed
+    forwarded,       // the upstream's response was forwarded
     refused,         // by a limit or cap: 429, 403 where it never admits such a request, or
                      // 412 where require_fence of a lock does not
     rejected,        // a bad request: 400, 405, 431, …; or Max-Forwards: 0, also with 200
     no_route,        // 404
     upstream_failed, // 502, 503, 504, or the upstream broke off in the middle
-    cooling_down,    // the upstream had asked for a pause: 429 or 503
+    cooling_down,    // refused during a pause that the upstream asked for: 429 or 503
     client_gone,     // the client left or stalled before the end: 499 or 408
-    responded,       // from the configuration: respond, redirect, redirect_http
+    responded,       // answered by configuration: respond, redirect, redirect_http
 };
 inline constexpr std::size_t outcome_count = 8;
 [[nodiscard]] std::string_view to_text(Outcome outcome) noexcept; // "forwarded", …

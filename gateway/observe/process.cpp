@@ -17,7 +17,7 @@ double seconds(const timeval& time) noexcept {
 }
 
 std::optional<std::uint64_t> resident_bytes() {
-    std::ifstream statm{"/proc/self/statm"}; // sizes in pages: whole, resident, … (proc(5))
+    std::ifstream statm{"/proc/self/statm"}; // sizes in pages: total, resident, … (proc(5))
     std::uint64_t whole = 0;
     std::uint64_t resident = 0;
     if (!(statm >> whole >> resident))
@@ -33,7 +33,7 @@ std::optional<std::uint64_t> open_files() {
         ++count;
     if (error || count == 0)
         return std::nullopt;
-    return count - 1; // the listing's own
+    return count - 1; // excludes the descriptor of the listing itself
 }
 
 } // namespace
