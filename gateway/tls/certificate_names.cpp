@@ -26,7 +26,8 @@ std::string in_lower_case(std::string_view text) {
     return lower;
 }
 
-// Adds what could be a name: nothing that would end a line of a log or a C string.
+// Adds a name in lower case, unless it is empty or has unprintable characters, which could break
+// log lines or C strings.
 void add_name(std::vector<std::string>& names, std::string_view name) {
     const bool printable =
         std::all_of(name.begin(), name.end(), [](char c) { return c > 0x20 && c < 0x7F; });

@@ -1,4 +1,4 @@
-// Names that a certificate is for. Internal to tls/.
+// Reads the names for which a certificate is valid. Internal to tls/.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@ using X509 = struct x509_st;
 
 namespace stint::tls {
 
-// Returns its DNS names in lower case, such as "shop.example" and "*.shop.example"; without a
-// subject alternative name of any kind the common names (RFC 6125 section 6.4.4).
+// Returns the certificate's DNS names in lower case, such as "shop.example" and "*.shop.example".
+// If it has no subject alternative name at all, returns its common names (RFC 6125 section 6.4.4).
 [[nodiscard]] std::vector<std::string> dns_names(X509& certificate);
 
-// Returns the same for a person to read, with its IP addresses.
+// Returns the certificate's DNS names and IP addresses, for messages.
 [[nodiscard]] std::vector<std::string> all_names(X509& certificate);
 
 } // namespace stint::tls

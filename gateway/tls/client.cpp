@@ -23,7 +23,7 @@ int remembered_index() noexcept {
     return index;
 }
 
-// Returns 1 if the session is ours now.
+// Stores a new session for resumption. Returns 1 if this function takes ownership of the session.
 int on_session(SSL* ssl, SSL_SESSION* session) noexcept {
     auto* place = static_cast<SessionStore::Remembered*>(SSL_get_ex_data(ssl, remembered_index()));
     SessionStore* store = Attached<SessionStore>::find(SSL_get_SSL_CTX(ssl));
@@ -33,7 +33,7 @@ int on_session(SSL* ssl, SSL_SESSION* session) noexcept {
     try {
         store->put(*place, std::move(owned));
     } catch (const std::exception&) {
-        // No memory: that session is not resumed.
+        // Out of memory: the session is dropped and cannot be resumed.
     }
     return 1;
 }
@@ -45,7 +45,7 @@ void remember_sessions(SSL_CTX& context) {
     SSL_CTX_sess_set_new_cb(&context, &on_session);
 }
 
-// Sets the name or address that the certificate has to be for.
+// Sets the name or address for which the server's certificate must be valid, and SNI for a name.
 bool expect(SSL* ssl, const std::string& server_name) {
     if (IpAddress::parse(server_name))
         return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), server_name.c_str()) == 1;

@@ -1,4 +1,4 @@
-// TLS for connections to an upstream.
+// TLS on the client side, for connections to an upstream.
 #pragma once
 
 #include "base/error.hpp"
@@ -11,17 +11,19 @@
 
 namespace stint::tls {
 
-// Immutable but for the sessions it remembers, which have their own lock; shared by all workers.
-// Connections that it began outlive it. TLS 1.2 and 1.3, ALPN http/1.1.
+// Makes TLS connections to upstream servers: TLS 1.2 and 1.3, ALPN http/1.1. Thread-safe, shared by
+// all workers: immutable except for cached sessions, which have their own lock. Its connections may
+// outlive it.
 class Client {
   public:
-    // Reads the files. The error is one line for a person that names the file.
+    // Reads the TLS files. The error is one human-readable line that names the file.
     [[nodiscard]] static Result<std::shared_ptr<const Client>, std::string>
     make(const ClientSettings& settings);
 
-    // Begins a handshake with the server of that name or IP address (without brackets): names it
-    // (SNI, RFC 6066 section 3: names alone), asks for its certificate to be for it, and offers the
-    // last session with it. nullptr when there is no memory. The caller gives it its BIO.
+    // Prepares a handshake with a server, given by name or IP address (without brackets): sends the
+    // name as SNI (RFC 6066 section 3; not for addresses), requires that the certificate is for the
+    // name or address, and offers the last cached session. Returns nullptr if memory ran out. The
+    // caller sets the BIO.
     [[nodiscard]] SslPtr connect(const std::string& server_name) const;
 
     [[nodiscard]] bool verifies() const noexcept { return verifies_; }
@@ -29,7 +31,7 @@ class Client {
   private:
     Client() = default;
 
-    ContextPtr context_; // owns the sessions
+    ContextPtr context_; // owns the cached sessions (SessionStore)
     bool verifies_ = true;
 };
 

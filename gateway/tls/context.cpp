@@ -54,14 +54,15 @@ ContextPtr make_context(Side side) {
     if (!context || SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1)
         throw std::runtime_error{"OpenSSL has no TLS 1.2: " + last_reason()};
     SSL_CTX_set_options(context.get(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
-    // A write that found no room may be repeated from another block, an idle connection holds none,
-    // and a chain is what its file says: looking for a longer one would cost each handshake a
-    // verification.
+    // Partial writes may be retried from another buffer, idle connections hold no buffers, and
+    // certificate chains are sent as in their files: completing a chain would cost a verification
+    // per handshake.
     SSL_CTX_set_mode(
         context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                            SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
     SSL_CTX_set_read_ahead(context.get(), 1);
-    // No key below 112 bits of security, whatever the system's openssl.cnf says.
+    // Servers reject keys with less than 112 bits of security, whatever the system's openssl.cnf
+    // allows.
     if (side == Side::server && SSL_CTX_get_security_level(context.get()) < lowest_level)
         SSL_CTX_set_security_level(context.get(), lowest_level);
     return context;

@@ -1,4 +1,4 @@
-// OpenSSL's SSL_CTX, which all connections of one kind share, and what belongs to it.
+// An owner for OpenSSL's SSL_CTX, the settings that connections of one listener or upstream share.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,8 @@ using SSL_CTX = struct ssl_ctx_st;
 
 namespace stint::tls {
 
-// Reference-counted by OpenSSL: a connection holds the context that it came from.
+// Drops one reference. OpenSSL counts references: each connection holds the context that it was
+// made from.
 struct ContextDeleter {
     void operator()(SSL_CTX* context) const noexcept;
 };

@@ -1,4 +1,4 @@
-// Reasons why a handshake failed, in words.
+// Words the reasons of failed handshakes.
 #include "tls/certificate_names.hpp"
 #include "tls/openssl.hpp"
 #include "tls/ssl.hpp"
@@ -84,7 +84,8 @@ std::string_view find(const std::array<Meaning, Size>& meanings, int code) noexc
     return found != meanings.end() ? found->text : std::string_view{};
 }
 
-// Returns the peer's certificate. OpenSSL does not call it the peer's until it is accepted.
+// Returns the certificate that the peer has sent. Before it is accepted, OpenSSL has it only in the
+// verified chain.
 X509* certificate_refused(SSL& ssl) noexcept {
     STACK_OF(X509)* chain = SSL_get0_verified_chain(&ssl);
     return sk_X509_num(chain) > 0 ? sk_X509_value(chain, 0) : SSL_get0_peer_certificate(&ssl);
@@ -116,7 +117,7 @@ std::string verification_failure(SSL& ssl, long code, std::string_view expected)
         X509_verify_cert_error_string(code));
 }
 
-// Explains the first error: it is the cause, those behind it are its consequences.
+// Words the first error of OpenSSL's queue, which is the cause of all later ones.
 std::string protocol_failure(unsigned long error) {
     if (error == 0)
         return std::string{left};

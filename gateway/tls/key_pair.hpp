@@ -1,4 +1,4 @@
-// A certificate and its key, from files. Internal to tls/.
+// Loads a certificate and its private key from files. Internal to tls/.
 #pragma once
 
 #include "base/error.hpp"
@@ -11,21 +11,22 @@ namespace stint::tls {
 
 struct LoadedPair {
     CertificatePtr certificate;
-    ChainPtr chain; // the certificates behind the first in its file; not nullptr
+    ChainPtr chain; // all but the first certificate of the file; not nullptr
     KeyPtr key;
 
-    // OpenSSL's number for RSA, elliptic curves and so on.
+    // Returns OpenSSL's id of the key's type, such as EVP_PKEY_RSA.
     [[nodiscard]] int kind() const noexcept;
     [[nodiscard]] WallTime expires() const noexcept;
-    [[nodiscard]] bool is_expired() const noexcept; // by the clock of this moment
+    [[nodiscard]] bool is_expired() const noexcept; // by the current wall clock
 };
 
-// Loads both PEM files, and checks that the key is the certificate's. The error names the file.
+// Loads both PEM files, and checks that the key belongs to the certificate. The error names the
+// file.
 [[nodiscard]] Result<LoadedPair, std::string>
 load_pair(const std::string& certificate_file, const std::string& key_file);
 
-// Makes the context's connections use this pair; pairs of other kinds stay. The error names the
-// file.
+// Makes connections of the context use this pair, in addition to pairs with other types of keys.
+// The error names the file.
 [[nodiscard]] Result<void, std::string>
 use_pair(SSL_CTX& context, const LoadedPair& pair, const std::string& certificate_file);
 

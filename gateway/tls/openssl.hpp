@@ -1,4 +1,4 @@
-// OpenSSL's objects as C++ owns them. Internal to tls/.
+// Owners of OpenSSL's objects, and helpers. Internal to tls/.
 #pragma once
 
 #include "tls/context.hpp"
@@ -32,7 +32,7 @@ using ChainPtr = std::unique_ptr<STACK_OF(X509), FreeingCertificates>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, Freeing<&EVP_PKEY_free>>;
 using SessionPtr = std::unique_ptr<SSL_SESSION, Freeing<&SSL_SESSION_free>>;
 
-// Empties the thread's queue of errors, however the block is left.
+// Clears the thread's OpenSSL error queue, at construction and at the end of the scope.
 class ErrorsOf {
   public:
     ErrorsOf() noexcept;
@@ -41,19 +41,20 @@ class ErrorsOf {
     ErrorsOf& operator=(const ErrorsOf&) = delete;
 };
 
-// Returns OpenSSL's last error in its words; "unknown" if there is none.
+// Returns OpenSSL's text of the last error in the thread's queue; "unknown" if there is none.
 [[nodiscard]] std::string last_reason();
 
-// Opens a file to read from. nullptr: `fault` says why, "FILE cannot be read: ...".
+// Opens a file for reading. On failure returns nullptr and sets `fault` to "FILE cannot be read:
+// ...".
 [[nodiscard]] BioPtr open_file(const std::string& file, std::string& fault);
 
-// Makes a context of this side with what both have in common. Throws std::runtime_error without
-// memory.
+// Makes a context for clients or servers, with the settings that both sides share. Throws
+// std::runtime_error if OpenSSL fails.
 enum class Side : bool { client, server };
 [[nodiscard]] ContextPtr make_context(Side side);
 
-// An object of type T that a context owns: for callbacks, which may come when nothing of C++ holds
-// the context any more.
+// Attaches an object of type T to a context, which owns it from then on. For callbacks, which may
+// run after all C++ owners of the context are gone.
 template <class T>
 class Attached {
   public:

@@ -17,12 +17,12 @@ namespace stint::tls {
 
 namespace {
 
-// Another context for the same names, with another kind of key. The client's abilities choose
-// between the two.
+// A context for one set of names. It may have several certificates with different types of keys,
+// such as RSA and ECDSA; OpenSSL chooses one that the client supports.
 struct Site {
     ContextPtr context;
     std::vector<std::string> names; // sorted
-    std::set<int> kinds;            // the types of its keys
+    std::set<int> kinds;            // types of the keys in the context
 };
 
 Site& site_for(std::vector<Site>& sites, const LoadedPair& pair) {
@@ -43,7 +43,8 @@ SSL* begin(SSL_CTX* context) noexcept {
     return ssl;
 }
 
-// Joins the sites into one context. The first serves all names that the others do not have.
+// Joins the sites into one context, which chooses by SNI. The first site also serves all unknown
+// names.
 ContextPtr joined(std::vector<Site> sites) {
     ContextPtr standard = std::move(sites.front().context);
     if (sites.size() == 1)

@@ -1,4 +1,4 @@
-// TLS for a listener.
+// TLS on the server side, for a listener.
 #pragma once
 
 #include "base/error.hpp"
@@ -15,11 +15,11 @@ namespace stint::tls {
 
 class TicketKeys;
 
-// Immutable, shared by all workers and threads. Connections that it began outlive it.
+// Accepts TLS connections. Immutable, shared by all threads. Its connections may outlive it.
 //
-// TLS 1.2 with forward secrecy and authenticated ciphers only, and 1.3; no renegotiation, no
-// compression, no early data; sessions are resumed by tickets alone. A client that offers ALPN
-// (RFC 7301) without http/1.1 gets the alert no_application_protocol.
+// Supports TLS 1.3, and TLS 1.2 by default only with forward secrecy and authenticated encryption;
+// no renegotiation, compression or early data. Sessions are resumed by tickets only. A client that
+// offers ALPN (RFC 7301) without http/1.1 gets the alert no_application_protocol.
 class Server {
   public:
     // The time at which a certificate of the settings expires.
@@ -28,23 +28,25 @@ class Server {
         WallTime at;
     };
 
-    // Reads the files. The error is one line for a person that names the file.
+    // Reads the TLS files. keys: seal session tickets. The error is one human-readable line that
+    // names the file.
     [[nodiscard]] static Result<std::shared_ptr<const Server>, std::string>
     make(const ServerSettings& settings, std::shared_ptr<TicketKeys> keys);
 
-    // Makes a session that waits for a client's hello; nullptr when there is no memory. The caller
-    // gives it its BIO. Reads ahead, writes parts, and holds no buffers while idle.
+    // Makes the TLS object of a new connection, which waits for the client's hello; nullptr if
+    // memory ran out. The caller sets the BIO. The object reads ahead, allows partial writes, and
+    // holds no buffers while idle.
     [[nodiscard]] SslPtr accept() const;
 
     [[nodiscard]] const std::vector<Expiry>& expiries() const noexcept { return expiries_; }
-    // Settings that are odd without being wrong, such as a certificate that has expired, a line
-    // each.
+    // Returns one human-readable line for each suspicious but valid setting, such as an expired
+    // certificate.
     [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
   private:
     Server() = default;
 
-    ContextPtr context_; // owns the contexts of other names
+    ContextPtr context_; // the default context; owns the contexts of other names
     std::vector<Expiry> expiries_;
     std::vector<std::string> warnings_;
 };

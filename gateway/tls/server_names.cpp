@@ -16,7 +16,8 @@ struct Choice {
     std::vector<ContextPtr> others;
 };
 
-// Takes a length of two bytes and so many bytes behind it off `rest`; empty where it is malformed.
+// Removes a length of two bytes and that many bytes from the front of `rest`. Returns these bytes;
+// empty if `rest` is too short.
 std::string_view take_vector(std::string_view& rest) noexcept {
     if (rest.size() < 2)
         return {};
@@ -30,8 +31,8 @@ std::string_view take_vector(std::string_view& rest) noexcept {
     return taken.substr(0, size);
 }
 
-// Returns the name in the extension as it was sent: a list of one entry, which is of type 0
-// (host_name).
+// Returns the server name of the client's hello as it was sent; empty if there is none. The
+// extension is a list with one entry of type 0 (host_name).
 std::string_view name_in_hello(SSL* ssl) noexcept {
     const unsigned char* data = nullptr;
     std::size_t size = 0;
@@ -45,8 +46,8 @@ std::string_view name_in_hello(SSL* ssl) noexcept {
     return take_vector(entry);
 }
 
-// Chooses the context here, and not when OpenSSL has read the name: that is after it has opened a
-// ticket, which must not be good for another name than it was made for.
+// Chooses the context at the client's hello. OpenSSL's callback for the server name would run after
+// a session ticket is opened, which must not be valid for another name than it was issued for.
 int on_hello(SSL* ssl, int*, void*) noexcept {
     const Choice* choice = Attached<Choice>::find(SSL_get_SSL_CTX(ssl));
     if (choice == nullptr)

@@ -1,5 +1,5 @@
-// Choice of the certificate by the name that a client asks for (SNI, RFC 6066 section 3). Internal
-// to tls/.
+// Chooses the certificate by the name that a client requests (SNI, RFC 6066 section 3). Internal to
+// tls/.
 #pragma once
 
 #include "tls/context.hpp"
@@ -11,22 +11,24 @@
 
 namespace stint::tls {
 
-// Contexts by name. The first context that claims a name gets it.
+// A map from server names to contexts. If several contexts are added for a name, the first is used.
 class ServerNames {
   public:
-    // names: lower case; "*.shop.example" stands for one more label (RFC 6125 section 6.4.3).
+    // Adds a context for these names. names: lower case; the "*" of "*.shop.example" matches
+    // exactly one label (RFC 6125 section 6.4.3).
     void add(const std::vector<std::string>& names, SSL_CTX& context);
 
-    // Returns the context that was added for the name, whatever its letter case; nullptr: none.
+    // Returns the context for the name, compared without case; nullptr if there is none.
     [[nodiscard]] SSL_CTX* find(std::string_view name) const;
 
   private:
     std::map<std::string, SSL_CTX*, std::less<>> exact_;
-    std::map<std::string, SSL_CTX*, std::less<>> wildcards_; // by ".shop.example"
+    // By ".shop.example" for "*.shop.example".
+    std::map<std::string, SSL_CTX*, std::less<>> wildcards_;
 };
 
-// Switches connections of `standard` to the context of the name in their hello; `standard` owns the
-// others from now on.
+// Makes connections of `standard` switch to the context for the name in the client's hello. others:
+// the contexts in `names`, which `standard` owns from now on.
 void choose_by_name(SSL_CTX& standard, ServerNames names, std::vector<ContextPtr> others);
 
 } // namespace stint::tls

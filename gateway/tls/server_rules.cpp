@@ -13,14 +13,15 @@ namespace stint::tls {
 
 namespace {
 
-// Forward secrecy and authenticated encryption, the cheapest first.
+// Ciphers of TLS 1.2 with forward secrecy and authenticated encryption, the cheapest first.
 constexpr const char* default_ciphers = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"
                                         "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
                                         "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
 constexpr const char* default_suites =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 
-// ALPN protocols, each with its length before it, in order of preference. Here h2 would come.
+// Supported ALPN protocols in order of preference, each preceded by its length. HTTP/2 is not
+// supported.
 constexpr std::string_view protocols = "\x08http/1.1";
 
 int on_protocols(
@@ -38,13 +39,14 @@ int on_protocols(
     return outcome == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-// Acknowledges the name in the handshake.
+// Acknowledges the client's server name (SNI) in the handshake.
 int on_server_name(SSL* ssl, int*, void*) noexcept {
     return SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name) != nullptr ? SSL_TLSEXT_ERR_OK
                                                                          : SSL_TLSEXT_ERR_NOACK;
 }
 
-// TLS 1.3 has a list of its own.
+// The ciphers of a configured list by TLS version, because OpenSSL takes those of TLS 1.3 as a
+// separate list.
 struct CipherLists {
     std::string before_1_3;
     std::string of_1_3;
@@ -64,8 +66,8 @@ CipherLists split(std::string_view ciphers) {
     return lists;
 }
 
-// Checks the ciphers one by one: OpenSSL skips what it does not know as long as it knows another,
-// and a typing error would go unseen.
+// Checks the ciphers one by one. OpenSSL silently skips unknown ciphers of a list if it knows at
+// least one, so that misspelt names would go unnoticed.
 Result<void, std::string> check_each(SSL_CTX& scratch, std::string_view ciphers) {
     while (!ciphers.empty()) {
         const std::size_t end = std::min(ciphers.find(':'), ciphers.size());
@@ -91,7 +93,8 @@ Result<void, std::string> use_ciphers(SSL_CTX& context, const std::string& ciphe
     return {};
 }
 
-// Binds tickets to the names, and to which clients' certificates are asked for.
+// Binds session tickets to the context's names and its rules for client certificates, by OpenSSL's
+// session id context.
 Result<void, std::string> bind_sessions(
     SSL_CTX& context, const ServerSettings& settings, const std::vector<std::string>& names) {
     std::string rules{static_cast<char>(settings.client_certificate)};
@@ -140,8 +143,8 @@ Result<void, std::string> check_ciphers(const std::string& ciphers) {
 
 Result<void, std::string> apply_rules(
     SSL_CTX& context, const ServerSettings& settings, const std::vector<std::string>& names) {
-    // The server's order of ciphers counts, unless the client puts ChaCha20 first: then its
-    // processor has no AES.
+    // The server's order of ciphers has precedence, except for a client that prefers ChaCha20,
+    // because its processor probably lacks AES instructions.
     SSL_CTX_set_options(&context, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
     if (settings.min_version == Version::tls_1_3)
         SSL_CTX_set_min_proto_version(&context, TLS1_3_VERSION);

@@ -1,4 +1,4 @@
-// A server's settings beside its certificates. Internal to tls/.
+// Applies a server's settings other than its certificates. Internal to tls/.
 #pragma once
 
 #include "base/error.hpp"
@@ -10,14 +10,14 @@
 
 namespace stint::tls {
 
-// Applies the settings. names: those that the context answers for; a session of other names, or
-// under other rules for clients' certificates, is not resumed there. The error is one line for a
-// person.
+// Applies the settings to a context. names: the server names of the context. Sessions of other
+// names, or with other rules for client certificates, are not resumed by this context. The error is
+// one human-readable line.
 [[nodiscard]] Result<void, std::string> apply_rules(
     SSL_CTX& context, const ServerSettings& settings, const std::vector<std::string>& names);
 
-// Checks that OpenSSL knows every cipher of the list, and that none of them goes without encryption
-// or without a certificate. The error says which one is wrong.
+// Checks that OpenSSL supports every cipher of the list, and that each cipher encrypts and
+// authenticates by certificate. The error names the faulty cipher.
 [[nodiscard]] Result<void, std::string> check_ciphers(const std::string& ciphers);
 
 } // namespace stint::tls

@@ -27,7 +27,7 @@ SessionPtr SessionStore::take(Remembered& from) {
 }
 
 void SessionStore::put(Remembered& to, SessionPtr session) {
-    SessionPtr dropped; // freed without the lock
+    SessionPtr dropped; // freed after the lock is released
     const std::scoped_lock lock{mutex_};
     to.sessions.push_back(std::move(session));
     if (to.sessions.size() > most_sessions) {

@@ -1,4 +1,4 @@
-// TLS sessions with upstream servers, kept for resumption. Internal to tls/.
+// Caches TLS sessions with upstream servers for resumption. Internal to tls/.
 #pragma once
 
 #include "tls/openssl.hpp"
@@ -11,7 +11,7 @@
 
 namespace stint::tls {
 
-// The newest few of each server's name. Any thread.
+// Keeps the newest sessions of each server name. Threads: any.
 class SessionStore {
   public:
     static constexpr std::size_t most_names = 1024;
@@ -21,11 +21,12 @@ class SessionStore {
         std::deque<SessionPtr> sessions; // the newest last
     };
 
-    // Returns the sessions with that server, good for as long as the store lives; nullptr if there
-    // is no room for another name.
+    // Returns the sessions with this server, valid during the lifetime of the store; nullptr if
+    // most_names is reached.
     [[nodiscard]] Remembered* of(const std::string& server_name);
 
-    // Returns the newest session, or nullptr. One of TLS 1.3 is given once (RFC 8446 appendix C.4).
+    // Returns the newest session, or nullptr if there is none. A TLS 1.3 session is removed,
+    // because it should be used only once (RFC 8446 appendix C.4).
     [[nodiscard]] SessionPtr take(Remembered& from);
     void put(Remembered& to, SessionPtr session);
 

@@ -5,9 +5,10 @@
 namespace stint::tls {
 
 void SslDeleter::operator()(SSL* ssl) const noexcept {
-    // Without this OpenSSL drops a session whose connection ends without a close_notify. TLS has
-    // not asked for that since 1.1 (RFC 4346 section 7.2.1), and pooled connections just go. A
-    // session that a fatal alert has spoilt is forgotten when the alert comes.
+    // Marks the connection as properly closed. Otherwise OpenSSL would discard the session of a
+    // connection without close_notify, which TLS does not require since 1.1 (RFC 4346 section
+    // 7.2.1), and which pooled connections do not send. Sessions with a fatal alert are discarded
+    // when the alert arrives.
     SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     SSL_free(ssl);
 }

@@ -17,9 +17,9 @@ using BasicPtr = std::unique_ptr<OCSP_BASICRESP, Freeing<&OCSP_BASICRESP_free>>;
 using TimePtr = std::unique_ptr<ASN1_TIME, Freeing<&ASN1_TIME_free>>;
 
 struct Staple {
-    const X509* certificate; // the context holds it
+    const X509* certificate; // owned by the context
     std::vector<unsigned char> response;
-    TimePtr until; // nullptr: it has no end
+    TimePtr until; // nullptr means the response never expires
 
     [[nodiscard]] bool is_over() const noexcept {
         return until && X509_cmp_current_time(until.get()) < 0;
@@ -43,8 +43,8 @@ int on_status_request(SSL* ssl, void*) noexcept {
     return SSL_TLSEXT_ERR_OK;
 }
 
-// Finds the response about this certificate; by its serial number, since its issuer may not be at
-// hand.
+// Finds the response about this certificate. Compares serial numbers only, because the issuer's
+// certificate may not be available.
 OCSP_SINGLERESP* answer_about(OCSP_BASICRESP* basic, const X509& certificate) {
     for (int i = 0; i < OCSP_resp_count(basic); ++i) {
         OCSP_SINGLERESP* single = OCSP_resp_get0(basic, i);

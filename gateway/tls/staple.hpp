@@ -1,4 +1,4 @@
-// OCSP stapling: what a certificate's authority says of it, sent along (RFC 6066 section 8).
+// OCSP stapling: sends the OCSP response about a certificate in the handshake (RFC 6066 section 8).
 // Internal to tls/.
 #pragma once
 
@@ -12,8 +12,9 @@ using X509 = struct x509_st;
 
 namespace stint::tls {
 
-// Makes connections that show this certificate send the response in the file, until its time is
-// over. The error names the file; oddities become warnings.
+// Makes connections with this certificate send the OCSP response in the file, until the response
+// expires. The error names the file. Adds a warning for a suspicious response, such as an expired
+// one.
 [[nodiscard]] Result<void, std::string> staple(
     SSL_CTX& context,
     X509& certificate,

@@ -28,7 +28,8 @@ TicketKeys::Key TicketKeys::make_key() {
 }
 
 void TicketKeys::rotate(SteadyTime now) {
-    // Needs no lock: only the rotating thread writes, and no handshake waits for this.
+    // Reads newest_ without the lock, because only this thread writes it. A new key is also made
+    // without the lock, so that no handshake waits for it.
     if (now - newest_.made < key_life)
         return;
     const Key next = make_key();

@@ -1,5 +1,5 @@
-// The keys under which session tickets are sealed (RFC 5077, RFC 8446 section 4.6.1): made here,
-// never written anywhere, and replaced in time.
+// The keys that encrypt TLS session tickets (RFC 5077, RFC 8446 section 4.6.1). They are random,
+// are never stored, and are rotated.
 #pragma once
 
 #include "base/time.hpp"
@@ -12,9 +12,9 @@
 
 namespace stint::tls {
 
-// Shared by all servers of the process, so that a ticket is good at every worker and after a
-// reload. What a ticket keeps secret is safe once its key is gone: at most twice key_life. Any
-// thread.
+// Shared by all TLS listeners, so that a ticket is valid at every worker and after a reload. A key
+// is destroyed at most twice key_life after it was made; from then on its tickets cannot be
+// decrypted. Threads: any.
 class TicketKeys {
   public:
     struct Key {
@@ -28,19 +28,23 @@ class TicketKeys {
         bool newest;
     };
 
-    static constexpr std::chrono::hours key_life{12};    // then a new key seals
-    static constexpr std::chrono::hours ticket_life{12}; // how long a key opens tickets afterwards
+    // Age at which a new key replaces the newest one.
+    static constexpr std::chrono::hours key_life{12};
+    // Lifetime of a ticket. Must be at most key_life, because a replaced key is kept only until the
+    // next rotation.
+    static constexpr std::chrono::hours ticket_life{12};
 
     explicit TicketKeys(SteadyTime now);
-    ~TicketKeys(); // wipes them
+    ~TicketKeys(); // wipes the keys from memory
     TicketKeys(const TicketKeys&) = delete;
     TicketKeys& operator=(const TicketKeys&) = delete;
 
-    // Makes a new key if the newest one is old enough. To be called now and then, by one thread.
+    // Makes a new key if the newest one is older than key_life. Call it regularly, from one thread.
     void rotate(SteadyTime now);
 
     [[nodiscard]] Key newest() const;
-    // name: TicketKeys::Key::name_size bytes.
+    // Returns the newest or the previous key if it has this name; else nullopt. name:
+    // Key::name_size bytes.
     [[nodiscard]] std::optional<Found> find(const unsigned char* name) const;
 
   private:

@@ -15,7 +15,7 @@ struct Sealing {
     std::shared_ptr<TicketKeys> keys;
 };
 
-// Fetched once: OpenSSL would look it up for every ticket.
+// Returns the cipher, fetched once, because OpenSSL would otherwise look it up for every ticket.
 const EVP_CIPHER* cipher() noexcept {
     static const EVP_CIPHER* const found = EVP_CIPHER_fetch(nullptr, "AES-256-CBC", nullptr);
     return found;
@@ -76,8 +76,9 @@ int on_ticket(
         return seal(with->keys->newest(), name, iv, context, checksum);
     const auto found = with->keys->find(name);
     if (!found)
-        return 0; // a full handshake, and a new ticket
-    // A ticket of TLS 1.3 is used once (RFC 8446 appendix C.4): its client needs the next one.
+        return 0; // 0 means a full handshake and a new ticket
+    // A TLS 1.3 client uses a ticket only once (RFC 8446 appendix C.4), so each resumption issues a
+    // new one.
     return open(*found, iv, context, checksum, SSL_version(ssl) >= TLS1_3_VERSION);
 }
 
@@ -89,7 +90,7 @@ void use_tickets(SSL_CTX& context, std::shared_ptr<TicketKeys> keys) {
     SSL_CTX_set_tlsext_ticket_key_evp_cb(&context, &on_ticket);
     SSL_CTX_set_timeout(
         &context, static_cast<long>(std::chrono::seconds{TicketKeys::ticket_life}.count()));
-    // One ticket: each resumption brings the next, so a second one would go unused.
+    // One ticket per handshake is enough, because each resumption issues the next one.
     SSL_CTX_set_num_tickets(&context, 1);
 }
 

@@ -1,4 +1,4 @@
-// Session tickets: sessions that clients keep, sealed by keys of ours. Internal to tls/.
+// TLS session tickets: sessions that clients keep, encrypted by TicketKeys. Internal to tls/.
 #pragma once
 
 #include "tls/context.hpp"
@@ -8,7 +8,7 @@
 
 namespace stint::tls {
 
-// Makes the context resume sessions by tickets alone; it remembers none itself.
+// Makes the context resume sessions by tickets only, without a session cache on the server.
 void use_tickets(SSL_CTX& context, std::shared_ptr<TicketKeys> keys);
 
 } // namespace stint::tls

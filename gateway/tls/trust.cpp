@@ -31,7 +31,7 @@ Result<Entries, std::string> read_entries(const std::string& file) {
     return entries;
 }
 
-// Adds the CRLs; returns how many there were.
+// Adds the CRLs to the store and returns their number.
 int add_revocations(X509_STORE* store, const Entries& entries) {
     int added = 0;
     for (int i = 0; i < sk_X509_INFO_num(entries.get()); ++i)
@@ -50,8 +50,8 @@ struct FreeingLists {
 using Lists = std::unique_ptr<STACK_OF(X509_CRL), FreeingLists>;
 using KeyIdPtr = std::unique_ptr<AUTHORITY_KEYID, Freeing<&AUTHORITY_KEYID_free>>;
 
-// Returns the certificate being verified, if it is the last of its chain although another one has
-// signed it: it is trusted as it stands (X509_V_FLAG_PARTIAL_CHAIN).
+// Returns the certificate being verified if it is a trust anchor but not a root: the last of its
+// chain, although it is not self-issued (X509_V_FLAG_PARTIAL_CHAIN). Else returns nullptr.
 X509* anchor_of(X509_STORE_CTX* verification) noexcept {
     STACK_OF(X509)* const chain = X509_STORE_CTX_get0_chain(verification);
     const int depth = X509_STORE_CTX_get_error_depth(verification);
@@ -59,8 +59,8 @@ X509* anchor_of(X509_STORE_CTX* verification) noexcept {
     return last != nullptr && (X509_get_extension_flags(last) & EXFLAG_SI) == 0 ? last : nullptr;
 }
 
-// Returns the certificates in the store that have the name of its issuer; nullptr if the issuer
-// itself is not known. A certificate without an authority key id does not say which of them it is.
+// Returns all certificates in the store with the name of `certificate`'s issuer, because several
+// issuers may have the same name; nullptr if none of them has signed `certificate`.
 ChainPtr issuers_of(X509_STORE_CTX* verification, X509* certificate) noexcept {
     ChainPtr same_name{X509_STORE_CTX_get1_certs(verification, X509_get_issuer_name(certificate))};
     for (int i = 0; same_name && i < sk_X509_num(same_name.get()); ++i)
@@ -70,14 +70,14 @@ ChainPtr issuers_of(X509_STORE_CTX* verification, X509* certificate) noexcept {
 }
 
 bool is_key_of(X509* issuer, const AUTHORITY_KEYID* key) noexcept {
-    X509_check_purpose(issuer, -1, 0); // reads its extensions; till then X509_check_akid sees none
+    X509_check_purpose(issuer, -1, 0); // parses the extensions, which X509_check_akid() needs
     return X509_check_akid(issuer, key) == X509_V_OK;
 }
 
 enum class Signer { issuer, another_key, nobody };
 
-// issuers: nullptr if they are not known. Then the list is trusted, because the author of the files
-// put it there.
+// Determines whether one of the issuers has signed the CRL. issuers: nullptr if they are unknown.
+// In that case the CRL is accepted unverified, because it comes from a configured file.
 Signer signer_of(X509_CRL* list, const ChainPtr& issuers) noexcept {
     if (!issuers)
         return Signer::issuer;
@@ -95,7 +95,8 @@ Signer signer_of(X509_CRL* list, const ChainPtr& issuers) noexcept {
     return signer;
 }
 
-// Returns nothing if the list is one of another key of that name.
+// Returns the X509_V_* result of checking the certificate against a CRL; nullopt if another key of
+// the same issuer name has signed the CRL.
 std::optional<int> verdict_of(X509_CRL* list, X509* certificate, const ChainPtr& issuers) noexcept {
     const Signer signer = signer_of(list, issuers);
     if (signer == Signer::another_key)
@@ -104,7 +105,7 @@ std::optional<int> verdict_of(X509_CRL* list, X509* certificate, const ChainPtr&
         return X509_V_ERR_CRL_SIGNATURE_FAILURE;
     X509_REVOKED* entry = nullptr;
     if (X509_CRL_get0_by_cert(list, &entry, certificate) == 1)
-        return X509_V_ERR_CERT_REVOKED; // however old it is
+        return X509_V_ERR_CERT_REVOKED; // even if the CRL is out of date
     if (X509_cmp_current_time(X509_CRL_get0_lastUpdate(list)) > 0)
         return X509_V_ERR_CRL_NOT_YET_VALID;
     const ASN1_TIME* const next = X509_CRL_get0_nextUpdate(list);
@@ -117,8 +118,8 @@ const ASN1_OCTET_STRING* extension_of(X509_CRL* list, int kind) noexcept {
     return at < 0 ? nullptr : X509_EXTENSION_get_data(X509_CRL_get_ext(list, at));
 }
 
-// True if both lists have the same scope. A list may cover only a part of the certificates, or only
-// the changes since another list (RFC 5280 sections 5.2.5 and 5.2.4).
+// Returns true if both CRLs have the same scope. A CRL may cover only a part of the certificates,
+// or only the changes since another CRL (RFC 5280 sections 5.2.5 and 5.2.4).
 bool have_one_scope(X509_CRL* list, X509_CRL* other) noexcept {
     for (const int kind : {NID_issuing_distribution_point, NID_delta_crl}) {
         const ASN1_OCTET_STRING* const of_list = extension_of(list, kind);
@@ -130,9 +131,10 @@ bool have_one_scope(X509_CRL* list, X509_CRL* other) noexcept {
     return true;
 }
 
-// Returns the fault that the CRLs of its issuer find with an anchor. OpenSSL looks for that issuer
-// behind it in the chain, and takes the anchor itself for it. Any list revokes; any other fault,
-// such as its age, is none where a list of the same scope is good.
+// Checks a trust anchor that is not a root against the CRLs of its issuer; returns an X509_V_*
+// result. OpenSSL's own check is wrong here, because it takes the anchor for its issuer. A
+// revocation in any CRL counts. Other faults, such as an expired CRL, are ignored if another CRL of
+// the same scope is valid.
 int fault_of_anchor(X509_STORE_CTX* verification, X509* anchor) noexcept {
     const ChainPtr issuers = issuers_of(verification, anchor);
     const Lists lists{X509_STORE_CTX_get1_crls(verification, X509_get_issuer_name(anchor))};
@@ -156,14 +158,15 @@ int fault_of_anchor(X509_STORE_CTX* verification, X509* anchor) noexcept {
     return fault;
 }
 
-// True if no list of the issuer is there, or none that OpenSSL can hold against it.
+// Returns true if OpenSSL found no CRL of the issuer, or could not verify the CRL by the issuer's
+// certificate.
 bool is_about_issuer(int error) noexcept {
     return error == X509_V_ERR_UNABLE_TO_GET_CRL || error == X509_V_ERR_UNABLE_TO_GET_CRL_ISSUER ||
            error == X509_V_ERR_KEYUSAGE_NO_CRL_SIGN || error == X509_V_ERR_CRL_SIGNATURE_FAILURE;
 }
 
-// True if the list that OpenSSL has chosen is outdated. For an anchor it may have chosen one that
-// is not the best.
+// Returns true if the CRL that OpenSSL has chosen is expired or not yet valid. For a trust anchor
+// OpenSSL may not have chosen the best CRL.
 bool is_about_time(int error) noexcept {
     return error == X509_V_ERR_CRL_HAS_EXPIRED || error == X509_V_ERR_CRL_NOT_YET_VALID;
 }
@@ -207,7 +210,7 @@ int accept_without_revocations(int good, X509_STORE_CTX* verification) noexcept 
     int fault = error == X509_V_ERR_UNABLE_TO_GET_CRL ? X509_V_OK : error;
     if (X509* const anchor = anchor_of(verification))
         fault = fault_of_anchor(verification, anchor);
-    ERR_clear_error(); // leftovers would end the handshake, or name another cause
+    ERR_clear_error(); // stale errors would fail the handshake or hide its cause
     X509_STORE_CTX_set_error(verification, fault);
     return fault == X509_V_OK ? 1 : 0;
 }
