@@ -16,19 +16,19 @@ namespace stint::simulate {
 
 class LineReader {
   public:
-    static constexpr std::size_t longest = 1 << 20; // bytes of a line; the rest is dropped
-
-    // Opens a file; "-" is standard input. The error is one line for a person.
+    static constexpr std::size_t longest = 1 << 20; // bytes; the rest of a line is dropped
     [[nodiscard]] static Result<LineReader, std::string> open(const std::string& name);
 
-    // Returns the next line without its end, valid until the next call; nothing at the end of the
-    // file or when reading failed. A last line needs no end.
+    // Returns the next line without its newline, valid until the next call; nullopt at the end of
+    // the file or after a read error. The last line needs no newline.
     [[nodiscard]] std::optional<std::string_view> next();
 
-    [[nodiscard]] bool too_long() const noexcept { return too_long_; }  // the last line was cut
-    [[nodiscard]] std::uint64_t line() const noexcept { return line_; } // its number, from 1
+    // Describe the line of the last next(): true if it was cut, and its number from 1.
+    [[nodiscard]] bool too_long() const noexcept { return too_long_; }
+    [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
-    [[nodiscard]] const std::string& failure() const noexcept { return failure_; } // empty: none
+    // Returns the read error; empty if there was none.
+    [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
 
   private:
     LineReader(std::string name, std::FILE* file);

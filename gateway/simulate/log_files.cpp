@@ -28,7 +28,7 @@ bool LogFiles::later(const Waiting& a, const Waiting& b) noexcept {
                                             : a.sequence > b.sequence;
 }
 
-// To the source's next line that is a request.
+// Reads the source up to its next line with a routed request; counts all other lines.
 void LogFiles::read_on(Source& source) {
     source.ahead.reset();
     while (const auto line = source.reader.next()) {
@@ -52,7 +52,8 @@ void LogFiles::read_on(Source& source) {
         failure_ = source.reader.failure();
 }
 
-// The line that was written first; false at the end of all files.
+// Moves the request whose line was written first from its file to the sort buffer. Returns false at
+// the end of all files.
 bool LogFiles::pull() {
     const auto written = [](const Source& source) {
         return source.ahead ? source.ahead->time + source.ahead->duration : WallTime::max();

@@ -1,4 +1,4 @@
-// Access logs as one stream of requests ordered by time, in bounded memory.
+// Reads access logs as one stream of requests ordered by time, in bounded memory.
 #pragma once
 
 #include "base/error.hpp"
@@ -13,10 +13,10 @@
 
 namespace stint::simulate {
 
-// A merged stream of access logs. A line is written when its request ends, so lines are not ordered
-// by the begin of their requests. The stream looks `look_ahead` requests ahead; requests that are
-// later than that are counted as late. Several files are merged by time: rotated files in any
-// order, or those of several instances.
+// A merged stream of the requests in access logs, ordered by the begin of requests. Lines are
+// written at the end of requests, so the stream sorts them within a buffer of `look_ahead`
+// requests; a request that is further out of order counts as late. Several files are merged by
+// time: rotated files in any order, or files of several instances.
 class LogFiles {
   public:
     static constexpr std::size_t look_ahead = 65'536;
@@ -24,18 +24,19 @@ class LogFiles {
     struct Figures {
         std::uint64_t lines = 0;
         std::uint64_t malformed = 0;
-        std::vector<std::string> first_malformed; // "file:line: why", a few
-        std::uint64_t unrouted = 0;               // heads that no limit ever saw: 400 and the like
-        std::uint64_t late = 0; // later in the log than the look-ahead; their time is moved up
+        std::vector<std::string> first_malformed; // the first few errors, as "file:line: why"
+        std::uint64_t unrouted = 0;               // requests answered before routing, such as 400
+        std::uint64_t late = 0; // requests beyond the look-ahead; their time is moved up
     };
 
-    // Opens the logs; "-" is standard input. The error is one line for a person.
+    // Opens the logs; "-" is standard input. The error is one human-readable line.
     [[nodiscard]] static Result<LogFiles, std::string> open(const std::vector<std::string>& names);
 
-    // Returns the next request, never before the last one's time; nothing at the end.
+    // Returns the next request, with a time not before that of the previous request; nullopt at the
+    // end.
     [[nodiscard]] std::optional<LoggedRequest> next();
 
-    // The read error, after next() has returned nothing.
+    // Returns the read error, after next() has returned nullopt; empty if there was none.
     [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
     [[nodiscard]] const Figures& summary() const noexcept { return figures_; }
 
@@ -54,7 +55,7 @@ class LogFiles {
     [[nodiscard]] bool pull();
 
     std::vector<Source> sources_;
-    std::vector<Waiting> waiting_; // a heap, the earliest first
+    std::vector<Waiting> waiting_; // the sort buffer: a heap, the earliest request first
     std::uint64_t sequence_ = 0;
     WallTime last_{};
     Figures figures_;

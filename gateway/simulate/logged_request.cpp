@@ -16,8 +16,8 @@ using std::chrono::minutes;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-// A decimal number of exactly `digits` digits at the front of `text`, which it takes; -1 if there
-// is none.
+// Removes a decimal number of exactly `digits` digits from the front of `text` and returns it; -1
+// if there is none.
 int take_number(std::string_view& text, std::size_t digits) {
     if (text.size() < digits)
         return -1;
@@ -38,7 +38,8 @@ bool take(std::string_view& text, char expected) {
     return true;
 }
 
-// ".123" as a length of time; nothing is none. False: a point without a digit.
+// Removes a fraction of a second such as ".123" from the front of `text`, if there is one. Returns
+// false for a point without a digit.
 bool take_fraction(std::string_view& text, nanoseconds& fraction) {
     if (!take(text, '.'))
         return true;
@@ -50,7 +51,8 @@ bool take_fraction(std::string_view& text, nanoseconds& fraction) {
     return size > 0;
 }
 
-// "Z" or "+01:00".
+// Removes a UTC offset, "Z" or "+01:00", from the front of `text`. Returns false if it is missing
+// or invalid.
 bool take_offset(std::string_view& text, minutes& offset) {
     if (take(text, 'Z'))
         return true;
@@ -70,7 +72,8 @@ std::string text_of(const Json& line, const char* member) {
     return found != line.end() && found->is_string() ? found->get<std::string>() : std::string{};
 }
 
-// Milliseconds with decimals; at most a year of them, so that sums stay in range.
+// Returns a member with decimal milliseconds as a duration, 0 if absent. Limited to a year, so that
+// sums stay in range.
 Duration duration_of(const Json& line, const char* member) {
     const auto found = line.find(member);
     if (found == line.end() || !found->is_number())
@@ -103,7 +106,8 @@ Result<WallTime, std::string> parse_time(std::string_view text) {
     minutes offset{};
     right = take_fraction(text, fraction) && take_offset(text, offset) && right && text.empty();
     const auto date = std::chrono::year{year} / month / day;
-    // From the epoch to where nanoseconds in 64 bits end; 60 is a leap second.
+    // Years are limited to the range of 64-bit nanoseconds since the epoch. Second 60 is a leap
+    // second.
     if (!right || !date.ok() || year < 1970 || year > 2200 || hour < 0 || hour > 23 || minute < 0 ||
         minute > 59 || second < 0 || second > 60)
         return "\"" + whole + "\" is not a time such as 2026-11-21T11:02:37.751Z";

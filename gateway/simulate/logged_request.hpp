@@ -1,4 +1,4 @@
-// One line of Stint's access log, read back: the request and its outcome.
+// A request and its outcome, parsed from a line of Stint's access log.
 #pragma once
 
 #include "base/error.hpp"
@@ -11,26 +11,26 @@
 namespace stint::simulate {
 
 struct LoggedRequest {
-    WallTime time{};                   // when its head had arrived
-    Duration duration{};               // without the time that it waited: it held no slots then
-    runtime::SyntheticRequest request; // with the fields that the log carries
+    WallTime time{};                   // time at which the request's head was complete
+    Duration duration{};               // without the time in a queue, in which it held no slots
+    runtime::SyntheticRequest request; // with the header fields in the log
     std::string route;                 // the matched route; empty if none matched
-    std::string limit;                 // the limit that refused it
+    std::string limit;                 // the limit that refused the request; empty if none did
     std::string decision;
     int status = 0;
 
     [[nodiscard]] bool was_refused() const noexcept { return decision == "refused"; }
-    // True if the request reached the routes: a malformed one is answered before, and one that
-    // could not be parsed has no method.
+    // Returns true if the request was matched against the routes. Malformed requests are answered
+    // before that; unparsable ones have no method.
     [[nodiscard]] bool was_routed() const noexcept {
         return !request.method.empty() && (decision != "rejected" || status == 405);
     }
 };
 
-// Parses a line. The error describes the fault in the line, for people.
+// Parses a line of the log. The error is a human-readable description of the fault.
 [[nodiscard]] Result<LoggedRequest, std::string> parse_line(std::string_view line);
 
-// Parses RFC 3339, with or without a fraction of a second, "Z" or an offset.
+// Parses a time in RFC 3339 form, with or without a fraction of a second, with "Z" or an offset.
 [[nodiscard]] Result<WallTime, std::string> parse_time(std::string_view text);
 
 } // namespace stint::simulate

@@ -9,12 +9,13 @@
 namespace stint::simulate {
 namespace {
 
-// The log's times are of the wall clock alone.
+// Returns both clocks for a time of the replay. The log has only wall times, so both clocks show
+// the same.
 Now now_of(SteadyTime time) {
     return {time, WallTime{time.time_since_epoch()}};
 }
 
-// Returns the fields of a request that a limit reads.
+// Returns the names of the request header fields that a limit reads.
 FieldNames fields_of(const config::Limit& limit) {
     FieldNames names;
     for (const config::KeySource& source : config::key_sources(limit))
@@ -25,7 +26,7 @@ FieldNames fields_of(const config::Limit& limit) {
         else if (source.kind == config::KeySource::Kind::jwt)
             names.insert("authorization");
         else if (source.kind == config::KeySource::Kind::tls_subject)
-            names.insert("tls:subject"); // which no log carries
+            names.insert("tls:subject"); // never recorded in a log
     if (!limit.cost_request_field.empty())
         names.insert(limit.cost_request_field);
     return names;
@@ -73,7 +74,7 @@ void Replay::judge(const LoggedRequest& logged, SimulatedRequest::Decided decide
     case SimulatedRequest::Step::runs:
         run(std::move(request));
     }
-    open_queue(now); // a newcomer may have pushed out waiters
+    open_queue(now); // a new request may have displaced queued requests, which are collected here
 }
 
 void Replay::finish() {
@@ -81,7 +82,7 @@ void Replay::finish() {
         advance_to(std::max(clock_, std::min(opens_at_, next_end())));
 }
 
-// Ends requests and opens the queue, in the order of time.
+// Advances the clock to `now`. On the way ends requests and opens the queue, in the order of time.
 void Replay::advance_to(SteadyTime now) {
     for (;;) {
         const SteadyTime end = next_end();

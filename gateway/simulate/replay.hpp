@@ -1,4 +1,4 @@
-// A replay of the log through a configuration's routes and limits, with the log's clock.
+// Replays access logs through a configuration's routes and limits, with the time of the logs.
 #pragma once
 
 #include "config/schema/schema.hpp"
@@ -16,18 +16,19 @@
 
 namespace stint::simulate {
 
-// Runs the code that decides over live requests, with `now` from the log: wall and monotonic clock
-// advance together.
+// Decides logged requests with the admission code of live requests. Wall and steady clock both
+// follow the times in the log.
 class Replay final : limits::WakeupScheduler, limits::Mailbox {
   public:
-    // logged: fields, in lower case, that the log carries wherever the request had them. A request
-    // without any other field may have had it: a limit that reads it is undecided.
+    // logged: names, in lower case, of header fields that the log always records. If any other
+    // field is absent in a log line, the request may have had it, so limits that read the field are
+    // undecided for this request.
     Replay(const config::Config& config, const FieldNames& logged);
 
-    // Decides about a request. Requests come ordered by time. decided: called once with the
-    // verdict; for a request that waits during a later call, with the time that it waits for.
+    // Decides a request. Call it in the order of the requests' time. decided: called once with the
+    // verdict; for a request that is queued during a later judge() or finish().
     void judge(const LoggedRequest& logged, SimulatedRequest::Decided decided);
-    // Lets the clock run until no request waits. To be called after the last request.
+    // Advances the clock until no request is queued any more. Call it after the last request.
     void finish();
 
   private:
@@ -35,7 +36,7 @@ class Replay final : limits::WakeupScheduler, limits::Mailbox {
 
     void schedule(SteadyTime at) noexcept override { opens_at_ = at; }
     void run_now() noexcept override { opens_at_ = SteadyTime::min(); }
-    void notify() noexcept override {} // open_queue() collects at once
+    void notify() noexcept override {} // open_queue() collects admitted requests itself
 
     void advance_to(SteadyTime now);
     [[nodiscard]] SteadyTime next_end() const noexcept;
@@ -51,10 +52,10 @@ class Replay final : limits::WakeupScheduler, limits::Mailbox {
     const KeyHasher ticket_hasher_{};
     std::vector<FieldNames> doubtful_;
     limits::AdmissionQueue queue_{*this};
-    SteadyTime opens_at_ = SteadyTime::max(); // when the queue is to be opened next
+    SteadyTime opens_at_ = SteadyTime::max(); // time of the next open_queue()
     SteadyTime clock_{};
-    std::unordered_map<const SimulatedRequest*, Request> waiting_; // in the queue
-    std::vector<Request> running_;                                 // a heap, the first to end first
+    std::unordered_map<const SimulatedRequest*, Request> waiting_; // in the admission queue
+    std::vector<Request> running_; // a heap of requests by their end, the earliest first
 };
 
 } // namespace stint::simulate

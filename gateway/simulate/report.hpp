@@ -1,4 +1,4 @@
-// The result of a simulation, for people and for machines.
+// The result of a simulation, and its output as text and as JSON.
 #pragma once
 
 #include "simulate/log_files.hpp"
@@ -13,8 +13,8 @@
 namespace stint::simulate {
 
 struct Report {
-    std::string file;                   // the configuration
-    std::optional<std::string> against; // the other one; nothing: compare with the log's outcomes
+    std::string file;                   // path of the configuration
+    std::optional<std::string> against; // configuration to compare with; nullopt: the log
     LogFiles::Figures log;
     std::uint64_t requests = 0;
     WallTime from{};
@@ -22,9 +22,9 @@ struct Report {
     Tally after;
     Tally before;
     Difference difference;
-    // Requests admitted here, but refused by the log's own limits: when and how they would have
-    // ended, which caps and refunds depend on, is unknown. They held slots for no time and were
-    // counted in full.
+    // Requests that are admitted in the simulation, but were refused in the log, so that their
+    // duration and status are unknown. The simulation lets them hold slots for no time, and refunds
+    // nothing.
     std::uint64_t unknown_ends = 0;
 };
 

@@ -14,7 +14,8 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-// Columns as wide as their widest cell; the first is text, the others numbers.
+// Writes a table with columns as wide as their widest cell. The first text_columns are aligned
+// left, the others, with numbers, right.
 void write_table(std::ostream& out, const std::vector<Row>& rows, std::size_t text_columns) {
     Row::size_type columns = 0;
     for (const Row& row : rows)
@@ -33,7 +34,8 @@ void write_table(std::ostream& out, const std::vector<Row>& rows, std::size_t te
     }
 }
 
-// Clients choose keys: no byte of a key may control a terminal.
+// Replaces control characters, because clients choose keys, and control characters could control
+// the terminal.
 std::string printable(std::string_view text) {
     std::string safe;
     for (const char c : text)

@@ -22,10 +22,12 @@ std::optional<config::Config> load(const std::string& file, std::ostream& errors
     return std::nullopt;
 }
 
-// The two verdicts on one request, which are compared once both are there.
+// Collects the two verdicts on one request (after: new configuration; before: log or other
+// configuration), and compares them once both are set.
 class Verdicts {
   public:
-    // unknown_end: the log does not say when and how the request ends, once it is admitted.
+    // unknown_end: the log refused the request, so its duration and status are unknown if it is
+    // admitted.
     Verdicts(Report& report, bool unknown_end) noexcept
         : report_{report}, unknown_end_{unknown_end} {}
 

@@ -17,18 +17,18 @@ struct Options {
     std::optional<std::string> against;
     std::vector<std::string> logs; // "-" is standard input
     bool json = false;
-    // Names of fields, lower case, that the logs carry wherever the request had them.
+    // Names, in lower case, of header fields that the logs always record.
     std::set<std::string, std::less<>> logged{};
 };
 
 enum class Ending : std::uint8_t {
     replayed,
-    unreadable_log,    // also one without any Stint log line
-    bad_configuration, // either of them
+    unreadable_log,    // also a log without any line of Stint's format
+    bad_configuration, // `config` or `against`
 };
 
-// Writes the report to `out`, and errors to `errors`, one line each. Memory is bounded, whatever
-// the length of the logs. Reads files; opens no socket.
+// Runs the simulation. Writes the report to `out`, and errors to `errors`, one line each. Needs
+// bounded memory for logs of any length. Opens no socket.
 [[nodiscard]] Ending run(const Options& options, std::ostream& out, std::ostream& errors);
 
 } // namespace stint::simulate

@@ -51,8 +51,9 @@ SimulatedRequest::Step SimulatedRequest::finish_wait(const Now& now) {
     return decided(next, now);
 }
 
-// An admitted request ends when the log says so. The log has no end for a request that its own
-// limits refused: such a request counts in full, and holds slots for no time.
+// Reports the verdict once there is one. An admitted request ends after the duration in the log. A
+// request that was refused in the log has no known end: it counts in full and holds slots for no
+// time.
 SimulatedRequest::Step SimulatedRequest::decided(Next next, const Now& now) {
     if (next == Next::wait_queue)
         return Step::waits;
@@ -76,7 +77,8 @@ void SimulatedRequest::end(const Now& now) {
     admission_.permit().release(now);
 }
 
-// Leaves out a limit that the log does not say enough for.
+// Returns false, and notes the limit as undecided, if the limit reads a field that the log may have
+// omitted.
 bool SimulatedRequest::concerns(const routing::RouteLimit& limit, const routing::Key&) noexcept {
     const auto lacks = [&](const std::string& name) {
         return std::ranges::none_of(logged_->request.fields, [&](const auto& field) {

@@ -1,4 +1,4 @@
-// One request of the log, on its way through a configuration.
+// One request of the log that is replayed through a configuration.
 #pragma once
 
 #include "admission/request_admission.hpp"
@@ -24,24 +24,25 @@ struct Surroundings {
     const KeyHasher& ticket_hasher;
     limits::AdmissionQueue& queue;
     limits::Mailbox& mailbox;
-    const std::vector<FieldNames>& doubtful; // by limit: fields that it reads and the log may lack
+    const std::vector<FieldNames>& doubtful; // by limit: fields that it reads and the log may omit
 };
 
-// Lives until the request's end, as far as that matters. Refers to its surroundings.
+// A request in the replay. Destroy it after Step::over, or after end() for Step::runs. The objects
+// to which `in` refers must outlive it.
 class SimulatedRequest final : public admission::Callbacks {
   public:
     using Decided = std::function<void(const Verdict&)>;
 
-    // decided: called once, with the verdict.
+    // decided: called once with the verdict on the request.
     SimulatedRequest(const LoggedRequest& logged, const Surroundings& in, Decided decided);
     SimulatedRequest(const SimulatedRequest&) = delete;
     SimulatedRequest& operator=(const SimulatedRequest&) = delete;
     ~SimulatedRequest();
 
     enum class Step : std::uint8_t {
-        over,  // decided, and its end does not matter
-        waits, // it is in the queue: finish_wait()
-        runs   // it holds slots, or may be refunded: end() at until()
+        over,  // decided; no end() is needed
+        waits, // queued; call finish_wait() once its wait is over
+        runs   // holds slots or may be refunded; call end() at until()
     };
     [[nodiscard]] Step
     begin(const LoggedRequest& logged, const RequestHead& head, routing::KeyFacts& facts, Now now);
@@ -49,7 +50,7 @@ class SimulatedRequest final : public admission::Callbacks {
     [[nodiscard]] SteadyTime until() const noexcept { return until_; }
     void end(const Now& now);
 
-    // The waiter that the queue knows, and its request.
+    // The request's waiter in the admission queue. of(): returns the request of a waiter.
     class Queued;
     [[nodiscard]] static SimulatedRequest& of(limits::Waiter& waiter) noexcept;
 
@@ -69,8 +70,8 @@ class SimulatedRequest final : public admission::Callbacks {
     const Decided decided_;
     const Duration duration_;
     const int status_;
-    const bool was_refused_;                // by the log's own limits: it has no end to go by
-    const LoggedRequest* logged_ = nullptr; // during begin()
+    const bool was_refused_;                // refused in the log, so its end is unknown
+    const LoggedRequest* logged_ = nullptr; // set during begin() only
     std::unique_ptr<Queued> queued_;
     admission::RequestAdmission admission_;
     Verdict verdict_;

@@ -1,4 +1,4 @@
-// Totals of the verdicts on a log, and the differences between two sides.
+// Totals of the verdicts on a log, and the differences between two sets of verdicts.
 #pragma once
 
 #include "base/hash.hpp"
@@ -19,8 +19,8 @@ struct RouteTally {
     [[nodiscard]] std::uint64_t refusals() const noexcept;
 };
 
-// The totals of one side: a configuration, or the log itself. Memory is bounded by the
-// configuration.
+// The totals of the verdicts by one configuration, or in the log. Memory is bounded by the numbers
+// of routes and limits.
 class Tally {
   public:
     void add(const Verdict& verdict);
@@ -28,16 +28,17 @@ class Tally {
     [[nodiscard]] const std::map<std::string, RouteTally>& routes() const noexcept {
         return routes_;
     }
-    // The keys refused most often, by limit.
+    // Returns the most refused keys, by the name of the limit.
     [[nodiscard]] const std::map<std::string, limits::SpaceSaving>& keys() const noexcept {
         return keys_;
     }
-    // Requests for which a limit was skipped, by limit.
+    // Returns the number of requests for which a limit was skipped, by the name of the limit.
     [[nodiscard]] const std::map<std::string, std::uint64_t>& undecided() const noexcept {
         return undecided_;
     }
     [[nodiscard]] std::uint64_t admitted() const noexcept { return admitted_; }
-    // Requests that waited before a limit, whatever came then, and the longest of these waits.
+    // Return the number of requests that were queued, whatever their outcome, and the longest time
+    // in a queue.
     [[nodiscard]] std::uint64_t waited() const noexcept { return waited_; }
     [[nodiscard]] Duration longest_wait() const noexcept { return longest_wait_; }
     [[nodiscard]] std::uint64_t refused() const noexcept { return refused_; }
@@ -55,19 +56,19 @@ class Tally {
     Duration longest_wait_{};
 };
 
-// Requests on which two sides disagree.
+// Counts the requests on which two sets of verdicts differ.
 struct Difference {
     struct Count {
         std::uint64_t newly_refused = 0;
         std::uint64_t newly_admitted = 0;
     };
-    using Place = std::pair<std::string, std::string>; // the route, and the limit that refuses
+    using Place = std::pair<std::string, std::string>; // route name, refusing limit
 
     void add(const Verdict& before, const Verdict& after);
 
     Count total;
     std::map<Place, Count> places;
-    std::uint64_t other_route = 0; // taken by another route, or by none, or by one where none did
+    std::uint64_t other_route = 0; // requests that match another route, or in only one of the sets
 };
 
 } // namespace stint::simulate

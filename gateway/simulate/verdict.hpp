@@ -1,4 +1,4 @@
-// The outcome of a request: by the log, or simulated.
+// The outcome of a request, simulated or taken from the log.
 #pragma once
 
 #include "base/time.hpp"
@@ -13,17 +13,18 @@ namespace stint::simulate {
 struct Verdict {
     enum class Kind : std::uint8_t { admitted, refused, unrouted };
     Kind kind = Kind::unrouted;
-    std::string route{}; // empty: no route matches
-    std::string limit{}; // the limit that refuses
-    std::string key{};   // the limit's, as text; empty without one
-    // True if an admitted request's end matters too, as it holds slots of caps or may be refunded.
+    std::string route{}; // name of the matching route; empty if none
+    std::string limit{}; // name of the refusing limit; empty if admitted
+    std::string key{};   // text of the limit's key; empty if it has none
+    // True if the request is admitted and its end has an effect: it holds slots of concurrency
+    // limits, or may be refunded.
     bool end_matters = false;
-    // Limits that were skipped: they read a field that is not in the log.
+    // Names of limits that were skipped, because they read a field that the log may have omitted.
     std::vector<std::string> undecided{};
-    Duration waited{}; // in the admission queue
+    Duration waited{}; // time in the admission queue
 };
 
-// Returns the actual outcome, by the log.
+// Returns the outcome of a request as recorded in the log.
 [[nodiscard]] Verdict verdict_of_log(const LoggedRequest& request);
 
 } // namespace stint::simulate
