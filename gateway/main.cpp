@@ -1,4 +1,5 @@
-// stint run | check | simulate | fields: from arguments to what does it, and nothing else.
+// The command line: stint run | check | simulate | fields. Parses the arguments and calls the code
+// of each command.
 #include "admin/server.hpp"
 #include "base/version.hpp"
 #include "config/fields/reference.hpp"
@@ -26,7 +27,8 @@ using namespace stint;
 
 enum Exit { ok = 0, failed = 1, bad_configuration = 2 };
 
-// The configuration, or nothing after every mistake has been printed.
+// Reads and checks a configuration with its TLS files. Prints all errors and returns nullopt if
+// there are any.
 std::optional<config::Config> load(const std::string& file) {
     auto loaded = config::load_file(file);
     const config::ConfigErrors mistakes =
@@ -60,7 +62,7 @@ int run(const std::string& file) {
     auto config = load(file);
     if (!config)
         return bad_configuration;
-    // The operational log goes to standard error; standard output is the access log's.
+    // The operational log goes to standard error, because standard output is for the access log.
     spdlog::set_default_logger(spdlog::stderr_color_mt("stint"));
     runtime::Gateway gateway{std::move(*config), file};
     if (const auto started = gateway.start(); !started)
@@ -75,7 +77,7 @@ int run(const std::string& file) {
 }
 
 int replay(const simulate::Options& options) {
-    spdlog::set_level(spdlog::level::off); // nothing runs that an operator would watch
+    spdlog::set_level(spdlog::level::off); // a simulation needs no operational log
     switch (simulate::run(options, std::cout, std::cerr)) {
     case simulate::Ending::replayed:
         return std::cout.flush() ? ok : failed;
@@ -128,7 +130,7 @@ int main(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? ok : bad_configuration; // --help and --version end here, too
+        return app.exit(error) == 0 ? ok : bad_configuration; // 0 means --help, --version
     }
     try {
         if (fields_command->parsed())

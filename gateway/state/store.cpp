@@ -15,7 +15,7 @@ namespace stint::state {
 
 namespace {
 
-// The file's header: its application id, and its form.
+// The application id and format version in the header of the SQLite file.
 constexpr auto application = "1398034004"; // "STnT"
 constexpr int form = 1;
 constexpr int wait_for_others_ms = 1000;
@@ -28,8 +28,8 @@ Failure broken(std::string why) {
     return {Failure::Kind::broken, std::move(why)};
 }
 
-// Detects flipped bits in values, which SQLite would not see. No defence against forgers: a process
-// that can write the file can do worse.
+// Returns a checksum of a row, which detects flipped bits that SQLite would not notice. It does not
+// protect against deliberate changes: its key is constant.
 std::string checksum(std::string_view table, std::string_view key, std::string_view value) {
     static const KeyHasher hasher{KeyHasher::Key{}};
     const auto bytes = [](const Hash128& hash) {
@@ -41,9 +41,9 @@ std::string checksum(std::string_view table, std::string_view key, std::string_v
     return bytes(hasher(parts)).substr(0, 8);
 }
 
-// Creates a missing file with mode 0600; SQLite would use what the umask leaves. Call it before
-// SQLite opens the file: closing any descriptor of a file drops the locks that the process has on
-// it.
+// Creates a missing file with mode 0600, because SQLite's mode depends on the umask. Call it before
+// SQLite opens the file: closing any descriptor of a file drops all POSIX locks that the process
+// has on the file.
 Result<void, Failure> make_file(const std::filesystem::path& file) {
     struct stat status {};
     if (::stat(file.c_str(), &status) == 0) {
@@ -58,7 +58,8 @@ Result<void, Failure> make_file(const std::filesystem::path& file) {
 }
 
 void bind_bytes(sqlite3_stmt* statement, int place, std::string_view bytes) {
-    // nullptr as the destructor: the bytes stay until the statement has run.
+    // nullptr as destructor (SQLITE_STATIC): the caller keeps the bytes until the statement has
+    // run.
     sqlite3_bind_blob64(statement, place, bytes.empty() ? "" : bytes.data(), bytes.size(), nullptr);
 }
 
@@ -70,9 +71,9 @@ std::string column(sqlite3_stmt* statement, int place) {
                : std::string{static_cast<const char*>(bytes), static_cast<std::size_t>(size)};
 }
 
-// Settings that are safe before the file is known to be Stint's. The exclusive lock comes with the
-// first look at it. It also spares the shared memory of a write-ahead log, the one thing that
-// SQLite would map: a process that truncates a mapped file ends this one.
+// Settings that are safe for a file that is not yet known to be Stint's. The exclusive lock is
+// taken at the first read. With it SQLite uses no shared memory (-shm) for the write-ahead log, so
+// that no file is mapped: truncation of a mapped file by another process would crash this one.
 constexpr auto cautious = "PRAGMA locking_mode=EXCLUSIVE; PRAGMA mmap_size=0;"
                           "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON;"
                           "PRAGMA temp_store=MEMORY";
@@ -105,13 +106,14 @@ Result<Store, Failure> Store::open(const std::filesystem::path& file) {
         return Failure{Failure::Kind::unavailable, "no memory"};
     if (code != SQLITE_OK)
         return store.failure(code);
-    // Does not change the file until it is known to be whole.
+    // Prevents a checkpoint on close, so that a file that fails the checks stays unchanged.
     sqlite3_db_config(opened, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     sqlite3_busy_timeout(opened, wait_for_others_ms);
     if (auto begun = store.begin(); !begun)
         return std::move(begun).error();
     sqlite3_db_config(opened, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
-    ::chmod(file.c_str(), 0600); // the keys' hashes are worth something to an attacker
+    // The file has the hash key and the hashes of limit keys, which are sensitive.
+    ::chmod(file.c_str(), 0600);
     return store;
 }
 
@@ -138,7 +140,8 @@ Result<void, Failure> Store::begin() {
     return {};
 }
 
-// A table with rowids: values of some KiB lie side by side on its pages, and are changed in place.
+// Creates the table of a new file. It has rowids, so that values of some KiB are stored side by
+// side and updated in place.
 Result<void, Failure> Store::create() {
     const std::string sql =
         std::string{"PRAGMA journal_mode=WAL; BEGIN IMMEDIATE;"
@@ -163,7 +166,7 @@ Result<void, Failure> Store::check() {
     auto found = ask("PRAGMA integrity_check(1)");
     if (!found)
         return std::move(found).error();
-    std::ranges::replace(*found, '\n', ' '); // fits one line of the log
+    std::ranges::replace(*found, '\n', ' '); // keeps the log message on one line
     return *found == "ok" ? Result<void, Failure>{} : broken("it is damaged: " + *found);
 }
 
@@ -243,8 +246,8 @@ Result<Store::Statement, Failure> Store::prepare(std::string_view sql) {
     return Statement{statement};
 }
 
-// Returns the failure for SQLite's code. SQLITE_ERROR, too, means bad contents of the file: the
-// statements are right.
+// Returns the failure for a result code of SQLite. SQLITE_ERROR also means a damaged file, because
+// the statements themselves are correct.
 Failure Store::failure(int code) const {
     const int system = sqlite3_system_errno(database_.get());
     const std::string why = sqlite3_errmsg(database_.get());
@@ -252,7 +255,7 @@ Failure Store::failure(int code) const {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_ERROR:
-    case SQLITE_DONE: // without the row that must exist
+    case SQLITE_DONE: // a query without its expected row
         return broken("it is damaged: " + why);
     case SQLITE_BUSY:
         return {Failure::Kind::unavailable, "another process has it open"};
@@ -277,7 +280,7 @@ Result<std::filesystem::path, Failure> move_aside(const std::filesystem::path& f
     std::filesystem::rename(file, name, error);
     if (error)
         return Failure{Failure::Kind::unavailable, error.message()};
-    // Otherwise SQLite would take them for the new file's.
+    // Otherwise SQLite would use these files for the new database.
     for (const char* const beside : {"-wal", "-shm", "-journal"}) {
         std::error_code none;
         std::filesystem::rename(file.string() + beside, name + beside, none);

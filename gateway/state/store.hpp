@@ -1,9 +1,9 @@
-// A file of rows that outlives the process: named tables of key → value, changed some at a time,
-// all or none. The callers know what rows mean. Through SQLite, which only this layer names.
+// A key-value store in a file: named tables of rows, changed in transactions. Uses SQLite, which no
+// other layer includes. The meaning of rows is up to the callers.
 //
-// What has been written survives the end of the process, however it ends. It is not flushed to the
-// disk with each write (synchronous=NORMAL, a write-ahead log): a power cut may lose what was
-// written since the last checkpoint, some MiB, but never leaves a file that is neither old nor new.
+// Written rows survive any end of the process, even a crash. Writes are not flushed to the disk at
+// once (synchronous=NORMAL with a write-ahead log): a power cut may lose the writes since the last
+// checkpoint, some MiB, but the file stays consistent.
 #pragma once
 
 #include "base/error.hpp"
@@ -31,35 +31,37 @@ struct Row {
 struct Change {
     std::string table;
     std::string key;
-    std::optional<std::string> value; // nothing: erases the row, if there is one
+    std::optional<std::string> value; // nullopt erases the row, if there is one
 };
 
 struct Failure {
-    // unavailable: not now, but perhaps later (no such folder, a full disk, another process has the
-    // file). broken: the file is not a whole one of this kind, and never will be.
+    // unavailable: may succeed later (no such folder, a full disk, another process has the file
+    // open). broken: the file is damaged, or is not a state file of this format; retries cannot
+    // help.
     enum class Kind : std::uint8_t { unavailable, broken };
     Kind kind = Kind::unavailable;
-    std::string why; // for a person, without the file's name: "the disk is full"
+    std::string why; // human-readable, without the file's name: "the disk is full"
 };
 
-// Threads: one at a time. Blocks on the disk.
+// An open store. Used by one thread at a time. All functions may block on the disk.
 class Store {
   public:
-    // Opens the file, or makes a new one with mode 0600 where there is none or an empty one.
-    // Checks everything in it: some 100 ms for 50 MB. While it is open no other process can open
-    // it; waits up to a second for one that has it.
+    // Opens the file; initialises a missing or empty one. Sets its mode to 0600. Checks the
+    // integrity of the whole file, which takes about 100 ms for 50 MB. Locks the file against other
+    // processes, and waits up to a second if another process has it open.
     [[nodiscard]] static Result<Store, Failure> open(const std::filesystem::path& file);
 
     Store(Store&&) noexcept;
     Store& operator=(Store&&) noexcept;
     ~Store();
 
-    // True if the store began without rows.
+    // Returns true if open() has initialised a missing or empty file.
     [[nodiscard]] bool fresh() const noexcept { return fresh_; }
-    // Returns the rows of one table, in no order. A row that is not as it was written is
-    // Failure::broken.
+    // Returns the rows of one table, in no particular order. Fails with Failure::Kind::broken if
+    // the checksum of a row is wrong.
     [[nodiscard]] Result<std::vector<Row>, Failure> rows(std::string_view table);
-    // Writes all changes or none, in this order. When it returns, they outlive the process.
+    // Writes all changes in this order in one transaction, or none. After success the changes
+    // survive the end of the process.
     [[nodiscard]] Result<void, Failure> write(std::span<const Change> changes);
 
   private:
@@ -78,7 +80,8 @@ class Store {
     [[nodiscard]] Result<void, Failure> create();
     [[nodiscard]] Result<void, Failure> check();
     [[nodiscard]] Result<void, Failure> run(const char* sql);
-    // The first column of the first row.
+    // Runs a query and returns the first column of its first row; without a row the failure is
+    // `broken`.
     [[nodiscard]] Result<std::string, Failure> ask(const char* sql);
     [[nodiscard]] Result<Statement, Failure> prepare(std::string_view sql);
     [[nodiscard]] Result<void, Failure> apply(const Change& change);
@@ -90,8 +93,8 @@ class Store {
     bool fresh_ = false;
 };
 
-// Renames the file, and those that SQLite keeps beside it, to FILE.broken-<time>, with a number
-// behind it where that name is taken. Returns the new name, or why it could not be done.
+// Renames the file, and SQLite's files for it (-wal, -shm, -journal), to FILE.broken-<time>.
+// Appends a number if that name is taken. Returns the new name, or the reason of a failure.
 [[nodiscard]] Result<std::filesystem::path, Failure>
 move_aside(const std::filesystem::path& file, WallTime now);
 
