@@ -1,4 +1,5 @@
-// Access checks: the Host check against DNS rebinding, and the conditions of a change.
+// Access checks of the admin listener: the Host check against DNS rebinding, and the authorisation
+// of changes.
 #pragma once
 
 #include "admin/message.hpp"

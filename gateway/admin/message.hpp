@@ -22,8 +22,8 @@ struct Request {
     std::string query; // as sent, without the "?"
     std::string authority;
     int minor_version = 1;
-    std::vector<std::string> authorizations; // the values of every Authorization field
-    std::vector<std::string> origins;        // the values of every Origin field
+    std::vector<std::string> authorizations; // values of all Authorization fields
+    std::vector<std::string> origins;        // values of all Origin fields
     std::string body;
 };
 

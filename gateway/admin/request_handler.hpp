@@ -20,7 +20,7 @@
 
 namespace stint::admin {
 
-// Lives on the control thread.
+// The handler of one request. Used on the control thread.
 class RequestHandler final : public server::RequestHandler, private net::Deadline {
   public:
     static constexpr std::size_t max_head = 16 * 1024;

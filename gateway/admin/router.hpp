@@ -17,11 +17,11 @@ enum class Endpoint : std::uint8_t {
     config,
     cooldowns,
     limits,
-    limit,           // one, by name
+    limit,           // one limit, by name
     top,             // the heaviest keys of one limit
     override_of_key, // an override for one key of a limit
     locks,
-    lock,    // one, by name
+    lock,    // one lock, by name
     lease,   // a lease of a lock, to end it
     overlay, // changes that operators made at run time
     routes,

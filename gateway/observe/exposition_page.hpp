@@ -58,7 +58,8 @@ class Page {
 
 // Defined in exposition_configuration.cpp.
 void add_configuration(Page& page, const ProcessFigures& figures);
-void add_connections(Page& page, const WorkerCounters& sum); // exposition_connections.cpp
+// Defined in exposition_connections.cpp.
+void add_connections(Page& page, const WorkerCounters& sum);
 // Both are defined in exposition_permits.cpp.
 void add_permits(
     Page& page, const WorkerCounters& sum, const MetricSlots& slots, const ProcessFigures& figures);

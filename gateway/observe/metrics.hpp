@@ -22,7 +22,7 @@ inline constexpr std::array latency_bounds = {0.0005, 0.001, 0.0025, 0.005, 0.01
                                               5.0,    10.0,  30.0,   60.0};
 
 struct Histogram {
-    std::array<std::uint64_t, latency_bounds.size() + 1> buckets{}; // not cumulative
+    std::array<std::uint64_t, latency_bounds.size() + 1> buckets{}; // counts, not cumulative
     double sum_seconds = 0;
     void observe(Duration duration) noexcept;
 };
@@ -58,9 +58,9 @@ struct WaitCounters {
 struct WorkerCounters {
     std::vector<RouteCounters> routes;       // by MetricSlots::route
     std::vector<std::uint64_t> refusals;     // by MetricSlots::refusal
-    std::vector<std::uint64_t> denied;       // by MetricSlots::refusal
+    std::vector<std::uint64_t> denied;       // by MetricSlots::refusal: keys listed in `deny`
     std::vector<std::uint64_t> fenced_off;   // by MetricSlots::refusal: 412 by require_fence
-    std::vector<std::uint64_t> exempted;     // by MetricSlots::refusal
+    std::vector<std::uint64_t> exempted;     // by MetricSlots::refusal: keys listed in `exempt`
     std::vector<std::uint64_t> would_refuse; // by MetricSlots::refusal: dry run
     std::vector<std::uint64_t> overruns;     // by MetricSlots::refusal: cost more than reserved
     std::vector<std::uint64_t> granted;      // by MetricSlots::refusal: permits granted
@@ -70,7 +70,7 @@ struct WorkerCounters {
     std::uint64_t connections_accepted = 0;
     std::uint64_t connections_rejected = 0; // max_connections reached
     std::uint64_t rejected_per_client = 0;  // max_connections_per_client reached
-    std::uint64_t slow_heads = 0;           // clients below min_rate
+    std::uint64_t slow_heads = 0;           // heads slower than min_rate
     std::uint64_t slow_bodies = 0;
     std::uint64_t shed_clients = 0; // idle connections closed because file descriptors ran out
     std::uint64_t shed_upstreams = 0;

@@ -9,11 +9,11 @@ namespace stint::observe {
 
 enum class Outcome : std::uint8_t {
     forwarded,       // the upstream's response was forwarded
-    refused,         // by a limit or cap: 429, 403 where it never admits such a request, or
-                     // 412 where require_fence of a lock does not
+    refused,         // refused by a limit: 429; 403 if it denies such requests for ever; 412 by
+                     // require_fence
     rejected,        // a bad request: 400, 405, 431, …; or Max-Forwards: 0, also with 200
-    no_route,        // 404
-    upstream_failed, // 502, 503, 504, or the upstream broke off in the middle
+    no_route,        // no route matches: 404
+    upstream_failed, // 502, 503, 504, or the upstream aborted its response
     cooling_down,    // refused during a pause that the upstream asked for: 429 or 503
     client_gone,     // the client left or stalled before the end: 499 or 408
     responded,       // answered by configuration: respond, redirect, redirect_http

@@ -40,7 +40,7 @@ struct Compiled {
     routing::SnapshotPtr snapshot;
     std::vector<ConfiguredLimit> limits; // in the order of config::Config::limits
     std::vector<limits::CooldownSetPtr> cooldowns;
-    upstream::Resolver::Names host_names; // endpoint host names with their resolve intervals
+    upstream::Resolver::Names host_names; // host names of endpoints, with resolve intervals
 };
 
 // Compiles the configuration. Limits that exist in `registry` keep their counts. Routes, limits and

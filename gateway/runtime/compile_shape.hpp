@@ -1,4 +1,4 @@
-// Compiles a route's match, its edits of requests and responses, and its fixed answer.
+// Compiles a route's match, its edits of requests and responses, and its fixed response.
 #pragma once
 
 #include "base/fixed_answer.hpp"

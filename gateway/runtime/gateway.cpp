@@ -154,7 +154,7 @@ ReloadReport Gateway::reload() {
     return report;
 }
 
-// Replaces the configuration while traffic flows. Returns the notes on it.
+// Puts a configuration in force while traffic flows. Returns the notes for ReloadReport.
 std::vector<std::string> Gateway::swap_in(LoadedConfigPtr loaded, ListenerSet::Opened opened) {
     const std::uint64_t generation = store_.generation() + 1;
     Compiled next = compiled_from(*loaded, generation);

@@ -17,7 +17,7 @@
 
 namespace stint::runtime {
 
-// Used by the control thread alone.
+// Applies operators' changes of overrides, endpoints and leases. Used by the control thread alone.
 class OperatorChanges {
   public:
     // publish: called after overrides have changed; gives the workers a snapshot with them. All

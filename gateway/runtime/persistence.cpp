@@ -131,7 +131,7 @@ std::optional<Persistence::Figures> Persistence::collect_metrics() const noexcep
 }
 
 void Persistence::run() {
-    sigset_t all; // signals belong to the control thread
+    sigset_t all; // signals are handled by the control thread
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);
     std::unique_lock lock{mutex_};

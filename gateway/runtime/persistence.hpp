@@ -1,5 +1,5 @@
-// Counts and leases that outlive the process: restores each limit and the locks from the state
-// file, and writes changes to it.
+// Keeps counts and leases over a restart: restores limits and locks from the state file, and writes
+// changes to the file.
 #pragma once
 
 #include "config/schema/schema.hpp"
@@ -62,11 +62,11 @@ class Persistence {
     // restarts before then treats them as unknown, too. No effect if holders_known(). Thread: any.
     void holders_known_from(SteadyTime time);
 
-    // Metrics. Thread: any.
+    // Metrics of the state file.
     struct Figures {
-        std::uint64_t writes = 0;         // transactions
-        std::uint64_t write_failures = 0; // also attempts to open an unavailable file
-        double last_write_seconds = 0;    // since the epoch; 0: never
+        std::uint64_t writes = 0;         // number of transactions
+        std::uint64_t write_failures = 0; // includes failed attempts to open the file
+        double last_write_seconds = 0;    // since the epoch; 0 means never
         double round_seconds = 0;         // duration of the last round of writes
     };
     // Returns nullopt if the settings name no state file.
@@ -102,9 +102,9 @@ class Persistence {
 
     std::mutex mutex_;
     std::condition_variable woken_;
-    SteadyTime known_from_ = SteadyTime::max(); // with mutex_
-    bool stopping_ = false;                     // with mutex_
-    bool leases_recorded_ = false;              // with mutex_
+    SteadyTime known_from_ = SteadyTime::max(); // guarded by mutex_
+    bool stopping_ = false;                     // guarded by mutex_
+    bool leases_recorded_ = false;              // guarded by mutex_
 
     // The members below are used by the constructor, then by the thread, then by finish(). Only
     // counters_.claim() and the metrics of file_ are also used by other threads.

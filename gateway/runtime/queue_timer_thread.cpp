@@ -38,7 +38,7 @@ void QueueTimerThread::run_now() noexcept {
 }
 
 void QueueTimerThread::run() {
-    sigset_t all; // signals belong to the control thread
+    sigset_t all; // signals are handled by the control thread
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);
     std::unique_lock lock{mutex_};

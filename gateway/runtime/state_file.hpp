@@ -21,7 +21,7 @@ namespace stint::runtime {
 // write_failures() and last_write() on any.
 class StateFile {
   public:
-    // The tables of the file.
+    // Names of the tables in the file.
     static constexpr auto counters = "counters";
     static constexpr auto leases = "leases";
     static constexpr auto own = "stint"; // rows about the file itself

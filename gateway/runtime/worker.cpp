@@ -64,7 +64,7 @@ void Worker::join(std::shared_ptr<ConnectionDispatchers> dispatchers) {
 
 void Worker::start(std::optional<int> core) {
     thread_ = std::thread{[this] {
-        // Signals belong to the control thread.
+        // Blocks all signals, which the control thread handles.
         sigset_t all;
         sigfillset(&all);
         pthread_sigmask(SIG_BLOCK, &all, nullptr);

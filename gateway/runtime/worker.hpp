@@ -65,7 +65,7 @@ class Worker {
     // Ends the thread. All workers' threads must end before any worker is destroyed.
     void stop() noexcept;
 
-    // Runs `task` on the worker's thread, soon.
+    // Posts `task` to the worker's thread, and returns without waiting.
     void post(std::function<void(proxy::Context&)> task);
 
     void adopt(WorkerUpdate adoption);

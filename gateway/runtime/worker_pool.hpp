@@ -29,7 +29,7 @@ class WorkerPool {
     // All arguments must outlive this object.
     WorkerPool(
         net::asio::io_context& control, limits::Registry& registry, QueueTimerThread& openings);
-    // Does the same as end().
+    // Calls end().
     ~WorkerPool();
     WorkerPool(const WorkerPool&) = delete;
     WorkerPool& operator=(const WorkerPool&) = delete;

@@ -9,7 +9,7 @@ namespace stint::tls {
 
 namespace {
 
-// Refuses a key with a password, instead of asking for it on the terminal.
+// Password callback for keys: refuses an encrypted key, instead of prompting on the terminal.
 int no_password(char*, int, int, void* asked) noexcept {
     *static_cast<bool*>(asked) = true;
     return -1;

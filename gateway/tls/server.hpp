@@ -22,7 +22,7 @@ class TicketKeys;
 // offers ALPN (RFC 7301) without http/1.1 gets the alert no_application_protocol.
 class Server {
   public:
-    // The time at which a certificate of the settings expires.
+    // The expiry time of a certificate, with the file of the certificate.
     struct Expiry {
         std::string file;
         WallTime at;

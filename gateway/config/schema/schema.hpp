@@ -69,7 +69,7 @@ struct Permits {
 
 // The state file, which keeps counts and leases over a restart.
 struct State {
-    std::string file; // absolute or relative to the configuration file; empty: nothing is kept
+    std::string file; // absolute, or relative to the configuration file; empty = no file
     bool closed_on_start = false; // on_start: open (default) | closed
 };
 
@@ -117,9 +117,9 @@ struct Endpoint {
     std::uint32_t max_requests = 0; // maximum of concurrent requests; 0 = no limit
 };
 
-// One part of a limit's key.
+// One part of a key of a limit or a cooldown: the place in a request from which it is read.
 struct KeySource {
-    // In the order of routing::KeySource::Kind.
+    // Must have the order of routing::KeySource::Kind, because values are cast.
     enum class Kind : std::uint8_t {
         client_ip,
         header,
@@ -145,7 +145,7 @@ struct Cooldown {
     bool on = true;
     Scope scope = Scope::host;
     std::vector<KeySource> key;            // for Scope::key
-    milliseconds most{600'000};            // max_cooldown
+    milliseconds most{600'000};            // key `max_cooldown`: upper bound of a pause
     std::optional<milliseconds> otherwise; // key `default`: the pause if the response names no time
     milliseconds ramp{30'000};
     bool learn = false; // pace requests to the rate limits that the upstream's responses announce
@@ -172,14 +172,14 @@ struct Upstream {
     std::vector<KeySource> hash_key{KeySource{}}; // for balance: hash; the default is client_ip
 };
 
-// Rate-limit fields of responses.
+// Settings of the rate-limit header fields in responses.
 struct Headers {
     enum class Fields : std::uint8_t { off, loading, legacy, both };
     enum class Prefix : std::uint8_t { x_ratelimit, ratelimit };
     enum class Reset : std::uint8_t { delta, epoch };
     Fields fields = Fields::off;
-    Prefix prefix = Prefix::x_ratelimit; // for the older fields
-    Reset reset = Reset::delta;          // for the older fields
+    Prefix prefix = Prefix::x_ratelimit; // for the legacy (X-RateLimit) fields
+    Reset reset = Reset::delta;          // for the legacy (X-RateLimit) fields
 };
 
 struct OwnBody {
@@ -219,7 +219,7 @@ inline constexpr std::uint64_t most_concurrent = 1'000'000;
 inline constexpr std::uint64_t most_waiting = 100'000;
 inline constexpr std::chrono::hours longest_refill = std::chrono::days{366};
 
-// True if an empty token bucket with these numbers is full again within longest_refill.
+// Returns true if an empty token bucket with these numbers is full again within longest_refill.
 [[nodiscard]] constexpr bool
 refills_in_time(std::uint64_t burst, std::uint64_t quota, std::chrono::nanoseconds per) noexcept {
     const std::chrono::duration<double> length = per;
@@ -261,7 +261,7 @@ struct Limit {
     Anchor anchor = Anchor::first_request;
     std::vector<KeySource> key; // empty = one counter for all requests
     MissingKey missing_key = MissingKey::share;
-    AddressPrefixes prefixes; // for client_ip
+    AddressPrefixes prefixes; // for the source client_ip
     std::vector<Override> overrides;
     KeyList exempt;
     KeyList deny;
@@ -278,14 +278,14 @@ struct Limit {
     std::uint64_t cost = 1;                // or `reserve`, if the response states the cost
     std::string cost_request_field;        // request header with the cost, lower case
     std::string cost_response_field;       // response header with the cost, lower case
-    std::vector<std::uint16_t> count_when; // empty = always
+    std::vector<std::uint16_t> count_when; // statuses; empty = always
     std::vector<std::uint16_t> refund;
     bool ws_holds_slot = true; // caps only: a tunnel holds its slot until it ends
 
     struct Wait {
         milliseconds max_wait{2'000};
         std::uint64_t max_waiting = 1'000;
-        std::vector<KeySource> fair_by{KeySource{}}; // client_ip
+        std::vector<KeySource> fair_by{KeySource{}}; // the default is client_ip
     };
     std::optional<Wait> wait; // when_exceeded: wait
     std::optional<LockTerms> lock;

@@ -42,7 +42,7 @@ std::string filled_in(std::string_view text) {
 // Returns true if the text behind "https://" begins with a host; "", ":80" and "user@" have none.
 bool leads_to_host(std::string_view behind_scheme) {
     std::string_view host = behind_scheme.substr(0, behind_scheme.find_first_of("/?#"));
-    host.remove_prefix(host.rfind('@') + 1); // npos + 1 is 0
+    host.remove_prefix(host.rfind('@') + 1); // without "@" removes nothing: npos + 1 is 0
     return !host.empty() && !host.starts_with(':');
 }
 

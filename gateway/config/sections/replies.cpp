@@ -135,7 +135,7 @@ void read_reserving(const Section& section, Limit& limit) {
         section.wrong_at("retry_after", "reserve excludes when_exceeded: wait; keep one of them");
     section.wrong_at(
         "retry_after_jitter", "is not for retry_after: reserve, which spreads clients by itself");
-    limit.reserve_for = {KeySource{}}; // client_ip
+    limit.reserve_for = {KeySource{}}; // the default is client_ip
     if (const auto reserve_for = section.find("reserve_for")) {
         limit.reserve_for.clear();
         read_key_sources(*reserve_for, limit.reserve_for);

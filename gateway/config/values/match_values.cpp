@@ -23,7 +23,7 @@ bool is_alphanumeric(char c) noexcept {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-// RFC 3986 section 2.3
+// Returns true for an unreserved character of URIs (RFC 3986 section 2.3).
 bool is_unreserved(char c) noexcept {
     return is_alphanumeric(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
@@ -36,7 +36,7 @@ int hex_digit(char c) noexcept {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// RFC 3986 section 3.3, without "%"
+// Returns true for a character of URI paths (RFC 3986 section 3.3), except "%".
 bool is_path_character(char c) noexcept {
     return is_unreserved(c) || std::string_view{"/!$&'()*+,;=:@"}.find(c) != std::string_view::npos;
 }

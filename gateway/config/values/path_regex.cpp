@@ -109,7 +109,7 @@ std::vector<std::string> required_texts(std::string_view pattern) {
     using Kind = Token::Kind;
     if (has_flags(pattern))
         return {};
-    std::vector<std::string> texts(1); // the last one may still grow
+    std::vector<std::string> texts(1); // the last text may still grow
     std::size_t depth = 0;
     for (std::size_t at = 0; at < pattern.size();) {
         const Token token = token_at(pattern.substr(at));

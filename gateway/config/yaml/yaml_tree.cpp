@@ -161,7 +161,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
     Positions positions_;
     Diagnostics& report_;
-    std::vector<Node> open_; // the maps and lists around the next event, outermost first
+    std::vector<Node> open_; // maps and lists whose end is not yet parsed, outermost first
     std::optional<Node> root_;
     std::size_t documents_ = 0;
 };
@@ -174,7 +174,7 @@ std::string_view syntax_hint(std::string_view text, const YAML::Mark& mark) {
     const auto at = static_cast<std::size_t>(mark.pos);
     if (text.substr(at - 1, 2) == "]:")
         return "; an address such as \"[::1]:8080\" needs quotes";
-    const std::size_t line = text.rfind('\n', at - 1) + 1; // npos + 1 is 0
+    const std::size_t line = text.rfind('\n', at - 1) + 1; // 0 on the first line: npos + 1 is 0
     const std::string_view before = text.substr(line, at - line);
     const std::string_view indent = before.substr(0, before.find_first_not_of(" \t"));
     if (indent.find('\t') != std::string_view::npos)

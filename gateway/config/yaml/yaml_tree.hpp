@@ -18,9 +18,10 @@ struct Node {
 
     Kind kind = Kind::null;
     Mark mark;
-    std::string text;        // text of a scalar, quotes and escapes resolved
-    std::vector<Node> keys;  // a map's; keys[i] belongs to items[i]. The key of a duplicate or of
-                             // a merge is unusable, every other is a scalar
+    std::string text; // text of a scalar, quotes and escapes resolved
+    // Keys of a map; keys[i] belongs to items[i]. A duplicate key and a merge key are unusable; all
+    // others are scalars.
+    std::vector<Node> keys;
     std::vector<Node> items; // the values of a map or the elements of a sequence
 };
 
