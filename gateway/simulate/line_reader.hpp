@@ -17,6 +17,7 @@ namespace stint::simulate {
 class LineReader {
   public:
     static constexpr std::size_t longest = 1 << 20; // bytes; the rest of a line is dropped
+    // Opens a file; "-" is standard input. The error is one human-readable line.
     [[nodiscard]] static Result<LineReader, std::string> open(const std::string& name);
 
     // Returns the next line without its newline, valid until the next call; nullopt at the end of

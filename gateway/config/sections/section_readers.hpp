@@ -30,10 +30,10 @@ void read_socket_file(const Section& section, Address& address);
 void read_hosts(const Field& field, const Value& value, std::vector<std::string>& hosts);
 void read_token_file(
     const Field& field, const Value& value, std::string& file, const LoadState& loading);
-// Call it after the other listeners are read.
+// Reads the permits listener. Call it after all other listeners are read.
 void read_permits(const Value& value, LoadState& loading);
 void read_state(const Value& value, LoadState& loading);
-// Keys that are absent leave their members of `rate` unchanged.
+// Reads min_rate. Keys that are absent leave their members of `rate` unchanged.
 void read_min_rate(const Value& value, MinRate& rate, LoadState& loading);
 void read_overrides(const Value& value, TimeoutOverrides& timeouts, LoadState& loading);
 void read_tls(const Value& value, LoadState& loading, Tls& tls);
@@ -51,11 +51,11 @@ void read_refusal_body(const Value& value, Limit& limit, LoadState& loading);
 // Reads retry_after and reserve_for: reservations of slots for refused requests. Call it after all
 // other keys of the limit.
 void read_reserving(const Section& section, Limit& limit);
-// Keys that are absent leave their members of `headers` unchanged.
+// Reads the map `headers`. Keys that are absent leave their members of `headers` unchanged.
 void read_headers(const Value& value, Headers& headers, LoadState& loading);
-// Keys that are absent leave their members of `cooldown` unchanged.
+// Reads a cooldown. Keys that are absent leave their members of `cooldown` unchanged.
 void read_cooldown(const Value& value, Cooldown& cooldown, LoadState& loading);
-// Keys that are absent leave their members of `retry` unchanged.
+// Reads retry rules. Keys that are absent leave their members of `retry` unchanged.
 void read_retry(const Value& value, Retry& retry, LoadState& loading);
 void read_upgrade(const Value& value, std::vector<std::string>& protocols); // a list, or off
 void read_named_limits(const Value& value, LoadState& loading);
@@ -65,14 +65,15 @@ std::size_t add_limit(Limit limit, LoadState& loading);
 // Reads when_exceeded, max_wait and fair_by. Returns true for when_exceeded: wait; the caller then
 // reads max_waiting.
 bool read_wait_terms(const Section& section, Limit& limit, LoadState& loading);
-// Call it after named limits are read.
+// Reads all locks. Call it after named limits are read. top: the top level, where `permits` must be
+// set.
 void read_locks(const Section& top, const Value& value, LoadState& loading);
 // Returns true if an item of a route's `limits` has the form {lock: NAME}.
 [[nodiscard]] bool names_lock(const Value& item);
 // Returns the index in Config::limits of the lock that an item {lock: NAME} names; reports an
 // unknown lock.
 [[nodiscard]] std::optional<std::size_t> find_lock(const Value& item, const LoadState& loading);
-// Call it after read_locks().
+// Reads require_fence, the name of a lock. Call it after read_locks().
 void read_require_fence(const Value& value, Route& route, const LoadState& loading);
 inline constexpr std::size_t most_trusted_fields = 64;
 void read_peers(const Field& field, const Value& value, Config& config, LoadState& loading);
@@ -84,7 +85,8 @@ void read_client_ip_header(const Section& top, TrustedProxies& trusted);
 void read_key(const Section& section, Limit& limit, LoadState& loading);
 // Reads overrides, exempt and deny. Call it after the limit's kind and key are read.
 void read_rules(const Section& section, Limit& limit);
-// Call it after the limit's kind and numbers are read.
+// Reads the limit's algorithm and its settings. Call it after the limit's kind and numbers are
+// read.
 void read_algorithm(const Section& section, Limit& limit, LoadState& loading);
 // Reads `burst` in the section of a limit or of an override. quota: the quota of the same section.
 void read_burst_number(
@@ -93,7 +95,7 @@ void read_burst_number(
     const Limit& limit,
     std::uint64_t quota,
     std::uint64_t& burst);
-// Call it after read_algorithm().
+// Reads cost, reserve, count_when and refund. Call it after read_algorithm().
 void read_pricing(const Section& section, Limit& limit);
 [[nodiscard]] Parsed<std::uint64_t> parse_quota(std::string_view text, Limit::Kind kind);
 void read_key_sources(const Value& value, std::vector<KeySource>& key); // one source, or a list
@@ -111,8 +113,10 @@ void read_edits(const Value& value, EditedHead head, FieldEdits& edits, const Lo
 void read_path_changes(const Section& section, const PathRules& rules, Route& route);
 // Reads a route's upstream, or its own response (respond, redirect).
 void read_action(const Section& section, Route& route, LoadState& loading);
-// Call it after upstreams and named limits are read.
+// Reads all routes. Call it after upstreams and named limits are read.
 void read_routes(const Value& value, LoadState& loading);
+
+// Reads an inline limit of a route; returns its index in Config::limits. position: position in the
 // route's list, from 1; part of the default name.
 [[nodiscard]] std::size_t
 read_inline_limit(const Value& value, const Route& route, std::size_t position, LoadState& loading);
