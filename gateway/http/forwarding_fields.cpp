@@ -51,15 +51,17 @@ void write_hops(HeadBuffer& out, const RequestHead& head, const Forwarding& forw
         forwarding.peer_address.empty() ? std::string_view{"unknown"} : forwarding.peer_address;
     std::string_view scheme = forwarding.scheme;
     std::string_view host = head.authority;
-    out << "X-Forwarded-For: ";
     if (forwarding.peer_is_trusted) [[unlikely]] {
+        out << "X-Forwarded-For: ";
         write_list(out, head.fields, FieldId::x_forwarded_for);
         const std::string_view known_scheme = value_of(head.fields, FieldId::x_forwarded_proto);
         const std::string_view known_host = value_of(head.fields, FieldId::x_forwarded_host);
         scheme = known_scheme.empty() ? scheme : known_scheme;
         host = known_host.empty() ? host : known_host;
+        out.add(peer, "\r\nX-Forwarded-Proto: ", scheme, "\r\n");
+    } else {
+        out.add("X-Forwarded-For: ", peer, "\r\nX-Forwarded-Proto: ", scheme, "\r\n");
     }
-    out.add(peer, "\r\nX-Forwarded-Proto: ", scheme, "\r\n");
     if (!host.empty())
         out.field("X-Forwarded-Host", host);
     if (forwarding.peer_is_trusted || forwarding.forwarded) [[unlikely]]
@@ -69,9 +71,12 @@ void write_hops(HeadBuffer& out, const RequestHead& head, const Forwarding& forw
 }
 
 void write_via(HeadBuffer& out, const RequestHead& head) {
+    const std::string_view own = head.minor_version == 0 ? "1.0 stint\r\n" : "1.1 stint\r\n";
+    if (!head.ids.contains(FieldId::via)) [[likely]]
+        return out.add("Via: ", own);
     out << "Via: ";
     write_list(out, head.fields, FieldId::via);
-    out << (head.minor_version == 0 ? "1.0 stint\r\n" : "1.1 stint\r\n");
+    out << own;
 }
 
 } // namespace stint::http

@@ -19,18 +19,18 @@ constexpr std::uint64_t max_counter = 0xfff;
 constexpr std::uint64_t counter_start_mask = 0x7ff; // leaves half of the range to count in
 constexpr std::uint64_t followed_step_back_ms = 1000;
 
-// Writes the lower half of `value` as eight hexadecimal digits, all at once since an id is made for
-// every request: each half byte gets a byte of its own, the highest in the lowest place. From 10
-// on, the distance from '9' to 'a' is added.
-void write_eight_digits(char* out, std::uint64_t value) noexcept {
-    std::uint64_t digits = value & 0xffff'ffff;
-    digits = (digits | (digits << 16)) & 0x0000'ffff'0000'ffff;
-    digits = (digits | (digits << 8)) & 0x00ff'00ff'00ff'00ff;
-    digits = (digits | (digits << 4)) & 0x0f0f'0f0f'0f0f'0f0f;
-    const std::uint64_t letters = ((digits + 0x0606'0606'0606'0606) >> 4) & 0x0101'0101'0101'0101;
-    digits += 0x3030'3030'3030'3030 + letters * ('a' - '9' - 1);
+// Writes the hexadecimal digits of a value, all sixteen at once: an id is made for every request.
+void write_digits(char* out, std::uint64_t value) noexcept {
+    using Halves [[gnu::vector_size(16)]] = std::uint64_t;
+    using Digits [[gnu::vector_size(16)]] = signed char;
+    constexpr std::uint64_t low_nibbles = 0x0f0f'0f0f'0f0f'0f0f;
     static_assert(std::endian::native == std::endian::little);
-    digits = __builtin_bswap64(digits);
+    const std::uint64_t bytes = __builtin_bswap64(value); // the highest byte is the first
+    const Digits first = reinterpret_cast<Digits>(Halves{(bytes >> 4) & low_nibbles, 0});
+    const Digits second = reinterpret_cast<Digits>(Halves{bytes & low_nibbles, 0});
+    Digits digits = __builtin_shufflevector(
+        first, second, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    digits += '0' + ((digits > 9) & ('a' - '9' - 1));
     std::memcpy(out, &digits, sizeof digits);
 }
 
@@ -77,16 +77,14 @@ RequestIdSource::Text RequestIdSource::make(WallTime now) noexcept {
     const std::uint64_t named = (millisecond_ << 16) | 0x7000 | counter_;
     const std::uint64_t random = (std::uint64_t{1} << 63) | (next() >> 2);
     Text text;
-    std::array<char, 8> split;
-    const auto write_split = [&](std::size_t first, std::size_t second, std::uint64_t value) {
-        write_eight_digits(split.data(), value);
-        std::copy_n(split.data(), 4, text.data() + first);
-        std::copy_n(split.data() + 4, 4, text.data() + second);
-    };
-    write_eight_digits(text.data(), named >> 32);
-    write_split(9, 14, named);
-    write_split(19, 24, random >> 32);
-    write_eight_digits(text.data() + 28, random);
+    std::array<char, 32> digits;
+    write_digits(digits.data(), named);
+    write_digits(digits.data() + 16, random);
+    std::copy_n(digits.data(), 8, text.data());
+    std::copy_n(digits.data() + 8, 4, text.data() + 9);
+    std::copy_n(digits.data() + 12, 4, text.data() + 14);
+    std::copy_n(digits.data() + 16, 4, text.data() + 19);
+    std::copy_n(digits.data() + 20, 12, text.data() + 24);
     text[8] = text[13] = text[18] = text[23] = '-';
     return text;
 }

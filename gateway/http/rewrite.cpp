@@ -200,10 +200,14 @@ void write_response_fields(HeadBuffer& out, const ResponseHead& head, const Shap
 } // namespace
 
 void write_upstream_head(HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding) {
-    out.add(head.method, " ");
-    write_target(out, head, forwarding.path);
-    out.add(
-        " HTTP/1.1\r\nHost: ", forwarding.host.empty() ? head.authority : forwarding.host, "\r\n");
+    const std::string_view host = forwarding.host.empty() ? head.authority : forwarding.host;
+    if (forwarding.path.empty() && head.target.starts_with('/')) [[likely]] {
+        out.add(head.method, " ", head.target, " HTTP/1.1\r\nHost: ", host, "\r\n");
+    } else {
+        out.add(head.method, " ");
+        write_target(out, head, forwarding.path);
+        out.add(" HTTP/1.1\r\nHost: ", host, "\r\n");
+    }
     write_end_to_end_fields(out, head, forwarding);
     write_framing(out, head.framing);
     write_wishes(out, forwarding);

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t batch_size = 32 * 1024;
 
 // A body of at least this many bytes is not copied behind its head.
-constexpr std::size_t largest_copied = 16 * 1024;
+constexpr std::size_t least_in_place = 16 * 1024;
 
 std::string_view first_word(std::span<const char> bytes) noexcept {
     const std::string_view text{bytes.data(), bytes.size()};
@@ -144,7 +144,7 @@ Sent Http1Stream::send_local(const http::Response& response, std::string_view da
     const std::size_t before = out.size();
     const bool head_only = is_head_request(head_, http1_->input().received().bytes());
     // A small body is copied behind its head: one buffer is cheaper to send than two.
-    const bool apart = !head_only && response.body_text().size() >= largest_copied;
+    const bool apart = !head_only && response.body_text().size() >= least_in_place;
     http::write_response(
         out, response,
         {.date = date,

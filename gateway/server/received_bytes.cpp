@@ -28,6 +28,8 @@ void ReceivedBytes::make_room(bool needed) noexcept {
 }
 
 void ReceivedBytes::skip_empty_line() noexcept {
+    if (begin_ == end_ || block_.data()[begin_] != '\r') [[likely]]
+        return;
     if (empty_line_passed_ || end_ - begin_ < 2 || scanned_ - begin_ > 1 ||
         std::memcmp(block_.data() + begin_, "\r\n", 2) != 0)
         return;

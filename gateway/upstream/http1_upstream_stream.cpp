@@ -86,10 +86,9 @@ UpstreamStream::Head Http1UpstreamStream::next_head() {
         return refuse("a response head larger than max_head");
     if (size == 0)
         return Head::incomplete;
-    const auto head = buffers_.parser.parse_response(data.substr(0, size), method_);
-    if (!head)
-        return refuse(std::string{"a bad response: "}.append(head.error().detail));
-    head_ = *head;
+    if (const http::HeadError* fault =
+            buffers_.parser.parse_response(data.substr(0, size), method_, head_))
+        return refuse(std::string{"a bad response: "}.append(fault->detail));
     head_size_ = size;
     return Head::arrived;
 }

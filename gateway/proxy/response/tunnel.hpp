@@ -9,7 +9,6 @@
 #include "server/client_stream.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -86,13 +85,6 @@ class Tunnel : private net::Deadline {
     Way down_;
     End end_ = End::none;
     int ended_ways_ = 0; // ways whose stream has ended
-};
-
-// State of a request that offers other protocols.
-struct UpgradeState {
-    std::string offer;     // result of http::offered_protocols(), never empty
-    bool switched = false; // the client has its 101
-    std::optional<Tunnel> tunnel;
 };
 
 } // namespace stint::proxy
