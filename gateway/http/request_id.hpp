@@ -26,7 +26,7 @@ class RequestIdSource {
 
     RequestIdSource();
     [[nodiscard]] Text make(WallTime now) noexcept;
-    // Returns 64 random bits from the same generator.
+    // Returns the next 64 bits of a pseudo-random generator.
     [[nodiscard]] std::uint64_t next() noexcept;
 
   private:

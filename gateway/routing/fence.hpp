@@ -27,8 +27,8 @@ class ShownFence {
     // 9.2.1) need none.
     ShownFence(std::string_view method, std::span<const Field> fields) noexcept;
 
-    // Returns the fault against the lock's fencing number, if any. A fault is permanent, because
-    // fencing numbers only rise.
+    // Compares with the lock's fencing number, and returns the fault, if any. A fault is permanent,
+    // because fencing numbers only rise.
     [[nodiscard]] Fault against(const limits::Limit& lock) const noexcept {
         return fault_ == Fault::none && number_ < lock.fence() ? Fault::outdated : fault_;
     }

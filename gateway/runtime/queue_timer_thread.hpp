@@ -38,7 +38,7 @@ class QueueTimerThread final : private limits::WakeupScheduler {
     SteadyTime next_ = SteadyTime::max();
     bool stopping_ = false;
     limits::AdmissionQueue queue_{*this};
-    locks::LockManager locks_; // an expired lease frees a slot for a request in queue_
+    locks::LockManager locks_; // when a lease expires, a request in queue_ may take its slot
     std::thread thread_;
 };
 

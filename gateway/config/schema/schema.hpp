@@ -70,7 +70,9 @@ struct Permits {
 // The state file, which keeps counts and leases over a restart.
 struct State {
     std::string file; // absolute, or relative to the configuration file; empty = no file
-    bool closed_on_start = false; // on_start: open (default) | closed
+    // After a start with incomplete counts: false continues with the known counts (on_start: open),
+    // true lets window limits refuse everything for one window (on_start: closed).
+    bool closed_on_start = false;
 };
 
 // Timeouts of client connections and of the drain, and the defaults for timeouts of routes and

@@ -41,7 +41,7 @@ struct Verdict {
     Duration wait{}; // time until the verdict changes; Duration::max(): it never does
 };
 
-// Every function takes a cell in any state: a spent one, or CounterCell{}, is a counter without
+// Every function takes a cell in any state: an expired one, or CounterCell{}, is a counter without
 // charges.
 struct AlgorithmOps {
     // Checks whether the charge fits, without making it. A cap's wait is left zero: the caller

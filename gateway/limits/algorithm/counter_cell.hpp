@@ -11,7 +11,7 @@ struct CounterCell {
     std::uint64_t used = 0;
 };
 
-// The range of stamps of live cells. Any other cell is spent: it carries no information, and the
+// The range of stamps of live cells. Any other cell is expired: it carries no information, and the
 // next new key may take its place.
 struct LiveStamps {
     std::int64_t first = std::numeric_limits<std::int64_t>::min();

@@ -66,7 +66,7 @@ Ring* resized(Ring* old, std::uint32_t capacity) noexcept {
     return ring;
 }
 
-// Drops entries that have left the window; all of them from a spent cell.
+// Drops entries that have left the window; all of them from an expired cell.
 void expire(Ring& ring, const ChargeTerms& terms, SteadyTime now) noexcept {
     ring.latest = std::max(ring.latest, nanoseconds(now));
     while (ring.size > 0 && ring.at(0).instant + terms.per.count() <= ring.latest) {

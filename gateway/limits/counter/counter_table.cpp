@@ -54,8 +54,8 @@ CounterTable::Probe CounterTable::probe(Hash128 key, LiveStamps live) noexcept {
             result.match = &slots_[slot];
             return result;
         }
-        if (result.spent == nullptr && !live.contain(slots_[slot].slot))
-            result.spent = &slots_[slot];
+        if (result.expired == nullptr && !live.contain(slots_[slot].slot))
+            result.expired = &slots_[slot];
     }
     result.vacant = &slots_[slot];
     return result;

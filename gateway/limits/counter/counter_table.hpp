@@ -25,9 +25,9 @@ static_assert(sizeof(Counter) == 32 && std::is_trivially_copyable_v<Counter>);
 class CounterTable {
   public:
     struct Probe {
-        Counter* match = nullptr;  // holds the key, live or spent
-        Counter* spent = nullptr;  // the first slot on the key's path that may be taken over
-        Counter* vacant = nullptr; // where the path ends; nullptr only in a table without slots
+        Counter* match = nullptr;   // holds the key, live or expired
+        Counter* expired = nullptr; // the first slot on the key's path that may be taken over
+        Counter* vacant = nullptr;  // where the path ends; nullptr only in a table without slots
     };
 
     CounterTable() = default;
@@ -42,8 +42,8 @@ class CounterTable {
     using Discard = void (*)(CounterCell&) noexcept;
     void on_discard(Discard discard) noexcept { discard_ = discard; }
 
-    // Gives a slot that probe() found for `key`, spent or vacant, to the key. slot.stamp is not 0.
-    // Requires has_room() for a vacant slot.
+    // Gives a slot that probe() found for `key`, expired or vacant, to the key. slot.stamp is not
+    // 0. Requires has_room() for a vacant slot.
     void claim(Counter& counter, Hash128 key, CounterCell slot) noexcept;
     // Makes the slot vacant, and closes the gap that this leaves in the probe paths of other keys.
     void erase(Counter& slot) noexcept;
@@ -53,7 +53,7 @@ class CounterTable {
         // The lowest stamp of the remaining counters.
         std::int64_t lowest_stamp = std::numeric_limits<std::int64_t>::max();
     };
-    // Erases every spent counter. O(capacity).
+    // Erases every expired counter. O(capacity).
     Swept sweep(LiveStamps live) noexcept;
 
     // Moves to an array of `capacity` > occupied() slots; false, with nothing changed, if there is
@@ -62,7 +62,7 @@ class CounterTable {
 
     // True if one more slot may be occupied: above seven eighths probing gets long.
     [[nodiscard]] bool has_room() const noexcept { return (occupied_ + 1) * 8 <= capacity_ * 7; }
-    [[nodiscard]] std::size_t occupied() const noexcept { return occupied_; } // live and spent
+    [[nodiscard]] std::size_t occupied() const noexcept { return occupied_; } // live and expired
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
     [[nodiscard]] const Counter* begin() const noexcept { return slots_; } // vacant slots included

@@ -149,8 +149,8 @@ Verdict Counters::check_overflow(
 // Prepares the cell of a new key. A cell that is taken over passes the memory that it owns on to
 // the new cell.
 bool Counters::prepare_fresh(CounterRef& claim, const ChargeTerms& terms) const noexcept {
-    constexpr std::int64_t spent = -1; // under any algorithm
-    claim.prepared = {spent, 0};
+    constexpr std::int64_t expired = -1; // under any algorithm
+    claim.prepared = {expired, 0};
     if (rules_.prepare == nullptr) [[likely]]
         return true;
     if (claim.counter->vacant())

@@ -49,7 +49,7 @@ struct alignas(64) Shard {
     std::unique_ptr<ShareTable> shares;
     // Counters of keys that had no room in the table when they came. Created on first use.
     std::unique_ptr<Overflow> overflow;
-    // No counter in the table is spent before this instant (steady, ns). A lower bound, which other
+    // No counter in the table expires before this instant (steady, ns). A lower bound, which other
     // threads may read without the lock.
     std::atomic<std::int64_t> next_sweep{never};
 };

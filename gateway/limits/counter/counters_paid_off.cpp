@@ -59,7 +59,7 @@ CounterCell* Counters::make_returned(
     const Hash128 of = keyed_ ? key : Hash128{};
     const LiveStamps live = after(now);
     const CounterTable::Probe probe = table.probe(of, live);
-    Counter* place = probe.match != nullptr ? probe.match : probe.spent;
+    Counter* place = probe.match != nullptr ? probe.match : probe.expired;
     if (place == nullptr) {
         if (!table.has_room())
             make_room_for_returned(shard, now);

@@ -1,6 +1,6 @@
-// Keeping a keyed limit within max_keys and its memory without a sweeper thread: spent counters are
-// taken over in passing, and looked for only when a new key finds no room and something can have
-// ended since the last look. A refused new key costs a probe and a few loads.
+// Keeping a keyed limit within max_keys and its memory without a sweeper thread: expired counters
+// are taken over in passing, and looked for only when a new key finds no room and something can
+// have ended since the last look. A refused new key costs a probe and a few loads.
 #include "limits/counter/counters.hpp"
 
 #include <algorithm>
@@ -41,11 +41,11 @@ Counter* Counters::slot_for(CounterRef& claim, Hash128 key, const Now& now) noex
     Shard& shard = *claim.shard;
     for (bool reclaimed = false;; reclaimed = true) {
         const CounterTable::Probe probe = shard.table.probe(key, live_stamps(shard, now));
-        Counter* const spent = probe.match != nullptr ? probe.match : probe.spent;
-        if (spent != nullptr &&
+        Counter* const expired = probe.match != nullptr ? probe.match : probe.expired;
+        if (expired != nullptr &&
             occupied_.load(std::memory_order_relaxed) <= max_keys_.load(std::memory_order_relaxed))
-            return spent; // occupied_ counts the slot already
-        if (spent == nullptr && reserve_key()) {
+            return expired; // occupied_ counts the slot already
+        if (expired == nullptr && reserve_key()) {
             if (make_space(shard, now)) {
                 claim.reserved = true;
                 return shard.table.probe(key, {}).vacant;
@@ -67,8 +67,8 @@ bool Counters::reserve_key() noexcept {
     return false;
 }
 
-// Makes room for one more occupied slot in the shard's array: spent counters go first, and only if
-// that does not free enough to last for a while the array grows.
+// Makes room for one more occupied slot in the shard's array: expired counters go first, and only
+// if that does not free enough to last for a while the array grows.
 bool Counters::make_space(Shard& shard, const Now& now) noexcept {
     CounterTable& table = shard.table;
     if (table.has_room()) [[likely]]
@@ -82,7 +82,7 @@ bool Counters::make_space(Shard& shard, const Now& now) noexcept {
     return table.grow(capacity_after(table.capacity(), keys));
 }
 
-// Erases spent counters, in other shards as well if needed. A cap has none: the last slot that a
+// Erases expired counters, in other shards as well if needed. A cap has none: the last slot that a
 // key frees erases its counter.
 void Counters::reclaim(Shard& own, const Now& now) noexcept {
     if (cap_)
@@ -117,7 +117,7 @@ void Counters::reclaim_elsewhere(const Shard& own, const Now& now) noexcept {
     next_look_.store(earliest, std::memory_order_relaxed);
 }
 
-// Sweeps the shard if its lock is free and a counter may be spent. True if it swept.
+// Sweeps the shard if its lock is free and a counter may be expired. True if it swept.
 bool Counters::try_sweep(Shard& shard, const Now& now) noexcept {
     const std::unique_lock lock{shard.mutex, std::try_to_lock};
     if (!lock)
@@ -141,7 +141,7 @@ void Counters::sweep(Shard& shard, const Now& now) noexcept {
     shard.next_sweep.store(next, std::memory_order_relaxed);
 }
 
-// Estimates the time until a counter may next be spent. Of several refused clients, only one gets
+// Estimates the time until a counter may next expire. Of several refused clients, only one gets
 // its room.
 Duration
 Counters::room_estimate(const Shard& own, std::uint64_t quota, const Now& now) const noexcept {

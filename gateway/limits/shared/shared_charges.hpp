@@ -108,7 +108,7 @@ class SharedCharges {
     Records records_;
     std::vector<Records::node_type> spare_; // records to reuse
     boost::intrusive::multiset<Record, boost::intrusive::compare<ByDeadline>> by_deadline_;
-    bool posting_ = false; // true during post(): an answer comes at once
+    bool posting_ = false; // true while counters_.charge() runs, which may call answer()
     Now latest_{};
 };
 

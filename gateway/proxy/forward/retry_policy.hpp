@@ -53,7 +53,8 @@ class RetryPolicy {
     // Returns true on the first call alone: the request is then to be counted in its upstream's
     // retry budget.
     [[nodiscard]] bool count_request() noexcept { return !std::exchange(counted_, true); }
-    // Forgets all attempts, before the request is sent for the first time after a pause.
+    // Forgets all attempts of a request that waits for its upstream's pause (cool-down) to end:
+    // sending it afterwards is its first attempt.
     void restart() noexcept;
 
   private:

@@ -76,16 +76,16 @@ TEST_CASE("a table agrees with a map through insertions, erasures, sweeps and gr
     }
 }
 
-TEST_CASE("a spent counter on a key's path may be taken over without losing those behind it") {
+TEST_CASE("an expired counter on a key's path may be taken over without losing those behind it") {
     CounterTable table;
     const std::uint64_t same_home = 1;
     for (std::uint64_t i = 0; i < 4; ++i)
         insert(table, {i, same_home}, i == 1 ? 10 : 20);
 
     const CounterTable::Probe probe = table.probe({9, same_home}, {.first = 15});
-    REQUIRE(probe.spent != nullptr);
-    CHECK(probe.spent->key == Hash128{1, same_home});
-    table.claim(*probe.spent, {9, same_home}, {30, 0});
+    REQUIRE(probe.expired != nullptr);
+    CHECK(probe.expired->key == Hash128{1, same_home});
+    table.claim(*probe.expired, {9, same_home}, {30, 0});
 
     CHECK(table.occupied() == 4);
     CHECK(table.find({1, same_home}) == nullptr);
