@@ -72,8 +72,8 @@ using ByExpiry = boost::intrusive::set_base_hook<boost::intrusive::tag<struct By
 
 // One level that a reentrant owner has entered; the first is that of the lease's grant.
 struct Level {
-    Hash128 once{};                  // LeaseRequest::once
-    std::uint64_t connection_id = 0; // as in LeaseRequest or in a Renewal; 0: none
+    Hash128 once{};                  // hash of the idempotency key that asked for it
+    std::uint64_t connection_id = 0; // connection that the level ends with; 0: none
 };
 
 // One live lease. Internal to locks/, guarded by LockManager's mutex.

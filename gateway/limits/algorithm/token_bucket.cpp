@@ -156,9 +156,9 @@ bool is_last(const CounterCell& slot, const ChargeTerms& terms, const Receipt& r
     return owed_until(terms, receipt) >= whole_end(slot, quota_of(slot, receipt.quota));
 }
 
-// Gives back no more than is still owed of the charge. Time has paid for the rest, and paying twice
-// would allow a burst on top of the burst. Giving back the last charge moves the end of no other
-// charge.
+// Gives a charge back as far as the bucket has not been refilled for it since: what time has
+// refilled already must not be refilled again, or more than one burst could pass. A charge that is
+// not the last is given back only where the counter keeps a record for that (terms.returned).
 void give_back(
     CounterCell& slot, const ChargeTerms& terms, Receipt& receipt, SteadyTime now) noexcept {
     const bool last = is_last(slot, terms, receipt);

@@ -110,7 +110,7 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
     class Trial;
     // The state of the queue before a newcomer was queued.
     struct Before {
-        FairQueue::Standing standing; // the newcomer's
+        FairQueue::Standing standing; // the newcomer's flow compared with the heaviest other one
         bool full;
         FairQueue::CostRange costs;
         RefillRate refill_rate;

@@ -69,7 +69,9 @@ class Reservations {
 
 // A request's reservation in one limit with `retry_after: reserve`.
 struct Reservation {
-    std::size_t charge = 0;   // index of the charge: of a fixed window, enforced, without pace
+    // Index into the request's charges. The charge is that of an enforced fixed-window limit whose
+    // requests are not spread over the window (Charge::pace is 0).
+    std::size_t charge = 0;
     Hash128 client{};         // owner of the slot, if claimed without its number
     std::uint64_t ticket = 0; // slot number that the request presents; 0 = none
     std::uint64_t slot = 0;   // result: the number of a refused request's slot; 0 = none
