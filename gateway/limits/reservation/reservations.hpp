@@ -70,7 +70,7 @@ class Reservations {
 // A request's reservation in one limit with `retry_after: reserve`.
 struct Reservation {
     // Index into the request's charges. The charge is that of an enforced fixed-window limit whose
-    // requests are not spread over the window (Charge::pace is 0).
+    // requests are not spread over the window (Charge::pace is false).
     std::size_t charge = 0;
     Hash128 client{};         // owner of the slot, if claimed without its number
     std::uint64_t ticket = 0; // slot number that the request presents; 0 = none
