@@ -32,7 +32,7 @@ class AcquireLimits {
     // One limit of the request; parts are in the request's order.
     struct Part {
         const routing::RouteLimit* limit = nullptr;
-        RouteLimitPtr brought; // owns `limit` if a caller brought it
+        RouteLimitPtr brought; // owns `limit` if a client brought it
         Hash128 key{};
         std::uint64_t cost = 0;
         limits::Numbers numbers{};

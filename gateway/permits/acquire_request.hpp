@@ -27,7 +27,7 @@ inline constexpr std::size_t longest_idempotency_key = 256; // bytes
 inline constexpr std::uint64_t most_holders = 1'000'000;    // per lock
 inline constexpr std::chrono::seconds usual_ttl{30};        // a lease's default ttl
 
-// A fixed-window limit that a caller defines in its own request instead of the configuration.
+// A fixed-window limit that a client defines in its own request instead of the configuration.
 struct Brought {
     std::uint64_t requests = 0; // per window, at least 1
     Duration per{};             // at least 1 ms
@@ -54,7 +54,7 @@ struct AcquireRequest {
     std::string_view idempotency_key; // empty: none
 };
 
-// An upstream's response to a request that the caller sent itself.
+// An upstream's response to a request that the client sent itself.
 struct FeedbackRequest {
     std::string_view route; // exactly one of these two is not empty
     std::string_view limit;
@@ -66,7 +66,7 @@ struct FeedbackRequest {
 
 // A request for one slot of a lock.
 struct LockRequest {
-    std::optional<std::uint64_t> max{}; // the lock's max as the caller knows it; nothing: any
+    std::optional<std::uint64_t> max{}; // the lock's max as the client knows it; nothing: any
     Duration wait{};                    // longest wait in the queue; 0: does not wait
     Duration ttl{};
     std::string_view owner;           // may be empty
@@ -77,7 +77,7 @@ struct LockRequest {
 // Reusable, one per worker; not thread-safe. Allocates nothing for a request of the usual size.
 class RequestReader {
   public:
-    // Reads a request for permits. The error is a sentence for the caller. name: the limit in the
+    // Reads a request for permits. The error is a sentence for the client. name: the limit in the
     // path; nothing where the body lists the limits. An empty body is an empty object.
     [[nodiscard]] Result<AcquireRequest, std::string>
     read_take(std::string_view body, std::optional<std::string_view> name);

@@ -82,7 +82,7 @@ bool is_meant(const RequestHead& head, const routing::PermitTerms& terms, bool s
                head.authority, head.minor_version, {terms.reach, terms.host, terms.hosts});
 }
 
-// One request of a caller, while it is being answered.
+// One request of a client, while it is being answered.
 struct Call {
     Service& service;
     const RequestHead& head;

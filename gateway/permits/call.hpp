@@ -1,4 +1,4 @@
-// One request of a caller: checks whether it is allowed, and dispatches it by its path.
+// One request of a client: checks whether it is allowed, and dispatches it by its path.
 #pragma once
 
 #include "base/message.hpp"

@@ -33,7 +33,7 @@ class ConnectionLeases {
     void send(std::string_view lock, const locks::Grant& grant);
     void sent() noexcept { sending_.clear(); }
 
-    // Unbinds the leases when the gateway, not the caller, ends the connection: the leases live on
+    // Unbinds the leases when the gateway, not the client, ends the connection: the leases live on
     // until their ttl ends.
     void detach() noexcept;
 

@@ -18,17 +18,17 @@ class DeferredReply {
     DeferredReply& operator=(const DeferredReply&) = delete;
 
     // Usage: co_await wait(), which ends at once if there is nothing to wait for, then
-    // settle() unless the caller has gone; repeat while settle() returns false.
+    // settle() unless the client has gone; repeat while settle() returns false.
     [[nodiscard]] virtual net::Task<> wait() = 0;
     [[nodiscard]] virtual bool settle() = 0;
-    // Gives up because the caller has gone: wait() ends with a later turn of the worker's event
+    // Gives up because the client has gone: wait() ends with a later turn of the worker's event
     // loop, not within this call. Idempotent.
     virtual void give_up() noexcept = 0;
 
     // Makes the response. Requires: settle() was true.
     virtual void respond(http::Response& to) = 0;
     // True if the response is a stream. Then write_more() is called once a second and appends the
-    // next event to the body, while the caller stays connected. write_more() returns false with the
+    // next event to the body, while the client stays connected. write_more() returns false with the
     // last event.
     [[nodiscard]] virtual bool streams() const noexcept { return false; }
     [[nodiscard]] virtual bool write_more(http::HeadBuffer&) { return false; }

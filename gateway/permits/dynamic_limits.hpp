@@ -1,4 +1,4 @@
-// Limits that callers define in their requests: made on first use, bounded in number, dropped once
+// Limits that clients define in their requests: made on first use, bounded in number, dropped once
 // idle.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Feedback of callers about upstreams that they call directly: a reported 429 or 503 begins the
+// Feedback of clients about upstreams that they call directly: a reported 429 or 503 begins the
 // pause that the same response to a proxied request would have begun.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Grants that can be replayed: a caller whose reply got lost repeats its request with the same
+// Grants that can be replayed: a client whose reply got lost repeats its request with the same
 // idempotency_key, and is charged once.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Reading the members of a caller's JSON object. Internal to permits/.
+// Reading the members of a client's JSON object. Internal to permits/.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -14,7 +14,7 @@
 
 namespace stint::permits {
 
-// An error in the body: a sentence for the caller.
+// An error in the body: a sentence for the client.
 struct RequestError {
     std::string text;
 };

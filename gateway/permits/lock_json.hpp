@@ -1,4 +1,4 @@
-// Locks and their holders as JSON, for callers and for the admin listener.
+// Locks and their holders as JSON, for clients and for the admin listener.
 #pragma once
 
 #include "locks/listing.hpp"
@@ -8,7 +8,7 @@
 
 namespace stint::permits {
 
-// Controls whether the JSON contains lease ids. Only the operator sees them: any caller that knows
+// Controls whether the JSON contains lease ids. Only the operator sees them: any client that knows
 // a lease's id may release the lease.
 enum class Ids : bool { hidden, shown };
 

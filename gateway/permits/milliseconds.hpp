@@ -9,12 +9,12 @@
 
 namespace stint::permits {
 
-// Rounds up: a caller that retries after this time is not early.
+// Rounds up: a client that retries after this time is not early.
 [[nodiscard]] inline std::uint64_t milliseconds_up(Duration duration) noexcept {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_ms(duration), 0));
 }
 
-// Rounds down: a caller that counts on its own clock stops using its lease or window in time.
+// Rounds down: a client that counts on its own clock stops using its lease or window in time.
 [[nodiscard]] inline std::uint64_t milliseconds_down(Duration duration) noexcept {
     const auto whole = std::chrono::floor<std::chrono::milliseconds>(duration);
     return static_cast<std::uint64_t>(std::max<std::int64_t>(whole.count(), 0));

@@ -1,4 +1,4 @@
-// Pauses of limits, begun by feedback: a caller reports that an upstream answered its request with
+// Pauses of limits, begun by feedback: a client reports that an upstream answered its request with
 // 429 or 503.
 #pragma once
 

@@ -64,7 +64,7 @@ net::Task<> RequestHandler::rest() {
         co_await stream_events();
 }
 
-// Reads the whole body within head_timeout. False: an error was sent, or the caller has
+// Reads the whole body within head_timeout. False: an error was sent, or the client has
 // disconnected.
 net::Task<bool> RequestHandler::read_body() {
     body_ = stream_.buffered_body();
@@ -118,7 +118,7 @@ net::Task<> RequestHandler::wait_for_reply() {
         pending_.reset();
 }
 
-// Sends an event a second until the lease ends, the caller disconnects or the gateway drains.
+// Sends an event a second until the lease ends, the client disconnects or the gateway drains.
 net::Task<> RequestHandler::stream_events() {
     bool more = true;
     while (more && !gone_) {
@@ -139,7 +139,7 @@ net::Task<> RequestHandler::stream_events() {
     streaming_ = false;
 }
 
-// Sends the event in body_. False if the caller has disconnected, or took nothing for head_timeout.
+// Sends the event in body_. False if the client has disconnected, or took nothing for head_timeout.
 net::Task<bool> RequestHandler::send_event() {
     server::Sent sent = stream_.send_body({.payload = body_});
     while (sent == server::Sent::part && !gone_ && !timed_out_) {

@@ -1,4 +1,4 @@
-// One request of a caller, from its body to its reply. Start reading at on_request().
+// One request of a client, from its body to its reply. Start reading at on_request().
 #pragma once
 
 #include "net/buffer_pool.hpp"
@@ -28,7 +28,7 @@ class LeaseSession final : public server::Session {
             leases.detach();
     }
 
-    // True while a lease is bound to the connection: its caller may then stay silent past the idle
+    // True while a lease is bound to the connection: its client may then stay silent past the idle
     // timeout.
     [[nodiscard]] bool keeps_open() override { return leases.any(); }
     void on_all_sent() noexcept override { leases.sent(); }
@@ -40,7 +40,7 @@ class LeaseSession final : public server::Session {
     const proxy::Context& context_;
 };
 
-// Lives on one worker. Watches the connection while the reply is deferred: a caller that
+// Lives on one worker. Watches the connection while the reply is deferred: a client that
 // disconnects loses its place in the queue.
 class RequestHandler final : public server::RequestHandler, private net::Deadline {
   public:
@@ -76,7 +76,7 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
     net::Event next_event_; // signalled when the stream's next event is due, or the stream must end
     bool streaming_ = false;
     bool timed_out_ = false; // the body, or the sending of an event, took too long
-    bool gone_ = false;      // the caller has disconnected
+    bool gone_ = false;      // the client has disconnected
     bool ended_ = false;     // the gateway has ended the stream to drain
 };
 

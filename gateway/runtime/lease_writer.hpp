@@ -29,13 +29,13 @@ class LeaseWriter {
     void begin_anew(const std::vector<state::Row>& rows);
 
     // Writes leases that were granted, renewed or ended since the last call; clients wait for the
-    // result. writable: the file is open and has this process's own rows, without which leases
+    // result. writable: the file is open and has this process's hash key, without which leases
     // could not be restored. If false, the write counts as failed.
     void write(bool writable);
 
-    // Adds all leases to `changes` if begin_anew() was called. The caller writes them in one
-    // transaction with Stint's own rows, so that a file with own rows always has the lock holders,
-    // too.
+    // Adds all leases to `changes` if begin_anew() was called: the file has none of them yet. The
+    // caller writes them in one transaction with this process's hash key. So a file that has the
+    // key has all lock holders, too.
     void introduce(std::vector<state::Change>& changes);
     // Reports to the lock manager whether the transaction of introduce() was written. No effect if
     // introduce() added nothing.

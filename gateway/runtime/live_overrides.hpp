@@ -22,7 +22,8 @@ struct LiveOverride {
     WallTime since{};                  // time at which the operator set it
 };
 
-// Overrides by the limit's name. Used by the control thread alone.
+// The quotas that operators have set for single keys at run time (overrides), by the limit's name.
+// Used by the control thread alone.
 class LiveOverrides {
   public:
     static constexpr std::size_t most = 10'000; // maximum over all limits together

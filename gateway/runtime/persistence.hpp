@@ -73,8 +73,8 @@ class Persistence {
     [[nodiscard]] std::optional<Figures> collect_metrics() const noexcept;
 
   private:
-    // The keys of Stint's own rows. hash_key: the secret key for hashing limit keys. ended: the
-    // last run ended in order.
+    // The keys of rows that are neither counters nor leases. hash_key: the secret key for hashing
+    // limit keys. ended: the last run ended in order.
     static constexpr auto hash_key = "hash_key";
     static constexpr auto ended = "ended";
     static constexpr auto unknown = "unknown"; // mark: the lock holders are unknown
@@ -111,7 +111,7 @@ class Persistence {
     StateFile file_; // an empty path means that nothing is saved
     CounterWriter counters_;
     LeaseWriter leases_;
-    bool introduced_ = false; // the file has this process's own rows (hash_key, boot)
+    bool introduced_ = false; // the file has this process's hash_key and boot rows
     bool anew_ = false;       // the file was reopened: the next transaction replaces its rows
     bool unknown_written_ = false;
     bool grace_over_ = false; // the wait after a start with unknown lock holders has ended

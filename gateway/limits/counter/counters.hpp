@@ -64,7 +64,7 @@ struct CounterRef {
     Counter* counter = nullptr;  // fresh: still to be claimed for the key
     CounterCell prepared;        // fresh: what the counter's slot begins with
     bool fresh = false;
-    bool reserved = false; // counted in Counters::occupied_ already
+    bool reserved = false; // Counters::occupied_ counts the key's slot already
     bool overflow = false; // the key is counted in the shard's sketch
     bool share = false;    // the key has an entry among the shares
 };
