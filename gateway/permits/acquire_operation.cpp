@@ -124,8 +124,9 @@ void AcquireOperation::tell_true_time(limits::Decision& decision) {
             const limits::Charge plain{.key = charge.key, .quota = charge.quota};
             const std::uint64_t remaining = charge.limit->state_of(plain, now_).remaining;
             limits::FairShares::Window window = window_of(charge, now_);
-            if (remaining < charge.cost) // refused before the window ends: its key is counted in
-                                         // the overflow sketch
+            // A key in the overflow sketch of a full table has no window of its own: the limit's
+            // refusal tells when the sketch admits it again, which may be before the window's end.
+            if (remaining < charge.cost)
                 window.end = std::min(window.end, now_.steady + decision.retry_after);
             const SteadyTime own = shared_.shares.opens_at(
                 counter_of(charge), owner_, charge.cost, quota_of(charge, now_), remaining, window,
