@@ -13,10 +13,6 @@ namespace {
 constexpr std::array<std::string_view, 6> members{"method",    "host",        "path",
                                                   "client_ip", "tls_subject", "headers"};
 
-std::string in_quotes(std::string_view name) {
-    return std::string{'"'}.append(name).append("\"");
-}
-
 // Reads members of the description, and keeps the first error.
 class Description {
   public:

@@ -45,6 +45,11 @@ struct Response {
 [[nodiscard]] Response
 problem(int status, std::string_view detail, const Json& more = Json::object());
 
+// Returns the name of a member, in double quotes, for a problem's detail.
+[[nodiscard]] inline std::string in_quotes(std::string_view name) {
+    return std::string{'"'}.append(name).append("\"");
+}
+
 // Parses the JSON object in a request's body. The error is a 400 response. A repeated member is an
 // error, because JSON parsers differ in which value they use (RFC 8259 section 4). otherwise: the
 // error's detail for a body that is not an object.

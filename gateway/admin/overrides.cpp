@@ -25,10 +25,6 @@ bool has_burst(const config::Limit& limit) {
     return limit.algorithm == config::Limit::Algorithm::token_bucket && !limit.pace;
 }
 
-std::string in_quotes(std::string_view name) {
-    return std::string{'"'}.append(name).append("\"");
-}
-
 // Reads members of the body, and keeps the first error.
 class Body {
   public:

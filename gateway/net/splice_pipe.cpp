@@ -13,7 +13,7 @@ namespace {
 // is used up: such a pipe moves less at once than a copy does.
 constexpr int least_size = 64 * 1024;
 
-ErrorCode last_error() noexcept {
+ErrorCode error_of_errno() noexcept {
     return {errno, boost::system::system_category()};
 }
 
@@ -34,7 +34,7 @@ Received splice_now(int from, int to, std::size_t at_most) noexcept {
         if (tells_unsupported(errno))
             return {asio::error::operation_not_supported};
         if (errno != EINTR)
-            return {last_error()};
+            return {error_of_errno()};
     }
 }
 
@@ -43,7 +43,7 @@ Received splice_now(int from, int to, std::size_t at_most) noexcept {
 Result<SplicePipe> SplicePipe::open() noexcept {
     int ends[2];
     if (::pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0)
-        return last_error();
+        return error_of_errno();
     SplicePipe pipe{ends[0], ends[1]};
     if (::fcntl(pipe.in_.get(), F_SETPIPE_SZ, static_cast<int>(capacity)) < 0 &&
         ::fcntl(pipe.in_.get(), F_GETPIPE_SZ) < least_size)
@@ -74,7 +74,7 @@ Received SplicePipe::copy_out(std::span<char> into) noexcept {
             return {{}, static_cast<std::size_t>(got)};
         }
         if (errno != EINTR)
-            return {last_error()};
+            return {error_of_errno()};
     }
 }
 

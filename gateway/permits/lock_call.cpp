@@ -18,41 +18,41 @@ namespace {
 
 constexpr std::string_view prefix = "/v1/locks";
 
-constexpr std::string_view paths =
+constexpr std::string_view lock_paths =
     "there is nothing here; there are /v1/locks, /v1/locks/NAME, /v1/locks/NAME/leases and "
     "/v1/locks/NAME/leases/ID";
 
 constexpr std::string_view not_held =
     "hold=connection needs a connection that stays: HTTP/1.1, without Connection: close";
 
-struct Target {
+struct LockTarget {
     enum class What : std::uint8_t { locks, lock, leases, lease } what{};
     std::string name{}; // decoded
     Hash128 lease{};
 };
-using Found = Result<Target, http::HeadError>;
+using FoundLockTarget = Result<LockTarget, http::HeadError>;
 
-Found target_of(std::string_view path) {
+FoundLockTarget lock_target_of(std::string_view path) {
     path.remove_prefix(prefix.size());
     if (path.empty())
-        return Target{Target::What::locks};
+        return LockTarget{LockTarget::What::locks};
     path.remove_prefix(1);
     const std::size_t end = path.find('/');
     auto name = read_lock_name(path.substr(0, end));
     if (!name)
         return name.error();
     if (end == std::string_view::npos)
-        return Target{Target::What::lock, std::move(*name)};
+        return LockTarget{LockTarget::What::lock, std::move(*name)};
     constexpr std::string_view leases = "/leases";
     path.remove_prefix(end);
     if (path == leases)
-        return Target{Target::What::leases, std::move(*name)};
+        return LockTarget{LockTarget::What::leases, std::move(*name)};
     if (!path.starts_with(leases) || path[leases.size()] != '/')
-        return http::HeadError{404, paths};
+        return http::HeadError{404, lock_paths};
     const auto lease = http::parse_lease(path.substr(leases.size() + 1));
     if (!lease)
         return http::HeadError{400, "this is no lease's id: l_ and 32 hexadecimal digits"};
-    return Target{Target::What::lease, std::move(*name), *lease};
+    return LockTarget{LockTarget::What::lease, std::move(*name), *lease};
 }
 
 std::optional<locks::LeaseBinding> binding_of(std::string_view query) noexcept {
@@ -140,7 +140,7 @@ struct LockCall {
         return none();
     }
 
-    PendingPtr renew(const Target& target) const {
+    PendingPtr renew(const LockTarget& target) const {
         const auto binding = binding_of(head.query);
         if (!binding || *binding == locks::LeaseBinding::stream)
             return fail(400, "hold is neither lease nor connection");
@@ -156,7 +156,7 @@ struct LockCall {
         return none();
     }
 
-    PendingPtr release(const Target& target) const {
+    PendingPtr release(const LockTarget& target) const {
         std::optional<std::uint32_t> level;
         if (const auto text = http::parameter(head.query, "count")) {
             std::uint32_t number = 0;
@@ -196,17 +196,17 @@ PendingPtr answer_lock(
     bool stays,
     http::Response& to) {
     const LockCall call{service, head, body, connection_leases, stays, to};
-    const auto target = target_of(head.path);
+    const auto target = lock_target_of(head.path);
     if (!target)
         return call.fail(target.error().status, target.error().detail);
     switch (target->what) {
-    case Target::What::locks:
+    case LockTarget::What::locks:
         return call.reads() ? call.list() : call.not_allowed("GET, HEAD");
-    case Target::What::lock:
+    case LockTarget::What::lock:
         return call.reads() ? call.show(target->name) : call.not_allowed("GET, HEAD");
-    case Target::What::leases:
+    case LockTarget::What::leases:
         return head.method == "POST" ? call.acquire(target->name) : call.not_allowed("POST");
-    case Target::What::lease:
+    case LockTarget::What::lease:
         break;
     }
     if (head.method == "PUT")

@@ -12,7 +12,7 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::size_t longest_body = 16 * 1024;
+constexpr std::size_t longest_reply = 16 * 1024;
 
 constexpr std::array<std::string_view, 2> legacy_prefixes{"X-RateLimit", "RateLimit"};
 constexpr std::array<std::string_view, 2> resets{"delta", "epoch"};
@@ -40,7 +40,7 @@ constexpr std::array header_table{
 };
 
 Parsed<std::string> parse_body(std::string_view text) {
-    if (text.size() > longest_body)
+    if (text.size() > longest_reply)
         return ParseError{"the body is longer than 16 KiB"};
     if (std::string fault = placeholder_fault(text, reply_placeholders); !fault.empty())
         return ParseError{std::move(fault)};

@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t longest_text = 256;
-constexpr Duration between_looks = 1s; // each look scans the whole set
+constexpr Duration between_scans = 1s; // each scan visits the whole set
 
 } // namespace
 
@@ -39,7 +39,7 @@ CooldownPtr CooldownSet::find(const Hash128& key) const {
 
 // A cool-down that a request still holds stays: the request may be about to pause it.
 void CooldownSet::forget_idle(SteadyTime now) {
-    next_look_ = now + between_looks;
+    next_look_ = now + between_scans;
     std::erase_if(known_, [&](const auto& each) {
         if (each.second.use_count() > 1 || !each.second->is_idle(now))
             return false;

@@ -53,7 +53,7 @@ limits::Decision ask(limits::Limit& limit, Duration when, Hash128 key = {}) {
     return limits::admit(charges, at(when));
 }
 
-config::Config example() {
+config::Config status_example() {
     config::Config config;
     config::Upstream upstream;
     upstream.name = "shop";
@@ -178,7 +178,7 @@ TEST_CASE("a route shows its traffic by what became of it") {
     counters.routes[slot].requests[static_cast<std::size_t>(observe::Outcome::forwarded)] = {
         0, 0, 5, 1, 0, 0};
 
-    const Json shown = routes_status_json(example(), counters, slots)[0];
+    const Json shown = routes_status_json(status_example(), counters, slots)[0];
 
     CHECK(shown["name"] == "all");
     CHECK(shown["upstream"] == "shop");
@@ -191,8 +191,8 @@ TEST_CASE("a route shows its traffic by what became of it") {
 TEST_CASE("what has no counters yet shows zeros") {
     const observe::MetricSlots slots;
 
-    CHECK(routes_status_json(example(), {}, slots)[0]["requests_in_flight"] == 0);
-    CHECK(upstreams_status_json(example(), {}, {}, slots)[0]["connects"] == 0);
+    CHECK(routes_status_json(status_example(), {}, slots)[0]["requests_in_flight"] == 0);
+    CHECK(upstreams_status_json(status_example(), {}, {}, slots)[0]["connects"] == 0);
 }
 
 TEST_CASE("an upstream shows the addresses behind its names and its connections") {
@@ -204,7 +204,7 @@ TEST_CASE("an upstream shows the addresses behind its names and its connections"
     counters.upstreams[slot].connect_failures = 1;
     const upstream::AddressBook book{{"shop.example", {"192.0.2.1", "192.0.2.2"}}};
 
-    const Json shown = upstreams_status_json(example(), book, counters, slots)[0];
+    const Json shown = upstreams_status_json(status_example(), book, counters, slots)[0];
 
     CHECK(shown["connections_idle"] == 4);
     CHECK(shown["connect_failures"] == 1);

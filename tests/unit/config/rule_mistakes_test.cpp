@@ -6,7 +6,7 @@ namespace stint::config {
 namespace {
 
 // `limit` stands at 4:6.
-void check_limit(
+void check_rule(
     std::string_view limit,
     std::initializer_list<std::string_view> expected,
     std::source_location at = std::source_location::current()) {
@@ -39,10 +39,10 @@ TEST_CASE("an override of a token bucket may have a burst") {
     CHECK(limit.overrides.at(0).quota == 9);
     CHECK(limit.overrides.at(0).burst == 3);
 
-    check_limit(
+    check_rule(
         "{requests: 1, per: 1s, key: host, overrides: {x: {requests: 2, burst: 3}}}",
         {"4:69: limits.a.overrides.x.burst: unknown key; expected requests"});
-    check_limit(
+    check_rule(
         "{requests: 1, per: 9d, algorithm: token_bucket, key: host, overrides: {x: {requests: 1, "
         "burst: 99}}}",
         {"4:94: limits.a.overrides.x.burst: would take more than 366 days to fill"});
@@ -78,47 +78,47 @@ TEST_CASE("lists have networks of clients and keys") {
 }
 
 TEST_CASE("an override is for a key, with the number of its limit's kind") {
-    check_limit(
+    check_rule(
         "{concurrent: 1, overrides: {x: {concurrent: 2}}}",
         {"4:22: limits.a.overrides: is only for a limit with a key"});
-    check_limit(
+    check_rule(
         "{concurrent: 1, key: host, overrides: {x: {requests: 2}}}",
         {"4:48: limits.a.overrides.x: concurrent is missing",
          "4:49: limits.a.overrides.x.requests: unknown key; expected concurrent"});
-    check_limit(
+    check_rule(
         "{concurrent: 1, key: host, overrides: {x: {concurrent: 0}}}",
         {"4:61: a limit of 0 would refuse every request"});
-    check_limit(
+    check_rule(
         "{concurrent: 1, key: host, overrides: {x: 5}}",
         {"4:48: limits.a.overrides.x: found a value; expected a map such as {concurrent: 1000}"});
-    check_limit(
+    check_rule(
         "{concurrent: 1, key: host, overrides: [x]}", {"4:44: found a list; expected a map"});
 }
 
 TEST_CASE("an override's key is one that a request may have, and there once") {
-    check_limit(
+    check_rule(
         "{concurrent: 1, key: client_ip, overrides: {gold: {concurrent: 2}}}",
         {"4:50: limits.a.overrides.gold: \"gold\" is no key of this limit; expected an address"});
-    check_limit(
+    check_rule(
         "{concurrent: 1, key: client_ip, overrides: {10.0.0.0/8: {concurrent: 2}}}",
         {"4:50: \"10.0.0.0/8\" is more than one key"});
-    check_limit(
+    check_rule(
         "{concurrent: 1, key: client_ip, overrides: {'2001:db8::1': {concurrent: 2}, "
         "'2001:db8::2': {concurrent: 2}}}",
         {"4:82: \"2001:db8::/64\" is listed already"});
-    check_limit(
+    check_rule(
         "{concurrent: 1, key: host, overrides: {'': {concurrent: 2}}}",
         {"4:45: is not a key; expected 1 to 256"});
 }
 
 TEST_CASE("a list without a key has networks alone, and no bits beyond their prefix") {
-    check_limit(
+    check_rule(
         "{concurrent: 1, exempt: [friend]}",
         {"4:31: limits.a.exempt[0]: \"friend\" is not a network"});
-    check_limit("{concurrent: 1, key: client_ip, deny: [10.0.0.0/33]}", {"4:45: is not a network"});
-    check_limit(
+    check_rule("{concurrent: 1, key: client_ip, deny: [10.0.0.0/33]}", {"4:45: is not a network"});
+    check_rule(
         "{concurrent: 1, key: host, deny: [10.0.0.1/8]}", {"4:40: has bits beyond its prefix"});
-    check_limit("{concurrent: 1, deny: 10.0.0.0/8}", {"4:28: found a value; expected a list"});
+    check_rule("{concurrent: 1, deny: 10.0.0.0/8}", {"4:28: found a value; expected a list"});
 }
 
 } // namespace stint::config

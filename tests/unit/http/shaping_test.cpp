@@ -14,7 +14,7 @@ FieldEdits edits() {
     return {{{"X-Tenant", TextTemplate{"shop of {client_ip}"}}}, {"x-tenant", "cookie", "server"}};
 }
 
-PlaceholderValues values() {
+PlaceholderValues sample_values() {
     PlaceholderValues made;
     made[Placeholder::client_ip] = "192.0.2.7";
     return made;
@@ -22,7 +22,7 @@ PlaceholderValues values() {
 
 std::string shaped_request(std::string_view fields) {
     const FieldEdits some = edits();
-    const Shaping shaping{some, values()};
+    const Shaping shaping{some, sample_values()};
     Forwarding with = forwarding;
     with.shaping = &shaping;
     std::string head = "GET / HTTP/1.1\r\nHost: a\r\n";
@@ -31,7 +31,7 @@ std::string shaped_request(std::string_view fields) {
 
 std::string shaped_response(std::string_view head) {
     const FieldEdits some = edits();
-    const Shaping shaping{some, values()};
+    const Shaping shaping{some, sample_values()};
     HeadParser parser{max_head};
     HeadBuffer out;
     const ResponseHead response = parser.parse_response(head, "GET").value();
@@ -93,7 +93,7 @@ TEST_CASE("an interim response loses what is removed and gets nothing") {
 
 TEST_CASE("a switch of protocols is shaped like a final response") {
     const FieldEdits some = edits();
-    const Shaping shaping{some, values()};
+    const Shaping shaping{some, sample_values()};
     HeadParser parser{max_head};
     HeadBuffer out;
     const auto response = parser.parse_response(

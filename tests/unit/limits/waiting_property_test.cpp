@@ -18,14 +18,14 @@ namespace {
 // Requests before a few limits of which most let wait; clients that leave, also when they have been
 // let go and do not know it yet; charges and slots given back; numbers that change while requests
 // wait; and clocks whose openings are noticed late at times.
-class History {
+class WaitHistory {
   public:
-    explicit History(std::uint64_t seed) : dice_{seed} {
+    explicit WaitHistory(std::uint64_t seed) : dice_{seed} {
         const std::size_t count = 1 + dice_.below(4);
         for (std::size_t i = 0; i < count; ++i)
             add_limit();
     }
-    ~History() {
+    ~WaitHistory() {
         for (auto& [name, waiter] : waiters_)
             room_.leave(*waiter.real, now());
     }
@@ -300,7 +300,7 @@ class History {
 
 TEST_CASE("requests wait, go and are refused as a naive room says, in any history") {
     for_each_seed(2000, [](std::uint64_t seed) {
-        History history{seed};
+        WaitHistory history{seed};
         run_steps(history, 1000);
     });
 }

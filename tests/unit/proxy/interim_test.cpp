@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::string_view hints = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n";
 
-struct Exchange {
-    explicit Exchange(std::string_view request = get) {
+struct InterimExchange {
+    explicit InterimExchange(std::string_view request = get) {
         client.send(request);
         upstream = gateway.upstream.accept();
         upstream.read_head();
@@ -23,7 +23,7 @@ struct Exchange {
 } // namespace
 
 TEST_CASE("100 Continue of the upstream's is dropped") {
-    Exchange exchange;
+    InterimExchange exchange;
 
     exchange.upstream.send("HTTP/1.1 100 Continue\r\n\r\n");
     exchange.upstream.send(ok);
@@ -33,7 +33,7 @@ TEST_CASE("100 Continue of the upstream's is dropped") {
 }
 
 TEST_CASE("103 is forwarded before the final answer comes") {
-    Exchange exchange;
+    InterimExchange exchange;
 
     exchange.upstream.send(hints);
 
@@ -47,7 +47,7 @@ TEST_CASE("103 is forwarded before the final answer comes") {
 }
 
 TEST_CASE("interim and final answer may come in one piece") {
-    Exchange exchange;
+    InterimExchange exchange;
 
     exchange.upstream.send(std::string{hints} + "HTTP/1.1 100 Continue\r\n\r\n" + std::string{ok});
 
@@ -56,7 +56,7 @@ TEST_CASE("interim and final answer may come in one piece") {
 }
 
 TEST_CASE("an HTTP/1.0 client is sent no interim answer") {
-    Exchange exchange{"GET / HTTP/1.0\r\nHost: a\r\n\r\n"};
+    InterimExchange exchange{"GET / HTTP/1.0\r\nHost: a\r\n\r\n"};
 
     exchange.upstream.send(hints);
     exchange.upstream.send(ok);
@@ -65,7 +65,7 @@ TEST_CASE("an HTTP/1.0 client is sent no interim answer") {
 }
 
 TEST_CASE("101 that nobody asked for is a 502 and ends the upstream's connection") {
-    Exchange exchange;
+    InterimExchange exchange;
 
     exchange.upstream.send("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n");
 
@@ -75,7 +75,7 @@ TEST_CASE("101 that nobody asked for is a 502 and ends the upstream's connection
 }
 
 TEST_CASE("an upstream that never comes to its final answer is a 502") {
-    Exchange exchange{"GET / HTTP/1.0\r\nHost: a\r\n\r\n"};
+    InterimExchange exchange{"GET / HTTP/1.0\r\nHost: a\r\n\r\n"};
 
     for (int i = 0; i < 9; ++i)
         exchange.upstream.send(hints);
