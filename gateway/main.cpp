@@ -59,6 +59,7 @@ int give_up(const std::string& reason) {
 }
 
 int run(const std::string& file) {
+    runtime::ignore_signals();
     auto config = load(file);
     if (!config)
         return bad_configuration;

@@ -70,8 +70,7 @@ Gateway::~Gateway() {
 }
 
 Result<void, std::string> Gateway::start() {
-    ignore_broken_pipes();
-    for (const int number : {SIGTERM, SIGINT, SIGHUP})
+    for (const int number : {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2})
         signals_.add(number); // a signal during the start is handled once run() is called
     raise_open_files_limit(config().max_connections);
     pool_.make(worker_count(config()), access_log_);
@@ -248,14 +247,27 @@ void Gateway::await_signal() {
     signals_.async_wait([this](const ErrorCode& error, int number) {
         if (error)
             return;
-        if (number == SIGHUP) {
-            access_log_.reopen();
-            (void)reload();
-        } else {
-            begin_stop();
-        }
+        on_signal(number);
         await_signal();
     });
+}
+
+void Gateway::on_signal(int number) {
+    switch (number) {
+    case SIGHUP:
+        access_log_.reopen();
+        (void)reload();
+        return;
+    case SIGUSR1:
+        spdlog::info("SIGUSR1: reopening the access log");
+        return access_log_.reopen();
+    case SIGUSR2:
+        return spdlog::warn(
+            "SIGUSR2 has no effect: it is kept for replacing the running program, which this "
+            "version cannot do");
+    default:
+        begin_stop();
+    }
 }
 
 void Gateway::begin_stop() {

@@ -52,8 +52,9 @@ class Gateway {
     // Opens every listener and starts the workers. The error is one human-readable line.
     [[nodiscard]] Result<void, std::string> start();
 
-    // Serves until SIGTERM or SIGINT, then drains and returns. SIGHUP reloads the configuration and
-    // reopens the access log; a second SIGTERM or SIGINT cuts the drain short.
+    // Serves until SIGTERM, SIGINT or SIGQUIT, then drains and returns; a second of these cuts the
+    // drain short. SIGHUP reloads the configuration and reopens the access log, SIGUSR1 only
+    // reopens the log.
     void run();
 
     // Reads the configuration file again and puts it in force. After any error the former
@@ -94,6 +95,7 @@ class Gateway {
     void await_former_holders();
     void resolve_names(const upstream::Resolver::Names& names);
     void await_signal();
+    void on_signal(int number);
     void begin_stop();
     void end_control();
 

@@ -22,9 +22,13 @@ void open_standard_streams() noexcept {
         ::close(opened);
 }
 
-void ignore_broken_pipes() noexcept {
-    std::signal(SIGPIPE, SIG_IGN);
-    std::signal(SIGXFSZ, SIG_IGN);
+void ignore_signals() noexcept {
+    for (const int number :
+         {SIGPIPE, SIGXFSZ, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGSTKFLT, SIGHUP, SIGUSR1,
+          SIGUSR2})
+        std::signal(number, SIG_IGN);
+    for (int number = SIGRTMIN; number <= SIGRTMAX; ++number)
+        std::signal(number, SIG_IGN);
 }
 
 void raise_open_files_limit(std::size_t max_connections) {

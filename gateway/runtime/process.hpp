@@ -11,9 +11,11 @@ namespace stint::runtime {
 // would become the standard output, and the access log would write into it.
 void open_standard_streams() noexcept;
 
-// Makes writing to a closed pipe or socket, or beyond the file size limit (ulimit -f), an error
-// code instead of the process's end.
-void ignore_broken_pipes() noexcept;
+// Ignores each signal that would end the process though nothing is wrong with it: a write to a
+// closed pipe or beyond the file size limit (ulimit -f) is an error code instead, and timers and
+// real-time signals have no effect. SIGHUP, SIGUSR1 and SIGUSR2 have none until Gateway::start()
+// handles them. Call it before threads are started.
+void ignore_signals() noexcept;
 
 // Raises the soft limit on open files (RLIMIT_NOFILE) to the hard limit; init systems often leave
 // it at 1,024. Logs a warning if the limit stays below the need: two files per connection and 256

@@ -182,19 +182,29 @@ class Reload(SystemTest):
         self.assertGreaterEqual(stint.admin.reload().status, 400)
         self.assertEqual(fetch(stint.port).status, 200)
 
-    def test_the_hangup_signal_reopens_the_access_log(self):
+    def test_sighup_and_sigusr1_reopen_the_access_log_and_sigusr1_does_not_reload(self):
+        for number, reloads in ((signal.SIGHUP, 1), (signal.SIGUSR1, 0)):
+            with self.subTest(number.name):
+                self.check_reopened(number, reloads)
+
+    def check_reopened(self, number, reloads):
         log = self.folder / "access.log"
         stint = self.before({}, access_log={"path": str(log)})
         fetch(stint.port, target="/first")
         wait_until(lambda: log.exists() and "/first" in log.read_text(encoding="utf-8"), "the first line")
 
+        before = self.reloads(stint)
         os.rename(log, self.folder / "rotated.log")
-        stint.signal(signal.SIGHUP)
+        stint.signal(number)
         wait_until(log.exists, "the file is there again")
         fetch(stint.port, target="/second")
 
         wait_until(lambda: "/second" in log.read_text(encoding="utf-8"), "the second line")
         self.assertNotIn("/second", (self.folder / "rotated.log").read_text(encoding="utf-8"))
+        wait_until(lambda: self.reloads(stint) >= before + reloads, "the reload is done")
+        self.assertEqual(self.reloads(stint), before + reloads)
+        stint.stop()
+        log.unlink()
 
 
 class ReloadUnderLoad(SystemTest):

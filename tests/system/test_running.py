@@ -49,6 +49,62 @@ class Starting(SystemTest):
 
             self.assert_one_clear_line(self.run_stint("run", "-c", self.write(made)), f"127.0.0.1:{port}")
 
+    def test_no_signal_but_those_that_stop_it_ends_it(self):
+        stint = self.stint_before(self.start_upstream())
+        for number in sorted(signal.valid_signals()):
+            # Stopping and continuing is the system's affair, and faults are real ones.
+            if number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL, signal.SIGSTOP,
+                          signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE,
+                          signal.SIGILL, signal.SIGSEGV, signal.SIGSYS, signal.SIGTRAP, signal.SIGXCPU):
+                continue
+            stint.signal(number)
+            self.assertEqual(fetch(stint.port).status, 200, f"after signal {number}")
+
+    def test_signals_that_come_while_it_reads_its_configuration_do_not_end_it(self):
+        upstream = self.start_upstream()
+        made = config(upstream.address)
+        pipe = self.new_folder() / "stint.yaml"
+        os.mkfifo(pipe)
+        stint = subprocess.Popen([binary(), "run", "-c", pipe], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                 text=True)
+        self.addCleanup(stint.stderr.close)
+        self.addCleanup(stint.wait, 10)
+        self.addCleanup(stint.terminate)
+        with pipe.open("w", encoding="utf-8") as writing:  # opened once Stint reads
+            for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+                stint.send_signal(number)
+            writing.write(json.dumps(made))
+
+        self.assertRegex(stint.stderr.readline(), "listening on")
+
+    def test_sigquit_finishes_requests_in_flight_as_sigterm_does(self):
+        for number in (signal.SIGTERM, signal.SIGQUIT):
+            with self.subTest(number.name):
+                release = threading.Event()
+                self.addCleanup(release.set)
+                upstream = self.start_upstream(
+                    lambda connection, release=release: connection.read_request() and release.wait(20)
+                    and connection.send(response_bytes(b"done")))
+                stint = self.stint_before(upstream)
+                client = RawClient(stint.port)
+                self.addCleanup(client.close)
+                client.send_request()
+                upstream.wait_for_requests(1)
+
+                stint.signal(number)
+                wait_until(lambda stint=stint: "stopping" in stint.log(), "it drains")
+                release.set()
+
+                self.assertEqual(client.read_response().status, 200)
+                self.assertEqual(stint.process.wait(10), 0)
+
+    def test_sigusr2_says_that_it_has_no_effect(self):
+        stint = self.stint_before(self.start_upstream())
+
+        stint.signal(signal.SIGUSR2)
+
+        wait_until(lambda: "SIGUSR2 has no effect" in stint.log(), "the warning")
+
     def test_a_second_stint_of_the_same_user_is_refused(self):
         first = self.stint_before(self.start_upstream(), limits={"n": {"requests": 2, "per": "1h"}},
                                   route_limits=["n"])
