@@ -1,9 +1,10 @@
-// The command line: stint run | check | simulate | fields. Parses the arguments and calls the code
-// of each command.
+// The command line: stint run | check | simulate | fields | version. Parses the arguments and calls
+// the code of each command.
 #include "admin/server.hpp"
 #include "base/version.hpp"
 #include "config/fields/reference.hpp"
 #include "config/load.hpp"
+#include "config/yaml/diagnostics.hpp"
 #include "runtime/check_warnings.hpp"
 #include "runtime/gateway.hpp"
 #include "runtime/process.hpp"
@@ -14,10 +15,13 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <exception>
 #include <iostream>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,12 +29,11 @@ namespace {
 
 using namespace stint;
 
-enum Exit { ok = 0, failed = 1, bad_configuration = 2 };
+enum Exit { ok = 0, failed = 1, bad_configuration = 2, notes_found = 3 };
 
-// Reads and checks a configuration with its TLS files. Prints all errors and returns nullopt if
-// there are any.
-std::optional<config::Config> load(const std::string& file) {
-    auto loaded = config::load_file(file);
+// Returns nothing after it has printed every mistake.
+std::optional<config::Config>
+checked(Result<config::Config, config::ConfigErrors> loaded, const std::string& file) {
     const config::ConfigErrors mistakes =
         loaded ? runtime::tls_mistakes(*loaded, file) : loaded.error();
     for (const config::ConfigError& mistake : mistakes)
@@ -40,16 +43,21 @@ std::optional<config::Config> load(const std::string& file) {
     return std::move(*loaded);
 }
 
-int check(const std::string& file) {
-    const auto config = load(file);
+// strict: notes are a failure, too.
+int check(const std::string& file, bool strict) {
+    const bool from_input = file == "-";
+    const std::string shown = from_input ? "<stdin>" : file;
+    const auto config =
+        checked(from_input ? config::load_stream(*stdin, shown) : config::load_file(file), shown);
     if (!config)
         return bad_configuration;
-    std::cout << file << ": ok (" << config->routes.size() << " routes, "
+    std::cout << shown << ": ok (" << config->routes.size() << " routes, "
               << config->upstreams.size() << " upstreams, " << config->limits.size()
               << " limits)\n";
-    for (const std::string& note : runtime::check_warnings(*config))
-        std::cout << file << ": note: " << note << '\n';
-    return ok;
+    const std::vector<std::string> notes = runtime::check_warnings(*config);
+    for (const std::string& note : notes)
+        std::cout << shown << ": note: " << note << '\n';
+    return strict && !notes.empty() ? notes_found : ok;
 }
 
 int give_up(const std::string& reason) {
@@ -60,7 +68,7 @@ int give_up(const std::string& reason) {
 
 int run(const std::string& file) {
     runtime::ignore_signals();
-    auto config = load(file);
+    auto config = checked(config::load_file(file), file);
     if (!config)
         return bad_configuration;
     // The operational log goes to standard error, because standard output is for the access log.
@@ -90,10 +98,33 @@ int replay(const simulate::Options& options) {
     return bad_configuration;
 }
 
+// The arguments of all commands.
+struct Arguments {
+    std::string file;
+    bool strict = false;
+    simulate::Options simulation{};
+};
+
+CLI::App* add_run(CLI::App& app, Arguments& to) {
+    CLI::App* command = app.add_subcommand("run", "Serve as FILE says, until SIGTERM");
+    command->add_option("-c,--config", to.file, "The configuration (YAML)");
+    return command;
+}
+
+CLI::App* add_check(CLI::App& app, Arguments& to) {
+    CLI::App* command = app.add_subcommand("check", "Report every mistake in FILE");
+    CLI::Option* named =
+        command->add_option("-c,--config", to.file, "The configuration; the same as FILE");
+    command->add_option("FILE", to.file, "The configuration (YAML); - is standard input")
+        ->excludes(named);
+    command->add_flag("--strict", to.strict, "Exit 3 if there are notes");
+    return command;
+}
+
 CLI::App* add_simulate(CLI::App& app, simulate::Options& options) {
     CLI::App* command =
         app.add_subcommand("simulate", "Replay access logs: who would be refused, by which limit");
-    command->add_option("-c,--config", options.config, "The configuration (YAML)")->required();
+    command->add_option("-c,--config", options.config, "The configuration (YAML)");
     command->add_option(
         "--against", options.against,
         "Another configuration to compare with (otherwise what the log says happened)");
@@ -106,39 +137,72 @@ CLI::App* add_simulate(CLI::App& app, simulate::Options& options) {
             },
             "A field (lower case) that the log carries wherever a request had it")
         ->allow_extra_args(false);
-    command
-        ->add_option("LOG", options.logs, "Access logs as Stint writes them; - is standard input")
-        ->required();
+    command->add_option(
+        "LOG", options.logs, "Access logs as Stint writes them; - is standard input");
     return command;
+}
+
+int reject(const std::string& mistake) {
+    std::cerr << "stint: " << mistake << "; see stint --help\n";
+    return bad_configuration;
+}
+
+// Returns the error for a first word that is no command; empty: it is one, or an option.
+std::string wrong_command(const CLI::App& app, int argc, char** argv) {
+    if (argc < 2)
+        return "a command is missing";
+    const std::string_view word = argv[1];
+    if (word.starts_with('-'))
+        return {};
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+        names.push_back(command->get_name());
+    if (std::ranges::find(names, word) != names.end())
+        return {};
+    const std::vector<std::string_view> known{names.begin(), names.end()};
+    const std::string hint = config::did_you_mean(word, known);
+    return config::in_quotes(word) + " is not a command" +
+           (hint.empty() ? "; expected " + config::listed(known, "or") : hint);
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
     runtime::open_standard_streams();
+    const std::string shown_version = "stint " + std::string{version};
+    Arguments arguments;
     CLI::App app{"Stint, a rate-limiting HTTP gateway", "stint"};
-    app.set_version_flag("--version", "stint " + std::string{version});
-    app.require_subcommand(1);
-    std::string file;
-    CLI::App* run_command = app.add_subcommand("run", "Serve as FILE says, until SIGTERM");
-    run_command->add_option("-c,--config", file, "The configuration (YAML)")->required();
-    CLI::App* check_command = app.add_subcommand("check", "Report every mistake in FILE");
-    check_command->add_option("FILE", file, "The configuration (YAML)")->required();
-    CLI::App* fields_command =
+    app.set_version_flag("--version", shown_version);
+    const CLI::App* run_command = add_run(app, arguments);
+    const CLI::App* check_command = add_check(app, arguments);
+    const CLI::App* simulate_command = add_simulate(app, arguments.simulation);
+    const CLI::App* fields_command =
         app.add_subcommand("fields", "Print every key of the configuration, as Markdown");
-    simulate::Options simulation;
-    CLI::App* simulate_command = add_simulate(app, simulation);
+    const CLI::App* version_command = app.add_subcommand("version", "Print the version");
+    if (const std::string mistake = wrong_command(app, argc, argv); !mistake.empty())
+        return reject(mistake);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? ok : bad_configuration; // 0 means --help, --version
+        return app.exit(error) == 0 ? ok : bad_configuration; // --help and --version end here, too
     }
     try {
+        if (version_command->parsed())
+            return std::cout << shown_version << std::endl ? ok : failed;
         if (fields_command->parsed())
             return std::cout << config::reference_page() << std::flush ? ok : failed;
-        if (simulate_command->parsed())
-            return replay(simulation);
-        return run_command->parsed() ? run(file) : check(file);
+        if (simulate_command->parsed()) {
+            if (arguments.simulation.config.empty() || arguments.simulation.logs.empty())
+                return reject("simulate needs -c FILE and a LOG");
+            return replay(arguments.simulation);
+        }
+        if (arguments.file.empty())
+            return reject(run_command->parsed() ? "run needs -c FILE" : "check needs a FILE");
+        if (check_command->parsed())
+            return check(arguments.file, arguments.strict);
+        if (arguments.file == "-")
+            return reject("run needs a file, which a reload reads again");
+        return run(arguments.file);
     } catch (const std::exception& failure) {
         return give_up(failure.what());
     }

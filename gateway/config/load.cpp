@@ -21,20 +21,25 @@ ConfigErrors one_mistake(const std::filesystem::path& file, std::string message)
     return {{file.string(), 1, 1, std::move(message)}};
 }
 
+// Reports errno.
+ConfigErrors cannot_read(const std::filesystem::path& file) {
+    return one_mistake(file, "cannot be read: " + std::generic_category().message(errno));
+}
+
 } // namespace
 
 Result<Config, ConfigErrors> load_file(const std::filesystem::path& file) {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in{
         std::fopen(file.c_str(), "rb"), &std::fclose};
+    return in ? load_stream(*in, file) : cannot_read(file);
+}
+
+Result<Config, ConfigErrors> load_stream(std::FILE& in, const std::filesystem::path& file) {
     std::string text;
-    if (in) {
-        text.resize(largest_file + 1);
-        errno = 0;
-        text.resize(std::fread(text.data(), 1, text.size(), in.get()));
-    }
-    if (!in || std::ferror(in.get()) != 0)
-        return one_mistake(file, "cannot be read: " + std::generic_category().message(errno));
-    return load_text(text, file);
+    text.resize(largest_file + 1);
+    errno = 0;
+    text.resize(std::fread(text.data(), 1, text.size(), &in));
+    return std::ferror(&in) == 0 ? load_text(text, file) : cannot_read(file);
 }
 
 Result<Config, ConfigErrors> load_text(std::string_view yaml, const std::filesystem::path& file) {

@@ -5,6 +5,7 @@
 #include "config/schema/schema.hpp"
 
 #include <cstddef>
+#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -28,6 +29,10 @@ using ConfigErrors = std::vector<ConfigError>; // in the order of the file; not 
 // Reads and checks a configuration file. A file that cannot be read is reported as one error at
 // 1:1.
 [[nodiscard]] Result<Config, ConfigErrors> load_file(const std::filesystem::path& file);
+
+// Reads the rest of the stream, for example of the standard input. file: as in load_text().
+[[nodiscard]] Result<Config, ConfigErrors>
+load_stream(std::FILE& in, const std::filesystem::path& file);
 
 // Reads and checks a configuration's text. file: named in errors; its folder is the base of
 // relative paths.

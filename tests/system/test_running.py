@@ -155,9 +155,36 @@ class Starting(SystemTest):
                 self.assertIn("address", ended.stderr + ended.stdout)
 
     def test_check_accepts_a_good_file(self):
-        ended = self.run_stint("check", self.write(config("127.0.0.1:1")))
+        file = self.write(config("127.0.0.1:1"))
+        for command in (("check", file), ("check", "-c", file), ("check", "--config", file)):
+            with self.subTest(command):
+                ended = self.run_stint(*command)
 
-        self.assertEqual(ended.returncode, 0, ended)
+                self.assertEqual((ended.returncode, ended.stdout),
+                                 (0, f"{file}: ok (1 routes, 1 upstreams, 0 limits)\n"), ended)
+
+    def test_check_reads_standard_input(self):
+        good = self.run_stint("check", "-", input=json.dumps(config("127.0.0.1:1")))
+        bad = self.run_stint("check", "-", input="routes: 7\n")
+        large = self.run_stint("check", "-", input="#" * (MIB + 1))
+
+        self.assertEqual((good.returncode, good.stdout), (0, "<stdin>: ok (1 routes, 1 upstreams, 0 limits)\n"))
+        self.assertEqual(bad.returncode, 2)
+        self.assertIn("<stdin>:1:9: routes: ", bad.stderr)
+        self.assertEqual((large.returncode, large.stderr), (2, "<stdin>:1:1: the file is larger than 1 MiB\n"))
+
+    def test_notes_are_a_failure_for_a_strict_check_alone(self):
+        noted = self.write(config("127.0.0.1:1", permits={"address": "127.0.0.1:0"},
+                                  limits={"n": {"concurrent": 2}}, route_limits=["n"]))
+        plain = self.write(config("127.0.0.1:1"))
+
+        self.assertIn(": note: ", self.run_stint("check", noted).stdout)
+        self.assertEqual([self.run_stint("check", noted).returncode, self.run_stint("check", "--strict", noted).returncode,
+                          self.run_stint("check", "--strict", plain).returncode], [0, 3, 0])
+
+    def test_version_is_a_command_as_well(self):
+        self.assertEqual(self.run_stint("version").stdout, self.run_stint("--version").stdout)
+        self.assertRegex(self.run_stint("version").stdout, r"^stint \d+\.\d+\.\d+\n$")
 
     def test_the_samples_are_good(self):
         samples = sorted((ROOT / "config").glob("*.yaml"))
@@ -169,11 +196,22 @@ class Starting(SystemTest):
                 self.assertEqual(ended.returncode, 0, ended)
 
     def test_an_unknown_command_or_option(self):
-        for command in (("walk",), ("run", "--config-file", "x"), ("run",), ()):
+        for command, named in (
+            (("walk",), '"walk" is not a command; expected run, check, simulate, fields or version'),
+            (("chekc", "stint.yaml"), '"chekc" is not a command; did you mean "check"?'),
+            (("run", "--confg", "x"), "--confg"),
+            (("check", "a.yaml", "b.yaml"), "b.yaml"),
+            (("check", "a.yaml", "-c", "b.yaml"), "--config"),
+            (("run",), "run needs -c FILE"),
+            (("run", "-c", "-"), "run needs a file"),
+            (("check",), "check needs a FILE"),
+            (("simulate", "-c", "a.yaml"), "simulate needs -c FILE and a LOG"),
+            ((), "a command is missing"),
+        ):
             with self.subTest(command):
                 ended = self.run_stint(*command)
-                self.assertIn(ended.returncode, (1, 2))
-                self.assertTrue(ended.stderr + ended.stdout)
+                self.assertEqual((ended.returncode, ended.stdout), (2, ""))
+                self.assertIn(named, ended.stderr)
 
     def test_version_and_help(self):
         for option in ("--version", "--help"):
