@@ -6,6 +6,7 @@
 #include "config/load.hpp"
 #include "config/yaml/diagnostics.hpp"
 #include "runtime/check_warnings.hpp"
+#include "runtime/config_notes.hpp"
 #include "runtime/gateway.hpp"
 #include "runtime/process.hpp"
 #include "runtime/tls_objects.hpp"
@@ -19,6 +20,7 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,7 +56,8 @@ int check(const std::string& file, bool strict) {
     std::cout << shown << ": ok (" << config->routes.size() << " routes, "
               << config->upstreams.size() << " upstreams, " << config->limits.size()
               << " limits)\n";
-    const std::vector<std::string> notes = runtime::check_warnings(*config);
+    std::vector<std::string> notes = runtime::config_notes(*config);
+    std::ranges::move(runtime::check_warnings(*config), std::back_inserter(notes));
     for (const std::string& note : notes)
         std::cout << shown << ": note: " << note << '\n';
     return strict && !notes.empty() ? notes_found : ok;

@@ -1,0 +1,17 @@
+// Notes about a configuration that is valid but may not be what was meant.
+#pragma once
+
+#include "config/schema/schema.hpp"
+
+#include <string>
+#include <vector>
+
+namespace stint::runtime {
+
+// Returns a line for a person for each of these: a limit or an upstream that nothing uses, a star
+// in a path that is no pattern, a "$" variable in set_headers, a folder of a log or state file that
+// does not exist, a key of several sources whose requests may share one counter. Looks at the file
+// system.
+[[nodiscard]] std::vector<std::string> config_notes(const config::Config& config);
+
+} // namespace stint::runtime
