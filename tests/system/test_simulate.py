@@ -92,7 +92,7 @@ class Simulate(SystemTest):
 
         for arguments, code, said in (
             (["-c", str(bad), str(other)], 2, "bad.yaml:1:12"),
-            (["-c", good], 2, "LOG is required"),
+            (["-c", good], 2, "needs -c FILE and a LOG"),
             (["-c", good, "/nonexistent"], 1, "/nonexistent: cannot be read"),
             (["-c", good, str(other)], 1, f"{other}:1: not a JSON object"),
             (["-c", good, "/dev/null"], 0, ""),
