@@ -93,6 +93,8 @@ net::Task<Result<void, http::HeadError>> RequestHandler::read_body(std::string& 
         allowed = co_await stream_.flush();
     if (allowed == server::Sent::gone)
         co_return http::HeadError{400, "The request's body broke off."};
+    if (timed_out_) // no deadline is armed any more
+        co_return http::HeadError{408, "The request's body did not arrive in time."};
     stream_.drop_buffered_body();
     net::Block block = loop_.body_blocks.borrow();
     while (!stream_.body_done()) {

@@ -76,6 +76,10 @@ net::Task<bool> RequestHandler::read_body() {
         gone_ = true;
         co_return false;
     }
+    if (timed_out_) { // no deadline is armed any more
+        (void)reject(408, "the request did not arrive in time");
+        co_return false;
+    }
     stream_.drop_buffered_body();
     net::Block block = service_.context.body_blocks.borrow();
     while (!stream_.body_done()) {

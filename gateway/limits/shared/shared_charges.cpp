@@ -61,7 +61,7 @@ SharedCharges::Record& SharedCharges::make_record(std::span<const Charge> charge
 
 bool SharedCharges::Request::post(
     SharedCharges& to, std::span<const Charge> charges, SteadyTime answer_by, const Now& now) {
-    assert(record_ == nullptr && !to.posting_);
+    assert(record_ == nullptr && to.posting_ == nullptr);
     to.latest_ = now;
     Record& record = to.make_record(charges);
     record.answer_by = answer_by;
@@ -70,9 +70,9 @@ bool SharedCharges::Request::post(
     record_ = &record;
     answer_.reset();
     to.by_deadline_.insert(record);
-    to.posting_ = true;
+    to.posting_ = this;
     to.counters_.charge(record.number, charges, answer_by, now);
-    to.posting_ = false;
+    to.posting_ = nullptr;
     return answer_.has_value();
 }
 
@@ -94,7 +94,7 @@ void SharedCharges::answer(std::uint64_t number, SharedAnswer answer) noexcept {
         leave(record);
         forget(record);
     }
-    if (!posting_)
+    if (request != posting_)
         request->answered();
 }
 

@@ -108,7 +108,10 @@ class SharedCharges {
     Records records_;
     std::vector<Records::node_type> spare_; // records to reuse
     boost::intrusive::multiset<Record, boost::intrusive::compare<ByDeadline>> by_deadline_;
-    bool posting_ = false; // true while counters_.charge() runs, which may call answer()
+    // The request whose post() calls counters_.charge() now, which may call answer(): post()
+    // returns its answer. Requests that are answered within that call besides are told by
+    // answered().
+    Request* posting_ = nullptr;
     Now latest_{};
 };
 
