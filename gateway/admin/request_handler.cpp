@@ -2,24 +2,20 @@
 
 #include "admin/event_stream.hpp"
 #include "net/clock.hpp"
+#include "server/whole_body.hpp"
 
 #include <spdlog/spdlog.h>
 
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
 
 namespace stint::admin {
-namespace {
-
-constexpr std::string_view too_large = "The request's body is larger than 64 KiB.";
-
-} // namespace
-
 server::Step RequestHandler::on_request() {
-    if (stream_.head().framing.length <= max_body)
+    if (stream_.head().framing.length <= server::WholeBody::most)
         return server::Step::rest;
-    refuse(413, too_large);
+    refuse(server::WholeBody::too_large.status, server::WholeBody::too_large.detail);
     return server::Step::done;
 }
 
@@ -30,11 +26,10 @@ server::Step RequestHandler::on_bad_request(int status, std::string_view detail)
 
 net::Task<> RequestHandler::rest() {
     Request request = request_of(stream_.head());
-    const Result<void, http::HeadError> body = co_await read_body(request.body);
-    if (!body) {
-        refuse(body.error().status, body.error().detail);
-        co_return;
-    }
+    server::WholeBody body{loop_, stream_};
+    const std::optional<http::HeadError> refusal = co_await body.read(timeout, request.body);
+    if (refusal)
+        co_return refuse(refusal->status, refusal->detail);
     const bool wants_events = asks_for_events(stream_.head());
     stream_.watch();
     Response response = co_await answer_safely(request);
@@ -81,36 +76,6 @@ net::Task<bool> RequestHandler::send_event(const std::string& event) {
         disarm();
     }
     co_return sent == server::Sent::all;
-}
-
-net::Task<Result<void, http::HeadError>> RequestHandler::read_body(std::string& body) {
-    body = stream_.buffered_body();
-    if (stream_.body_done())
-        co_return Result<void, http::HeadError>{};
-    loop_.deadlines.arm(*this, timeout, net::read_coarse_clock());
-    server::Sent allowed = stream_.allow_body();
-    while (allowed == server::Sent::part && !timed_out_)
-        allowed = co_await stream_.flush();
-    if (allowed == server::Sent::gone)
-        co_return http::HeadError{400, "The request's body broke off."};
-    if (timed_out_) // no deadline is armed any more
-        co_return http::HeadError{408, "The request's body did not arrive in time."};
-    stream_.drop_buffered_body();
-    net::Block block = loop_.body_blocks.borrow();
-    while (!stream_.body_done()) {
-        const server::BodyPiece piece = co_await stream_.read_body(block);
-        if (piece.status == server::BodyPiece::Status::malformed)
-            co_return http::HeadError{400, piece.detail};
-        if (timed_out_ && !stream_.body_done())
-            co_return http::HeadError{408, "The request's body did not arrive in time."};
-        if (piece.status == server::BodyPiece::Status::gone)
-            co_return http::HeadError{400, "The request's body broke off."};
-        body += piece.payload;
-        if (body.size() > max_body)
-            co_return http::HeadError{413, too_large};
-    }
-    disarm();
-    co_return Result<void, http::HeadError>{};
 }
 
 // Answers a request, with 500 after an exception such as std::bad_alloc, so that only this request

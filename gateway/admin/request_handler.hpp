@@ -3,8 +3,6 @@
 
 #include "admin/message.hpp"
 #include "admin/service.hpp"
-#include "base/error.hpp"
-#include "http/head_error.hpp"
 #include "http/response.hpp"
 #include "net/deadlines.hpp"
 #include "net/event.hpp"
@@ -14,7 +12,6 @@
 #include "server/request_handler.hpp"
 
 #include <chrono>
-#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -24,7 +21,6 @@ namespace stint::admin {
 class RequestHandler final : public server::RequestHandler, private net::Deadline {
   public:
     static constexpr std::size_t max_head = 16 * 1024;
-    static constexpr std::size_t max_body = 64 * 1024;
     // Timeout for receiving a head, for receiving a body, and for each write of a response to make
     // progress.
     static constexpr std::chrono::seconds timeout{30};
@@ -40,7 +36,6 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
     void on_client_gone() noexcept override;
 
   private:
-    net::Task<Result<void, http::HeadError>> read_body(std::string& body);
     net::Task<Response> answer_safely(Request request);
     // Sends the response as an event, then answers the request again every second. Ends when the
     // client disconnects, or after an event with an error. Goes on during a drain, because the

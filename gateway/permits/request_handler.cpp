@@ -3,8 +3,10 @@
 #include "http/local_reply.hpp"
 #include "net/clock.hpp"
 #include "permits/call.hpp"
+#include "server/whole_body.hpp"
 
 #include <chrono>
+#include <optional>
 
 namespace stint::permits {
 namespace {
@@ -13,13 +15,11 @@ using namespace std::chrono_literals;
 
 constexpr Duration between_events = 1s; // interval of a stream's events
 
-constexpr std::string_view too_large = "the request's body is larger than 64 KiB";
-
 } // namespace
 
 server::Step RequestHandler::on_request() {
-    if (stream_.head().framing.length > max_body)
-        return reject(413, too_large);
+    if (stream_.head().framing.length > server::WholeBody::most)
+        return reject(server::WholeBody::too_large.status, server::WholeBody::too_large.detail);
     return stream_.body_done() ? call(stream_.buffered_body()) : server::Step::rest;
 }
 
@@ -55,52 +55,17 @@ void RequestHandler::send_reply() {
 
 net::Task<> RequestHandler::rest() {
     if (!pending_) {
-        const bool complete = co_await read_body();
-        if (!complete || call(body_) == server::Step::done)
+        server::WholeBody body{service_.context, stream_};
+        const std::optional<http::HeadError> refusal =
+            co_await body.read(service_.settings().head_timeout, body_);
+        if (refusal)
+            (void)reject(refusal->status, refusal->detail);
+        if (refusal || call(body_) == server::Step::done)
             co_return;
     }
     co_await wait_for_reply();
     if (streaming_)
         co_await stream_events();
-}
-
-// Reads the whole body within head_timeout. False: an error was sent, or the client has
-// disconnected.
-net::Task<bool> RequestHandler::read_body() {
-    body_ = stream_.buffered_body();
-    arm(service_.settings().head_timeout);
-    server::Sent allowed = stream_.allow_body();
-    while (allowed == server::Sent::part && !timed_out_)
-        allowed = co_await stream_.flush();
-    if (allowed == server::Sent::gone) {
-        gone_ = true;
-        co_return false;
-    }
-    if (timed_out_) { // no deadline is armed any more
-        (void)reject(408, "the request did not arrive in time");
-        co_return false;
-    }
-    stream_.drop_buffered_body();
-    net::Block block = service_.context.body_blocks.borrow();
-    while (!stream_.body_done()) {
-        const server::BodyPiece piece = co_await stream_.read_body(block);
-        if (piece.status != server::BodyPiece::Status::arrived ||
-            (timed_out_ && !stream_.body_done())) {
-            const bool malformed = piece.status == server::BodyPiece::Status::malformed;
-            if (timed_out_)
-                (void)reject(408, "the request did not arrive in time");
-            else
-                (void)reject(400, malformed ? piece.detail : "the request's body broke off");
-            co_return false;
-        }
-        body_ += piece.payload;
-        if (body_.size() > max_body) {
-            (void)reject(413, too_large);
-            co_return false;
-        }
-    }
-    disarm();
-    co_return true;
 }
 
 net::Task<> RequestHandler::wait_for_reply() {
@@ -181,8 +146,7 @@ void RequestHandler::arm(Duration length) {
     service_.context.deadlines.arm(*this, length, net::read_coarse_clock());
 }
 
-// Wakes a stream whose next event is due. Otherwise a body or an event took too long: cancels the
-// I/O.
+// Wakes a stream whose next event is due. Otherwise an event took too long: cancels the I/O.
 void RequestHandler::on_deadline() noexcept {
     if (next_event_.has_waiter())
         return next_event_.signal();

@@ -1,7 +1,6 @@
 // One request of a client, from its body to its reply. Start reading at on_request().
 #pragma once
 
-#include "net/buffer_pool.hpp"
 #include "net/deadlines.hpp"
 #include "net/event.hpp"
 #include "permits/connection_leases.hpp"
@@ -45,7 +44,6 @@ class LeaseSession final : public server::Session {
 class RequestHandler final : public server::RequestHandler, private net::Deadline {
   public:
     static constexpr std::size_t max_head = 16 * 1024;
-    static constexpr std::size_t max_body = 64 * 1024;
 
     RequestHandler(Service& service, server::ClientStream& stream) noexcept
         : service_{service}, stream_{stream} {}
@@ -61,7 +59,6 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
     [[nodiscard]] server::Step call(std::string_view body);
     [[nodiscard]] server::Step reject(int status, std::string_view detail);
     void send_reply();
-    net::Task<bool> read_body();
     net::Task<> wait_for_reply();
     net::Task<> stream_events();
     net::Task<bool> send_event();
@@ -75,7 +72,7 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
     PendingPtr pending_;
     net::Event next_event_; // signalled when the stream's next event is due, or the stream must end
     bool streaming_ = false;
-    bool timed_out_ = false; // the body, or the sending of an event, took too long
+    bool timed_out_ = false; // the sending of an event took too long
     bool gone_ = false;      // the client has disconnected
     bool ended_ = false;     // the gateway has ended the stream to drain
 };

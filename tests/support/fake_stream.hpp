@@ -80,11 +80,12 @@ class FakeStream final : public server::ClientStream {
     }
     server::Sent allow_body() override {
         allowed = true;
-        return server::Sent::all;
+        return head_.expects_continue && stalls ? put("100 ") : server::Sent::all;
     }
     void drop_buffered_body() noexcept override {}
     net::Task<server::BodyPiece> read_body(net::Block& into) override {
-        while (arrived_.empty() && !ends_ && !gone_ && !std::exchange(cancelled_, false))
+        cancelled_ = false; // a cancel() ends only a wait that is pending
+        while (arrived_.empty() && !ends_ && !gone_ && !cancelled_)
             co_await changed_.wait();
         if (arrived_.empty() && !ends_)
             co_return server::BodyPiece{server::BodyPiece::Status::gone};
@@ -126,6 +127,8 @@ class FakeStream final : public server::ClientStream {
             co_await taken_.wait();
         if (gone_)
             co_return server::Sent::gone;
+        if (stalls) // cancelled
+            co_return server::Sent::part;
         response += std::exchange(unsent_, {});
         co_return server::Sent::all;
     }
