@@ -226,7 +226,11 @@ frame_response(const RequestHead& request, const ResponseHead& response, bool wa
 ResponseFraming frame_response(int client_minor, const BodyFraming& body, bool want_keep_alive) {
     const bool unknown_length = body.kind == Kind::chunked || body.kind == Kind::until_close;
     const bool chunked = unknown_length && client_minor > 0;
-    return {chunked, want_keep_alive && chunked == unknown_length, client_minor};
+    return {
+        .chunked = chunked,
+        .keep_alive = want_keep_alive && chunked == unknown_length,
+        .client_minor = client_minor,
+        .until_close = unknown_length && !chunked};
 }
 
 void write_downstream_head(

@@ -50,10 +50,11 @@ void write_upstream_head(HeadBuffer& out, const RequestHead& head, const Forward
 
 // The framing of the response to one client.
 struct ResponseFraming {
-    bool chunked = false;   // the gateway writes chunks
-    bool keep_alive = true; // otherwise "Connection: close" is written
-    int client_minor = 1;   // an HTTP/1.0 client that keeps its connection gets "keep-alive"
-    bool trailers = false;  // trailers may follow the last chunk: the Trailer field is sent
+    bool chunked = false;     // the gateway writes chunks
+    bool keep_alive = true;   // otherwise "Connection: close" is written
+    int client_minor = 1;     // an HTTP/1.0 client that keeps its connection gets "keep-alive"
+    bool trailers = false;    // trailers may follow the last chunk: the Trailer field is sent
+    bool until_close = false; // the end of the connection ends the body
 };
 
 // Chooses a response framing that this client supports. A body without a known length is chunked

@@ -16,13 +16,16 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <span>
 #include <string>
 #include <string_view>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <tuple>
@@ -190,6 +193,14 @@ inline SocketState probe(Socket& socket) noexcept {
 inline void acknowledge_at_once(Socket& socket) noexcept {
     const int on = 1;
     ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
+}
+
+// Returns the number of bytes sent that the peer's system has not acknowledged.
+inline std::uint64_t unacknowledged(Socket& socket) noexcept {
+    int bytes = 0;
+    return ::ioctl(socket.native_handle(), SIOCOUTQ, &bytes) == 0 && bytes > 0
+               ? static_cast<std::uint64_t>(bytes)
+               : 0;
 }
 
 inline void close(Socket& socket) noexcept {

@@ -71,10 +71,12 @@ net::Task<> Exchange::rest() {
     const bool answered = co_await run_attempts();
     if (!answered)
         co_return co_await reply();
-    if (!relay_.is_complete())
+    if (!relay_.is_complete()) {
+        relay_.clear_end();
         co_await relay_.relay_body();
+    }
     if (upgrade_ && upgrade_->switched()) {
-        relay_.goes_on();
+        relay_.clear_end();
         co_await upgrade_->run(sender_.stream());
     }
     pump_.stop();
@@ -208,6 +210,7 @@ bool Exchange::reply_at_once() {
 }
 
 net::Task<> Exchange::reply() {
+    relay_.clear_end();
     pump_.stop();
     co_await pump_.join();
     // The reply needs neither the upstream nor a concurrency slot: release them before it is sent.

@@ -29,6 +29,12 @@ bool is_head_request(const RequestHead& head, std::span<const char> received) no
     return (head.method.empty() ? first_word(received) : head.method) == "HEAD";
 }
 
+// True if a reset would destroy an earlier response that the client's system has not acknowledged.
+// size: bytes of the last response.
+bool earlier_response_is_on_its_way(net::Stream& io, std::uint64_t size) noexcept {
+    return net::unacknowledged(io.socket()) > size;
+}
+
 } // namespace
 
 void Http1Stream::clear() noexcept {
@@ -84,11 +90,16 @@ Http1Stream::begin(std::size_t head_size, const ConnectionSettings& settings) {
 }
 
 Http1Stream::Result Http1Stream::end(const RequestEnd& end) noexcept {
-    if (end.reset)
+    // The framing of most responses shows a cut, so that a plain close suffices. But a client that
+    // takes nothing is always reset.
+    const bool close_suffices = !framing_.until_close() && output_.empty();
+    const bool reset =
+        end.reset && !(close_suffices && earlier_response_is_on_its_way(http1_->io(), bytes_out_));
+    if (reset)
         net::reset_on_close(http1_->io());
     const bool keep = keep_alive_ && end.clean;
     const bool unread = !body_done_ || http1_->input().received().size() > consumed_;
-    return {keep, !keep && !end.reset && unread && !end.gone, consumed_};
+    return {keep, !keep && !reset && unread && !end.gone, consumed_};
 }
 
 Sent Http1Stream::send_interim(const ForwardedResponse& response) {

@@ -13,6 +13,7 @@ class PieceFraming {
   public:
     void begin(const http::ResponseFraming& framing) noexcept { framing_ = framing; }
     [[nodiscard]] bool chunked() const noexcept { return framing_.chunked; }
+    [[nodiscard]] bool until_close() const noexcept { return framing_.until_close; }
     // Adds a piece, with its chunk header, and the end of the body after the last one. The gathered
     // bytes are valid until the next add().
     void add(net::Gather& gather, const ResponsePiece& piece);

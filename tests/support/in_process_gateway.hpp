@@ -58,6 +58,11 @@ class InProcessGateway {
     // Lets go who waits and may go now, as the thread of the openings does; open() tells them, too.
     void let_go();
     void open();
+    // Writes the access log there from now on.
+    void log_to(std::string path) {
+        access_log_.set_target({observe::AccessLog::Target::Kind::file, std::move(path)});
+    }
+    [[nodiscard]] std::uint64_t lines_logged() const { return access_log_.written(); }
     // The part of a worker's tick that concerns the permit service.
     void tick_permits() { permits_->tick(); }
     void run_until(

@@ -169,7 +169,6 @@ net::Task<> ResponseRelay::relay_body() {
     const bool ready = co_await send_unsent();
     if (!ready)
         co_return;
-    goes_on();
     upstream::UpstreamStream& from = sender_.stream();
     if (SpliceRelay::is_worth_it(request_, from)) {
         SpliceRelay splice{request_, from, *this};

@@ -54,8 +54,8 @@ class ResponseRelay {
     // Returns the time at which the response ended, if all of it came with its final head.
     // Otherwise the epoch.
     [[nodiscard]] SteadyTime ended_at() const noexcept { return answered_; }
-    // Notes that the response goes on after its head: ended_at() becomes the epoch.
-    void goes_on() noexcept { answered_ = {}; }
+    // Sets ended_at() to the epoch: the response goes on after its head.
+    void clear_end() noexcept { answered_ = {}; }
 
   private:
     Answer on_failure(const ErrorCode& error);

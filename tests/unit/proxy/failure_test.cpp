@@ -1,5 +1,6 @@
 #include "fixture.hpp"
 #include "server/http1_connection.hpp"
+#include "temp_folder.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,19 +10,6 @@
 using namespace stint::test;
 
 namespace {
-
-struct Folder {
-    Folder() {
-        std::string name = std::filesystem::temp_directory_path() / "stint-proxy-XXXXXX";
-        REQUIRE(::mkdtemp(name.data()) != nullptr);
-        path = name;
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    ~Folder() { std::filesystem::remove_all(path); }
-
-    std::filesystem::path path;
-};
 
 struct Exchange {
     explicit Exchange(std::string_view yaml = one_at_a_time) : gateway{yaml} {
@@ -59,9 +47,9 @@ TEST_CASE("an upstream that does not answer in time is a 504 and the client's co
 TEST_CASE("an upstream that takes no more of a body, and does not answer either, is a 504") {
     if (over_tls()) // only of a Unix socket the sending side alone can be broken
         return;
-    const Folder folder;
+    const TempFolder folder;
     InProcessGateway gateway{
-        one_at_a_time, InProcessGateway::UnixUpstream{folder.path / "upstream"}};
+        one_at_a_time, InProcessGateway::UnixUpstream{folder.path() / "upstream"}};
     Wire client = gateway.connect();
     client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nbegin");
     Wire upstream = gateway.upstream.accept();

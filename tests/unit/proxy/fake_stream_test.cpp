@@ -2,9 +2,12 @@
 // without a client's socket.
 #include "fake_stream.hpp"
 #include "fixture.hpp"
+#include "net/clock.hpp"
 #include "proxy/service.hpp"
+#include "temp_folder.hpp"
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include <memory>
 #include <vector>
@@ -126,6 +129,29 @@ TEST_CASE("a stream that takes nothing holds back its own response alone") {
     gateway.settle();
     CHECK(slow.response == "200 hi");
     CHECK(slow.end->clean);
+}
+
+TEST_CASE("a response whose client takes none of it ends when the client goes") {
+    TempFolder folder;
+    Streams streams{plain};
+    InProcessGateway& gateway = streams.gateway;
+    gateway.log_to(folder.file("access.json"));
+    FakeStream& stream = streams.start(std::string{get});
+    stream.stalls = true;
+    Wire origin = gateway.upstream.accept();
+    origin.read_head();
+    origin.send(ok);
+    gateway.settle();
+    const SteadyTime until = net::read_steady_clock() + 20ms;
+    while (net::read_steady_clock() < until) {
+    }
+
+    stream.reset();
+
+    gateway.run_until([&] { return gateway.lines_logged() == 1; });
+    const nlohmann::json line = nlohmann::json::parse(folder.read("access.json"));
+    CHECK(line["decision"] == "client_gone");
+    CHECK(line["duration_ms"].get<double>() >= line["upstream_ms"].get<double>() + 20);
 }
 
 TEST_CASE("a stream that is reset while it waits for its answer is cancelled at the upstream") {

@@ -130,3 +130,45 @@ TEST_CASE("a client that pipelines and never reads is held back, at the price of
     CHECK(gateway.context().body_blocks.held() == 1);
     CHECK(gateway.to_upstream().connects == 1);
 }
+
+TEST_CASE(
+    "a response that breaks off leaves those before it to a client that is slow to read them") {
+    InProcessGateway gateway{plain};
+    Wire client = gateway.connect_narrow();
+    client.send(get);
+    client.send("GET /2 HTTP/1.1\r\nHost: a\r\n\r\n");
+    Wire upstream = gateway.upstream.accept();
+    upstream.read_head();
+    const std::string first(12'000, 'x'); // more than the client's window
+    upstream.send("HTTP/1.1 200 OK\r\nContent-Length: 12000\r\n\r\n" + first);
+    CHECK(upstream.read_head().starts_with("GET /2 "));
+    upstream.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf");
+    gateway.settle();
+
+    upstream.close();
+    gateway.run_until([&] { return gateway.context().connections.empty(); });
+
+    CHECK(read_response(client, first.size()).ends_with(first));
+    CHECK(client.read_to_end().ends_with("\r\n\r\nhalf"));
+}
+
+TEST_CASE(
+    "a response that only its connection's end ends is reset all the same where it breaks off") {
+    InProcessGateway gateway{plain};
+    Wire client = gateway.connect_narrow();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.send("GET /2 HTTP/1.0\r\nHost: a\r\n\r\n");
+    Wire upstream = gateway.upstream.accept();
+    upstream.read_head();
+    const std::string first(12'000, 'x');
+    upstream.send("HTTP/1.1 200 OK\r\nContent-Length: 12000\r\n\r\n" + first);
+    CHECK(upstream.read_head().starts_with("GET /2 "));
+    upstream.send("HTTP/1.1 200 OK\r\n\r\nhalf");
+    gateway.settle();
+
+    upstream.reset();
+    gateway.run_until([&] { return gateway.context().connections.empty(); });
+
+    gateway.run_until([&] { return client.closed(); });
+    CHECK((client.was_reset() || over_tls()));
+}
