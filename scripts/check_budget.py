@@ -22,8 +22,8 @@ PAGE = ROOT / "docs" / "architecture.md"
 BUDGET = (40, 30, 2)
 SHOWN = 15
 
-# class: methods, fields, files, where more than the budget. A number here may be lowered, never raised; one that
-# is higher than the class's own fails, too.
+# class: methods, fields, files. A number above the budget may be lowered, never raised; one that is higher than the
+# class's own fails, too. A number within the budget is not looked at.
 OVER = {
     "config::Config": (0, 42, 0),
     "config::Limit": (0, 36, 0),
@@ -207,7 +207,8 @@ def main() -> int:
         for what, number, most in zip(("methods", "fields", "files that define it"), size, allowed):
             if number > most:
                 found.append(f"{name} has {number} {what}, and may have {most}")
-        if name in OVER and size != OVER[name] and all(n <= most for n, most in zip(size, allowed)):
+        if name in OVER and any(over > most and number < over
+                                for number, over, most in zip(size, OVER[name], BUDGET)):
             found.append(f"{name} is {size} now: lower it in OVER, or take it out")
     found += [f"OVER names {name}, which there is no more" for name in OVER if name not in sizes]
     print(*found, sep="\n", end="\n" if found else "")

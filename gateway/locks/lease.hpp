@@ -1,4 +1,4 @@
-// Leases: who holds a lock's slots, with a fencing number and an expiry each.
+// Leases: a lease is an owner's hold on slots of a lock, with a fencing number and an expiry.
 #pragma once
 
 #include "base/hash.hpp"

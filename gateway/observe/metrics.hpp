@@ -211,10 +211,10 @@ struct ProcessFigures {
     };
     std::vector<EndpointFigures> endpoints;
     struct StateFigures {
-        std::uint64_t writes = 0; // total since the start, like the members below
-        std::uint64_t write_failures = 0;
-        double last_write_seconds = 0; // since the epoch
-        double round_seconds = 0;      // duration of the last round of writes
+        std::uint64_t writes = 0;         // total since the start
+        std::uint64_t write_failures = 0; // total since the start
+        double last_write_seconds = 0;    // time of the last write, since the epoch
+        double round_seconds = 0;         // duration of the last round of writes
     };
     std::optional<StateFigures> state{}; // metrics of the state file; nullopt without one
 };

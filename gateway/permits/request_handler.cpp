@@ -1,5 +1,6 @@
 #include "permits/request_handler.hpp"
 
+#include "base/counted.hpp"
 #include "http/local_reply.hpp"
 #include "net/clock.hpp"
 #include "permits/call.hpp"
@@ -68,8 +69,8 @@ net::Task<> RequestHandler::rest() {
         co_await stream_events();
 }
 
-net::Task<> RequestHandler::wait_for_reply() {
-    ++service_.context.counters.permits_waiting;
+net::Task<> RequestHandler::wait_until_settled() {
+    const Counted waiting{service_.context.counters.permits_waiting};
     bool settled = false;
     while (!settled && !gone_) {
         stream_.watch();
@@ -77,7 +78,10 @@ net::Task<> RequestHandler::wait_for_reply() {
         stream_.poll_peer_close(); // detects a disconnect that was not read yet
         settled = !gone_ && pending_->settle();
     }
-    --service_.context.counters.permits_waiting;
+}
+
+net::Task<> RequestHandler::wait_for_reply() {
+    co_await wait_until_settled();
     if (gone_)
         co_return;
     pending_->respond(service_.context.response);

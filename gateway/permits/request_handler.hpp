@@ -60,6 +60,8 @@ class RequestHandler final : public server::RequestHandler, private net::Deadlin
     [[nodiscard]] server::Step reject(int status, std::string_view detail);
     void send_reply();
     net::Task<> wait_for_reply();
+    // Waits until the reply is known or the client has disconnected.
+    net::Task<> wait_until_settled();
     net::Task<> stream_events();
     net::Task<bool> send_event();
     [[nodiscard]] LeaseSession& session() const noexcept;

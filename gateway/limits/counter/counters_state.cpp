@@ -63,8 +63,8 @@ Counters::live_slot(const Shard& shard, Hash128 key, const Now& now) const noexc
     return slot != nullptr && live_in(shard, now).contain(*slot) ? slot : nullptr;
 }
 
-// True if anything still counts for the key, in its cell or in the sketch. Always true for a cap,
-// whose shares do not end with its use.
+// True if anything still counts for the key, in its cell or in the sketch. Always true for a cap: a
+// share of a cap's key stays set although no slot is held.
 bool Counters::counts(const Shard& shard, Hash128 key, const Now& now) const noexcept {
     if (cap_ || live_slot(shard, key, now) != nullptr)
         return true;

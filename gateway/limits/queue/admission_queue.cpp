@@ -185,8 +185,8 @@ void AdmissionQueue::stand_in(
     std::optional<Duration> refused_for,
     const Now& now) {
     for (Charge& charge : waiter.charges) {
-        // No share is held back from a waiter: the queue is fair by itself, and the admission may
-        // fall into another window.
+        // A waiter may use the whole quota, also the part reserved for other keys: the queue itself
+        // is fair, and the waiter may be admitted in a later window.
         charge.reserved_for_others = 0;
         charge.late = {};
     }

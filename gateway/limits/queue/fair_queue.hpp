@@ -1,5 +1,5 @@
-// A fair queue: the order of items when several flows ask for more than there is. Pure: no lock, no
-// clock, no limit.
+// Fair queueing: the order in which the items of several flows get what is scarce. Pure: no lock,
+// no clock, no limit.
 #pragma once
 
 #include "base/hash.hpp"

@@ -86,7 +86,8 @@ TEST_CASE("a folder that does not exist is named") {
             "the folder of state does not exist: /nowhere/else"});
 }
 
-TEST_CASE("a key of several sources of which one may be missing is named, unless it is decided") {
+TEST_CASE("a key of several sources of which one may be missing is named, unless missing_key says "
+          "otherwise") {
     const auto notes_on_key = [](std::string_view limit) {
         return config_notes_on(
             "limits: {n: {requests: 1, per: 1s, " + std::string{limit} +
