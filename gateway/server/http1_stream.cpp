@@ -90,9 +90,10 @@ Http1Stream::begin(std::size_t head_size, const ConnectionSettings& settings) {
 }
 
 Http1Stream::Result Http1Stream::end(const RequestEnd& end) noexcept {
-    // The framing of most responses shows a cut, so that a plain close suffices. But a client that
-    // takes nothing is always reset.
-    const bool close_suffices = !framing_.until_close() && output_.empty();
+    // The framing of most responses shows a cut, so that a plain close suffices. A client that
+    // takes nothing is always reset, and over TLS, whose own bytes are not counted, every client.
+    const bool close_suffices =
+        !framing_.until_close() && output_.empty() && http1_->io().tls() == nullptr;
     const bool reset =
         end.reset && !(close_suffices && earlier_response_is_on_its_way(http1_->io(), bytes_out_));
     if (reset)
