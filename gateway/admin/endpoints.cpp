@@ -58,13 +58,14 @@ Response set_drained(
     runtime::Gateway& gateway,
     const std::string& upstream,
     const std::string& endpoint,
-    bool drained) {
+    bool drained,
+    const runtime::Attribution& by) {
     if (!gateway.ready())
         return problem(503, "The gateway is stopping; nothing is changed any more.");
     const routing::UpstreamSpec* const spec = gateway.store().upstream_named(upstream);
     if (spec == nullptr)
         return problem(404, "There is no upstream named \"" + upstream + "\".");
-    const auto state = gateway.changes().set_drained(*spec, endpoint, drained);
+    const auto state = gateway.changes().set_drained(*spec, endpoint, drained, by);
     if (!state)
         return problem(
             404, "The upstream " + upstream + " has no endpoint \"" + endpoint +

@@ -28,6 +28,7 @@ void add_endpoint_states(
     runtime::Gateway& gateway,
     const std::string& upstream,
     const std::string& endpoint,
-    bool drained);
+    bool drained,
+    const runtime::Attribution& by);
 
 } // namespace stint::admin

@@ -25,8 +25,12 @@ Response one_lock(runtime::Gateway& gateway, std::string_view name) {
     return {200, "application/json", permits::to_json(*found, Ids::shown)};
 }
 
-Response end_lease(runtime::Gateway& gateway, std::string_view lock, std::string_view lease) {
-    if (!gateway.changes().end_lease(lock, lease))
+Response end_lease(
+    runtime::Gateway& gateway,
+    std::string_view lock,
+    std::string_view lease,
+    const runtime::Attribution& by) {
+    if (!gateway.changes().end_lease(lock, lease, by))
         return problem(404, "There is no such lease; it may have ended by itself.");
     return {204, {}, {}};
 }

@@ -13,7 +13,10 @@ namespace stint::admin {
 [[nodiscard]] Response all_locks(runtime::Gateway& gateway, std::string_view query);
 [[nodiscard]] Response one_lock(runtime::Gateway& gateway, std::string_view name);
 // Ends a lease by force. Returns 204, or 404 if the lock has no live lease with this id.
-[[nodiscard]] Response
-end_lease(runtime::Gateway& gateway, std::string_view lock, std::string_view lease);
+[[nodiscard]] Response end_lease(
+    runtime::Gateway& gateway,
+    std::string_view lock,
+    std::string_view lease,
+    const runtime::Attribution& by);
 
 } // namespace stint::admin

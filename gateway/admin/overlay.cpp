@@ -9,49 +9,85 @@
 namespace stint::admin {
 namespace {
 
+using Kind = runtime::LimitChange::Kind;
+
 std::string time_text(WallTime time) {
     std::string text;
     observe::append_rfc3339(text, time);
     return text;
 }
 
-Json change(const char* kind, WallTime since) {
-    return {{"kind", kind}, {"since", time_text(since)}};
+Json record(const char* kind, WallTime since, const runtime::Attribution& by) {
+    Json json{{"kind", kind}, {"since", time_text(since)}};
+    if (!by.who.empty())
+        json["who"] = by.who;
+    if (!by.why.empty())
+        json["why"] = by.why;
+    return json;
 }
 
-Json shown(const config::Limit& limit, const runtime::LiveOverride& override, const Now& now) {
-    Json json = change("override", override.since);
-    json["limit"] = limit.name;
-    json["key"] = override.pattern;
-    json["value"] = numbers_json(limit, override.numbers);
-    if (override.expires) {
-        const Duration left = *override.expires - now.steady;
+const char* kind_text(Kind kind) {
+    switch (kind) {
+    case Kind::numbers:
+        return "override";
+    case Kind::block_key:
+    case Kind::block_client:
+        return "block";
+    case Kind::enforce:
+        return "enforce";
+    }
+    return "";
+}
+
+bool is_live(const runtime::LimitChange& change, SteadyTime now) {
+    return !change.expires || *change.expires > now;
+}
+
+} // namespace
+
+Json change_json(const runtime::LimitChange& change, const config::Limit& limit, const Now& now) {
+    const auto& [name, kind, key] = change.target;
+    Json json = record(kind_text(kind), change.since, change.by);
+    json["limit"] = name;
+    if (!key.empty())
+        json[kind == Kind::block_client ? "client" : "key"] = key;
+    if (kind == Kind::numbers)
+        json["value"] = numbers_json(limit, change.numbers);
+    if (kind == Kind::enforce)
+        json["value"] = change.enforce;
+    if (change.expires) {
+        const Duration left = *change.expires - now.steady;
         json["until"] = time_text(now.wall + left);
         json["expires_in_ms"] = ceil_ms(left);
     }
     return json;
 }
 
-} // namespace
-
 Json overlay_json(
     const runtime::RuntimeOverlay& overlay, const config::Config& config, const Now& now) {
     Json changes = Json::array();
-    for (const auto& [place, override] : overlay.overrides().all()) {
-        const auto limit = std::ranges::find(config.limits, place.first, &config::Limit::name);
-        if (limit != config.limits.end() && (!override.expires || *override.expires > now.steady))
-            changes.push_back(shown(*limit, override, now));
+    for (const auto& [target, change] : overlay.limits().all()) {
+        const auto limit = std::ranges::find(config.limits, target.limit, &config::Limit::name);
+        if (limit != config.limits.end() && is_live(change, now.steady))
+            changes.push_back(change_json(change, *limit, now));
     }
     for (const runtime::DrainedEndpoint& each : overlay.drained()) {
-        Json json = change("drained_endpoint", each.since);
+        Json json = record("drained_endpoint", each.since, each.by);
         json["upstream"] = each.upstream;
         json["endpoint"] = each.endpoint;
         changes.push_back(std::move(json));
     }
     for (const runtime::EndedLease& each : overlay.ended_leases()) {
-        Json json = change("ended_lease", each.at);
+        Json json = record("ended_lease", each.at, each.by);
         json["lock"] = each.lock;
         json["lease"] = each.lease;
+        changes.push_back(std::move(json));
+    }
+    for (const runtime::ClearedCounters& each : overlay.cleared()) {
+        Json json = record("cleared_counters", each.at, each.by);
+        json["limit"] = each.limit;
+        if (!each.key.empty())
+            json["key"] = each.key;
         changes.push_back(std::move(json));
     }
     return changes;

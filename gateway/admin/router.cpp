@@ -12,7 +12,8 @@
 namespace stint::admin {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Endpoint>, 13> paths{{
+constexpr std::array<std::pair<std::string_view, Endpoint>, 14> paths{{
+    {"/changes", Endpoint::changes},
     {"/metrics", Endpoint::metrics},
     {"/healthz", Endpoint::healthz},
     {"/readyz", Endpoint::readyz},
@@ -49,13 +50,23 @@ std::optional<std::vector<std::string>> decoded_segments(std::string_view path) 
 
 Response nothing_here() {
     return problem(
-        404, "There is nothing here. There are /metrics, /healthz, /readyz, /config, /cooldowns, "
-             "/limits, "
-             "/limits/NAME, /limits/NAME/top, /v1/locks, /v1/locks/NAME, /overlay, /routes, "
-             "/upstreams, /version, and by POST "
-             "/explain, /config/reload, /upstreams/NAME/endpoints/ENDPOINT/drain and /enable, "
-             "by PUT and DELETE /limits/NAME/overrides/KEY, by DELETE /v1/locks/NAME/leases/ID.");
+        404,
+        "There is nothing here. There are /metrics, /healthz, /readyz, /config, /changes, "
+        "/cooldowns, /limits, /limits/NAME, /limits/NAME/top, /v1/locks, /v1/locks/NAME, /routes, "
+        "/upstreams, /version; by POST /explain, /config/reload, /limits/NAME/block and /unblock, "
+        "/upstreams/NAME/endpoints/ENDPOINT/drain and /enable; by PUT and DELETE "
+        "/limits/NAME/overrides and /limits/NAME/overrides/KEY; by POST and DELETE "
+        "/limits/NAME/enforce; by DELETE /limits/NAME/counters, /v1/locks/NAME/leases/ID.");
 }
+
+constexpr std::array<std::pair<std::string_view, Endpoint>, 6> parts_of_limit{{
+    {"top", Endpoint::top},
+    {"overrides", Endpoint::override_of_key},
+    {"block", Endpoint::block},
+    {"unblock", Endpoint::unblock},
+    {"enforce", Endpoint::enforce},
+    {"counters", Endpoint::counters},
+}};
 
 Result<Target, Response> target_of_limit(std::string_view path) {
     auto segments = decoded_segments(path);
@@ -64,8 +75,11 @@ Result<Target, Response> target_of_limit(std::string_view path) {
     std::string& name = segments->front();
     if (segments->size() == 1 && !name.empty())
         return Target{Endpoint::limit, std::move(name)};
-    if (segments->size() == 2 && segments->back() == "top")
-        return Target{Endpoint::top, std::move(name)};
+    const auto part = std::ranges::find_if(parts_of_limit, [&](const auto& each) {
+        return segments->size() == 2 && each.first == segments->back();
+    });
+    if (part != parts_of_limit.end())
+        return Target{part->second, std::move(name)};
     if (segments->size() == 3 && (*segments)[1] == "overrides" && !segments->back().empty())
         return Target{Endpoint::override_of_key, std::move(name), std::move(segments->back())};
     return nothing_here();
@@ -113,16 +127,22 @@ const Methods& methods_of(Endpoint endpoint) {
     static const Methods reading{"GET", "HEAD"};
     static const Methods posting{"POST"};
     static const Methods setting{"PUT", "DELETE"};
+    static const Methods switching{"POST", "DELETE"};
     static const Methods ending{"DELETE"};
     switch (endpoint) {
     case Endpoint::reload:
     case Endpoint::explain:
     case Endpoint::drain:
     case Endpoint::enable:
+    case Endpoint::block:
+    case Endpoint::unblock:
         return posting;
+    case Endpoint::enforce:
+        return switching;
     case Endpoint::override_of_key:
         return setting;
     case Endpoint::lease:
+    case Endpoint::counters:
         return ending;
     default:
         return reading;

@@ -19,11 +19,16 @@ enum class Endpoint : std::uint8_t {
     limits,
     limit,           // one limit, by name
     top,             // the heaviest keys of one limit
-    override_of_key, // an override for one key of a limit
+    override_of_key, // an override for one key of a limit, or for the whole limit
+    block,           // denies a key or a client
+    unblock,         // ends a block
+    enforce,         // switches `enforce` of a limit for a time
+    counters,        // clears the counters of a limit
     locks,
     lock,    // one lock, by name
     lease,   // a lease of a lock, to end it
-    overlay, // changes that operators made at run time
+    overlay, // changes that operators made at run time, by its former path
+    changes, // the same
     routes,
     upstreams,
     drain,  // drains an endpoint of an upstream
@@ -40,8 +45,8 @@ struct Target {
 };
 
 // Returns the target of a request, or an error response: 404, 405, or 400 for a malformed
-// percent-escape. Allowed methods: GET and HEAD for reads, PUT and DELETE for overrides, DELETE for
-// leases, POST for all other changes and for explain.
+// percent-escape. Allowed methods: GET and HEAD for reads, PUT and DELETE for overrides, POST and
+// DELETE for enforce, DELETE for leases and counters, POST for all other changes and for explain.
 [[nodiscard]] Result<Target, Response> find_target(std::string_view method, std::string_view path);
 
 } // namespace stint::admin

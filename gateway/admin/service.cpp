@@ -1,7 +1,9 @@
 #include "admin/service.hpp"
 
+#include "admin/change_body.hpp"
 #include "admin/endpoints.hpp"
 #include "admin/explain.hpp"
+#include "admin/limit_changes.hpp"
 #include "admin/locks.hpp"
 #include "admin/overlay.hpp"
 #include "admin/overrides.hpp"
@@ -42,11 +44,12 @@ Json shown_limit(
     std::size_t index,
     const std::optional<ChosenKey>& key,
     const Now& now) {
-    const config::Limit& settings = gateway.config().limits[index];
+    const runtime::LimitChanges& changes = gateway.changes().overlay().limits();
+    const config::Limit settings = changes.applied_to(gateway.config().limits[index]);
     const limits::Limit& limit = *gateway.compiled().limits[index].limit;
     Json json = limit_json(settings, limit, key, now);
     if (limit.keyed())
-        add_overrides(json, settings, gateway.changes().overlay().overrides(), now);
+        add_overrides(json, settings, changes, now);
     return json;
 }
 
@@ -111,14 +114,53 @@ with_counters(const Service& service, Endpoint endpoint, const observe::WorkerCo
     return json_response({{"upstreams", upstreams}});
 }
 
-Response change_override(Service& service, const Target& target, const Request& request) {
+Response change_limit(Service& service, const Target& target, const Request& request) {
+    runtime::Gateway& gateway = service.gateway;
     if (auto refusal = refuse_change(request, service.policy))
         return std::move(*refusal);
-    if (!service.gateway.ready())
+    if (!gateway.ready())
         return problem(503, "The gateway is stopping; nothing is changed any more.");
-    return request.method == "PUT"
-               ? put_override(service.gateway, target.name, target.key, request.body)
-               : delete_override(service.gateway, target.name, target.key);
+    switch (target.endpoint) {
+    case Endpoint::block:
+        return block(gateway, target.name, request.body);
+    case Endpoint::unblock:
+        return unblock(gateway, target.name, request.body);
+    case Endpoint::enforce:
+        return request.method == "POST" ? switch_enforce(gateway, target.name, request.body)
+                                        : end_switch(gateway, target.name, request.query);
+    case Endpoint::counters:
+        return clear_counters(gateway, target.name, request.query);
+    default:
+        return request.method == "PUT"
+                   ? put_override(gateway, target.name, target.key, request.body)
+                   : delete_override(gateway, target.name, target.key, request.query);
+    }
+}
+
+bool changes_limit(Endpoint endpoint) {
+    return endpoint == Endpoint::override_of_key || endpoint == Endpoint::block ||
+           endpoint == Endpoint::unblock || endpoint == Endpoint::enforce ||
+           endpoint == Endpoint::counters;
+}
+
+Response
+drain_or_enable(Service& service, const Target& target, const Request& request, bool drained) {
+    if (auto refusal = refuse_change(request, service.policy))
+        return std::move(*refusal);
+    const auto by = attribution_in(request.query);
+    return by ? set_drained(service.gateway, target.name, target.key, drained, *by) : by.error();
+}
+
+Response end_one_lease(Service& service, const Target& target, const Request& request) {
+    if (auto refusal = refuse_change(request, service.policy))
+        return std::move(*refusal);
+    const auto by = attribution_in(request.query);
+    return by ? end_lease(service.gateway, target.name, target.key, *by) : by.error();
+}
+
+Response changes(const runtime::Gateway& gateway, const char* member) {
+    return json_response(
+        {{member, overlay_json(gateway.changes().overlay(), gateway.config(), gateway.now())}});
 }
 
 bool needs_counters(Endpoint endpoint) {
@@ -143,14 +185,12 @@ Response at_once(Service& service, const Target& target, const Request& request)
         return all_locks(gateway, request.query);
     case Endpoint::lock:
         return one_lock(gateway, target.name);
-    case Endpoint::lease: {
-        auto refusal = refuse_change(request, service.policy);
-        return refusal ? std::move(*refusal) : end_lease(gateway, target.name, target.key);
-    }
+    case Endpoint::lease:
+        return end_one_lease(service, target, request);
     case Endpoint::overlay:
-        return json_response(
-            {{"overlay",
-              overlay_json(gateway.changes().overlay(), gateway.config(), gateway.now())}});
+        return changes(gateway, "overlay");
+    case Endpoint::changes:
+        return changes(gateway, "changes");
     case Endpoint::cooldowns:
         return json_response(
             {{"cooldowns", cooldowns_json(gateway.compiled().cooldowns, gateway.now().steady)}});
@@ -161,17 +201,17 @@ Response at_once(Service& service, const Target& target, const Request& request)
         return refusal ? std::move(*refusal) : reload(gateway);
     }
     case Endpoint::drain:
-    case Endpoint::enable: {
-        auto refusal = refuse_change(request, service.policy);
-        return refusal ? std::move(*refusal)
-                       : set_drained(
-                             gateway, target.name, target.key, target.endpoint == Endpoint::drain);
-    }
+    case Endpoint::enable:
+        return drain_or_enable(service, target, request, target.endpoint == Endpoint::drain);
     case Endpoint::metrics:
     case Endpoint::routes:
     case Endpoint::upstreams:
     case Endpoint::top:
     case Endpoint::override_of_key:
+    case Endpoint::block:
+    case Endpoint::unblock:
+    case Endpoint::enforce:
+    case Endpoint::counters:
     case Endpoint::explain:
         break; // handled by answer(), which waits for the workers
     }
@@ -196,8 +236,8 @@ net::Task<Response> answer(Service& service, Request request) {
         Response explanation = co_await explain(service.gateway, std::move(request.body));
         co_return explanation;
     }
-    if (target->endpoint == Endpoint::override_of_key) {
-        Response changed = change_override(service, *target, request);
+    if (changes_limit(target->endpoint)) {
+        Response changed = change_limit(service, *target, request);
         // Waits until all workers have adopted the change: collected() returns after a task that
         // each worker runs behind the adoption.
         if (changed.status == 200) {

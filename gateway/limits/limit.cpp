@@ -107,6 +107,10 @@ bool Limit::restore(std::span<const RestoredPage> pages, const Now& now) {
     return counters_->restore(pages, now);
 }
 
+bool Limit::forget(std::optional<Hash128> key, const Now& now) noexcept {
+    return counters_->forget(key, now);
+}
+
 void Limit::close(const Now& from) noexcept {
     counters_->close(from);
 }

@@ -92,6 +92,13 @@ class Limit : public std::enable_shared_from_this<Limit> {
     // Admissions that this limit would have refused if it were enforced (dry run).
     [[nodiscard]] std::uint64_t would_refuse() const noexcept;
 
+    // Forgets the charges of a key, or without one, of all keys. False if some still count:
+    //  - for a cap, whose counts are the slots held now;
+    //  - for a key in the sketch, which has one count for several keys.
+    // Shares and slots in coming windows stay. A refund of a charge from before may lower the new
+    // count, at most by that charge. Waiters are not woken. Thread-safe; locks one shard at a time.
+    bool forget(std::optional<Hash128> key, const Now& now) noexcept;
+
     // The slots in coming windows that are reserved for requests which this limit refused.
     [[nodiscard]] Reservations& reservations() const noexcept { return *reservations_; }
 
@@ -99,9 +106,11 @@ class Limit : public std::enable_shared_from_this<Limit> {
     [[nodiscard]] std::uint64_t waiting() const noexcept {
         return waiting_.load(std::memory_order_relaxed);
     }
-    // Count a request that begins or ends to wait for this limit. Called by CounterQueue only.
-    void begin_wait() noexcept { waiting_.fetch_add(1, std::memory_order_relaxed); }
-    void end_wait() noexcept { waiting_.fetch_sub(1, std::memory_order_relaxed); }
+    // Adds requests that begin to wait for this limit (1) or cease to (-1). Called by CounterQueue
+    // only.
+    void add_waiting(std::int32_t change) noexcept {
+        waiting_.fetch_add(static_cast<std::uint32_t>(change), std::memory_order_relaxed);
+    }
     // True if a request waits for this limit, or is about to. Then new requests go to the
     // AdmissionQueue, and a thread that frees or refunds something calls notify_waiters(). No
     // wakeup is lost: either the waiter's attempt, under the shard's lock, sees what a thread gave

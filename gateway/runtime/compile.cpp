@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace stint::runtime {
@@ -200,19 +201,29 @@ routing::EndpointSpec endpoint_of(
     return spec;
 }
 
+config::Config with_changes(config::Config config, const LimitChanges& changes) {
+    for (config::Limit& limit : config.limits)
+        limit = changes.applied_to(std::move(limit));
+    return config;
+}
+
 } // namespace
 
 Compiled compile(
-    const config::Config& config,
+    const config::Config& as_read,
     limits::Registry& registry,
     observe::MetricSlots& slots,
     std::uint64_t generation,
-    const LiveOverrides& overrides,
+    const LimitChanges& changes,
     const TlsObjects& tls,
     upstream::EndpointRegistry* endpoints) {
+    std::optional<config::Config> changed;
+    if (!changes.empty())
+        changed = with_changes(as_read, changes);
+    const config::Config& config = changed ? *changed : as_read;
     Compiled compiled;
     for (const config::Limit& limit : config.limits)
-        compiled.limits.push_back(configured_limit(limit, registry, overrides));
+        compiled.limits.push_back(configured_limit(limit, registry));
 
     auto snapshot = std::make_shared<routing::Snapshot>();
     for (const ConfiguredLimit& each : compiled.limits)

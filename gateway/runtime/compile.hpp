@@ -6,7 +6,7 @@
 #include "limits/registry.hpp"
 #include "observe/metrics.hpp"
 #include "routing/snapshot.hpp"
-#include "runtime/live_overrides.hpp"
+#include "runtime/limit_changes.hpp"
 #include "runtime/tls_objects.hpp"
 #include "upstream/endpoint_group.hpp"
 #include "upstream/resolver.hpp"
@@ -28,6 +28,7 @@ struct ConfiguredLimit {
     routing::KeyRulesPtr rules; // nullptr if no key is exempt, denied or overridden
     bool waits = false;         // when_exceeded: wait
     bool reserves = false;      // retry_after: reserve
+    bool enforce = true;        // false: a dry run
 
     // Returns the quota and burst of a key. of: the key's text; nullopt for a request without a
     // key.
@@ -44,7 +45,8 @@ struct Compiled {
 };
 
 // Compiles the configuration. Limits that exist in `registry` keep their counts. Routes, limits and
-// upstreams without a metric slot get one. tls: the TLS objects of the same configuration; empty
+// upstreams without a metric slot get one. changes: by operators, on top of the configuration's
+// limits. tls: the TLS objects of the same configuration; empty
 // for a caller that sends no upstream requests. endpoints: the live state of endpoints, which is
 // kept over reloads; with nullptr each endpoint starts with new state.
 [[nodiscard]] Compiled compile(
@@ -52,7 +54,7 @@ struct Compiled {
     limits::Registry& registry,
     observe::MetricSlots& slots,
     std::uint64_t generation,
-    const LiveOverrides& overrides = {},
+    const LimitChanges& changes = {},
     const TlsObjects& tls = {},
     upstream::EndpointRegistry* endpoints = nullptr);
 

@@ -31,18 +31,13 @@ routing::KeyList list_of(const config::KeyList& list) {
     return made;
 }
 
-// Returns nullptr for a limit without overrides, exempt and denied keys. An override that an
-// operator set at run time replaces the configured one for the same key.
-routing::KeyRulesPtr rules_of(const config::Limit& limit, const LiveOverrides& live) {
-    const std::vector<LiveOverride> set = live.of(limit.name);
-    if (limit.overrides.empty() && limit.exempt.empty() && limit.deny.empty() && set.empty())
+// Returns nullptr for a limit without overrides, exempt and denied keys.
+routing::KeyRulesPtr rules_of(const config::Limit& limit) {
+    if (limit.overrides.empty() && limit.exempt.empty() && limit.deny.empty())
         return nullptr;
     auto overrides = std::make_shared<routing::OverrideSet>();
-    for (const LiveOverride& each : set)
-        overrides->add(each.pattern, each.numbers);
     for (const config::Override& each : limit.overrides)
-        if (std::ranges::find(set, each.key, &LiveOverride::pattern) == set.end())
-            overrides->add(each.key, {each.quota, each.burst});
+        overrides->add(each.key, {each.quota, each.burst});
     auto rules = std::make_shared<routing::KeyRules>();
     rules->exempt = list_of(limit.exempt);
     rules->deny = list_of(limit.deny);
@@ -128,11 +123,16 @@ key_of(const std::vector<config::KeySource>& key, const config::AddressPrefixes&
         sources.push_back({static_cast<routing::KeySource::Kind>(source.kind), source.name});
     return routing::KeyTemplate{std::move(sources), {.ipv4 = prefixes.ipv4, .ipv6 = prefixes.ipv6}};
 }
-ConfiguredLimit configured_limit(
-    const config::Limit& limit, limits::Registry& registry, const LiveOverrides& overrides) {
-    return {registry.obtain(spec_of(limit)),   {limit.quota, limit.burst}, limit.route,
-            key_of(limit.key, limit.prefixes), rules_of(limit, overrides), limit.wait.has_value(),
-            !limit.reserve_for.empty()};
+ConfiguredLimit configured_limit(const config::Limit& limit, limits::Registry& registry) {
+    return {
+        registry.obtain(spec_of(limit)),
+        {limit.quota, limit.burst},
+        limit.route,
+        key_of(limit.key, limit.prefixes),
+        rules_of(limit),
+        limit.wait.has_value(),
+        !limit.reserve_for.empty(),
+        limit.enforce};
 }
 
 routing::RouteLimit route_limit_of(

@@ -12,8 +12,8 @@ namespace stint::runtime {
 [[nodiscard]] routing::KeyTemplate
 key_of(const std::vector<config::KeySource>& key, const config::AddressPrefixes& prefixes);
 
-[[nodiscard]] ConfiguredLimit configured_limit(
-    const config::Limit& limit, limits::Registry& registry, const LiveOverrides& overrides);
+[[nodiscard]] ConfiguredLimit
+configured_limit(const config::Limit& limit, limits::Registry& registry);
 
 // Compiles the limit for one route. index: the limit's index in Compiled::limits.
 [[nodiscard]] routing::RouteLimit route_limit_of(

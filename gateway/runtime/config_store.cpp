@@ -52,9 +52,8 @@ Result<LoadedConfigPtr, config::ConfigErrors> ConfigStore::with_tls(config::Conf
 }
 
 Compiled ConfigStore::compiled_from(
-    const LoadedConfig& loaded, const LiveOverrides& overrides, std::uint64_t generation) {
-    return compile(
-        loaded.config, registry_, slots_, generation, overrides, loaded.tls, &endpoints_);
+    const LoadedConfig& loaded, const LimitChanges& changes, std::uint64_t generation) {
+    return compile(loaded.config, registry_, slots_, generation, changes, loaded.tls, &endpoints_);
 }
 
 void ConfigStore::put_in_force(LoadedConfigPtr loaded, Compiled compiled) {
@@ -95,7 +94,8 @@ std::vector<ConfiguredLimit> ConfigStore::with_other_numbers(const Compiled& nex
     for (const ConfiguredLimit& each : next.limits)
         for (const ConfiguredLimit& before : compiled_.limits)
             if (before.limit == each.limit &&
-                (before.numbers != each.numbers || before.rules != each.rules))
+                (before.numbers != each.numbers || before.rules != each.rules ||
+                 before.enforce != each.enforce))
                 changed.push_back(each);
     return changed;
 }

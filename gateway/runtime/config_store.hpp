@@ -7,7 +7,7 @@
 #include "limits/registry.hpp"
 #include "observe/metrics.hpp"
 #include "runtime/compile.hpp"
-#include "runtime/live_overrides.hpp"
+#include "runtime/limit_changes.hpp"
 #include "runtime/tls_objects.hpp"
 #include "tls/ticket_keys.hpp"
 #include "upstream/endpoint_group.hpp"
@@ -64,7 +64,7 @@ class ConfigStore {
     // Compiles a configuration without putting it in force. Existing limits and endpoints keep
     // their state. Routes, limits and upstreams without a metric slot get one.
     [[nodiscard]] Compiled compiled_from(
-        const LoadedConfig& loaded, const LiveOverrides& overrides, std::uint64_t generation);
+        const LoadedConfig& loaded, const LimitChanges& changes, std::uint64_t generation);
 
     // Replaces the configuration in force. A limit that the new one does not name lives on until
     // the last request that holds it has ended.
@@ -77,8 +77,8 @@ class ConfigStore {
     // Returns the names of the limits in force that a reload to `next` would end: limits that are
     // removed, or whose key, kind or window changes.
     [[nodiscard]] std::vector<std::string> limits_ended_by(const Compiled& next) const;
-    // Returns the limits of `next` whose quota, burst or per-key rules may differ from those in
-    // force.
+    // Returns the limits of `next` whose quota, burst, per-key rules or enforcement may differ from
+    // those in force.
     [[nodiscard]] std::vector<ConfiguredLimit> with_other_numbers(const Compiled& next) const;
 
   private:

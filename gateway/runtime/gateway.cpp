@@ -4,6 +4,7 @@
 #include "runtime/declared_locks.hpp"
 #include "runtime/persistence.hpp"
 #include "runtime/process.hpp"
+#include "runtime/saved_changes.hpp"
 #include "runtime/worker_updates.hpp"
 
 #include <spdlog/spdlog.h>
@@ -61,7 +62,7 @@ Gateway::Gateway(config::Config config, std::filesystem::path file)
               spdlog::warn("{} could not be resolved: {}", name, reason);
           }},
       addresses_{std::make_shared<const upstream::AddressBook>()}, health_{control_.get_executor()},
-      changes_{control_, openings_.locks(), [this] { publish_overrides(); }},
+      changes_{control_, openings_.locks(), openings_.queue(), [this] { publish_changes(); }},
       certificates_{control_, store_.ticket_keys(), [this] { return reload_certificates(); }} {}
 
 Gateway::~Gateway() {
@@ -85,7 +86,7 @@ Result<void, std::string> Gateway::start() {
         persistence_ = std::make_unique<Persistence>(*config().state, registry_, openings_.locks());
     if (!persistence_ || !persistence_->holders_known())
         await_former_holders();
-    Compiled compiled = compiled_from(**loaded, store_.generation() + 1);
+    Compiled compiled = first_compiled(**loaded);
     resolve_names(compiled.host_names);
     apply(std::move(*loaded), std::move(compiled), std::move(*opened));
     pool_.start(config().pin_workers);
@@ -158,8 +159,7 @@ std::vector<std::string> Gateway::swap_in(LoadedConfigPtr loaded, ListenerSet::O
     const std::uint64_t generation = store_.generation() + 1;
     Compiled next = compiled_from(*loaded, generation);
     std::vector<std::string> notes = store_.reload_notes(loaded->config, next);
-    const std::vector<std::string> forgotten =
-        changes_.forget_overrides(store_.limits_ended_by(next));
+    const std::vector<std::string> forgotten = changes_.forget_limits(store_.limits_ended_by(next));
     if (!forgotten.empty())
         next = compiled_from(*loaded, generation);
     notes.insert(notes.end(), forgotten.begin(), forgotten.end());
@@ -169,11 +169,12 @@ std::vector<std::string> Gateway::swap_in(LoadedConfigPtr loaded, ListenerSet::O
         raise_open_files_limit(loaded->config.max_connections);
     use(*loaded);
     apply(std::move(loaded), std::move(next), std::move(opened));
+    save_changes();
     return notes;
 }
 
 Compiled Gateway::compiled_from(const LoadedConfig& loaded, std::uint64_t generation) {
-    return store_.compiled_from(loaded, changes_.overlay().overrides(), generation);
+    return store_.compiled_from(loaded, changes_.overlay().limits(), generation);
 }
 
 void Gateway::apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Opened opened) {
@@ -190,7 +191,8 @@ void Gateway::apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Open
     pool_.post([changed = store_.with_other_numbers(compiled)](proxy::Context& context) {
         for (const ConfiguredLimit& limit : changed)
             context.wakeups.queue().update_quota(
-                *limit.limit, [&](const auto& key) { return limit.numbers_for(key); });
+                *limit.limit, [&](const auto& key) { return limit.numbers_for(key); },
+                limit.enforce);
     });
     access_log_.set_target(target_of(config.access_log));
     spdlog::set_level(spdlog::level::from_str(config.log_level));
@@ -227,11 +229,28 @@ bool Gateway::reload_certificates() {
     return true;
 }
 
-// Compiles the same configuration again with the present overrides, and gives workers the new
-// snapshot.
-void Gateway::publish_overrides() {
+// Compiles the same configuration again with the operators' present changes, gives workers the new
+// snapshot, and saves the changes.
+void Gateway::publish_changes() {
     const LoadedConfigPtr same = store_.in_force();
     apply(same, compiled_from(*same, store_.generation()), {});
+    save_changes();
+}
+
+void Gateway::save_changes() {
+    if (persistence_)
+        persistence_->save_changes(
+            with_identities(changes_.overlay().limits(), store_.compiled().limits));
+}
+
+// Takes up the changes that operators made before the restart.
+Compiled Gateway::first_compiled(const LoadedConfig& loaded) {
+    const std::uint64_t generation = store_.generation() + 1;
+    Compiled compiled = compiled_from(loaded, generation);
+    if (!persistence_)
+        return compiled;
+    changes_.restore(still_valid(persistence_->saved_changes(), compiled.limits));
+    return changes_.overlay().limits().empty() ? compiled : compiled_from(loaded, generation);
 }
 
 void Gateway::run() {

@@ -89,7 +89,9 @@ class Gateway {
     std::vector<std::string> swap_in(LoadedConfigPtr loaded, ListenerSet::Opened opened);
     void apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Opened opened);
     [[nodiscard]] Compiled compiled_from(const LoadedConfig& loaded, std::uint64_t generation);
-    void publish_overrides();
+    void publish_changes();
+    void save_changes();
+    [[nodiscard]] Compiled first_compiled(const LoadedConfig& loaded);
     [[nodiscard]] bool reload_certificates();
     void use(const LoadedConfig& loaded);
     void await_former_holders();

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "base/time.hpp"
+#include "limits/queue/admission_queue.hpp"
 #include "locks/lock_manager.hpp"
 #include "routing/snapshot.hpp"
+#include "runtime/compile.hpp"
 #include "runtime/runtime_overlay.hpp"
 #include "upstream/endpoint_state.hpp"
 
@@ -11,50 +13,73 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace stint::runtime {
 
-// Applies operators' changes of overrides, endpoints and leases. Used by the control thread alone.
+// Applies operators' changes of limits, counters, endpoints and leases. Used by the control thread
+// alone.
 class OperatorChanges {
   public:
-    // publish: called after overrides have changed; gives the workers a snapshot with them. All
-    // references must outlive this object.
+    // publish: called after changes of limits; gives the workers a snapshot with them, and saves
+    // them. All references must outlive this object.
     OperatorChanges(
-        boost::asio::io_context& control, locks::LockManager& locks, std::function<void()> publish);
+        boost::asio::io_context& control,
+        locks::LockManager& locks,
+        limits::AdmissionQueue& queue,
+        std::function<void()> publish);
 
     [[nodiscard]] const RuntimeOverlay& overlay() const noexcept { return overlay_; }
 
     // Drains the endpoint (no new requests), or enables it again. Returns the endpoint's state;
     // nullptr if the upstream has no such endpoint.
-    upstream::EndpointStatePtr
-    set_drained(const routing::UpstreamSpec& upstream, std::string_view endpoint, bool drained);
-    // Sets or deletes an override: the quota of the keys that match a pattern. Overrides outlive a
-    // reload as long as their limit does. put_override() returns false if there are too many
-    // overrides, erase_override() if the limit has no override with this pattern.
-    [[nodiscard]] bool put_override(const std::string& limit, LiveOverride override);
-    [[nodiscard]] bool erase_override(const std::string& limit, std::string_view pattern);
-    // Calls RuntimeOverlay::forget_overrides(), without publishing the change to the workers.
-    [[nodiscard]] std::vector<std::string>
-    forget_overrides(const std::vector<std::string>& ended_limits) {
-        return overlay_.forget_overrides(ended_limits);
-    }
-    // Ends a lease by force. Returns false if the lock has no live lease with this id.
-    [[nodiscard]] bool end_lease(std::string_view lock, std::string_view lease);
+    upstream::EndpointStatePtr set_drained(
+        const routing::UpstreamSpec& upstream,
+        std::string_view endpoint,
+        bool drained,
+        const Attribution& by);
 
-    // Stops the expiry of overrides, for the shutdown.
+    // Makes or ends a change of a limit. Changes outlive a reload as long as their limit does.
+    // put() returns false if there are too many, erase() if there is no such change.
+    [[nodiscard]] bool put(LimitChange change);
+    [[nodiscard]] bool erase(const LimitChange::Target& target, const Attribution& by);
+    // Takes up the changes that a former process has saved, before the first configuration is in
+    // force. Does not publish them.
+    void restore(std::vector<LimitChange> saved);
+    // Calls RuntimeOverlay::forget_limits(), without publishing the change to the workers.
+    [[nodiscard]] std::vector<std::string> forget_limits(const std::vector<std::string>& ended) {
+        return overlay_.forget_limits(ended);
+    }
+
+    // A key of a limit, as text and as the counters know it.
+    struct Key {
+        std::string text;
+        Hash128 hash;
+    };
+    // Clears the counters of a key; without one, of all keys. Returns false if some still count
+    // (limits::Limit::forget()).
+    [[nodiscard]] bool
+    clear_counters(const ConfiguredLimit& of, const std::optional<Key>& key, const Attribution& by);
+
+    // Ends a lease by force. Returns false if the lock has no live lease with this id.
+    [[nodiscard]] bool
+    end_lease(std::string_view lock, std::string_view lease, const Attribution& by);
+
+    // Stops the expiry of changes, for the shutdown.
     void stop() noexcept;
 
   private:
-    void publish_overrides();
-    void await_end_of_override();
+    void publish();
+    void await_next_end();
 
     locks::LockManager& locks_;
+    limits::AdmissionQueue& queue_;
     const std::function<void()> publish_;
     RuntimeOverlay overlay_;
-    boost::asio::steady_timer next_end_; // timer for the next expiry of an override
+    boost::asio::steady_timer next_end_; // timer for the next expiry of a change
     bool stopped_ = false;
 };
 

@@ -77,7 +77,7 @@ void Persistence::finish() {
 }
 
 void Persistence::load() {
-    const std::optional<StateFile::Contents> contents = file_.open();
+    std::optional<StateFile::Contents> contents = file_.open();
     if (!contents)
         return;
     holders_known_ = !contents->in_place_of_another && knows_holders(contents->own);
@@ -85,6 +85,7 @@ void Persistence::load() {
         registry_.use(*hasher);
         counters_.keep_unclaimed(contents->counters, started_);
         leases_.restore(*contents, started_.at);
+        saved_changes_ = changes_.restore(std::move(contents->changes), started_);
         closed_ = closed_ && value_of(contents->own, ended) == nullptr;
         spdlog::info(
             "state: {}: counts of {} limits go on", file_.path().string(), counters_.unclaimed());
@@ -115,6 +116,15 @@ void Persistence::claim(limits::Limit& limit) {
     counters_.claim(limit);
 }
 
+void Persistence::save_changes(std::vector<SavedChange> changes) {
+    changes_.set(std::move(changes));
+    {
+        const std::lock_guard lock{mutex_};
+        changes_made_ = true;
+    }
+    woken_.notify_one();
+}
+
 void Persistence::holders_known_from(SteadyTime time) {
     const std::lock_guard lock{mutex_};
     known_from_ = time;
@@ -137,15 +147,17 @@ void Persistence::run() {
     std::unique_lock lock{mutex_};
     SteadyTime next = net::read_steady_clock() + between_writes;
     for (;;) {
-        woken_.wait_until(lock, next, [this] { return stopping_ || leases_recorded_; });
+        woken_.wait_until(
+            lock, next, [this] { return stopping_ || leases_recorded_ || changes_made_; });
         if (stopping_)
             return;
         leases_recorded_ = false;
+        const bool changed = std::exchange(changes_made_, false);
         lock.unlock();
         write_leases();
         // Rounds are started by the clock, not by a timeout of the wait above: a stream of new
         // leases may end every wait early.
-        if (const SteadyTime now = net::read_steady_clock(); now >= next) {
+        if (const SteadyTime now = net::read_steady_clock(); changed || now >= next) {
             write(false);
             last_round_.store((net::read_steady_clock() - now).count(), std::memory_order_relaxed);
             next = now + between_writes;
@@ -184,9 +196,10 @@ void Persistence::write(bool last) {
 
 // Opens the file again and marks all its rows to be replaced, because the memory has newer state.
 void Persistence::reopen(bool last) {
-    const std::optional<StateFile::Contents> contents = file_.reopen(last);
+    std::optional<StateFile::Contents> contents = file_.reopen(last);
     if (!contents)
         return;
+    changes_.begin_anew(std::move(contents->changes));
     counters_.begin_anew(contents->counters);
     leases_.begin_anew(contents->leases);
     anew_ = true;
@@ -209,6 +222,7 @@ bool Persistence::write_changes(bool last) {
     if (!counters_.add_changes(last, now, batch, flush_and_go_on))
         return false;
     note_known(now, batch);
+    changes_.add_to(batch, now);
     counters_.sweep_unclaimed(now, batch);
     if (last)
         batch.put(StateFile::own, ended, "1");
@@ -254,6 +268,7 @@ bool Persistence::flush(StateBatch& batch) {
     const auto done = file_.write(changes);
     counters_.forget_stale_rows();
     leases_.settle_introduced(done.has_value());
+    changes_.settle(done.has_value());
     if (!done) {
         counters_.keep_stale_rows(std::move(changes));
         file_.note_failed(done.error());

@@ -1,5 +1,5 @@
-// Keeps counts and leases over a restart: restores limits and locks from the state file, and writes
-// changes to the file.
+// Keeps counts, leases and operators' changes over a restart: restores them from the state file,
+// and writes what changes to the file.
 #pragma once
 
 #include "config/schema/schema.hpp"
@@ -7,6 +7,7 @@
 #include "locks/lock_manager.hpp"
 #include "runtime/counter_writer.hpp"
 #include "runtime/lease_writer.hpp"
+#include "runtime/saved_changes.hpp"
 #include "runtime/saved_rows.hpp"
 #include "runtime/state_batch.hpp"
 #include "runtime/state_file.hpp"
@@ -19,6 +20,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace stint::runtime {
@@ -54,6 +56,12 @@ class Persistence {
     // Writes all unsaved state and a mark for an orderly end, and stops the thread. Call it when no
     // limit is charged or refunded any more, and before the limits are destroyed. Idempotent.
     void finish();
+
+    // Returns the changes that operators had made in the last run. Call it once, after the
+    // construction.
+    [[nodiscard]] std::vector<SavedChange> saved_changes() { return std::move(saved_changes_); }
+    // Writes the operators' changes to the file soon, in place of those in it. Thread: any.
+    void save_changes(std::vector<SavedChange> changes);
 
     // True if the file has every lease that was live at the end of the last run.
     [[nodiscard]] bool holders_known() const noexcept { return holders_known_; }
@@ -105,14 +113,17 @@ class Persistence {
     SteadyTime known_from_ = SteadyTime::max(); // guarded by mutex_
     bool stopping_ = false;                     // guarded by mutex_
     bool leases_recorded_ = false;              // guarded by mutex_
+    bool changes_made_ = false;                 // by operators; guarded by mutex_
 
     // The members below are used by the constructor, then by the thread, then by finish(). Only
-    // counters_.claim() and the metrics of file_ are also used by other threads.
+    // counters_.claim(), changes_.set() and the metrics of file_ are also used by other threads.
     StateFile file_; // an empty path means that nothing is saved
     CounterWriter counters_;
     LeaseWriter leases_;
-    bool introduced_ = false; // the file has this process's hash_key and boot rows
-    bool anew_ = false;       // the file was reopened: the next transaction replaces its rows
+    ChangeWriter changes_;
+    std::vector<SavedChange> saved_changes_; // until saved_changes()
+    bool introduced_ = false;                // the file has this process's hash_key and boot rows
+    bool anew_ = false; // the file was reopened: the next transaction replaces its rows
     bool unknown_written_ = false;
     bool grace_over_ = false; // the wait after a start with unknown lock holders has ended
 

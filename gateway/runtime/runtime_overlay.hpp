@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/time.hpp"
-#include "runtime/live_overrides.hpp"
+#include "runtime/limit_changes.hpp"
 #include "upstream/endpoint_state.hpp"
 
 #include <cstddef>
@@ -21,6 +21,7 @@ struct DrainedEndpoint {
     std::string upstream;
     std::string endpoint; // the address as configured
     WallTime since{};
+    Attribution by{};
 };
 
 // A record of a lease that an operator has ended by force. It does not affect later leases.
@@ -28,25 +29,53 @@ struct EndedLease {
     std::string lock;
     std::string lease; // the lease id in the form that the holder got
     WallTime at{};
+    Attribution by{};
 };
 
-// Owns the overrides, and records drained endpoints and leases ended by force. The drained flag
-// itself is in EndpointState. Kept over reloads, but not over a restart. Used by the control thread
-// alone.
+// A record that an operator has cleared a limit's counters.
+struct ClearedCounters {
+    std::string limit;
+    std::string key; // empty: of all keys
+    WallTime at{};
+    Attribution by{};
+};
+
+// The last records of a kind, the newest last. The oldest is dropped for a new one.
+template <class T>
+class Recent {
+  public:
+    static constexpr std::size_t most = 100;
+
+    void add(T record) {
+        if (records_.size() >= most)
+            records_.pop_front();
+        records_.push_back(std::move(record));
+    }
+    [[nodiscard]] auto begin() const noexcept { return records_.begin(); }
+    [[nodiscard]] auto end() const noexcept { return records_.end(); }
+    [[nodiscard]] std::size_t size() const noexcept { return records_.size(); }
+
+  private:
+    std::deque<T> records_;
+};
+
+// Owns the changes of limits, and records drained endpoints, leases ended by force and cleared
+// counters. The drained flag itself is in EndpointState. Kept over reloads. Used by the control
+// thread alone.
 class RuntimeOverlay {
   public:
-    static constexpr std::size_t most_ended_leases = 100; // the oldest is dropped for a new one
+    [[nodiscard]] const LimitChanges& limits() const noexcept { return limits_; }
+    [[nodiscard]] LimitChanges& limits() noexcept { return limits_; }
+    // Drops the changes of limits that a reload has ended: a new limit of the same name may be of
+    // another kind or have other keys. Returns a line for each ended limit that had changes.
+    [[nodiscard]] std::vector<std::string> forget_limits(const std::vector<std::string>& ended);
 
-    [[nodiscard]] const LiveOverrides& overrides() const noexcept { return overrides_; }
-    [[nodiscard]] LiveOverrides& overrides() noexcept { return overrides_; }
-    // Drops the overrides of limits that a reload has ended: a new limit of the same name may be of
-    // another kind or have other keys. Returns a line for each ended limit that had overrides.
-    [[nodiscard]] std::vector<std::string>
-    forget_overrides(const std::vector<std::string>& ended_limits);
-
-    // Stops new requests to the endpoint. If it is already drained, DrainedEndpoint::since stays.
-    void
-    drain(const std::string& upstream, const upstream::EndpointStatePtr& endpoint, const Now& now);
+    // Stops new requests to the endpoint. If it is already drained, its record stays.
+    void drain(
+        const std::string& upstream,
+        const upstream::EndpointStatePtr& endpoint,
+        const Now& now,
+        Attribution by = {});
     // Allows new requests to the endpoint again.
     void
     enable(const std::string& upstream, const upstream::EndpointStatePtr& endpoint, const Now& now);
@@ -54,22 +83,22 @@ class RuntimeOverlay {
     // has removed stays in the list until its last requests end.
     [[nodiscard]] std::vector<DrainedEndpoint> drained() const;
 
-    // Records that an operator has ended a lease.
-    void note_ended(EndedLease lease);
-    // Returns the last ended leases, the newest last.
-    [[nodiscard]] const std::deque<EndedLease>& ended_leases() const noexcept {
-        return ended_leases_;
-    }
+    [[nodiscard]] const Recent<EndedLease>& ended_leases() const noexcept { return ended_leases_; }
+    [[nodiscard]] Recent<EndedLease>& ended_leases() noexcept { return ended_leases_; }
+    [[nodiscard]] const Recent<ClearedCounters>& cleared() const noexcept { return cleared_; }
+    [[nodiscard]] Recent<ClearedCounters>& cleared() noexcept { return cleared_; }
 
   private:
     struct Drained {
         std::weak_ptr<const upstream::EndpointState> state;
         WallTime since{};
+        Attribution by{};
     };
 
-    LiveOverrides overrides_;
+    LimitChanges limits_;
     std::map<std::pair<std::string, std::string>, Drained> drained_; // by upstream and endpoint
-    std::deque<EndedLease> ended_leases_;
+    Recent<EndedLease> ended_leases_;
+    Recent<ClearedCounters> cleared_;
 };
 
 } // namespace stint::runtime

@@ -48,7 +48,10 @@ std::optional<state::Failure> StateFile::try_open(Contents& contents) {
     auto held = store_->rows(leases);
     if (!held)
         return std::move(held).error();
-    contents = {std::move(*stint), std::move(*limits), std::move(*held)};
+    auto changed = store_->rows(operators);
+    if (!changed)
+        return std::move(changed).error();
+    contents = {std::move(*stint), std::move(*limits), std::move(*held), std::move(*changed)};
     return std::nullopt;
 }
 

@@ -24,12 +24,14 @@ class StateFile {
     // Names of the tables in the file.
     static constexpr auto counters = "counters";
     static constexpr auto leases = "leases";
-    static constexpr auto own = "stint"; // rows about the file itself
+    static constexpr auto operators = "operators"; // changes by operators
+    static constexpr auto own = "stint";           // rows about the file itself
 
     struct Contents {
         std::vector<state::Row> own;
         std::vector<state::Row> counters;
         std::vector<state::Row> leases;
+        std::vector<state::Row> changes;
         bool in_place_of_another = false; // a new file, because a broken one was moved aside
     };
 

@@ -68,7 +68,7 @@ class Overlay(LocksTest):
 
         notes = self.admin.reload().json()["notes"]
 
-        self.assertIn("limit by_key: its overrides that were set at run time have ended", notes)
+        self.assertIn("limit by_key: the changes that were made at run time have ended", notes)
         self.assertEqual(self.changed("override"), [])
 
     def test_a_drained_endpoint_is_there_until_it_is_enabled_also_over_a_reload(self):

@@ -54,7 +54,7 @@ Receipt charge(CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noex
 
 void give_back(CounterCell& slot, const ChargeTerms& terms, Receipt& receipt, SteadyTime) noexcept {
     if (slot.stamp == receipt.mark)
-        slot.used -= terms.cost;
+        slot.used -= std::min(slot.used, terms.cost); // less was used if the key was forgotten
 }
 
 CounterState state(const CounterCell& slot, const ChargeTerms& terms, SteadyTime now) noexcept {

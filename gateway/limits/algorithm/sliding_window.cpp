@@ -171,8 +171,10 @@ void give_back(
         ++i;
     if (i == ring->size || part_of(ring->at(i).instant, terms) != part_of(receipt.mark, terms))
         return; // the charge has left the window, and the ring was reused
-    ring->at(i).count -= terms.cost;
-    ring->sum -= terms.cost;
+    // The count is lower than the cost if the key was forgotten after the charge.
+    const auto given = std::min<std::uint64_t>(ring->at(i).count, terms.cost);
+    ring->at(i).count -= given;
+    ring->sum -= given;
     if (ring->at(i).count > 0)
         return;
     for (; i + 1 < ring->size; ++i)

@@ -181,11 +181,6 @@ std::int64_t Counters::spent_at(const Shard& shard, const CounterCell& slot) con
     return cap_ ? Shard::never : clocked_ ? shard.clock.end.time_since_epoch().count() : slot.stamp;
 }
 
-void Counters::expect_spent(Shard& shard, std::int64_t instant) noexcept {
-    if (instant < shard.next_sweep.load(std::memory_order_relaxed))
-        shard.next_sweep.store(instant, std::memory_order_relaxed);
-}
-
 Receipt Counters::charge(const CounterRef& claim, const Charge& charge, const Now& now) noexcept {
     Shard& shard = *claim.shard;
     ChargeTerms terms = this->terms(shard, charge);
@@ -205,7 +200,7 @@ Receipt Counters::charge(const CounterRef& claim, const Charge& charge, const No
     if (claim.share && algorithm_ == Algorithm::fixed_window) [[unlikely]]
         shard.shares->note_use(counter_of(charge.key), receipt, now.steady, per_);
     if (claim.fresh)
-        expect_spent(shard, spent_at(shard, slot));
+        shard.expect_spent(spent_at(shard, slot));
     return receipt;
 }
 
@@ -221,6 +216,8 @@ void Counters::give_back(
     Shard& shard = shard_of(key);
     const std::lock_guard lock{shard.mutex};
     if (receipt.overflow) [[unlikely]] {
+        if (shard.overflow == nullptr) // forgotten
+            return;
         if (!cap_)
             shard.overflow->advance(now, terms(shard, {}));
         return shard.overflow->give_back(key, receipt, cost);
@@ -245,7 +242,7 @@ void Counters::give_back(
     if (!keyed_)
         return;
     if (!cap_)
-        return expect_spent(shard, spent_at(shard, slot));
+        return shard.expect_spent(spent_at(shard, slot));
     if (slot.used > 0)
         return;
     shard.table.erase(*counter);

@@ -52,6 +52,12 @@ struct alignas(64) Shard {
     // No counter in the table expires before this instant (steady, ns). A lower bound, which other
     // threads may read without the lock.
     std::atomic<std::int64_t> next_sweep{never};
+
+    // Notes that a counter in the table expires at this instant (steady, ns).
+    void expect_spent(std::int64_t instant) noexcept {
+        if (instant < next_sweep.load(std::memory_order_relaxed))
+            next_sweep.store(instant, std::memory_order_relaxed);
+    }
 };
 
 // The result of check() for one charge, which charge() or cancel() completes. The shard stays
@@ -106,6 +112,7 @@ class Counters {
     [[nodiscard]] std::optional<Numbers> share(Hash128 key, const Now& now) const noexcept;
     [[nodiscard]] std::uint64_t use(const Charge& charge, const Now& now) const;
     [[nodiscard]] std::uint64_t live_keys(const Now& now) const;
+    bool forget(std::optional<Hash128> key, const Now& now) noexcept;
 
     // Persistence, as the members of Limit with the same names; defined in counters_saved.cpp.
     void close(const Now& from) noexcept;
@@ -155,7 +162,6 @@ class Counters {
     make_returned(Shard& shard, Hash128 key, std::int64_t until, SteadyTime now) const noexcept;
     void make_room_for_returned(Shard& shard, SteadyTime now) const noexcept;
     [[nodiscard]] std::int64_t spent_at(const Shard& shard, const CounterCell& slot) const noexcept;
-    static void expect_spent(Shard& shard, std::int64_t instant) noexcept;
     void observe(Shard& shard, const Now& now) noexcept;
     // Returns the stamps of live cells in a shard. live_stamps() requires observe(shard, now)
     // before; live_in() does not.

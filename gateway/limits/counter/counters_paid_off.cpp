@@ -34,7 +34,7 @@ void Counters::take_up_quota(
         returned->used += static_cast<std::uint64_t>(by);
     }
     if (keyed_)
-        expect_spent(shard, claim.slot->stamp);
+        shard.expect_spent(claim.slot->stamp);
 }
 
 CounterCell* Counters::returned_to(const Shard& shard, Hash128 key, SteadyTime now) const noexcept {

@@ -179,7 +179,7 @@ bool Counters::put_back(Hash128 key, CounterCell& slot, const Now& now) {
             return false;
         shard.table.claim(*shard.table.probe(key, {}).vacant, key, slot);
         occupied_.fetch_add(1, std::memory_order_relaxed);
-        expect_spent(shard, spent_at(shard, slot));
+        shard.expect_spent(spent_at(shard, slot));
     }
     note_change(shard, key);
     return true;

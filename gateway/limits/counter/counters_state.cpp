@@ -184,6 +184,36 @@ SteadyTime Counters::window_end(const Charge& charge, const Now& now) const {
     return now.steady < closed_until_ ? closed_until_ : now.steady + per_;
 }
 
+bool Counters::forget(std::optional<Hash128> key, const Now& now) noexcept {
+    if (cap_)
+        return false;
+    if (key && keyed_) {
+        Shard& shard = shard_of(*key);
+        const std::lock_guard lock{shard.mutex};
+        if (Counter* const counter = shard.table.probe(*key, {}).match) {
+            shard.table.erase(*counter);
+            occupied_.fetch_sub(1, std::memory_order_relaxed);
+            note_change(shard, *key);
+        }
+        if (CounterCell* const returned = returned_to(shard, *key, now.steady))
+            returned->used = 0;
+        return shard.overflow == nullptr || !counts(shard, *key, now);
+    }
+    for (std::size_t i = 0; i < shard_count_; ++i) {
+        Shard& shard = shards_[i];
+        const std::lock_guard lock{shard.mutex};
+        if (rules_.discard != nullptr)
+            rules_.discard(shard.single);
+        shard.single = {};
+        const std::size_t erased = shard.table.sweep({.first = Shard::never, .last = 0}).erased;
+        occupied_.fetch_sub(erased, std::memory_order_relaxed);
+        shard.overflow.reset();
+        shard.returned.reset();
+        shard.changed.store(keyed_ ? ~std::uint64_t{0} : 1, std::memory_order_relaxed);
+    }
+    return true;
+}
+
 std::uint64_t Counters::live_keys(const Now& now) const {
     std::uint64_t keys = 0;
     for (std::size_t i = 0; keyed_ && i < shard_count_; ++i) {

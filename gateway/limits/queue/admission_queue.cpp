@@ -265,10 +265,11 @@ void AdmissionQueue::freed(Limit& limit, Hash128 key) noexcept {
     scheduler_.run_now();
 }
 
-void AdmissionQueue::update_quota(Limit& limit, const NumbersOf& numbers) noexcept {
+void AdmissionQueue::update_quota(
+    Limit& limit, const NumbersOf& numbers, std::optional<bool> enforce) noexcept {
     const std::lock_guard lock{mutex_};
     for (auto& [id, line] : lines_) {
-        line.update_quota(limit, numbers);
+        line.update_quota(limit, numbers, enforce);
         if (id.limit != &limit)
             continue;
         unfile(line);

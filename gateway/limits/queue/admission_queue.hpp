@@ -95,9 +95,11 @@ class AdmissionQueue {
     // Reports that a slot was freed or a charge refunded. Call after Limit::awaited() was true, and
     // without any lock that Mailbox::notify() may take.
     void freed(Limit& limit, Hash128 key) noexcept;
-    // Applies a new configuration's quota and burst to the limit's waiters. The next open() admits
-    // by the new numbers. `numbers` must not throw.
-    void update_quota(Limit& limit, const NumbersOf& numbers) noexcept;
+    // Applies a new configuration's quota and burst to the limit's waiters; enforce: as
+    // Charge::enforce, nullopt leaves it. The next open() admits by the new terms. `numbers` must
+    // not throw.
+    void
+    update_quota(Limit& limit, const NumbersOf& numbers, std::optional<bool> enforce = {}) noexcept;
 
   private:
     struct Sooner {

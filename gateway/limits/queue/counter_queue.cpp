@@ -103,7 +103,7 @@ void CounterQueue::join(Waiter& waiter, std::size_t at, const Now& now, Waiters&
     waiter.line_ = this;
     waiter.waited_for = at;
     waiter.state_ = Waiter::State::standing;
-    id_.limit->begin_wait();
+    id_.limit->add_waiting(1);
     Waiters out = losers(waiter, before, now);
     out.clear_and_dispose([&](Waiter* each) { refuse(*each, refused); });
 }
@@ -196,7 +196,7 @@ void CounterQueue::sign_off(Waiter& waiter) noexcept {
     deadlines_.erase(deadlines_.iterator_to(waiter));
     waiter.line_ = nullptr;
     waiter.state_ = Waiter::State::outside;
-    id_.limit->end_wait();
+    id_.limit->add_waiting(-1);
 }
 
 void CounterQueue::opens_after(Duration wait, const Waiter& refused, const Now& now) noexcept {
@@ -240,13 +240,15 @@ Duration CounterQueue::late(const Now& now) const noexcept {
     return id_.limit->keyed() ? Duration::zero() : refill_rate_.every;
 }
 
-void CounterQueue::update_quota(const Limit& limit, const NumbersOf& numbers) noexcept {
+void CounterQueue::update_quota(
+    const Limit& limit, const NumbersOf& numbers, std::optional<bool> enforce) noexcept {
     for (Waiter& waiter : deadlines_)
         for (std::size_t i = 0; i < waiter.charges.size(); ++i)
             if (Charge& charge = waiter.charges[i]; charge.limit == &limit) {
                 const Numbers now = numbers(waiter.terms[i].key);
                 charge.quota = now.quota;
                 charge.burst = now.burst;
+                charge.enforce = enforce.value_or(charge.enforce);
             }
     if (id_.limit != &limit || empty())
         return;

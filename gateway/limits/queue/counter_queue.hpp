@@ -10,6 +10,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace stint::limits {
 
@@ -98,7 +99,8 @@ class CounterQueue : public boost::intrusive::set_base_hook<> {
     // Sets the refill rate by the counter's present share (Limit::share), if it has one.
     void take_up_share(const Now& now) noexcept;
     // Gives the limit's new quota and burst to all waiters that have a charge on it.
-    void update_quota(const Limit& limit, const NumbersOf& numbers) noexcept;
+    void update_quota(
+        const Limit& limit, const NumbersOf& numbers, std::optional<bool> enforce) noexcept;
 
   private:
     struct Earlier {

@@ -51,9 +51,15 @@ TEST_CASE("an override has a number of its limit's kind, and may end by itself")
     const auto read =
         override_in(R"({"requests": 200, "expires_in_ms": 1500})", window(), "k", now);
     REQUIRE(read.has_value());
-    CHECK(read->pattern == "k");
+    CHECK(read->target.key == "k");
     CHECK(read->numbers == limits::Numbers{.quota = 200});
     CHECK(read->expires == now.steady + 1500ms);
+
+    const auto attributed = override_in(
+        R"({"requests": 200, "for": "2h", "who": "ann", "why": "launch"})", window(), "", now);
+    REQUIRE(attributed.has_value());
+    CHECK(attributed->expires == now.steady + 2h);
+    CHECK(attributed->by == runtime::Attribution{"ann", "launch"});
 
     const auto of_cap = override_in(R"({"concurrent": 3})", cap(), "k", now);
     REQUIRE(of_cap.has_value());
@@ -77,6 +83,13 @@ TEST_CASE("a mistake in an override says what is expected") {
     check_wrong(
         window(), R"({"requests": 1, "r\u0065quests": 1000})", R"(The body has "requests" twice.)");
     check_wrong(window(), R"({"requests": 0})", "a whole number from 1 to 1000000000000");
+    check_wrong(window(), R"({"requests": 0})", "to refuse a key, POST to /limits/NAME/block");
+    check_wrong(window(), R"({"requests": 1, "for": 1})", R"("for" must be a duration)");
+    check_wrong(window(), R"({"requests": 1, "for": "0s"})", R"("for" must be a duration)");
+    check_wrong(window(), R"({"requests": 1, "for": "1h", "expires_in_ms": 1})", "both");
+    check_wrong(
+        window(), R"({"requests": 1, "why": "a\nb"})", R"("why" must be a text of one line)");
+    check_wrong(window(), R"({"requests": 1, "who": 7})", R"("who" must be a text of one line)");
     check_wrong(window(), R"({"requests": -1})", "a whole number from 1");
     check_wrong(window(), R"({"requests": 1.5})", "a whole number from 1");
     check_wrong(window(), R"({"requests": "9"})", "a whole number from 1");

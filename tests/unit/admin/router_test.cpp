@@ -96,9 +96,29 @@ TEST_CASE("an override is set by PUT and ended by DELETE, its key is decoded") {
     CHECK(target->key == "k/e y");
     CHECK(find_target("DELETE", "/limits/a/overrides/premium-*")->key == "premium-*");
     CHECK(allow("GET", "/limits/a/overrides/k") == "PUT, DELETE");
+    const auto whole = find_target("PUT", "/limits/a/overrides");
+    REQUIRE(whole.has_value());
+    CHECK(whole->endpoint == Endpoint::override_of_key);
+    CHECK(whole->key.empty());
     CHECK(refused("PUT", "/limits/a/overrides/") == 404);
     CHECK(refused("PUT", "/limits/a/overrides/k/e") == 404);
     CHECK(refused("PUT", "/limits/a/overrides/%") == 400);
+}
+
+TEST_CASE("what an emergency needs of a limit") {
+    const auto block = find_target("POST", "/limits/a%20b/block");
+    REQUIRE(block.has_value());
+    CHECK(block->endpoint == Endpoint::block);
+    CHECK(block->name == "a b");
+    CHECK(find_target("POST", "/limits/a/unblock")->endpoint == Endpoint::unblock);
+    CHECK(find_target("POST", "/limits/a/enforce")->endpoint == Endpoint::enforce);
+    CHECK(find_target("DELETE", "/limits/a/enforce")->endpoint == Endpoint::enforce);
+    CHECK(find_target("DELETE", "/limits/a/counters")->endpoint == Endpoint::counters);
+    CHECK(allow("GET", "/limits/a/block") == "POST");
+    CHECK(allow("GET", "/limits/a/enforce") == "POST, DELETE");
+    CHECK(allow("POST", "/limits/a/counters") == "DELETE");
+    CHECK(refused("POST", "/limits/a/blocks") == 404);
+    CHECK(find_target("GET", "/changes")->endpoint == Endpoint::changes);
 }
 
 TEST_CASE("a reload is made by POST alone") {

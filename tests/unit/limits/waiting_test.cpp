@@ -378,6 +378,17 @@ TEST_CASE("a raised number lets more go at once") {
     CHECK(hall.open(at(10s)) == "a4 a5");
 }
 
+TEST_CASE("waiters of a limit that becomes a dry run go at once") {
+    Limit limit{window(10s)};
+    Hall hall;
+    for (std::size_t i = 1; i <= 3; ++i)
+        (void)hall.enter(named("a", i), {.limit = &limit, .max_wait = 60s}, at(0s));
+
+    hall.room.update_quota(limit, [](const auto&) { return Numbers{.quota = 1}; }, false);
+
+    CHECK(hall.open(at(1s)) == "a2 a3");
+}
+
 TEST_CASE("numbers of one key wake the waiters with that key, and no others") {
     Limit limit{keyed_window(10s, 100)};
     Hall hall;

@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <iterator>
 #include <memory>
+#include <string>
 
 using namespace stint;
 using namespace stint::runtime;
@@ -17,18 +19,18 @@ Now at(Duration since) {
 
 } // namespace
 
-TEST_CASE("overrides of limits that have ended are dropped with one note a limit") {
+TEST_CASE("changes of limits that have ended are dropped with one note a limit") {
+    using Kind = LimitChange::Kind;
     RuntimeOverlay overlay;
-    REQUIRE(overlay.overrides().put("gone", {"a", {.quota = 1}, {}}));
-    REQUIRE(overlay.overrides().put("gone", {"b", {.quota = 2}, {}}));
-    REQUIRE(overlay.overrides().put("stays", {"a", {.quota = 3}, {}}));
+    REQUIRE(overlay.limits().put({.target = {"gone", Kind::numbers, "a"}, .numbers = {1, 0}}));
+    REQUIRE(overlay.limits().put({.target = {"gone", Kind::block_key, "b"}}));
+    REQUIRE(overlay.limits().put({.target = {"stays", Kind::numbers, "a"}, .numbers = {3, 0}}));
 
-    const auto notes = overlay.forget_overrides({"gone", "without overrides"});
+    const auto notes = overlay.forget_limits({"gone", "without changes"});
 
     REQUIRE(notes.size() == 1);
-    CHECK(notes[0] == "limit gone: its overrides that were set at run time have ended");
-    CHECK(overlay.overrides().of("gone").empty());
-    CHECK(overlay.overrides().of("stays").size() == 1);
+    CHECK(notes[0] == "limit gone: the changes that were made at run time have ended");
+    CHECK(overlay.limits().all().size() == 1);
 }
 
 TEST_CASE("a drained endpoint is listed since its first drain until it is enabled") {
@@ -62,11 +64,12 @@ TEST_CASE("a drained endpoint is forgotten with its state, a new one of its name
 
 TEST_CASE("the last ended leases are kept, the newest last") {
     RuntimeOverlay overlay;
-    for (std::size_t i = 0; i <= RuntimeOverlay::most_ended_leases; ++i)
-        overlay.note_ended({"jobs", std::to_string(i), at(1s).wall});
+    constexpr std::size_t most = Recent<EndedLease>::most;
+    for (std::size_t i = 0; i <= most; ++i)
+        overlay.ended_leases().add({"jobs", std::to_string(i), at(1s).wall});
 
     const auto& ended = overlay.ended_leases();
-    REQUIRE(ended.size() == RuntimeOverlay::most_ended_leases);
-    CHECK(ended.front().lease == "1");
-    CHECK(ended.back().lease == std::to_string(RuntimeOverlay::most_ended_leases));
+    REQUIRE(ended.size() == most);
+    CHECK(ended.begin()->lease == "1");
+    CHECK(std::prev(ended.end())->lease == std::to_string(most));
 }

@@ -1,0 +1,157 @@
+#include "runtime/saved_changes.hpp"
+
+#include "base/bytes.hpp"
+#include "runtime/state_file.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace stint::runtime {
+namespace {
+
+constexpr std::int64_t never = 0; // encodes LimitChange::expires without a value
+
+std::int64_t nanoseconds(std::optional<SteadyTime> instant) noexcept {
+    return instant ? instant->time_since_epoch().count() : never;
+}
+
+bool is_of(const LimitChange& change, std::string_view identity, const ConfiguredLimit& limit) {
+    const limits::LimitIdentity& now = limit.limit->identity();
+    return now.name == change.target.limit && key_of(now) == identity;
+}
+
+} // namespace
+
+std::vector<SavedChange>
+with_identities(const LimitChanges& changes, const std::vector<ConfiguredLimit>& limits) {
+    std::vector<SavedChange> saved;
+    for (const auto& [target, change] : changes.all()) {
+        const auto limit = std::ranges::find_if(limits, [&, name = target.limit](const auto& each) {
+            return each.limit->identity().name == name;
+        });
+        if (limit != limits.end())
+            saved.push_back({change, key_of(limit->limit->identity())});
+    }
+    return saved;
+}
+
+std::vector<LimitChange>
+still_valid(std::vector<SavedChange> saved, const std::vector<ConfiguredLimit>& limits) {
+    std::vector<LimitChange> valid;
+    for (SavedChange& each : saved) {
+        const bool same = std::ranges::any_of(limits, [&](const ConfiguredLimit& limit) {
+            return is_of(each.change, each.identity, limit);
+        });
+        if (same)
+            valid.push_back(std::move(each.change));
+        else
+            spdlog::warn(
+                "limit {}: a change that was made at run time has ended, because the limit is "
+                "another one now",
+                each.change.target.limit);
+    }
+    return valid;
+}
+
+state::Row row_of(const SavedChange& saved, const SavedClock& written) {
+    const LimitChange& change = saved.change;
+    state::Row row;
+    put_text(row.key, change.target.limit);
+    put(row.key, static_cast<std::uint8_t>(change.target.kind));
+    put_text(row.key, change.target.key);
+    put_text(row.value, written.boot);
+    put(row.value, written.at.steady.time_since_epoch().count());
+    put(row.value, written.at.wall.time_since_epoch().count());
+    put(row.value, nanoseconds(change.expires));
+    put(row.value, change.since.time_since_epoch().count());
+    put(row.value, change.numbers.quota);
+    put(row.value, change.numbers.burst);
+    put(row.value, static_cast<std::uint8_t>(change.enforce));
+    put_text(row.value, change.by.who);
+    put_text(row.value, change.by.why);
+    put_text(row.value, saved.identity);
+    return row;
+}
+
+std::optional<SavedChange> change_in(const state::Row& row, const SavedClock& now) {
+    SavedChange saved;
+    LimitChange& change = saved.change;
+    ByteReader key{row.key};
+    change.target.limit = key.take_text();
+    const auto kind = key.take<std::uint8_t>();
+    change.target.key = key.take_text();
+    ByteReader value{row.value};
+    SavedClock written;
+    written.boot = value.take_text();
+    written.at.steady = SteadyTime{Duration{value.take<std::int64_t>()}};
+    written.at.wall = WallTime{Duration{value.take<std::int64_t>()}};
+    const auto expires = value.take<std::int64_t>();
+    change.since = WallTime{Duration{value.take<std::int64_t>()}};
+    change.numbers.quota = value.take<std::uint64_t>();
+    change.numbers.burst = value.take<std::uint64_t>();
+    change.enforce = value.take<std::uint8_t>() != 0;
+    change.by.who = value.take_text();
+    change.by.why = value.take_text();
+    saved.identity = value.take_text();
+    const bool good = key.good() && value.good() && kind <= std::uint8_t{3};
+    if (!good)
+        return std::nullopt;
+    change.target.kind = static_cast<LimitChange::Kind>(kind);
+    if (expires == never)
+        return saved;
+    change.expires = SteadyTime{Duration{expires}} + written.shift_to(now);
+    return *change.expires > now.at.steady ? std::optional{std::move(saved)} : std::nullopt;
+}
+
+std::vector<SavedChange>
+ChangeWriter::restore(std::vector<state::Row> rows, const SavedClock& started) {
+    std::vector<SavedChange> changes;
+    for (const state::Row& row : rows)
+        if (auto change = change_in(row, started))
+            changes.push_back(std::move(*change));
+    begin_anew(std::move(rows));
+    return changes;
+}
+
+void ChangeWriter::begin_anew(std::vector<state::Row> rows) {
+    written_.clear();
+    for (state::Row& row : rows)
+        written_.insert(std::move(row.key));
+    const std::lock_guard lock{mutex_};
+    written_version_ = 0;
+}
+
+void ChangeWriter::set(std::vector<SavedChange> changes) {
+    const std::lock_guard lock{mutex_};
+    wanted_ = std::move(changes);
+    ++version_;
+}
+
+void ChangeWriter::add_to(StateBatch& batch, const SavedClock& now) {
+    const std::lock_guard lock{mutex_};
+    if (version_ == written_version_)
+        return;
+    adding_ = {{}, version_};
+    for (const SavedChange& each : wanted_) {
+        state::Row row = row_of(each, now);
+        adding_->rows.insert(row.key);
+        batch.put(StateFile::operators, std::move(row.key), std::move(row.value));
+    }
+    for (const std::string& key : written_)
+        if (!adding_->rows.contains(key))
+            batch.erase(StateFile::operators, key);
+}
+
+void ChangeWriter::settle(bool written) {
+    if (adding_ && written) {
+        written_ = std::move(adding_->rows);
+        const std::lock_guard lock{mutex_};
+        written_version_ = adding_->version;
+    }
+    adding_.reset();
+}
+
+} // namespace stint::runtime

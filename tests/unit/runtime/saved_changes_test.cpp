@@ -1,0 +1,153 @@
+#include "runtime/saved_changes.hpp"
+#include "runtime/state_file.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+using namespace stint;
+using namespace stint::runtime;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Kind = LimitChange::Kind;
+
+const SavedClock written{"boot", {SteadyTime{10h}, WallTime{100h}}};
+
+SavedClock later(Duration by, std::string boot = "boot") {
+    const bool same = boot == "boot";
+    return {std::move(boot), {same ? SteadyTime{10h} + by : SteadyTime{1min}, WallTime{100h} + by}};
+}
+
+SavedChange saved_block(std::string key, std::optional<Duration> lasts = 1h) {
+    SavedChange saved;
+    saved.change = {
+        .target = {"l", Kind::block_key, std::move(key)},
+        .numbers = {7, 8},
+        .enforce = false,
+        .by = {"ann", "scraping"},
+        .since = WallTime{99h}};
+    if (lasts)
+        saved.change.expires = written.at.steady + *lasts;
+    saved.identity = "identity";
+    return saved;
+}
+
+// What the file has after a batch was written.
+void write(const StateBatch& batch, std::vector<state::Row>& file) {
+    for (const state::Change& each : batch.changes) {
+        CHECK(each.table == StateFile::operators);
+        std::erase_if(file, [&](const state::Row& row) { return row.key == each.key; });
+        if (each.value)
+            file.push_back({each.key, *each.value});
+    }
+}
+
+} // namespace
+
+TEST_CASE("a change is read as it was written") {
+    const SavedChange saved = saved_block("k");
+
+    const auto read = change_in(row_of(saved, written), later(10min));
+
+    REQUIRE(read);
+    CHECK(read->change.target == saved.change.target);
+    CHECK(read->change.numbers == saved.change.numbers);
+    CHECK(read->change.enforce == saved.change.enforce);
+    CHECK(read->change.by == saved.change.by);
+    CHECK(read->change.since == saved.change.since);
+    CHECK(read->change.expires == saved.change.expires);
+    CHECK(read->identity == "identity");
+}
+
+TEST_CASE("a change ends when it would have, also over a reboot") {
+    const state::Row row = row_of(saved_block("k"), written);
+    CHECK_FALSE(change_in(row, later(1h)));
+    CHECK(change_in(row, later(1h - 1ns)));
+
+    const auto rebooted = change_in(row, later(10min, "other"));
+    REQUIRE(rebooted);
+    CHECK(rebooted->change.expires == SteadyTime{1min} + 50min);
+    CHECK_FALSE(change_in(row, later(1h, "other")));
+    // A wall clock that was set back: no time has passed.
+    CHECK(change_in(row, later(-2h, "other"))->change.expires == SteadyTime{1min} + 1h);
+
+    CHECK(change_in(row_of(saved_block("k", {}), written), later(9'000h)));
+}
+
+TEST_CASE("a row that is cut is no change") {
+    const state::Row row = row_of(saved_block("k"), written);
+    for (std::size_t size = 0; size < row.value.size(); ++size)
+        CHECK_FALSE(change_in({row.key, row.value.substr(0, size)}, written));
+    for (std::size_t size = 0; size < row.key.size(); ++size)
+        CHECK_FALSE(change_in({row.key.substr(0, size), row.value}, written));
+}
+
+TEST_CASE("the file gets what is new, and loses what has ended") {
+    std::vector<state::Row> file;
+    ChangeWriter writer;
+    CHECK(writer.restore(file, written).empty());
+    writer.set({saved_block("a"), saved_block("b")});
+    {
+        StateBatch batch;
+        writer.add_to(batch, written);
+        writer.settle(false); // the disk is full
+    }
+    {
+        StateBatch batch;
+        writer.add_to(batch, written);
+        write(batch, file);
+        writer.settle(true);
+    }
+    CHECK(file.size() == 2);
+    {
+        StateBatch batch;
+        writer.add_to(batch, written);
+        CHECK(batch.changes.empty());
+    }
+    writer.set({saved_block("b")});
+    StateBatch batch;
+    writer.add_to(batch, written);
+    write(batch, file);
+    writer.settle(true);
+
+    ChangeWriter next;
+    const auto restored = next.restore(file, later(1min));
+    REQUIRE(restored.size() == 1);
+    CHECK(restored[0].change.target.key == "b");
+}
+
+TEST_CASE("changes that come while others are written are written next") {
+    ChangeWriter writer;
+    writer.set({saved_block("a")});
+    StateBatch first;
+    writer.add_to(first, written);
+    writer.set({saved_block("b")});
+    writer.settle(true);
+
+    StateBatch second;
+    writer.add_to(second, written);
+    CHECK(second.changes.size() == 2); // b comes, a goes
+}
+
+TEST_CASE("a file that was reopened gets all changes again") {
+    std::vector<state::Row> file;
+    ChangeWriter writer;
+    writer.set({saved_block("a")});
+    StateBatch batch;
+    writer.add_to(batch, written);
+    writer.settle(true);
+
+    file.push_back(row_of(saved_block("old"), written));
+    writer.begin_anew(file);
+    StateBatch again;
+    writer.add_to(again, written);
+    write(again, file);
+    writer.settle(true);
+
+    REQUIRE(file.size() == 1);
+    CHECK(change_in(file[0], written)->change.target.key == "a");
+}
