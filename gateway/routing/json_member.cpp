@@ -73,6 +73,42 @@ class Reader {
         }
     }
 
+    // Reads an object. Returns the value of its member `name`; if it has none, the value of the
+    // member behind the first dot of `name`, in the object that the part before the dot names. Size
+    // 0 if there is no such value, or a name on the way occurs twice.
+    std::optional<JsonValue> member(std::string_view name, unsigned depth) noexcept {
+        const std::size_t dot = name.find('.');
+        const std::string_view outer = name.substr(0, dot);
+        Found whole;
+        Found inside;
+        if (!take('{'))
+            return std::nullopt;
+        skip_blanks();
+        if (take('}'))
+            return JsonValue{};
+        if (depth == deepest)
+            return std::nullopt;
+        do {
+            skip_blanks();
+            const auto key = string();
+            if (!key || !colon())
+                return std::nullopt;
+            const bool enters = dot != std::string_view::npos && text_of(*key) == outer;
+            const bool into = enters && peek() == '{';
+            const auto read = into ? member(name.substr(dot + 1), depth + 1) : value(depth + 1);
+            if (!read)
+                return std::nullopt;
+            if (enters)
+                inside.note(into ? *read : JsonValue{});
+            else if (text_of(*key) == name)
+                whole.note(*read);
+            skip_blanks();
+        } while (take(','));
+        if (!take('}'))
+            return std::nullopt;
+        return whole.times > 0 ? whole.only() : inside.only();
+    }
+
     // Consumes the colon between a name and its value.
     bool colon() noexcept {
         skip_blanks();
@@ -82,6 +118,22 @@ class Reader {
     }
 
   private:
+    // The members of one name that an object has.
+    struct Found {
+        JsonValue last;
+        unsigned times = 0;
+
+        void note(JsonValue value) noexcept {
+            last = value;
+            ++times;
+        }
+        [[nodiscard]] JsonValue only() const noexcept { return times == 1 ? last : JsonValue{}; }
+    };
+
+    [[nodiscard]] std::string_view text_of(const JsonValue& place) const noexcept {
+        return {text_.data() + place.begin, place.size};
+    }
+
     // Returns the next character; at the end NUL, which no grammar rule expects.
     [[nodiscard]] char peek() const noexcept { return at_end() ? '\0' : text_[at_]; }
 
@@ -205,32 +257,10 @@ class Reader {
 
 JsonValue json_member(std::span<char> text, std::string_view name) noexcept {
     Reader reader{text};
-    JsonValue found;
-    unsigned times = 0;
     reader.skip_blanks();
-    if (!reader.take('{'))
-        return {};
+    const auto found = reader.member(name, 0);
     reader.skip_blanks();
-    if (!reader.take('}')) {
-        do {
-            reader.skip_blanks();
-            const auto key = reader.string();
-            if (!key || !reader.colon())
-                return {};
-            const auto value = reader.value(1);
-            if (!value)
-                return {};
-            if (std::string_view{text.data() + key->begin, key->size} == name) {
-                found = *value;
-                ++times;
-            }
-            reader.skip_blanks();
-        } while (reader.take(','));
-        if (!reader.take('}'))
-            return {};
-    }
-    reader.skip_blanks();
-    return reader.at_end() && times == 1 ? found : JsonValue{};
+    return found && reader.at_end() ? *found : JsonValue{};
 }
 
 } // namespace stint::routing

@@ -29,8 +29,8 @@ query_value(std::string_view query, std::string_view name, std::string& scratch)
 // Returns a claim of the JSON Web Token (RFC 7519, compact form) in the request's only
 // Authorization field (RFC 6750 section 2.1). The token is decoded, NOT verified: anyone can make
 // one. A string gives its text, a number or boolean its text as written. Any other value counts as
-// missing. So does every claim if the payload is not a JSON object, or names the claim twice at its
-// top level.
+// missing. So does every claim if the payload is not a JSON object, or names the claim twice. A
+// claim whose name has dots may be a member of an object: see json_member().
 [[nodiscard]] std::string_view
 jwt_claim(std::span<const Field> fields, std::string_view claim, std::string& scratch);
 

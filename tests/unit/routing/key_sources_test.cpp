@@ -120,6 +120,18 @@ TEST_CASE("a claim is read from the token that the request bears") {
         CHECK(claim("Bearer " + token(R"({"sub":"alice"})" + std::string(blanks, ' '))) == "alice");
 }
 
+TEST_CASE("a claim with dots in its name is one of that name, else one inside an object") {
+    const std::string bearer =
+        "Bearer " + token(R"({"https://x/roles":"r","https://x.example/tier":"gold",)"
+                          R"("realm_access":{"owner":{"id":17}}})");
+
+    CHECK(claim(bearer, "https://x/roles") == "r");
+    CHECK(claim(bearer, "https://x.example/tier") == "gold");
+    CHECK(claim(bearer, "realm_access.owner.id") == "17");
+    CHECK(claim(bearer, "realm_access.owner").empty());
+    CHECK(claim(bearer, "realm_access.id").empty());
+}
+
 TEST_CASE("what is no token with that claim has no value") {
     const std::string good = token(R"({"sub":"alice"})");
     for (const std::string& value :
