@@ -49,8 +49,10 @@ checked(Result<config::Config, config::ConfigErrors> loaded, const std::string& 
 int check(const std::string& file, bool strict) {
     const bool from_input = file == "-";
     const std::string shown = from_input ? "<stdin>" : file;
-    const auto config =
-        checked(from_input ? config::load_stream(*stdin, shown) : config::load_file(file), shown);
+    const auto config = checked(
+        from_input ? config::load_stream(*stdin, shown, runtime::environment_variable)
+                   : config::load_file(file, runtime::environment_variable),
+        shown);
     if (!config)
         return bad_configuration;
     std::cout << shown << ": ok (" << config->routes.size() << " routes, "
@@ -71,12 +73,12 @@ int give_up(const std::string& reason) {
 
 int run(const std::string& file) {
     runtime::ignore_signals();
-    auto config = checked(config::load_file(file), file);
+    auto config = checked(config::load_file(file, runtime::environment_variable), file);
     if (!config)
         return bad_configuration;
     // The operational log goes to standard error, because standard output is for the access log.
     spdlog::set_default_logger(spdlog::stderr_color_mt("stint"));
-    runtime::Gateway gateway{std::move(*config), file};
+    runtime::Gateway gateway{std::move(*config), file, runtime::environment_variable};
     if (const auto started = gateway.start(); !started)
         return give_up(started.error());
     admin::Server admin{gateway};
@@ -197,6 +199,7 @@ int main(int argc, char** argv) {
         if (simulate_command->parsed()) {
             if (arguments.simulation.config.empty() || arguments.simulation.logs.empty())
                 return reject("simulate needs -c FILE and a LOG");
+            arguments.simulation.environment = runtime::environment_variable;
             return replay(arguments.simulation);
         }
         if (arguments.file.empty())

@@ -3,6 +3,7 @@
 #include "config/fields/tables.hpp"
 #include "config/sections/section_readers.hpp"
 #include "config/values/text_check.hpp"
+#include "config/yaml/variables.hpp"
 #include "config/yaml/yaml_tree.hpp"
 
 #include <cerrno>
@@ -28,21 +29,24 @@ ConfigErrors cannot_read(const std::filesystem::path& file) {
 
 } // namespace
 
-Result<Config, ConfigErrors> load_file(const std::filesystem::path& file) {
+Result<Config, ConfigErrors>
+load_file(const std::filesystem::path& file, const Environment& environment) {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in{
         std::fopen(file.c_str(), "rb"), &std::fclose};
-    return in ? load_stream(*in, file) : cannot_read(file);
+    return in ? load_stream(*in, file, environment) : cannot_read(file);
 }
 
-Result<Config, ConfigErrors> load_stream(std::FILE& in, const std::filesystem::path& file) {
+Result<Config, ConfigErrors>
+load_stream(std::FILE& in, const std::filesystem::path& file, const Environment& environment) {
     std::string text;
     text.resize(largest_file + 1);
     errno = 0;
     text.resize(std::fread(text.data(), 1, text.size(), &in));
-    return std::ferror(&in) == 0 ? load_text(text, file) : cannot_read(file);
+    return std::ferror(&in) == 0 ? load_text(text, file, environment) : cannot_read(file);
 }
 
-Result<Config, ConfigErrors> load_text(std::string_view yaml, const std::filesystem::path& file) {
+Result<Config, ConfigErrors> load_text(
+    std::string_view yaml, const std::filesystem::path& file, const Environment& environment) {
     if (yaml.size() > largest_file)
         return one_mistake(file, "the file is larger than 1 MiB");
     Diagnostics report{file.string()};
@@ -50,7 +54,8 @@ Result<Config, ConfigErrors> load_text(std::string_view yaml, const std::filesys
     LoadState loading;
     loading.file = file;
     loading.folder = file.parent_path();
-    if (const auto root = parse_yaml(text, report)) {
+    if (auto root = parse_yaml(text, report)) {
+        fill_in_variables(*root, environment, report);
         const auto top =
             open_section({*root, "", report}, config_fields(), "a map with listeners and routes");
         if (top)

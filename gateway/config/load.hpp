@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,17 +28,22 @@ struct ConfigError {
 
 using ConfigErrors = std::vector<ConfigError>; // in the order of the file; not empty in a Result
 
+// Returns the value of an environment variable; nullopt if it is not set.
+using Environment = std::function<std::optional<std::string>(std::string_view name)>;
+
 // Reads and checks a configuration file. A file that cannot be read is reported as one error at
-// 1:1.
-[[nodiscard]] Result<Config, ConfigErrors> load_file(const std::filesystem::path& file);
+// 1:1. environment: fills in ${NAME} in the file's values; without it no variable is set.
+[[nodiscard]] Result<Config, ConfigErrors>
+load_file(const std::filesystem::path& file, const Environment& environment = {});
 
 // Reads the rest of the stream, for example of the standard input. file: as in load_text().
+// environment: as in load_file().
 [[nodiscard]] Result<Config, ConfigErrors>
-load_stream(std::FILE& in, const std::filesystem::path& file);
+load_stream(std::FILE& in, const std::filesystem::path& file, const Environment& environment = {});
 
 // Reads and checks a configuration's text. file: named in errors; its folder is the base of
-// relative paths.
-[[nodiscard]] Result<Config, ConfigErrors>
-load_text(std::string_view yaml, const std::filesystem::path& file);
+// relative paths. environment: as in load_file().
+[[nodiscard]] Result<Config, ConfigErrors> load_text(
+    std::string_view yaml, const std::filesystem::path& file, const Environment& environment = {});
 
 } // namespace stint::config

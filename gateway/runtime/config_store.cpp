@@ -10,9 +10,12 @@
 namespace stint::runtime {
 
 ConfigStore::ConfigStore(
-    config::Config config, std::filesystem::path file, limits::Registry& registry)
-    : file_{std::move(file)}, registry_{registry}, ticket_keys_{std::make_shared<tls::TicketKeys>(
-                                                       net::read_steady_clock())},
+    config::Config config,
+    std::filesystem::path file,
+    limits::Registry& registry,
+    config::Environment environment)
+    : file_{std::move(file)}, environment_{std::move(environment)}, registry_{registry},
+      ticket_keys_{std::make_shared<tls::TicketKeys>(net::read_steady_clock())},
       in_force_{std::make_shared<const LoadedConfig>(LoadedConfig{std::move(config), {}})} {}
 
 std::optional<std::size_t> ConfigStore::limit_named(std::string_view name) const noexcept {
@@ -34,7 +37,7 @@ std::uint64_t ConfigStore::generation() const noexcept {
 }
 
 Result<LoadedConfigPtr, config::ConfigErrors> ConfigStore::read_file() const {
-    auto loaded = config::load_file(file_);
+    auto loaded = config::load_file(file_, environment_);
     if (!loaded)
         return std::move(loaded).error();
     return with_tls(std::move(*loaded));

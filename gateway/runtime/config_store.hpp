@@ -36,7 +36,12 @@ using LoadedConfigPtr = std::shared_ptr<const LoadedConfig>;
 class ConfigStore {
   public:
     // Puts `config` in force at once, without compiling it. registry: must outlive this object.
-    ConfigStore(config::Config config, std::filesystem::path file, limits::Registry& registry);
+    // environment: for read_file().
+    ConfigStore(
+        config::Config config,
+        std::filesystem::path file,
+        limits::Registry& registry,
+        config::Environment environment = {});
 
     [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
     [[nodiscard]] const LoadedConfigPtr& in_force() const noexcept { return in_force_; }
@@ -86,6 +91,7 @@ class ConfigStore {
     with_tls(config::Config config) const;
 
     const std::filesystem::path file_;
+    const config::Environment environment_;
     limits::Registry& registry_;
     upstream::EndpointRegistry endpoints_;
     observe::MetricSlots slots_;

@@ -44,7 +44,9 @@ struct ReloadReport {
 
 class Gateway {
   public:
-    Gateway(config::Config config, std::filesystem::path file);
+    // file, environment: read again by a reload.
+    Gateway(
+        config::Config config, std::filesystem::path file, config::Environment environment = {});
     ~Gateway();
     Gateway(const Gateway&) = delete;
     Gateway& operator=(const Gateway&) = delete;

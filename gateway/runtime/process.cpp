@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
 #include <numeric>
 #include <pthread.h>
@@ -20,6 +21,11 @@ void open_standard_streams() noexcept {
         opened = ::open("/dev/null", O_RDWR); // open() returns the lowest free descriptor
     if (opened > STDERR_FILENO)
         ::close(opened);
+}
+
+std::optional<std::string> environment_variable(std::string_view name) {
+    const char* const value = std::getenv(std::string{name}.c_str());
+    return value == nullptr ? std::nullopt : std::optional<std::string>{value};
 }
 
 void ignore_signals() noexcept {

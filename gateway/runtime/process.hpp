@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -10,6 +13,9 @@ namespace stint::runtime {
 // Opens descriptors 0 to 2 that the parent left closed on /dev/null: otherwise the first socket
 // would become the standard output, and the access log would write into it.
 void open_standard_streams() noexcept;
+
+// Returns the value of an environment variable of the process; nullopt if it is not set.
+[[nodiscard]] std::optional<std::string> environment_variable(std::string_view name);
 
 // Ignores each signal that would end the process though nothing is wrong with it: a write to a
 // closed pipe or beyond the file size limit (ulimit -f) is an error code instead, and timers and

@@ -13,8 +13,9 @@
 namespace stint::simulate {
 namespace {
 
-std::optional<config::Config> load(const std::string& file, std::ostream& errors) {
-    auto loaded = config::load_file(file);
+std::optional<config::Config>
+load(const std::string& file, const config::Environment& environment, std::ostream& errors) {
+    auto loaded = config::load_file(file, environment);
     if (loaded)
         return std::move(*loaded);
     for (const config::ConfigError& mistake : loaded.error())
@@ -77,10 +78,10 @@ void replay_all(LogFiles& logs, Replay& after, std::optional<Replay>& before, Re
 } // namespace
 
 Ending run(const Options& options, std::ostream& out, std::ostream& errors) {
-    const auto config = load(options.config, errors);
+    const auto config = load(options.config, options.environment, errors);
     std::optional<config::Config> other;
     if (options.against)
-        other = load(*options.against, errors);
+        other = load(*options.against, options.environment, errors);
     if (!config || (options.against && !other))
         return Ending::bad_configuration;
     auto logs = LogFiles::open(options.logs);

@@ -2,6 +2,8 @@
 // refused, by which limit, and the difference from the log or from another configuration.
 #pragma once
 
+#include "config/load.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
@@ -19,6 +21,7 @@ struct Options {
     bool json = false;
     // Names, in lower case, of header fields that the logs always record.
     std::set<std::string, std::less<>> logged{};
+    config::Environment environment{}; // for the variables in the configurations
 };
 
 enum class Ending : std::uint8_t {

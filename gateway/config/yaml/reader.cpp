@@ -21,7 +21,10 @@ std::string part(std::string_view name) {
 } // namespace
 
 void Value::wrong(std::string_view what) const {
-    report_->add(mark(), path_.empty() ? std::string{what} : path_ + ": " + std::string{what});
+    std::string message = path_.empty() ? std::string{what} : path_ + ": " + std::string{what};
+    if (!node_->written.empty())
+        message += "; filled in from " + in_quotes(node_->written);
+    report_->add(mark(), std::move(message));
 }
 
 bool Value::check(Node::Kind kind, std::string_view expected) const {

@@ -53,6 +53,7 @@ class Value {
     [[nodiscard]] bool is_map() const noexcept { return node_->kind == Node::Kind::map; }
     [[nodiscard]] bool is_list() const noexcept { return node_->kind == Node::Kind::sequence; }
 
+    // Reports an error at the node. Of a value with variables it also tells the text in the file.
     void wrong(std::string_view what) const;
 
     // Return the text, or the items of a list. Report a node of another kind and return nullopt.

@@ -18,7 +18,8 @@ struct Node {
 
     Kind kind = Kind::null;
     Mark mark;
-    std::string text; // text of a scalar, quotes and escapes resolved
+    std::string text;    // text of a scalar, quotes, escapes and variables resolved
+    std::string written; // the text with its variables, as in the file; empty if it has none
     // Keys of a map; keys[i] belongs to items[i]. A duplicate key and a merge key are unusable; all
     // others are scalars.
     std::vector<Node> keys;
