@@ -34,7 +34,9 @@ void check_free(const Value& value, const Address& address, const LoadState& loa
             [&](const Listener& other) { return same_place(address, other.address); }) ||
         (config.admin && same_place(address, config.admin->address));
     if (taken)
-        value.wrong(in_quotes(address.text) + " is the address of another listener already");
+        value.wrong(
+            in_quotes(address.text) +
+            " is the address of another listener already; expected another address");
 }
 
 // Returns the reason why the file has no token; "" if it has one. Does not keep the token.
@@ -121,7 +123,7 @@ void read_hosts(const Field& field, const Value& value, std::vector<std::string>
         if (!host)
             continue;
         if (std::ranges::find(hosts, *host) != hosts.end())
-            item.wrong(in_quotes(*host) + " is listed already");
+            item.wrong(in_quotes(*host) + " is listed already; remove one");
         hosts.push_back(*host);
     }
 }

@@ -39,7 +39,7 @@ void read_log_fields(const Field& field, const Value& value, AccessLog& log, Loa
         if (!name)
             continue;
         if (std::find(log.fields.begin(), log.fields.end(), *name) != log.fields.end())
-            item.wrong(in_quotes("header:" + *name) + " is listed already");
+            item.wrong(in_quotes("header:" + *name) + " is listed already; remove one");
         log.fields.push_back(*name);
     }
 }

@@ -189,9 +189,10 @@ void read_ejection(const Field& field, const Value& value, Upstream& upstream, L
     std::optional<Ejection>& ejection = upstream.load.ejection;
     const std::string_view expected = field.expected;
     if (value.is_scalar()) {
-        const auto word =
-            value.as(expected, [](std::string_view text) { return parse_word(text, on_off); });
-        if (word && *word == "off")
+        const auto on = value.as(expected, [](std::string_view text) {
+            return parse_switch(text, "{failures: 5, for: 30s}");
+        });
+        if (on && !*on)
             ejection.reset();
         return;
     }

@@ -15,13 +15,6 @@ constexpr std::array<std::string_view, 2> when_paused{"answer", "wait"};
 constexpr std::string_view a_duration = "a duration such as 30s";
 constexpr std::string_view a_cooldown_key = "a key such as header:X-Api-Key, or a list of keys";
 
-Parsed<bool> parse_switch(std::string_view text) {
-    const auto word = parse_word(text, on_off);
-    if (!word)
-        return word.error();
-    return *word == "on";
-}
-
 // Reads the cooldown's key: one source, or a list of sources that form one key.
 void read_key(const Section& section, Cooldown& cooldown) {
     const auto add = [&](const Value& value) {
@@ -146,7 +139,10 @@ Table<Cooldown> cooldown_fields() {
 
 void read_cooldown(const Value& value, Cooldown& cooldown, LoadState& loading) {
     if (value.is_scalar())
-        return value.into(cooldown.on, "on, off or a map such as {scope: host}", parse_switch);
+        return value.into(
+            cooldown.on, "on, off or a map such as {scope: host}", [](std::string_view text) {
+                return parse_switch(text, "{scope: host, max_cooldown: 30s}");
+            });
     const auto section =
         open_section(value, cooldown_fields(), "on, off or a map such as {scope: host}");
     if (!section)

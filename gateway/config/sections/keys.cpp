@@ -23,7 +23,7 @@ void add_source(const Value& value, std::vector<KeySource>& key) {
         value.wrong("\"permit_key\" is not a part of requests; expected it as the whole key of a "
                     "named limit that no route has");
     if (std::find(key.begin(), key.end(), *source) != key.end())
-        value.wrong(in_quotes(to_text(*source)) + " is listed already");
+        value.wrong(in_quotes(to_text(*source)) + " is listed already; remove one");
     key.push_back(*source);
 }
 

@@ -1,5 +1,6 @@
 // Reads named and inline limits.
 #include "config/fields/limit_rows.hpp"
+#include "config/values/unit_aliases.hpp"
 #include "config/values/values.hpp"
 
 #include <array>
@@ -46,7 +47,9 @@ void read_length(const Section& section, const Value& per, Limit& limit) {
     const auto zone = section.find("time_zone");
     const auto unit = per.is_scalar() ? unit_of(*per.scalar("a length")) : std::nullopt;
     if (!unit) {
-        per.into(limit.per, "the window's length such as 1m", parse_duration);
+        per.into(limit.per, "the window's length such as 1m", [](std::string_view text) {
+            return parse_duration(text, ", or day, week or month of the calendar");
+        });
         if (zone)
             section.wrong_at("time_zone", "is only for per: day, week or month");
         return;
@@ -67,9 +70,10 @@ void read_window(const Section& section, const Value& requests, Limit& limit, Lo
     });
     if (section.find("ws_holds_slot"))
         section.wrong_at("ws_holds_slot", "belongs to a cap (concurrent): a window has no slots");
+    const auto text = requests.is_scalar() ? requests.scalar("a number") : std::nullopt;
     if (const auto per = section.find("per"))
         read_length(section, *per, limit);
-    else
+    else if (!text || rate_in_keys(*text).empty()) // the error about a rate says it already
         section.value().wrong("per is missing; expected the window's length such as per: 1m");
     read_field(section, limit_fields(), "anchor", limit, loading);
 }
@@ -81,7 +85,8 @@ void read_cap(const Section& section, const Value& concurrent, Limit& limit, Loa
     });
     for (const std::string_view key : {"per", "anchor", "time_zone"}) {
         if (const auto value = section.find(key))
-            section.wrong_at(key, "belongs to a window (requests), not to a cap (concurrent)");
+            section.wrong_at(
+                key, "belongs to a window (requests), not to a cap (concurrent); remove it");
     }
     read_field(section, limit_fields(), "ws_holds_slot", limit, loading);
 }
@@ -140,6 +145,15 @@ std::string read_limit_name(
     return name;
 }
 
+// Reports a rate such as 10r/s in the place of a limit. Returns true if it is one.
+bool refuse_rate(const Value& value) {
+    const std::string rate =
+        value.is_scalar() ? rate_in_keys(*value.scalar(a_limit)) : std::string{};
+    if (!rate.empty())
+        value.wrong(in_quotes(*value.scalar(a_limit)) + " is a rate; expected a map with " + rate);
+    return !rate.empty();
+}
+
 std::size_t add_named(Limit limit, std::size_t line, LoadState& loading) {
     const std::string name = limit.name;
     const std::size_t index = add_limit(std::move(limit), loading);
@@ -155,6 +169,12 @@ Parsed<std::uint64_t> parse_quota(std::string_view text, Limit::Kind kind) {
         return ParseError{
             "a limit of 0 would refuse every request; expected at least 1 (to close a route, "
             "remove it; to shut clients or keys out, list them under deny)"};
+    if (const std::string rate = rate_in_keys(text); !rate.empty())
+        return ParseError{
+            in_quotes(text) +
+            " is a rate; expected a number here and the time in a key of its "
+            "own: " +
+            rate};
     return parse_count(text, 1, kind == Limit::Kind::cap ? most_concurrent : most_requests);
 }
 
@@ -181,14 +201,16 @@ bool read_wait_terms(const Section& section, Limit& limit, LoadState& loading) {
 }
 
 void read_named_limits(const Value& value, LoadState& loading) {
-    const auto entries = value.entries("a map of limits by name");
+    const auto entries =
+        value.entries("a map of limits by name such as {per_client: {requests: 100, per: 1m}}");
     for (const Value::Named& entry : entries.value_or(std::vector<Value::Named>{})) {
         if (const auto name = parse_name(entry.name); !name)
             entry.key.wrong(name.error().why);
         Limit limit;
         limit.name = std::string{entry.name};
-        if (const auto section = Section::open(entry.value, named_keys(), a_limit))
-            read_limit(*section, limit, loading);
+        if (!refuse_rate(entry.value))
+            if (const auto section = Section::open(entry.value, named_keys(), a_limit))
+                read_limit(*section, limit, loading);
         add_named(std::move(limit), entry.key.mark().line, loading);
     }
 }

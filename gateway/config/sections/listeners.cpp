@@ -177,7 +177,7 @@ Table<Permits> permits_fields() {
 void read_listeners(const Value& value, LoadState& loading) {
     const auto items = value.items("a list of listeners such as [{address: 0.0.0.0:8080}]");
     if (items && items->empty())
-        value.wrong("is empty; expected at least one listener");
+        value.wrong("is empty; expected at least one listener such as {address: 0.0.0.0:8080}");
     for (const Value& item : items.value_or(std::vector<Value>{})) {
         const auto section =
             open_section(item, listener_fields(), "a map such as {address: 0.0.0.0:8080}");

@@ -84,7 +84,8 @@ void read_burst(const Section& section, Limit& limit) {
     if (!burst)
         return;
     if (limit.algorithm != Limit::Algorithm::token_bucket)
-        return section.wrong_at("burst", "is only for algorithm: token_bucket");
+        return section.wrong_at(
+            "burst", "is only for algorithm: token_bucket; add that, or remove burst");
     if (limit.pace)
         return section.wrong_at("burst", "excludes pace: a paced bucket has no burst");
     read_burst_number(section, *burst, limit, limit.quota, limit.burst);

@@ -38,7 +38,7 @@ void read_reason(const Value& item, Retry& retry) {
             "from 500 to 599");
     }
     if (repeated)
-        item.wrong(in_quotes(*text) + " is listed already");
+        item.wrong(in_quotes(*text) + " is listed already; remove one");
 }
 
 void read_reasons(const Field& field, const Value& value, Retry& retry, LoadState&) {
@@ -62,7 +62,7 @@ void read_methods(const Field& field, const Value& value, Retry& retry, LoadStat
         if (!method)
             continue;
         if (std::ranges::find(methods, *method) != methods.end())
-            item.wrong(in_quotes(*method) + " is listed already");
+            item.wrong(in_quotes(*method) + " is listed already; remove one");
         methods.push_back(*method);
     }
 }
@@ -133,9 +133,12 @@ Table<Retry> retry_fields() {
 
 void read_retry(const Value& value, Retry& retry, LoadState& loading) {
     if (value.is_scalar()) {
-        const auto word =
-            value.as(what_to_say, [](std::string_view text) { return parse_word(text, on_off); });
-        retry.on = !word || *word == "on";
+        retry.on = value
+                       .as(what_to_say,
+                           [](std::string_view text) {
+                               return parse_switch(text, "{attempts: 3, on: [connect, 503]}");
+                           })
+                       .value_or(true);
         return;
     }
     if (const auto section = open_section(value, retry_fields(), what_to_say))

@@ -2,6 +2,7 @@
 #include "config/fields/shared_rows.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/path_regex.hpp"
+#include "config/values/unit_aliases.hpp"
 #include "config/values/values.hpp"
 
 #include <algorithm>
@@ -69,7 +70,7 @@ bool read_methods(const Value& value, Match& match) {
         if (!method)
             continue;
         if (std::find(match.methods.begin(), match.methods.end(), *method) != match.methods.end())
-            item.wrong(in_quotes(*method) + " is listed already");
+            item.wrong(in_quotes(*method) + " is listed already; remove one");
         match.methods.push_back(*method);
     }
     return whole;
@@ -152,6 +153,11 @@ find_limit(const Value& item, std::string_view name, const LoadState& loading) {
         item.wrong(in_quotes(name) + " is a lock; expected {lock: " + std::string{name} + "}");
         return std::nullopt;
     }
+    if (const std::string rate = rate_in_keys(name); !rate.empty()) {
+        item.wrong(
+            in_quotes(name) + " is a rate; expected the name of a limit, or a map with " + rate);
+        return std::nullopt;
+    }
     return find_name(item, name, loading.limits, "a limit");
 }
 
@@ -172,7 +178,8 @@ void read_route_limits(const Value& value, Route& route, LoadState& loading) {
         if (!index)
             continue;
         if (std::find(route.limits.begin(), route.limits.end(), *index) != route.limits.end())
-            item.wrong(in_quotes(loading.config.limits[*index].name) + " is listed already");
+            item.wrong(
+                in_quotes(loading.config.limits[*index].name) + " is listed already; remove one");
         if (counts_permits(loading.config.limits[*index]))
             item.wrong(
                 in_quotes(loading.config.limits[*index].name) +
@@ -207,7 +214,7 @@ void read_route(const Value& value, Route& route, Overlaps& overlaps, LoadState&
 } // namespace
 
 void read_routes(const Value& value, LoadState& loading) {
-    const auto items = value.items("a list of routes");
+    const auto items = value.items("a list of routes such as [{name: shop, upstream: shop}]");
     Overlaps overlaps;
     std::map<std::string, std::size_t> lines; // line of each route's name
     for (const Value& item : items.value_or(std::vector<Value>{})) {

@@ -105,7 +105,7 @@ void read_override(const Value::Named& entry, Limit& limit) {
             return other.key == made.key;
         });
     if (known)
-        entry.key.wrong(in_quotes(made.key) + " is listed already");
+        entry.key.wrong(in_quotes(made.key) + " is listed already; remove one");
     limit.overrides.push_back(std::move(made));
 }
 

@@ -18,7 +18,7 @@ void add_peer(const Value& value, TrustedProxies& trusted) {
         return;
     if (*text == "unix") {
         if (trusted.unix_peers)
-            value.wrong("\"unix\" is listed already");
+            value.wrong("\"unix\" is listed already; remove one");
         trusted.unix_peers = true;
         return;
     }
@@ -27,7 +27,7 @@ void add_peer(const Value& value, TrustedProxies& trusted) {
         return;
     if (std::find(trusted.networks.begin(), trusted.networks.end(), *network) !=
         trusted.networks.end())
-        value.wrong(in_quotes(IpText{*network}.view()) + " is listed already");
+        value.wrong(in_quotes(IpText{*network}.view()) + " is listed already; remove one");
     trusted.networks.push_back(*network);
 }
 
@@ -106,7 +106,7 @@ void read_trusted_fields(const Field& field, const Value& value, Config& config,
             continue;
         const auto is_same = [&](const std::string& each) { return lower(each) == lower(*name); };
         if (std::any_of(fields.begin(), fields.end(), is_same))
-            item.wrong(in_quotes(*name) + " is listed already");
+            item.wrong(in_quotes(*name) + " is listed already; remove one");
         fields.push_back(*std::move(name));
     }
 }

@@ -52,7 +52,7 @@ void read_upgrade(const Value& value, std::vector<std::string>& protocols) {
         if (!protocol)
             continue;
         if (std::find(protocols.begin(), protocols.end(), *protocol) != protocols.end())
-            item.wrong(in_quotes(*protocol) + " is listed already");
+            item.wrong(in_quotes(*protocol) + " is listed already; remove one");
         protocols.push_back(*protocol);
     }
 }

@@ -24,7 +24,7 @@ bool same_place(const Endpoint& a, const Endpoint& b) {
 void read_endpoints(const Field&, const Value& value, Upstream& upstream, LoadState& loading) {
     const auto items = value.items("a list of endpoints such as [127.0.0.1:9000]");
     if (items && items->empty())
-        value.wrong("is empty; expected at least one endpoint");
+        value.wrong("is empty; expected at least one endpoint such as 127.0.0.1:9000");
     for (const Value& item : items.value_or(std::vector<Value>{})) {
         auto endpoint = read_endpoint(item, loading);
         if (!endpoint)
@@ -33,7 +33,7 @@ void read_endpoints(const Field&, const Value& value, Upstream& upstream, LoadSt
             upstream.endpoints.begin(), upstream.endpoints.end(),
             [&](const Endpoint& other) { return same_place(*endpoint, other); });
         if (repeated)
-            item.wrong(in_quotes(endpoint->text) + " is listed already");
+            item.wrong(in_quotes(endpoint->text) + " is listed already; remove one");
         upstream.endpoints.push_back(std::move(*endpoint));
     }
     if (upstream.endpoints.size() > most_endpoints)
@@ -233,7 +233,8 @@ void show_upstreams(const Field& field, const Config& config, const Config&, Sho
 }
 
 void read_upstreams(const Value& value, LoadState& loading) {
-    const auto entries = value.entries("a map of upstreams by name");
+    const auto entries =
+        value.entries("a map of upstreams by name such as {shop: {endpoints: [127.0.0.1:9000]}}");
     for (const Value::Named& entry : entries.value_or(std::vector<Value::Named>{})) {
         if (const auto name = parse_name(entry.name); !name)
             entry.key.wrong(name.error().why);
@@ -260,7 +261,7 @@ std::optional<std::size_t> find_name(
         known.push_back(known_name);
     std::string hint = did_you_mean(name, known);
     if (hint.empty() && known.empty())
-        hint = "; none is defined";
+        hint = "; none is defined; define it by its name at the top level";
     else if (hint.empty() && known.size() <= most_listed)
         hint = "; expected " + listed(known, "or");
     value.wrong(in_quotes(name) + " is not " + std::string{kind} + hint);

@@ -60,6 +60,27 @@ parse_port(std::string_view text, std::string_view port, std::uint64_t lowest) {
         " to 65535"};
 }
 
+// Returns a text such as `; did you mean "0.0.0.0:8080"?` for a listener's address without an IP
+// address, or with a scheme; "" for any other text.
+std::string address_hint(std::string_view text) {
+    const std::size_t scheme = text.find("://");
+    const std::string_view rest = scheme == std::string_view::npos ? text : text.substr(scheme + 3);
+    const std::size_t colon = rest.rfind(':');
+    const std::string_view host = colon == std::string_view::npos ? "" : rest.substr(0, colon);
+    const std::string_view port = rest.substr(colon == std::string_view::npos ? 0 : colon + 1);
+    if (!parse_count(port, 1, 65'535))
+        return {};
+    std::string address;
+    if (host == "localhost")
+        address = "127.0.0.1:";
+    else if (host.empty() || host == "*")
+        address = "0.0.0.0:";
+    else if (scheme != std::string_view::npos && canonical_ip(host))
+        address = std::string{host} + ':';
+    return address.empty() ? std::string{}
+                           : "; did you mean " + in_quotes(address.append(port)) + '?';
+}
+
 bool is_digit(char c) noexcept {
     return c >= '0' && c <= '9';
 }
@@ -168,7 +189,9 @@ Parsed<Address> parse_address(std::string_view text) {
     if (!parts.has_port && (host || parts.host == "*"))
         return ParseError{in_quotes(text) + " has no port" + std::string{address_expected}};
     if (!host || parts.bracketed != is_ipv6(parts.host))
-        return ParseError{in_quotes(text) + " is not an address" + std::string{address_expected}};
+        return ParseError{
+            in_quotes(text) + " is not an address" + std::string{address_expected} +
+            address_hint(text)};
     const auto port = parse_port(text, parts.port, 0);
     if (!port)
         return port.error();

@@ -11,7 +11,8 @@ Parsed<std::filesystem::path> parse_file_path(std::string_view text) {
         return static_cast<unsigned char>(c) >= 0x20 && c != 0x7F;
     });
     if (text.empty() || !printable || text.ends_with('/'))
-        return ParseError{in_quotes(text) + " is not the path of a file"};
+        return ParseError{
+            in_quotes(text) + " is not the path of a file; expected one such as shop.pem"};
     return std::filesystem::path{text};
 }
 
@@ -19,10 +20,14 @@ std::string file_fault(const std::filesystem::path& path) {
     std::error_code error;
     const auto status = std::filesystem::status(path, error);
     if (!std::filesystem::exists(status))
-        return " does not exist";
+        return " does not exist; expected a file, whose path is absolute or begins in the folder "
+               "of the "
+               "configuration";
     if (!std::filesystem::is_regular_file(status))
-        return " is not a regular file";
-    return std::ifstream{path} ? "" : " cannot be read";
+        return " is not a regular file; expected the path of one";
+    return std::ifstream{path}
+               ? ""
+               : " cannot be read; expected a file that the user of this process may read";
 }
 
 void read_file(

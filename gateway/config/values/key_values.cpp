@@ -37,6 +37,56 @@ const Word& word_for(Kind kind) {
         words.begin(), words.end(), [&](const Word& word) { return word.kind == kind; });
 }
 
+// Names of sources in other programs. A text behind `name`, if the name ends in _, goes behind
+// `source`.
+struct ForeignSource {
+    std::string_view name;
+    std::string_view source;
+};
+
+constexpr std::array<ForeignSource, 19> foreign_sources{{
+    {"ip", "client_ip"},
+    {"addr", "client_ip"},
+    {"client", "client_ip"},
+    {"remote_addr", "client_ip"},
+    {"remote_address", "client_ip"},
+    {"remote_ip", "client_ip"},
+    {"source_ip", "client_ip"},
+    {"src", "client_ip"},
+    {"binary_remote_addr", "client_ip"},
+    {"sourceCriterion", "client_ip"},
+    {"uri", "path"},
+    {"request_uri", "path"},
+    {"url", "path"},
+    {"request_method", "method"},
+    {"http_host", "host"},
+    {"ssl_client_s_dn", "tls:subject"},
+    {"http_", "header:"},
+    {"cookie_", "cookie:"},
+    {"arg_", "query:"},
+}};
+
+// Returns the source that a text in the spelling of another program names, or "". A word with a
+// hyphen is taken for the name of a header.
+std::string meant_source(std::string_view text) {
+    const bool variable = text.starts_with('$');
+    std::string_view name = text.substr(variable ? 1 : 0);
+    for (const ForeignSource& each : foreign_sources) {
+        if (!each.name.ends_with('_')) {
+            if (name == each.name)
+                return std::string{each.source};
+        } else if (variable && name.starts_with(each.name) && name.size() > each.name.size()) {
+            std::string rest{name.substr(each.name.size())};
+            if (each.source == "header:")
+                std::replace(rest.begin(), rest.end(), '_', '-');
+            return std::string{each.source} + rest;
+        }
+    }
+    const bool is_field = !variable && is_token(text) &&
+                          (text.find('-') != std::string_view::npos || text == "Authorization");
+    return is_field ? "header:" + std::string{text} : std::string{};
+}
+
 // Returns the error for an unknown key source, with a suggestion if a known one is similar.
 ParseError unknown(std::string_view text) {
     const std::size_t colon = text.find(':');
@@ -49,6 +99,9 @@ ParseError unknown(std::string_view text) {
     if (meant.empty())
         meant = nearest(text, known); // tls:subject contains a colon itself
     std::string why = in_quotes(text) + " is not a key";
+    const std::string foreign = meant.empty() ? meant_source(text) : std::string{};
+    if (!foreign.empty())
+        return ParseError{why + "; did you mean " + in_quotes(foreign) + '?'};
     if (meant.empty())
         return ParseError{
             why + "; expected client_ip, header:NAME, cookie:NAME, query:NAME, host, path, method, "

@@ -87,7 +87,9 @@ bool has_dot_segment(std::string_view path) {
 
 Parsed<std::string> parse_path_for(PathUse use, std::string_view text) {
     if (!text.starts_with('/'))
-        return ParseError{in_quotes(text) + " does not begin with \"/\""};
+        return ParseError{
+            in_quotes(text) + " does not begin with \"/\"; did you mean " +
+            in_quotes(std::string{"/"}.append(text)) + '?'};
     if (const std::string fault = first_fault(text, use); !fault.empty())
         return ParseError{in_quotes(text) + ' ' + fault};
     if (text.find("//") != std::string_view::npos)

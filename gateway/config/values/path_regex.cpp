@@ -142,7 +142,9 @@ Parsed<Regex> parse_path_regex(std::string_view text, PathUse use, const PathRul
                               "percent-escape"};
     const auto regex = Regex::compile(text);
     if (!regex)
-        return ParseError{in_quotes(text) + " is not a regular expression: " + regex.error().why};
+        return ParseError{
+            in_quotes(text) + " is not a regular expression: " + regex.error().why +
+            "; expected one in the syntax of RE2, which has no look-around"};
     if (!regex->may_begin_with('/'))
         return ParseError{
             in_quotes(text) + " matches no path: all of it is matched, and paths begin with \"/\""};

@@ -1,5 +1,7 @@
 #include "config/values/values.hpp"
 
+#include "config/values/unit_aliases.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -113,6 +115,27 @@ std::string common_fault(std::string_view text, const Number& number) {
     return {};
 }
 
+std::string suggestion(std::string_view meant) {
+    return " (did you mean " + in_quotes(meant) + "?)";
+}
+
+// Returns a text such as ` (did you mean "5m"?)` for "5 minutes" or "minute"; "" if the unit is
+// known, or unknown everywhere.
+std::string duration_hint(const Number& number) {
+    if (number.negative || find_unit(duration_units, number.rest) != nullptr)
+        return {};
+    const std::string_view word = without_blanks(number.rest);
+    const bool weeks = word == "w" || word == "week" || word == "weeks";
+    const std::string_view unit = weeks ? "d" : usual_duration_unit(word);
+    const auto whole = to_integer(number.whole.empty() ? "1" : number.whole);
+    if (unit.empty() || !whole || *whole > 1'000'000)
+        return {};
+    std::string meant = std::to_string(weeks ? *whole * 7 : *whole);
+    if (number.has_point && !weeks)
+        meant += '.' + std::string{number.decimals};
+    return suggestion(meant + std::string{unit});
+}
+
 } // namespace
 
 Parsed<std::uint64_t> parse_count(std::string_view text, std::uint64_t low, std::uint64_t high) {
@@ -133,13 +156,15 @@ Parsed<std::uint64_t> parse_count(std::string_view text, std::uint64_t low, std:
     return *value;
 }
 
-Parsed<nanoseconds> parse_duration(std::string_view text) {
-    const auto wrong = [&](std::string_view what) {
-        return ParseError{in_quotes(text) + std::string{what} + std::string{duration_expected}};
-    };
+Parsed<nanoseconds> parse_duration(std::string_view text, std::string_view also) {
     const Number number = split(text);
+    const std::string expected =
+        duration_hint(number) + std::string{duration_expected} + std::string{also};
+    const auto wrong = [&](std::string_view what) {
+        return ParseError{in_quotes(text) + std::string{what} + expected};
+    };
     if (const std::string fault = common_fault(text, number); !fault.empty())
-        return ParseError{fault + std::string{duration_expected}};
+        return ParseError{fault + expected};
     const Unit* const unit = find_unit(duration_units, number.rest);
     if (number.rest.empty())
         return wrong(" has no unit");
@@ -192,8 +217,12 @@ Parsed<std::size_t> parse_size(std::string_view text, std::size_t low, std::size
     if (number.has_point)
         return ParseError{in_quotes(text) + " is not a whole number" + expected};
     const Unit* const unit = find_unit(size_units, number.rest);
-    if (unit == nullptr)
-        return ParseError{in_quotes(text) + " has no known unit" + expected};
+    if (unit == nullptr) {
+        const std::string_view meant = usual_size_unit(without_blanks(number.rest));
+        const std::string hint =
+            meant.empty() ? "" : suggestion(std::string{number.whole} + std::string{meant});
+        return ParseError{in_quotes(text) + " has no known unit" + hint + expected};
+    }
     const auto whole = to_integer(number.whole);
     const auto bytes = whole ? multiply(*whole, unit->factor, high) : std::nullopt;
     if (!bytes)
@@ -201,33 +230,6 @@ Parsed<std::size_t> parse_size(std::string_view text, std::size_t low, std::size
     if (*bytes < low)
         return ParseError{in_quotes(text) + " is too small" + expected};
     return std::size_t{*bytes};
-}
-
-Parsed<bool> parse_bool(std::string_view text) {
-    if (text == "true" || text == "false")
-        return text == "true";
-    return ParseError{in_quotes(text) + " is neither true nor false"};
-}
-
-Parsed<std::string> parse_word(std::string_view text, std::span<const std::string_view> words) {
-    if (std::find(words.begin(), words.end(), text) != words.end())
-        return std::string{text};
-    const std::string hint = did_you_mean(text, words);
-    return ParseError{
-        in_quotes(text) + " is unknown" +
-        (hint.empty() ? "; expected " + listed(words, "or") : hint)};
-}
-
-Parsed<std::string> parse_name(std::string_view text) {
-    const bool known_characters = std::all_of(text.begin(), text.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '_' || c == '.' || c == '-';
-    });
-    if (!text.empty() && text.size() <= longest_name && known_characters)
-        return std::string{text};
-    return ParseError{
-        in_quotes(text) + " is not a name; expected 1 to " + std::to_string(longest_name) +
-        " of the characters A-Z a-z 0-9 _ . -"};
 }
 
 } // namespace stint::config

@@ -4,7 +4,6 @@
 
 #include "config/yaml/reader.hpp"
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -19,8 +18,10 @@ namespace stint::config {
 parse_count(std::string_view text, std::uint64_t low, std::uint64_t high);
 
 // Parses a duration from 1ms to 366d: a number, which may have decimals, and a unit (ms, s, m, h or
-// d). Exact to the nanosecond.
-[[nodiscard]] Parsed<std::chrono::nanoseconds> parse_duration(std::string_view text);
+// d). Exact to the nanosecond. also: other values that the key may have, for the error, such as
+// ", or day".
+[[nodiscard]] Parsed<std::chrono::nanoseconds>
+parse_duration(std::string_view text, std::string_view also = {});
 
 // Parses a duration in whole milliseconds.
 [[nodiscard]] Parsed<std::chrono::milliseconds> parse_timeout(std::string_view text);
@@ -47,8 +48,8 @@ template <class T, class Parse>
 [[nodiscard]] Parsed<std::string>
 parse_word(std::string_view text, std::span<const std::string_view> words);
 
-// The words of an on/off setting.
-inline constexpr std::array<std::string_view, 2> on_off{"on", "off"};
+// Parses "on" or "off". a_map: an example of the map that may stand instead, for the error.
+[[nodiscard]] Parsed<bool> parse_switch(std::string_view text, std::string_view a_map);
 
 // Parses the name of a route, upstream or limit: [A-Za-z0-9_.-]{1,64}.
 [[nodiscard]] Parsed<std::string> parse_name(std::string_view text);

@@ -1,5 +1,8 @@
 #include "config/yaml/reader.hpp"
 
+#include "config/yaml/foreign_keys.hpp"
+#include "config/yaml/syntax.hpp"
+
 #include <algorithm>
 
 namespace stint::config {
@@ -18,21 +21,40 @@ std::string part(std::string_view name) {
     return plain ? std::string{name} : text;
 }
 
+// Returns the error for a key that is not known. meant: the known key that it resembles, or "".
+std::string
+unknown_key(std::string_view key, std::string_view meant, std::span<const std::string_view> known) {
+    if (const std::string_view advice = advice_on_key(key, known); !advice.empty())
+        return "unknown key; " + std::string{advice};
+    if (!meant.empty())
+        return "unknown key; did you mean " + in_quotes(meant) + '?';
+    if (!key.empty() && key.find_first_not_of("0123456789") == std::string_view::npos)
+        return "unknown key; in { } a comma ends a value; write numbers without commas";
+    const std::string_view first = key.substr(0, key.find_first_of(" :"));
+    if (lacks_colon(key) && std::ranges::find(known, first) != known.end())
+        return "unknown key: it " + colon_advice(key);
+    return "unknown key; expected " + listed(known, "or");
+}
+
 } // namespace
 
 void Value::wrong(std::string_view what) const {
     std::string message = path_.empty() ? std::string{what} : path_ + ": " + std::string{what};
     if (!node_->written.empty())
         message += "; filled in from " + in_quotes(node_->written);
+    if (!node_->continued.empty())
+        message += "; " + node_->continued;
     report_->add(mark(), std::move(message));
 }
 
 bool Value::check(Node::Kind kind, std::string_view expected) const {
     if (node_->kind == kind)
         return true;
+    std::string found{describe(node_->kind)};
+    if (node_->kind == Node::Kind::scalar)
+        found = "the value " + in_quotes(node_->text);
     if (node_->kind != Node::Kind::unusable)
-        wrong(
-            "found " + std::string{describe(node_->kind)} + "; expected " + std::string{expected});
+        wrong("found " + found + "; expected " + std::string{expected});
     return false;
 }
 
@@ -83,11 +105,11 @@ void Section::adopt(std::span<const std::string_view> known) {
     for (Entry& found : entries_) {
         if (std::find(known.begin(), known.end(), found.key) != known.end())
             continue;
-        const std::string_view meant = nearest(found.key, known);
+        const std::string_view meant = advice_on_key(found.key, known).empty()
+                                           ? nearest(found.key, known)
+                                           : std::string_view{};
         const Value key{*found.key_node, join(value_.path(), part(found.key)), value_.report()};
-        key.wrong(
-            meant.empty() ? "unknown key; expected " + listed(known, "or")
-                          : "unknown key; did you mean " + in_quotes(meant) + '?');
+        key.wrong(unknown_key(found.key, meant, known));
         if (!meant.empty() && entry(meant) == nullptr)
             found.key = meant;
     }

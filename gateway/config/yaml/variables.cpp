@@ -17,7 +17,7 @@ constexpr std::string_view before_default = ":-";
 // Maximum of the bytes that all variables of a file become. A file could repeat a long value.
 constexpr std::size_t most_filled_in = 1U << 20U;
 
-constexpr std::string_view expected =
+constexpr std::string_view variable_expected =
     "; expected ${NAME} or ${NAME:-default} with a name of A-Z a-z 0-9 _; for the characters ${ "
     "themselves write $${";
 
@@ -106,10 +106,12 @@ class VariableFiller {
     std::optional<std::string>
     value_of(const Node& node, std::string_view variable, std::string_view rest) {
         if (variable.empty())
-            return wrong(node, in_quotes(rest) + " has no closing }" + std::string{expected});
+            return wrong(
+                node, in_quotes(rest) + " has no closing }" + std::string{variable_expected});
         const Variable parts = parts_of(variable);
         if (!is_variable_name(parts.name))
-            return wrong(node, in_quotes(variable) + " is not a variable" + std::string{expected});
+            return wrong(
+                node, in_quotes(variable) + " is not a variable" + std::string{variable_expected});
         if (parts.otherwise && parts.otherwise->find(opening) != std::string_view::npos)
             return wrong(
                 node, in_quotes(variable) + " has a variable in its default; expected a default "

@@ -1,6 +1,8 @@
 #include "config/yaml/yaml_tree.hpp"
 
 #include "config/values/text_check.hpp"
+#include "config/yaml/brackets.hpp"
+#include "config/yaml/syntax.hpp"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
@@ -26,7 +28,8 @@ struct Stop {}; // thrown through the parser to end parsing early
 // not supported.
 class TreeBuilder final : public YAML::EventHandler {
   public:
-    TreeBuilder(std::string_view text, Diagnostics& report) : positions_(text), report_(report) {}
+    TreeBuilder(std::string_view text, Diagnostics& report)
+        : text_(text), positions_(text), report_(report) {}
 
     [[nodiscard]] Mark place(const YAML::Mark& mark) {
         return mark.pos < 0 ? Mark{} : positions_.at(static_cast<std::size_t>(mark.pos));
@@ -38,7 +41,8 @@ class TreeBuilder final : public YAML::EventHandler {
     void OnDocumentStart(const YAML::Mark& mark) override {
         if (++documents_ == 1)
             return;
-        report_.add(place(mark), "a second document; a configuration is one document");
+        report_.add(
+            place(mark), "a second document; a configuration is one document: remove the line ---");
         throw Stop{};
     }
     void OnDocumentEnd() override {}
@@ -66,6 +70,10 @@ class TreeBuilder final : public YAML::EventHandler {
         check_tag(mark, tag);
         Node scalar = node(Node::Kind::scalar, mark);
         scalar.text = value;
+        if (tag == "!")
+            check_quotes(mark);
+        else if (tag == "?")
+            note_continuation(mark, scalar);
         attach(std::move(scalar));
     }
 
@@ -102,6 +110,38 @@ class TreeBuilder final : public YAML::EventHandler {
     void check_tag(const YAML::Mark& mark, const std::string& tag) {
         if (!tag.empty() && tag != "?" && tag != "!")
             report_.add(place(mark), "the tag " + in_quotes(tag) + "; tags are not supported");
+    }
+
+    // Ends parsing at a quote that is never closed: yaml-cpp takes the rest of the file for its
+    // text.
+    void check_quotes(const YAML::Mark& mark) {
+        const auto begin = static_cast<std::size_t>(std::max(mark.pos, 0));
+        const char quote = begin < text_.size() ? text_[begin] : '\0';
+        if ((quote != '"' && quote != '\'') ||
+            end_of_quotes(text_, begin) != std::string_view::npos)
+            return;
+        report_.add(
+            place(mark), std::string{"not valid YAML: the "} + quote +
+                             " that opens here is not closed; expected a closing one, or none: "
+                             "most values need no quotes");
+        throw Stop{};
+    }
+
+    // Notes in a plain scalar that goes on in the next line, if that line looks like a key and a
+    // value without a colon.
+    void note_continuation(const YAML::Mark& mark, Node& scalar) {
+        const auto begin = static_cast<std::size_t>(std::max(mark.pos, 0));
+        if (begin >= text_.size() || text_.substr(begin).starts_with(scalar.text))
+            return;
+        const std::size_t end = std::min(text_.find('\n', begin), text_.size());
+        const std::size_t next = text_.find_first_not_of(" \t\r\n", end);
+        if (next == std::string_view::npos)
+            return;
+        std::string_view line = text_.substr(next, text_.find_first_of("\r\n", next) - next);
+        line = line.substr(0, line.find_last_not_of(" \t") + 1);
+        if (lacks_colon(line))
+            scalar.continued = "line " + std::to_string(positions_.at(next).line) + ", " +
+                               in_quotes(line) + ", " + colon_advice(line);
     }
 
     void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag) {
@@ -159,28 +199,13 @@ class TreeBuilder final : public YAML::EventHandler {
         }
     }
 
+    std::string_view text_;
     Positions positions_;
     Diagnostics& report_;
     std::vector<Node> open_; // maps and lists whose end is not yet parsed, outermost first
     std::optional<Node> root_;
     std::size_t documents_ = 0;
 };
-
-// Returns the likely cause of a syntax error, or "". An unquoted IPv6 address in brackets is a list
-// in YAML, so that the text behind the bracket is an error.
-std::string_view syntax_hint(std::string_view text, const YAML::Mark& mark) {
-    if (mark.pos < 1 || static_cast<std::size_t>(mark.pos) >= text.size())
-        return {};
-    const auto at = static_cast<std::size_t>(mark.pos);
-    if (text.substr(at - 1, 2) == "]:")
-        return "; an address such as \"[::1]:8080\" needs quotes";
-    const std::size_t line = text.rfind('\n', at - 1) + 1; // 0 on the first line: npos + 1 is 0
-    const std::string_view before = text.substr(line, at - line);
-    const std::string_view indent = before.substr(0, before.find_first_not_of(" \t"));
-    if (indent.find('\t') != std::string_view::npos)
-        return "; indent with spaces, not with tabs";
-    return {};
-}
 
 } // namespace
 
@@ -192,11 +217,11 @@ std::optional<Node> parse_yaml(std::string_view text, Diagnostics& report) {
         while (parser.HandleNextDocument(builder)) {
         }
     } catch (const Stop&) {
-        return builder.take(); // the first document, if it was complete
+        return builder.take(); // the first document, if it is complete
     } catch (const YAML::Exception& error) {
-        report.add(
-            builder.place(error.mark),
-            "not valid YAML: " + error.msg + std::string{syntax_hint(text, error.mark)});
+        const std::size_t stop = error.mark.pos < 0 ? 0 : static_cast<std::size_t>(error.mark.pos);
+        const SyntaxFault fault = explain_syntax(text, stop, error.msg);
+        report.add(Positions{text}.at(fault.at), "not valid YAML: " + fault.what);
         return std::nullopt;
     }
     std::optional<Node> root = builder.take();

@@ -20,6 +20,9 @@ struct Node {
     Mark mark;
     std::string text;    // text of a scalar, quotes, escapes and variables resolved
     std::string written; // the text with its variables, as in the file; empty if it has none
+    // Advice on the second line of a plain scalar that should be an entry of its own; empty if
+    // there is none.
+    std::string continued;
     // Keys of a map; keys[i] belongs to items[i]. A duplicate key and a merge key are unusable; all
     // others are scalars.
     std::vector<Node> keys;

@@ -68,7 +68,9 @@ TEST_CASE("wrong cool-downs are mistakes") {
     const auto check = [](std::string_view cooldown, std::initializer_list<std::string_view> all) {
         check_mistakes(upstream_with(cooldown), all);
     };
-    check("yes", {"2:56: upstreams.a.cooldown: \"yes\" is unknown; expected on or off"});
+    check(
+        "yes", {"2:56: upstreams.a.cooldown: \"yes\" is unknown; expected on, off or a map such as "
+                "{scope: host, max_cooldown: 30s}; did you mean \"on\"?"});
     check("{learn: 1}", {"2:64: upstreams.a.cooldown.learn: \"1\" is neither true nor false"});
     check("{scope: key}", {"2:56: upstreams.a.cooldown: scope: key needs a key, such as"});
     check("{key: host}", {"2:57: upstreams.a.cooldown.key: is only for scope: key"});

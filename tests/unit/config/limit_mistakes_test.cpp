@@ -38,7 +38,8 @@ TEST_CASE("a limit is a window or a cap and not both") {
         {"4:22: limits.a.per: belongs to a window (requests), not to a cap (concurrent)",
          "4:31: limits.a.anchor: belongs to a window"});
     check_limit(
-        "5", {"4:6: limits.a: found a value; expected a map such as {requests: 100, per: 1m}"});
+        "5",
+        {"4:6: limits.a: found the value \"5\"; expected a map such as {requests: 100, per: 1m}"});
 }
 
 TEST_CASE("a limit of 0 says what it would do") {
@@ -97,7 +98,7 @@ TEST_CASE("a named limit has a proper name and no other") {
     check_added(
         "limits: {a b: {concurrent: 1}, c: {name: d, concurrent: 1}}\nroutes: []\n",
         {"3:10: limits.\"a b\": \"a b\" is not a name",
-         "3:36: limits.c.name: unknown key; expected requests, per, concurrent"});
+         "3:36: limits.c.name: unknown key; the name of a limit is its key in the map limits"});
 }
 
 TEST_CASE("a route's limits are names that exist or maps") {

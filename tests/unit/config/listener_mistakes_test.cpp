@@ -17,7 +17,7 @@ void check_listeners(
 TEST_CASE("a listener needs an address that it can listen on") {
     check_listeners("", {"2:12: listeners: is empty; expected at least one listener"});
     check_listeners("{}", {"2:13: listeners[0]: address is missing; expected an address"});
-    check_listeners("x", {"2:13: listeners[0]: found a value; expected a map such as"});
+    check_listeners("x", {"2:13: listeners[0]: found the value \"x\"; expected a map such as"});
     check_listeners(
         "{address: localhost:80}", {"2:23: \"localhost:80\" is not an address; expected IPv4"});
     check_listeners("{address: 1.2.3.4}", {"2:23: \"1.2.3.4\" has no port"});
@@ -108,7 +108,7 @@ TEST_CASE("the hosts of admin and permits are names") {
          "4:77: admin.hosts[4]: \"*\" is not"});
     check_added(
         "routes: []\npermits: {address: 127.0.0.1:1, hosts: stint}\n",
-        {"4:40: permits.hosts: found a value; expected a list of names"});
+        {"4:40: permits.hosts: found the value \"stint\"; expected a list of names"});
     check_added(
         "routes: []\nadmin: {address: 127.0.0.1:1, host: [a]}\n",
         {"4:31: admin.host: unknown key; did you mean \"hosts\"?"});

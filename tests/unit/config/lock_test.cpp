@@ -106,7 +106,7 @@ TEST_CASE("a lock's numbers are whole and in range, and 0 says why not") {
 }
 
 TEST_CASE("a lock is a map of keys that it has") {
-    check_lock("3", {"4:15: locks.jobs: found a value; expected a map such as {max: 3}"});
+    check_lock("3", {"4:15: locks.jobs: found the value \"3\"; expected a map such as {max: 3}"});
     check_lock("[max]", {"4:15: locks.jobs: found a list; expected a map such as {max: 3}"});
     check_lock(
         "{max_waitng: 3}",

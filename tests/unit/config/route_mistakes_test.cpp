@@ -25,7 +25,7 @@ TEST_CASE("a route needs a name and an upstream that exists") {
          "5:27: routes[1].upstream: \"shpo\" is not an upstream; did you mean \"shop\"?",
          "6:5: routes[2]: matches the same requests as routes[0] on line 4",
          "6:25: routes[2].upstream: \"other\" is not an upstream; expected shop",
-         "7:5: routes[3]: found a value; expected a map"});
+         "7:5: routes[3]: found the value \"d\"; expected a map"});
 }
 
 TEST_CASE("a route's upgrade is off or a list of protocols that carry no requests") {
@@ -121,7 +121,8 @@ TEST_CASE("methods are upper-case names, each once") {
     check_match("{methods: []}", {"3:53: match.methods: is empty; leave methods out to match any"});
     check_match("{methods: [CONNECT]}", {"3:54: \"CONNECT\" is refused in requests"});
     check_match("{methods: [TRACE]}", {});
-    check_match("{methods: GET}", {"3:53: found a value; expected a list such as [GET, HEAD]"});
+    check_match(
+        "{methods: GET}", {"3:53: found the value \"GET\"; expected a list such as [GET, HEAD]"});
     check_match(
         "{methods: [get, GET, GET, \"G T\", [GET]]}",
         {"3:54: match.methods[0]: \"get\" is not a method: their names are upper-case; did you "
@@ -134,7 +135,7 @@ TEST_CASE("methods are upper-case names, each once") {
 
 TEST_CASE("a misspelt key deep in a route is found") {
     check_match("{pth: /x}", {"3:44: routes[0].match.pth: unknown key; did you mean \"path\"?"});
-    check_match("/x", {"3:43: routes[0].match: found a value; expected a map such as"});
+    check_match("/x", {"3:43: routes[0].match: found the value \"/x\"; expected a map such as"});
 }
 
 TEST_CASE("no limit lets wait beside one that reserves") {

@@ -90,7 +90,8 @@ TEST_CASE("an override is for a key, with the number of its limit's kind") {
         {"4:61: a limit of 0 would refuse every request"});
     check_rule(
         "{concurrent: 1, key: host, overrides: {x: 5}}",
-        {"4:48: limits.a.overrides.x: found a value; expected a map such as {concurrent: 1000}"});
+        {"4:48: limits.a.overrides.x: found the value \"5\"; expected a map such as {concurrent: "
+         "1000}"});
     check_rule(
         "{concurrent: 1, key: host, overrides: [x]}", {"4:44: found a list; expected a map"});
 }
@@ -118,7 +119,9 @@ TEST_CASE("a list without a key has networks alone, and no bits beyond their pre
     check_rule("{concurrent: 1, key: client_ip, deny: [10.0.0.0/33]}", {"4:45: is not a network"});
     check_rule(
         "{concurrent: 1, key: host, deny: [10.0.0.1/8]}", {"4:40: has bits beyond its prefix"});
-    check_rule("{concurrent: 1, deny: 10.0.0.0/8}", {"4:28: found a value; expected a list"});
+    check_rule(
+        "{concurrent: 1, deny: 10.0.0.0/8}",
+        {"4:28: found the value \"10.0.0.0/8\"; expected a list"});
 }
 
 } // namespace stint::config

@@ -192,7 +192,7 @@ TEST_CASE("a fixed answer has a status, a body of it and fields") {
     check_route("respond: {content_type: html}", {"3:44: \"html\" is not a content type"});
     check_route(
         "respond: hello",
-        {"3:29: found a value; expected a map such as {status: 200, body: hello}"});
+        {"3:29: found the value \"hello\"; expected a map such as {status: 200, body: hello}"});
 }
 
 TEST_CASE("a redirect leads to a path or a site") {

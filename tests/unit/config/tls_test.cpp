@@ -192,13 +192,16 @@ TEST_CASE("a listener's tls that is wrong says what is expected") {
     const std::string pair = "certificate: a.pem, key: a.key";
     const std::string at = "2:39: listeners[0].tls: ";
 
-    CHECK(wrong("on").starts_with(at + "found a value; expected a map such as {certificate:"));
+    CHECK(wrong("on").starts_with(
+        at + "found the value \"on\"; expected a map such as {certificate:"));
     CHECK(wrong("[]").starts_with(at + "is empty; expected at least one certificate"));
     CHECK(wrong("{certificate: a.pem}").starts_with(at + "key is missing"));
     CHECK(wrong("{key: a.key}").starts_with(at + "certificate is missing"));
     CHECK(
         wrong("{certificate: c.pem, key: a.key}") ==
-        "2:53: listeners[0].tls.certificate: \"" + files.path("c.pem") + "\" does not exist\n");
+        "2:53: listeners[0].tls.certificate: \"" + files.path("c.pem") +
+            "\" does not exist; expected a file, whose path is absolute or begins in the folder of "
+            "the configuration\n");
     CHECK(wrong("{certificate: ., key: a.key}").find("is not a regular file") != std::string::npos);
     CHECK(
         wrong("{" + pair + ", certificates: [{" + pair + "}]}")

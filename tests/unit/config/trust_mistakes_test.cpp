@@ -38,7 +38,7 @@ TEST_CASE("what is no network is a mistake") {
     const std::string end = "\nroutes: []\n";
     check_added(
         "trusted_proxies: 10.0.0.0/8" + end,
-        {"3:18: trusted_proxies: found a value; expected a list of networks"});
+        {"3:18: trusted_proxies: found the value \"10.0.0.0/8\"; expected a list of networks"});
     check_added(
         "trusted_proxies: [localhost]" + end, {"3:19: trusted_proxies[0]: \"localhost\" is not a "
                                                "network; expected one such as 10.0.0.0/8"});
@@ -80,7 +80,7 @@ TEST_CASE("what is no such name is a mistake") {
     const std::string end = "\nroutes: []\n";
     check_added(
         "trusted_fields: X-Real-IP" + end,
-        {"3:17: trusted_fields: found a value; expected a list of headers"});
+        {"3:17: trusted_fields: found the value \"X-Real-IP\"; expected a list of headers"});
     check_added(
         "trusted_fields: ['a b']" + end,
         {"3:18: trusted_fields[0]: \"a b\" is not the name of a header; expected one such as"});

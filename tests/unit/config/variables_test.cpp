@@ -107,7 +107,8 @@ TEST_CASE("a mistake in a value with variables tells both texts") {
         "filled in from \"${N:-}\"\n");
     CHECK(
         faults_of("timeouts: ${N}", {{"N", "{head: 1s}"}}) ==
-        "3:11: timeouts: found a value; expected a map such as {connect: 2s}; filled in from "
+        "3:11: timeouts: found the value \"{head: 1s}\"; expected a map such as {connect: 2s}; "
+        "filled in from "
         "\"${N}\"\n");
 }
 

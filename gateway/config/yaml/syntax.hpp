@@ -1,0 +1,27 @@
+// Explains why a text is not YAML: the parser's own words name only its rule.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace stint::config {
+
+struct SyntaxFault {
+    std::size_t at = 0; // offset of the place to correct
+    std::string what;   // the fault, and the way to correct it
+};
+
+// Explains the fault because of which the parser stopped. stop: the offset at which it did. reason:
+// the parser's words, used if no likely cause is found.
+[[nodiscard]] SyntaxFault
+explain_syntax(std::string_view text, std::size_t stop, std::string_view reason);
+
+// Returns true if the line is a key and a value without a colon between them, such as
+// "requests 10".
+[[nodiscard]] bool lacks_colon(std::string_view line);
+
+// Returns the advice for such a line: `has no colon after its key; write "requests: 10"`.
+[[nodiscard]] std::string colon_advice(std::string_view line);
+
+} // namespace stint::config
