@@ -65,7 +65,7 @@ TEST_CASE("a star in a path is literal") {
 }
 
 TEST_CASE("a variable as nginx spells it is sent as it is written") {
-    for (const std::string_view value : {"$remote_addr", "a ${host}", "x$$_y"}) {
+    for (const std::string_view value : {"$remote_addr", "a $host", "x$$_y"}) {
         CAPTURE(value);
         const Notes notes =
             config_notes_on_route("request: {set_headers: {X-A: \"" + std::string{value} + "\"}}");
