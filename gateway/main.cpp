@@ -21,6 +21,7 @@
 #include <exception>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -126,6 +127,25 @@ CLI::App* add_check(CLI::App& app, Arguments& to) {
     return command;
 }
 
+void add_log_options(CLI::App& command, simulate::LogOptions& options) {
+    using simulate::LogFormat;
+    const std::map<std::string, LogFormat> formats{
+        {"stint", LogFormat::stint}, {"nginx", LogFormat::nginx}, {"haproxy", LogFormat::haproxy}};
+    command
+        .add_option_function<std::string>(
+            "--format",
+            [&options, formats](const std::string& name) { options.format = formats.at(name); },
+            "The format of all lines: stint, nginx or haproxy (otherwise recognised)")
+        ->check(CLI::IsMember{{"stint", "nginx", "haproxy"}});
+    command
+        .add_option(
+            "--captured", options.captured,
+            "The name of a request header that HAProxy captured; once for each, in the log's order")
+        ->allow_extra_args(false);
+    command.add_option(
+        "--host", options.host, "The Host of the requests whose log does not tell it");
+}
+
 CLI::App* add_simulate(CLI::App& app, simulate::Options& options) {
     CLI::App* command =
         app.add_subcommand("simulate", "Replay access logs: who would be refused, by which limit");
@@ -142,8 +162,10 @@ CLI::App* add_simulate(CLI::App& app, simulate::Options& options) {
             },
             "A field (lower case) that the log carries wherever a request had it")
         ->allow_extra_args(false);
+    add_log_options(*command, options.log);
     command->add_option(
-        "LOG", options.logs, "Access logs as Stint writes them; - is standard input");
+        "LOG", options.logs,
+        "Access logs of Stint, nginx (combined) or HAProxy (httplog); - is standard input");
     return command;
 }
 
@@ -200,6 +222,9 @@ int main(int argc, char** argv) {
             if (arguments.simulation.config.empty() || arguments.simulation.logs.empty())
                 return reject("simulate needs -c FILE and a LOG");
             arguments.simulation.environment = runtime::environment_variable;
+            const std::string mistake = simulate::mistake_in(arguments.simulation.log);
+            if (!mistake.empty())
+                return reject(mistake);
             return replay(arguments.simulation);
         }
         if (arguments.file.empty())

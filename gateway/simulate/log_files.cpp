@@ -1,6 +1,7 @@
 #include "simulate/log_files.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace stint::simulate {
@@ -8,15 +9,21 @@ namespace {
 
 constexpr std::size_t malformed_shown = 5;
 
+// Returns the time at which the line was written.
+WallTime end_of_line(const LoggedRequest& request) noexcept {
+    return request.time + request.duration;
+}
+
 } // namespace
 
-Result<LogFiles, std::string> LogFiles::open(const std::vector<std::string>& names) {
-    LogFiles files;
+Result<LogFiles, std::string>
+LogFiles::open(const std::vector<std::string>& names, const LogOptions& options) {
+    LogFiles files{options};
     for (const std::string& name : names) {
         auto reader = LineReader::open(name);
         if (!reader)
             return reader.error();
-        files.sources_.push_back({std::move(*reader), std::nullopt});
+        files.sources_.push_back({.reader = std::move(*reader)});
     }
     for (Source& source : files.sources_)
         files.read_on(source);
@@ -28,14 +35,13 @@ bool LogFiles::later(const Waiting& a, const Waiting& b) noexcept {
                                             : a.sequence > b.sequence;
 }
 
-// Reads the source up to its next line with a routed request; counts all other lines.
-void LogFiles::read_on(Source& source) {
-    source.ahead.reset();
+// Reads up to the source's next line with a routed request, and counts all other lines.
+std::optional<LoggedRequest> LogFiles::read_request(Source& source) {
     while (const auto line = source.reader.next()) {
         ++figures_.lines;
         auto request = source.reader.too_long()
                            ? Result<LoggedRequest, std::string>{"longer than 1 MiB"}
-                           : parse_line(*line);
+                           : parser_->parse(*line, source.format);
         if (!request) {
             if (++figures_.malformed <= malformed_shown)
                 figures_.first_malformed.push_back(
@@ -44,26 +50,66 @@ void LogFiles::read_on(Source& source) {
         } else if (!request->was_routed()) {
             ++figures_.unrouted;
         } else {
-            source.ahead = std::move(*request);
-            return;
+            note(*request);
+            return std::move(*request);
         }
     }
     if (failure_.empty())
         failure_ = source.reader.failure();
+    return std::nullopt;
+}
+
+void LogFiles::note(const LoggedRequest& request) {
+    ++figures_.by_format[static_cast<std::size_t>(request.format)];
+    figures_.without_host += request.tells_host() ? 0 : 1;
+    figures_.without_duration += request.tells_duration ? 0 : 1;
+    figures_.whole_second += request.whole_second ? 1 : 0;
+    figures_.unnamed_captures += request.has_captures ? 1 : 0;
+}
+
+// Reads the source's next request; if its time is only known to the second, all consecutive ones of
+// that second, and spreads them over it. A line tells the second of its request's end.
+void LogFiles::read_on(Source& source) {
+    auto request = std::exchange(source.beyond, std::nullopt);
+    if (!request)
+        request = read_request(source);
+    if (!request)
+        return;
+    const bool coarse = request->whole_second;
+    const WallTime second = end_of_line(*request);
+    source.ahead.push_back(std::move(*request));
+    while (coarse && source.ahead.size() < look_ahead) {
+        source.beyond = read_request(source);
+        if (!source.beyond || !source.beyond->whole_second || end_of_line(*source.beyond) != second)
+            break;
+        source.ahead.push_back(std::move(*source.beyond));
+        source.beyond.reset();
+    }
+    if (!coarse)
+        return;
+    const auto step = std::chrono::nanoseconds{std::chrono::seconds{1}} /
+                      static_cast<std::int64_t>(source.ahead.size());
+    Duration since_second{};
+    for (LoggedRequest& each : source.ahead) {
+        each.time += since_second;
+        since_second += step;
+    }
 }
 
 // Moves the request whose line was written first from its file to the sort buffer. Returns false at
 // the end of all files.
 bool LogFiles::pull() {
     const auto written = [](const Source& source) {
-        return source.ahead ? source.ahead->time + source.ahead->duration : WallTime::max();
+        return source.ahead.empty() ? WallTime::max() : end_of_line(source.ahead.front());
     };
     const auto first = std::ranges::min_element(sources_, {}, written);
-    if (first == sources_.end() || !first->ahead)
+    if (first == sources_.end() || first->ahead.empty())
         return false;
-    waiting_.push_back({std::move(*first->ahead), sequence_++});
+    waiting_.push_back({std::move(first->ahead.front()), sequence_++});
     std::ranges::push_heap(waiting_, later);
-    read_on(*first);
+    first->ahead.pop_front();
+    if (first->ahead.empty())
+        read_on(*first);
     return true;
 }
 

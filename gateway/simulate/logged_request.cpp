@@ -1,4 +1,6 @@
-#include "simulate/logged_request.hpp"
+#include "http/ascii.hpp"
+#include "simulate/line_text.hpp"
+#include "simulate/log_line.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -15,28 +17,6 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
-
-// Removes a decimal number of exactly `digits` digits from the front of `text` and returns it; -1
-// if there is none.
-int take_number(std::string_view& text, std::size_t digits) {
-    if (text.size() < digits)
-        return -1;
-    int value = 0;
-    for (const char c : text.substr(0, digits)) {
-        if (c < '0' || c > '9')
-            return -1;
-        value = value * 10 + (c - '0');
-    }
-    text.remove_prefix(digits);
-    return value;
-}
-
-bool take(std::string_view& text, char expected) {
-    if (!text.starts_with(expected))
-        return false;
-    text.remove_prefix(1);
-    return true;
-}
 
 // Removes a fraction of a second such as ".123" from the front of `text`, if there is one. Returns
 // false for a point without a digit.
@@ -115,7 +95,16 @@ Result<WallTime, std::string> parse_time(std::string_view text) {
            fraction - offset;
 }
 
-Result<LoggedRequest, std::string> parse_line(std::string_view line) {
+bool LoggedRequest::tells(std::string_view field) const noexcept {
+    if (field == "host")
+        return tells_host();
+    return (told != nullptr && told->contains(field)) ||
+           std::ranges::any_of(request.fields, [&](const auto& each) {
+               return http::ascii::equals_folded(each.first, field);
+           });
+}
+
+Result<LoggedRequest, std::string> parse_stint_line(std::string_view line) {
     const Json json = Json::parse(line, nullptr, false);
     if (!json.is_object())
         return "not a JSON object";

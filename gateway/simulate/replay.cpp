@@ -25,6 +25,8 @@ FieldNames fields_of(const config::Limit& limit) {
             names.insert("cookie");
         else if (source.kind == config::KeySource::Kind::jwt)
             names.insert("authorization");
+        else if (source.kind == config::KeySource::Kind::host)
+            names.insert("host");
         else if (source.kind == config::KeySource::Kind::tls_subject)
             names.insert("tls:subject"); // never recorded in a log
     if (!limit.cost_request_field.empty())
@@ -40,7 +42,13 @@ SteadyTime end_of(const std::unique_ptr<SimulatedRequest>& request) noexcept {
 
 Verdict verdict_of_log(const LoggedRequest& request) {
     if (request.was_refused())
-        return {.kind = Verdict::Kind::refused, .route = request.route, .limit = request.limit};
+        return {
+            .kind = Verdict::Kind::refused,
+            .route = request.route,
+            .limit = request.limit,
+            .tells_route = request.tells_decision()};
+    if (!request.tells_decision())
+        return {.kind = Verdict::Kind::admitted, .tells_route = false};
     if (request.route.empty())
         return {};
     return {.kind = Verdict::Kind::admitted, .route = request.route};

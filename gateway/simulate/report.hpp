@@ -9,6 +9,7 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace stint::simulate {
 
@@ -26,6 +27,7 @@ struct Report {
     // duration and status are unknown. The simulation lets them hold slots for no time, and refunds
     // nothing.
     std::uint64_t unknown_ends = 0;
+    std::vector<std::string> notes{}; // see notes_of()
 };
 
 inline constexpr std::size_t keys_shown = 10;

@@ -24,7 +24,8 @@ Json log_json(const Report& report) {
         {"malformed", report.log.malformed},
         {"first_malformed", report.log.first_malformed},
         {"rejected_before_routing", report.log.unrouted},
-        {"late", report.log.late}};
+        {"late", report.log.late},
+        {"notes", report.notes}};
     if (report.requests > 0) {
         json["from"] = time_text(report.from);
         json["to"] = time_text(report.to);

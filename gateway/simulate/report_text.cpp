@@ -78,6 +78,8 @@ void write_log(std::ostream& out, const Report& report) {
     if (report.log.late > 0)
         out << report.log.late << " requests came more than " << LogFiles::look_ahead
             << " lines late; they are counted when they came\n";
+    for (const std::string& note : report.notes)
+        out << "note: " << printable(note) << '\n';
 }
 
 void write_totals(std::ostream& out, const Report& report) {

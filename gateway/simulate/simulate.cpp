@@ -2,6 +2,7 @@
 
 #include "config/load.hpp"
 #include "simulate/log_files.hpp"
+#include "simulate/log_notes.hpp"
 #include "simulate/replay.hpp"
 #include "simulate/report.hpp"
 
@@ -62,7 +63,8 @@ void replay_all(LogFiles& logs, Replay& after, std::optional<Replay>& before, Re
         if (report.requests++ == 0)
             report.from = request->time;
         report.to = request->time;
-        const bool unknown_end = request->was_refused() || request->route.empty();
+        const bool unknown_end =
+            request->was_refused() || (request->tells_decision() && request->route.empty());
         const auto both = std::make_shared<Verdicts>(report, unknown_end);
         after.judge(*request, [both](const Verdict& verdict) { both->set_after(verdict); });
         if (before)
@@ -84,7 +86,7 @@ Ending run(const Options& options, std::ostream& out, std::ostream& errors) {
         other = load(*options.against, options.environment, errors);
     if (!config || (options.against && !other))
         return Ending::bad_configuration;
-    auto logs = LogFiles::open(options.logs);
+    auto logs = LogFiles::open(options.logs, options.log);
     if (!logs) {
         errors << "stint: " << logs.error() << '\n';
         return Ending::unreadable_log;
@@ -98,10 +100,12 @@ Ending run(const Options& options, std::ostream& out, std::ostream& errors) {
     report.against = options.against;
     replay_all(*logs, after, before, report);
     report.log = logs->summary();
+    report.notes = notes_of(report.log, !options.against);
     const bool nothing = report.log.lines > 0 && report.log.malformed == report.log.lines;
     if (nothing || !logs->failure().empty()) {
         errors << "stint: "
-               << (nothing ? "no line is of Stint's access log: " + report.log.first_malformed[0]
+               << (nothing ? "no line is of an access log that can be read: " +
+                                 report.log.first_malformed[0]
                            : logs->failure())
                << '\n';
         return Ending::unreadable_log;

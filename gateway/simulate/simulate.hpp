@@ -3,6 +3,7 @@
 #pragma once
 
 #include "config/load.hpp"
+#include "simulate/log_line.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -19,6 +20,7 @@ struct Options {
     std::optional<std::string> against;
     std::vector<std::string> logs; // "-" is standard input
     bool json = false;
+    LogOptions log{};
     // Names, in lower case, of header fields that the logs always record.
     std::set<std::string, std::less<>> logged{};
     config::Environment environment{}; // for the variables in the configurations
@@ -26,7 +28,7 @@ struct Options {
 
 enum class Ending : std::uint8_t {
     replayed,
-    unreadable_log,    // also a log without any line of Stint's format
+    unreadable_log,    // also a log without any readable line
     bad_configuration, // `config` or `against`
 };
 

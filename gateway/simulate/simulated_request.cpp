@@ -1,6 +1,5 @@
 #include "simulate/simulated_request.hpp"
 
-#include "http/ascii.hpp"
 #include "limits/limit.hpp"
 
 #include <algorithm>
@@ -80,11 +79,7 @@ void SimulatedRequest::end(const Now& now) {
 // Returns false, and notes the limit as undecided, if the limit reads a field that the log may have
 // omitted.
 bool SimulatedRequest::concerns(const routing::RouteLimit& limit, const routing::Key&) noexcept {
-    const auto lacks = [&](const std::string& name) {
-        return std::ranges::none_of(logged_->request.fields, [&](const auto& field) {
-            return http::ascii::equals_folded(field.first, name);
-        });
-    };
+    const auto lacks = [&](const std::string& name) { return !logged_->tells(name); };
     if (std::ranges::none_of(in_.doubtful[limit.index], lacks))
         return true;
     verdict_.undecided.push_back(limit.limit->identity().name);

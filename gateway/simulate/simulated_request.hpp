@@ -8,14 +8,11 @@
 
 #include <functional>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace stint::simulate {
-
-using FieldNames = std::set<std::string, std::less<>>;
 
 // The state that the requests of one replay share.
 struct Surroundings {

@@ -34,7 +34,7 @@ void Tally::add(const Verdict& verdict) {
 }
 
 void Difference::add(const Verdict& before, const Verdict& after) {
-    if (before.route != after.route)
+    if (before.tells_route && before.route != after.route)
         ++other_route;
     const bool was = before.kind == Verdict::Kind::refused;
     const bool is = after.kind == Verdict::Kind::refused;
@@ -44,7 +44,7 @@ void Difference::add(const Verdict& before, const Verdict& after) {
     }
     if (was && !is) {
         ++total.newly_admitted;
-        ++places[{before.route, before.limit}].newly_admitted;
+        ++places[{before.tells_route ? before.route : after.route, before.limit}].newly_admitted;
     }
 }
 

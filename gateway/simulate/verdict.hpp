@@ -21,7 +21,8 @@ struct Verdict {
     bool end_matters = false;
     // Names of limits that were skipped, because they read a field that the log may have omitted.
     std::vector<std::string> undecided{};
-    Duration waited{}; // time in the admission queue
+    Duration waited{};       // time in the admission queue
+    bool tells_route = true; // false: taken from a log that has no routes
 };
 
 // Returns the outcome of a request as recorded in the log.

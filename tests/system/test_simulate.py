@@ -92,9 +92,12 @@ class Simulate(SystemTest):
 
         for arguments, code, said in (
             (["-c", str(bad), str(other)], 2, "bad.yaml:1:12"),
+            (["-c", good, "--format", "iis", str(other)], 2, "--format"),
+            (["-c", good, "--captured", "a b", str(other)], 2, '--captured: "a b" is not the name of a header'),
+            (["-c", good, "--host", "a b", str(other)], 2, '--host: "a b" is not a host such as shop.example'),
             (["-c", good], 2, "needs -c FILE and a LOG"),
             (["-c", good, "/nonexistent"], 1, "/nonexistent: cannot be read"),
-            (["-c", good, str(other)], 1, f"{other}:1: not a JSON object"),
+            (["-c", good, str(other)], 1, f"{other}:1: not a line of Stint's JSON"),
             (["-c", good, "/dev/null"], 0, ""),
         ):
             with self.subTest(arguments=arguments):

@@ -1,6 +1,6 @@
 #include "fixture.hpp"
 #include "observe/access_log.hpp"
-#include "simulate/logged_request.hpp"
+#include "simulate/log_line.hpp"
 
 #include <doctest/doctest.h>
 
@@ -27,7 +27,7 @@ TEST_CASE("a line is read back as it was written") {
     std::string text;
     observe::format(text, record);
 
-    const auto request = parse_line(text);
+    const auto request = parse_stint_line(text);
 
     REQUIRE(request.has_value());
     CHECK(request->time == record.time);
@@ -46,7 +46,9 @@ TEST_CASE("a line is read back as it was written") {
 }
 
 TEST_CASE("what was rejected before routing was not routed, a 405 was") {
-    const auto routed = [](const Json& more) { return parse_line(line(0s, more))->was_routed(); };
+    const auto routed = [](const Json& more) {
+        return parse_stint_line(line(0s, more))->was_routed();
+    };
 
     CHECK(routed(Json::object()));
     CHECK(routed({{"decision", "rejected"}, {"status", 405}}));
@@ -56,7 +58,7 @@ TEST_CASE("what was rejected before routing was not routed, a 405 was") {
 }
 
 TEST_CASE("what is no line of an access log says why") {
-    const auto why = [](const char* text) { return parse_line(text).error(); };
+    const auto why = [](const char* text) { return parse_stint_line(text).error(); };
 
     CHECK(why("") == "not a JSON object");
     CHECK(why("{\"time\":") == "not a JSON object");

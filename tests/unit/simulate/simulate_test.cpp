@@ -248,7 +248,7 @@ TEST_CASE("what cannot be replayed ends with a reason") {
 
     Outcome outcome = simulated(options);
     CHECK(outcome.ending == Ending::unreadable_log);
-    CHECK(outcome.errors.find("access.log:1: not a JSON object") != std::string::npos);
+    CHECK(outcome.errors.find("access.log:1: not a line of Stint's JSON") != std::string::npos);
     CHECK(outcome.text.empty());
 
     options.logs = {"/nonexistent"};
