@@ -15,10 +15,10 @@ from support.ports import free_port
 from support.stint import binary
 from support.waiting import wait_until
 
-# Windows of which a test run sees one only; the counts are those that the requests below exceed.
+# The longest wait names the refusing limit, so the windows differ. Windows of which a test run sees one only; the counts are those that the requests below exceed.
 LIMITS = {
-    "per_client": {"requests": 100, "per": "24h", "key": "client_ip"},
-    "searches": {"requests": 40, "per": "24h", "key": ["client_ip", "query:q"]},
+    "per_client": {"requests": 100, "per": "8h", "key": "client_ip"},
+    "searches": {"requests": 40, "per": "16h", "key": ["client_ip", "query:q"]},
     "per_agent": {"requests": 300, "per": "24h", "key": "header:User-Agent"},
 }
 REQUESTS = 3000
@@ -77,8 +77,9 @@ class SameAsLive(SystemTest):
         for client in clients:
             client.close()
 
-    def judge(self, log, *arguments):
-        """Stint's own log tells who refused; the proxy's tells which requests, as they have status 429."""
+    def judge(self, log, *arguments, swapped=0):
+        """Stint's own log tells who refused; the proxy's tells which requests, as they have status 429.
+        swapped: on how many requests they may differ, as the log has a neighbour before its own turn."""
         own = self.stint.wait_for_lines(REQUESTS)
         live = {}
         for line in own:
@@ -91,10 +92,13 @@ class SameAsLive(SystemTest):
         self.assertEqual(set(live), set(LIMITS), "each limit must have refused some")
         self.assertEqual(found["log"]["requests"], REQUESTS)
         self.assertEqual(found["configuration"]["field_not_in_log"], {})
-        self.assertEqual(found["configuration"]["routes"][0]["refused_by"], live)
+        simulated = found["configuration"]["routes"][0]["refused_by"]
+        self.assertEqual(set(simulated), set(live))
+        for limit, count in live.items():
+            self.assertAlmostEqual(simulated[limit], count, delta=swapped, msg=limit)
         self.assertEqual(found["against"]["refused"], sum(live.values()))
-        self.assertEqual(
-            (found["difference"]["newly_refused"], found["difference"]["newly_admitted"]), (0, 0))
+        difference = found["difference"]
+        self.assertLessEqual(max(difference["newly_refused"], difference["newly_admitted"]), swapped)
 
     def test_nginx_combined(self):
         log = self.folder / "combined.log"
@@ -128,7 +132,8 @@ class SameAsLive(SystemTest):
         text = "".join(line for line in log.read_text("utf-8").splitlines(True) if "/search" in line or "x=" in line)
         prefixed = self.folder / "syslog"
         prefixed.write_text(re.sub("^", "Nov 25 10:00:00 lb haproxy[7]: ", text, flags=re.M), encoding="utf-8")
-        self.judge(prefixed, "--captured", "host", "--captured", "user-agent")
+        # The start and the time to the head are each rounded to a millisecond, in which others start.
+        self.judge(prefixed, "--captured", "host", "--captured", "user-agent", swapped=REQUESTS // 200)
 
 
 class Speed(SystemTest):
