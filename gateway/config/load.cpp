@@ -6,6 +6,7 @@
 #include "config/yaml/variables.hpp"
 #include "config/yaml/yaml_tree.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
@@ -16,7 +17,7 @@ namespace stint::config {
 
 namespace {
 
-constexpr std::size_t largest_file = 1U << 20U;
+constexpr std::size_t largest_file = 16U << 20U;
 
 ConfigErrors one_mistake(const std::filesystem::path& file, std::string message) {
     return {{file.string(), 1, 1, std::move(message)}};
@@ -39,16 +40,21 @@ load_file(const std::filesystem::path& file, const Environment& environment) {
 Result<Config, ConfigErrors>
 load_stream(std::FILE& in, const std::filesystem::path& file, const Environment& environment) {
     std::string text;
-    text.resize(largest_file + 1);
+    std::array<char, 64 * 1024> block;
     errno = 0;
-    text.resize(std::fread(text.data(), 1, text.size(), &in));
+    while (text.size() <= largest_file) {
+        const std::size_t read = std::fread(block.data(), 1, block.size(), &in);
+        text.append(block.data(), read);
+        if (read < block.size())
+            break;
+    }
     return std::ferror(&in) == 0 ? load_text(text, file, environment) : cannot_read(file);
 }
 
 Result<Config, ConfigErrors> load_text(
     std::string_view yaml, const std::filesystem::path& file, const Environment& environment) {
     if (yaml.size() > largest_file)
-        return one_mistake(file, "the file is larger than 1 MiB");
+        return one_mistake(file, "the file is larger than 16 MiB");
     Diagnostics report{file.string()};
     const std::string text = checked_text(yaml, report);
     LoadState loading;

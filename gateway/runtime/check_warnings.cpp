@@ -2,6 +2,7 @@
 
 #include "admission/door.hpp"
 #include "config/schema/key_sources.hpp"
+#include "config/schema/used_limits.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -31,7 +32,8 @@ std::string_view to_text(Door door) noexcept {
 // Finds the listeners, routes and limits of a configuration that use a feature.
 class Concerned {
   public:
-    explicit Concerned(const config::Config& config) : config_{config} {}
+    explicit Concerned(const config::Config& config)
+        : config_{config}, used_limits_{config::limits_of_routes(config)} {}
 
     std::vector<std::string> by(Feature feature) const {
         switch (feature) {
@@ -123,17 +125,14 @@ class Concerned {
     template <class Has>
     std::vector<std::string> limits(Has has) const {
         std::vector<std::string> names;
-        for (std::size_t i = 0; i < config_.limits.size(); ++i) {
-            const bool used = std::ranges::any_of(config_.routes, [i](const config::Route& route) {
-                return std::ranges::find(route.limits, i) != route.limits.end();
-            });
-            if (used && has(config_.limits[i]))
+        for (std::size_t i = 0; i < config_.limits.size(); ++i)
+            if (used_limits_[i] && has(config_.limits[i]))
                 names.push_back("the limit " + config_.limits[i].name);
-        }
         return names;
     }
 
     const config::Config& config_;
+    const std::vector<bool> used_limits_; // same indices as Config::limits
 };
 
 std::string_view noun_of(Feature feature) noexcept {

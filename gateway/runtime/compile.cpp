@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace stint::runtime {
@@ -244,12 +245,13 @@ Compiled compile(
         snapshot->upstreams.push_back(std::move(spec));
     }
     std::vector<routing::Route> routes;
+    routes.reserve(config.routes.size());
+    std::set<const limits::CooldownSet*> known_cooldowns;
     for (const config::Route& route : config.routes) {
         routes.push_back(route_of(config, route, compiled.limits, slots));
         routing::RouteCooldown& cooldown = routes.back().cooldown;
         cooldown = cooldown_of(config, route, registry.cooldowns());
-        const auto& known = compiled.cooldowns;
-        if (cooldown.set && std::find(known.begin(), known.end(), cooldown.set) == known.end())
+        if (cooldown.set && known_cooldowns.insert(cooldown.set.get()).second)
             compiled.cooldowns.push_back(cooldown.set);
     }
     snapshot->routes = routing::RouteTable{std::move(routes)};

@@ -1,5 +1,6 @@
 #include "runtime/config_notes.hpp"
 
+#include "config/schema/used_limits.hpp"
 #include "config/values/key_values.hpp"
 
 #include <algorithm>
@@ -14,26 +15,22 @@ namespace {
 using Notes = std::vector<std::string>;
 
 // A permit listener makes every window limit of the file available by its name.
-bool is_used(const config::Config& config, std::size_t limit) {
-    if (config.permits && config.limits[limit].kind == config::Limit::Kind::window)
-        return true;
-    return config.limits[limit].lock ||
-           std::ranges::any_of(config.routes, [limit](const config::Route& route) {
-               return std::ranges::find(route.limits, limit) != route.limits.end();
-           });
+bool is_for_permits(const config::Config& config, const config::Limit& limit) noexcept {
+    return limit.lock || (config.permits && limit.kind == config::Limit::Kind::window);
 }
 
 void note_unused(const config::Config& config, Notes& notes) {
+    const std::vector<bool> limits = config::limits_of_routes(config);
     for (std::size_t i = 0; i < config.limits.size(); ++i)
-        if (!is_used(config, i))
+        if (!limits[i] && !is_for_permits(config, config.limits[i]))
             notes.push_back("the limit " + config.limits[i].name + " is used by no route");
-    for (std::size_t i = 0; i < config.upstreams.size(); ++i) {
-        const bool used = std::ranges::any_of(config.routes, [i](const config::Route& route) {
-            return !route.answer && route.upstream == i;
-        });
-        if (!used)
+    std::vector<bool> upstreams(config.upstreams.size());
+    for (const config::Route& route : config.routes)
+        if (!route.answer)
+            upstreams[route.upstream] = true;
+    for (std::size_t i = 0; i < config.upstreams.size(); ++i)
+        if (!upstreams[i])
             notes.push_back("the upstream " + config.upstreams[i].name + " is used by no route");
-    }
 }
 
 void note_stars(const config::Route& route, Notes& notes) {

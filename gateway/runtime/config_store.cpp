@@ -4,6 +4,8 @@
 #include "net/clock.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -71,35 +73,44 @@ void ConfigStore::put_in_force(LoadedConfigPtr loaded, Compiled compiled) {
 std::vector<std::string>
 ConfigStore::reload_notes(const config::Config& next, const Compiled& compiled) const {
     std::vector<std::string> notes;
-    for (const ConfiguredLimit& each : compiled.limits)
-        for (const ConfiguredLimit& former : compiled_.limits)
-            if (former.limit->identity().name == each.limit->identity().name &&
-                former.limit != each.limit)
-                notes.push_back(
-                    "limit " + each.limit->identity().name +
-                    ": its kind, key, anchor or per has changed, so its counts begin anew");
+    std::map<std::string_view, const limits::Limit*> former;
+    for (const ConfiguredLimit& each : compiled_.limits)
+        former.emplace(each.limit->identity().name, each.limit.get());
+    for (const ConfiguredLimit& each : compiled.limits) {
+        const auto known = former.find(each.limit->identity().name);
+        if (known != former.end() && known->second != each.limit.get())
+            notes.push_back(
+                "limit " + each.limit->identity().name +
+                ": its kind, key, anchor or per has changed, so its counts begin anew");
+    }
     for (const std::string_view key : config::need_restart(config(), next))
         notes.push_back(std::string{key} + ": takes effect with a restart");
     return notes;
 }
 
 std::vector<std::string> ConfigStore::limits_ended_by(const Compiled& next) const {
+    std::set<const limits::Limit*> kept;
+    for (const ConfiguredLimit& each : next.limits)
+        kept.insert(each.limit.get());
     std::vector<std::string> ended;
     for (const ConfiguredLimit& former : compiled_.limits)
-        if (std::ranges::find(next.limits, former.limit, &ConfiguredLimit::limit) ==
-            next.limits.end())
+        if (!kept.contains(former.limit.get()))
             ended.push_back(former.limit->identity().name);
     return ended;
 }
 
 std::vector<ConfiguredLimit> ConfigStore::with_other_numbers(const Compiled& next) const {
+    std::map<const limits::Limit*, const ConfiguredLimit*> before;
+    for (const ConfiguredLimit& each : compiled_.limits)
+        before.emplace(each.limit.get(), &each);
     std::vector<ConfiguredLimit> changed;
-    for (const ConfiguredLimit& each : next.limits)
-        for (const ConfiguredLimit& before : compiled_.limits)
-            if (before.limit == each.limit &&
-                (before.numbers != each.numbers || before.rules != each.rules ||
-                 before.enforce != each.enforce))
-                changed.push_back(each);
+    for (const ConfiguredLimit& each : next.limits) {
+        const auto known = before.find(each.limit.get());
+        if (known != before.end() &&
+            (known->second->numbers != each.numbers || known->second->rules != each.rules ||
+             known->second->enforce != each.enforce))
+            changed.push_back(each);
+    }
     return changed;
 }
 

@@ -166,12 +166,12 @@ class Starting(SystemTest):
     def test_check_reads_standard_input(self):
         good = self.run_stint("check", "-", input=json.dumps(config("127.0.0.1:1")))
         bad = self.run_stint("check", "-", input="routes: 7\n")
-        large = self.run_stint("check", "-", input="#" * (MIB + 1))
+        large = self.run_stint("check", "-", input="#" * (16 * MIB + 1))
 
         self.assertEqual((good.returncode, good.stdout), (0, "<stdin>: ok (1 routes, 1 upstreams, 0 limits)\n"))
         self.assertEqual(bad.returncode, 2)
         self.assertIn("<stdin>:1:9: routes: ", bad.stderr)
-        self.assertEqual((large.returncode, large.stderr), (2, "<stdin>:1:1: the file is larger than 1 MiB\n"))
+        self.assertEqual((large.returncode, large.stderr), (2, "<stdin>:1:1: the file is larger than 16 MiB\n"))
 
     def test_notes_are_a_failure_for_a_strict_check_alone(self):
         noted = self.write(config("127.0.0.1:1", permits={"address": "127.0.0.1:0"},

@@ -104,7 +104,7 @@ TEST_CASE("nesting has a bound") {
 }
 
 TEST_CASE("a file has a bound") {
-    check_mistakes(std::string((1U << 20U) + 1, '#'), {"1:1: the file is larger than 1 MiB"});
+    check_mistakes(std::string((16U << 20U) + 1, '#'), {"1:1: the file is larger than 16 MiB"});
 }
 
 TEST_CASE("a comma where a document should begin does not keep the loader for ever") {
