@@ -2,6 +2,8 @@
 
 #include "proxy/exchange.hpp"
 
+#include <cstddef>
+#include <unordered_map>
 #include <utility>
 
 namespace stint::proxy {
@@ -14,15 +16,18 @@ constexpr std::size_t room_made_at_once = 32;
 
 std::vector<std::shared_ptr<limits::HeavyHitters>>
 heavy_hitters_of(const routing::Snapshot& snapshot, const ActiveConfig* former) {
+    std::unordered_map<const limits::Limit*, std::size_t> known;
+    const std::size_t former_limits = former == nullptr ? 0 : former->snapshot->limits.size();
+    for (std::size_t i = 0; i < former_limits; ++i)
+        known.emplace(former->snapshot->limits[i].get(), i);
     std::vector<std::shared_ptr<limits::HeavyHitters>> all;
+    all.reserve(snapshot.limits.size());
     for (const limits::LimitPtr& limit : snapshot.limits) {
-        std::shared_ptr<limits::HeavyHitters> kept;
-        for (std::size_t i = 0; former != nullptr && i < former->snapshot->limits.size(); ++i)
-            if (former->snapshot->limits[i] == limit)
-                kept = former->heavy_hitters[i];
-        if (kept == nullptr && limit->keyed())
-            kept = std::make_shared<limits::HeavyHitters>();
-        all.push_back(std::move(kept));
+        const auto found = known.find(limit.get());
+        if (found != known.end())
+            all.push_back(former->heavy_hitters[found->second]);
+        else
+            all.push_back(limit->keyed() ? std::make_shared<limits::HeavyHitters>() : nullptr);
     }
     return all;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <compare>
 #include <map>
+#include <new>
 #include <utility>
 
 namespace stint::limits {
@@ -15,13 +16,27 @@ SteadyTime period_of(SteadyTime now) noexcept {
 
 } // namespace
 
-void HeavyHitters::turn(SteadyTime now) noexcept {
+HeavyHitters::HeavyHitters(const HeavyHitters& other)
+    : halves_{other.halves_ ? std::make_unique<Halves>(*other.halves_) : nullptr},
+      newer_{other.newer_}, current_{halves_ ? &(*halves_)[newer_] : nullptr},
+      current_ends_{other.current_ends_} {}
+
+bool HeavyHitters::turn(SteadyTime now) noexcept {
+    if (halves_ == nullptr) {
+        try {
+            halves_ = std::make_unique<Halves>();
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+    }
     const SteadyTime begins = period_of(now);
     newer_ = 1 - newer_;
-    halves_[newer_].clear();
+    current_ = &(*halves_)[newer_];
+    current_->clear();
     if (begins != current_ends_) // at least one whole period went by without a request
-        halves_[1 - newer_].clear();
+        (*halves_)[1 - newer_].clear();
     current_ends_ = begins + period;
+    return true;
 }
 
 HeavyHitters::Top
@@ -29,10 +44,12 @@ HeavyHitters::merged(std::span<const HeavyHitters* const> parts, std::size_t mos
     const SteadyTime begins = period_of(now);
     std::vector<const SpaceSaving*> halves;
     for (const HeavyHitters* part : parts) {
+        if (part->halves_ == nullptr)
+            continue;
         if (part->current_ends_ >= begins) // the newer half is of this period or of the one before
-            halves.push_back(&part->halves_[part->newer_]);
+            halves.push_back(&(*part->halves_)[part->newer_]);
         if (part->current_ends_ > begins)
-            halves.push_back(&part->halves_[1 - part->newer_]);
+            halves.push_back(&(*part->halves_)[1 - part->newer_]);
     }
     Top top;
     top.span = now - begins + period;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,19 +18,28 @@ namespace stint::limits {
 
 // Covers the running period of five minutes and the one before. Periods begin at multiples of five
 // minutes on the monotonic clock, the same for all workers. Plain data of one worker; other threads
-// may read a copy. add() allocates nothing. At most 80 KiB, resident as it fills.
+// may read a copy. Takes memory with the first request, at most 80 KiB, resident as it fills: a
+// configuration may have thousands of limits that few requests use. Later calls of add() allocate
+// nothing. Without memory nothing is counted.
 class HeavyHitters {
   public:
     static constexpr Duration period = std::chrono::minutes{5};
 
+    HeavyHitters() = default;
+    HeavyHitters(const HeavyHitters& other);
+    HeavyHitters& operator=(const HeavyHitters&) = delete;
+
     // Counts one request of `key`; `text` is read only when the key is new here.
     void add(Hash128 key, std::string_view text, SteadyTime now) noexcept {
-        if (now >= current_ends_) [[unlikely]]
-            turn(now);
-        halves_[newer_].add(key, text);
+        if (now >= current_ends_ && !turn(now)) [[unlikely]]
+            return;
+        current_->add(key, text);
     }
     // Counts the request that was added last under this key as refused.
-    void refuse(Hash128 key) noexcept { halves_[newer_].refuse(key); }
+    void refuse(Hash128 key) noexcept {
+        if (current_ != nullptr) [[likely]]
+            current_->refuse(key);
+    }
 
     struct Listed {
         std::string text;
@@ -51,11 +61,15 @@ class HeavyHitters {
     merged(std::span<const HeavyHitters* const> parts, std::size_t most, SteadyTime now);
 
   private:
-    void turn(SteadyTime now) noexcept;
+    using Halves = std::array<SpaceSaving, 2>;
 
-    std::array<SpaceSaving, 2> halves_;
+    // Begins the period of `now`. Returns false if there is no memory to count in.
+    [[nodiscard]] bool turn(SteadyTime now) noexcept;
+
+    std::unique_ptr<Halves> halves_; // nullptr before the first request
     std::size_t newer_ = 0;
-    SteadyTime current_ends_{};
+    SpaceSaving* current_ = nullptr;              // the newer half
+    SteadyTime current_ends_ = SteadyTime::min(); // so that the first request begins a period
 };
 
 } // namespace stint::limits

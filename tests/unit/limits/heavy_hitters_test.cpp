@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <vector>
 
 using namespace stint;
@@ -87,4 +88,16 @@ TEST_CASE("a key that one full worker does not list counts there as often as it 
     CHECK(seen.keys[0].over == 3);
     CHECK(seen.keys[1].requests == 3);
     CHECK(seen.unlisted == 3);
+}
+
+TEST_CASE("a worker that saw no request has no keys, and no memory for them yet") {
+    const HeavyHitters unused;
+    const HeavyHitters copied{unused};
+    const std::array parts{&unused, &copied};
+
+    const auto top = HeavyHitters::merged(parts, 10, SteadyTime{});
+
+    CHECK(top.keys.empty());
+    CHECK(top.unlisted == 0);
+    CHECK(sizeof(HeavyHitters) <= 64);
 }
