@@ -34,7 +34,6 @@ OVER = {
     "locks::LockManager": (63, 22, 5),
     "locks::Waiting": (64, 4, 1),
     "observe::WorkerCounters": (2, 38, 1),
-    "proxy::Context": (15, 67, 1),
     "routing::Route": (0, 52, 0),
 }
 

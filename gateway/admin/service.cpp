@@ -94,17 +94,20 @@ one_limit(const runtime::Gateway& gateway, const std::string& name, const std::s
     return json_response(shown_limit(gateway, *index, key, gateway.now()));
 }
 
-Response metrics(const runtime::Gateway& gateway, const observe::WorkerCounters& sum) {
+Response metrics(Service& service, const observe::WorkerCounters& sum) {
+    const runtime::Gateway& gateway = service.gateway;
+    const std::size_t most = service.running.admin ? service.running.admin->max_metric_names : 0;
+    const observe::PageParts page =
+        service.series.bounded(sum, gateway.store().slots(), gateway.collect_metrics(), most);
     return {
         .content_type = "text/plain; version=0.0.4; charset=utf-8",
-        .body = observe::exposition(sum, gateway.store().slots(), gateway.collect_metrics())};
+        .body = observe::exposition(page.sum, page.slots, page.figures)};
 }
 
-Response
-with_counters(const Service& service, Endpoint endpoint, const observe::WorkerCounters& sum) {
+Response with_counters(Service& service, Endpoint endpoint, const observe::WorkerCounters& sum) {
     const runtime::Gateway& gateway = service.gateway;
     if (endpoint == Endpoint::metrics)
-        return metrics(gateway, sum);
+        return metrics(service, sum);
     if (endpoint == Endpoint::routes)
         return json_response(
             {{"routes", routes_status_json(gateway.config(), sum, gateway.store().slots())}});

@@ -5,6 +5,7 @@
 #include "admin/config_json.hpp"
 #include "admin/message.hpp"
 #include "net/types.hpp"
+#include "observe/page_series.hpp"
 #include "runtime/gateway.hpp"
 
 #include <cstddef>
@@ -17,6 +18,7 @@ struct Service {
     Policy policy;
     RunningConfig running;
     std::size_t event_streams = 0; // number of open event streams
+    observe::PageSeries series{};  // remembers which names have series of their own at /metrics
 };
 
 // Answers the request on the control thread. May first wait for the workers' counters. Reads the

@@ -2,6 +2,7 @@
 #include "observe/metrics.hpp"
 #include "observe/process.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -185,13 +186,13 @@ void add_limits(Page& page, const ProcessFigures& figures) {
                 family.add({{"limit", limit.name}}, limit.*member);
     };
     using Limit = ProcessFigures::LimitFigures;
-    const auto any = [](const Limit&) { return true; };
-    const auto keyed = [](const Limit& limit) { return limit.keyed; };
+    const auto alone = [](const Limit& limit) { return !limit.others; };
+    const auto keyed = [](const Limit& limit) { return limit.keyed || limit.others; };
     const auto unkeyed = [](const Limit& limit) { return !limit.keyed; };
     each(
         page.gauge(
             "stint_limit_quota", "Requests a window admits, or at once for a cap (for each key)."),
-        any, &Limit::quota);
+        alone, &Limit::quota);
     each(
         page.gauge(
             "stint_limit_used",

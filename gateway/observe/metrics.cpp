@@ -7,40 +7,9 @@ namespace stint::observe {
 
 namespace {
 
-void add(RouteCounters& sum, const RouteCounters& more) {
-    for (std::size_t outcome = 0; outcome < sum.requests.size(); ++outcome)
-        for (std::size_t status = 0; status < sum.requests[outcome].size(); ++status)
-            sum.requests[outcome][status] += more.requests[outcome][status];
-    sum.in_flight += more.in_flight;
-    sum.bytes_in += more.bytes_in;
-    sum.bytes_out += more.bytes_out;
-}
-
-void add(Histogram& sum, const Histogram& more) {
-    for (std::size_t i = 0; i < sum.buckets.size(); ++i)
-        sum.buckets[i] += more.buckets[i];
-    sum.sum_seconds += more.sum_seconds;
-}
-
-void add(UpstreamCounters& sum, const UpstreamCounters& more) {
-    add(sum.latency, more.latency);
-    sum.connects += more.connects;
-    sum.connect_failures += more.connect_failures;
-    sum.reused += more.reused;
-    sum.retries += more.retries;
-    sum.retries_over_budget += more.retries_over_budget;
-    sum.idle += more.idle;
-    sum.in_flight += more.in_flight;
-}
-
 void add(std::vector<std::uint64_t>& sum, const std::vector<std::uint64_t>& more) {
     for (std::size_t i = 0; i < more.size(); ++i)
         sum[i] += more[i];
-}
-
-void add(WaitCounters& sum, const WaitCounters& more) {
-    add(sum.time, more.time);
-    sum.refused += more.refused;
 }
 
 template <class Slots, class Key, class Name>
@@ -61,6 +30,41 @@ void Histogram::observe(Duration duration) noexcept {
     sum_seconds += seconds;
 }
 
+Histogram& Histogram::operator+=(const Histogram& more) noexcept {
+    for (std::size_t i = 0; i < buckets.size(); ++i)
+        buckets[i] += more.buckets[i];
+    sum_seconds += more.sum_seconds;
+    return *this;
+}
+
+RouteCounters& RouteCounters::operator+=(const RouteCounters& more) noexcept {
+    for (std::size_t outcome = 0; outcome < requests.size(); ++outcome)
+        for (std::size_t status = 0; status < requests[outcome].size(); ++status)
+            requests[outcome][status] += more.requests[outcome][status];
+    in_flight += more.in_flight;
+    bytes_in += more.bytes_in;
+    bytes_out += more.bytes_out;
+    return *this;
+}
+
+UpstreamCounters& UpstreamCounters::operator+=(const UpstreamCounters& more) noexcept {
+    latency += more.latency;
+    connects += more.connects;
+    connect_failures += more.connect_failures;
+    reused += more.reused;
+    retries += more.retries;
+    retries_over_budget += more.retries_over_budget;
+    idle += more.idle;
+    in_flight += more.in_flight;
+    return *this;
+}
+
+WaitCounters& WaitCounters::operator+=(const WaitCounters& more) noexcept {
+    time += more.time;
+    refused += more.refused;
+    return *this;
+}
+
 void WorkerCounters::fit(
     std::size_t route_slots,
     std::size_t refusal_slots,
@@ -78,7 +82,7 @@ void WorkerCounters::fit(
 WorkerCounters& WorkerCounters::operator+=(const WorkerCounters& other) {
     fit(other.routes.size(), other.refusals.size(), other.upstreams.size(), other.waits.size());
     for (std::size_t i = 0; i < other.routes.size(); ++i)
-        add(routes[i], other.routes[i]);
+        routes[i] += other.routes[i];
     add(refusals, other.refusals);
     add(denied, other.denied);
     add(fenced_off, other.fenced_off);
@@ -88,9 +92,9 @@ WorkerCounters& WorkerCounters::operator+=(const WorkerCounters& other) {
     add(granted, other.granted);
     add(replayed, other.replayed);
     for (std::size_t i = 0; i < other.upstreams.size(); ++i)
-        add(upstreams[i], other.upstreams[i]);
+        upstreams[i] += other.upstreams[i];
     for (std::size_t i = 0; i < other.waits.size(); ++i)
-        add(waits[i], other.waits[i]);
+        waits[i] += other.waits[i];
     connections_accepted += other.connections_accepted;
     connections_rejected += other.connections_rejected;
     rejected_per_client += other.rejected_per_client;
@@ -109,8 +113,8 @@ WorkerCounters& WorkerCounters::operator+=(const WorkerCounters& other) {
     proxy_malformed += other.proxy_malformed;
     permit_connections += other.permit_connections;
     permits_waiting += other.permits_waiting;
-    add(permit_waits, other.permit_waits);
-    add(lock_waits, other.lock_waits);
+    permit_waits += other.permit_waits;
+    lock_waits += other.lock_waits;
     tickets_issued += other.tickets_issued;
     tickets_used += other.tickets_used;
     tickets_unknown += other.tickets_unknown;

@@ -25,6 +25,7 @@ struct Histogram {
     std::array<std::uint64_t, latency_bounds.size() + 1> buckets{}; // counts, not cumulative
     double sum_seconds = 0;
     void observe(Duration duration) noexcept;
+    Histogram& operator+=(const Histogram& more) noexcept;
 };
 
 struct RouteCounters {
@@ -33,6 +34,7 @@ struct RouteCounters {
     std::uint64_t in_flight = 0;
     std::uint64_t bytes_in = 0;
     std::uint64_t bytes_out = 0;
+    RouteCounters& operator+=(const RouteCounters& more) noexcept;
 };
 
 struct UpstreamCounters {
@@ -46,12 +48,14 @@ struct UpstreamCounters {
     // Requests in flight at this upstream. Used only for an upstream with a single endpoint, whose
     // EndpointState does not count its requests.
     std::uint64_t in_flight = 0;
+    UpstreamCounters& operator+=(const UpstreamCounters& more) noexcept;
 };
 
 // Counters of a limit with when_exceeded: wait.
 struct WaitCounters {
     Histogram time;            // time in the queue of requests that were admitted
     std::uint64_t refused = 0; // requests refused after waiting
+    WaitCounters& operator+=(const WaitCounters& more) noexcept;
 };
 
 // One worker's counters. Used by that worker's thread alone; for a scrape that thread makes a copy.
@@ -164,6 +168,7 @@ struct ProcessFigures {
         std::string name;
         bool cap = false;
         bool keyed = false;
+        bool others = false; // several limits together, with and without keys; has no quota
         std::uint64_t quota = 0;
         std::uint64_t used = 0;             // used quota or held slots; 0 for a keyed window
         std::uint64_t live_keys = 0;        // keys with a live counter; 0 for a limit without keys
@@ -201,7 +206,8 @@ struct ProcessFigures {
     struct EndpointFigures {
         std::string upstream;
         std::string endpoint;
-        std::uint32_t metric = 0; // the upstream's slot in WorkerCounters::upstreams
+        static constexpr std::uint32_t no_metric = 0xffffffff;
+        std::uint32_t metric = 0; // the upstream's slot in WorkerCounters::upstreams, or no_metric
         bool up = false;
         std::uint64_t in_flight = 0;
         std::uint64_t ejections = 0; // total since the start, like the members below

@@ -50,6 +50,8 @@ struct Admin {
     std::optional<Tls> tls{};
     std::vector<std::string> hosts{}; // Host names accepted besides the address; lower case
     std::uint64_t max_connections = 64;
+    // The most names of each kind with series of their own at /metrics; 0 = off.
+    std::uint64_t max_metric_names = 100;
 };
 
 // The listener of the permit API, for clients that ask for limits and locks without sending their

@@ -91,6 +91,7 @@ constexpr std::array listener_table{
 
 using AdminRow = Fields<Admin>;
 constexpr std::uint64_t most_admin_connections = 10'000;
+constexpr std::uint64_t most_metric_names = 1'000'000;
 constexpr std::array admin_table{
     address_row<Admin>("an address such as 127.0.0.1:9901", Reload::restart),
     mode_row<Admin>(Reload::restart),
@@ -110,6 +111,15 @@ constexpr std::array admin_table{
          .reload = Reload::restart},
         1,
         most_admin_connections),
+    AdminRow::number<&Admin::max_metric_names>(
+        {.key = "max_metric_names",
+         .about = "The most routes that have series of their own at /metrics; as many limits, "
+                  "upstreams, endpoints, locks and cooldowns. The rest is summed as (other).",
+         .expected = "off or a number of names",
+         .reload = Reload::restart},
+        1,
+        most_metric_names,
+        "off"),
 };
 
 using PermitsRow = Fields<Permits>;
