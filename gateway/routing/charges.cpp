@@ -23,7 +23,8 @@ Standing standing_of(const RouteLimit& limit, const KeyFacts& facts, const Key& 
             standing.numbers = numbers_for(limit.rules, standing.numbers, key.text);
     }
     if (key.missing) [[unlikely]] {
-        standing.exempt = limit.missing_key == MissingKey::exempt;
+        standing.exempt =
+            limit.missing_key == MissingKey::exempt || limit.missing_key == MissingKey::partial;
         if (limit.missing_key == MissingKey::refuse)
             standing.denial = Denial::missing_key;
     }

@@ -110,8 +110,9 @@ Key missing_key(const KeyFacts& facts) noexcept {
 
 } // namespace
 
-KeyTemplate::KeyTemplate(std::vector<KeySource> sources, AddressPrefixes prefixes)
-    : sources_{std::move(sources)}, prefixes_{prefixes} {}
+KeyTemplate::KeyTemplate(
+    std::vector<KeySource> sources, AddressPrefixes prefixes, MissingPart missing_part)
+    : sources_{std::move(sources)}, prefixes_{prefixes}, missing_part_{missing_part} {}
 
 std::string KeyTemplate::text() const {
     std::string text;
@@ -154,6 +155,7 @@ Key KeyTemplate::of_client(const KeyFacts& facts, std::string& scratch) const {
 }
 
 Key KeyTemplate::of_several(const KeyFacts& facts, std::string& scratch) const {
+    std::size_t missing = 0;
     for (const KeySource& source : sources_) {
         if (&source != &sources_.front())
             scratch += separator;
@@ -166,8 +168,11 @@ Key KeyTemplate::of_several(const KeyFacts& facts, std::string& scratch) const {
             if (!in_scratch)
                 scratch += value;
         }
-        if (scratch.size() == begin)
-            return missing_key(facts);
+        if (scratch.size() == begin) [[unlikely]] {
+            ++missing;
+            if (missing_part_ == MissingPart::loses_key || missing == sources_.size())
+                return missing_key(facts);
+        }
         escape_from(scratch, begin);
     }
     return {facts.hasher(scratch), scratch, false};

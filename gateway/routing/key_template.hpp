@@ -57,21 +57,32 @@ struct Key {
     bool missing = false; // the request lacks the value, or it is empty or malformed
 };
 
+// The effect of a missing part on a key of several sources.
+enum class MissingPart : std::uint8_t {
+    loses_key, // the key is missing
+    empty      // the part counts as empty; the key is missing only if all its parts are
+};
+
 // How a limit's key is made: of no source (one counter for all), of one source, or of several
 // joined. Immutable.
 //
 // A key's text is the value of its source. For a client address that is its network
 // ("2001:db8::/64"), without the prefix if the network is a single address. Several values are
 // joined by "|", and "%" and "|" within them are written as "%25" and "%7C", so that ("a|b", "c")
-// and ("a", "b|c") differ. A key with a missing part is missing.
+// and ("a", "b|c") differ. A key with a missing part is missing, unless the template says
+// MissingPart::empty.
 class KeyTemplate {
   public:
     KeyTemplate() = default;
-    explicit KeyTemplate(std::vector<KeySource> sources, AddressPrefixes prefixes = {});
+    explicit KeyTemplate(
+        std::vector<KeySource> sources,
+        AddressPrefixes prefixes = {},
+        MissingPart missing_part = MissingPart::loses_key);
 
     [[nodiscard]] bool empty() const noexcept { return sources_.empty(); }
     // Returns the canonical text, part of a limit's identity: "", "client_ip", "client_ip(24,56)"
-    // with prefixes that are not the default ones, "host|header:x-key".
+    // with prefixes that are not the default ones, "host|header:x-key". MissingPart is no part of
+    // it: a key with all its parts is the same either way.
     [[nodiscard]] std::string text() const;
     // Computes the request's key. Allocates nothing once `scratch` has grown to the requests' size.
     // An empty template gives all requests the same key. The hash of a client address with the
@@ -95,6 +106,7 @@ class KeyTemplate {
 
     std::vector<KeySource> sources_;
     AddressPrefixes prefixes_;
+    MissingPart missing_part_ = MissingPart::loses_key;
 };
 
 } // namespace stint::routing

@@ -62,7 +62,8 @@ struct RateLimitHeaderSettings {
 enum class MissingKey : std::uint8_t {
     share,  // all such requests share one counter
     exempt, // the limit does not apply to the request
-    refuse  // the request is refused with 403
+    refuse, // the request is refused with 403
+    partial // as exempt; the key is missing only if all its parts are (MissingPart::empty)
 };
 
 // The settings of when_exceeded: wait.

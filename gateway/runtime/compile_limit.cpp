@@ -19,8 +19,18 @@ routing::MissingKey missing_key_of(const config::Limit& limit) {
         return routing::MissingKey::exempt;
     case config::Limit::MissingKey::refuse:
         return routing::MissingKey::refuse;
+    case config::Limit::MissingKey::partial:
+        return routing::MissingKey::partial;
     }
     return routing::MissingKey::share;
+}
+
+// Returns the template of the key that the limit counts by.
+routing::KeyTemplate counted_key_of(const config::Limit& limit) {
+    const bool partial = limit.missing_key == config::Limit::MissingKey::partial;
+    return key_of(
+        limit.key, limit.prefixes,
+        partial ? routing::MissingPart::empty : routing::MissingPart::loses_key);
 }
 
 routing::KeyList list_of(const config::KeyList& list) {
@@ -92,7 +102,7 @@ limits::LimitSpec spec_of(const config::Limit& limit) {
     limits::LimitSpec spec;
     spec.identity = {
         .name = limit.name,
-        .key = key_of(limit.key, limit.prefixes).text(),
+        .key = counted_key_of(limit).text(),
         .algorithm = algorithm_of(limit),
         .anchor = window && by_clock ? limits::Anchor::clock : limits::Anchor::first_request,
         .per = window ? limit.per : Duration{},
@@ -116,19 +126,22 @@ routing::RefusalAnswer answer_of(const config::Limit& limit) {
 
 } // namespace
 
-routing::KeyTemplate
-key_of(const std::vector<config::KeySource>& key, const config::AddressPrefixes& prefixes) {
+routing::KeyTemplate key_of(
+    const std::vector<config::KeySource>& key,
+    const config::AddressPrefixes& prefixes,
+    routing::MissingPart missing_part) {
     std::vector<routing::KeySource> sources;
     for (const config::KeySource& source : key)
         sources.push_back({static_cast<routing::KeySource::Kind>(source.kind), source.name});
-    return routing::KeyTemplate{std::move(sources), {.ipv4 = prefixes.ipv4, .ipv6 = prefixes.ipv6}};
+    return routing::KeyTemplate{
+        std::move(sources), {.ipv4 = prefixes.ipv4, .ipv6 = prefixes.ipv6}, missing_part};
 }
 ConfiguredLimit configured_limit(const config::Limit& limit, limits::Registry& registry) {
     return {
         registry.obtain(spec_of(limit)),
         {limit.quota, limit.burst},
         limit.route,
-        key_of(limit.key, limit.prefixes),
+        counted_key_of(limit),
         rules_of(limit),
         limit.wait.has_value(),
         !limit.reserve_for.empty(),

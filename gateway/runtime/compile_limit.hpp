@@ -9,8 +9,10 @@
 
 namespace stint::runtime {
 
-[[nodiscard]] routing::KeyTemplate
-key_of(const std::vector<config::KeySource>& key, const config::AddressPrefixes& prefixes);
+[[nodiscard]] routing::KeyTemplate key_of(
+    const std::vector<config::KeySource>& key,
+    const config::AddressPrefixes& prefixes,
+    routing::MissingPart missing_part = routing::MissingPart::loses_key);
 
 [[nodiscard]] ConfiguredLimit
 configured_limit(const config::Limit& limit, limits::Registry& registry);

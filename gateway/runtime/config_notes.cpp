@@ -104,7 +104,8 @@ void note_shared_key(const config::Limit& limit, Notes& notes) {
         notes.push_back(
             "the limit " + limit.name + " counts all requests without " +
             config::to_text(*optional) +
-            " together, whatever the other parts of their keys: see missing_key");
+            " together, whatever the other parts of their keys; missing_key: partial counts by the "
+            "other parts");
 }
 
 } // namespace

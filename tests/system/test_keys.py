@@ -139,6 +139,21 @@ class MissingKey(KeyTest):
         self.assertEqual(stint.admin.metrics().sum("stint_limit_denied_total", limit="a"), 3)
         self.assertEqual(stint.admin.metrics().sum("stint_refusals_total", limit="a"), 1)
 
+    def test_of_a_part_leaves_the_others_where_asked_for(self):
+        stint = self.before(["client_ip", "query:x"], missing_key="partial")
+
+        self.assertEqual(self.statuses(stint, ("/", ()), ("/?x=", ()), ("/?x=1", ()), ("/?x=1", ())),
+                         [200, 429, 200, 429])
+        self.assertEqual([fetch(stint.port, source="127.0.0.2").status for _ in range(2)], [200, 429])
+        self.assertEqual(stint.admin.limit("a?key=127.0.0.2%7C")["used"], 1)
+
+    def test_of_all_parts_is_exempt_where_parts_count(self):
+        stint = self.before(["header:X-A", "header:X-B"], missing_key="partial")
+
+        self.assertEqual(self.statuses(stint, ("/", ()), ("/", ()), ("/", {"X-A": "a"}), ("/", {"X-B": "a"}),
+                                       ("/", {"X-A": "a"})), [200, 200, 200, 200, 429])
+        self.assertEqual(stint.admin.metrics().sum("stint_limit_exempted_total", limit="a"), 2)
+
     def test_exempts_from_its_own_limit_alone(self):
         stint = self.stint_before(
             self.upstream,

@@ -253,7 +253,7 @@ struct LockTerms {
 struct Limit {
     enum class Kind : std::uint8_t { window, cap };
     enum class Anchor : std::uint8_t { first_request, clock };
-    enum class MissingKey : std::uint8_t { share, exempt, refuse };
+    enum class MissingKey : std::uint8_t { share, exempt, refuse, partial };
     enum class Algorithm : std::uint8_t { fixed_window, sliding_window, token_bucket };
     std::string name;  // unique over named and inline limits
     std::string route; // route of an inline limit; else empty

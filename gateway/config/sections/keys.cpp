@@ -41,6 +41,10 @@ bool may_be_missing(const KeySource& source) {
 void check_missing_key(const Section& section, const Limit& limit) {
     if (!limit.key.empty() && std::none_of(limit.key.begin(), limit.key.end(), may_be_missing))
         section.wrong_at("missing_key", "has no use: every request has this key");
+    if (limit.missing_key == Limit::MissingKey::partial && limit.key.size() == 1)
+        section.wrong_at(
+            "missing_key", "partial is for a key of several sources; expected share, exempt or "
+                           "refuse");
 }
 
 } // namespace

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t most_keys = 100'000'000;
 constexpr std::array<std::string_view, 3> algorithms{
     "fixed_window", "sliding_window", "token_bucket"};
-constexpr std::array<std::string_view, 3> missing_key_words{"share", "exempt", "refuse"};
+constexpr std::array<std::string_view, 4> missing_key_words{"share", "exempt", "refuse", "partial"};
 constexpr std::array<std::string_view, 2> anchors{"first_request", "clock"};
 
 std::string_view unit_word(CalendarUnit unit) {
@@ -248,8 +248,10 @@ constexpr std::array limit_table{
     LimitRow::shown_by(
         LimitRow::later(LimitRow::word<&Limit::missing_key>(
             {.key = "missing_key",
-             .about = "Requests without the key share one counter, are exempt, or get 403.",
-             .expected = "share, exempt or refuse"},
+             .about =
+                 "Requests without the key share one counter, are exempt, or get 403. partial: a "
+                 "missing part of several counts as empty.",
+             .expected = "share, exempt, refuse or partial"},
             missing_key_words)),
         &show_where<&has_key, &Limit::missing_key>),
     LimitRow::shown_by(

@@ -98,11 +98,18 @@ TEST_CASE("a list of keys has one to eight different ones") {
         {"4:27: limits.a.key: has more than 8 parts"});
 }
 
-TEST_CASE("missing_key is one of three words, and for keys that may be missing") {
+TEST_CASE("missing_key is one of four words, and for keys that may be missing") {
     CHECK(limit_of("key: host").missing_key == Limit::MissingKey::share);
     CHECK(limit_of("key: host, missing_key: share").missing_key == Limit::MissingKey::share);
     CHECK(limit_of("key: host, missing_key: exempt").missing_key == Limit::MissingKey::exempt);
     CHECK(limit_of("key: host, missing_key: refuse").missing_key == Limit::MissingKey::refuse);
+    CHECK(
+        limit_of("key: [host, \"query:x\"], missing_key: partial").missing_key ==
+        Limit::MissingKey::partial);
+    check_limit(
+        "{concurrent: 1, key: host, missing_key: partial}",
+        {"4:33: limits.a.missing_key: partial is for a key of several sources; expected share, "
+         "exempt or refuse"});
     check_limit(
         "{concurrent: 1, key: host, missing_key: excempt}", {"4:46: did you mean \"exempt\"?"});
     check_limit(

@@ -87,6 +87,10 @@ TEST_CASE("a missing key shares, is exempt, or is denied") {
     CHECK(exempt.charges.size() == 0);
     CHECK(exempt.exempt == 1);
 
+    const Charges partial = charges(by_header("a", MissingKey::partial), "");
+    CHECK(partial.charges.size() == 0);
+    CHECK(partial.exempt == 1);
+
     const RouteLimit refusing = by_header("a", MissingKey::refuse);
     CHECK(charges(refusing, "").denial == Denial::missing_key);
     CHECK(charges(refusing, "x").charges.size() == 1);

@@ -154,6 +154,29 @@ TEST_CASE("all requests whose key is missing have one key, which is no one else'
     CHECK_FALSE(with("a", "b")(by_both).missing);
 }
 
+TEST_CASE("a missing part may count as empty, and then the others still make the key") {
+    const KeyTemplate partial{{{Kind::header, "a"}, {Kind::header, "b"}}, {}, MissingPart::empty};
+
+    CHECK(with("a", "")(partial).text == "a|");
+    CHECK_FALSE(with("a", "")(partial).missing);
+    CHECK(with("", "a")(partial).text == "|a");
+    CHECK(with("a", "")(partial).hash != with("b", "")(partial).hash);
+    CHECK(with("a", "")(partial).hash != with("", "a")(partial).hash);
+    CHECK(with("a|", "")(partial).text == "a%7C|");
+    CHECK(with("a", "b")(partial).hash == with("a", "b")(by_both).hash);
+    CHECK(partial.text() == by_both.text());
+    CHECK(with("", "")(partial).missing);
+    CHECK(with("", "")(partial).hash == with("", "")(by_both).hash);
+
+    const KeyTemplate with_client{
+        {{Kind::client_ip, ""}, {Kind::header, "a"}}, {}, MissingPart::empty};
+    CHECK(from("")(with_client).missing);
+    CHECK(from("192.0.2.9")(with_client).text == "192.0.2.9|");
+    Request unix_peer = with("x", "");
+    unix_peer.client = "";
+    CHECK(unix_peer(with_client).text == "|x");
+}
+
 TEST_CASE("values that are put together differently are different keys") {
     CHECK(with("a", "b")(by_both).text == "a|b");
     CHECK(with("a|b", "c")(by_both).text == "a%7Cb|c");

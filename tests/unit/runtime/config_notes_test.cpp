@@ -96,8 +96,9 @@ TEST_CASE("a key of several sources of which one may be missing is named, unless
     CHECK(
         notes_on_key("key: [client_ip, \"header:X-Api-Key\"]") ==
         Notes{"the limit n counts all requests without header:x-api-key together, whatever the "
-              "other parts of their keys: see missing_key"});
+              "other parts of their keys; missing_key: partial counts by the other parts"});
     CHECK(notes_on_key("key: [client_ip, \"header:X-Api-Key\"], missing_key: refuse") == Notes{});
+    CHECK(notes_on_key("key: [client_ip, \"header:X-Api-Key\"], missing_key: partial") == Notes{});
     CHECK(notes_on_key("key: [client_ip, host, path]") == Notes{});
     CHECK(notes_on_key("key: \"header:X-Api-Key\"") == Notes{});
 }
