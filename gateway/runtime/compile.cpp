@@ -124,6 +124,8 @@ routing::Route route_of(
     for (const std::size_t index : from.limits) {
         routing::RouteLimit limit =
             route_limit_of(config.limits[index], limits[index], index, from.name, slots);
+        if (const auto own = from.statuses.find(index); own != from.statuses.end())
+            limit.answer.status = own->second;
         route.waits = route.waits || limit.wait;
         tell_policies(config, from.headers, limit, index, route.telling);
         route.reserves = route.reserves || !limit.reserve_for.empty();

@@ -59,6 +59,8 @@ CASES = (
     Case("used up", limits=ONE, before=(GET,), wanted=("refused", 429)),
     Case("a limit's own status", limits={"one": {"requests": 1, "per": "1h", "status": 503}},
          before=(GET,), wanted=("refused", 503)),
+    Case("a route's own status for a limit", limits=ONE,
+         route={"limits": [{"limit": "one", "status": 503}]}, before=(GET,), wanted=("refused", 503)),
     Case("two limits, the one to wait for longest is told",
          limits={"one": {"requests": 1, "per": "1m"}, "two": {"requests": 1, "per": "1h"}},
          before=(GET,), wanted=("refused", 429)),

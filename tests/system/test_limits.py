@@ -74,6 +74,26 @@ class Admission(SystemTest):
 
         self.assertEqual(statuses, [200, 200, 200, 429, 429])
 
+    def test_a_route_may_have_its_own_status_for_a_shared_limit(self):
+        stint = self.stint_before(
+            self.upstream,
+            limits={"shared": {"requests": 1, "body": "Later.", **HOUR}},
+            routes=[
+                {"name": "a", "match": {"path": "/a"}, "upstream": "up",
+                 "limits": [{"limit": "shared", "status": 503}]},
+                {"name": "b", "match": {"path": "/b"}, "upstream": "up", "limits": ["shared"]},
+            ],
+        )
+        with RawClient(stint.port) as client:
+            self.assertEqual(client.request(target="/a").status, 200)
+            replies = [client.request(target=path) for path in ("/a", "/b")]
+
+        self.assertEqual([reply.status for reply in replies], [503, 429])
+        for reply in replies:
+            self.assertEqual(reply.body, b"Later.")
+            self.assertGreater(int(reply.get("Retry-After")), 3500)
+        self.assertEqual(stint.admin.get("/config")["routes"][0]["limits"], [{"limit": "shared", "status": 503}])
+
     def test_an_inline_limit_belongs_to_its_route_alone(self):
         route = {"upstream": "up", "limits": [{"requests": 1, **HOUR}]}
         stint = self.stint_before(

@@ -199,7 +199,7 @@ std::vector<SectionReference> reference() {
         section("locks.NAME", lock_fields(), sample_limit()),
         section("routes[]", route_fields()),
         section("routes[].match", match_fields()),
-        section("routes[].limits[]", lock_reference_fields()),
+        section("routes[].limits[]", reference_fields()),
         section("routes[].respond", respond_fields()),
         section("routes[].redirect", redirect_fields()),
         section("routes[].rewrite", rewrite_fields()),

@@ -32,7 +32,8 @@ namespace stint::config {
 [[nodiscard]] Table<Override> override_fields(); // requests and burst, or concurrent
 [[nodiscard]] Table<OwnBody> body_fields();
 [[nodiscard]] Table<Limit> lock_fields();
-[[nodiscard]] Table<Route> lock_reference_fields(); // an item {lock: NAME} in a route's limits
+// An item {lock: NAME} or {limit: NAME, …} in a route's limits.
+[[nodiscard]] Table<Route> reference_fields();
 [[nodiscard]] Table<Route> route_fields();
 [[nodiscard]] Table<Match> match_fields();
 [[nodiscard]] Table<Answer> respond_fields();

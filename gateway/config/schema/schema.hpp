@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -312,7 +313,9 @@ struct Route {
     std::optional<std::string> host; // instead of Upstream::host; "" = keeps the client's Host
     Shaping shaping;                 // applied in addition to the upstream's
     std::optional<PathRewrite> rewrite;
-    std::vector<std::size_t> limits;          // indices into Config::limits, at most 16, no repeats
+    std::vector<std::size_t> limits; // indices into Config::limits, at most 16, no repeats
+    // The route's own statuses of refusals, instead of Limit::status; by index into Config::limits.
+    std::map<std::size_t, int> statuses;
     std::optional<std::size_t> require_fence; // index of a lock in Config::limits
     TimeoutOverrides timeouts;
     std::vector<std::string> upgrade{"websocket"}; // protocols, lower case; empty = off

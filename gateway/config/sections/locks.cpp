@@ -57,17 +57,6 @@ constexpr std::array lock_table{
     retry_after_jitter_row,
 };
 
-constexpr std::array lock_reference_table{
-    Fields<Route>::other(
-        {.key = "lock",
-         .about = "The name of a lock, whose slots the route's requests take.",
-         .expected = "a lock's name",
-         .required = true},
-        {.kind = FieldType::Kind::text, .name = "name of a lock"},
-        nullptr,
-        nullptr),
-};
-
 void read_lock(const Value& value, Limit& limit, LoadState& loading) {
     if (value.is_null())
         return;
@@ -84,10 +73,6 @@ void read_lock(const Value& value, Limit& limit, LoadState& loading) {
 
 Table<Limit> lock_fields() {
     return lock_table;
-}
-
-Table<Route> lock_reference_fields() {
-    return lock_reference_table;
 }
 
 void read_locks(const Section& top, const Value& value, LoadState& loading) {
@@ -119,23 +104,6 @@ void show_locks(const Field& field, const Config& config, const Config&, Shown::
         if (limit.lock)
             add(locks, lock_name(limit.name), shown(lock_fields(), limit, config));
     add(members, field.key, std::move(locks));
-}
-
-bool names_lock(const Value& item) {
-    if (!item.is_map())
-        return false;
-    const auto entries = item.entries(a_lock_name);
-    return std::ranges::any_of(*entries, [](const Value::Named& entry) {
-        return entry.name == lock_reference_table.front().key;
-    });
-}
-
-std::optional<std::size_t> find_lock(const Value& item, const LoadState& loading) {
-    const auto section =
-        open_section(item, lock_reference_fields(), "a map such as {lock: product}");
-    const auto value = section ? section->find("lock") : std::nullopt;
-    const auto name = value ? value->scalar(a_lock_name) : std::nullopt;
-    return name ? find_name(*value, *name, loading.locks, "a lock") : std::nullopt;
 }
 
 void read_require_fence(const Value& value, Route& route, const LoadState& loading) {

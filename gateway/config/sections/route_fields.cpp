@@ -110,13 +110,13 @@ constexpr std::array route_table{
         }),
     RouteRow::map(
         {.key = "limits",
-         .about = "Names of limits, inline limits, and locks as {lock: NAME}; at most 16.",
+         .about =
+             "Names of limits, also as {limit: NAME, status: 503}, inline limits, and locks as "
+             "{lock: NAME}; at most 16.",
          .expected = "a list of limits such as [per_client, {concurrent: 3}]"},
         "list of limits",
         nullptr,
-        [](const Field& field, const Route& route, const Config& config, Shown::Map& members) {
-            add(members, field.key, shown_limit_names(config, route));
-        }),
+        &show_route_limits),
     max_body_row<Route>("the top level's"),
     headers_row<Route>("the top level's"),
     timeouts_row<Route>(

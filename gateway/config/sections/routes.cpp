@@ -2,7 +2,6 @@
 #include "config/fields/shared_rows.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/path_regex.hpp"
-#include "config/values/unit_aliases.hpp"
 #include "config/values/values.hpp"
 
 #include <algorithm>
@@ -147,20 +146,6 @@ void refuse_waiting_beside_reserving(const Value& item, const Route& route, cons
     }
 }
 
-std::optional<std::size_t>
-find_limit(const Value& item, std::string_view name, const LoadState& loading) {
-    if (!loading.limits.contains(name) && loading.locks.contains(name)) {
-        item.wrong(in_quotes(name) + " is a lock; expected {lock: " + std::string{name} + "}");
-        return std::nullopt;
-    }
-    if (const std::string rate = rate_in_keys(name); !rate.empty()) {
-        item.wrong(
-            in_quotes(name) + " is a rate; expected the name of a limit, or a map with " + rate);
-        return std::nullopt;
-    }
-    return find_name(item, name, loading.limits, "a limit");
-}
-
 void read_route_limits(const Value& value, Route& route, LoadState& loading) {
     const auto items = value.items("a list of limits such as [per_client, {concurrent: 3}]");
     std::size_t position = 0;
@@ -169,8 +154,8 @@ void read_route_limits(const Value& value, Route& route, LoadState& loading) {
         if (position == most_limits + 1)
             item.wrong("too many limits; expected at most " + std::to_string(most_limits));
         std::optional<std::size_t> index;
-        if (names_lock(item))
-            index = find_lock(item, loading);
+        if (names_limit(item))
+            index = read_limit_reference(item, route, loading);
         else if (item.is_map())
             index = read_inline_limit(item, route, position, loading);
         else if (const auto name = item.scalar("a limit's name or a map such as {concurrent: 3}"))

@@ -68,11 +68,17 @@ bool read_wait_terms(const Section& section, Limit& limit, LoadState& loading);
 // Reads all locks. Call it after named limits are read. top: the top level, where `permits` must be
 // set.
 void read_locks(const Section& top, const Value& value, LoadState& loading);
-// Returns true if an item of a route's `limits` has the form {lock: NAME}.
-[[nodiscard]] bool names_lock(const Value& item);
-// Returns the index in Config::limits of the lock that an item {lock: NAME} names; reports an
-// unknown lock.
-[[nodiscard]] std::optional<std::size_t> find_lock(const Value& item, const LoadState& loading);
+// Returns true if an item of a route's `limits` is {lock: NAME} or {limit: NAME, …}, and not a
+// limit of its own.
+[[nodiscard]] bool names_limit(const Value& item);
+// Reads such an item. Returns the index in Config::limits; adds the route's own status of that
+// limit's refusals, if it has one. Reports an unknown name.
+[[nodiscard]] std::optional<std::size_t>
+read_limit_reference(const Value& item, Route& route, const LoadState& loading);
+// Returns the index in Config::limits of the limit with this name; reports an unknown name, and
+// that of a lock.
+[[nodiscard]] std::optional<std::size_t>
+find_limit(const Value& value, std::string_view name, const LoadState& loading);
 // Reads require_fence, the name of a lock. Call it after read_locks().
 void read_require_fence(const Value& value, Route& route, const LoadState& loading);
 inline constexpr std::size_t most_trusted_fields = 64;

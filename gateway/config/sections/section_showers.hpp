@@ -17,6 +17,9 @@ void show_trusted_proxies(
 void show_upstreams(const Field& field, const Config& section, const Config&, Shown::Map& members);
 void show_limits(const Field& field, const Config& section, const Config&, Shown::Map& members);
 void show_locks(const Field& field, const Config& section, const Config&, Shown::Map& members);
+// Shows the names of a route's limits, and its own statuses of their refusals.
+void show_route_limits(
+    const Field& field, const Route& route, const Config& config, Shown::Map& members);
 void show_routes(const Field& field, const Config& section, const Config&, Shown::Map& members);
 
 // Returns the TLS settings; "off" on a plaintext listener. Private keys are shown by file name

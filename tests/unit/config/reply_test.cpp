@@ -59,6 +59,48 @@ TEST_CASE("a limit's answer to those that it refuses can be its own") {
     CHECK(plain.limits[0].status == 429);
 }
 
+TEST_CASE("a route may answer with its own status for a limit that it shares") {
+    const Config config = loaded(
+        with("limits: {a: {requests: 1, per: 1s}}\n"
+             "routes:\n"
+             "  - {name: a, upstream: shop, match: {path: /a}, limits: [a]}\n"
+             "  - {name: b, upstream: shop, match: {path: /b}, limits: [{limit: a, status: 503}]}\n"
+             "  - {name: c, upstream: shop, match: {path: /c}, limits: [{limit: a}]}\n"));
+
+    CHECK(config.limits.size() == 1);
+    CHECK(config.limits[0].status == 429);
+    for (const Route& route : config.routes)
+        CHECK(route.limits == std::vector<std::size_t>{0});
+    CHECK(config.routes[0].statuses.empty());
+    CHECK(config.routes[1].statuses == std::map<std::size_t, int>{{0, 503}});
+    CHECK(config.routes[2].statuses.empty());
+}
+
+TEST_CASE("a wrong reference to a limit is a mistake") {
+    const auto check = [](std::string_view item, std::initializer_list<std::string_view> mistakes) {
+        check_added(
+            "limits: {a: {requests: 1, per: 1s}}\nroutes: [{name: r, upstream: shop, limits: [" +
+                std::string{item} + "]}]\n",
+            mistakes);
+    };
+    check("{limit: b}", {"4:53: routes[0].limits[0].limit: \"b\" is not a limit; expected a"});
+    check(
+        "{limit: a, status: 302}", {"4:64: routes[0].limits[0].status: \"302\" is too small; "
+                                    "expected a whole number from 400 to 599"});
+    check("{limit: a, status: 600}", {"4:64: routes[0].limits[0].status: \"600\" is too large"});
+    check(
+        "{limit: a, requests: 1}",
+        {"4:56: routes[0].limits[0].requests: unknown key; expected limit or status"});
+    check("{limit: [a]}", {"4:53: routes[0].limits[0].limit: found a list; expected a limit's"});
+    check(
+        "{limit: a}, {limit: a, status: 503}",
+        {"4:57: routes[0].limits[1]: \"a\" is listed already"});
+    check(
+        "{lock: a, status: 503}",
+        {"4:52: routes[0].limits[0].lock: \"a\" is not a lock; none is defined",
+         "4:55: routes[0].limits[0].status: unknown key; expected lock"});
+}
+
 TEST_CASE("wrong fields are mistakes") {
     check_added(
         "headers: on\nroutes: []\n", {"3:10: headers: \"on\" is unknown; expected off, draft"});
