@@ -15,6 +15,7 @@ tls::ServerSettings settings_of(const config::Tls& tls) {
     settings.min_version = tls.only_1_3 ? tls::Version::tls_1_3 : tls::Version::tls_1_2;
     settings.ciphers = tls.ciphers;
     settings.client_ca = tls.client_ca;
+    settings.refuses_unknown_names = tls.refuses_unknown_names;
     if (tls.client_certificate != From::none)
         settings.client_certificate =
             tls.client_certificate == From::require ? To::required : To::optional;

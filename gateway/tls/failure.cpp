@@ -45,7 +45,7 @@ constexpr std::string_view not_trusted = "it does not accept the certificate tha
 constexpr std::string_view wants_certificate = "it asks for a certificate";
 constexpr std::string_view left = "it closed the connection during the handshake";
 
-constexpr std::array<Meaning, 29> ssl_meanings{{
+constexpr std::array<Meaning, 30> ssl_meanings{{
     {SSL_R_HTTP_REQUEST, no_tls},
     {SSL_R_HTTPS_PROXY_REQUEST, no_tls},
     {SSL_R_WRONG_VERSION_NUMBER, no_tls},
@@ -74,6 +74,7 @@ constexpr std::array<Meaning, 29> ssl_meanings{{
     {SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN, not_trusted},
     {SSL_R_TLSV1_ALERT_ACCESS_DENIED, not_trusted},
     {SSL_R_TLSV1_UNRECOGNIZED_NAME, "it has no such name"},
+    {SSL_R_CALLBACK_FAILED, "it asks for a name of no certificate"}, // server_names.cpp
     {SSL_R_UNEXPECTED_EOF_WHILE_READING, left},
 }};
 

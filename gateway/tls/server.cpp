@@ -44,10 +44,10 @@ SSL* begin(SSL_CTX* context) noexcept {
 }
 
 // Joins the sites into one context, which chooses by SNI. The first site also serves all unknown
-// names.
-ContextPtr joined(std::vector<Site> sites) {
+// names, unless these are refused.
+ContextPtr joined(std::vector<Site> sites, UnknownName unknown) {
     ContextPtr standard = std::move(sites.front().context);
-    if (sites.size() == 1)
+    if (sites.size() == 1 && unknown == UnknownName::standard)
         return standard;
     ServerNames names;
     names.add(sites.front().names, *standard);
@@ -56,7 +56,7 @@ ContextPtr joined(std::vector<Site> sites) {
         names.add(sites[i].names, *sites[i].context);
         others.push_back(std::move(sites[i].context));
     }
-    choose_by_name(*standard, std::move(names), std::move(others));
+    choose_by_name(*standard, std::move(names), std::move(others), unknown);
     return standard;
 }
 
@@ -90,7 +90,12 @@ Server::make(const ServerSettings& settings, std::shared_ptr<TicketKeys> keys) {
             return applied.error();
         use_tickets(*site.context, keys);
     }
-    server->context_ = joined(std::move(sites));
+    const bool refuses = settings.refuses_unknown_names;
+    if (refuses && std::ranges::all_of(sites, &std::vector<std::string>::empty, &Site::names))
+        return settings.certificates.front().certificate +
+               " has no name, so unknown_names: refuse would refuse every client";
+    server->context_ =
+        joined(std::move(sites), refuses ? UnknownName::refused : UnknownName::standard);
     return std::shared_ptr<const Server>{server};
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <openssl/err.h>
 #include <openssl/tls1.h>
 #include <utility>
 
@@ -14,6 +16,7 @@ namespace {
 struct Choice {
     ServerNames names;
     std::vector<ContextPtr> others;
+    UnknownName unknown;
 };
 
 // Removes a length of two bytes and that many bytes from the front of `rest`. Returns these bytes;
@@ -48,17 +51,23 @@ std::string_view name_in_hello(SSL* ssl) noexcept {
 
 // Chooses the context at the client's hello. OpenSSL's callback for the server name would run after
 // a session ticket is opened, which must not be valid for another name than it was issued for.
-int on_hello(SSL* ssl, int*, void*) noexcept {
+int on_hello(SSL* ssl, int* alert, void*) noexcept {
     const Choice* choice = Attached<Choice>::find(SSL_get_SSL_CTX(ssl));
     if (choice == nullptr)
         return SSL_CLIENT_HELLO_SUCCESS;
     try {
-        if (SSL_CTX* context = choice->names.find(name_in_hello(ssl)))
+        if (SSL_CTX* context = choice->names.find(name_in_hello(ssl))) {
             SSL_set_SSL_CTX(ssl, context);
+            return SSL_CLIENT_HELLO_SUCCESS;
+        }
     } catch (const std::exception&) {
+        ERR_raise(ERR_LIB_SSL, ERR_R_MALLOC_FAILURE);
         return SSL_CLIENT_HELLO_ERROR;
     }
-    return SSL_CLIENT_HELLO_SUCCESS;
+    if (choice->unknown == UnknownName::standard)
+        return SSL_CLIENT_HELLO_SUCCESS;
+    *alert = SSL_AD_UNRECOGNIZED_NAME;
+    return SSL_CLIENT_HELLO_ERROR; // OpenSSL reports it as SSL_R_CALLBACK_FAILED
 }
 
 } // namespace
@@ -87,9 +96,10 @@ SSL_CTX* ServerNames::find(std::string_view name) const {
     return found != wildcards_.end() ? found->second : nullptr;
 }
 
-void choose_by_name(SSL_CTX& standard, ServerNames names, std::vector<ContextPtr> others) {
+void choose_by_name(
+    SSL_CTX& standard, ServerNames names, std::vector<ContextPtr> others, UnknownName unknown) {
     Attached<Choice>::attach(
-        standard, std::make_unique<Choice>(Choice{std::move(names), std::move(others)}));
+        standard, std::make_unique<Choice>(Choice{std::move(names), std::move(others), unknown}));
     SSL_CTX_set_client_hello_cb(&standard, &on_hello, nullptr);
 }
 

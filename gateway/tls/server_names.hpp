@@ -27,8 +27,15 @@ class ServerNames {
     std::map<std::string, SSL_CTX*, std::less<>> wildcards_;
 };
 
+// The answer to a client's hello without a name, or with a name of no context.
+enum class UnknownName : bool {
+    standard, // the standard context serves it
+    refused   // the handshake ends with the alert unrecognized_name (RFC 6066 section 3)
+};
+
 // Makes connections of `standard` switch to the context for the name in the client's hello. others:
-// the contexts in `names`, which `standard` owns from now on.
-void choose_by_name(SSL_CTX& standard, ServerNames names, std::vector<ContextPtr> others);
+// the contexts in `names` besides `standard`, which owns them from now on.
+void choose_by_name(
+    SSL_CTX& standard, ServerNames names, std::vector<ContextPtr> others, UnknownName unknown);
 
 } // namespace stint::tls

@@ -145,6 +145,20 @@ class Choices(TlsTest):
             subject = dict(part[0] for part in stream.sock.getpeercert()["subject"])
             self.assertEqual(subject["commonName"], expected)
 
+    def test_an_unknown_name_gets_no_handshake_where_it_is_refused(self):
+        stint = self.listening({"unknown_names": "refuse"})
+
+        self.assertEqual(self.get(self.connect(stint)).status, 200)
+        anyone = self.context(check_hostname=False)
+        for name in ("other.example", None):
+            with self.assertRaisesRegex(ssl.SSLError, "(?i)unrecognized.name"):
+                self.connect(stint, context=anyone, name=name)
+        done = run("openssl", "s_client", "-connect", f"127.0.0.1:{stint.port}", "-servername", "x.example", "-brief")
+        self.assertRegex(done.stderr, "(?i)unrecognized name")
+        wait_until(
+            lambda: stint.admin.metrics().sum("stint_tls_handshake_failures_total", reason="other") == 3,
+            "the failures are counted")
+
     def listening_with(self, pairs):
         self.upstream = self.start_upstream(answer(b"hello"))
         return self.start_stint(config(self.upstream.address, listener={"tls": pairs}))

@@ -30,6 +30,7 @@ struct Tls {
     std::string ciphers;                   // OpenSSL cipher list; empty = the default
     std::string client_ca;                 // PEM; empty = no client certificate is requested
     ClientCertificate client_certificate = ClientCertificate::none;
+    bool refuses_unknown_names = false; // unknown_names: serve (default) | refuse
     Place place;
 };
 

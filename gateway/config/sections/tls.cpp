@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::array<std::string_view, 2> versions{"1.2", "1.3"};
 constexpr std::array<std::string_view, 2> client_certificate_words{"require", "optional"};
+constexpr std::array<std::string_view, 2> unknown_names_words{"serve", "refuse"};
 constexpr std::string_view a_tls = "a map such as {certificate: shop.pem, key: shop.key}";
 constexpr std::size_t most_certificates = 1000;
 
@@ -211,6 +212,13 @@ constexpr std::array tls_table{
              "in it are applied.",
          .otherwise = "none",
          .reload = Reload::new_connections}),
+    TlsRow::word<&Tls::refuses_unknown_names>(
+        {.key = "unknown_names",
+         .about = "A client that asks for a name of no certificate (SNI), or for none, gets the "
+                  "first certificate, or no handshake.",
+         .expected = "serve or refuse",
+         .reload = Reload::new_connections},
+        unknown_names_words),
 };
 
 using UpstreamTlsRow = Fields<UpstreamTls>;

@@ -93,6 +93,7 @@ TEST_CASE("a certificate and its key are enough, and lie beside the configuratio
     CHECK(tls.certificates[0].place.line == 2);
     CHECK(tls.certificates[0].place.column == 53);
     CHECK_FALSE(tls.only_1_3);
+    CHECK_FALSE(tls.refuses_unknown_names);
     CHECK(tls.ciphers.empty());
     CHECK(tls.client_ca.empty());
     CHECK(tls.client_certificate == Wanted::none);

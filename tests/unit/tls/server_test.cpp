@@ -63,6 +63,47 @@ TEST_CASE("the name that a client asks for chooses the certificate") {
     CHECK(names.shown_for("") == "default");
 }
 
+TEST_CASE("a name of no certificate may be refused before the client sees any") {
+    const Folder folder;
+    const Authority authority;
+    ServerSettings settings;
+    settings.refuses_unknown_names = true;
+    settings.certificates.push_back(
+        authority.issue({.common_name = "a", .names = {"DNS:a.example"}}).in(folder, "a"));
+    SUBCASE("of one certificate") {}
+    SUBCASE("of two") {
+        settings.certificates.push_back(
+            authority.issue({.common_name = "b", .names = {"DNS:*.b.example"}}).in(folder, "b"));
+        CHECK(shake(AnyClient{}.connect("x.b.example"), tls::server(settings)->accept()).done);
+    }
+    const auto server = tls::server(settings);
+
+    CHECK(shake(AnyClient{}.connect("A.example"), server->accept()).done);
+    for (const std::string name : {"c.example", "x.a.example", ""}) {
+        CAPTURE(name);
+        const Handshake both = shake(AnyClient{}.connect(name), server->accept());
+
+        CHECK_FALSE(both.done);
+        CHECK(both.client_reason == "it has no such name"); // alert unrecognized_name
+        CHECK(both.server_reason == "it asks for a name of no certificate");
+        CHECK(SSL_get0_peer_certificate(both.client.get()) == nullptr);
+    }
+}
+
+TEST_CASE("certificates without any name cannot refuse the others") {
+    const Folder folder;
+    const Issued nameless = self_signed({.common_name = "", .names = {"IP:192.0.2.1"}});
+
+    const std::string mistake = mistake_in(ServerSettings{
+        .certificates = {nameless.in(folder, "a")},
+        .ciphers = {},
+        .client_ca = {},
+        .refuses_unknown_names = true});
+
+    CHECK(
+        mistake.ends_with("a.pem has no name, so unknown_names: refuse would refuse every client"));
+}
+
 TEST_CASE("a common name counts where there is no other name") {
     const Names names;
 
