@@ -44,6 +44,20 @@ void write_forwarded(
     out << "\r\n";
 }
 
+// Writes the client's Via, and behind it the gateway's under another name than the default one;
+// empty: none.
+void write_via_as(HeadBuffer& out, const RequestHead& head, std::string_view pseudonym) {
+    if (pseudonym.empty()) {
+        for (const Field& field : head.fields)
+            if (field.id == FieldId::via && !field.value.empty())
+                out.field("Via", field.value);
+        return;
+    }
+    out << "Via: ";
+    write_list(out, head.fields, FieldId::via);
+    out.add(head.minor_version == 0 ? "1.0 " : "1.1 ", pseudonym, "\r\n");
+}
+
 } // namespace
 
 void write_hops(HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding) {
@@ -70,7 +84,9 @@ void write_hops(HeadBuffer& out, const RequestHead& head, const Forwarding& forw
         out.field(forwarding.client_field, peer);
 }
 
-void write_via(HeadBuffer& out, const RequestHead& head) {
+void write_via(HeadBuffer& out, const RequestHead& head, const std::string* pseudonym) {
+    if (pseudonym != nullptr) [[unlikely]]
+        return write_via_as(out, head, *pseudonym);
     const std::string_view own = head.minor_version == 0 ? "1.0 stint\r\n" : "1.1 stint\r\n";
     if (!head.ids.contains(FieldId::via)) [[likely]]
         return out.add("Via: ", own);

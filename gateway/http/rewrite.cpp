@@ -213,7 +213,7 @@ void write_upstream_head(HeadBuffer& out, const RequestHead& head, const Forward
     write_wishes(out, forwarding);
     write_hops(out, head, forwarding);
     out.field("X-Request-Id", forwarding.request_id);
-    write_via(out, head);
+    write_via(out, head, forwarding.via);
     out << "\r\n";
 }
 

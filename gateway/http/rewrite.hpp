@@ -29,6 +29,8 @@ struct Forwarding {
     bool trailers = false;   // the response's trailers can be forwarded: "TE: trailers"
     std::string_view path{}; // replaces the target's path if not empty; the query stays
     bool forwarded = false;  // Forwarded (RFC 7239) is written even if no peer has begun it
+    // The gateway's name in Via; null: default_pseudonym. Empty: the gateway adds no Via.
+    const std::string* via = nullptr;
     // Field names in lower case. Connection cannot remove these fields, and no client's field may
     // imitate their names.
     std::span<const std::string> protected_fields{};
@@ -39,13 +41,13 @@ struct Forwarding {
 
 // Writes the head to send upstream: origin-form target, HTTP/1.1, Host, end-to-end fields, our own
 // framing (length or chunked as in head.framing), X-Forwarded-For/-Proto/-Host (replaced; for a
-// trusted peer appended to or kept, Forwarded too), Via (appended to the client's), X-Request-Id.
-// Removes the trusted-only fields of an untrusted peer, hop-by-hop fields and those that Connection
-// names (but Connection cannot name away Host, framing, forwarding or protected fields), Expect,
-// X-Stint-*, Proxy and Proxy-*, and names that imitate one of these with "_"
-// (http/field_names.hpp). Connection cannot remove fields that shaping sets either. The upstream
-// connection is kept alive (1.1's default), so a Connection field is written only beside our own
-// Upgrade and TE.
+// trusted peer appended to or kept, Forwarded too), Via (appended to the client's; without `via`
+// only the client's), X-Request-Id. Removes the trusted-only fields of an untrusted peer,
+// hop-by-hop fields and those that Connection names (but Connection cannot name away Host, framing,
+// forwarding or protected fields), Expect, X-Stint-*, Proxy and Proxy-*, and names that imitate one
+// of these with "_" (http/field_names.hpp). Connection cannot remove fields that shaping sets
+// either. The upstream connection is kept alive (1.1's default), so a Connection field is written
+// only beside our own Upgrade and TE.
 void write_upstream_head(HeadBuffer& out, const RequestHead& head, const Forwarding& forwarding);
 
 // The framing of the response to one client.

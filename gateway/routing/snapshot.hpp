@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/field_names.hpp"
+#include "base/hop_fields.hpp"
 #include "base/min_rate.hpp"
 #include "base/path_rules.hpp"
 #include "base/reach.hpp"
@@ -92,7 +93,7 @@ struct Snapshot {
     std::size_t max_fields = 128;      // the most fields in a head
     PathRules paths;
     bool routes_absolute_form = false; // true: absolute-form is routed for any host
-    bool forwarded = false;            // requests are sent with Forwarded (RFC 7239)
+    HopFields hop;                     // Forwarded and Via of requests to upstreams
     // Fields that limits count by, and the field in which trusted peers name the client; lower
     // case. A client can neither have these fields removed from its request, nor spell them so that
     // only the upstream recognises them.

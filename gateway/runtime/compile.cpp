@@ -277,7 +277,7 @@ Compiled compile(
     snapshot->max_fields = config.max_fields;
     snapshot->paths = config.paths;
     snapshot->routes_absolute_form = config.routes_absolute_form;
-    snapshot->forwarded = config.forwarded;
+    snapshot->hop = config.hop;
     snapshot->protected_fields = protected_fields(config);
     snapshot->log_fields = config.access_log.fields;
     if (config.permits)

@@ -8,7 +8,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from support.case import SystemTest
+from support.case import SystemTest, config
 from support.client import RawClient, fetch
 from support.messages import chunked, response_bytes
 from support.upstream import answer
@@ -342,6 +342,25 @@ class Fields(SystemTest):
         self.assertEqual(request.get("X-Forwarded-Host"), "shop.example:8080")
         via = ", ".join(request.all("Via"))
         self.assertTrue(via.startswith("1.0 before, 1.1 "), via)
+
+    def test_via_has_another_name_where_the_configuration_says_so(self):
+        upstream = self.start_upstream(answer(b"hello"))
+        stint = self.start_stint({**config(upstream.address), "via": "edge-1"})
+
+        fetch(stint.port, fields=[("Via", "1.0 before")])
+
+        self.assertEqual(upstream.requests[0].all("Via"), ["1.0 before, 1.1 edge-1"])
+        self.assertEqual(stint.admin.get("/config")["via"], "edge-1")
+
+    def test_via_is_left_to_the_client_where_it_is_off(self):
+        upstream = self.start_upstream(answer(b"hello"))
+        stint = self.start_stint({**config(upstream.address), "via": "off"})
+
+        answered = fetch(stint.port)
+        fetch(stint.port, fields=[("Via", "1.0 before")])
+
+        self.assertEqual([request.all("Via") for request in upstream.requests], [[], ["1.0 before"]])
+        self.assertIsNone(answered.get("Via"))
 
     def test_the_host_is_kept(self):
         self.assertEqual(self.seen([]).get("Host"), "shop.example:8080")

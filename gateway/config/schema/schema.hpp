@@ -4,6 +4,7 @@
 // defined here only.
 #pragma once
 
+#include "base/hop_fields.hpp"
 #include "base/ip_address.hpp"
 #include "base/path_rules.hpp"
 #include "base/regex.hpp"
@@ -344,7 +345,7 @@ struct Config {
     // If true, a request with an absolute-form target whose host no route names can match routes
     // for any host ("*").
     bool routes_absolute_form = false;
-    bool forwarded = false;   // send Forwarded (RFC 7239) upstream
+    HopFields hop;            // Forwarded and Via of requests to upstreams
     AddressPrefixes prefixes; // for max_connections_per_client and for limits without prefixes
     TrustedProxies trusted_proxies;
     AccessLog access_log;

@@ -2,6 +2,8 @@
 #include "config/fields/shared_rows.hpp"
 #include "config/fields/tables.hpp"
 #include "config/sections/section_readers.hpp"
+#include "config/values/match_values.hpp"
+#include "config/values/values.hpp"
 
 #include <array>
 #include <optional>
@@ -16,12 +18,24 @@ constexpr std::size_t smallest_head = 1024; // minimum of max_head and max_targe
 constexpr std::size_t largest_head = 64 * 1024;
 constexpr std::uint64_t fewest_fields = 8;
 constexpr std::uint64_t most_fields = 1000;
+constexpr std::size_t longest_pseudonym = 64;
 constexpr std::array<std::string_view, 5> log_levels{"trace", "debug", "info", "warn", "error"};
 constexpr std::array<std::string_view, 2> encoded_slashes{"keep", "refuse"};
 constexpr std::array<std::string_view, 2> absolute_forms{"refuse", "route"};
 
 Parsed<std::string> parse_level(std::string_view text) {
     return parse_word(text, log_levels);
+}
+
+// Parses the name for Via (RFC 9110 section 7.6.3): a pseudonym is a token. "off" gives "".
+Parsed<std::string> parse_via(std::string_view text) {
+    if (text == "off")
+        return std::string{};
+    if (!is_token(text) || text.size() > longest_pseudonym)
+        return ParseError{
+            in_quotes(text) + " is no name for Via; expected off, or up to 64 letters, digits and "
+                              "characters such as - and . in a name such as edge-1"};
+    return std::string{text};
 }
 
 using TopRow = Fields<Config>;
@@ -153,10 +167,24 @@ constexpr std::array config_table{
              "to the routes for any host.",
          .expected = "refuse or route"},
         absolute_forms),
-    TopRow::boolean<&Config::forwarded>(
-        {.key = "forwarded",
-         .about =
-             "Requests are sent with Forwarded (RFC 7239), beside X-Forwarded-For and the like."}),
+    TopRow::other(
+        {.key = "via",
+         .about = "The name under which Stint adds itself to a request's Via; off: it adds no Via.",
+         .expected = "off, or a name such as edge-1",
+         .otherwise = "`stint`"},
+        {.kind = FieldType::Kind::text, .zero = "off", .name = "name of up to 64 characters"},
+        [](const Field& field, const Value& value, Config& config, LoadState&) {
+            value.into(config.hop.via, field.expected, parse_via);
+        },
+        [](const Field& field, const Config& config, const Config&, Shown::Map& members) {
+            const std::string name = config.hop.via.value_or(default_pseudonym);
+            add(members, field.key, name.empty() ? "off" : name);
+        }),
+    TopRow::boolean < [](auto& config) -> auto& {
+    return config.hop.forwarded;
+}
+> ({.key = "forwarded",
+    .about = "Requests are sent with Forwarded (RFC 7239), beside X-Forwarded-For and the like."}),
     TopRow::other(
         {.key = "client_ip_header",
          .about = "The header in which trusted proxies name the client.",

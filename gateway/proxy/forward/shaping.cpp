@@ -82,7 +82,8 @@ http::Forwarding forwarding_of(
         .client_field = own_client_field(snapshot.trusted),
         .trailers = asks_trailers,
         .path = path,
-        .forwarded = snapshot.forwarded,
+        .forwarded = snapshot.hop.forwarded,
+        .via = snapshot.hop.via ? &*snapshot.hop.via : nullptr,
         .protected_fields = snapshot.protected_fields,
         .shaping = shape,
         .trusted_fields = &snapshot.trusted_fields};

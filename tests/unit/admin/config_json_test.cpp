@@ -89,7 +89,7 @@ TEST_CASE("what is taken of requests is shown as it is set") {
     config.max_body = 0;
     config.routes[0].max_body = 20;
     config.paths = {.merge_slashes = false, .refuse_encoded_slashes = true};
-    config.forwarded = true;
+    config.hop.forwarded = true;
     config.routes_absolute_form = true;
     config.trusted_proxies.fields = {"X-Own-*"};
 

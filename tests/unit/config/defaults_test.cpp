@@ -55,7 +55,8 @@ TEST_CASE("what is left out has its default") {
     CHECK(config.paths.merge_slashes);
     CHECK_FALSE(config.paths.refuse_encoded_slashes);
     CHECK_FALSE(config.routes_absolute_form);
-    CHECK_FALSE(config.forwarded);
+    CHECK_FALSE(config.hop.forwarded);
+    CHECK(!config.hop.via);
     CHECK(config.access_log.target == AccessLog::Target::standard_output);
     CHECK(config.log_level == "info");
     CHECK_FALSE(config.listeners[0].half_close_allowed);
@@ -86,7 +87,7 @@ TEST_CASE("what is taken of requests arrives where it belongs") {
     CHECK_FALSE(config.paths.merge_slashes);
     CHECK(config.paths.refuse_encoded_slashes);
     CHECK(config.routes_absolute_form);
-    CHECK(config.forwarded);
+    CHECK(config.hop.forwarded);
     CHECK(config.max_body == std::uint64_t{1} << 40);
     CHECK(config.routes[0].max_body == std::uint64_t{1} << 40);
     CHECK(config.routes[1].max_body == 0);

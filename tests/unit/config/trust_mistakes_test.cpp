@@ -65,6 +65,21 @@ TEST_CASE("a client's header has a name that may name one, and somebody to belie
         {"4:19: \"Host\" does not name a client"});
 }
 
+TEST_CASE("the name for Via is a token, or off") {
+    const auto via = [](std::string_view text) {
+        return loaded(std::string{base} + "via: " + std::string{text} + "\nroutes: []\n").hop.via;
+    };
+    CHECK(via("edge-1.example") == "edge-1.example");
+    CHECK(via("off") == "");
+    CHECK(via(std::string(64, 'a')) == std::string(64, 'a'));
+    check_added(
+        "via: 'a b'\nroutes: []\n",
+        {"3:6: via: \"a b\" is no name for Via; expected off, or up to 64 letters"});
+    check_added("via: ''\nroutes: []\n", {"3:6: via: \"\" is no name for Via"});
+    check_added("via: " + std::string(65, 'a') + "\nroutes: []\n", {"3:6: is no name for Via"});
+    check_added("via: [a]\nroutes: []\n", {"3:6: via: found a list; expected off, or a name"});
+}
+
 TEST_CASE("what only trusted proxies may say is listed by name, or by how names begin") {
     const std::vector<std::string> usual = trusted("").fields;
     CHECK(std::ranges::find(usual, "X-Forwarded-*") != usual.end());

@@ -172,6 +172,27 @@ TEST_CASE("the gateway's Via stands after the client's, in one field") {
     CHECK(count(head, "via") == 0);
 }
 
+TEST_CASE("the gateway's name in Via may be another, or it adds none") {
+    Forwarding with = forwarding;
+    const std::string name = "edge-1";
+    const std::string none;
+    const std::string via = "Via: 1.0 a\r\nX: y\r\nvia: 1.1 b\r\n";
+    SUBCASE("another") {
+        with.via = &name;
+        CHECK(has(upstream(test::get_with(""), with), "Via: 1.1 edge-1"));
+        CHECK(has(upstream("GET / HTTP/1.0\r\n\r\n", with), "Via: 1.0 edge-1"));
+        CHECK(has(upstream(test::get_with(via), with), "Via: 1.0 a, 1.1 b, 1.1 edge-1"));
+    }
+    SUBCASE("none") {
+        with.via = &none;
+        CHECK(upstream(test::get_with(""), with).find("Via") == std::string::npos);
+        const std::string head = upstream(test::get_with(via), with);
+        CHECK(has(head, "Via: 1.0 a"));
+        CHECK(has(head, "Via: 1.1 b"));
+        CHECK(head.find("stint") == std::string::npos);
+    }
+}
+
 TEST_CASE("a request's framing goes upstream as the number that was understood") {
     const std::string sized = upstream(test::get_with("content-length: 007\r\n"));
     CHECK(has(sized, "Content-Length: 7"));

@@ -1,0 +1,17 @@
+// The fields that tell an upstream of this gateway as a hop, beside X-Forwarded-*.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace stint {
+
+struct HopFields {
+    bool forwarded = false; // requests are sent with Forwarded (RFC 7239)
+    // The gateway's name in Via instead of default_pseudonym; empty = the gateway adds no Via.
+    std::optional<std::string> via{};
+};
+
+inline constexpr const char* default_pseudonym = "stint";
+
+} // namespace stint
