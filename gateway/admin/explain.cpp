@@ -70,8 +70,17 @@ void add_state(Json& json, const limits::Charge& charge, const limits::CounterSt
         json["enforced"] = false;
 }
 
-void add_refusal(Json& json, limits::Refusal refusal) {
-    json["would_refuse"] = refusal != limits::Refusal::none;
+void add_refusal(
+    Json& json,
+    const RouteLimit& limit,
+    const limits::Charge& charge,
+    limits::Refusal refusal,
+    const Now& now) {
+    const bool waits = refusal != limits::Refusal::none && limit.dry_run_wait > Duration::zero() &&
+                       limits::would_wait(charge, limit.dry_run_wait, now);
+    json["would_refuse"] = refusal != limits::Refusal::none && !waits;
+    if (limit.dry_run_wait > Duration::zero())
+        json["would_wait"] = waits;
     if (refusal != limits::Refusal::none)
         json["because"] = to_text(refusal);
 }
@@ -96,7 +105,7 @@ Json limits_json(
         if (asked != seen.charges.limits.end()) {
             const auto at = static_cast<std::size_t>(asked - seen.charges.limits.begin());
             add_state(json, seen.charges.charges[at], seen.states[at].counter);
-            add_refusal(json, seen.states[at].refusal);
+            add_refusal(json, limit, seen.charges.charges[at], seen.states[at].refusal, now);
         } else if (charges.denied_by == nullptr && charged != charges.limits.end()) {
             const auto at = static_cast<std::size_t>(charged - charges.limits.begin());
             const limits::Charge& charge = charges.charges[at];

@@ -2,6 +2,7 @@
 
 #include "admin/config_json.hpp"
 #include "config/sections/section_showers.hpp"
+#include "limits/counter/tally.hpp"
 #include "limits/reservation/reservations.hpp"
 #include "observe/access_log.hpp"
 
@@ -72,8 +73,10 @@ Json limit_json(
     }
     json["refused"] = limit.refused();
     if (!settings.enforce)
-        json["would_refuse"] = limit.would_refuse();
-    if (settings.wait)
+        json["would_refuse"] = limit.dry_run().would_refuse();
+    if (!settings.enforce && settings.wait)
+        json["would_wait"] = limit.dry_run().would_wait();
+    if (settings.enforce && settings.wait)
         json["waiting"] = limit.waiting();
     if (!settings.reserve_for.empty()) {
         json["reserved"] = limit.reservations().out(now.steady);

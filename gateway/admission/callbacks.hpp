@@ -54,7 +54,9 @@ class Callbacks : public routing::KeyObserver, public SharedAnswerListener {
     virtual void refused(const routing::RouteLimit&, Hash128, Duration) noexcept {}
     virtual void denied(const routing::RouteLimit&) noexcept {}
     virtual void fence_rejected(const routing::Route&) noexcept {}
-    virtual void would_refuse(const routing::RouteLimit&) noexcept {}  // the limit is not enforced
+    virtual void would_refuse(const routing::RouteLimit&) noexcept {} // the limit is not enforced
+    // The limit is not enforced, and would have let the request wait.
+    virtual void would_wait(const routing::RouteLimit&) noexcept {}
     virtual void table_full(const routing::RouteLimit&) noexcept {}    // new keys share a sketch
     virtual void cost_exceeded(const routing::RouteLimit&) noexcept {} // more than the reserve
     virtual void permit_used() noexcept {}    // a presented permit has paid

@@ -53,6 +53,13 @@ struct Preview {
     Duration wait{};           // for Next::wait_queue and wait_cooldown: an estimate
 };
 
+// The answers of limits that are not enforced to a request that was admitted: the first limit that
+// would have refused it, and the first that would have let it wait. Empty: none.
+struct DryRun {
+    std::string_view would_refuse;
+    std::string_view would_wait;
+};
+
 // The objects that a decision uses. All of them outlive the RequestAdmission.
 struct Environment {
     const routing::Snapshot& snapshot;
@@ -130,8 +137,7 @@ class RequestAdmission {
     [[nodiscard]] limits::Permit& permit() noexcept { return permit_; }
     [[nodiscard]] Settlement& settlement() noexcept { return settlement_; }
     [[nodiscard]] const RateLimitHeaders& headers() const noexcept { return headers_; }
-    // The first limit that would have refused, were it enforced; empty: none.
-    [[nodiscard]] std::string_view would_refuse() const noexcept { return would_refuse_; }
+    [[nodiscard]] const DryRun& dry_run() const noexcept { return dry_run_; }
     // Bit i: the door leaves out the route's limit i.
     [[nodiscard]] std::uint32_t left_out() const noexcept { return left_out_; }
 
@@ -180,7 +186,7 @@ class RequestAdmission {
     routing::ShownFence fence_; // the request's fencing token, if the route requires one
     RateLimitHeaders headers_;
     Settlement settlement_;
-    std::string_view would_refuse_;
+    DryRun dry_run_;
     std::uint32_t left_out_ = 0;
     LocalReply reply_;
     int status_ = 200;

@@ -2,6 +2,7 @@
 #include "admission/request_admission.hpp"
 #include "admission/reserving.hpp"
 #include "http/permit_text.hpp"
+#include "limits/counter/tally.hpp"
 #include "limits/limit.hpp"
 
 #include <boost/container/small_vector.hpp>
@@ -61,6 +62,24 @@ leave_out_unseen(routing::Charges& charges, const routing::Route& route, const F
         charges.limits.erase(charges.limits.begin() + static_cast<std::ptrdiff_t>(i));
     }
     return left_out;
+}
+
+// Records that a limit which is not enforced would not have admitted the request at once.
+void note_dry_run(
+    DryRun& seen,
+    const routing::RouteLimit& limit,
+    const limits::Charge& charge,
+    Callbacks& callbacks,
+    const Now& now) {
+    const bool waits = limit.dry_run_wait > Duration::zero() && !limit.shared &&
+                       limits::would_wait(charge, limit.dry_run_wait, now);
+    std::string_view& first = waits ? seen.would_wait : seen.would_refuse;
+    if (first.empty())
+        first = limit.limit->identity().name;
+    if (!waits)
+        return callbacks.would_refuse(limit);
+    limit.limit->dry_run().count_wait();
+    callbacks.would_wait(limit);
 }
 
 } // namespace
@@ -261,10 +280,9 @@ Next RequestAdmission::accept(limits::Decision& decision, const routing::Charges
             *charges.limits[static_cast<std::size_t>(std::countr_zero(left))]);
     for (std::uint32_t left = decision.would_refuse; left != 0; left &= left - 1)
         [[unlikely]] {
-            const auto& limit = *charges.limits[static_cast<std::size_t>(std::countr_zero(left))];
-            env_.callbacks.would_refuse(limit);
-            if (would_refuse_.empty())
-                would_refuse_ = limit.limit->identity().name;
+            const auto at = static_cast<std::size_t>(std::countr_zero(left));
+            note_dry_run(
+                dry_run_, *charges.limits[at], charges.charges[at], env_.callbacks, decided_);
         }
     return Next::forward;
 }

@@ -67,7 +67,8 @@ class Admission {
         for (std::uint32_t left = decision.would_refuse; left != 0; left &= left - 1)
             charges[static_cast<std::size_t>(std::countr_zero(left))]
                 .limit->counters_->tally()
-                .count_would_refuse();
+                .dry_run()
+                .count_exceeded();
     }
 
   private:
@@ -145,6 +146,15 @@ Decision preview(std::span<const Charge> charges, const Now& now, std::span<Char
     Decision decision;
     Admission{charges, now}.preview(decision, states);
     return decision;
+}
+
+bool would_wait(const Charge& charge, Duration max_wait, const Now& now) {
+    Charge enforced = charge;
+    enforced.enforce = true;
+    ChargeState state;
+    const Decision seen = preview({&enforced, 1}, now, {&state, 1});
+    return seen.refusal != Refusal::cost && seen.refusal != Refusal::table_full &&
+           seen.retry_after <= max_wait;
 }
 
 bool affordable(std::span<const Charge> charges, const Now& now) {

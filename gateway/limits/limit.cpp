@@ -78,8 +78,8 @@ std::uint64_t Limit::overflowed() const noexcept {
     return counters_->tally().overflowed();
 }
 
-std::uint64_t Limit::would_refuse() const noexcept {
-    return counters_->tally().would_refuse();
+DryRunTally& Limit::dry_run() const noexcept {
+    return counters_->tally().dry_run();
 }
 
 std::uint64_t Limit::table_full() const noexcept {

@@ -19,6 +19,7 @@
 namespace stint::limits {
 
 class Counters;
+class DryRunTally;
 class Reservations;
 class AdmissionQueue;
 
@@ -89,8 +90,8 @@ class Limit : public std::enable_shared_from_this<Limit> {
     [[nodiscard]] std::uint64_t table_full() const noexcept; // refusals for want of memory
     // Admissions counted in the sketch, because the table was full.
     [[nodiscard]] std::uint64_t overflowed() const noexcept;
-    // Admissions that this limit would have refused if it were enforced (dry run).
-    [[nodiscard]] std::uint64_t would_refuse() const noexcept;
+    // Admissions that this limit would not have made at once if it were enforced (dry run).
+    [[nodiscard]] DryRunTally& dry_run() const noexcept;
 
     // Forgets the charges of a key, or without one, of all keys. False if some still count:
     //  - for a cap, whose counts are the slots held now;
@@ -218,6 +219,10 @@ void count_refusal(std::span<const Charge> charges, const Decision& decision) no
 // counters' present states. states has room for one per charge. Otherwise as admit().
 [[nodiscard]] Decision
 preview(std::span<const Charge> charges, const Now& now, std::span<ChargeState> states);
+// True if the limit, were it enforced, would let the charge wait: it has no room now, and has room
+// within max_wait if no other request takes that room. For a cap the wait is an estimate. Changes
+// nothing. charge: refused by its limit a moment ago. Otherwise as preview().
+[[nodiscard]] bool would_wait(const Charge& charge, Duration max_wait, const Now& now);
 // True if waiting can help: false if the request costs more than an enforced limit ever admits.
 // Otherwise as preview().
 [[nodiscard]] bool affordable(std::span<const Charge> charges, const Now& now);

@@ -24,6 +24,7 @@ struct AccessRecord {
     WallTime time{}; // time at which the request's head was complete
     std::string_view request_id, client, host, route, method, path, limit, upstream;
     std::string_view would_refuse;   // dry run: the limit that would refuse; empty = none
+    std::string_view would_wait;     // dry run: the limit that would let it wait; empty = none
     std::string_view cost_overrun;   // limit with a cost above its reserve; empty = none
     std::string_view upstream_error; // failure of the last endpoint; empty = none
     unsigned attempts = 1;           // number of attempts, retries included
@@ -40,8 +41,8 @@ struct AccessRecord {
 
 // Appends the line of a request to `out`, with the final newline. Members: time (RFC 3339, ms,
 // UTC), request_id, client, host, route, method, path, status, decision, limit, would_refuse,
-// cost_overrun, bytes_in, bytes_out, duration_ms, waited_ms, attempts, upstream, upstream_error,
-// upstream_ms, fields. Members without a value are omitted.
+// would_wait, cost_overrun, bytes_in, bytes_out, duration_ms, waited_ms, attempts, upstream,
+// upstream_error, upstream_ms, fields. Members without a value are omitted.
 void format(std::string& out, const AccessRecord& record);
 
 class AccessLog {

@@ -50,6 +50,14 @@ void add_by_limit(
             i < counters.size() ? counters[i] : 0);
 }
 
+std::vector<std::uint64_t>
+of_each(const std::vector<DryRunCounters>& all, std::uint64_t DryRunCounters::*member) {
+    std::vector<std::uint64_t> values;
+    for (const DryRunCounters& each : all)
+        values.push_back(each.*member);
+    return values;
+}
+
 void add_routes(Page& page, const WorkerCounters& sum, const MetricSlots& slots) {
     const auto& names = slots.routes();
     auto requests = page.counter(
@@ -80,7 +88,12 @@ void add_routes(Page& page, const WorkerCounters& sum, const MetricSlots& slots)
         page.counter(
             "stint_would_refuse_total",
             "Requests that a limit which is not enforced would have refused."),
-        sum.would_refuse, slots);
+        of_each(sum.dry_runs, &DryRunCounters::would_refuse), slots);
+    add_by_limit(
+        page.counter(
+            "stint_would_wait_total",
+            "Requests that a limit which is not enforced would have let wait."),
+        of_each(sum.dry_runs, &DryRunCounters::would_wait), slots);
     add_by_limit(
         page.counter(
             "stint_cost_overruns_total", "Requests that cost a limit more than was "

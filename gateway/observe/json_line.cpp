@@ -253,6 +253,7 @@ void format(std::string& out, const AccessRecord& record) {
     append_text(out, ",\"decision\":", to_text(record.outcome));
     append_text(out, ",\"limit\":", record.limit);
     append_text(out, ",\"would_refuse\":", record.would_refuse);
+    append_text(out, ",\"would_wait\":", record.would_wait);
     append_text(out, ",\"cost_overrun\":", record.cost_overrun);
     append_count(out, ",\"bytes_in\":", record.bytes_in);
     append_count(out, ",\"bytes_out\":", record.bytes_out);

@@ -37,6 +37,12 @@ Histogram& Histogram::operator+=(const Histogram& more) noexcept {
     return *this;
 }
 
+DryRunCounters& DryRunCounters::operator+=(const DryRunCounters& more) noexcept {
+    would_refuse += more.would_refuse;
+    would_wait += more.would_wait;
+    return *this;
+}
+
 RouteCounters& RouteCounters::operator+=(const RouteCounters& more) noexcept {
     for (std::size_t outcome = 0; outcome < requests.size(); ++outcome)
         for (std::size_t status = 0; status < requests[outcome].size(); ++status)
@@ -72,9 +78,9 @@ void WorkerCounters::fit(
     std::size_t wait_slots) {
     routes.resize(std::max(routes.size(), route_slots));
     for (auto* const by_limit :
-         {&refusals, &denied, &fenced_off, &exempted, &would_refuse, &overruns, &granted,
-          &replayed})
+         {&refusals, &denied, &fenced_off, &exempted, &overruns, &granted, &replayed})
         by_limit->resize(std::max(by_limit->size(), refusal_slots));
+    dry_runs.resize(std::max(dry_runs.size(), refusal_slots));
     upstreams.resize(std::max(upstreams.size(), upstream_slots));
     waits.resize(std::max(waits.size(), wait_slots));
 }
@@ -87,7 +93,8 @@ WorkerCounters& WorkerCounters::operator+=(const WorkerCounters& other) {
     add(denied, other.denied);
     add(fenced_off, other.fenced_off);
     add(exempted, other.exempted);
-    add(would_refuse, other.would_refuse);
+    for (std::size_t i = 0; i < other.dry_runs.size(); ++i)
+        dry_runs[i] += other.dry_runs[i];
     add(overruns, other.overruns);
     add(granted, other.granted);
     add(replayed, other.replayed);

@@ -58,6 +58,14 @@ struct WaitCounters {
     WaitCounters& operator+=(const WaitCounters& more) noexcept;
 };
 
+// Counters of a limit in dry run.
+struct DryRunCounters {
+    std::uint64_t would_refuse = 0;
+    std::uint64_t would_wait = 0; // when_exceeded: wait
+
+    DryRunCounters& operator+=(const DryRunCounters& more) noexcept;
+};
+
 // One worker's counters. Used by that worker's thread alone; for a scrape that thread makes a copy.
 struct WorkerCounters {
     std::vector<RouteCounters> routes;       // by MetricSlots::route
@@ -65,7 +73,7 @@ struct WorkerCounters {
     std::vector<std::uint64_t> denied;       // by MetricSlots::refusal: keys listed in `deny`
     std::vector<std::uint64_t> fenced_off;   // by MetricSlots::refusal: 412 by require_fence
     std::vector<std::uint64_t> exempted;     // by MetricSlots::refusal: keys listed in `exempt`
-    std::vector<std::uint64_t> would_refuse; // by MetricSlots::refusal: dry run
+    std::vector<DryRunCounters> dry_runs;    // by MetricSlots::refusal
     std::vector<std::uint64_t> overruns;     // by MetricSlots::refusal: cost more than reserved
     std::vector<std::uint64_t> granted;      // by MetricSlots::refusal: permits granted
     std::vector<std::uint64_t> replayed;     // by MetricSlots::refusal: idempotent replays

@@ -75,10 +75,10 @@ std::vector<Counters> summed(
     return page;
 }
 
-constexpr std::array by_limit = {&WorkerCounters::refusals,     &WorkerCounters::denied,
-                                 &WorkerCounters::fenced_off,   &WorkerCounters::exempted,
-                                 &WorkerCounters::would_refuse, &WorkerCounters::overruns,
-                                 &WorkerCounters::granted,      &WorkerCounters::replayed};
+constexpr std::array by_limit = {&WorkerCounters::refusals,   &WorkerCounters::denied,
+                                 &WorkerCounters::fenced_off, &WorkerCounters::exempted,
+                                 &WorkerCounters::overruns,   &WorkerCounters::granted,
+                                 &WorkerCounters::replayed};
 
 // Sums the counters of pairs of a route and a limit. The pairs of permit requests stay apart from
 // those of routes.
@@ -93,6 +93,8 @@ void sum_refusals(
     for (const auto member : by_limit)
         for (std::size_t i = 0; i < std::min(uses.size(), (sum.*member).size()); ++i)
             uses[i] += (sum.*member)[i];
+    for (std::size_t i = 0; i < std::min(uses.size(), sum.dry_runs.size()); ++i)
+        uses[i] += sum.dry_runs[i].would_refuse + sum.dry_runs[i].would_wait;
     for (std::size_t i = 0; i < pairs.size(); ++i)
         if (is_of_stint(pairs[i].second))
             uses[i] = SeriesChoice::always;
@@ -108,6 +110,10 @@ void sum_refusals(
             counters.resize(std::max(counters.size(), slot + 1));
             counters[slot] += i < (sum.*member).size() ? (sum.*member)[i] : 0;
         }
+        auto& dry_runs = page.sum.dry_runs;
+        dry_runs.resize(std::max(dry_runs.size(), slot + 1));
+        if (i < sum.dry_runs.size())
+            dry_runs[slot] += sum.dry_runs[i];
     }
 }
 

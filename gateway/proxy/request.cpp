@@ -113,7 +113,8 @@ void Request::log(const Now& now, std::string_view endpoint, unsigned attempts) 
     line.method = head().method;
     line.path = head().target;
     line.limit = admission_.reply().limit();
-    line.would_refuse = admission_.would_refuse();
+    line.would_refuse = admission_.dry_run().would_refuse;
+    line.would_wait = admission_.dry_run().would_wait;
     line.cost_overrun = admission_.settlement().overrun();
     line.upstream = endpoint;
     line.upstream_error = admission_.reply().upstream_error();

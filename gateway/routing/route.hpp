@@ -85,7 +85,8 @@ struct RouteLimit {
     bool told_in_draft = false;       // shown in RateLimit and RateLimit-Policy
     bool told_in_legacy = false;      // shown in X-RateLimit-Limit and the like
     RefusalAnswer answer;
-    std::optional<WaitSettings> wait{};
+    std::optional<WaitSettings> wait{}; // nothing also with enforce: false
+    Duration dry_run_wait{}; // dry run of a limit that lets requests wait: its max_wait; else zero
     KeyTemplate reserve_for; // key of the slot's owner, with retry_after: reserve; empty: no slots
     std::uint64_t burst = 0; // capacity of a token bucket; 0 = the quota
     bool pace = false;

@@ -57,7 +57,7 @@ routing::KeyRulesPtr rules_of(const config::Limit& limit) {
 
 std::optional<routing::WaitSettings>
 wait_of(const config::Limit& limit, observe::MetricSlots& slots) {
-    if (!limit.wait)
+    if (!limit.wait || !limit.enforce)
         return std::nullopt;
     return routing::WaitSettings{
         .max_wait = limit.wait->max_wait,
@@ -143,7 +143,7 @@ ConfiguredLimit configured_limit(const config::Limit& limit, limits::Registry& r
         limit.route,
         counted_key_of(limit),
         rules_of(limit),
-        limit.wait.has_value(),
+        limit.wait && limit.enforce,
         !limit.reserve_for.empty(),
         limit.enforce};
 }
@@ -164,6 +164,8 @@ routing::RouteLimit route_limit_of(
     made.rules = configured.rules;
     made.refusal_metric = slots.refusal(route, limit.name);
     made.wait = wait_of(limit, slots);
+    if (limit.wait && !limit.enforce)
+        made.dry_run_wait = limit.wait->max_wait;
     made.answer = answer_of(limit);
     set_terms(limit, made);
     return made;

@@ -132,6 +132,29 @@ class Counting(SystemTest):
         lines = stint.wait_for_lines(3)
         self.assertEqual([line.get("would_refuse") for line in lines], [None, "l", "l"])
 
+    def test_a_dry_run_of_a_limit_that_lets_wait_says_who_would_wait(self):
+        wait = {"enforce": False, "when_exceeded": "wait"}
+        stint = self.stint_before(self.start_upstream(by_path), route_limits=[
+            {"name": "long", "requests": 1, "max_wait": "2h", **HOUR, **wait},
+            {"name": "short", "requests": 1, "max_wait": "1s", **HOUR, **wait}])
+
+        self.assertEqual(self.statuses(stint, *["/200"] * 3), [200] * 3)
+
+        limits = stint.admin.limits()
+        self.assertEqual([(limits[name]["would_wait"], limits[name]["would_refuse"]) for name in ("long", "short")],
+                         [(2, 0), (0, 2)])
+        metrics = stint.admin.metrics()
+        for metric, name in (("stint_would_wait_total", "long"), ("stint_would_refuse_total", "short")):
+            self.assertEqual(metrics.sum(metric, limit=name), 2)
+            self.assertEqual(metrics.sum(metric), 2)
+        self.assertEqual([(line.get("would_wait"), line.get("would_refuse"), line.get("waited_ms"))
+                          for line in stint.wait_for_lines(3)],
+                         [(None, None, None), ("long", "short", None), ("long", "short", None)])
+        explained = stint.admin.request("POST", "/explain", body='{"host": "a", "path": "/"}').json()
+        self.assertEqual(explained["decision"], "admit")
+        self.assertEqual({limit["name"]: (limit["would_wait"], limit["would_refuse"]) for limit in explained["limits"]},
+                         {"long": (True, False), "short": (False, True)})
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -94,8 +94,6 @@ void read_cap(const Section& section, const Value& concurrent, Limit& limit, Loa
 void read_limit_queue(const Section& section, Limit& limit, LoadState& loading) {
     if (!read_wait_terms(section, limit, loading))
         return section.wrong_at("max_waiting", only_for_waiting);
-    if (!limit.enforce)
-        section.wrong_at("when_exceeded", "has no use with enforce: false, which refuses nothing");
     read_field(section, limit_fields(), "max_waiting", limit, loading);
 }
 

@@ -128,6 +128,15 @@ bool counts_permits(const Limit& limit) {
     return !limit.key.empty() && limit.key.front().kind == KeySource::Kind::permit_key;
 }
 
+// True if the limit delays requests. A limit with enforce: false only looks on.
+bool lets_wait(const Limit& limit) {
+    return limit.wait && limit.enforce;
+}
+
+bool reserves(const Limit& limit) {
+    return !limit.reserve_for.empty() && limit.enforce;
+}
+
 // Reports an error if a route has a limit with when_exceeded: wait and another with retry_after:
 // reserve. A queued request would be admitted into slots that are reserved for other clients. item:
 // the node of the limit that was added last.
@@ -135,13 +144,14 @@ void refuse_waiting_beside_reserving(const Value& item, const Route& route, cons
     const Limit& added = config.limits[route.limits.back()];
     for (const std::size_t index : route.limits) {
         const Limit& other = config.limits[index];
-        const bool clash = (added.wait && !other.reserve_for.empty()) ||
-                           (!added.reserve_for.empty() && other.wait);
+        const bool clash =
+            (lets_wait(added) && reserves(other)) || (reserves(added) && lets_wait(other));
         if (!clash || &added == &other)
             continue;
         return item.wrong(
-            in_quotes(added.name) + (added.wait ? " lets requests wait and " : " reserves and ") +
-            in_quotes(other.name) + (added.wait ? " reserves" : " lets requests wait") +
+            in_quotes(added.name) +
+            (lets_wait(added) ? " lets requests wait and " : " reserves and ") +
+            in_quotes(other.name) + (lets_wait(added) ? " reserves" : " lets requests wait") +
             "; expected limits with either when_exceeded: wait or retry_after: reserve");
     }
 }

@@ -10,6 +10,27 @@
 
 namespace stint::limits {
 
+// The admissions that a limit in dry run would not have made at once. Threads: any.
+class DryRunTally {
+  public:
+    void count_exceeded() noexcept { exceeded_.fetch_add(1, std::memory_order_relaxed); }
+    // Counts one of the exceeded as an admission that would have waited. Call after the admission.
+    void count_wait() noexcept { waits_.fetch_add(1, std::memory_order_relaxed); }
+
+    [[nodiscard]] std::uint64_t would_wait() const noexcept {
+        return waits_.load(std::memory_order_relaxed);
+    }
+    [[nodiscard]] std::uint64_t would_refuse() const noexcept {
+        const std::uint64_t waits = would_wait();
+        const std::uint64_t exceeded = exceeded_.load(std::memory_order_relaxed);
+        return exceeded > waits ? exceeded - waits : 0;
+    }
+
+  private:
+    std::atomic<std::uint64_t> exceeded_{0};
+    std::atomic<std::uint64_t> waits_{0};
+};
+
 // Threads: any; the totals of one moment need not fit together.
 class Tally {
   public:
@@ -18,7 +39,6 @@ class Tally {
         if (refusal == Refusal::table_full)
             table_full_.fetch_add(1, relaxed);
     }
-    void count_would_refuse() noexcept { would_refuse_.fetch_add(1, relaxed); }
     // Counts an admission in the sketch; true once a minute.
     [[nodiscard]] bool count_overflow(SteadyTime now) noexcept {
         overflowed_.fetch_add(1, relaxed);
@@ -29,9 +49,7 @@ class Tally {
     }
 
     [[nodiscard]] std::uint64_t refused() const noexcept { return refused_.load(relaxed); }
-    [[nodiscard]] std::uint64_t would_refuse() const noexcept {
-        return would_refuse_.load(relaxed);
-    }
+    [[nodiscard]] DryRunTally& dry_run() noexcept { return dry_run_; }
     [[nodiscard]] std::uint64_t table_full() const noexcept { return table_full_.load(relaxed); }
     [[nodiscard]] std::uint64_t overflowed() const noexcept { return overflowed_.load(relaxed); }
 
@@ -40,7 +58,7 @@ class Tally {
     static constexpr Duration between_overflow_news = std::chrono::minutes{1};
 
     std::atomic<std::uint64_t> refused_{0};
-    std::atomic<std::uint64_t> would_refuse_{0};
+    DryRunTally dry_run_;
     std::atomic<std::uint64_t> table_full_{0};
     std::atomic<std::uint64_t> overflowed_{0};
     std::atomic<std::int64_t> next_overflow_news_{0}; // steady, ns

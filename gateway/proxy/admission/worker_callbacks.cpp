@@ -62,7 +62,11 @@ void WorkerCallbacks::record(
 }
 
 void WorkerCallbacks::would_refuse(const routing::RouteLimit& limit) noexcept {
-    ++context_.counters.would_refuse[limit.refusal_metric];
+    ++context_.counters.dry_runs[limit.refusal_metric].would_refuse;
+}
+
+void WorkerCallbacks::would_wait(const routing::RouteLimit& limit) noexcept {
+    ++context_.counters.dry_runs[limit.refusal_metric].would_wait;
 }
 
 void WorkerCallbacks::table_full(const routing::RouteLimit& limit) noexcept {

@@ -50,6 +50,7 @@ class WorkerCallbacks final : public admission::Callbacks {
     void denied(const routing::RouteLimit& limit) noexcept override;
     void fence_rejected(const routing::Route& route) noexcept override;
     void would_refuse(const routing::RouteLimit& limit) noexcept override;
+    void would_wait(const routing::RouteLimit& limit) noexcept override;
     void table_full(const routing::RouteLimit& limit) noexcept override;
     void cost_exceeded(const routing::RouteLimit& limit) noexcept override;
     void permit_used() noexcept override { ++context_.counters.tickets_used; }

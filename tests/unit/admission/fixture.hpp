@@ -85,6 +85,9 @@ class Called final : public Callbacks {
     void would_refuse(const routing::RouteLimit& limit) noexcept override {
         note("would refuse", limit);
     }
+    void would_wait(const routing::RouteLimit& limit) noexcept override {
+        note("would wait for", limit);
+    }
     void permit_used() noexcept override { note("permit used"); }
     void permit_unknown() noexcept override { note("permit unknown"); }
     void waited(const routing::RouteLimit& limit, bool admitted, Duration) noexcept override {

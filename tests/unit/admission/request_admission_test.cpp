@@ -1,5 +1,6 @@
 #include "fixture.hpp"
 #include "http/permit_text.hpp"
+#include "limits/counter/tally.hpp"
 
 #include <doctest/doctest.h>
 
@@ -143,6 +144,37 @@ TEST_CASE(
             if (paused)
                 CHECK(second.admission.reply().retry_after() == 270s);
         }
+    }
+}
+
+TEST_CASE("a dry run of a limit that lets requests wait delays and refuses none") {
+    for (const Door door : {Door::proxy, Door::check, Door::simulate}) {
+        CAPTURE(static_cast<int>(door));
+        routing::RouteLimit looks_on = window("looks on", 1);
+        looks_on.enforce = false;
+        looks_on.dry_run_wait = 30s;
+        Gateway gateway{with({looks_on, waiting(window("enforced", 3), 2min)})};
+        const Asked first{gateway, door, at(0s)};
+        const Asked early{gateway, door, at(29s)};
+        const Asked late{gateway, door, at(30s)};
+        const Asked queued{gateway, door, at(31s)};
+
+        CHECK(first.next == Next::forward);
+        CHECK(first.callbacks.log == "begin");
+        CHECK(early.next == Next::forward);
+        CHECK(early.callbacks.log == "begin, would refuse looks on");
+        CHECK(early.admission.dry_run().would_refuse == "looks on");
+        CHECK(early.admission.dry_run().would_wait.empty());
+        CHECK(late.next == Next::forward);
+        CHECK(late.callbacks.log == "begin, would wait for looks on");
+        CHECK(late.admission.dry_run().would_wait == "looks on");
+        CHECK(late.admission.dry_run().would_refuse.empty());
+        CHECK(gateway.limit(0).dry_run().would_refuse() == 1);
+        CHECK(gateway.limit(0).dry_run().would_wait() == 1);
+        CHECK(gateway.used(0) == 1);
+        CHECK(queued.next == Next::wait_queue); // as the enforced limit says
+        CHECK(queued.callbacks.log == "begin");
+        CHECK(gateway.limit(0).waiting() == 0);
     }
 }
 

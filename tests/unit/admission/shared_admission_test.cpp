@@ -260,7 +260,7 @@ TEST_CASE("a shared limit that is not enforced refuses nothing, and says what it
             all.back()->admission.permit().release(at(0s));
     }
     CHECK(all.back()->next == Next::forward);
-    CHECK(all.back()->admission.would_refuse() == "all");
+    CHECK(all.back()->admission.dry_run().would_refuse == "all");
     all.back()->admission.undo(at(0s)); // what was not charged is not given back
     CHECK(stage.store.used(stage.gateway.limit(2)) == 3);
     CHECK(stage.store.wrong() == 0);

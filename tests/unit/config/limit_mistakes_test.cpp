@@ -149,10 +149,18 @@ TEST_CASE("how to wait is said only where requests wait") {
         {"4:45: limits.a.fair_by: is only for a limit with when_exceeded: wait"});
 }
 
-TEST_CASE("a limit that is not enforced has nothing to wait for") {
-    check_limit(
-        "{requests: 1, per: 1s, enforce: false, when_exceeded: wait}",
-        {"4:45: limits.a.when_exceeded: has no use with enforce: false"});
+TEST_CASE("a limit that is not enforced may say how it would let requests wait") {
+    const Limit limit =
+        loaded(
+            std::string{base} +
+            "limits: {a: {concurrent: 1, enforce: false, when_exceeded: wait, max_wait: 3s, "
+            "max_waiting: 5, fair_by: host}}\nroutes: []\n")
+            .limits.at(0);
+
+    CHECK_FALSE(limit.enforce);
+    REQUIRE(limit.wait);
+    CHECK(limit.wait->max_wait == std::chrono::seconds{3});
+    CHECK(limit.wait->max_waiting == 5);
 }
 
 TEST_CASE("waiting has its words, and numbers in range") {

@@ -152,4 +152,14 @@ TEST_CASE("no limit lets wait beside one that reserves") {
          "8:79: routes[1].limits[2]: \"r\" reserves and \"w\" lets requests wait"});
 }
 
+TEST_CASE("a limit that only looks on may stand beside any other") {
+    check_added(
+        "limits:\n"
+        "  r: {requests: 1, per: 1s, retry_after: reserve}\n"
+        "  w: {concurrent: 1, when_exceeded: wait, enforce: false}\n"
+        "routes:\n"
+        "  - {name: a, upstream: shop, match: {path: /a}, limits: [r, w]}\n",
+        {});
+}
+
 } // namespace stint::config

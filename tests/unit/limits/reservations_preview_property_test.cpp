@@ -1,5 +1,6 @@
 // Previews before limits that reserve, in random histories: each answers what admit_reserving()
 // then answers, and limits that are previewed go on like twins that are not.
+#include "limits/counter/tally.hpp"
 #include "random_history.hpp"
 #include "reserving_fixture.hpp"
 
@@ -91,9 +92,9 @@ class ReservingTwin {
                     all.end(), {used, remaining, static_cast<std::uint64_t>(resets_in.count())});
             }
             all.insert(
-                all.end(),
-                {limit.refused(), limit.would_refuse(), limit.in_flight(), limit.live_keys(now),
-                 slots.out(now.steady), slots.given(), slots.claimed(), slots.missed()});
+                all.end(), {limit.refused(), limit.dry_run().would_refuse(), limit.in_flight(),
+                            limit.live_keys(now), slots.out(now.steady), slots.given(),
+                            slots.claimed(), slots.missed()});
         }
         return all;
     }

@@ -1,4 +1,5 @@
 #include "fixture.hpp"
+#include "limits/counter/tally.hpp"
 
 #include <doctest/doctest.h>
 
@@ -15,7 +16,7 @@ TEST_CASE("a limit that is not enforced refuses nothing, and says what it would 
 
     CHECK(second.allowed());
     CHECK(second.would_refuse == 1);
-    CHECK(limit.would_refuse() == 1);
+    CHECK(limit.dry_run().would_refuse() == 1);
     CHECK(limit.refused() == 0);
     CHECK(state(limit, at(0s)).used == 1);
 }
@@ -95,4 +96,30 @@ TEST_CASE("the state of a key that was never charged is that of an unused counte
     CHECK(states[0].counter.used == 0);
     CHECK(states[0].counter.remaining == 3);
     CHECK(states[0].counter.resets_in == 0s);
+}
+
+TEST_CASE("a limit that is not enforced would let wait what it has room for in time") {
+    Limit by_window{window(10s)};
+    const Charge one{.limit = &by_window, .quota = 1, .enforce = false};
+    REQUIRE(admit_all({one}, at(0s)).would_refuse == 0);
+
+    CHECK(would_wait(one, 6s, at(4s)));
+    CHECK_FALSE(would_wait(one, 6s - 1ns, at(4s)));
+    CHECK(state(by_window, at(4s)).used == 1);
+    Charge costly = one;
+    costly.cost = 2;
+    CHECK_FALSE(would_wait(costly, 1h, at(4s)));
+}
+
+TEST_CASE("an admission that would have waited is not one that would have been refused") {
+    Limit limit{window(1s)};
+    const Charge shadow{.limit = &limit, .quota = 1, .enforce = false};
+    for (int i = 0; i < 3; ++i)
+        (void)admit_all({shadow}, at(0s));
+    REQUIRE(limit.dry_run().would_refuse() == 2);
+
+    limit.dry_run().count_wait();
+
+    CHECK(limit.dry_run().would_refuse() == 1);
+    CHECK(limit.dry_run().would_wait() == 1);
 }

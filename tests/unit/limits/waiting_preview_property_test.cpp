@@ -1,5 +1,6 @@
 // Previews in random histories: each answers what entering then answers, and a room where they are
 // taken goes on like a twin where none is.
+#include "limits/counter/tally.hpp"
 #include "random_history.hpp"
 #include "waiting_fixture.hpp"
 
@@ -119,7 +120,7 @@ class PreviewedRoom {
                     all.end(), {used, remaining, static_cast<std::uint64_t>(resets_in.count())});
             }
             all.insert(
-                all.end(), {limit.waiting(), limit.refused(), limit.would_refuse(),
+                all.end(), {limit.waiting(), limit.refused(), limit.dry_run().would_refuse(),
                             limit.live_keys(now), limit.in_flight(), limit.awaited() ? 1U : 0U});
         }
         return all;
