@@ -384,7 +384,8 @@ TEST_CASE("waiters of a limit that becomes a dry run go at once") {
     for (std::size_t i = 1; i <= 3; ++i)
         (void)hall.enter(named("a", i), {.limit = &limit, .max_wait = 60s}, at(0s));
 
-    hall.room.update_quota(limit, [](const auto&) { return Numbers{.quota = 1}; }, false);
+    hall.room.update_quota(
+        limit, [](const auto&) { return Numbers{.quota = 1}; }, false);
 
     CHECK(hall.open(at(1s)) == "a2 a3");
 }
