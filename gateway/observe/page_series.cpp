@@ -286,6 +286,7 @@ PageParts PageSeries::bounded(
     PageParts page{sum, {}, std::move(figures)};
     for (const auto member : by_limit)
         (page.sum.*member).clear();
+    page.sum.dry_runs.clear();
     MetricSlots& own = page.slots;
     page.sum.routes = summed(routes_, slots.routes(), sum.routes, most, [&](const auto& name) {
         return own.route(name);

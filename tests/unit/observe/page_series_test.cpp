@@ -53,6 +53,8 @@ struct ManyNames {
         sum.routes[number + 1].requests[0][2] += times;
         sum.routes[number + 1].bytes_out += 10 * times;
         sum.refusals[number] += times;
+        sum.dry_runs[number].would_refuse += times;
+        sum.dry_runs[number].would_wait += 2 * times;
         sum.upstreams[number].connects += times;
         sum.upstreams[number].latency.observe(5ms);
         sum.upstreams[number].in_flight += times;
@@ -100,6 +102,9 @@ TEST_CASE("names without series of their own are summed, of every kind") {
     CHECK(page.at(R"x(stint_response_bytes_total{route="(other)"})x") == 50);
     CHECK(page.at(R"x(stint_refusals_total{route="route2",limit="limit2"})x") == 4);
     CHECK(page.at(R"x(stint_refusals_total{route="(other)",limit="(other)"})x") == 5);
+    CHECK(page.at(R"x(stint_would_refuse_total{route="route2",limit="limit2"})x") == 4);
+    CHECK(page.at(R"x(stint_would_refuse_total{route="(other)",limit="(other)"})x") == 5);
+    CHECK(page.at(R"x(stint_would_wait_total{route="(other)",limit="(other)"})x") == 10);
     CHECK(page.at(R"x(stint_upstream_connects_total{upstream="(other)"})x") == 5);
     CHECK(page.at(R"x(stint_upstream_latency_seconds_count{upstream="(other)"})x") == 2);
     CHECK(page.at(R"x(stint_limit_refused_after_waiting_total{limit="(other)"})x") == 5);
