@@ -36,6 +36,12 @@ bool carries_token(const Request& request, std::string_view token) {
            equal_in_constant_time(http::ascii::trim(given.substr(scheme.size())), token);
 }
 
+Response unauthorized(std::string_view detail) {
+    Response response = problem(401, detail);
+    response.fields.emplace_back("WWW-Authenticate", "Bearer realm=\"stint\"");
+    return response;
+}
+
 } // namespace
 
 bool host_allowed(std::string_view authority, int minor_version, const Policy& policy) {
@@ -51,9 +57,16 @@ std::optional<Response> refuse_change(const Request& request, const Policy& poli
         return problem(403, "Changes are not accepted from pages of other sites.");
     if (policy.token.empty() || carries_token(request, policy.token))
         return std::nullopt;
-    Response response = problem(401, "Changes need \"Authorization: Bearer TOKEN\".");
-    response.fields.emplace_back("WWW-Authenticate", "Bearer realm=\"stint\"");
-    return response;
+    return unauthorized("Changes need \"Authorization: Bearer TOKEN\".");
+}
+
+std::optional<Response> refuse_read(const Request& request, const Policy& policy) {
+    const bool open = policy.read_token.empty() ||
+                      std::ranges::find(policy.open_paths, request.path) != policy.open_paths.end();
+    if (open || carries_token(request, policy.read_token) ||
+        (!policy.token.empty() && carries_token(request, policy.token)))
+        return std::nullopt;
+    return unauthorized("This listener needs \"Authorization: Bearer TOKEN\".");
 }
 
 } // namespace stint::admin

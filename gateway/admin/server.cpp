@@ -199,14 +199,19 @@ Result<void, std::string> Server::start(const config::Admin& admin) {
     Policy policy{
         .host = admin.address.host,
         .token = {},
+        .open_paths = admin.open_paths,
         .read_only = admin.read_only,
         .tls = admin.tls.has_value(),
         .hosts = admin.hosts};
-    if (!admin.token_file.empty()) {
-        auto token = runtime::read_token(admin.token_file);
-        if (!token)
-            return token.error();
-        policy.token = std::move(*token);
+    for (const auto& [file, token] :
+         {std::pair{&admin.token_file, &policy.token},
+          std::pair{&admin.read_token_file, &policy.read_token}}) {
+        if (file->empty())
+            continue;
+        auto read = runtime::read_token(*file);
+        if (!read)
+            return read.error();
+        *token = std::move(*read);
     }
     Result<net::ListeningSockets> opened = open(admin.address);
     if (!opened)

@@ -228,6 +228,8 @@ net::Task<Response> answer(Service& service, Request request) {
         co_return problem(
             421, "This listener does not answer to that host: use its address or localhost, or "
                  "name the host in admin.hosts.");
+    if (auto refusal = refuse_read(request, service.policy))
+        co_return std::move(*refusal);
     auto target = find_target(request.method, request.path);
     if (!target)
         co_return std::move(target).error();

@@ -78,6 +78,8 @@ class TlsSession {
     // The subject of the certificate that the peer has shown and that was verified; empty without
     // one, and until the handshake is complete.
     [[nodiscard]] const std::string& peer_subject() const noexcept { return peer_subject_; }
+    // Returns the protocol's name, a literal. Requires a complete handshake.
+    [[nodiscard]] std::string_view version() const { return tls::version_of(*ssl_); }
 
   private:
     friend struct SocketBio;

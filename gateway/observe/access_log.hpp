@@ -23,6 +23,9 @@ struct LoggedField {
 struct AccessRecord {
     WallTime time{}; // time at which the request's head was complete
     std::string_view request_id, client, host, route, method, path, limit, upstream;
+    std::string_view protocol;       // such as HTTP/1.1; empty = no head could be read
+    std::string_view tls;            // such as TLSv1.3; empty = no TLS
+    std::string_view key;            // key by which the limit refused; empty = none, or not logged
     std::string_view would_refuse;   // dry run: the limit that would refuse; empty = none
     std::string_view would_wait;     // dry run: the limit that would let it wait; empty = none
     std::string_view cost_overrun;   // limit with a cost above its reserve; empty = none
@@ -40,9 +43,9 @@ struct AccessRecord {
 };
 
 // Appends the line of a request to `out`, with the final newline. Members: time (RFC 3339, ms,
-// UTC), request_id, client, host, route, method, path, status, decision, limit, would_refuse,
-// would_wait, cost_overrun, bytes_in, bytes_out, duration_ms, waited_ms, attempts, upstream,
-// upstream_error, upstream_ms, fields. Members without a value are omitted.
+// UTC), request_id, client, protocol, tls, host, route, method, path, status, decision, limit, key,
+// would_refuse, would_wait, cost_overrun, bytes_in, bytes_out, duration_ms, waited_ms, attempts,
+// upstream, upstream_error, upstream_ms, fields. Members without a value are omitted.
 void format(std::string& out, const AccessRecord& record);
 
 class AccessLog {

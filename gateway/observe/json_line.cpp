@@ -244,6 +244,8 @@ void format(std::string& out, const AccessRecord& record) {
     out += '"';
     append_text(out, ",\"request_id\":", record.request_id);
     append_text(out, ",\"client\":", record.client);
+    append_text(out, ",\"protocol\":", record.protocol);
+    append_text(out, ",\"tls\":", record.tls);
     append_text(out, ",\"host\":", record.host);
     append_text(out, ",\"route\":", record.route);
     append_text(out, ",\"method\":", record.method);
@@ -252,6 +254,7 @@ void format(std::string& out, const AccessRecord& record) {
         append_count(out, ",\"status\":", static_cast<std::uint64_t>(record.status));
     append_text(out, ",\"decision\":", to_text(record.outcome));
     append_text(out, ",\"limit\":", record.limit);
+    append_text(out, ",\"key\":", record.key);
     append_text(out, ",\"would_refuse\":", record.would_refuse);
     append_text(out, ",\"would_wait\":", record.would_wait);
     append_text(out, ",\"cost_overrun\":", record.cost_overrun);

@@ -107,6 +107,21 @@ struct Call {
         return none();
     }
 
+    // For probes, which show no token: says nothing but whether this listener answers, and at
+    // /readyz whether it will go on to.
+    PendingPtr health() const {
+        if (head.method != "GET" && head.method != "HEAD") {
+            http::make_method_not_allowed(to, {}, "GET, HEAD");
+            return none();
+        }
+        if (head.path == "/readyz" && service.context.draining)
+            return fail(503, "the gateway is stopping");
+        http::make_reply(
+            to, {}, 200, "application/json", [](http::HeadBuffer&) {},
+            [](auto& sink) { sink << "{\"status\":\"ok\"}\n"; });
+        return none();
+    }
+
     PendingPtr feed_back() const {
         const auto ask = service.request_reader.read_feedback(body);
         if (!ask)
@@ -131,6 +146,8 @@ PendingPtr answer(
     const auto& terms = service.context.active->snapshot->permits;
     if (!terms)
         return call.fail(503, "permits are not given any more");
+    if (head.path == "/healthz" || head.path == "/readyz")
+        return call.health();
     const bool has_token = terms->needs_token && shows_token(head, *terms);
     const auto target = target_of(head.path);
     if (target && target->what == What::check) // the asking proxy also forwards a browser's Origin

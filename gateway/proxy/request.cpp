@@ -1,6 +1,7 @@
 #include "proxy/request.hpp"
 
 #include "net/clock.hpp"
+#include "routing/log_key.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -105,14 +106,33 @@ void Request::count() noexcept {
     counters.bytes_out += stream_.bytes_out();
 }
 
+// Returns the key by which the request was refused, as the configuration wants it logged.
+std::string Request::refused_key() {
+    const std::string_view name = admission_.reply().limit();
+    for (const routing::RouteLimit& limit : route().limits) {
+        if (limit.limit->identity().name != name || limit.key.empty())
+            continue;
+        routing::KeyFacts facts = this->facts();
+        admission_.complete(head(), facts);
+        std::string scratch;
+        return routing::logged(limit.key.evaluate(facts, scratch), snapshot().log.key);
+    }
+    return {};
+}
+
 void Request::log(const Now& now, std::string_view endpoint, unsigned attempts) {
     observe::AccessRecord line;
     record_.fill(line);
     line.host = head().authority;
     line.route = has_route() ? std::string_view{route().name} : std::string_view{};
     line.method = head().method;
+    if (!line.method.empty())
+        line.protocol = head().minor_version > 0 ? "HTTP/1.1" : "HTTP/1.0";
+    line.tls = stream_.connection().tls_version;
     line.path = head().target;
     line.limit = admission_.reply().limit();
+    const std::string key = line.limit.empty() ? std::string{} : refused_key();
+    line.key = key;
     line.would_refuse = admission_.dry_run().would_refuse;
     line.would_wait = admission_.dry_run().would_wait;
     line.cost_overrun = admission_.settlement().overrun();

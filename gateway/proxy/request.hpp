@@ -110,6 +110,7 @@ class Request : private net::Deadline {
 
   private:
     void count() noexcept;
+    [[nodiscard]] std::string refused_key();
     void log(const Now& now, std::string_view endpoint, unsigned attempts);
     void on_deadline() noexcept override { abort(timeout_reason(waiting_)); }
 

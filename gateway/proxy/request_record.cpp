@@ -9,7 +9,7 @@ void RequestRecord::take(
     const routing::Snapshot& snapshot,
     http::RequestIdSource& ids,
     const KeyHasher& hasher) {
-    if (head.ids.contains(FieldId::x_request_id) || !snapshot.log_fields.empty())
+    if (head.ids.contains(FieldId::x_request_id) || !snapshot.log.fields.empty())
         note_fields(head, snapshot);
     name(ids);
     if (snapshot.trusted.empty()) [[likely]]
@@ -26,7 +26,7 @@ void RequestRecord::take(
 void RequestRecord::note_fields(const RequestHead& head, const routing::Snapshot& snapshot) {
     id_ = http::shown_request_id(head.fields);
     for (const Field& field : head.fields)
-        for (const std::string& wanted : snapshot.log_fields)
+        for (const std::string& wanted : snapshot.log.fields)
             if (boost::algorithm::iequals(field.name, wanted))
                 logged_.push_back({wanted, field.value});
 }

@@ -3,6 +3,7 @@
 
 #include "base/field_names.hpp"
 #include "base/hop_fields.hpp"
+#include "base/log_rules.hpp"
 #include "base/min_rate.hpp"
 #include "base/path_rules.hpp"
 #include "base/reach.hpp"
@@ -98,8 +99,8 @@ struct Snapshot {
     // case. A client can neither have these fields removed from its request, nor spell them so that
     // only the upstream recognises them.
     std::vector<std::string> protected_fields;
-    std::vector<std::string> log_fields; // request fields that the access log records, lower case
-    std::optional<PermitTerms> permits;  // nothing: permits are disabled
+    LogRules log;                       // for the access log
+    std::optional<PermitTerms> permits; // nothing: permits are disabled
     std::uint64_t generation = 0;
 };
 

@@ -279,7 +279,7 @@ Compiled compile(
     snapshot->routes_absolute_form = config.routes_absolute_form;
     snapshot->hop = config.hop;
     snapshot->protected_fields = protected_fields(config);
-    snapshot->log_fields = config.access_log.fields;
+    snapshot->log = config.access_log.rules;
     if (config.permits)
         snapshot->permits = permit_terms_of(config, compiled.limits, slots);
     snapshot->generation = generation;

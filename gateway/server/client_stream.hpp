@@ -24,6 +24,7 @@ struct ConnectionInfo {
     const routing::ClientAddress* peer = nullptr; // from a PROXY header, else the socket's peer
     const net::Socket* socket = nullptr;
     std::string_view tls_subject{}; // subject of the client's certificate; empty: none
+    std::string_view tls_version{}; // such as TLSv1.3; empty: no TLS
     Session* session = nullptr;     // the service's state of the connection; may be null
     std::uint16_t https_port = 0;   // https port to redirect all requests to; 0: none
     bool secure = false;

@@ -68,6 +68,7 @@ net::Task<> Http1Connection::serve_requests() {
         .peer = &peer_,
         .socket = &io_.socket(),
         .tls_subject = tls != nullptr ? std::string_view{tls->peer_subject()} : std::string_view{},
+        .tls_version = tls != nullptr ? tls->version() : std::string_view{},
         .session = session_.get(),
         .https_port = options_.https_port,
         .secure = tls != nullptr};

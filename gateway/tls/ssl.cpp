@@ -28,4 +28,8 @@ std::string peer_subject(SSL& ssl) {
     return {text, static_cast<std::size_t>(size)};
 }
 
+std::string_view version_of(SSL& ssl) {
+    return SSL_get_version(&ssl);
+}
+
 } // namespace stint::tls

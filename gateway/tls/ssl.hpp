@@ -35,4 +35,7 @@ using SslPtr = std::unique_ptr<SSL, SslDeleter>;
 // "" if the peer has none.
 [[nodiscard]] std::string peer_subject(SSL& ssl);
 
+// Returns the protocol of a connection whose handshake is complete: "TLSv1.3". A literal.
+[[nodiscard]] std::string_view version_of(SSL& ssl);
+
 } // namespace stint::tls

@@ -48,6 +48,29 @@ class Lines(SystemTest):
         self.assertEqual((line["decision"], line["limit"]), ("refused", "n"))
         self.assertNotIn("upstream", line)
 
+    def test_a_refusal_shows_its_key_as_configured(self):
+        for log_key, wanted in ((None, r"[0-9a-f]{16}"), ("hash", r"[0-9a-f]{16}"), ("prefix", r"sk_...\.\.\."),
+                                ("full", "sk_live_0123456789"), ("off", None)):
+            with self.subTest(log_key):
+                log = {"path": "stdout"} if log_key is None else {"path": "stdout", "log_key": log_key}
+                stint = self.stint_before(
+                    self.upstream, access_log=log, route_limits=["n"],
+                    limits={"n": {"requests": 1, "per": "1h", "key": "header:X-Key"}})
+                for _ in range(3):
+                    fetch(stint.port, fields={"X-Key": "sk_live_0123456789"})
+
+                first, *refused = sorted(stint.wait_for_lines(3), key=lambda line: line["status"])
+
+                self.assertEqual((first["status"], first["protocol"]), (200, "HTTP/1.1"))
+                self.assertNotIn("key", first)
+                self.assertNotIn("tls", first)
+                keys = {line.get("key") for line in refused}
+                self.assertEqual(len(keys), 1)
+                if wanted is None:
+                    self.assertEqual(keys, {None})
+                else:
+                    self.assertRegex(keys.pop(), f"^{wanted}$")
+
     def test_every_outcome_has_its_word(self):
         routes = [
             {"name": "up", "match": {"path": "/up"}, "upstream": "up"},

@@ -219,6 +219,27 @@ class Changes(SystemTest):
 
         self.assertEqual(Admin(stint.admin_port, "correct-horse-battery").reload().status, 200)
 
+    def test_reading_needs_a_token_of_its_own_where_there_is_one(self):
+        read_token = self.folder / "read-token"
+        read_token.write_text("battery-staple\n", encoding="ascii")
+        stint = self.start_stint(
+            config(self.upstream.address, admin={
+                "address": f"127.0.0.1:{free_port()}", "token_file": str(self.token_file),
+                "read_token_file": str(read_token), "open_paths": ["/readyz", "/metrics"]}),
+            token="battery-staple")
+
+        for path, status in (("/readyz", 200), ("/metrics", 200), ("/healthz", 401), ("/limits", 401),
+                             ("/config", 401), ("/nothing", 401)):
+            self.assertEqual(Admin(stint.admin_port).request("GET", path).status, status, path)
+        self.assertEqual(Admin(stint.admin_port).request("POST", "/explain").status, 401)
+        reader, changer = Admin(stint.admin_port, "battery-staple"), Admin(stint.admin_port, "correct-horse-battery")
+        self.assertEqual(reader.get("/limits"), {"limits": []})
+        self.assertEqual(reader.reload().status, 401)
+        self.assertEqual(changer.get("/limits"), {"limits": []})
+        self.assertEqual(changer.reload().status, 200)
+        for path in ("/config", "/metrics", "/version"):
+            self.assertNotIn("battery-staple", changer.request("GET", path).text())
+
     def test_the_token_is_never_shown(self):
         stint = self.with_admin(token_file=str(self.token_file))
 

@@ -177,7 +177,7 @@ class Shown(ProxiedLocks):
             "PUT", "/limits/lock:product/overrides/a", body='{"concurrent": 5}')
 
         self.assertEqual(refused.status, 400)
-        self.assertIn("has no key", refused.json()["detail"])
+        self.assertIn("A lock has no overrides", refused.json()["detail"])
         self.assertEqual(stint.admin.limit("lock:product")["limit"], 3)
 
     def test_a_lock_is_no_limit_that_permits_are_taken_of(self):

@@ -6,6 +6,7 @@
 
 #include "base/hop_fields.hpp"
 #include "base/ip_address.hpp"
+#include "base/log_rules.hpp"
 #include "base/path_rules.hpp"
 #include "base/regex.hpp"
 #include "base/time_zone.hpp"
@@ -48,6 +49,9 @@ struct Listener {
 struct Admin {
     Address address;
     std::string token_file; // absolute or relative to the configuration file; empty = no token
+    std::string read_token_file{}; // for reading; as token_file
+    // Paths that need no token to be read.
+    std::vector<std::string> open_paths{"/healthz", "/readyz"};
     bool read_only = false;
     std::optional<Tls> tls{};
     std::vector<std::string> hosts{}; // Host names accepted besides the address; lower case
@@ -109,8 +113,8 @@ struct MinRate {
 struct AccessLog {
     enum class Target : std::uint8_t { standard_output, file, off };
     Target target = Target::standard_output;
-    std::string path;                // for Target::file
-    std::vector<std::string> fields; // header names, lower case (written `header:NAME`)
+    std::string path; // for Target::file
+    LogRules rules{};
 };
 
 struct Endpoint {

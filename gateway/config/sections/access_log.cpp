@@ -38,11 +38,14 @@ void read_log_fields(const Field& field, const Value& value, AccessLog& log, Loa
         const auto name = item.as("a field such as header:Referer", parse_log_field);
         if (!name)
             continue;
-        if (std::find(log.fields.begin(), log.fields.end(), *name) != log.fields.end())
+        if (std::find(log.rules.fields.begin(), log.rules.fields.end(), *name) !=
+            log.rules.fields.end())
             item.wrong(in_quotes("header:" + *name) + " is listed already; remove one");
-        log.fields.push_back(*name);
+        log.rules.fields.push_back(*name);
     }
 }
+
+constexpr std::array<std::string_view, 4> log_key_words{"hash", "prefix", "full", "off"};
 
 using LogRow = Fields<AccessLog>;
 constexpr std::array access_log_table{
@@ -67,11 +70,17 @@ constexpr std::array access_log_table{
         &read_log_fields,
         [](const Field& field, const AccessLog& log, const Config&, Shown::Map& members) {
             Shown::List fields;
-            for (const std::string& name : log.fields)
+            for (const std::string& name : log.rules.fields)
                 fields.emplace_back("header:" + name);
             add(members, field.key, std::move(fields));
         }),
-};
+    LogRow::word < [](auto& log) -> auto& {return log.rules.key;
+} // namespace
+> ({.key = "log_key",
+    .about = "How a line shows the key by which its limit has refused.",
+    .expected = "hash, prefix, full or off"},
+   log_key_words),
+}; // namespace stint::config
 
 } // namespace
 

@@ -92,6 +92,25 @@ constexpr std::array listener_table{
 using AdminRow = Fields<Admin>;
 constexpr std::uint64_t most_admin_connections = 10'000;
 constexpr std::uint64_t most_metric_names = 1'000'000;
+constexpr std::array<std::string_view, 3> may_be_open{"/metrics", "/healthz", "/readyz"};
+
+void read_open_paths(const Field& field, const Value& value, Admin& admin, LoadState&) {
+    const auto items = value.items(field.expected);
+    if (!items)
+        return;
+    admin.open_paths.clear();
+    for (const Value& item : *items) {
+        const auto path = item.as("one of the paths", [](std::string_view text) {
+            return parse_word(text, may_be_open);
+        });
+        if (!path)
+            continue;
+        if (std::ranges::find(admin.open_paths, *path) != admin.open_paths.end())
+            item.wrong(in_quotes(*path) + " is listed already; remove one");
+        admin.open_paths.push_back(*path);
+    }
+}
+
 constexpr std::array admin_table{
     address_row<Admin>("an address such as 127.0.0.1:9901", Reload::restart),
     mode_row<Admin>(Reload::restart),
@@ -101,6 +120,35 @@ constexpr std::array admin_table{
         "A file with a token, which changes then need. It or read_only is required on an address "
         "other than loopback.",
         Reload::restart),
+    AdminRow::other(
+        {.key = "read_token_file",
+         .about =
+             "A file with a token, which reading then needs. The token for changes serves, too.",
+         .expected = "the path of a file with a token",
+         .otherwise = "none",
+         .reload = Reload::restart},
+        {.kind = FieldType::Kind::text, .name = "path of a file"},
+        [](const Field& field, const Value& value, Admin& admin, LoadState& loading) {
+            read_token_file(field, value, admin.read_token_file, loading);
+        },
+        [](const Field& field, const Admin& admin, const Config&, Shown::Map& members) {
+            if (!admin.read_token_file.empty())
+                add(members, field.key, admin.read_token_file);
+        }),
+    AdminRow::other(
+        {.key = "open_paths",
+         .about = "Paths that are read without a token in spite of `read_token_file`: /metrics, "
+                  "/healthz, /readyz.",
+         .expected = "a list such as [/metrics, /healthz]",
+         .reload = Reload::restart},
+        {.kind = FieldType::Kind::text, .is_list = true, .name = "/metrics, /healthz or /readyz"},
+        &read_open_paths,
+        [](const Field& field, const Admin& admin, const Config&, Shown::Map& members) {
+            Shown::List paths;
+            for (const std::string& path : admin.open_paths)
+                paths.emplace_back(path);
+            add(members, field.key, std::move(paths));
+        }),
     AdminRow::boolean<&Admin::read_only>(
         {.key = "read_only", .about = "Refuses all changes.", .reload = Reload::restart}),
     tls_row<Admin>(Reload::restart),

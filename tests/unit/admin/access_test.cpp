@@ -161,3 +161,32 @@ TEST_CASE("a read-only listener allows no change, whatever the token") {
 
     CHECK(refused(change_with("Bearer secret"), policy) == 403);
 }
+
+TEST_CASE("reading needs a token where there is one for it, except open paths") {
+    Policy policy = on_network();
+    const auto read = [&](const std::string& path, const std::string& authorization = {}) {
+        Request request;
+        request.method = "GET";
+        request.path = path;
+        if (!authorization.empty())
+            request.authorizations = {authorization};
+        const auto refusal = refuse_read(request, policy);
+        return refusal ? refusal->status : 0;
+    };
+    CHECK(read("/limits") == 0);
+
+    policy.read_token = "looker";
+    policy.open_paths = {"/healthz"};
+    CHECK(read("/limits") == 401);
+    CHECK(read("/limits", "Bearer looker") == 0);
+    CHECK(read("/limits", "Bearer secret") == 0); // may change things, too
+    CHECK(read("/limits", "Bearer looker2") == 401);
+    CHECK(read("/limits", "Bearer ") == 401);
+    CHECK(read("/healthz") == 0);
+    CHECK(read("/healthz/") == 401);
+    CHECK(read("/metrics") == 401);
+    CHECK(refused(change_with("Bearer looker"), policy) == 401);
+
+    policy.token.clear();
+    CHECK(read("/limits", "Bearer ") == 401);
+}

@@ -108,19 +108,22 @@ TEST_CASE("what is taken of requests is shown as it is set") {
 
 TEST_CASE("the admin listener is shown as it was opened, not as a reload would have it") {
     config::Config config = example();
-    config.admin = config::Admin{address("127.0.0.1:1"), "", true};
+    config.admin =
+        config::Admin{.address = address("127.0.0.1:1"), .token_file = "", .read_only = true};
 
     CHECK_FALSE(config_json(config, {std::nullopt, 1}).contains("admin"));
-    const Json shown =
-        config_json(config, {config::Admin{address("127.0.0.1:2"), "/etc/token", false}, 1});
+    const Json shown = config_json(
+        config, {config::Admin{.address = address("127.0.0.1:2"), .token_file = "/etc/token"}, 1});
     CHECK(
         shown["admin"] == Json{
                               {"address", "127.0.0.1:2"},
                               {"hosts", Json::array()},
                               {"token_file", "/etc/token"},
+                              {"open_paths", Json::array({"/healthz", "/readyz"})},
                               {"read_only", false},
                               {"tls", "off"},
-                              {"max_connections", 64}});
+                              {"max_connections", 64},
+                              {"max_metric_names", 100}});
 }
 
 TEST_CASE("the file of a Unix socket is shown") {

@@ -125,7 +125,7 @@ routes:
     CHECK(config.max_head == 65'536);
     CHECK(config.access_log.target == AccessLog::Target::file);
     CHECK(config.access_log.path == "logs/access.json");
-    CHECK(config.access_log.fields == std::vector<std::string>{"x-api-key"});
+    CHECK(config.access_log.rules.fields == std::vector<std::string>{"x-api-key"});
     CHECK(config.log_level == "debug");
     CHECK(config.upstreams[0].endpoints[1].port == 80);
     CHECK(config.upstreams[0].endpoints[2].is_unix);

@@ -182,6 +182,27 @@ TEST_CASE("with a token only callers that show it are served") {
     CHECK(has(read_answer(caller), "200 OK"));
 }
 
+TEST_CASE("a probe learns without a token and by any name whether the listener serves") {
+    InProcessGateway gateway{
+        "permits: {address: 127.0.0.1:2, token_file: /proc/sys/kernel/ostype}\n"
+        "limits: {many: {requests: 9, per: 1h}}\nroutes: []"};
+    Wire caller = gateway.connect_for_permits();
+    const auto get = [&](std::string_view method, std::string_view path) {
+        caller.send(
+            std::string{method} + " " + std::string{path} +
+            " HTTP/1.1\r\nHost: any.example\r\n\r\n");
+        return method == "HEAD" ? caller.read_head() : read_answer(caller);
+    };
+    CHECK(has(get("GET", "/healthz"), "200 OK"));
+    CHECK(has(get("HEAD", "/healthz"), "200 OK"));
+    CHECK(has(get("GET", "/readyz"), "200 OK"));
+    CHECK(has(get("DELETE", "/healthz"), "405 "));
+    CHECK(has(get("GET", "/healthz/"), "401"));
+
+    gateway.context().draining = true;
+    CHECK(has(get("GET", "/readyz"), "503 "));
+}
+
 TEST_CASE("for want of descriptors an idle caller's connection is closed, and one that lingers") {
     InProcessGateway gateway{many};
     Wire caller = gateway.connect_for_permits();

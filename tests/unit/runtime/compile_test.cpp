@@ -263,7 +263,7 @@ TEST_CASE("the snapshot says which configuration it is") {
     CHECK(compiled.snapshot->generation == 2);
     CHECK(compiled.snapshot->max_connections == 7);
     CHECK(compiled.snapshot->max_head == 2048);
-    CHECK(compiled.snapshot->log_fields == std::vector<std::string>{"x-api-key"});
+    CHECK(compiled.snapshot->log.fields == std::vector<std::string>{"x-api-key"});
 }
 
 TEST_CASE("an endpoint is called what its own clients would send as Host") {
