@@ -4,6 +4,7 @@
 #include "http/ascii.hpp"
 #include "http/local_reply.hpp"
 #include "http/own_host.hpp"
+#include "http/reply_writer.hpp"
 #include "permits/check.hpp"
 #include "permits/feedback.hpp"
 #include "permits/lock_call.hpp"
