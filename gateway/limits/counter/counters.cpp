@@ -227,8 +227,6 @@ void Counters::give_back(
         return; // the window is over, and another key has taken the slot
     const Charge charge{.key = key, .quota = receipt.quota, .cost = cost};
     CounterCell& slot = keyed_ ? counter->slot : shard.single;
-    if (!cap_ && slot.stamp == 0) [[unlikely]]
-        return; // forgotten
     ChargeTerms terms = this->terms(shard, charge);
     if (pays_off()) {
         if (receipt.mark <= now.time_since_epoch().count())

@@ -117,25 +117,6 @@ TEST_CASE("a refund of a charge from before lowers the new count at most to noth
         }
 }
 
-TEST_CASE("refunds of charges from before do not take the room of later ones") {
-    LimitSpec spec = spec_with(Algorithm::token_bucket, false, 1);
-    Limit limit{spec};
-    const Charge charge{.limit = &limit, .quota = 9, .refundable = true};
-    for (int i = 0; i < 20; ++i) {
-        Decision before = admit({&charge, 1}, start);
-        REQUIRE(before.allowed());
-        CHECK(limit.forget({}, start));
-        before.permit.refund(0, start);
-    }
-    Decision first = admit({&charge, 1}, start);
-    const Decision last = admit({&charge, 1}, start);
-    REQUIRE(state(limit, start, {}, 9).used == 2);
-
-    first.permit.refund(0, start);
-
-    CHECK(state(limit, start, {}, 9).used == 1);
-}
-
 TEST_CASE("a refund of a charge in a sketch that is gone is lost") {
     LimitSpec spec = spec_with(Algorithm::fixed_window, true, 1);
     Limit limit{spec};
