@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/descriptor.hpp"
+#include "temp_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -11,7 +12,6 @@
 #include <array>
 #include <chrono>
 #include <fcntl.h>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -45,25 +45,12 @@ template <class Predicate>
     return text;
 }
 
-class TempFolder {
+class TempFolder : public stint::test::TempFolder {
   public:
-    TempFolder() {
-        std::string name = (std::filesystem::temp_directory_path() / "stint-log-XXXXXX").string();
-        REQUIRE(::mkdtemp(name.data()) != nullptr);
-        path_ = name;
-    }
-    ~TempFolder() { std::filesystem::remove_all(path_); }
-    TempFolder(const TempFolder&) = delete;
-    TempFolder& operator=(const TempFolder&) = delete;
-
-    [[nodiscard]] std::string file(const std::string& name) const { return path_ / name; }
     [[nodiscard]] std::string make_fifo(const std::string& name) const {
         REQUIRE(::mkfifo(file(name).c_str(), 0600) == 0);
         return file(name);
     }
-
-  private:
-    std::filesystem::path path_;
 };
 
 // A reader that has opened the FIFO and reads only when the test does.

@@ -1,15 +1,13 @@
-// What the tests of simulate/ share: a folder that goes away, and lines of a log in few words.
+// What the tests of simulate/ share: lines of a log in few words.
 #pragma once
 
 #include "base/time.hpp"
 #include "observe/json_line.hpp"
+#include "temp_folder.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 namespace stint::simulate::test {
@@ -17,25 +15,7 @@ namespace stint::simulate::test {
 using namespace std::chrono_literals;
 using Json = nlohmann::ordered_json;
 
-class Folder {
-  public:
-    Folder() {
-        std::string name = std::filesystem::temp_directory_path() / "stint-simulate-XXXXXX";
-        path_ = ::mkdtemp(name.data());
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    ~Folder() { std::filesystem::remove_all(path_); }
-
-    // Writes a file and returns its path.
-    [[nodiscard]] std::string file(const std::string& name, const std::string& text) const {
-        std::ofstream{path_ / name} << text;
-        return path_ / name;
-    }
-
-  private:
-    std::filesystem::path path_;
-};
+using Folder = stint::test::TempFolder;
 
 inline constexpr WallTime noon{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21} + 12h};
 

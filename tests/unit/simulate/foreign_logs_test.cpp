@@ -34,8 +34,8 @@ std::string haproxy_line(int ms, const std::string& captured = "") {
 Json replayed(const std::string& config, const std::string& log, const LogOptions& how = {}) {
     const Folder folder;
     Options options;
-    options.config = folder.file("new.yaml", config);
-    options.logs = {folder.file("access.log", log)};
+    options.config = folder.write("new.yaml", config);
+    options.logs = {folder.write("access.log", log)};
     options.json = true;
     options.log = how;
     std::ostringstream out;

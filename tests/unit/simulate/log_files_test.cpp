@@ -33,7 +33,7 @@ using Names = std::vector<std::string>;
 
 TEST_CASE("requests come in the order in which they began, not in which they ended") {
     const Folder folder;
-    const auto log = folder.file(
+    const auto log = folder.write(
         "log", named(1s, "/second") + named(2s, "/third") + named(0s, "/first", 60'000));
 
     auto logs = LogFiles::open({log});
@@ -45,15 +45,15 @@ TEST_CASE("requests come in the order in which they began, not in which they end
 
 TEST_CASE("requests of one instant keep the log's order") {
     const Folder folder;
-    const auto log = folder.file("log", named(0s, "/a") + named(0s, "/b") + named(0s, "/c"));
+    const auto log = folder.write("log", named(0s, "/a") + named(0s, "/b") + named(0s, "/c"));
 
     CHECK(targets_of({log}) == Names{"/a", "/b", "/c"});
 }
 
 TEST_CASE("files are merged by time, in whatever order they are named") {
     const Folder folder;
-    const auto one = folder.file("one", named(0s, "/1") + named(2s, "/3"));
-    const auto two = folder.file("two", named(1s, "/2") + named(3s, "/4"));
+    const auto one = folder.write("one", named(0s, "/1") + named(2s, "/3"));
+    const auto two = folder.write("two", named(1s, "/2") + named(3s, "/4"));
 
     CHECK(targets_of({two, one}) == Names{"/1", "/2", "/3", "/4"});
 }
@@ -63,7 +63,7 @@ TEST_CASE("a request that ends too long after it began is told apart and moved u
     std::string text;
     for (std::size_t i = 0; i < LogFiles::look_ahead + 10; ++i)
         text += named(1s + 1ms * i, "/");
-    const auto log = folder.file("log", text + named(0s, "/late", 100'000));
+    const auto log = folder.write("log", text + named(0s, "/late", 100'000));
 
     auto logs = LogFiles::open({log});
     const auto all = targets(*logs);
@@ -78,7 +78,7 @@ TEST_CASE("lines that cannot be read are counted and the first are shown") {
     for (int i = 0; i < 7; ++i)
         text += "nonsense\n";
     text += line(0s, {{"decision", "rejected"}, {"status", 400}});
-    const auto log = folder.file("log", text + std::string(2 << 20, 'x') + "\n" + named(1s, "/"));
+    const auto log = folder.write("log", text + std::string(2 << 20, 'x') + "\n" + named(1s, "/"));
 
     auto logs = LogFiles::open({log});
     CHECK(targets(*logs).size() == 2);
@@ -94,8 +94,8 @@ TEST_CASE("a last line needs no end and an empty file has none") {
     const Folder folder;
     std::string text = named(0s, "/");
     text.pop_back();
-    const auto log = folder.file("log", text);
-    const auto empty = folder.file("empty", "");
+    const auto log = folder.write("log", text);
+    const auto empty = folder.write("empty", "");
 
     CHECK(targets_of({log}).size() == 1);
     CHECK(targets_of({empty}).empty());

@@ -38,11 +38,11 @@ Outcome simulated(const Options& options) {
 Json report(const std::string& config, const std::string& log, const std::string& against = "") {
     const Folder folder;
     Options options;
-    options.config = folder.file("new.yaml", config);
-    options.logs = {folder.file("access.log", log)};
+    options.config = folder.write("new.yaml", config);
+    options.logs = {folder.write("access.log", log)};
     options.json = true;
     if (!against.empty())
-        options.against = folder.file("old.yaml", against);
+        options.against = folder.write("old.yaml", against);
     const Outcome outcome = simulated(options);
     CAPTURE(outcome.errors);
     REQUIRE(outcome.ending == Ending::replayed);
@@ -171,8 +171,8 @@ TEST_CASE("a field that the log is said to carry is missing where it is not") {
     const Folder folder;
     Options options;
     options.config =
-        folder.file("new.yaml", yaml("[{name: k, requests: 1, per: 1m, key: \"header:X-Key\"}]"));
-    options.logs = {folder.file("access.log", line(0s) + line(1s))};
+        folder.write("new.yaml", yaml("[{name: k, requests: 1, per: 1m, key: \"header:X-Key\"}]"));
+    options.logs = {folder.write("access.log", line(0s) + line(1s))};
     options.json = true;
     options.logged = {"x-key"};
 
@@ -227,8 +227,8 @@ TEST_CASE("the table for people tells the same") {
     const Folder folder;
     Options options;
     options.config =
-        folder.file("new.yaml", yaml("[{name: k, requests: 1, per: 1m, key: client_ip}]"));
-    options.logs = {folder.file("access.log", line(0s) + line(1s) + "garbage\x1b[31m\n")};
+        folder.write("new.yaml", yaml("[{name: k, requests: 1, per: 1m, key: client_ip}]"));
+    options.logs = {folder.write("access.log", line(0s) + line(1s) + "garbage\x1b[31m\n")};
 
     const Outcome outcome = simulated(options);
 
@@ -243,8 +243,8 @@ TEST_CASE("the table for people tells the same") {
 TEST_CASE("what cannot be replayed ends with a reason") {
     const Folder folder;
     Options options;
-    options.config = folder.file("new.yaml", yaml(two_a_minute));
-    options.logs = {folder.file("access.log", "one\ntwo\n")};
+    options.config = folder.write("new.yaml", yaml(two_a_minute));
+    options.logs = {folder.write("access.log", "one\ntwo\n")};
 
     Outcome outcome = simulated(options);
     CHECK(outcome.ending == Ending::unreadable_log);
@@ -254,12 +254,12 @@ TEST_CASE("what cannot be replayed ends with a reason") {
     options.logs = {"/nonexistent"};
     CHECK(simulated(options).ending == Ending::unreadable_log);
 
-    options.against = folder.file("bad.yaml", "routes: 7\n");
+    options.against = folder.write("bad.yaml", "routes: 7\n");
     outcome = simulated(options);
     CHECK(outcome.ending == Ending::bad_configuration);
     CHECK(outcome.errors.find("bad.yaml:1:") != std::string::npos);
 
     options.against.reset();
-    options.logs = {folder.file("empty.log", "")};
+    options.logs = {folder.write("empty.log", "")};
     CHECK(simulated(options).ending == Ending::replayed);
 }
