@@ -1,10 +1,13 @@
 #include "admin/limit_changes.hpp"
 
 #include "admin/change_body.hpp"
+#include "admin/named_limit.hpp"
 #include "admin/overlay.hpp"
 #include "config/values/networks.hpp"
 #include "http/query.hpp"
+#include "runtime/limit_changes.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace stint::admin {
@@ -41,11 +44,20 @@ Result<LimitChange::Target, Response> blocked_in(ChangeBody& body, const NamedLi
         target.key = std::string{IpText{*network}.view()};
         return target;
     }
-    auto canonical = key_of(limit, key);
+    auto canonical = key_or_pattern(limit, key);
     if (!canonical)
         return std::move(canonical).error();
     target.key = std::move(*canonical);
     return target;
+}
+
+// Reads the end, the attribution and the time of a change that must end.
+void read_terms(ChangeBody& body, LimitChange& change, const Now& now) {
+    change.since = now.wall;
+    change.expires = body.end(now);
+    change.by = body.attribution();
+    if (!change.expires)
+        body.wrong("\"for\" is missing: the change must end, at most after \"366d\"");
 }
 
 // A change that is made, as GET /changes shows it.
@@ -55,26 +67,6 @@ Response made(runtime::Gateway& gateway, LimitChange change, const config::Limit
 }
 
 } // namespace
-
-Result<NamedLimit, Response> named_limit(const runtime::Gateway& gateway, std::string_view name) {
-    const auto index = gateway.store().limit_named(name);
-    if (!index)
-        return problem(404, "There is no limit named \"" + std::string{name} + "\".");
-    return NamedLimit{gateway.config().limits[*index], gateway.compiled().limits[*index]};
-}
-
-Result<std::string, Response> key_of(const NamedLimit& limit, const std::string& key) {
-    const std::string& name = limit.settings.name;
-    if (!limit.limit.limit->keyed())
-        return problem(400, "The limit " + name + " has no key: it has one counter for all.");
-    if (routing::is_glob(key))
-        return key;
-    auto canonical = limit.limit.key.canonical(key);
-    if (!canonical || canonical->empty())
-        return problem(
-            400, "No request has such a key: the limit counts by " + limit.limit.key.text() + ".");
-    return std::move(*canonical);
-}
 
 Response block(runtime::Gateway& gateway, const std::string& name, std::string_view body) {
     const auto limit = named_limit(gateway, name);
@@ -87,12 +79,8 @@ Response block(runtime::Gateway& gateway, const std::string& name, std::string_v
     auto target = blocked_in(read, *limit);
     if (!target)
         return std::move(target).error();
-    const Now now = gateway.now();
-    LimitChange change{.target = std::move(*target), .since = now.wall};
-    change.expires = read.end(now);
-    change.by = read.attribution();
-    if (!change.expires)
-        read.wrong("\"for\" is missing: a block must end, at most after \"366d\"");
+    LimitChange change{.target = std::move(*target)};
+    read_terms(read, change, gateway.now());
     if (auto error = read.error())
         return std::move(*error);
     return made(gateway, std::move(change), limit->settings);
@@ -126,16 +114,12 @@ Response switch_enforce(runtime::Gateway& gateway, const std::string& name, std:
     if (!object)
         return std::move(object).error();
     ChangeBody read{*object, {"enforce", "for", "expires_in_ms"}};
-    const Now now = gateway.now();
-    LimitChange change{.target = {name, Kind::enforce, {}}, .since = now.wall};
+    LimitChange change{.target = {name, Kind::enforce, {}}};
     const std::optional<bool> enforce = read.flag("enforce");
-    change.enforce = enforce.value_or(true);
-    change.expires = read.end(now);
-    change.by = read.attribution();
     if (!enforce)
         read.wrong("\"enforce\" is missing");
-    if (!change.expires)
-        read.wrong("\"for\" is missing: the switch must end, at most after \"366d\"");
+    change.enforce = enforce.value_or(true);
+    read_terms(read, change, gateway.now());
     if (auto error = read.error())
         return std::move(*error);
     return made(gateway, std::move(change), limit->settings);
@@ -171,7 +155,7 @@ clear_counters(runtime::Gateway& gateway, const std::string& name, std::string_v
             return problem(400, "The query has a malformed percent-escape.");
         if (routing::is_glob(*text))
             return problem(400, "Counters are cleared for one key, or for all without \"key\".");
-        auto canonical = key_of(*limit, *text);
+        auto canonical = key_or_pattern(*limit, *text);
         if (!canonical)
             return std::move(canonical).error();
         const auto hash = limit->limit.key.hash_of(*canonical, gateway.hasher());

@@ -2,7 +2,7 @@
 
 #include "admin/change_body.hpp"
 #include "admin/config_json.hpp"
-#include "admin/limit_changes.hpp"
+#include "admin/named_limit.hpp"
 
 #include <utility>
 
@@ -32,7 +32,7 @@ Json shown(const LimitChange& override, const config::Limit& limit, const Now& n
 Result<std::string, Response> target_key(const NamedLimit& limit, const std::string& key) {
     if (limit.settings.lock)
         return problem(400, "A lock has no overrides: its number of holders is in the file.");
-    return key.empty() ? Result<std::string, Response>{key} : key_of(limit, key);
+    return key.empty() ? Result<std::string, Response>{key} : key_or_pattern(limit, key);
 }
 
 } // namespace
@@ -57,7 +57,9 @@ override_in(std::string_view body, const config::Limit& limit, std::string key, 
     made.by = read.attribution();
     if (made.numbers.quota == 0)
         read.wrong(in_quotes(number) + " is missing");
-    else if (!config::refills_in_time(made.numbers.burst, made.numbers.quota, limit.per))
+    else if (!config::refills_in_time(
+                 made.numbers.burst > 0 ? made.numbers.burst : limit.burst, made.numbers.quota,
+                 limit.per))
         read.wrong("\"burst\" would take more than 366 days to fill");
     if (auto error = read.error())
         return std::move(*error);

@@ -5,6 +5,7 @@
 #include "admin/explain.hpp"
 #include "admin/limit_changes.hpp"
 #include "admin/locks.hpp"
+#include "admin/named_limit.hpp"
 #include "admin/overlay.hpp"
 #include "admin/overrides.hpp"
 #include "admin/reload.hpp"
@@ -62,36 +63,26 @@ Response all_limits(const runtime::Gateway& gateway) {
     return json_response({{"limits", limits}});
 }
 
-// Returns the key with the percent-encoded text `parameter`; nullopt if no request could have this
-// key.
-std::optional<ChosenKey> chosen_key(
-    std::string_view parameter, const runtime::ConfiguredLimit& limit, const KeyHasher& hasher) {
-    const auto text = http::percent_decoded(parameter);
-    const auto canonical = text ? limit.key.canonical(*text) : std::nullopt;
-    if (!canonical)
-        return std::nullopt;
-    const bool missing = canonical->empty();
-    return ChosenKey{
-        *canonical, limit.key.hash_of(*canonical, hasher).value_or(Hash128{}),
-        limit.numbers_for(missing ? std::nullopt : std::optional<std::string_view>{*canonical})};
-}
-
 Response
 one_limit(const runtime::Gateway& gateway, const std::string& name, const std::string& query) {
-    const auto index = gateway.store().limit_named(name);
-    if (!index)
-        return problem(404, "There is no limit named \"" + name + "\".");
-    const runtime::ConfiguredLimit& limit = gateway.compiled().limits[*index];
+    const auto limit = named_limit(gateway, name);
+    if (!limit)
+        return limit.error();
     std::optional<ChosenKey> key;
     if (const auto asked = http::parameter(query, "key")) {
-        if (!limit.limit->keyed())
-            return problem(400, "The limit " + name + " has no key: it has one counter for all.");
-        key = chosen_key(*asked, limit, gateway.hasher());
-        if (!key)
-            return problem(
-                400, "No request has such a key: the limit counts by " + limit.key.text() + ".");
+        const auto text = http::percent_decoded(*asked);
+        if (!text)
+            return problem(400, "The query has a malformed percent-escape.");
+        const auto canonical = canonical_key(*limit, *text);
+        if (!canonical)
+            return canonical.error();
+        const runtime::ConfiguredLimit& of = limit->limit;
+        const bool missing = canonical->empty();
+        key = ChosenKey{
+            *canonical, of.key.hash_of(*canonical, gateway.hasher()).value_or(Hash128{}),
+            of.numbers_for(missing ? std::nullopt : std::optional<std::string_view>{*canonical})};
     }
-    return json_response(shown_limit(gateway, *index, key, gateway.now()));
+    return json_response(shown_limit(gateway, limit->index, key, gateway.now()));
 }
 
 Response metrics(Service& service, const observe::WorkerCounters& sum) {

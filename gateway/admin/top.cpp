@@ -1,5 +1,6 @@
 #include "admin/top.hpp"
 
+#include "admin/named_limit.hpp"
 #include "http/query.hpp"
 #include "net/event.hpp"
 #include "observe/json_line.hpp"
@@ -61,12 +62,10 @@ Json top_json(const HeavyHitters::Top& top, const Now& now) {
 }
 
 net::Task<Response> top_of_limit(runtime::Gateway& gateway, std::string name, std::string query) {
-    const auto index = gateway.store().limit_named(name);
-    if (!index)
-        co_return problem(404, "There is no limit named \"" + name + "\".");
-    const limits::LimitPtr limit = gateway.compiled().limits[*index].limit;
-    if (!limit->keyed())
-        co_return problem(400, "The limit " + name + " has no key: it has one counter for all.");
+    const auto named = keyed_limit(gateway, name);
+    if (!named)
+        co_return named.error();
+    const limits::LimitPtr limit = named->limit.limit;
     const auto most = wanted(query);
     if (!most)
         co_return problem(400, "?n= is how many keys to show: a number from 1 to 256.");

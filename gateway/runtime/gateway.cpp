@@ -249,7 +249,7 @@ Compiled Gateway::first_compiled(const LoadedConfig& loaded) {
     Compiled compiled = compiled_from(loaded, generation);
     if (!persistence_)
         return compiled;
-    changes_.restore(still_valid(persistence_->saved_changes(), compiled.limits));
+    changes_.restore(still_valid(persistence_->take_saved_changes(), compiled.limits));
     return changes_.overlay().limits().empty() ? compiled : compiled_from(loaded, generation);
 }
 

@@ -190,6 +190,7 @@ void Persistence::write(bool last) {
                 return;
         }
     } catch (const std::exception& exception) {
+        changes_.settle(false);
         file_.note_failure(exception.what());
     }
 }

@@ -59,7 +59,9 @@ class Persistence {
 
     // Returns the changes that operators had made in the last run. Call it once, after the
     // construction.
-    [[nodiscard]] std::vector<SavedChange> saved_changes() { return std::move(saved_changes_); }
+    [[nodiscard]] std::vector<SavedChange> take_saved_changes() {
+        return std::move(saved_changes_);
+    }
     // Writes the operators' changes to the file soon, in place of those in it. Thread: any.
     void save_changes(std::vector<SavedChange> changes);
 
@@ -121,7 +123,7 @@ class Persistence {
     CounterWriter counters_;
     LeaseWriter leases_;
     ChangeWriter changes_;
-    std::vector<SavedChange> saved_changes_; // until saved_changes()
+    std::vector<SavedChange> saved_changes_; // until take_saved_changes()
     bool introduced_ = false;                // the file has this process's hash_key and boot rows
     bool anew_ = false; // the file was reopened: the next transaction replaces its rows
     bool unknown_written_ = false;

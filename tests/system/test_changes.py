@@ -98,7 +98,7 @@ class Changes(SystemTest):
         self.assertEqual(self.statuses("a"), [429])
         self.change("DELETE", "/limits/by_key/enforce", status=404)
 
-    def test_who_waits_goes_when_its_limit_becomes_a_dry_run(self):
+    def test_a_waiting_request_goes_when_its_limit_becomes_a_dry_run(self):
         fields = [("X-Key", "w"), ("X-Line", "l")]
         self.assertEqual(fetch(self.stint.port, fields=fields).status, 200)
         with RawClient(self.stint.port) as client:
@@ -121,7 +121,7 @@ class Changes(SystemTest):
         self.assertEqual([each.get("key") for each in self.changes("cleared_counters")], ["a", None])
         self.change("DELETE", "/limits/cap/counters", status=409)
 
-    def test_who_waits_goes_when_the_counter_is_cleared(self):
+    def test_a_waiting_request_goes_when_its_counter_is_cleared(self):
         fields = [("X-Key", "w"), ("X-Line", "l")]
         self.assertEqual(fetch(self.stint.port, fields=fields).status, 200)
         with RawClient(self.stint.port) as client:

@@ -72,6 +72,10 @@ TEST_CASE("an override of a token bucket may have a burst") {
     REQUIRE(read.has_value());
     CHECK(read->numbers == limits::Numbers{200, 7});
 
+    config::Limit large = bucket();
+    large.burst = 1'000'000;
+    check_wrong(large, R"({"requests": 1})", "more than 366 days to fill"); // its own burst
+
     check_wrong(window(), R"({"requests": 200, "burst": 7})", R"("burst" is unknown)");
     check_wrong(bucket(), R"({"requests": 1, "burst": 900000000})", "more than 366 days to fill");
 }
