@@ -329,7 +329,8 @@ TEST_CASE("locks are shown apart from limits, with what permits say of them") {
                                 {"max_ttl_ms", 60'000},
                                 {"start_up_grace_ms", 60'000}});
 
-    config.limits[2].wait.emplace().max_waiting = 7;
+    config.limits[2].wait = config::Limit::Wait{};
+    config.limits[2].wait->max_waiting = 7;
     config.limits[2].lock->max_waiting = 7;
     config.permits->start_up_grace = 0ms;
     config.routes[0].require_fence = 2;
