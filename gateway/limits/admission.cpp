@@ -17,15 +17,13 @@ class Admission {
         assert(charges.size() <= max_charges);
         for (std::size_t i = 0; i < charges_.size(); ++i) {
             assert(i == 0 || charges_[i - 1].limit->ordinal() < charges_[i].limit->ordinal());
-            claims_.emplace_back(counters(i).shard_of(charges_[i].key)).shard->mutex.lock();
+            Shard& shard = counters(i).shard_of(charges_[i].key);
+            shard.mutex.lock();
+            claims_.emplace_back(shard);
         }
     }
     Admission(const Admission&) = delete;
     Admission& operator=(const Admission&) = delete;
-    ~Admission() {
-        for (std::size_t i = charges_.size(); i-- > 0;)
-            claims_[i].shard->mutex.unlock();
-    }
 
     // Checks all charges, then makes all of them or none. states: room for one per charge, or
     // nullptr.
@@ -72,6 +70,17 @@ class Admission {
     }
 
   private:
+    // One claim for each charge, of which there are never too many. The destructor unlocks their
+    // shards.
+    using Unchecked =
+        boost::container::static_vector_options_t<boost::container::throw_on_overflow<false>>;
+    struct Claims : boost::container::static_vector<CounterRef, max_charges, Unchecked> {
+        ~Claims() {
+            for (std::size_t i = size(); i-- > 0;)
+                (*this)[i].shard->mutex.unlock();
+        }
+    };
+
     // Returns the charges that refuse, a bit each, and fills in `decision`.
     std::uint32_t judge(Decision& decision, ChargeState* states) noexcept {
         std::uint32_t refusing = 0;
@@ -123,7 +132,7 @@ class Admission {
 
     std::span<const Charge> charges_;
     const Now& now_;
-    boost::container::static_vector<CounterRef, max_charges> claims_; // one for each charge
+    Claims claims_;
 };
 
 Decision admit(std::span<const Charge> charges, const Now& now, std::span<ChargeState> states) {

@@ -204,9 +204,9 @@ inline constexpr std::size_t max_charges = 16;
 // counter's state after the decision.
 // Requires: charges in strictly rising order of limit->ordinal(), at most max_charges of them.
 // Threads: any; exact under any interleaving. No I/O, no clock. Under the locks there is only
-// arithmetic, and at times a keyed limit's table grows. Throws std::bad_alloc, with nothing
-// changed, only for a request with more caps and refundable charges than a Permit has inline room
-// for.
+// arithmetic, and at times a keyed limit's table grows or gets its next shard. Throws
+// std::bad_alloc, with nothing changed, only without memory for such a shard, or for a request with
+// more caps and refundable charges than a Permit has inline room for.
 [[nodiscard]] Decision
 admit(std::span<const Charge> charges, const Now& now, std::span<ChargeState> states = {});
 

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <barrier>
 #include <functional>
@@ -125,6 +126,34 @@ TEST_CASE("exactly the quota of each key is admitted though other limits refuse 
 
     CHECK(exact);
     CHECK(slots.in_flight() == 0);
+}
+
+TEST_CASE("two threads that are the first to use a limit, or one of its shards, count together") {
+    constexpr std::uint64_t quota = 1;
+    std::vector<std::unique_ptr<Limit>> fresh;
+    for (int i = 0; i < 10'000; ++i)
+        fresh.push_back(std::make_unique<Limit>(by_key(window(1s), 1'000'000)));
+    std::vector<std::atomic<std::uint64_t>> admitted(fresh.size());
+    std::array<std::atomic<std::size_t>, 2> places{};
+
+    // In step without sleeping: a thread that was woken would come too late.
+    const auto work = [&](std::size_t own) {
+        for (std::size_t i = 0; i < fresh.size(); ++i)
+            for (const std::uint64_t of : {1u, 2u}) { // in two shards
+                const std::size_t place = ++places[own];
+                for (int spins = 0; places[1 - own] < place; ++spins)
+                    if (spins > 10'000)
+                        std::this_thread::yield();
+                const Charge charge{fresh[i].get(), key(of), quota};
+                admitted[i] += admit({&charge, 1}, start).allowed();
+            }
+    };
+    {
+        const std::jthread other{work, 1};
+        work(0);
+    }
+
+    CHECK(std::ranges::all_of(admitted, [](const auto& count) { return count == 2 * quota; }));
 }
 
 TEST_CASE("a cap is reached, never passed, and empty when all permits are back") {

@@ -13,7 +13,6 @@ using namespace std::chrono_literals;
 // A table of up to this many keys is one shard, so that its bound is exact under any contention. A
 // larger table has shards of about this size, so that growing one shard takes little time.
 constexpr std::uint64_t keys_per_shard = 4096;
-constexpr std::uint64_t max_shards = 256;
 
 // Returns the number of cells in each row of a shard's sketch: 160 bytes each for a window, 32 for
 // a bucket or a cap. The more shards, the narrower each sketch: all together take an eighth of the
@@ -37,7 +36,7 @@ std::size_t shards_for(const LimitSpec& spec) noexcept {
     if (spec.identity.key.empty() || spec.max_keys <= keys_per_shard)
         return 1;
     const std::uint64_t wanted = (spec.max_keys - 1) / keys_per_shard + 1;
-    return static_cast<std::size_t>(wanted >= max_shards ? max_shards : std::bit_ceil(wanted));
+    return wanted >= Shards::most ? Shards::most : static_cast<std::size_t>(std::bit_ceil(wanted));
 }
 
 } // namespace
@@ -46,15 +45,7 @@ Counters::Counters(const LimitSpec& spec)
     : algorithm_{spec.identity.algorithm}, rules_{ops_of(spec.identity.algorithm)},
       cap_{spec.identity.algorithm == Algorithm::concurrency}, keyed_{!spec.identity.key.empty()},
       clocked_{!cap_ && spec.identity.anchor == Anchor::clock}, per_{spec.identity.per},
-      ruler_{ruler_for(spec)}, shard_count_{shards_for(spec)},
-      shards_{std::make_unique<Shard[]>(shard_count_)}, max_keys_{spec.max_keys} {
-    for (std::size_t i = 0; i < shard_count_; ++i)
-        shards_[i].table.on_discard(rules_.discard);
-}
-
-Counters::~Counters() {
-    for (std::size_t i = 0; rules_.discard != nullptr && i < shard_count_; ++i)
-        rules_.discard(shards_[i].single);
+      ruler_{ruler_for(spec)}, shards_{shards_for(spec), rules_.discard}, max_keys_{spec.max_keys} {
 }
 
 ChargeTerms Counters::terms(const Shard& shard, const Charge& charge) const noexcept {
@@ -134,7 +125,7 @@ Verdict Counters::check_overflow(
     const Now& now) const noexcept {
     Shard& shard = *claim.shard;
     if (shard.overflow == nullptr) {
-        shard.overflow = Overflow::make(algorithm_, per_, sketch_width(shard_count_));
+        shard.overflow = Overflow::make(algorithm_, per_, sketch_width(shards_.count()));
         if (shard.overflow == nullptr)
             return {Refusal::table_full, room_estimate(shard, terms.quota, now)};
         shard.overflow->advance(now.steady, terms);
@@ -213,7 +204,7 @@ void Counters::cancel(CounterRef& claim) noexcept {
 
 void Counters::give_back(
     Hash128 key, Receipt& receipt, std::uint64_t cost, SteadyTime now) noexcept {
-    Shard& shard = shard_of(key);
+    Shard& shard = *shards_.made_of(key);
     const std::lock_guard lock{shard.mutex};
     if (receipt.overflow) [[unlikely]] {
         if (shard.overflow == nullptr) // forgotten

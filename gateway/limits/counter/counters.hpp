@@ -5,11 +5,9 @@
 
 #include "limits/algorithm/algorithm_ops.hpp"
 #include "limits/algorithm/window.hpp"
-#include "limits/counter/backoff_mutex.hpp"
-#include "limits/counter/counter_table.hpp"
 #include "limits/counter/hold_time.hpp"
-#include "limits/counter/overflow.hpp"
 #include "limits/counter/saved.hpp"
+#include "limits/counter/shards.hpp"
 #include "limits/counter/share_table.hpp"
 #include "limits/counter/tally.hpp"
 #include "limits/decision.hpp"
@@ -18,47 +16,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
 namespace stint::limits {
-
-// A part of a limit's counters, with a lock of its own: `mutex` guards everything but next_sweep
-// and changed. A limit without a key uses only the first cache line, and `clock` with
-// Anchor::clock.
-struct alignas(64) Shard {
-    static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
-
-    BackoffMutex mutex;
-    CounterCell single; // for a limit without a key
-    // A bit for each page (see SavedPage) with counters that were charged or given back since the
-    // page was saved. Written with `mutex` locked, in the same cache line.
-    std::atomic<std::uint64_t> changed{0};
-    ClockWindow clock; // Anchor::clock: the window of all counters in the shard
-    CounterTable table;
-    // Amounts given back to token buckets, by key (see ChargeTerms::returned). Created on first
-    // use.
-    std::unique_ptr<CounterTable> returned;
-    SteadyTime next_sweep_of_returned{};
-    bool lends = false; // a refundable charge was made on a token bucket
-    // Created on first use.
-    std::unique_ptr<ShareTable> shares;
-    // Counters of keys that had no room in the table when they came. Created on first use.
-    std::unique_ptr<Overflow> overflow;
-    // No counter in the table expires before this instant (steady, ns). A lower bound, which other
-    // threads may read without the lock.
-    std::atomic<std::int64_t> next_sweep{never};
-
-    // Notes that a counter in the table expires at this instant (steady, ns).
-    void expect_spent(std::int64_t instant) noexcept {
-        if (instant < next_sweep.load(std::memory_order_relaxed))
-            next_sweep.store(instant, std::memory_order_relaxed);
-    }
-};
 
 // The result of check() for one charge, which charge() or cancel() completes. The shard stays
 // locked from before check() until after either.
@@ -80,10 +43,10 @@ class Counters {
     explicit Counters(const LimitSpec& spec);
     Counters(const Counters&) = delete;
     Counters& operator=(const Counters&) = delete;
-    ~Counters();
 
     [[nodiscard]] bool is_cap() const noexcept { return cap_; }
-    [[nodiscard]] Shard& shard_of(Hash128 key) noexcept { return shards_[shard_index(key)]; }
+    // Finds the key's shard, or makes it. Throws std::bad_alloc.
+    [[nodiscard]] Shard& shard_of(Hash128 key) { return shards_.of(key); }
 
     // Call with claim.shard locked. check() changes no count. A refused or cancelled claim leaves
     // no trace, except that the table may have grown and that a clock window whose time is over has
@@ -96,7 +59,7 @@ class Counters {
     state(const CounterRef& claim, const Charge& charge, const Now& now) const noexcept;
 
     // Refunds `cost` to a window, or frees that many slots of a cap. Locks the shard. `now` is
-    // ignored for a cap.
+    // ignored for a cap. Requires: the charge was made.
     void give_back(Hash128 key, Receipt& receipt, std::uint64_t cost, SteadyTime now) noexcept;
     [[nodiscard]] HoldTime& hold_time() noexcept { return hold_time_; }
     [[nodiscard]] Tally& tally() noexcept { return tally_; }
@@ -116,7 +79,7 @@ class Counters {
 
     // Persistence, as the members of Limit with the same names; defined in counters_saved.cpp.
     void close(const Now& from) noexcept;
-    [[nodiscard]] std::size_t shards() const noexcept { return shard_count_; }
+    [[nodiscard]] std::size_t shards() const noexcept { return shards_.count(); }
     [[nodiscard]] std::uint64_t take_changed(std::size_t shard) noexcept;
     void mark_changed(std::size_t shard, std::uint64_t pages) noexcept;
     void
@@ -127,9 +90,6 @@ class Counters {
   private:
     static constexpr std::size_t pages_per_shard = 64; // as many as Shard::changed has bits
 
-    [[nodiscard]] std::size_t shard_index(Hash128 key) const noexcept {
-        return keyed_ ? static_cast<std::size_t>((key.high >> 32) * shard_count_ >> 32) : 0;
-    }
     // Returns the key of the charge's counter: zero if the limit has no key.
     [[nodiscard]] Hash128 counter_of(Hash128 key) const noexcept {
         return keyed_ ? key : Hash128{};
@@ -186,7 +146,7 @@ class Counters {
     // Returns the key's page, counted from 0 over all shards.
     [[nodiscard]] std::size_t page_of(Hash128 key) const noexcept {
         return keyed_ ? static_cast<std::size_t>(
-                            (key.high >> 32) * shard_count_ * pages_per_shard >> 32)
+                            (key.high >> 32) * shards_.count() * pages_per_shard >> 32)
                       : 0;
     }
     void note_change(Shard& shard, Hash128 key) const noexcept {
@@ -217,8 +177,7 @@ class Counters {
     SteadyTime closed_from_{};
     // The limit refuses everything before this instant; for a token bucket see closed_until().
     SteadyTime closed_until_{};
-    const std::size_t shard_count_;
-    std::unique_ptr<Shard[]> shards_;
+    Shards shards_;
 
     std::atomic<std::uint64_t> max_keys_;
     alignas(64) std::atomic<std::uint64_t> occupied_{0}; // slots of all shards that hold a key

@@ -81,7 +81,7 @@ void Counters::make_room_for_returned(Shard& shard, SteadyTime now) const noexce
         table.sweep(after(now));
         shard.next_sweep_of_returned = now + between_sweeps;
     }
-    const std::uint64_t keys = max_keys_.load(std::memory_order_relaxed) / shard_count_;
+    const std::uint64_t keys = max_keys_.load(std::memory_order_relaxed) / shards_.count();
     const std::size_t most = std::max(static_cast<std::size_t>(keys), least);
     if (2 * table.occupied() >= table.capacity() && table.capacity() < most)
         static_cast<void>(table.grow(std::clamp(2 * table.capacity(), least, most)));

@@ -48,25 +48,30 @@ struct Counters::Source {
 };
 
 std::uint64_t Counters::take_changed(std::size_t shard) noexcept {
-    std::atomic<std::uint64_t>& changed = shards_[shard].changed;
-    if (changed.load(std::memory_order_relaxed) == 0)
+    Shard* const made = shards_.made(shard);
+    if (made == nullptr || made->changed.load(std::memory_order_relaxed) == 0)
         return 0;
-    const std::lock_guard lock{shards_[shard].mutex};
-    const std::uint64_t pages = changed.load(std::memory_order_relaxed);
-    changed.store(0, std::memory_order_relaxed);
+    const std::lock_guard lock{made->mutex};
+    const std::uint64_t pages = made->changed.load(std::memory_order_relaxed);
+    made->changed.store(0, std::memory_order_relaxed);
     return pages;
 }
 
 void Counters::mark_changed(std::size_t shard, std::uint64_t pages) noexcept {
-    std::atomic<std::uint64_t>& changed = shards_[shard].changed;
-    const std::lock_guard lock{shards_[shard].mutex};
-    const std::uint64_t known = changed.load(std::memory_order_relaxed);
-    changed.store(known | (keyed_ ? pages : pages & 1), std::memory_order_relaxed);
+    Shard* const made = shards_.made(shard);
+    if (made == nullptr)
+        return; // nothing was ever counted in it
+    const std::lock_guard lock{made->mutex};
+    const std::uint64_t known = made->changed.load(std::memory_order_relaxed);
+    made->changed.store(known | (keyed_ ? pages : pages & 1), std::memory_order_relaxed);
 }
 
 void Counters::save(
     std::size_t of, std::uint64_t pages, const Now& now, std::vector<SavedPage>& to) const {
-    Shard& shard = shards_[of];
+    Shard* const saved = shards_.made(of);
+    if (saved == nullptr || pages == 0)
+        return;
+    Shard& shard = *saved;
     std::array<SavedPage, pages_per_shard> made;
     const auto add = [&](SavedPage& page, const CounterCell& slot, const Hash128* key) {
         if (key != nullptr) {
@@ -81,7 +86,7 @@ void Counters::save(
             std::max(page.until, clocked_ ? shard.clock.end : SteadyTime{Duration{slot.stamp}});
     };
     std::string head;
-    put(head, static_cast<std::uint32_t>(shard_count_));
+    put(head, static_cast<std::uint32_t>(shards_.count()));
     {
         const std::lock_guard lock{shard.mutex};
         const LiveStamps live = live_in(shard, now);
@@ -135,10 +140,13 @@ void Counters::choose_windows(std::vector<Source>& sources, const Now& now) {
         return source.window.serial != last[source.shard] || !source.window.open_at(now, ruler_);
     });
     for (const Source& source : sources)
-        for (std::size_t shard = 0; shard < shard_count_; ++shard)
-            if ((source.shards != shard_count_ || source.shard == shard) &&
-                source.window.end > shards_[shard].clock.end)
-                shards_[shard].clock = source.window;
+        for (std::size_t i = 0; i < shards_.count(); ++i) {
+            if (source.shards == shards_.count() && source.shard != i)
+                continue;
+            ClockWindow& clock = shards_.at(i).clock;
+            if (source.window.end > clock.end)
+                clock = source.window;
+        }
 }
 
 bool Counters::restore(Source& source, const Now& now) {

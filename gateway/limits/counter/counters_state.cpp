@@ -33,7 +33,7 @@ Counters::state(const CounterRef& claim, const Charge& charge, const Now& now) c
 }
 
 CounterState Counters::state_of(const Charge& charge, const Now& now) const {
-    Shard& shard = shards_[shard_index(charge.key)];
+    Shard& shard = shards_.for_reading(charge.key);
     const std::lock_guard lock{shard.mutex};
     const CounterCell* const live = live_slot(shard, charge.key, now);
     ChargeTerms terms = this->terms(shard, charge);
@@ -86,13 +86,13 @@ Counters::share_in(const Shard& shard, Hash128 key, const Now& now) const noexce
 std::optional<Numbers> Counters::share(Hash128 key, const Now& now) const noexcept {
     if (!has_shares_.load(std::memory_order_relaxed)) [[likely]]
         return std::nullopt;
-    Shard& shard = shards_[shard_index(key)];
+    Shard& shard = shards_.for_reading(key);
     const std::lock_guard lock{shard.mutex};
     const auto* const entry = shard.shares != nullptr ? share_in(shard, key, now) : nullptr;
     return entry != nullptr ? std::optional{entry->share.numbers} : std::nullopt;
 }
 
-bool Counters::set_share(Hash128 key, const Share& share, const Now& now) noexcept {
+bool Counters::set_share(Hash128 key, const Share& share, const Now& now) noexcept try {
     Shard& shard = shard_of(key);
     const std::lock_guard lock{shard.mutex};
     observe(shard, now);
@@ -100,7 +100,7 @@ bool Counters::set_share(Hash128 key, const Share& share, const Now& now) noexce
         shard.shares.reset(new (std::nothrow) ShareTable);
     if (shard.shares == nullptr)
         return false;
-    const std::uint64_t most = max_keys_.load(std::memory_order_relaxed) / shard_count_;
+    const std::uint64_t most = max_keys_.load(std::memory_order_relaxed) / shards_.count();
     shard.shares->make_room(static_cast<std::size_t>(most), per_, now.steady, [&](Hash128 each) {
         return counts(shard, each, now);
     });
@@ -120,6 +120,8 @@ bool Counters::set_share(Hash128 key, const Share& share, const Now& now) noexce
     rules_.lower(*live, terms(shard, charge), now.steady);
     note_change(shard, key);
     return true;
+} catch (const std::bad_alloc&) {
+    return false;
 }
 
 // Narrows the terms to the key's share; drops a share that has ended. Returns a refusal if the
@@ -154,7 +156,7 @@ std::optional<Verdict> Counters::take_up_share(
 std::uint64_t Counters::use(const Charge& charge, const Now& now) const {
     if (algorithm_ != Algorithm::fixed_window || !has_shares_.load(std::memory_order_relaxed))
         return state_of(charge, now).used;
-    Shard& shard = shards_[shard_index(charge.key)];
+    Shard& shard = shards_.for_reading(charge.key);
     const std::lock_guard lock{shard.mutex};
     const ShareTable::Entry* const entry =
         shard.shares != nullptr ? std::as_const(*shard.shares).find(counter_of(charge.key))
@@ -172,7 +174,7 @@ std::uint64_t Counters::use(const Charge& charge, const Now& now) const {
 }
 
 SteadyTime Counters::window_end(const Charge& charge, const Now& now) const {
-    Shard& shard = shards_[shard_index(charge.key)];
+    Shard& shard = shards_.for_reading(charge.key);
     const std::lock_guard lock{shard.mutex};
     if (clocked_) {
         ClockWindow window = shard.clock;
@@ -188,7 +190,10 @@ bool Counters::forget(std::optional<Hash128> key, const Now& now) noexcept {
     if (cap_)
         return false;
     if (key && keyed_) {
-        Shard& shard = shard_of(*key);
+        Shard* const made = shards_.made_of(*key);
+        if (made == nullptr)
+            return true;
+        Shard& shard = *made;
         const std::lock_guard lock{shard.mutex};
         if (Counter* const counter = shard.table.probe(*key, {}).match) {
             shard.table.erase(*counter);
@@ -199,8 +204,7 @@ bool Counters::forget(std::optional<Hash128> key, const Now& now) noexcept {
             returned->used = 0;
         return shard.overflow == nullptr || !counts(shard, *key, now);
     }
-    for (std::size_t i = 0; i < shard_count_; ++i) {
-        Shard& shard = shards_[i];
+    shards_.visit_made([this](Shard& shard) {
         const std::lock_guard lock{shard.mutex};
         if (rules_.discard != nullptr)
             rules_.discard(shard.single);
@@ -210,33 +214,35 @@ bool Counters::forget(std::optional<Hash128> key, const Now& now) noexcept {
         shard.overflow.reset();
         shard.returned.reset();
         shard.changed.store(keyed_ ? ~std::uint64_t{0} : 1, std::memory_order_relaxed);
-    }
+    });
     return true;
 }
 
 std::uint64_t Counters::live_keys(const Now& now) const {
     std::uint64_t keys = 0;
-    for (std::size_t i = 0; keyed_ && i < shard_count_; ++i) {
-        const std::lock_guard lock{shards_[i].mutex};
-        const LiveStamps live = live_in(shards_[i], now);
+    shards_.visit_made([&](Shard& shard) {
+        const std::lock_guard lock{shard.mutex};
+        const LiveStamps live = live_in(shard, now);
         keys += static_cast<std::uint64_t>(
-            std::ranges::count_if(shards_[i].table, [&](const Counter& counter) {
+            std::ranges::count_if(shard.table, [&](const Counter& counter) {
                 return !counter.vacant() && live.contain(counter.slot);
             }));
-    }
+    });
     return keys;
 }
 
 std::uint64_t Counters::in_flight() const {
     std::uint64_t sum = 0;
-    for (std::size_t i = 0; cap_ && i < shard_count_; ++i) {
-        const std::lock_guard lock{shards_[i].mutex};
-        sum += shards_[i].single.used;
-        for (const Counter& counter : shards_[i].table)
+    if (!cap_)
+        return sum;
+    shards_.visit_made([&](Shard& shard) {
+        const std::lock_guard lock{shard.mutex};
+        sum += shard.single.used;
+        for (const Counter& counter : shard.table)
             sum += counter.slot.used;
-        if (shards_[i].overflow != nullptr)
-            sum += shards_[i].overflow->in_flight();
-    }
+        if (shard.overflow != nullptr)
+            sum += shard.overflow->in_flight();
+    });
     return sum;
 }
 

@@ -78,7 +78,7 @@ bool Counters::make_space(Shard& shard, const Now& now) noexcept {
         if (table.occupied() * 8 <= table.capacity() * 5 && table.has_room())
             return true;
     }
-    const std::uint64_t keys = max_keys_.load(std::memory_order_relaxed) / shard_count_;
+    const std::uint64_t keys = max_keys_.load(std::memory_order_relaxed) / shards_.count();
     return table.grow(capacity_after(table.capacity(), keys));
 }
 
@@ -90,7 +90,7 @@ void Counters::reclaim(Shard& own, const Now& now) noexcept {
     const std::int64_t instant = nanoseconds(now);
     if (own.next_sweep.load(std::memory_order_relaxed) <= instant)
         sweep(own, now);
-    if (shard_count_ > 1 && !has_room_for_key() &&
+    if (shards_.count() > 1 && !has_room_for_key() &&
         next_look_.load(std::memory_order_relaxed) <= instant)
         reclaim_elsewhere(own, now);
 }
@@ -105,9 +105,11 @@ void Counters::reclaim_elsewhere(const Shard& own, const Now& now) noexcept {
     // no shard yet.
     std::int64_t earliest =
         std::min(own.next_sweep.load(std::memory_order_relaxed), instant + per_.count());
-    const auto first = static_cast<std::size_t>(&own - shards_.get());
-    for (std::size_t step = 1; step < shard_count_; ++step) {
-        Shard& shard = shards_[(first + step) % shard_count_];
+    for (std::size_t step = 1; step < shards_.count(); ++step) {
+        Shard* const made = shards_.made((own.number + step) % shards_.count());
+        if (made == nullptr)
+            continue;
+        Shard& shard = *made;
         if (ask_all || shard.next_sweep.load(std::memory_order_relaxed) <= instant) {
             if (try_sweep(shard, now) && has_room_for_key())
                 return;
@@ -148,7 +150,7 @@ Counters::room_estimate(const Shard& own, std::uint64_t quota, const Now& now) c
     if (cap_)
         return hold_time_.estimate(quota);
     std::int64_t earliest = own.next_sweep.load(std::memory_order_relaxed);
-    if (shard_count_ > 1)
+    if (shards_.count() > 1)
         earliest = std::min(earliest, next_look_.load(std::memory_order_relaxed));
     if (earliest == Shard::never)
         return per_;

@@ -1,0 +1,112 @@
+// The shards of one limit's counters. Each is made on first use: most limits count a few keys or
+// none, and 256 empty shards would take 50 KiB.
+#pragma once
+
+#include "base/hash.hpp"
+#include "base/time.hpp"
+#include "limits/algorithm/counter_cell.hpp"
+#include "limits/algorithm/window.hpp"
+#include "limits/counter/backoff_mutex.hpp"
+#include "limits/counter/counter_table.hpp"
+#include "limits/counter/overflow.hpp"
+#include "limits/counter/share_table.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+
+namespace stint::limits {
+
+// A part of a limit's counters, with a lock of its own: `mutex` guards everything but next_sweep
+// and changed. A limit without a key uses only the first cache line, and `clock` with
+// Anchor::clock.
+struct alignas(64) Shard {
+    static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+
+    BackoffMutex mutex;
+    CounterCell single; // for a limit without a key
+    // A bit for each page (see SavedPage) with counters that were charged or given back since the
+    // page was saved. Written with `mutex` locked, in the same cache line.
+    std::atomic<std::uint64_t> changed{0};
+    ClockWindow clock; // Anchor::clock: the window of all counters in the shard
+    CounterTable table;
+    // Amounts given back to token buckets, by key (see ChargeTerms::returned). Created on first
+    // use.
+    std::unique_ptr<CounterTable> returned;
+    SteadyTime next_sweep_of_returned{};
+    std::uint32_t number = 0; // its own, among the limit's shards
+    bool lends = false;       // a refundable charge was made on a token bucket
+    // Created on first use.
+    std::unique_ptr<ShareTable> shares;
+    // Counters of keys that had no room in the table when they came. Created on first use.
+    std::unique_ptr<Overflow> overflow;
+    // No counter in the table expires before this instant (steady, ns). A lower bound, which other
+    // threads may read without the lock.
+    std::atomic<std::int64_t> next_sweep{never};
+
+    // Notes that a counter in the table expires at this instant (steady, ns).
+    void expect_spent(std::int64_t instant) noexcept {
+        if (instant < next_sweep.load(std::memory_order_relaxed))
+            next_sweep.store(instant, std::memory_order_relaxed);
+    }
+};
+
+// Threads: any. A shard that is made stays where it is until the destructor.
+class Shards {
+  public:
+    static constexpr std::size_t most = 256;
+
+    // count: from 1 to `most`. discard: frees what a cell owns; may be nullptr.
+    Shards(std::size_t count, CounterTable::Discard discard) noexcept
+        : count_{count}, discard_{discard}, slots_{count == 1 ? &only_ : none.data()} {}
+    Shards(const Shards&) = delete;
+    Shards& operator=(const Shards&) = delete;
+    ~Shards();
+
+    [[nodiscard]] std::size_t count() const noexcept { return count_; }
+    // Find a shard by its key or its number, or make it. With a single shard the key does not
+    // matter. Throw std::bad_alloc.
+    [[nodiscard]] Shard& of(Hash128 key) { return at(number_of(key)); }
+    [[nodiscard]] Shard& at(std::size_t number) {
+        Shard* const known = made(number);
+        if (known != nullptr) [[likely]]
+            return *known;
+        return make(number);
+    }
+    // Return nullptr if the shard is not made yet: nothing was ever counted in it.
+    [[nodiscard]] Shard* made(std::size_t number) const noexcept {
+        return slots_.load(std::memory_order_acquire)[number].load(std::memory_order_acquire);
+    }
+    [[nodiscard]] Shard* made_of(Hash128 key) const noexcept { return made(number_of(key)); }
+    // Returns the key's shard. If it is not made, returns an empty one, which must not be changed.
+    [[nodiscard]] Shard& for_reading(Hash128 key) const noexcept;
+    // Calls visit(Shard&) for each shard that is made, in rising order of their numbers.
+    template <class Visit>
+    void visit_made(Visit visit) const {
+        for (std::size_t number = 0; number < count_; ++number)
+            if (Shard* const each = made(number))
+                visit(*each);
+    }
+
+  private:
+    using Slot = std::atomic<Shard*>; // nullptr: not made yet
+
+    [[nodiscard]] std::size_t number_of(Hash128 key) const noexcept {
+        return static_cast<std::size_t>((key.high >> 32) * count_ >> 32);
+    }
+    [[nodiscard]] Shard& make(std::size_t number);
+    [[nodiscard]] Slot& slot_for(std::size_t number);
+
+    // The slots of every limit that has several shards, none of which is made. Never written to.
+    static std::array<Slot, most> none;
+
+    const std::size_t count_;
+    const CounterTable::Discard discard_;
+    Slot only_{nullptr};       // the slot of the only shard
+    std::atomic<Slot*> slots_; // count_ of them
+};
+
+} // namespace stint::limits
