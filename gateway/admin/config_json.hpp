@@ -1,9 +1,8 @@
-// The configuration as JSON, with the structure of the YAML and its names plus units
-// (`timeout_ms`).
+// The configuration as JSON: in the form of its file, and settings among live state with units in
+// their names (`connect_ms`).
 #pragma once
 
 #include "admin/message.hpp"
-#include "config/fields/shown.hpp"
 #include "config/schema/schema.hpp"
 #include "limits/decision.hpp"
 
@@ -16,16 +15,22 @@ namespace stint::admin {
 // The settings that change only with a restart, with their values at the start.
 struct RunningConfig {
     std::optional<config::Admin> admin;
-    std::size_t workers = 0;
+    std::size_t workers = 0; // as configured; 0 = auto
     bool pin_workers = false;
     std::optional<config::State> state{};
 };
 
-// Returns the body of GET /config: all settings with defaults filled in, and the effective timeouts
-// of each route. Contains the path of the token file, never the token.
-[[nodiscard]] Json config_json(const config::Config& config, const RunningConfig& running);
+[[nodiscard]] RunningConfig running(const config::Config& at_start);
 
-[[nodiscard]] Json to_json(const config::Shown& shown);
+// Returns the configuration as a document that config::load_text() takes: every setting in force,
+// with defaults filled in. What a section takes over from a key elsewhere is only there: a route's
+// timeouts, for example, at its upstream. Paths are absolute. A value of set_headers that may be a
+// secret is "(hidden)", which load_text() refuses; files with secrets are paths. Equal
+// configurations make equal documents.
+[[nodiscard]] Json config_json(const config::Config& config);
+
+// Returns the body of GET /config. running: has precedence over `config`.
+[[nodiscard]] Json config_json(const config::Config& config, const RunningConfig& running);
 
 // Returns a duration in milliseconds: an integer if it is whole, else a decimal.
 [[nodiscard]] Json ms_json(std::chrono::nanoseconds duration);
@@ -47,8 +52,8 @@ struct RunningConfig {
 // Returns the numbers of a limit or of an override: `limit`, and `burst` of a token bucket.
 [[nodiscard]] Json numbers_json(const config::Limit& limit, limits::Numbers numbers);
 
-// Returns the settings of a limit that apply to its kind, without its name: limit, per_ms, anchor,
-// key, max_keys, route.
+// Returns the settings of a limit that apply to its kind, without its name and without those of its
+// refusals: limit, per_ms, anchor, key, max_keys, route.
 [[nodiscard]] Json limit_settings_json(const config::Limit& limit);
 
 } // namespace stint::admin

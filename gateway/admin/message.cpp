@@ -3,14 +3,21 @@
 #include "http/ascii.hpp"
 #include "http/local_reply.hpp"
 
+#include <cstddef>
 #include <set>
+#include <string>
 #include <utility>
 
 namespace stint::admin {
 namespace {
 
 std::string text_of(const Json& value) {
-    return value.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+    std::string text = value.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+    // A configuration has no control characters, and dump() escapes all but this one.
+    constexpr char del = 0x7F;
+    for (std::size_t at = 0; (at = text.find(del, at)) != std::string::npos;)
+        text.replace(at, 1, "\\u007f");
+    return text;
 }
 
 } // namespace

@@ -217,10 +217,7 @@ Result<void, std::string> Server::start(const config::Admin& admin) {
     if (!opened)
         return "cannot listen on " + admin.address.text + ": " + opened.error().message();
     policy.reach = reach_of(opened->address);
-    Service service{
-        gateway_,
-        std::move(policy),
-        {admin, gateway_.workers(), gateway_.config().pin_workers, gateway_.config().state}};
+    Service service{gateway_, std::move(policy), running(gateway_.config())};
     listening_ = std::make_shared<Listening>(std::move(*opened), std::move(service));
     net::spawn(listening_->executor, Listening::accept_all(listening_));
     spdlog::info("admin listening on {}", net::to_text(listening_->address));

@@ -1,6 +1,9 @@
-// The configuration: one that can be run on, or mistakes with places; never an exception.
+// The configuration: one that can be run on and fed back, or mistakes with places; never an
+// exception.
 //
 // Input: the text of a configuration.
+#include "admin/config_json.hpp"
+#include "admin/message.hpp"
 #include "config/load.hpp"
 #include "limits/registry.hpp"
 #include "observe/metrics.hpp"
@@ -32,9 +35,23 @@ void check_mistake(const config::ConfigError& mistake, std::size_t lines, std::s
         "an explanation is one line that any terminal can show", mistake.message);
 }
 
+std::string printed(const config::Config& config) {
+    return admin::json_response(admin::config_json(config)).body;
+}
+
+void check_fed_back(const config::Config& config) {
+    const std::string document = printed(config);
+    if (document.find("(hidden)") != std::string::npos) // a value that is not printed
+        return;
+    const auto again = config::load_text(document, "fuzz.yaml");
+    require(again.has_value(), "what is printed is a configuration", document);
+    require(printed(*again) == document, "what is fed back is printed alike", document);
+}
+
 void check(std::string_view yaml) {
     const auto loaded = config::load_text(yaml, "fuzz.yaml");
     if (loaded) {
+        check_fed_back(*loaded);
         limits::Registry registry;
         observe::MetricSlots slots;
         (void)runtime::compile(*loaded, registry, slots, 1);

@@ -32,10 +32,10 @@ class Endpoints(SystemTest):
     def test_the_effective_configuration_has_its_defaults_filled_in(self):
         shown = self.admin.get("/config")
 
-        self.assertEqual(shown["timeouts"]["connect_ms"], 2000)
-        self.assertEqual(shown["timeouts"]["drain_ms"], 10_000)
-        self.assertEqual(shown["max_head_bytes"], 16 * 1024)
-        self.assertIn("per_client", str(shown["limits"]))
+        self.assertEqual(shown["timeouts"]["connect"], "2s")
+        self.assertEqual(shown["timeouts"]["drain"], "10s")
+        self.assertEqual(shown["max_head"], "16KiB")
+        self.assertEqual(shown["limits"]["per_client"]["requests"], 3)
         self.assertIn(self.upstream.address, str(shown["upstreams"]))
 
     def test_limits_show_their_live_state(self):

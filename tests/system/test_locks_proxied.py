@@ -167,8 +167,8 @@ class Shown(ProxiedLocks):
         self.assertEqual(shown["limits"], {})
         self.assertEqual(shown["routes"][0]["require_fence"], "jobs")
         self.assertEqual(
-            [shown["permits"][name] for name in ("dynamic_locks", "max_ttl_ms", "start_up_grace_ms")],
-            [7, 5000, 1])
+            [shown["permits"][name] for name in ("dynamic_locks", "max_ttl", "start_up_grace")],
+            [7, "5s", "1ms"])
 
     def test_a_lock_has_no_keys_and_so_no_overrides(self):
         stint = self.before(limits=[{"lock": "product"}])

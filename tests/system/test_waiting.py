@@ -281,8 +281,8 @@ class Caps(Waiting):
         self.assertEqual(metrics.sum("stint_limit_wait_seconds_count", limit="turns"), 1)
         shown = stint.admin.get("/config")["limits"]["turns"]
         self.assertEqual(
-            (shown["when_exceeded"], shown["max_wait_ms"], shown["max_waiting"], shown["fair_by"]),
-            ("wait", 20_000, 1000, "client_ip"),
+            (shown["when_exceeded"], shown["max_wait"], shown["max_waiting"], shown["fair_by"]),
+            ("wait", "20s", 1000, "client_ip"),
         )
         lines = stint.wait_for_lines(2)  # of two workers, in any order
         self.assertEqual(sorted("waited_ms" in line for line in lines), [False, True])

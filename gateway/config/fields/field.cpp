@@ -19,7 +19,21 @@ std::string length_text(std::uint64_t ms) {
     return std::to_string(ms).append("ms");
 }
 
+std::string duration_text(std::chrono::nanoseconds length) {
+    const auto ms = std::chrono::floor<milliseconds>(length);
+    const auto rest = static_cast<std::uint64_t>((length - ms).count());
+    if (rest == 0)
+        return length_text(static_cast<std::uint64_t>(ms.count()));
+    constexpr std::size_t places = 6; // a millisecond has a million nanoseconds
+    std::string decimals = std::to_string(rest);
+    decimals.insert(0, places - decimals.size(), '0');
+    decimals.erase(decimals.find_last_not_of('0') + 1);
+    return std::to_string(ms.count()).append(".").append(decimals).append("ms");
+}
+
 std::string size_text(std::uint64_t bytes) {
+    if (bytes == 0)
+        return "0";
     struct Unit {
         std::string_view name;
         std::uint64_t bytes;
@@ -30,17 +44,6 @@ std::string size_text(std::uint64_t bytes) {
         if (bytes >= unit.bytes && bytes % unit.bytes == 0)
             return std::to_string(bytes / unit.bytes).append(unit.name);
     return std::to_string(bytes).append("B");
-}
-
-std::string Field::shown_name() const {
-    if (!shown_as.empty())
-        return std::string{shown_as};
-    std::string name{key};
-    if (type.kind == FieldType::Kind::duration)
-        name += "_ms";
-    else if (type.kind == FieldType::Kind::size)
-        name += "_bytes";
-    return name;
 }
 
 Parsed<std::uint64_t> number_of_type(std::string_view text, const FieldType& type) {
@@ -76,13 +79,6 @@ Parsed<milliseconds> duration_of_type(std::string_view text, const FieldType& ty
     return ParseError{
         in_quotes(text) + " is out of range; expected " +
         (type.low > 1 ? length_text(type.low).append(" to ").append(most) : "at most " + most)};
-}
-
-Shown shown_ms(std::chrono::nanoseconds duration) {
-    constexpr auto ms = std::chrono::nanoseconds{milliseconds{1}};
-    if (duration % ms == std::chrono::nanoseconds{0})
-        return duration / ms;
-    return static_cast<double>(duration.count()) / static_cast<double>(ms.count());
 }
 
 } // namespace stint::config

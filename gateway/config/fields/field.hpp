@@ -58,10 +58,7 @@ struct Field {
     // setting is the default.
     std::string_view otherwise{};
     Reload reload = Reload::applies;
-    std::string_view shown_as{}; // name in GET /config; empty means key plus unit
     FieldType type{};
-
-    [[nodiscard]] std::string shown_name() const;
 };
 
 // A row of the table of a section, whose values are stored in the struct S.
@@ -69,7 +66,9 @@ template <class S>
 struct FieldOf : Field {
     // Reads the value into `section`, or reports an error.
     using Read = void (*)(const Field& field, const Value& value, S& section, LoadState& loading);
-    // Adds the value to the section's members in GET /config.
+    // Adds the value in force to the section's members in GET /config, in a form that `read` takes.
+    // Adds nothing for a key that may not be there, and for a value that the section takes over
+    // from a key elsewhere in `config`.
     using Show =
         void (*)(const Field& field, const S& section, const Config& config, Shown::Map& members);
 

@@ -19,9 +19,6 @@ namespace stint::config {
 [[nodiscard]] Parsed<std::size_t> size_of_type(std::string_view text, const FieldType& type);
 [[nodiscard]] Parsed<milliseconds> duration_of_type(std::string_view text, const FieldType& type);
 
-// Returns a duration in milliseconds for GET /config: an integer if it is whole, else a decimal.
-[[nodiscard]] Shown shown_ms(std::chrono::nanoseconds duration);
-
 inline constexpr std::string_view true_or_false = "true or false";
 inline constexpr std::chrono::hours longest_duration = std::chrono::days{366};
 
@@ -53,8 +50,7 @@ struct Fields {
     static constexpr Row
     size(Field field, std::uint64_t low, std::uint64_t high, std::string_view zero = {}) {
         return {
-            in_bounds(field, FieldType::Kind::size, low, high, zero), &read_size<M>,
-            &show_number<M>};
+            in_bounds(field, FieldType::Kind::size, low, high, zero), &read_size<M>, &show_size<M>};
     }
 
     // A duration in whole milliseconds. An optional member without a value is not shown.
@@ -206,36 +202,47 @@ struct Fields {
     template <auto M, auto TableOf>
     static void
     show_section(const Field& field, const S& section, const Config& config, Shown::Map& members) {
-        add(members, field.shown_name(), shown(TableOf(), member<M>(section), config));
+        add(members, field.key, shown(TableOf(), member<M>(section), config));
     }
     template <auto M>
     static void
     show_plain(const Field& field, const S& section, const Config&, Shown::Map& members) {
-        add(members, field.shown_name(), member<M>(section));
+        add(members, field.key, member<M>(section));
     }
     template <auto M>
     static void
     show_number(const Field& field, const S& section, const Config&, Shown::Map& members) {
         const auto number = member<M>(section);
         const bool zero = number == 0 && !field.type.zero.empty() && field.type.zero != "0";
-        add(members, field.shown_name(), zero ? Shown{field.type.zero} : Shown{number});
+        add(members, field.key, zero ? Shown{field.type.zero} : Shown{number});
+    }
+    template <auto M>
+    static void
+    show_size(const Field& field, const S& section, const Config&, Shown::Map& members) {
+        const std::size_t size = member<M>(section);
+        const bool zero = size == 0 && !field.type.zero.empty();
+        add(members, field.key, zero ? Shown{field.type.zero} : Shown{Shown::Bytes{size}});
     }
     template <auto M>
     static void
     show_duration(const Field& field, const S& section, const Config&, Shown::Map& members) {
+        const auto show = [&](milliseconds length) {
+            const bool zero = length.count() == 0 && !field.type.zero.empty();
+            add(members, field.key, zero ? Shown{field.type.zero} : Shown{length});
+        };
         const auto& length = member<M>(section);
         if constexpr (std::is_same_v<TypeOf<M>, std::optional<milliseconds>>) {
             if (length)
-                add(members, field.shown_name(), shown_ms(*length));
+                show(*length);
         } else {
-            add(members, field.shown_name(), shown_ms(length));
+            show(length);
         }
     }
     template <auto M>
     static void
     show_word(const Field& field, const S& section, const Config&, Shown::Map& members) {
         const auto show = [&](auto value) {
-            add(members, field.shown_name(), field.type.words[static_cast<std::size_t>(value)]);
+            add(members, field.key, field.type.words[static_cast<std::size_t>(value)]);
         };
         const auto& value = member<M>(section);
         if constexpr (!std::is_same_v<typename Held<TypeOf<M>>::type, TypeOf<M>>) {
@@ -250,7 +257,7 @@ struct Fields {
     show_text(const Field& field, const S& section, const Config&, Shown::Map& members) {
         const std::string& text = member<M>(section);
         if (!text.empty())
-            add(members, field.shown_name(), text);
+            add(members, field.key, text);
     }
 };
 

@@ -36,7 +36,7 @@ inline constexpr FieldOf<Limit> max_wait_row = Fields<Limit>::shown_by(
              .expected = "a duration such as 2s"})),
     [](const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
         if (limit.wait)
-            add(members, field.shown_name(), shown_ms(limit.wait->max_wait));
+            add(members, field.key, limit.wait->max_wait);
     });
 
 inline constexpr FieldOf<Limit> fair_by_row = Fields<Limit>::later(Fields<Limit>::other(
@@ -87,7 +87,7 @@ inline constexpr FieldOf<Limit> retry_after_jitter_row = Fields<Limit>::shown_by
          .otherwise = "none"}),
     [](const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
         if (limit.retry_after_jitter.count() > 0)
-            add(members, field.shown_name(), shown_ms(limit.retry_after_jitter));
+            add(members, field.key, limit.retry_after_jitter);
     });
 
 } // namespace stint::config

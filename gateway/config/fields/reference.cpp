@@ -22,21 +22,23 @@ std::string number_text(const FieldType& type, std::uint64_t number) {
 }
 
 // Returns a value as a configuration file would state it; nullopt for a map.
-std::optional<std::string> file_text(const FieldType& type, const Shown& shown) {
+std::optional<std::string> file_text(const Shown& shown) {
     if (const bool* const truth = std::get_if<bool>(&shown.value()))
         return *truth ? "true" : "false";
     if (const std::uint64_t* const number = std::get_if<std::uint64_t>(&shown.value()))
-        return number_text(type, *number);
+        return std::to_string(*number);
+    if (const auto* const length = std::get_if<std::chrono::nanoseconds>(&shown.value()))
+        return duration_text(*length);
+    if (const auto* const size = std::get_if<Shown::Bytes>(&shown.value()))
+        return size_text(size->count);
     if (const std::string* const text = std::get_if<std::string>(&shown.value()))
         return *text;
     const Shown::List* const items = std::get_if<Shown::List>(&shown.value());
     if (items == nullptr)
         return std::nullopt;
     std::string list;
-    for (const Shown& each : *items) {
-        const auto text = file_text(type, each);
-        list.append(list.empty() ? "" : ", ").append(text ? *text : "");
-    }
+    for (const Shown& each : *items)
+        list.append(list.empty() ? "" : ", ").append(file_text(each).value_or(""));
     return "[" + list + "]";
 }
 
@@ -49,7 +51,7 @@ std::optional<std::string> default_of(const FieldOf<S>& field, const S& sample) 
     Shown::Map members;
     if (show != nullptr)
         show(field, sample, defaults, members);
-    return members.size() == 1 ? file_text(field.type, members.front().value) : std::nullopt;
+    return members.size() == 1 ? file_text(members.front().value) : std::nullopt;
 }
 
 // Describes a section from its table. sample: a struct with the default values.

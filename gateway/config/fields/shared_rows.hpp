@@ -5,8 +5,16 @@
 #include "config/fields/tables.hpp"
 #include "config/sections/section_readers.hpp"
 #include "config/sections/section_showers.hpp"
+#include "config/values/file_values.hpp"
+
+#include <type_traits>
+#include <utility>
 
 namespace stint::config {
+
+// A route takes over what it does not set from the top level.
+template <class S>
+inline constexpr bool is_route = std::is_same_v<S, Route>;
 
 template <class S>
 constexpr FieldOf<S> max_body_row(std::string_view otherwise) {
@@ -15,15 +23,16 @@ constexpr FieldOf<S> max_body_row(std::string_view otherwise) {
         {.key = "max_body",
          .about = "The longest body of a request (else 413).",
          .expected = "a size such as 10MiB, or off",
-         .otherwise = otherwise,
-         .shown_as = "max_body_bytes"},
+         .otherwise = otherwise},
         {.kind = FieldType::Kind::size, .low = 0, .high = largest, .zero = "off"},
         [](const Field& field, const Value& value, S& section, LoadState&) {
             read_max_body(field, value, section.max_body);
         },
-        [](const Field& field, const S& section, const Config&, Shown::Map& members) {
-            add(members, field.shown_as,
-                section.max_body ? Shown{*section.max_body} : Shown{"off"});
+        [](const Field& field, const S& section, const Config& config, Shown::Map& members) {
+            const bool taken_over = is_route<S> && section.max_body == config.max_body;
+            if (!taken_over)
+                add(members, field.key,
+                    section.max_body ? Shown{Shown::Bytes{*section.max_body}} : Shown{"off"});
         });
 }
 
@@ -53,7 +62,9 @@ constexpr FieldOf<S> headers_row(std::string_view otherwise) {
             read_headers(value, section.headers, loading);
         },
         [](const Field& field, const S& section, const Config& config, Shown::Map& members) {
-            add(members, field.key, shown(header_fields(), section.headers, config));
+            const bool taken_over = is_route<S> && section.headers == config.headers;
+            if (!taken_over)
+                add(members, field.key, shown(header_fields(), section.headers, config));
         });
 }
 
@@ -137,7 +148,7 @@ constexpr FieldOf<S> token_file_row(std::string_view about, Reload reload) {
         },
         [](const Field& field, const S& section, const Config&, Shown::Map& members) {
             if (!section.token_file.empty())
-                add(members, field.key, section.token_file);
+                add(members, field.key, absolute_file(section.token_file));
         });
 }
 
@@ -153,7 +164,8 @@ constexpr FieldOf<S> tls_row(Reload reload) {
             read_tls(value, loading, section.tls.emplace());
         },
         [](const Field& field, const S& section, const Config& config, Shown::Map& members) {
-            add(members, field.key, shown_tls(section.tls, config));
+            if (section.tls)
+                add(members, field.key, shown(tls_fields(), *section.tls, config));
         });
 }
 
@@ -174,13 +186,17 @@ constexpr FieldOf<S> retry_row(std::string_view otherwise) {
         });
 }
 template <class S>
-constexpr FieldOf<S> timeouts_row(std::string_view otherwise, typename FieldOf<S>::Show show) {
+constexpr FieldOf<S> timeouts_row(std::string_view otherwise) {
     return Fields<S>::map(
         {.key = "timeouts", .about = "Its own timeouts.", .otherwise = otherwise}, "map",
         [](const Field&, const Value& value, S& section, LoadState& loading) {
             read_overrides(value, section.timeouts, loading);
         },
-        show);
+        [](const Field& field, const S& section, const Config& config, Shown::Map& members) {
+            Shown::Map own = shown(timeout_override_fields(), section.timeouts, config);
+            if (!own.empty())
+                add(members, field.key, std::move(own));
+        });
 }
 template <class S, EditedHead Head>
 constexpr FieldOf<S> edits_row(std::string_view key) {

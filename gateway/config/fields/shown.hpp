@@ -1,7 +1,8 @@
-// Values of a configuration as GET /config shows them: a JSON-like type that does not depend on a
-// JSON library.
+// Values of a configuration in the form of its file: a JSON-like type that does not depend on a
+// JSON library. GET /config prints them.
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <string>
@@ -17,13 +18,34 @@ class Shown {
     struct Member;
     using List = std::vector<Shown>;
     using Map = std::vector<Member>; // in the order of the output
-    using Any = std::variant<bool, std::uint64_t, double, std::string, List, Map>;
+    struct Bytes {
+        std::uint64_t count = 0;
+        [[nodiscard]] bool operator==(const Bytes&) const = default;
+    };
+    // A text with variables of the environment, as the file has it. A "${" in a std::string is no
+    // variable.
+    struct Written {
+        std::string text;
+        [[nodiscard]] bool operator==(const Written&) const = default;
+    };
+    using Any = std::variant<
+        bool,
+        std::uint64_t,
+        std::chrono::nanoseconds,
+        Bytes,
+        std::string,
+        Written,
+        List,
+        Map>;
 
     template <class T>
     requires std::same_as<T, bool> Shown(T value);
     template <class T>
     requires(std::integral<T> && !std::same_as<T, bool>) Shown(T number); // requires number >= 0
-    Shown(double number);
+    template <class Rep, class Period>
+    Shown(std::chrono::duration<Rep, Period> length);
+    Shown(Bytes size);
+    Shown(Written text);
     Shown(std::string text);
     Shown(std::string_view text);
     Shown(const char* text);
@@ -51,7 +73,11 @@ requires std::same_as<T, bool> Shown::Shown(T value) : value_(value) {}
 template <class T>
 requires(std::integral<T> && !std::same_as<T, bool>) Shown::Shown(T number)
     : value_(static_cast<std::uint64_t>(number)) {}
-inline Shown::Shown(double number) : value_(number) {}
+template <class Rep, class Period>
+Shown::Shown(std::chrono::duration<Rep, Period> length)
+    : value_(std::chrono::nanoseconds{length}) {}
+inline Shown::Shown(Bytes size) : value_(size) {}
+inline Shown::Shown(Written text) : value_(std::move(text)) {}
 inline Shown::Shown(std::string text) : value_(std::move(text)) {}
 inline Shown::Shown(std::string_view text) : value_(std::string{text}) {}
 inline Shown::Shown(const char* text) : value_(std::string{text}) {}

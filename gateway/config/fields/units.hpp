@@ -1,12 +1,14 @@
 // Formats durations and sizes as a configuration file states them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
 namespace stint::config {
 
-[[nodiscard]] std::string length_text(std::uint64_t ms);  // 90s, 24h, 366d
-[[nodiscard]] std::string size_text(std::uint64_t bytes); // 64B, 16KiB, 1TiB
+[[nodiscard]] std::string length_text(std::uint64_t ms);                  // 90s, 24h, 366d
+[[nodiscard]] std::string duration_text(std::chrono::nanoseconds length); // also 1.5ms; exact
+[[nodiscard]] std::string size_text(std::uint64_t bytes);                 // 0, 64B, 16KiB, 1TiB
 
 } // namespace stint::config

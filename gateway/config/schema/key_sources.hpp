@@ -1,4 +1,4 @@
-// Lists the key sources of a limit.
+// Tells about the key sources of a limit.
 #pragma once
 
 #include "config/schema/schema.hpp"
@@ -15,6 +15,13 @@ namespace stint::config {
     if (limit.wait)
         all.insert(all.end(), limit.wait->fair_by.begin(), limit.wait->fair_by.end());
     return all;
+}
+
+// Returns true if there are requests without such a key.
+[[nodiscard]] constexpr bool may_be_missing(const KeySource& source) noexcept {
+    using Kind = KeySource::Kind;
+    return source.kind != Kind::path && source.kind != Kind::method && source.kind != Kind::route &&
+           source.kind != Kind::permit_key;
 }
 
 } // namespace stint::config

@@ -190,6 +190,8 @@ struct Headers {
     Fields fields = Fields::off;
     Prefix prefix = Prefix::x_ratelimit; // for the legacy (X-RateLimit) fields
     Reset reset = Reset::delta;          // for the legacy (X-RateLimit) fields
+
+    friend bool operator==(const Headers&, const Headers&) = default;
 };
 
 struct OwnBody {

@@ -16,7 +16,9 @@ namespace stint::config {
 struct FieldEdits {
     struct Set {
         std::string name;
-        std::string value; // with field_placeholders
+        std::string value;          // with field_placeholders
+        std::string written{};      // `value` with its variables, as in the file; empty = none
+        bool may_be_secret = false; // GET /config does not show it
     };
     std::vector<Set> set;
     std::vector<std::string> remove;

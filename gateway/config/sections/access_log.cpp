@@ -58,7 +58,7 @@ constexpr std::array access_log_table{
         [](const Field& field, const AccessLog& log, const Config&, Shown::Map& members) {
             using Target = AccessLog::Target;
             add(members, field.key,
-                log.target == Target::file              ? log.path
+                log.target == Target::file              ? absolute_file(log.path)
                 : log.target == Target::standard_output ? "stdout"
                                                         : "off");
         }),

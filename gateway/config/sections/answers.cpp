@@ -90,7 +90,8 @@ constexpr std::array respond_table{
             });
         },
         [](const Field& field, const Answer& answer, const Config&, Shown::Map& members) {
-            add(members, field.key, answer.body);
+            if (!answer.body.empty())
+                add(members, field.key, answer.body);
         }),
     AnswerRow::later(AnswerRow::text<&Answer::content_type, &parse_content_type>(
         {.key = "content_type",

@@ -220,7 +220,8 @@ void show_ejection(
 void show_health(
     const Field& field, const Upstream& upstream, const Config& config, Shown::Map& members) {
     const auto& health = upstream.load.health;
-    add(members, field.key, health ? Shown{shown(health_fields(), *health, config)} : Shown{"off"});
+    if (health)
+        add(members, field.key, shown(health_fields(), *health, config));
 }
 
 std::optional<Endpoint> read_endpoint(const Value& value, LoadState& loading) {

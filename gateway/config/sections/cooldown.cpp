@@ -79,11 +79,8 @@ constexpr std::array cooldown_table{
         {.kind = FieldType::Kind::text, .name = "source of a key, or list of them"},
         nullptr,
         [](const Field& field, const Cooldown& cooldown, const Config&, Shown::Map& members) {
-            Shown::List sources;
-            for (const KeySource& source : cooldown.key)
-                sources.emplace_back(to_text(source));
-            if (!sources.empty())
-                add(members, field.key, std::move(sources));
+            if (!cooldown.key.empty())
+                add(members, field.key, shown_sources(cooldown.key));
         }),
     CooldownRow::duration<&Cooldown::otherwise>(
         {.key = "default",
@@ -98,7 +95,7 @@ constexpr std::array cooldown_table{
                  .expected = a_duration})),
         [](const Field& field, const Cooldown& cooldown, const Config&, Shown::Map& members) {
             if (cooldown.wait)
-                add(members, field.shown_name(), shown_ms(cooldown.wait->max_wait));
+                add(members, field.key, cooldown.wait->max_wait);
         }),
     CooldownRow::shown_by(
         CooldownRow::later(

@@ -1,5 +1,6 @@
 // Reads the keys by which a limit counts.
 #include "config/fields/shared_rows.hpp"
+#include "config/schema/key_sources.hpp"
 #include "config/values/key_values.hpp"
 #include "config/values/values.hpp"
 
@@ -31,11 +32,6 @@ bool is_of(const Limit& limit, Kind kind) {
     return std::any_of(limit.key.begin(), limit.key.end(), [&](const KeySource& source) {
         return source.kind == kind;
     });
-}
-
-bool may_be_missing(const KeySource& source) {
-    return source.kind != Kind::path && source.kind != Kind::method && source.kind != Kind::route &&
-           source.kind != Kind::permit_key;
 }
 
 void check_missing_key(const Section& section, const Limit& limit) {

@@ -1,6 +1,6 @@
 // The table of a limit's keys, and its output in GET /config.
-#include "base/lock_names.hpp"
 #include "config/fields/limit_rows.hpp"
+#include "config/schema/key_sources.hpp"
 
 #include <algorithm>
 #include <array>
@@ -30,10 +30,10 @@ std::string_view unit_word(CalendarUnit unit) {
     return "month";
 }
 
-void show_quota(const Field&, const Limit& limit, const Config&, Shown::Map& members) {
-    add(members, "kind", limit.kind == Limit::Kind::window ? "window" : "cap");
-    for (Shown::Member& each : shown_numbers(limit, limit.quota, limit.burst))
-        members.push_back(std::move(each));
+template <Limit::Kind Kind>
+void show_quota(const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
+    if (limit.kind == Kind)
+        add(members, field.key, limit.quota);
 }
 
 void show_per(const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
@@ -43,7 +43,7 @@ void show_per(const Field& field, const Limit& limit, const Config&, Shown::Map&
         add(members, field.key, unit_word(*limit.unit));
         add(members, "time_zone", limit.time_zone);
     } else {
-        add(members, "per_ms", shown_ms(limit.per));
+        add(members, field.key, limit.per);
     }
 }
 
@@ -62,6 +62,9 @@ constexpr bool is_cap(const Limit& limit) {
 constexpr bool has_key(const Limit& limit) {
     return !limit.key.empty();
 }
+bool key_may_be_missing(const Limit& limit) {
+    return std::ranges::any_of(limit.key, may_be_missing);
+}
 bool counts_clients(const Limit& limit) {
     return std::ranges::any_of(limit.key, [](const KeySource& source) {
         return source.kind == KeySource::Kind::client_ip;
@@ -78,6 +81,15 @@ void show_where(const Field& field, const Limit& limit, const Config&, Shown::Ma
         add(members, field.key, field.type.words[static_cast<std::size_t>(value)]);
     else
         add(members, field.key, value);
+}
+
+// A limit takes over the prefixes of the top level.
+template <auto M>
+void show_prefix(
+    const Field& field, const Limit& limit, const Config& config, Shown::Map& members) {
+    const std::uint8_t own = std::invoke(M, limit.prefixes);
+    if (counts_clients(limit) && own != std::invoke(M, config.prefixes))
+        add(members, field.key, own);
 }
 
 template <auto M>
@@ -100,8 +112,13 @@ void show_keys(const Field& field, const Limit& limit, const Config&, Shown::Map
 
 void show_overrides(const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
     Shown::Map overrides;
-    for (const Override& each : limit.overrides)
-        add(overrides, each.key, shown_numbers(limit, each.quota, each.burst));
+    for (const Override& each : limit.overrides) {
+        Shown::Map numbers;
+        add(numbers, is_window(limit) ? "requests" : "concurrent", each.quota);
+        if (each.burst > 0)
+            add(numbers, "burst", each.burst);
+        add(overrides, each.key, std::move(numbers));
+    }
     if (!overrides.empty())
         add(members, field.key, std::move(overrides));
 }
@@ -128,7 +145,10 @@ constexpr std::array limit_table{
          .otherwise = "`ROUTE.N`"},
         {.kind = FieldType::Kind::text, .name = "name"},
         nullptr,
-        nullptr),
+        [](const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
+            if (!limit.route.empty())
+                add(members, field.key, limit.name);
+        }),
     LimitRow::other(
         {.key = "requests",
          .about = "The number of requests that a window admits.",
@@ -136,7 +156,7 @@ constexpr std::array limit_table{
          .otherwise = "*required*, or concurrent"},
         {.kind = FieldType::Kind::number, .low = 1, .high = most_requests},
         nullptr,
-        &show_quota),
+        &show_quota<Limit::Kind::window>),
     LimitRow::other(
         {.key = "per",
          .about = "The window's length, 1ms to 366d, or a unit of the calendar.",
@@ -152,7 +172,7 @@ constexpr std::array limit_table{
          .otherwise = "*required*, or requests"},
         {.kind = FieldType::Kind::number, .low = 1, .high = most_concurrent},
         nullptr,
-        nullptr),
+        &show_quota<Limit::Kind::cap>),
     LimitRow::other(
         {.key = "time_zone",
          .about = "The calendar's time zone, by its name in the IANA database.",
@@ -175,7 +195,10 @@ constexpr std::array limit_table{
          .otherwise = "`requests`"},
         {.kind = FieldType::Kind::number, .low = 1, .high = most_requests},
         nullptr,
-        nullptr),
+        [](const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
+            if (limit.burst > 0)
+                add(members, field.key, limit.burst);
+        }),
     LimitRow::shown_by(
         LimitRow::later(LimitRow::word<&Limit::anchor>(
             {.key = "anchor",
@@ -253,7 +276,7 @@ constexpr std::array limit_table{
                  "missing part of several counts as empty.",
              .expected = "share, exempt, refuse or partial"},
             missing_key_words)),
-        &show_where<&has_key, &Limit::missing_key>),
+        &show_where<&key_may_be_missing, &Limit::missing_key>),
     LimitRow::shown_by(
         LimitRow::later(LimitRow::number<&Limit::max_keys>(
             {.key = "max_keys",
@@ -264,10 +287,10 @@ constexpr std::array limit_table{
         &show_where<&has_key, &Limit::max_keys>),
     LimitRow::shown_by(
         LimitRow::later(ipv4_prefix_row<Limit>("Bits of an IPv4 address that count.")),
-        &show_where<&counts_clients, [](const auto& limit) { return limit.prefixes.ipv4; }>),
+        &show_prefix<&AddressPrefixes::ipv4>),
     LimitRow::shown_by(
         LimitRow::later(ipv6_prefix_row<Limit>("Bits of an IPv6 address that count.")),
-        &show_where<&counts_clients, [](const auto& limit) { return limit.prefixes.ipv6; }>),
+        &show_prefix<&AddressPrefixes::ipv6>),
     LimitRow::map(
         {.key = "overrides",
          .about = "Other numbers for some keys, by key or pattern.",
@@ -342,37 +365,12 @@ Table<Limit> limit_fields() {
     return limit_table;
 }
 
-Shown::Map shown_limit(const Limit& limit, const Config& config) {
-    const Table<Limit> waiting = rows_from(limit_fields(), when_exceeded_row.key);
-    Shown::Map members = shown(rows_before(limit_fields(), when_exceeded_row.key), limit, config);
-    if (limit.lock)
-        add(members, "lock", lock_name(limit.name));
-    show_fields(rows_before(waiting, limit_headers_row.key), limit, config, members);
-    if (!limit.route.empty())
-        add(members, "route", limit.route);
-    return members;
-}
-
 void show_limits(const Field& field, const Config& config, const Config&, Shown::Map& members) {
-    const Table<Limit> refusal = rows_from(limit_fields(), limit_headers_row.key);
     Shown::Map limits;
-    for (const Limit& limit : config.limits) {
-        if (limit.lock)
-            continue;
-        Shown::Map all = shown_limit(limit, config);
-        show_fields(refusal, limit, config, all);
-        add(limits, limit.name, std::move(all));
-    }
+    for (const Limit& limit : config.limits)
+        if (!limit.lock && limit.route.empty())
+            add(limits, limit.name, shown(limit_fields(), limit, config));
     add(members, field.key, std::move(limits));
-}
-
-Shown::Map shown_numbers(const Limit& limit, std::uint64_t quota, std::uint64_t burst) {
-    Shown::Map members;
-    add(members, "limit", quota);
-    const std::uint64_t most = burst > 0 ? burst : limit.burst;
-    if (limit.algorithm == Limit::Algorithm::token_bucket && !limit.pace)
-        add(members, "burst", most > 0 ? most : quota);
-    return members;
 }
 
 } // namespace stint::config

@@ -1,4 +1,5 @@
 // Reads how a route refers to limits and locks that are defined elsewhere.
+#include "base/lock_names.hpp"
 #include "config/fields/limit_rows.hpp"
 #include "config/values/unit_aliases.hpp"
 #include "config/values/values.hpp"
@@ -12,11 +13,13 @@ namespace stint::config {
 
 namespace {
 
+constexpr std::string_view lock_key = "lock";
+constexpr std::string_view limit_key = "limit";
 constexpr std::string_view own_status_key = "status";
 
 constexpr std::array reference_table{
     Fields<Route>::other(
-        {.key = "lock",
+        {.key = lock_key,
          .about = "The name of a lock, whose slots the route's requests take. Excludes the others.",
          .expected = "a lock's name",
          .otherwise = "none"},
@@ -24,7 +27,7 @@ constexpr std::array reference_table{
         nullptr,
         nullptr),
     Fields<Route>::other(
-        {.key = "limit",
+        {.key = limit_key,
          .about = "The name of a limit.",
          .expected = "a limit's name",
          .otherwise = "none"},
@@ -43,9 +46,9 @@ constexpr std::array reference_table{
 
 // Reads {lock: NAME}. Returns the lock's index in Config::limits.
 std::optional<std::size_t> read_lock_reference(const Value& item, const LoadState& loading) {
-    const Table<Route> rows = rows_before(reference_fields(), "limit");
+    const Table<Route> rows = rows_before(reference_fields(), limit_key);
     const auto section = open_section(item, rows, "a map such as {lock: product}");
-    const auto value = section ? section->find("lock") : std::nullopt;
+    const auto value = section ? section->find(lock_key) : std::nullopt;
     const auto name = value ? value->scalar(rows.front().expected) : std::nullopt;
     return name ? find_name(*value, *name, loading.locks, "a lock") : std::nullopt;
 }
@@ -56,6 +59,24 @@ bool has_key(const Value& item, std::string_view key) {
         *entries, [&](const Value::Named& entry) { return entry.name == key; });
 }
 
+// Returns an item of a route's limits. index: in Config::limits.
+Shown shown_reference(std::size_t index, const Route& route, const Config& config) {
+    const Limit& limit = config.limits[index];
+    Shown::Map reference;
+    if (limit.lock) {
+        add(reference, lock_key, lock_name(limit.name));
+        return reference;
+    }
+    if (limit.route == route.name)
+        return shown(limit_fields(), limit, config);
+    const auto own = route.statuses.find(index);
+    if (own == route.statuses.end())
+        return limit.name;
+    add(reference, limit_key, limit.name);
+    add(reference, own_status_key, own->second);
+    return reference;
+}
+
 } // namespace
 
 Table<Route> reference_fields() {
@@ -63,7 +84,7 @@ Table<Route> reference_fields() {
 }
 
 bool names_limit(const Value& item) {
-    return item.is_map() && (has_key(item, "lock") || has_key(item, "limit"));
+    return item.is_map() && (has_key(item, lock_key) || has_key(item, limit_key));
 }
 
 std::optional<std::size_t>
@@ -82,11 +103,11 @@ find_limit(const Value& value, std::string_view name, const LoadState& loading) 
 
 std::optional<std::size_t>
 read_limit_reference(const Value& item, Route& route, const LoadState& loading) {
-    if (has_key(item, "lock"))
+    if (has_key(item, lock_key))
         return read_lock_reference(item, loading);
-    const Table<Route> rows = rows_from(reference_fields(), "limit");
+    const Table<Route> rows = rows_from(reference_fields(), limit_key);
     const auto section = open_section(item, rows, "a map such as {limit: per_client, status: 503}");
-    const auto value = section ? section->find("limit") : std::nullopt;
+    const auto value = section ? section->find(limit_key) : std::nullopt;
     const auto name = value ? value->scalar(rows.front().expected) : std::nullopt;
     const auto index = name ? find_limit(*value, *name, loading) : std::nullopt;
     const auto status = section ? section->find(own_status_key) : std::nullopt;
@@ -103,17 +124,8 @@ read_limit_reference(const Value& item, Route& route, const LoadState& loading) 
 void show_route_limits(
     const Field& field, const Route& route, const Config& config, Shown::Map& to) {
     Shown::List limits;
-    for (const std::size_t index : route.limits) {
-        const auto own = route.statuses.find(index);
-        if (own == route.statuses.end()) {
-            limits.emplace_back(config.limits[index].name);
-            continue;
-        }
-        Shown::Map reference;
-        add(reference, "limit", config.limits[index].name);
-        add(reference, own_status_key, own->second);
-        limits.emplace_back(std::move(reference));
-    }
+    for (const std::size_t index : route.limits)
+        limits.push_back(shown_reference(index, route, config));
     add(to, field.key, std::move(limits));
 }
 

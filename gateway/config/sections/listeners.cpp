@@ -133,7 +133,7 @@ constexpr std::array admin_table{
         },
         [](const Field& field, const Admin& admin, const Config&, Shown::Map& members) {
             if (!admin.read_token_file.empty())
-                add(members, field.key, admin.read_token_file);
+                add(members, field.key, absolute_file(admin.read_token_file));
         }),
     AdminRow::other(
         {.key = "open_paths",
@@ -201,21 +201,15 @@ constexpr std::array permits_table{
          .expected = "a duration such as 60s"},
         shortest_ttl,
         longest_ttl),
-    PermitsRow::shown_by(
-        PermitsRow::duration<&Permits::start_up_grace>(
-            {.key = "start_up_grace",
-             .about =
-                 "No lock is granted for this long after a start, if the leases from before it "
-                 "are not known.",
-             .expected = "a duration such as 60s, or 0s",
-             .otherwise = "`max_ttl`"},
-            milliseconds{1},
-            longest_ttl,
-            "0s"),
-        [](const Field& field, const Permits& permits, const Config&, Shown::Map& members) {
-            add(members, field.shown_name(),
-                shown_ms(permits.start_up_grace.value_or(permits.max_ttl)));
-        }),
+    PermitsRow::duration<&Permits::start_up_grace>(
+        {.key = "start_up_grace",
+         .about = "No lock is granted for this long after a start, if the leases from before it "
+                  "are not known.",
+         .expected = "a duration such as 60s, or 0s",
+         .otherwise = "`max_ttl`"},
+        milliseconds{1},
+        longest_ttl,
+        "0s"),
 };
 
 } // namespace
@@ -296,7 +290,8 @@ void show_listeners(const Field& field, const Config& config, const Config&, Sho
     Shown::List list;
     for (const Listener& listener : config.listeners)
         list.emplace_back(shown(listener_fields(), listener, config));
-    add(members, field.key, std::move(list));
+    if (!list.empty())
+        add(members, field.key, std::move(list));
 }
 
 void show_admin(const Field& field, const Config& config, const Config&, Shown::Map& members) {

@@ -103,7 +103,8 @@ void show_locks(const Field& field, const Config& config, const Config&, Shown::
     for (const Limit& limit : config.limits)
         if (limit.lock)
             add(locks, lock_name(limit.name), shown(lock_fields(), limit, config));
-    add(members, field.key, std::move(locks));
+    if (config.permits)
+        add(members, field.key, std::move(locks));
 }
 
 void read_require_fence(const Value& value, Route& route, const LoadState& loading) {

@@ -22,8 +22,7 @@ constexpr std::array min_rate_table{
         {.key = "head",
          .about = "Bytes a second of a head, on average since its first byte. A slower client gets "
                   "408 and is closed.",
-         .expected = a_rate,
-         .shown_as = "head_bytes_per_second"},
+         .expected = a_rate},
         1,
         fastest,
         "off"),
@@ -31,8 +30,7 @@ constexpr std::array min_rate_table{
         {.key = "body",
          .about = "Bytes a second of a request's body, over the time that Stint has waited for it. "
                   "A slower client gets 408 and is closed.",
-         .expected = a_rate,
-         .shown_as = "body_bytes_per_second"},
+         .expected = a_rate},
         1,
         fastest,
         "off"),

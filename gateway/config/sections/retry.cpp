@@ -105,14 +105,13 @@ constexpr std::array retry_table{
         {.key = "budget",
          .about = "The most retries, as a share of the requests of the last ten seconds.",
          .expected = "a share such as 20%",
-         .otherwise = "`20%`",
-         .shown_as = "budget_percent"},
+         .otherwise = "`20%`"},
         {.kind = FieldType::Kind::other, .name = "share, 1% to 100%"},
         [](const Field& field, const Value& value, Retry& retry, LoadState&) {
             value.into(retry.budget, field.expected, parse_percent);
         },
         [](const Field& field, const Retry& retry, const Config&, Shown::Map& members) {
-            add(members, field.shown_as, retry.budget);
+            add(members, field.key, std::to_string(retry.budget).append("%"));
         }),
     RetryRow::other(
         {.key = "methods",

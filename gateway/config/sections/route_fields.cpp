@@ -79,10 +79,10 @@ void show_rewrite(
     using Kind = PathRewrite::Kind;
     if (rewrite.kind == Kind::regex)
         add(members, field.key, shown(rewrite_fields(), rewrite, config));
-    else if (rewrite.kind == Kind::prefix && rewrite.to.empty())
-        add(members, "strip_prefix", rewrite.from.empty() ? "/" : rewrite.from);
+    else if (rewrite.kind == Kind::prefix && rewrite.to.empty() && !rewrite.from.empty())
+        add(members, "strip_prefix", rewrite.from);
     else
-        add(members, field.key, rewrite.to);
+        add(members, field.key, rewrite.to.empty() ? "/" : rewrite.to);
 }
 
 using RouteRow = Fields<Route>;
@@ -119,13 +119,7 @@ constexpr std::array route_table{
         &show_route_limits),
     max_body_row<Route>("the top level's"),
     headers_row<Route>("the top level's"),
-    timeouts_row<Route>(
-        "the upstream's",
-        [](const Field& field, const Route& route, const Config& config, Shown::Map& members) {
-            add(members, field.key,
-                shown_timeouts(
-                    config.timeouts, upstream_of(config, route).timeouts, route.timeouts));
-        }),
+    timeouts_row<Route>("the upstream's"),
     RouteRow::other(
         {.key = "require_fence",
          .about =
@@ -215,19 +209,14 @@ constexpr std::array route_table{
             read_cooldown(value, *route.cooldown, loading);
         },
         [](const Field& field, const Route& route, const Config& config, Shown::Map& members) {
-            if (!route.answer)
-                add(members, field.key,
-                    shown_cooldown(
-                        route.cooldown ? route.cooldown : upstream_of(config, route).cooldown,
-                        config));
+            if (route.cooldown)
+                add(members, field.key, shown_cooldown(route.cooldown, config));
         }),
     RouteRow::shown_by(
         retry_row<Route>("the upstream's"),
         [](const Field& field, const Route& route, const Config& config, Shown::Map& members) {
-            if (!route.answer)
-                add(members, field.key,
-                    shown_retry(
-                        route.retry ? route.retry : upstream_of(config, route).retry, config));
+            if (route.retry)
+                add(members, field.key, shown_retry(route.retry, config));
         }),
 };
 
@@ -244,13 +233,6 @@ Table<Match> match_fields() {
 const Upstream& upstream_of(const Config& config, const Route& route) {
     static const Upstream none;
     return route.answer ? none : config.upstreams[route.upstream];
-}
-
-Shown::List shown_limit_names(const Config& config, const Route& route) {
-    Shown::List names;
-    for (const std::size_t index : route.limits)
-        names.emplace_back(config.limits[index].name);
-    return names;
 }
 
 void show_routes(const Field& field, const Config& config, const Config&, Shown::Map& members) {

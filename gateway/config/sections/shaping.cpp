@@ -40,6 +40,9 @@ std::string as_read(std::string_view name) {
     return read;
 }
 
+// Stands in GET /config for a value that may be a secret.
+constexpr std::string_view hidden_value = "(hidden)";
+
 const OwnNames& own_names(EditedHead head) {
     return head == EditedHead::request ? of_requests : of_responses;
 }
@@ -106,6 +109,12 @@ void read_removed(
     }
 }
 
+Shown shown_header(const FieldEdits::Set& set) {
+    if (set.may_be_secret)
+        return hidden_value;
+    return set.written.empty() ? Shown{set.value} : Shown{Shown::Written{set.written}};
+}
+
 using EditRow = Fields<FieldEdits>;
 constexpr std::array edit_table{
     EditRow::other(
@@ -117,13 +126,12 @@ constexpr std::array edit_table{
          .most_items = most_edits,
          .name = "map of names and values"},
         nullptr,
-        // Values are shown as "(hidden)", because they may be secrets for the upstream.
         [](const Field& field, const FieldEdits& edits, const Config&, Shown::Map& members) {
-            Shown::Map hidden;
+            Shown::Map set;
             for (const FieldEdits::Set& each : edits.set)
-                add(hidden, each.name, "(hidden)");
-            if (!hidden.empty())
-                add(members, field.key, std::move(hidden));
+                add(set, each.name, shown_header(each));
+            if (!set.empty())
+                add(members, field.key, std::move(set));
         }),
     EditRow::other(
         {.key = "remove_headers", .about = "Fields that are removed.", .otherwise = "none"},
@@ -152,8 +160,19 @@ void read_set_headers(
     for (const Value::Named& entry : entries.value_or(std::vector<Value::Named>{})) {
         if (!check_name(entry.key, entry.name, head, edits, loading))
             continue;
-        if (auto text = entry.value.as("a header's value", parse_field_value))
-            edits.set.push_back({std::string{entry.name}, std::move(*text)});
+        auto text = entry.value.as("a header's value", parse_field_value);
+        if (!text)
+            continue;
+        // A response's fields are no secret of the upstream's: clients get them.
+        const bool may_be_secret =
+            head == EditedHead::request && !shows_no_secret(entry.value.written(), *text);
+        if (may_be_secret && *text == hidden_value)
+            entry.value.wrong(
+                in_quotes(*text) + " stands for a value that GET /config does not print; expected "
+                                   "the value, or a variable such as ${NAME}");
+        edits.set.push_back(
+            {std::string{entry.name}, std::move(*text), std::string{entry.value.written()},
+             may_be_secret});
     }
 }
 

@@ -40,7 +40,8 @@ constexpr std::array state_table{
         {.kind = FieldType::Kind::text, .name = "path of a file"},
         &read_file,
         [](const Field& field, const State& state, const Config&, Shown::Map& members) {
-            add(members, field.key, state.file.empty() ? "off" : state.file);
+            if (!state.file.empty())
+                add(members, field.key, absolute_file(state.file));
         }),
     StateRow::word<&State::closed_on_start>(
         {.key = "on_start",
@@ -72,8 +73,8 @@ void read_state(const Value& value, LoadState& loading) {
 }
 
 void show_state(const Field& field, const Config& config, const Config&, Shown::Map& members) {
-    add(members, field.key,
-        config.state ? Shown{shown(state_fields(), *config.state, config)} : Shown{"off"});
+    if (config.state)
+        add(members, field.key, shown(state_fields(), *config.state, config));
 }
 
 } // namespace stint::config

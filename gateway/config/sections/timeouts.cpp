@@ -79,17 +79,4 @@ void read_overrides(const Value& value, TimeoutOverrides& timeouts, LoadState& l
         read_fields(*section, timeout_override_fields(), timeouts, loading);
 }
 
-Shown::Map shown_timeouts(
-    const Timeouts& defaults, const TimeoutOverrides& upstream, const TimeoutOverrides& route) {
-    const auto pick = [](const auto& first, const auto& second, milliseconds otherwise) {
-        return std::optional{first.value_or(second.value_or(otherwise))};
-    };
-    const TimeoutOverrides in_force{
-        pick(route.body_idle, upstream.body_idle, defaults.body_idle),
-        pick(route.connect, upstream.connect, defaults.connect),
-        pick(route.response, upstream.response, defaults.response),
-        pick(route.tunnel_idle, upstream.tunnel_idle, defaults.tunnel_idle)};
-    return shown(timeout_override_fields(), in_force, {});
-}
-
 } // namespace stint::config

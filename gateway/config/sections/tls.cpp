@@ -62,7 +62,7 @@ constexpr FieldOf<S> file_row(Field field) {
         [](const Field& row, const S& section, const Config&, Shown::Map& members) {
             const std::string& file = std::invoke(M, section);
             if (!file.empty())
-                add(members, row.key, file);
+                add(members, row.key, absolute_file(file));
         }};
 }
 constexpr std::string_view certificate_content = "a certificate";
@@ -179,17 +179,13 @@ constexpr std::array tls_table{
         [](const Field& field, const Tls& tls, const Config&, Shown::Map& members) {
             add(members, field.key, versions[tls.only_1_3 ? 1 : 0]);
         }),
-    TlsRow::shown_by(
-        TlsRow::text<&Tls::ciphers, &parse_ciphers>(
-            {.key = "ciphers",
-             .about = "A cipher list in OpenSSL's syntax.",
-             .expected = "a list such as ECDHE+AESGCM",
-             .otherwise = "ECDHE with AES-GCM or ChaCha20",
-             .reload = Reload::new_connections},
-            "cipher list"),
-        [](const Field& field, const Tls& tls, const Config&, Shown::Map& members) {
-            add(members, field.key, tls.ciphers.empty() ? "default" : tls.ciphers);
-        }),
+    TlsRow::text<&Tls::ciphers, &parse_ciphers>(
+        {.key = "ciphers",
+         .about = "A cipher list in OpenSSL's syntax.",
+         .expected = "a list such as ECDHE+AESGCM",
+         .otherwise = "ECDHE with AES-GCM or ChaCha20",
+         .reload = Reload::new_connections},
+        "cipher list"),
     TlsRow::other(
         {.key = "client_certificate",
          .about = "A client without a certificate is rejected, or served without a subject.",
@@ -200,10 +196,9 @@ constexpr std::array tls_table{
         nullptr,
         [](const Field& field, const Tls& tls, const Config&, Shown::Map& members) {
             using Wanted = Tls::ClientCertificate;
-            add(members, field.key,
-                tls.client_certificate == Wanted::none
-                    ? "off"
-                    : field.type.words[tls.client_certificate == Wanted::require ? 0 : 1]);
+            if (tls.client_certificate != Wanted::none)
+                add(members, field.key,
+                    field.type.words[tls.client_certificate == Wanted::require ? 0 : 1]);
         }),
     file_row<Tls, &Tls::client_ca, authority_content>(
         {.key = "client_ca",
@@ -223,16 +218,11 @@ constexpr std::array tls_table{
 
 using UpstreamTlsRow = Fields<UpstreamTls>;
 constexpr std::array upstream_tls_table{
-    UpstreamTlsRow::shown_by(
-        file_row<UpstreamTls, &UpstreamTls::ca, authority_content>(
-            {.key = "ca",
-             .about =
-                 "A PEM file with the certificates that are trusted instead: authorities, or the "
-                 "server's own.",
-             .otherwise = "the system's store"}),
-        [](const Field& field, const UpstreamTls& tls, const Config&, Shown::Map& members) {
-            add(members, field.key, tls.ca.empty() ? "system" : tls.ca);
-        }),
+    file_row<UpstreamTls, &UpstreamTls::ca, authority_content>(
+        {.key = "ca",
+         .about = "A PEM file with the certificates that are trusted instead: authorities, or the "
+                  "server's own.",
+         .otherwise = "the system's store"}),
     UpstreamTlsRow::boolean<&UpstreamTls::verify>(
         {.key = "verify", .about = "false: any certificate is accepted."}),
     file_row<UpstreamTls, &UpstreamTls::crl, revocation_content>(
@@ -312,14 +302,10 @@ void read_upstream_tls(const Value& value, LoadState& loading, UpstreamTls& tls)
     check_own_pair(*section);
 }
 
-Shown shown_tls(const std::optional<Tls>& tls, const Config& config) {
-    return tls ? Shown{shown(tls_fields(), *tls, config)} : Shown{"off"};
-}
-
-Shown shown_upstream_tls(const Upstream& upstream, const Config& config) {
-    if (std::ranges::none_of(upstream.endpoints, &Endpoint::tls))
-        return "off";
-    return shown(upstream_tls_fields(), upstream.tls, config);
+void show_upstream_tls(
+    const Field& field, const Upstream& upstream, const Config& config, Shown::Map& members) {
+    if (std::ranges::any_of(upstream.endpoints, &Endpoint::tls))
+        add(members, field.key, shown(upstream_tls_fields(), upstream.tls, config));
 }
 
 void name_https_host(const Value& endpoints, Upstream& upstream) {

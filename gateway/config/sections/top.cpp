@@ -235,8 +235,8 @@ constexpr std::array config_table{
             if (const auto section = open_section(value, log_fields(), field.expected))
                 read_fields(*section, log_fields(), config, loading);
         },
-        [](const Field&, const Config& config, const Config&, Shown::Map& members) {
-            add(members, "log_level", config.log_level);
+        [](const Field& field, const Config& config, const Config&, Shown::Map& members) {
+            add(members, field.key, shown(log_fields(), config, config));
         }),
     headers_row<Config>("`off`"),
     TopRow::map(

@@ -44,6 +44,10 @@ bool has_name(const Endpoint& endpoint) {
     return !endpoint.is_unix && is_host_name(endpoint.host);
 }
 
+bool is_bounded(const Endpoint& endpoint) {
+    return endpoint.max_requests > 0;
+}
+
 using UpstreamRow = Fields<Upstream>;
 constexpr std::array upstream_table{
     UpstreamRow::map(
@@ -76,22 +80,17 @@ constexpr std::array upstream_table{
         [](const Field&, const Value& value, Upstream& upstream, LoadState& loading) {
             read_upstream_tls(value, loading, upstream.tls);
         },
-        [](const Field& field,
-           const Upstream& upstream,
-           const Config& config,
-           Shown::Map& members) { add(members, field.key, shown_upstream_tls(upstream, config)); }),
-    UpstreamRow::duration<&Upstream::resolve_interval>(
-        {.key = "resolve_interval",
-         .about = "How often endpoint names are resolved again.",
-         .expected = "a duration such as 2s"}),
-    timeouts_row<Upstream>(
-        "those of the top level",
-        [](const Field& field,
-           const Upstream& upstream,
-           const Config& config,
-           Shown::Map& members) {
-            add(members, field.key, shown_timeouts(config.timeouts, upstream.timeouts));
+        &show_upstream_tls),
+    UpstreamRow::shown_by(
+        UpstreamRow::duration<&Upstream::resolve_interval>(
+            {.key = "resolve_interval",
+             .about = "How often endpoint names are resolved again.",
+             .expected = "a duration such as 2s"}),
+        [](const Field& field, const Upstream& upstream, const Config&, Shown::Map& members) {
+            if (std::ranges::any_of(upstream.endpoints, has_name))
+                add(members, field.key, upstream.resolve_interval);
         }),
+    timeouts_row<Upstream>("those of the top level"),
     UpstreamRow::map(
         {.key = "cooldown",
          .about = "Pauses requests after the upstream has answered 429 or 503 with Retry-After.",
@@ -124,18 +123,20 @@ constexpr std::array upstream_table{
         [](const Field& field, const Upstream& upstream, const Config&, Shown::Map& members) {
             if (upstream.load.how != LoadBalance::How::hash)
                 return;
-            Shown::List sources;
-            for (const KeySource& source : upstream.hash_key)
-                sources.emplace_back(to_text(source));
-            add(members, field.key, std::move(sources));
+            add(members, field.key, shown_sources(upstream.hash_key));
         }),
-    UpstreamRow::duration < [](auto& upstream) -> auto& {
-    return upstream.load.slow_start;
-}
-> ({.key = "slow_start",
-    .about = "After an endpoint has come back its weight grows to its full value over this time.",
-    .expected = "a duration such as 10s",
-    .otherwise = "`off`"}),
+    UpstreamRow::shown_by(
+        UpstreamRow::duration<[](auto& upstream) -> auto& {
+            return upstream.load.slow_start;
+        }>({.key = "slow_start",
+            .about = "After an endpoint has come back its weight grows to its full value over this "
+                     "time.",
+            .expected = "a duration such as 10s",
+            .otherwise = "`off`"}),
+        [](const Field& field, const Upstream& upstream, const Config&, Shown::Map& members) {
+            if (upstream.load.slow_start.count() > 0)
+                add(members, field.key, upstream.load.slow_start);
+        }),
     UpstreamRow::map(
         {.key = "ejection",
          .about = "A circuit breaker for each endpoint.",
@@ -156,15 +157,23 @@ constexpr std::array upstream_table{
     .about = "While no endpoint is up requests get 503, or are sent all the same.",
     .expected = "503 or fail_open"},
    when_all_down),
-    UpstreamRow::section < [](auto& upstream) -> auto& {
-    return upstream.load.queue;
-}
-,
-    &queue_fields > ({.key = "queue",
-                      .about = "Requests that wait while all endpoints are at their max_requests.",
-                      .expected = "a map such as {max_wait: 1s}",
-                      .otherwise = "see below"},
-                     "map"),
+    UpstreamRow::map(
+        {.key = "queue",
+         .about = "Requests that wait while all endpoints are at their max_requests.",
+         .expected = "a map such as {max_wait: 1s}",
+         .otherwise = "see below"},
+        "map",
+        [](const Field& field, const Value& value, Upstream& upstream, LoadState& loading) {
+            if (const auto section = open_section(value, queue_fields(), field.expected))
+                read_fields(*section, queue_fields(), upstream.load.queue, loading);
+        },
+        [](const Field& field,
+           const Upstream& upstream,
+           const Config& config,
+           Shown::Map& members) {
+            if (std::ranges::any_of(upstream.endpoints, is_bounded))
+                add(members, field.key, shown(queue_fields(), upstream.load.queue, config));
+        }),
     edits_row<Upstream, EditedHead::request>("request"),
     edits_row<Upstream, EditedHead::response>("response"),
     UpstreamRow::word<&Upstream::proxy_protocol>(
@@ -202,8 +211,7 @@ void read_hash_key(const Section& section, Upstream& upstream, const LoadState& 
 }
 
 void check_queue(const Section& section, const Upstream& upstream) {
-    const auto bounded = [](const Endpoint& each) { return each.max_requests > 0; };
-    if (std::ranges::none_of(upstream.endpoints, bounded))
+    if (std::ranges::none_of(upstream.endpoints, is_bounded))
         section.wrong_at("queue", "has no use: no endpoint of this upstream has max_requests");
 }
 

@@ -30,6 +30,18 @@ std::string file_fault(const std::filesystem::path& path) {
                : " cannot be read; expected a file that the user of this process may read";
 }
 
+std::string absolute_file(const std::string& path) {
+    std::error_code error;
+    const auto absolute = std::filesystem::absolute(path, error);
+    if (error)
+        return path;
+    std::filesystem::path parts;
+    for (const auto& part : absolute)
+        if (part != ".")
+            parts /= part;
+    return parts.string();
+}
+
 void read_file(
     const Value& value, std::string_view what, const LoadState& loading, std::string& path) {
     const auto file =

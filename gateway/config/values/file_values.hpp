@@ -16,6 +16,10 @@ namespace stint::config {
 // Returns the reason why the file cannot be read, such as " does not exist"; "" if it can be read.
 [[nodiscard]] std::string file_fault(const std::filesystem::path& path);
 
+// Returns the path without "." parts, from the root directory on: a relative path counts from the
+// current folder of the process.
+[[nodiscard]] std::string absolute_file(const std::string& path);
+
 // Reads the path of a file, relative to the configuration's folder. Reports a file that does not
 // exist. what: completes "the path of a file with ..." in the error.
 void read_file(

@@ -4,6 +4,7 @@
 #include "config/values/values.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace stint::config {
 
@@ -63,6 +64,23 @@ Parsed<std::string> parse_field_value(std::string_view text) {
     if (std::string fault = placeholder_fault(text, field_placeholders); !fault.empty())
         return ParseError{std::move(fault)};
     return std::string{text};
+}
+
+bool shows_no_secret(std::string_view written, std::string_view filled_in) {
+    constexpr std::array<std::string_view, 3> schemes{"Basic ", "Bearer ", "Token "};
+    std::string_view rest = written.empty() ? filled_in : written;
+    for (const std::string_view scheme : schemes)
+        if (rest.starts_with(scheme))
+            rest.remove_prefix(scheme.size());
+    while (!rest.empty()) {
+        const std::string_view part = rest.substr(0, rest.find('}') + 1);
+        const bool variable =
+            !written.empty() && part.starts_with("${") && part.find(":-") == std::string_view::npos;
+        if (!variable && std::ranges::find(field_placeholders, part) == field_placeholders.end())
+            return false;
+        rest.remove_prefix(part.size());
+    }
+    return true;
 }
 
 Parsed<std::string> parse_content_type(std::string_view text) {

@@ -53,6 +53,9 @@ class Value {
     [[nodiscard]] bool is_map() const noexcept { return node_->kind == Node::Kind::map; }
     [[nodiscard]] bool is_list() const noexcept { return node_->kind == Node::Kind::sequence; }
 
+    // Returns a scalar's text with its variables, as in the file; empty if it has none.
+    [[nodiscard]] std::string_view written() const noexcept { return node_->written; }
+
     // Reports an error at the node. Of a value with variables it also tells the text in the file.
     void wrong(std::string_view what) const;
 

@@ -48,38 +48,35 @@ config::Config example() {
 
 } // namespace
 
-TEST_CASE("defaults are filled in and lengths are in milliseconds") {
+TEST_CASE("defaults are filled in, in the form of the file") {
     const Json shown = config_json(example(), {std::nullopt, 4, true});
 
     CHECK(shown["workers"] == 4);
     CHECK(shown["pin_workers"] == true);
-    CHECK(shown["timeouts"]["connect_ms"] == 2000);
-    CHECK(shown["timeouts"]["drain_ms"] == 10'000);
+    CHECK(shown["timeouts"]["connect"] == "2s");
+    CHECK(shown["timeouts"]["drain"] == "10s");
     CHECK(shown["max_connections"] == 10'000);
     CHECK(shown["max_connections_per_client"] == "off");
-    CHECK(shown["min_rate"]["head_bytes_per_second"] == 64);
-    CHECK(shown["min_rate"]["body_bytes_per_second"] == 64);
-    CHECK(shown["min_rate"]["after_ms"] == 10'000);
-    CHECK(shown["max_head_bytes"] == 16'384);
-    CHECK(shown["max_target_bytes"] == 8'192);
+    CHECK(shown["min_rate"] == Json{{"head", "64B"}, {"body", "64B"}, {"after", "10s"}});
+    CHECK(shown["max_head"] == "16KiB");
+    CHECK(shown["max_target"] == "8KiB");
     CHECK(shown["max_fields"] == 128);
-    CHECK(shown["max_body_bytes"] == "off");
+    CHECK(shown["max_body"] == "off");
     CHECK(shown["merge_slashes"] == true);
     CHECK(shown["encoded_slashes"] == "keep");
     CHECK(shown["absolute_form"] == "refuse");
     CHECK(shown["trusted_fields"][0] == "X-Forwarded-*");
     CHECK(shown["forwarded"] == false);
-    CHECK(shown["routes"][0]["max_body_bytes"] == "off");
+    CHECK(shown["log"] == Json{{"level", "info"}});
     CHECK(shown["access_log"]["path"] == "stdout");
     CHECK(
         shown["listeners"][0] == Json{
                                      {"address", "127.0.0.1:8080"},
                                      {"half_close", "allow"},
                                      {"proxy_protocol", false},
-                                     {"tls", "off"},
                                      {"redirect_http", false}});
-    CHECK(shown["upstreams"]["shop"]["tls"] == "off");
-    CHECK(shown["upstreams"]["shop"]["resolve_interval_ms"] == 30'000);
+    CHECK(shown["upstreams"]["shop"]["cooldown"] == "off");
+    CHECK(shown["upstreams"]["shop"]["retry"] == "off");
 }
 
 TEST_CASE("what is taken of requests is shown as it is set") {
@@ -95,10 +92,10 @@ TEST_CASE("what is taken of requests is shown as it is set") {
 
     const Json shown = config_json(config, {});
 
-    CHECK(shown["max_target_bytes"] == 1024);
+    CHECK(shown["max_target"] == "1KiB");
     CHECK(shown["max_fields"] == 8);
-    CHECK(shown["max_body_bytes"] == 0);
-    CHECK(shown["routes"][0]["max_body_bytes"] == 20);
+    CHECK(shown["max_body"] == "0");
+    CHECK(shown["routes"][0]["max_body"] == "20B");
     CHECK(shown["merge_slashes"] == false);
     CHECK(shown["encoded_slashes"] == "refuse");
     CHECK(shown["forwarded"] == true);
@@ -121,7 +118,6 @@ TEST_CASE("the admin listener is shown as it was opened, not as a reload would h
                               {"token_file", "/etc/token"},
                               {"open_paths", Json::array({"/healthz", "/readyz"})},
                               {"read_only", false},
-                              {"tls", "off"},
                               {"max_connections", 64},
                               {"max_metric_names", 100}});
 }
@@ -143,40 +139,50 @@ TEST_CASE("the file of a Unix socket is shown") {
     CHECK(shown["permits"]["hosts"] == Json{"stint"});
 }
 
-TEST_CASE("TLS is shown with its files and its defaults") {
+TEST_CASE("TLS is shown with its files, as a reload has set it") {
     config::Config config = example();
     config::Tls& tls = config.listeners[0].tls.emplace();
     tls.certificates = {{"/a.pem", "/a.key", {}, {}}, {"/b.pem", "/b.key", "/b.ocsp", {}}};
     config.upstreams[0].endpoints[0].tls = true;
+    config::Admin admin{.address = address("127.0.0.1:2"), .token_file = ""};
+    admin.tls.emplace();
+    config.admin = admin;
+    config.admin->tls->only_1_3 = true;
+    config.admin->read_only = true;
 
-    const Json shown = config_json(config, {});
+    const Json shown = config_json(config, {admin});
 
     const Json& listener = shown["listeners"][0]["tls"];
     CHECK(listener["certificates"][0] == Json{{"certificate", "/a.pem"}, {"key", "/a.key"}});
     CHECK(listener["certificates"][1]["ocsp_staple"] == "/b.ocsp");
     CHECK(listener["min_version"] == "1.2");
-    CHECK(listener["ciphers"] == "default");
-    CHECK(listener["client_certificate"] == "off");
-    CHECK_FALSE(listener.contains("client_ca"));
-    CHECK(shown["upstreams"]["shop"]["tls"] == Json{{"ca", "system"}, {"verify", true}});
+    for (const char* const key : {"ciphers", "client_certificate", "client_ca"})
+        CHECK_FALSE(listener.contains(key));
+    CHECK(shown["upstreams"]["shop"]["tls"] == Json{{"verify", true}});
+    CHECK(shown["admin"]["tls"]["min_version"] == "1.3");
+    CHECK(shown["admin"]["read_only"] == false);
 }
 
 TEST_CASE("a route's time-outs are its own, else its upstream's, else the default") {
-    const Json shown = config_json(example(), {});
+    const config::Config config = example();
+    const config::TimeoutOverrides& upstream = config.upstreams[0].timeouts;
 
     CHECK(
-        shown["routes"][0]["timeouts"] == Json{
-                                              {"body_idle_ms", 6000},
-                                              {"connect_ms", 1000},
-                                              {"response_ms", 7000},
-                                              {"tunnel_idle_ms", 600'000}});
+        timeouts_json(config.timeouts, upstream, config.routes[0].timeouts) ==
+        Json{
+            {"body_idle_ms", 6000},
+            {"connect_ms", 1000},
+            {"response_ms", 7000},
+            {"tunnel_idle_ms", 600'000}});
     CHECK(
-        shown["upstreams"]["shop"]["timeouts"] == Json{
-                                                      {"body_idle_ms", 6000},
-                                                      {"connect_ms", 2000},
-                                                      {"response_ms", 5000},
-                                                      {"tunnel_idle_ms", 600'000}});
-    CHECK(shown["timeouts"]["tunnel_idle_ms"] == 600'000);
+        timeouts_json(config.timeouts, upstream) == Json{
+                                                        {"body_idle_ms", 6000},
+                                                        {"connect_ms", 2000},
+                                                        {"response_ms", 5000},
+                                                        {"tunnel_idle_ms", 600'000}});
+    const Json shown = config_json(config);
+    CHECK(shown["routes"][0]["timeouts"] == Json{{"connect", "1s"}, {"response", "7s"}});
+    CHECK(shown["upstreams"]["shop"]["timeouts"] == Json{{"body_idle", "6s"}, {"response", "5s"}});
 }
 
 TEST_CASE("how an upstream looks after its endpoints is shown with its defaults") {
@@ -184,20 +190,23 @@ TEST_CASE("how an upstream looks after its endpoints is shown with its defaults"
     Json shown = config_json(config, {})["upstreams"]["shop"];
     CHECK(shown["endpoints"] == Json{"127.0.0.1:9000"});
     CHECK(shown["balance"] == "round_robin");
-    CHECK(shown["ejection"] == Json{{"failures", 5}, {"for_ms", 10'000}, {"most_ms", 300'000}});
-    CHECK(shown["health"] == "off");
+    CHECK(shown["ejection"] == Json{{"failures", 5}, {"for", "10s"}, {"most", "5m"}});
     CHECK(shown["when_all_down"] == "503");
-    CHECK(shown["queue"] == Json{{"max_waiting", 100}, {"max_wait_ms", 1000}});
-    CHECK(shown["slow_start_ms"] == 0);
+    for (const char* const key : {"health", "queue", "resolve_interval", "slow_start", "tls"})
+        CHECK_FALSE(shown.contains(key));
 
     config::Upstream& upstream = config.upstreams[0];
     upstream.endpoints[0].weight = 3;
+    upstream.endpoints[0].max_requests = 9;
     upstream.load.how = config::LoadBalance::How::hash;
     upstream.load.ejection.reset();
     upstream.load.health.emplace().path = "/up";
     shown = config_json(config, {})["upstreams"]["shop"];
-    CHECK(shown["endpoints"][0] == Json{{"address", "127.0.0.1:9000"}, {"weight", 3}});
-    CHECK(shown["hash_key"] == Json{"client_ip"});
+    CHECK(
+        shown["endpoints"][0] ==
+        Json{{"address", "127.0.0.1:9000"}, {"weight", 3}, {"max_requests", 9}});
+    CHECK(shown["queue"] == Json{{"max_waiting", 100}, {"max_wait", "1s"}});
+    CHECK(shown["hash_key"] == "client_ip");
     CHECK(shown["ejection"] == "off");
     CHECK(shown["health"]["path"] == "/up");
     CHECK(shown["health"]["expect"] == Json{"200-299"});
@@ -210,34 +219,31 @@ TEST_CASE("a route shows which protocols its clients may switch to") {
     CHECK(config_json(config, {})["routes"][0]["upgrade"] == "off");
 }
 
-TEST_CASE("a limit shows what applies to its kind") {
-    const Json limits = config_json(example(), {})["limits"];
+TEST_CASE("a limit shows what applies to its kind, an inline limit where it is used") {
+    const Json shown = config_json(example(), {});
 
     CHECK(
-        limits["per_client"] == Json{
-                                    {"kind", "window"},
-                                    {"limit", 100},
-                                    {"per_ms", 60'000},
-                                    {"algorithm", "fixed_window"},
-                                    {"anchor", "first_request"},
-                                    {"pace", false},
-                                    {"enforce", true},
-                                    {"cost", 1},
-                                    {"key", "client_ip"},
-                                    {"missing_key", "share"},
-                                    {"max_keys", 1'000'000},
-                                    {"ipv4_prefix", 32},
-                                    {"ipv6_prefix", 64},
-                                    {"status", 429}});
+        shown["limits"] == Json{
+                               {"per_client",
+                                {{"requests", 100},
+                                 {"per", "60s"},
+                                 {"algorithm", "fixed_window"},
+                                 {"anchor", "first_request"},
+                                 {"pace", false},
+                                 {"enforce", true},
+                                 {"cost", 1},
+                                 {"key", "client_ip"},
+                                 {"missing_key", "share"},
+                                 {"max_keys", 1'000'000},
+                                 {"status", 429}}}});
     CHECK(
-        limits["all.2"] == Json{
-                               {"kind", "cap"},
-                               {"limit", 3},
-                               {"ws_holds_slot", true},
-                               {"enforce", true},
-                               {"cost", 1},
-                               {"route", "all"},
-                               {"status", 429}});
+        shown["routes"][0]["limits"][1] == Json{
+                                               {"name", "all.2"},
+                                               {"concurrent", 3},
+                                               {"ws_holds_slot", true},
+                                               {"enforce", true},
+                                               {"cost", 1},
+                                               {"status", 429}});
 }
 
 TEST_CASE("what a limit has of its own for refusals is shown") {
@@ -251,7 +257,7 @@ TEST_CASE("what a limit has of its own for refusals is shown") {
 
     CHECK(limit["status"] == 503);
     CHECK(limit["body"] == Json{{"content_type", "text/html"}, {"text", "<p>later"}});
-    CHECK(limit["retry_after_jitter_ms"] == 5000);
+    CHECK(limit["retry_after_jitter"] == "5s");
     CHECK(limit["headers"] == "both");
 }
 
@@ -275,7 +281,8 @@ TEST_CASE("a route names its upstream and its limits") {
     const Json route = config_json(example(), {})["routes"][0];
 
     CHECK(route["upstream"] == "shop");
-    CHECK(route["limits"] == Json::array({"per_client", "all.2"}));
+    CHECK(route["limits"][0] == "per_client");
+    CHECK(limit_names_json(example(), example().routes[0]) == Json::array({"per_client", "all.2"}));
     CHECK(route["match"] == Json{{"host", "*"}, {"path", "/"}, {"methods", Json::array({"GET"})}});
 }
 
@@ -296,11 +303,13 @@ TEST_CASE("the state that is in force is shown, whatever the file says now") {
     config::Config config = example();
     config.state = config::State{"/other", false};
 
-    CHECK(config_json(config, {})["state"] == "off");
+    CHECK_FALSE(config_json(config, {}).contains("state"));
     CHECK(
         config_json(config, {{}, 1, false, config::State{"/state.db", true}})["state"] ==
         Json{{"file", "/state.db"}, {"on_start", "closed"}});
-    CHECK(config_json(config, {{}, 1, false, config::State{"", true}})["state"]["file"] == "off");
+    CHECK(
+        config_json(config, {{}, 1, false, config::State{"", true}})["state"] ==
+        Json{{"on_start", "closed"}});
 }
 
 TEST_CASE("locks are shown apart from limits, with what permits say of them") {
@@ -317,17 +326,15 @@ TEST_CASE("locks are shown apart from limits, with what permits say of them") {
 
     CHECK(shown["locks"] == Json{{"jobs", {{"max", 3}, {"max_waiting", 10'000}, {"status", 429}}}});
     CHECK_FALSE(shown["limits"].contains("lock:jobs"));
-    CHECK(shown["routes"][0]["limits"] == Json::array({"per_client", "all.2", "lock:jobs"}));
+    CHECK(shown["routes"][0]["limits"][2] == Json{{"lock", "jobs"}});
     CHECK_FALSE(shown["routes"][0].contains("require_fence"));
     CHECK(
         shown["permits"] == Json{
                                 {"address", "127.0.0.1:2"},
                                 {"hosts", Json::array()},
-                                {"tls", "off"},
                                 {"dynamic_limits", 0},
                                 {"dynamic_locks", 10'000},
-                                {"max_ttl_ms", 60'000},
-                                {"start_up_grace_ms", 60'000}});
+                                {"max_ttl", "60s"}});
 
     config.limits[2].wait = config::Limit::Wait{};
     config.limits[2].wait->max_waiting = 7;
@@ -337,7 +344,7 @@ TEST_CASE("locks are shown apart from limits, with what permits say of them") {
     shown = config_json(config, {});
     CHECK(shown["locks"]["jobs"]["when_exceeded"] == "wait");
     CHECK(shown["locks"]["jobs"]["max_waiting"] == 7);
-    CHECK(shown["permits"]["start_up_grace_ms"] == 0);
+    CHECK(shown["permits"]["start_up_grace"] == "0s");
     CHECK(shown["routes"][0]["require_fence"] == "jobs");
     CHECK(limit_settings_json(config.limits[2])["lock"] == "jobs");
 }

@@ -1,4 +1,4 @@
-// What GET /config and GET /limits/NAME show of a limit's settings.
+// What GET /limits/NAME shows of a limit's settings.
 #include "admin/config_json.hpp"
 
 #include <doctest/doctest.h>
@@ -22,6 +22,43 @@ config::Limit per_client() {
 }
 
 } // namespace
+
+TEST_CASE("a limit's settings have their units in the names, in the order of the file") {
+    config::Limit window = per_client();
+    window.wait.emplace();
+    CHECK(
+        limit_settings_json(window) == Json{
+                                           {"kind", "window"},
+                                           {"limit", 100},
+                                           {"per_ms", 60'000},
+                                           {"algorithm", "fixed_window"},
+                                           {"anchor", "first_request"},
+                                           {"pace", false},
+                                           {"enforce", true},
+                                           {"cost", 1},
+                                           {"key", "client_ip"},
+                                           {"missing_key", "share"},
+                                           {"max_keys", 1'000'000},
+                                           {"ipv4_prefix", 32},
+                                           {"ipv6_prefix", 64},
+                                           {"when_exceeded", "wait"},
+                                           {"max_wait_ms", 2000},
+                                           {"max_waiting", 1000},
+                                           {"fair_by", "client_ip"}});
+    config::Limit cap;
+    cap.name = "all.2";
+    cap.route = "all";
+    cap.kind = config::Limit::Kind::cap;
+    cap.quota = 3;
+    CHECK(
+        limit_settings_json(cap) == Json{
+                                        {"kind", "cap"},
+                                        {"limit", 3},
+                                        {"ws_holds_slot", true},
+                                        {"enforce", true},
+                                        {"cost", 1},
+                                        {"route", "all"}});
+}
 
 TEST_CASE("how a limit counts is shown") {
     config::Limit limit = per_client();
@@ -60,12 +97,12 @@ TEST_CASE("a limit's exceptions are shown where there are any") {
     config::Limit limit;
     limit.key = {{config::KeySource::Kind::host, ""}};
     limit.overrides = {{"a.example", 7}, {"*.example", 8}};
-    limit.exempt = {{Cidr::parse("10.0.0.0/8").value()}, {"b.example"}};
+    limit.exempt = {{Cidr::parse("10.0.0.0/8").value()}, {"${b.example}"}};
 
     const Json shown = limit_settings_json(limit);
 
     CHECK(shown["overrides"] == Json{{"a.example", {{"limit", 7}}}, {"*.example", {{"limit", 8}}}});
-    CHECK(shown["exempt"] == Json::array({"10.0.0.0/8", "b.example"}));
+    CHECK(shown["exempt"] == Json::array({"10.0.0.0/8", "${b.example}"}));
     CHECK_FALSE(shown.contains("deny"));
 }
 
