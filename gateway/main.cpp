@@ -1,5 +1,7 @@
 // The command line: stint run | check | simulate | fields | version. Parses the arguments and calls
 // the code of each command.
+#include "admin/config_json.hpp"
+#include "admin/message.hpp"
 #include "admin/server.hpp"
 #include "base/version.hpp"
 #include "config/fields/reference.hpp"
@@ -46,8 +48,12 @@ checked(Result<config::Config, config::ConfigErrors> loaded, const std::string& 
     return std::move(*loaded);
 }
 
-// strict: notes are a failure, too.
-int check(const std::string& file, bool strict) {
+struct CheckOptions {
+    bool strict = false; // notes are a failure, too
+    bool print = false;  // standard output gets the configuration, standard error the notes
+};
+
+int check(const std::string& file, const CheckOptions& options) {
     const bool from_input = file == "-";
     const std::string shown = from_input ? "<stdin>" : file;
     const auto config = checked(
@@ -56,14 +62,19 @@ int check(const std::string& file, bool strict) {
         shown);
     if (!config)
         return bad_configuration;
-    std::cout << shown << ": ok (" << config->routes.size() << " routes, "
-              << config->upstreams.size() << " upstreams, " << config->limits.size()
-              << " limits)\n";
+    if (options.print)
+        std::cout << admin::json_response(admin::config_json(*config)).body;
+    else
+        std::cout << shown << ": ok (" << config->routes.size() << " routes, "
+                  << config->upstreams.size() << " upstreams, " << config->limits.size()
+                  << " limits)\n";
     std::vector<std::string> notes = runtime::config_notes(*config);
     std::ranges::move(runtime::check_warnings(*config), std::back_inserter(notes));
     for (const std::string& note : notes)
-        std::cout << shown << ": note: " << note << '\n';
-    return strict && !notes.empty() ? notes_found : ok;
+        (options.print ? std::cerr : std::cout) << shown << ": note: " << note << '\n';
+    if (!std::cout.flush())
+        return failed;
+    return options.strict && !notes.empty() ? notes_found : ok;
 }
 
 int give_up(const std::string& reason) {
@@ -107,7 +118,7 @@ int replay(const simulate::Options& options) {
 // The arguments of all commands.
 struct Arguments {
     std::string file;
-    bool strict = false;
+    CheckOptions check{};
     simulate::Options simulation{};
 };
 
@@ -123,7 +134,10 @@ CLI::App* add_check(CLI::App& app, Arguments& to) {
         command->add_option("-c,--config", to.file, "The configuration; the same as FILE");
     command->add_option("FILE", to.file, "The configuration (YAML); - is standard input")
         ->excludes(named);
-    command->add_flag("--strict", to.strict, "Exit 3 if there are notes");
+    command->add_flag("--strict", to.check.strict, "Exit 3 if there are notes");
+    command->add_flag(
+        "--print", to.check.print,
+        "Print the configuration with its defaults, as GET /config does");
     return command;
 }
 
@@ -230,7 +244,7 @@ int main(int argc, char** argv) {
         if (arguments.file.empty())
             return reject(run_command->parsed() ? "run needs -c FILE" : "check needs a FILE");
         if (check_command->parsed())
-            return check(arguments.file, arguments.strict);
+            return check(arguments.file, arguments.check);
         if (arguments.file == "-")
             return reject("run needs a file, which a reload reads again");
         return run(arguments.file);

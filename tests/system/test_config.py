@@ -76,6 +76,18 @@ class FedBack(SystemTest):
         log = first.folder / "access.log"
         wait_until(lambda: log.read_text(encoding="utf-8").count("\n") == 6, "both have written to one log")
 
+    def test_it_is_what_check_prints_of_the_file(self):
+        stint = self.start_stint(self.manifold(), environment={"TOKEN": "x"})
+
+        printed = self.run_stint("check", "--print", stint.file, TOKEN="x")
+
+        self.assertEqual(printed.returncode, 0, printed.stderr)
+        self.assertEqual(printed.stdout, stint.admin.request("GET", "/config").text())
+        self.assertIn(": note: ", printed.stderr)
+        self.assertEqual(self.run_stint("check", "--print", "--strict", stint.file, TOKEN="x").returncode, 3)
+        broken = self.run_stint("check", "--print", "-", stdin="routes: 7\n")
+        self.assertEqual((broken.returncode, broken.stdout), (2, ""))
+
     def test_a_value_that_is_not_printed_has_to_be_filled_in(self):
         stint = self.start_stint(config(
             self.upstream.address, upstream={"request": {"set_headers": {"X-Api-Key": "s3cret"}}}))
@@ -108,6 +120,8 @@ class FedBack(SystemTest):
         shown = stint.admin.get("/config")
 
         self.assertEqual((shown["workers"], shown["max_connections"]), (2, 77))
+        of_the_file = json.loads(self.run_stint("check", "--print", stint.file).stdout)
+        self.assertEqual({**of_the_file, "workers": 2}, shown)
 
 
 if __name__ == "__main__":
