@@ -52,7 +52,7 @@ class FedBack(SystemTest):
         made["routes"][0].update(
             limits=["per_key", "bucket", {"limit": "month", "status": 503}, {"concurrent": 4}, {"lock": "product"}],
             timeouts={"response": "2s"}, max_body="1KiB")
-        made["routes"].append({"name": "own", "match": {"path": "/own"}, "respond": {"status": 200, "body": "$${X} ü"}})
+        made["routes"].append({"name": "own", "match": {"path": "/own"}, "respond": {"status": 200, "body": "$${X}ü"}})
         return made
 
     def test_a_gateway_that_starts_from_it_has_the_same(self):
@@ -69,7 +69,7 @@ class FedBack(SystemTest):
         second = self.start_from(document, TOKEN="s3cret")
         self.assertEqual(second.admin.request("GET", "/config").text(), document)
         self.assertEqual([second.admin.get(path) for path in ("/limits", "/routes", "/upstreams")], views)
-        self.assertEqual(fetch(second.port, target="/own").body, "${X} ü".encode())
+        self.assertEqual(fetch(second.port, target="/own").body, "${X}ü".encode())
         self.assertEqual([fetch(second.port, fields=[("X-Key", "a")]).status for _ in range(4)], [200, 200, 200, 429])
         self.assertEqual(
             [request.get("Authorization") for request in self.upstream.requests], ["Bearer s3cret"] * 4)
