@@ -29,12 +29,23 @@ std::optional<std::size_t> wanted(std::string_view query) {
     return count;
 }
 
-net::Task<HeavyHitters::Top>
-collected(runtime::Gateway& gateway, limits::LimitPtr limit, std::size_t most) {
+std::optional<HeavyHitters::By> wanted_rank(std::string_view query) {
+    const std::string_view text = http::parameter(query, "by").value_or("requests");
+    if (text == "requests")
+        return HeavyHitters::By::requests;
+    if (text == "refused")
+        return HeavyHitters::By::refused;
+    if (text == "would_refuse")
+        return HeavyHitters::By::would_refuse;
+    return std::nullopt;
+}
+
+net::Task<HeavyHitters::Top> collected(
+    runtime::Gateway& gateway, limits::LimitPtr limit, std::size_t most, HeavyHitters::By by) {
     net::Event arrived;
     HeavyHitters::Top top;
     // The callback is posted to this thread, so it never runs before wait().
-    gateway.pool().collect_top(limit, most, [&](const HeavyHitters::Top& merged) {
+    gateway.pool().collect_top(limit, most, by, [&](const HeavyHitters::Top& merged) {
         top = merged;
         arrived.signal();
     });
@@ -53,6 +64,7 @@ Json top_json(const HeavyHitters::Top& top, const Now& now) {
             {"key", listed.text},
             {"requests", listed.requests},
             {"refused", listed.refused},
+            {"would_refuse", listed.would_refuse},
             {"at_most_over_by", listed.over}};
         if (listed.cut)
             key["cut"] = true;
@@ -69,7 +81,11 @@ net::Task<Response> top_of_limit(runtime::Gateway& gateway, std::string name, st
     const auto most = wanted(query);
     if (!most)
         co_return problem(400, "?n= is how many keys to show: a number from 1 to 256.");
-    HeavyHitters::Top top = co_await collected(gateway, limit, *most);
+    const auto by = wanted_rank(query);
+    if (!by)
+        co_return problem(
+            400, "?by= is the count that ranks the keys: requests, refused or would_refuse.");
+    HeavyHitters::Top top = co_await collected(gateway, limit, *most, *by);
     const Now now = gateway.now();
     top.span = std::min<Duration>(top.span, now.wall - gateway.started_at());
     Json json{{"name", name}, {"key", limit->identity().key}};

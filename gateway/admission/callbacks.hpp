@@ -54,7 +54,8 @@ class Callbacks : public routing::KeyObserver, public SharedAnswerListener {
     virtual void refused(const routing::RouteLimit&, Hash128, Duration) noexcept {}
     virtual void denied(const routing::RouteLimit&) noexcept {}
     virtual void fence_rejected(const routing::Route&) noexcept {}
-    virtual void would_refuse(const routing::RouteLimit&) noexcept {} // the limit is not enforced
+    // The limit is not enforced. The Hash128 is the key of its charge.
+    virtual void would_refuse(const routing::RouteLimit&, Hash128) noexcept {}
     // The limit is not enforced, and would have let the request wait.
     virtual void would_wait(const routing::RouteLimit&) noexcept {}
     virtual void table_full(const routing::RouteLimit&) noexcept {}    // new keys share a sketch

@@ -77,7 +77,7 @@ void note_dry_run(
     if (first.empty())
         first = limit.limit->identity().name;
     if (!waits)
-        return callbacks.would_refuse(limit);
+        return callbacks.would_refuse(limit, charge.key);
     limit.limit->dry_run().count_wait();
     callbacks.would_wait(limit);
 }

@@ -76,6 +76,7 @@ void WorkerPool::collect(std::function<void(const observe::WorkerCounters&)> don
 void WorkerPool::collect_top(
     limits::LimitPtr limit,
     std::size_t most,
+    limits::HeavyHitters::By by,
     std::function<void(const limits::HeavyHitters::Top&)> done) {
     struct Parts {
         std::vector<std::shared_ptr<const limits::HeavyHitters>> arrived;
@@ -84,8 +85,8 @@ void WorkerPool::collect_top(
     };
     auto parts = std::make_shared<Parts>(Parts{{}, workers_.size(), std::move(done)});
     for (const auto& worker : workers_)
-        worker->post([this, parts, limit, most](proxy::Context& context) {
-            net::asio::post(control_, [parts, most, part = heavy_hitters_in(context, limit)] {
+        worker->post([this, parts, limit, most, by](proxy::Context& context) {
+            net::asio::post(control_, [parts, most, by, part = heavy_hitters_in(context, limit)] {
                 if (part != nullptr)
                     parts->arrived.push_back(part);
                 if (--parts->missing > 0)
@@ -93,7 +94,7 @@ void WorkerPool::collect_top(
                 std::vector<const limits::HeavyHitters*> all;
                 for (const auto& each : parts->arrived)
                     all.push_back(each.get());
-                parts->done(limits::HeavyHitters::merged(all, most, net::read_steady_clock()));
+                parts->done(limits::HeavyHitters::merged(all, most, by, net::read_steady_clock()));
             });
         });
 }

@@ -49,11 +49,12 @@ class WorkerPool {
     // Collects the counters of all workers; calls `done` with their sum on the control thread.
     void collect(std::function<void(const observe::WorkerCounters&)> done);
 
-    // Collects the keys of a limit with the most requests from all workers; calls `done` with the
-    // merged list of at most `most` keys on the control thread.
+    // Collects the heaviest keys of a limit from all workers; calls `done` with the merged list of
+    // at most `most` keys on the control thread.
     void collect_top(
         limits::LimitPtr limit,
         std::size_t most,
+        limits::HeavyHitters::By by,
         std::function<void(const limits::HeavyHitters::Top&)> done);
 
     // Searches all workers for the latest recorded request with this X-Request-Id; calls `done` on

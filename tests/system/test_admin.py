@@ -66,7 +66,7 @@ class Endpoints(SystemTest):
         shown = self.admin.get("/limits/per_client/top")
 
         self.assertEqual(shown["top"], [
-            {"key": "127.0.0.1", "requests": 5, "refused": 2, "at_most_over_by": 0}])
+            {"key": "127.0.0.1", "requests": 5, "refused": 2, "would_refuse": 0, "at_most_over_by": 0}])
         self.assertEqual((shown["name"], shown["key"], shown["others_at_most"]),
                          ("per_client", "client_ip", 0))
 
@@ -87,11 +87,38 @@ class Endpoints(SystemTest):
         stint.admin.reload()
         self.assertEqual(len(stint.admin.get("/limits/by_key/top")["top"]), 7)
 
+    def test_who_would_be_refused_by_a_dry_run_comes_first(self):
+        stint = self.stint_before(
+            self.upstream, route_limits=["by_key", "all"],
+            limits={"by_key": {"requests": 2, "per": "1h", "key": "header:X-Key", "enforce": False},
+                    "all": {"requests": 11, "per": "1h"}})
+        for name, number in (("often", 6), ("once", 1), ("at times", 4), ("refused", 3)):
+            for _ in range(number):
+                fetch(stint.port, fields=[("X-Key", name)])
+        top = stint.admin.get("/limits/by_key/top?by=would_refuse")
+
+        self.assertEqual(top["top"], [
+            {"key": "often", "requests": 6, "refused": 0, "would_refuse": 4, "at_most_over_by": 0},
+            {"key": "at times", "requests": 4, "refused": 0, "would_refuse": 2, "at_most_over_by": 0}])
+        self.assertEqual(stint.admin.limit("by_key")["would_refuse"], 6)
+        self.assertEqual(stint.admin.get("/limits/by_key/top?by=would_refuse&n=1")["others_at_most"], 2)
+        self.assertEqual(stint.admin.get("/limits/by_key/top?by=refused")["top"], [])
+        self.assertEqual([key["key"] for key in stint.admin.get("/limits/by_key/top?by=requests")["top"]],
+                         ["often", "at times", "refused", "once"])
+
+        enforced = stint.admin.request("POST", "/limits/by_key/enforce", body='{"enforce": true, "for": "1h"}')
+        self.assertEqual(enforced.status, 200, enforced.text())
+        self.assertEqual(fetch(stint.port, fields=[("X-Key", "often")]).status, 429)
+        [refused] = stint.admin.get("/limits/by_key/top?by=refused")["top"]
+        self.assertEqual((refused["key"], refused["refused"], refused["would_refuse"]), ("often", 1, 4))
+
     def test_what_has_no_heaviest_keys_says_so(self):
         for path, status in (("/limits/budget/top", 400), ("/limits/none/top", 404),
                              ("/limits/per_client/top?n=0", 400),
                              ("/limits/per_client/top?n=257", 400),
-                             ("/limits/per_client/top?n=x", 400)):
+                             ("/limits/per_client/top?n=x", 400),
+                             ("/limits/per_client/top?by=cost", 400),
+                             ("/limits/per_client/top?by=", 400)):
             self.assertEqual(self.admin.request("GET", path).status, status, path)
 
     def test_a_slot_in_use_is_seen(self):

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <compare>
+#include <cstddef>
 #include <map>
 #include <new>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace stint::limits {
@@ -12,6 +15,48 @@ namespace {
 
 SteadyTime period_of(SteadyTime now) noexcept {
     return SteadyTime{now.time_since_epoch() / HeavyHitters::period * HeavyHitters::period};
+}
+
+using Listed = HeavyHitters::Listed;
+using By = HeavyHitters::By;
+
+std::uint64_t count_of(const Listed& listed, By by) noexcept {
+    switch (by) {
+    case By::requests:
+        break;
+    case By::refused:
+        return listed.refused;
+    case By::would_refuse:
+        return listed.would_refuse;
+    }
+    return listed.requests;
+}
+
+// Returns the upper bound of a key's count, whatever it lost with an entry.
+std::uint64_t most_of(const Listed& listed, By by) noexcept {
+    return std::min(listed.requests, count_of(listed, by) + listed.over);
+}
+
+// Returns every key of the parts with the sums of its counts.
+std::vector<Listed> summed(std::span<const SpaceSaving* const> parts) {
+    std::map<Hash128, Listed> sums;
+    for (const SpaceSaving* part : parts)
+        for (std::size_t rank = 0; rank < part->size(); ++rank) {
+            const SpaceSaving::Entry entry = part->ranked(rank);
+            sums.try_emplace(entry.key, Listed{std::string{entry.text}, entry.cut});
+        }
+    std::vector<Listed> all;
+    for (auto& [key, listed] : sums) {
+        for (const SpaceSaving* part : parts) {
+            const auto entry = part->find(key);
+            listed.requests += entry ? entry->count : part->unlisted();
+            listed.over += entry ? entry->over : part->unlisted();
+            listed.refused += entry ? entry->refused : 0;
+            listed.would_refuse += entry ? entry->would_refuse : 0;
+        }
+        all.push_back(std::move(listed));
+    }
+    return all;
 }
 
 } // namespace
@@ -39,8 +84,8 @@ bool HeavyHitters::turn(SteadyTime now) noexcept {
     return true;
 }
 
-HeavyHitters::Top
-HeavyHitters::merged(std::span<const HeavyHitters* const> parts, std::size_t most, SteadyTime now) {
+HeavyHitters::Top HeavyHitters::merged(
+    std::span<const HeavyHitters* const> parts, std::size_t most, By by, SteadyTime now) {
     const SteadyTime begins = period_of(now);
     std::vector<const SpaceSaving*> halves;
     for (const HeavyHitters* part : parts) {
@@ -53,31 +98,21 @@ HeavyHitters::merged(std::span<const HeavyHitters* const> parts, std::size_t mos
     }
     Top top;
     top.span = now - begins + period;
-    std::map<Hash128, Listed> sum;
-    for (const SpaceSaving* half : halves) {
+    for (const SpaceSaving* half : halves)
         top.unlisted += half->unlisted();
-        for (std::size_t rank = 0; rank < half->size(); ++rank) {
-            const SpaceSaving::Entry entry = half->ranked(rank);
-            sum.try_emplace(entry.key, Listed{std::string{entry.text}, entry.cut});
-        }
-    }
-    for (auto& [key, listed] : sum) {
-        for (const SpaceSaving* half : halves) {
-            const auto entry = half->find(key);
-            listed.requests += entry ? entry->count : half->unlisted();
-            listed.over += entry ? entry->over : half->unlisted();
-            listed.refused += entry ? entry->refused : 0;
-        }
-        top.keys.push_back(std::move(listed));
-    }
-    const auto heavier = [](const Listed& a, const Listed& b) {
-        return a.requests != b.requests ? a.requests > b.requests : a.text < b.text;
+    top.keys = summed(halves);
+    const auto heavier = [by](const Listed& a, const Listed& b) {
+        return std::tuple{count_of(b, by), b.requests, std::string_view{a.text}} <
+               std::tuple{count_of(a, by), a.requests, std::string_view{b.text}};
     };
     std::ranges::sort(top.keys, heavier);
-    if (top.keys.size() > most) {
-        top.unlisted = std::max(top.unlisted, top.keys[most].requests);
-        top.keys.resize(most);
-    }
+    const auto none = std::ranges::find_if(
+        top.keys, [by](const Listed& listed) { return count_of(listed, by) == 0; });
+    const auto counted = static_cast<std::size_t>(none - top.keys.begin());
+    const auto end = top.keys.begin() + static_cast<std::ptrdiff_t>(std::min(counted, most));
+    for (auto other = end; other != top.keys.end(); ++other)
+        top.unlisted = std::max(top.unlisted, most_of(*other, by));
+    top.keys.erase(end, top.keys.end());
     return top;
 }
 

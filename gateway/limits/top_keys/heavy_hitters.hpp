@@ -35,22 +35,32 @@ class HeavyHitters {
             return;
         current_->add(key, text);
     }
-    // Counts the request that was added last under this key as refused.
+    // Count the request that was added last under this key as refused, or as one that a dry run
+    // would have refused.
     void refuse(Hash128 key) noexcept {
         if (current_ != nullptr) [[likely]]
             current_->refuse(key);
     }
+    void count_would_refuse(Hash128 key) noexcept {
+        if (current_ != nullptr) [[likely]]
+            current_->count_would_refuse(key);
+    }
+
+    // The count by which keys are ranked.
+    enum class By : std::uint8_t { requests, refused, would_refuse };
 
     struct Listed {
         std::string text;
         bool cut = false; // `text` is only the beginning of the key
         std::uint64_t requests = 0;
-        std::uint64_t refused = 0; // never too high; too low if the key lost its entry in between
-        std::uint64_t over = 0;    // `requests` is too high by at most this
+        // Never too high; too low by at most `over`, if the key lost its entry in between.
+        std::uint64_t refused = 0;
+        std::uint64_t would_refuse = 0; // in a dry run
+        std::uint64_t over = 0;         // `requests` is too high by at most this
     };
     struct Top {
-        std::vector<Listed> keys;   // the heaviest first
-        std::uint64_t unlisted = 0; // upper bound of the requests of any other key
+        std::vector<Listed> keys;   // the heaviest first, without those whose count is 0
+        std::uint64_t unlisted = 0; // upper bound of the count of any other key
         Duration span{};            // the time that the counts cover
     };
 
@@ -58,7 +68,7 @@ class HeavyHitters {
     // a part does not list counts there with that part's upper bound (Agarwal et al., "Mergeable
     // Summaries", PODS 2012). most: the most keys to return.
     [[nodiscard]] static Top
-    merged(std::span<const HeavyHitters* const> parts, std::size_t most, SteadyTime now);
+    merged(std::span<const HeavyHitters* const> parts, std::size_t most, By by, SteadyTime now);
 
   private:
     using Halves = std::array<SpaceSaving, 2>;

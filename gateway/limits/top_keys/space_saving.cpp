@@ -31,8 +31,13 @@ void SpaceSaving::add(Hash128 key, std::string_view text) noexcept {
 }
 
 void SpaceSaving::refuse(Hash128 key) noexcept {
-    if (const Number found = index_[slot_of(key)]; found != 0)
-        ++labels_[found - 1u].refused;
+    if (Label* const label = label_of(key))
+        ++label->refused;
+}
+
+void SpaceSaving::count_would_refuse(Hash128 key) noexcept {
+    if (Label* const label = label_of(key))
+        ++label->would_refuse;
 }
 
 void SpaceSaving::clear() noexcept {
@@ -43,8 +48,10 @@ void SpaceSaving::clear() noexcept {
 SpaceSaving::Entry SpaceSaving::ranked(std::size_t rank) const noexcept {
     const Number number = order_[rank];
     const Label& label = labels_[number];
-    return {keys_[number], {label.text.data(), label.size}, label.cut, counts_[rank], label.over,
-            label.refused};
+    return {keys_[number],     {label.text.data(), label.size},
+            label.cut,         counts_[rank],
+            label.over,        label.refused,
+            label.would_refuse};
 }
 
 std::optional<SpaceSaving::Entry> SpaceSaving::find(Hash128 key) const noexcept {
@@ -60,6 +67,11 @@ std::size_t SpaceSaving::slot_of(Hash128 key) const noexcept {
     while (index_[slot] != 0 && keys_[index_[slot] - 1u] != key)
         slot = after(slot);
     return slot;
+}
+
+SpaceSaving::Label* SpaceSaving::label_of(Hash128 key) noexcept {
+    const Number found = index_[slot_of(key)];
+    return found == 0 ? nullptr : &labels_[found - 1u];
 }
 
 // Vacates a slot. Moves each later slot of the run back into the gap, unless its probe path begins
@@ -93,6 +105,7 @@ SpaceSaving::Number SpaceSaving::take_entry(std::size_t slot, Hash128 key) noexc
     index_[slot] = static_cast<Number>(number + 1u);
     labels_[number].over = counts_[ranks_[number]];
     labels_[number].refused = 0;
+    labels_[number].would_refuse = 0;
     return number;
 }
 

@@ -29,8 +29,9 @@ class SpaceSaving {
         std::string_view text;
         bool cut = false; // the text was longer
         std::uint64_t count = 0;
-        std::uint64_t over = 0;    // `count` is too high by at most this
-        std::uint64_t refused = 0; // refusals since the key took this entry; never too high
+        std::uint64_t over = 0;         // `count` is too high by at most this
+        std::uint64_t refused = 0;      // refusals since the key took this entry; never too high
+        std::uint64_t would_refuse = 0; // the same of a dry run
     };
 
     SpaceSaving();
@@ -39,8 +40,10 @@ class SpaceSaving {
 
     // Counts one request of `key`; `text` is read only when the key takes an entry.
     void add(Hash128 key, std::string_view text) noexcept;
-    // Counts the request of `key` that was added last as refused.
+    // Count the request of `key` that was added last as refused, or as one that a dry run would
+    // have refused.
     void refuse(Hash128 key) noexcept;
+    void count_would_refuse(Hash128 key) noexcept;
     void clear() noexcept;
 
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -56,7 +59,8 @@ class SpaceSaving {
     // Data that only a new or a refused key touches.
     struct Label {
         std::uint64_t over;
-        std::uint64_t refused;
+        std::uint32_t refused;
+        std::uint32_t would_refuse;
         std::uint8_t size;
         bool cut;
         std::array<char, longest_text> text;
@@ -71,6 +75,8 @@ class SpaceSaving {
         return (slot + 1) & (slots - 1);
     }
     [[nodiscard]] std::size_t slot_of(Hash128 key) const noexcept;
+    // Returns the key's label; nullptr if it has no entry.
+    [[nodiscard]] Label* label_of(Hash128 key) noexcept;
     void erase(std::size_t slot) noexcept;
     void count_up(Number number) noexcept;
     [[nodiscard]] Number take_entry(std::size_t slot, Hash128 key) noexcept;

@@ -61,8 +61,10 @@ void WorkerCallbacks::record(
     context_.recent.end(*recent_, kind, decided_by, retry_after);
 }
 
-void WorkerCallbacks::would_refuse(const routing::RouteLimit& limit) noexcept {
+void WorkerCallbacks::would_refuse(const routing::RouteLimit& limit, Hash128 key) noexcept {
     ++context_.counters.dry_runs[limit.refusal_metric].would_refuse;
+    if (!limit.key.empty())
+        config_.heavy_hitters[limit.index]->count_would_refuse(key);
 }
 
 void WorkerCallbacks::would_wait(const routing::RouteLimit& limit) noexcept {

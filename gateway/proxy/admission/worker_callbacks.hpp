@@ -49,7 +49,7 @@ class WorkerCallbacks final : public admission::Callbacks {
     refused(const routing::RouteLimit& limit, Hash128 key, Duration retry_after) noexcept override;
     void denied(const routing::RouteLimit& limit) noexcept override;
     void fence_rejected(const routing::Route& route) noexcept override;
-    void would_refuse(const routing::RouteLimit& limit) noexcept override;
+    void would_refuse(const routing::RouteLimit& limit, Hash128 key) noexcept override;
     void would_wait(const routing::RouteLimit& limit) noexcept override;
     void table_full(const routing::RouteLimit& limit) noexcept override;
     void cost_exceeded(const routing::RouteLimit& limit) noexcept override;

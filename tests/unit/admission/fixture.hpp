@@ -82,7 +82,7 @@ class Called final : public Callbacks {
     }
     void denied(const routing::RouteLimit& limit) noexcept override { note("denied", limit); }
     void fence_rejected(const routing::Route&) noexcept override { note("fence"); }
-    void would_refuse(const routing::RouteLimit& limit) noexcept override {
+    void would_refuse(const routing::RouteLimit& limit, Hash128) noexcept override {
         note("would refuse", limit);
     }
     void would_wait(const routing::RouteLimit& limit) noexcept override {

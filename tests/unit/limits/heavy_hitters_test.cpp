@@ -24,9 +24,37 @@ void add(HeavyHitters& seen, const std::string& text, std::uint64_t times, Stead
     }
 }
 
+using By = HeavyHitters::By;
+
 HeavyHitters::Top
-top(std::vector<const HeavyHitters*> parts, SteadyTime now, std::size_t most = 50) {
-    return HeavyHitters::merged(parts, most, now);
+top(std::vector<const HeavyHitters*> parts,
+    SteadyTime now,
+    std::size_t most = 50,
+    By by = By::requests) {
+    return HeavyHitters::merged(parts, most, by, now);
+}
+
+// Of these requests some are refused, and some would be if the limit were enforced.
+void add(
+    HeavyHitters& seen,
+    std::uint64_t number,
+    std::uint64_t times,
+    std::uint64_t refused,
+    std::uint64_t would_refuse) {
+    for (std::uint64_t i = 0; i < times; ++i) {
+        seen.add(key(number), named("k", number), begin);
+        if (i < refused)
+            seen.refuse(key(number));
+        else if (i < refused + would_refuse)
+            seen.count_would_refuse(key(number));
+    }
+}
+
+std::string names_of(const HeavyHitters::Top& top) {
+    std::string names;
+    for (const HeavyHitters::Listed& listed : top.keys)
+        names += listed.text + ' ';
+    return names;
 }
 
 } // namespace
@@ -90,12 +118,61 @@ TEST_CASE("a key that one full worker does not list counts there as often as it 
     CHECK(seen.unlisted == 3);
 }
 
+TEST_CASE("keys are ranked by the count that is asked for, without those that have none") {
+    HeavyHitters one;
+    HeavyHitters two;
+    add(one, 1, 9, 0, 2);
+    add(one, 2, 8, 3, 4);
+    add(one, 3, 7, 0, 0);
+    add(two, 1, 1, 0, 1);
+    add(two, 4, 6, 5, 0);
+    const auto ranked = [&](By by, std::size_t most = 50) {
+        return top({&one, &two}, begin, most, by);
+    };
+
+    CHECK(names_of(ranked(By::requests)) == "k1 k2 k3 k4 ");
+    CHECK(names_of(ranked(By::refused)) == "k4 k2 ");
+    CHECK(names_of(ranked(By::would_refuse)) == "k2 k1 ");
+    const auto would = ranked(By::would_refuse).keys;
+    CHECK(would[0].would_refuse == 4);
+    CHECK(would[0].refused == 3);
+    CHECK(would[1].would_refuse == 3);
+    CHECK(would[1].requests == 10);
+    CHECK(ranked(By::would_refuse).unlisted == 0);
+    CHECK(ranked(By::would_refuse, 1).unlisted == 3);
+    CHECK(ranked(By::refused, 1).unlisted == 3);
+    CHECK(ranked(By::requests, 1).unlisted == 8);
+}
+
+TEST_CASE("no other key would have been refused more often than the list says") {
+    HeavyHitters seen;
+    add(seen, 0, 2, 0, 2);
+    for (std::uint64_t number = 1; number < SpaceSaving::capacity; ++number)
+        add(seen, number, 5, 0, 0);
+    add(seen, 1'000, 2, 0, 2); // takes the entry of k0
+    add(seen, 0, 6, 0, 1);     // takes the entry of k1000
+
+    const auto ranked = top({&seen}, begin, 50, By::would_refuse);
+
+    REQUIRE(ranked.keys.size() == 1);
+    CHECK(ranked.keys[0].text == "k0");
+    CHECK(ranked.keys[0].would_refuse == 1); // and two that went with its entry
+    CHECK(ranked.keys[0].over >= 2);
+    CHECK(ranked.unlisted >= 2); // k1000
+
+    add(seen, 0, 10, 0, 10);
+    add(seen, 1, 12, 0, 12);
+    const auto first = top({&seen}, begin, 1, By::would_refuse);
+    CHECK(names_of(first) == "k1 ");
+    CHECK(first.unlisted >= 13); // k0
+}
+
 TEST_CASE("a worker that saw no request has no keys, and no memory for them yet") {
     const HeavyHitters unused;
     const HeavyHitters copied{unused};
     const std::array parts{&unused, &copied};
 
-    const auto top = HeavyHitters::merged(parts, 10, SteadyTime{});
+    const auto top = HeavyHitters::merged(parts, 10, By::requests, SteadyTime{});
 
     CHECK(top.keys.empty());
     CHECK(top.unlisted == 0);

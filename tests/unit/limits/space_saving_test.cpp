@@ -36,12 +36,15 @@ TEST_CASE("as many keys as there are entries are counted exactly") {
 TEST_CASE("a new key takes over the lightest entry and what it counted") {
     SpaceSaving sketch;
     add(sketch, 1, 2);
+    sketch.refuse(key(1));
+    sketch.count_would_refuse(key(1));
     for (std::uint64_t number = 2; number <= SpaceSaving::capacity; ++number)
         add(sketch, number, 5);
 
     sketch.add(key(1'000), "new");
     sketch.refuse(key(1'000));
     sketch.refuse(key(1)); // has no entry any more
+    sketch.count_would_refuse(key(1));
 
     CHECK_FALSE(sketch.find(key(1)).has_value());
     const auto entry = sketch.find(key(1'000));
@@ -50,7 +53,12 @@ TEST_CASE("a new key takes over the lightest entry and what it counted") {
     CHECK(entry->count == 3);
     CHECK(entry->over == 2);
     CHECK(entry->refused == 1);
+    CHECK(entry->would_refuse == 0);
     CHECK(sketch.unlisted() == 3);
+
+    sketch.count_would_refuse(key(1'000));
+    CHECK(sketch.find(key(1'000))->would_refuse == 1);
+    CHECK(sketch.find(key(1'000))->refused == 1);
 }
 
 TEST_CASE("a text that is too long is cut and says so") {
