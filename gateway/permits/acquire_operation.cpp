@@ -241,6 +241,8 @@ AcquireOperation::Step AcquireOperation::settle(limits::Decision& decision) {
         refuse(decision);
         return Step::answered;
     }
+    if (decision.would_refuse != 0) [[unlikely]]
+        proxy::note_dry_run(context_, *config_, limits_.charges(), decision);
     if (shared_charges_ != nullptr) [[unlikely]]
         return ask_store(decision.permit);
     const limits::Permit kept = std::move(decision.permit); // no refund: the charge stays
@@ -281,6 +283,8 @@ AcquireOperation::Step AcquireOperation::take_answer() {
         }
         return Step::answered;
     }
+    if (result.decision.would_refuse != 0)
+        proxy::note_dry_run(context_, *config_, shared_charges_->charges(), result.decision);
     shared_charges_->keep_slots();
     limits_.note(result);
     note_shares();
@@ -311,8 +315,9 @@ void AcquireOperation::refuse(limits::Decision& decision) {
 }
 
 void AcquireOperation::refuse(const routing::Charges& charges, const limits::Decision& decision) {
-    const Duration retry_after =
-        proxy::note_refusal(context_, *charges.limits[decision.refused_by], decision.retry_after);
+    const Duration retry_after = proxy::note_refusal(
+        context_, *config_, *charges.limits[decision.refused_by],
+        charges.charges[decision.refused_by].key, decision.retry_after);
     reply_.refuse(charges, decision, retry_after);
     reply_.use_default_body();
     status_ = 429;

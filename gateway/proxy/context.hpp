@@ -38,6 +38,15 @@ struct ActiveConfig {
     std::vector<std::shared_ptr<limits::HeavyHitters>> heavy_hitters;
     server::ConnectionSettings
         connections; // settings of the listeners whose requests are forwarded
+
+    // Returns the limit's heavy hitters; nullptr for a limit without a key, and for one that is not
+    // the snapshot's.
+    [[nodiscard]] limits::HeavyHitters*
+    heavy_hitters_of(const routing::RouteLimit& limit) const noexcept {
+        const auto& limits = snapshot->limits;
+        const bool known = limit.index < limits.size() && limits[limit.index] == limit.limit;
+        return known ? heavy_hitters[limit.index].get() : nullptr;
+    }
 };
 
 // State that all workers share. Thread-safe.

@@ -1,5 +1,6 @@
 """The admin listener: what it shows, and whom it lets change anything."""
 
+import json
 import subprocess
 import unittest
 
@@ -111,6 +112,29 @@ class Endpoints(SystemTest):
         self.assertEqual(fetch(stint.port, fields=[("X-Key", "often")]).status, 429)
         [refused] = stint.admin.get("/limits/by_key/top?by=refused")["top"]
         self.assertEqual((refused["key"], refused["refused"], refused["would_refuse"]), ("often", 1, 4))
+
+    def test_whom_permits_are_refused_to_is_named_as_well(self):
+        permits = free_port()
+        stint = self.stint_before(
+            self.upstream, permits={"address": f"127.0.0.1:{permits}", "dynamic_limits": 5},
+            limits={"enforced": {"requests": 2, "per": "1h", "key": "permit_key"},
+                    "dry": {"requests": 1, "per": "1h", "key": "permit_key", "enforce": False}})
+        take = Admin(permits)
+
+        def taken(name, **body):
+            return take.request("POST", f"/v1/limits/{name}/take", body=json.dumps(body)).status
+
+        self.assertEqual([taken("enforced", key="a") for _ in range(3)], [200, 200, 429])
+        self.assertEqual([taken("dry", key=key) for key in "aabab"], [200] * 5)
+        self.assertEqual([taken("own", key="a", requests=1, per_ms=3_600_000) for _ in range(2)], [200, 429])
+
+        self.assertEqual(stint.admin.get("/limits/enforced/top?by=refused")["top"], [
+            {"key": "a", "requests": 3, "refused": 1, "would_refuse": 0, "at_most_over_by": 0}])
+        self.assertEqual(stint.admin.get("/limits/dry/top?by=would_refuse")["top"], [
+            {"key": "a", "requests": 3, "refused": 0, "would_refuse": 2, "at_most_over_by": 0},
+            {"key": "b", "requests": 2, "refused": 0, "would_refuse": 1, "at_most_over_by": 0}])
+        self.assertEqual(stint.admin.limit("dry")["would_refuse"], 3)
+        self.assertEqual(stint.admin.metrics().sum("stint_would_refuse_total", limit="dry"), 3)
 
     def test_what_has_no_heaviest_keys_says_so(self):
         for path, status in (("/limits/budget/top", 400), ("/limits/none/top", 404),

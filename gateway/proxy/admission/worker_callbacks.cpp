@@ -5,14 +5,39 @@
 
 #include <spdlog/spdlog.h>
 
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
 namespace stint::proxy {
 
-Duration note_refusal(Context& context, const routing::RouteLimit& limit, Duration retry_after) {
+Duration note_refusal(
+    Context& context,
+    const ActiveConfig& config,
+    const routing::RouteLimit& limit,
+    Hash128 key,
+    Duration retry_after) {
     ++context.counters.refusals[limit.refusal_metric];
+    if (limits::HeavyHitters* const keys = config.heavy_hitters_of(limit))
+        keys->refuse(key);
     const Duration jitter = limit.answer.jitter;
     return jitter > Duration::zero()
                ? http::with_jitter(retry_after, jitter, context.request_ids.next())
                : retry_after;
+}
+
+void note_dry_run(
+    Context& context,
+    const ActiveConfig& config,
+    const routing::Charges& charges,
+    const limits::Decision& decision) noexcept {
+    for (std::uint32_t left = decision.would_refuse; left != 0; left &= left - 1) {
+        const auto at = static_cast<std::size_t>(std::countr_zero(left));
+        const routing::RouteLimit& limit = *charges.limits[at];
+        ++context.counters.dry_runs[limit.refusal_metric].would_refuse;
+        if (limits::HeavyHitters* const keys = config.heavy_hitters_of(limit))
+            keys->count_would_refuse(charges.charges[at].key);
+    }
 }
 
 void warn_table_full(const routing::RouteLimit& limit) {

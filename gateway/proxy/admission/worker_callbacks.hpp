@@ -14,10 +14,21 @@
 
 namespace stint::proxy {
 
-// Counts a refusal by a limit. Returns the client's Retry-After: the time it has to wait, plus the
-// limit's jitter.
-[[nodiscard]] Duration
-note_refusal(Context& context, const routing::RouteLimit& limit, Duration retry_after);
+// Counts the refusal of a charge on the limit. Returns the client's Retry-After: the time it has to
+// wait, plus the limit's jitter.
+[[nodiscard]] Duration note_refusal(
+    Context& context,
+    const ActiveConfig& config,
+    const routing::RouteLimit& limit,
+    Hash128 key,
+    Duration retry_after);
+
+// Counts what the limits that are not enforced would have refused. decision: allowed.
+void note_dry_run(
+    Context& context,
+    const ActiveConfig& config,
+    const routing::Charges& charges,
+    const limits::Decision& decision) noexcept;
 
 // Logs that a limit's table has no room for new keys.
 void warn_table_full(const routing::RouteLimit& limit);
