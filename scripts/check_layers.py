@@ -12,6 +12,7 @@ GATEWAY = Path(__file__).resolve().parent.parent / "gateway"
 LAYERS = {
     "base": "",
     "limits": "base",
+    "shared": "limits base",
     "locks": "limits base",
     "routing": "base limits http/ascii.hpp",
     "http": "base",

@@ -36,12 +36,16 @@ bool Limit::set_share(Hash128 key, const Share& share, const Now& now) noexcept 
     return true;
 }
 
+SharePolicy& Limit::share_policy() noexcept {
+    return counters_->share_policy();
+}
+
 std::optional<Numbers> Limit::share(Hash128 key, const Now& now) const noexcept {
     return counters_->share(key, now);
 }
 
-Numbers Limit::numbers_of(const Charge& charge, const Now& now) const noexcept {
-    const std::optional<Numbers> part = share(charge.key, now);
+Numbers numbers_of(const Charge& charge, const Now& now) noexcept {
+    const std::optional<Numbers> part = charge.limit->share(charge.key, now);
     if (!part) [[likely]]
         return {charge.quota, charge.burst};
     const auto burst = [](const Numbers& of) { return of.burst > 0 ? of.burst : of.quota; };

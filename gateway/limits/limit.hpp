@@ -59,11 +59,11 @@ class Limit : public std::enable_shared_from_this<Limit> {
     // change; shares are not saved. False, with nothing changed: the key has no share yet, and
     // there are max_keys shares or no memory. Thread-safe.
     bool set_share(Hash128 key, const Share& share, const Now& now) noexcept;
-    // Returns the key's share, if it has one. Thread-safe; takes no lock while the limit never had
-    // a share.
+    // The reserve of keys without a share, and the end of all shares.
+    [[nodiscard]] SharePolicy& share_policy() noexcept;
+    // Returns the key's share, or the reserve, if there is one. Thread-safe; takes no lock while
+    // the limit never had a share.
     [[nodiscard]] std::optional<Numbers> share(Hash128 key, const Now& now) const noexcept;
-    // Returns the quota and burst that apply to the charge: its own, at most the key's share.
-    [[nodiscard]] Numbers numbers_of(const Charge& charge, const Now& now) const noexcept;
 
     // Returns how much of the key's admissions still counts against a share that is to be handed to
     // another gateway, or set anew: that much of the former share must not be used elsewhere yet.
@@ -195,6 +195,9 @@ class Limit : public std::enable_shared_from_this<Limit> {
 };
 
 using LimitPtr = std::shared_ptr<Limit>;
+
+// Returns the quota and burst that apply to the charge: its own, at most the key's share.
+[[nodiscard]] Numbers numbers_of(const Charge& charge, const Now& now) noexcept;
 
 // The most charges of one request.
 inline constexpr std::size_t max_charges = 16;

@@ -5,6 +5,11 @@
 #include "base/time.hpp"
 #include "limits/decision.hpp"
 
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
 namespace stint::limits {
 
 // The share of one key. A charge is admitted by its own numbers or by the share's, whichever are
@@ -15,6 +20,38 @@ struct Share {
     // SteadyTime::max() it ends when the key's counter counts nothing any more, but not within
     // `per` after it was set. A cap's share with SteadyTime::max() never ends.
     SteadyTime until = SteadyTime::max();
+};
+
+// The rules of a limit's shares beside each key's own. Thread-safe but for reserve_without_share().
+class SharePolicy {
+  public:
+    // True once a key may have fewer numbers than its charges.
+    [[nodiscard]] bool begun() const noexcept { return begun_.load(std::memory_order_relaxed); }
+    void begin() noexcept { begun_.store(true, std::memory_order_relaxed); }
+
+    // Gives every key without a share this reserve as its share; a quota of 0 admits nothing. Call
+    // before the limit has any other user.
+    void reserve_without_share(const Numbers& reserve) noexcept {
+        reserve_ = reserve;
+        begin();
+    }
+    // Ends all shares at this instant: every key then has the reserve only. A later end brings them
+    // back. Requires: reserve_without_share().
+    void end_at(SteadyTime end) noexcept {
+        end_.store(end.time_since_epoch().count(), std::memory_order_relaxed);
+    }
+
+    // Returns the key's share, else the reserve, if there is one. share: null if the key has none.
+    [[nodiscard]] std::optional<Numbers>
+    numbers(const Share* share, SteadyTime now) const noexcept {
+        const bool ended = now.time_since_epoch().count() >= end_.load(std::memory_order_relaxed);
+        return share != nullptr && !ended ? std::optional{share->numbers} : reserve_;
+    }
+
+  private:
+    std::atomic<bool> begun_{false};
+    std::optional<Numbers> reserve_;
+    std::atomic<std::int64_t> end_{std::numeric_limits<std::int64_t>::max()}; // steady, ns
 };
 
 } // namespace stint::limits

@@ -23,7 +23,7 @@ limits::FairShares::Counter counter_of(const limits::Charge& charge) noexcept {
 // Returns the quota that the owners share: the limit's, or this process's share of it if that is
 // lower.
 std::uint64_t quota_of(const limits::Charge& charge, const Now& now) noexcept {
-    return charge.limit->numbers_of(charge, now).quota;
+    return limits::numbers_of(charge, now).quota;
 }
 
 limits::FairShares::Window window_of(const limits::Charge& charge, const Now& now) {

@@ -76,7 +76,7 @@ Verdict Counters::check(CounterRef& claim, const Charge& charge, const Now& now)
     ChargeTerms terms = this->terms(shard, charge);
     Verdict verdict;
     bool decided = false; // decided by the key's share, without the counter
-    if (has_shares_.load(std::memory_order_relaxed)) [[unlikely]] {
+    if (shares_.begun()) [[unlikely]] {
         const std::optional<Verdict> by_share = take_up_share(claim, charge, terms, now);
         verdict = by_share.value_or(Verdict{});
         decided = by_share.has_value();
@@ -176,7 +176,8 @@ Receipt Counters::charge(const CounterRef& claim, const Charge& charge, const No
     Shard& shard = *claim.shard;
     ChargeTerms terms = this->terms(shard, charge);
     if (claim.share) [[unlikely]]
-        ShareTable::narrow(terms, shard.shares->find(counter_of(charge.key)));
+        (void)ShareTable::narrow(
+            terms, ShareTable::find_in(shard.shares, counter_of(charge.key)), shares_, now.steady);
     if (claim.overflow) [[unlikely]]
         return shard.overflow->charge(charge.key, terms, now.steady);
     if (claim.fresh)
@@ -188,7 +189,8 @@ Receipt Counters::charge(const CounterRef& claim, const Charge& charge, const No
     }
     const Receipt receipt = rules_.charge(slot, terms, now.steady);
     note_change(shard, charge.key);
-    if (claim.share && algorithm_ == Algorithm::fixed_window) [[unlikely]]
+    if (claim.share && shard.shares != nullptr && algorithm_ == Algorithm::fixed_window)
+        [[unlikely]]
         shard.shares->note_use(counter_of(charge.key), receipt, now.steady, per_);
     if (claim.fresh)
         shard.expect_spent(spent_at(shard, slot));
@@ -228,7 +230,7 @@ void Counters::give_back(
     }
     rules_.give_back(slot, terms, receipt, now);
     note_change(shard, key);
-    if (has_shares_.load(std::memory_order_relaxed) && shard.shares != nullptr) [[unlikely]]
+    if (shares_.begun() && shard.shares != nullptr) [[unlikely]]
         shard.shares->take_back_use(counter_of(key), receipt, cost);
     if (!keyed_)
         return;

@@ -72,6 +72,7 @@ class Counters {
 
     // Implement the members of Limit with the same names.
     [[nodiscard]] bool set_share(Hash128 key, const Share& share, const Now& now) noexcept;
+    [[nodiscard]] SharePolicy& share_policy() noexcept { return shares_; }
     [[nodiscard]] std::optional<Numbers> share(Hash128 key, const Now& now) const noexcept;
     [[nodiscard]] std::uint64_t use(const Charge& charge, const Now& now) const;
     [[nodiscard]] std::uint64_t live_keys(const Now& now) const;
@@ -99,8 +100,6 @@ class Counters {
     [[nodiscard]] const CounterCell*
     live_slot(const Shard& shard, Hash128 key, const Now& now) const noexcept;
     [[nodiscard]] bool counts(const Shard& shard, Hash128 key, const Now& now) const noexcept;
-    [[nodiscard]] const ShareTable::Entry*
-    share_in(const Shard& shard, Hash128 key, const Now& now) const noexcept;
     [[nodiscard]] std::optional<Verdict> take_up_share(
         CounterRef& claim, const Charge& charge, ChargeTerms& terms, const Now& now) const noexcept;
     [[nodiscard]] Verdict find_place(
@@ -172,8 +171,8 @@ class Counters {
     const bool keyed_;
     const bool clocked_; // true: windows have Anchor::clock
     const Duration per_;
-    const WallRuler ruler_;               // used if clocked_
-    std::atomic<bool> has_shares_{false}; // written with the shard of the first one locked
+    const WallRuler ruler_; // used if clocked_
+    SharePolicy shares_;    // `begun` is written with the shard of the first one locked
     SteadyTime closed_from_{};
     // The limit refuses everything before this instant; for a token bucket see closed_until().
     SteadyTime closed_until_{};

@@ -8,6 +8,19 @@
 
 namespace stint::limits {
 
+namespace {
+
+// Returns the entry of the key's share, unless that has ended. live(): true if the key's counter is
+// live.
+template <class Live>
+const ShareTable::Entry*
+lasting_entry(const Shard& shard, Hash128 key, Duration per, const Now& now, Live live) noexcept {
+    const auto* const entry = ShareTable::find_in(shard.shares, key);
+    return entry != nullptr && entry->holds(live(), per, now.steady) ? entry : nullptr;
+}
+
+} // namespace
+
 LiveStamps Counters::live_in(const Shard& shard, const Now& now) const noexcept {
     if (clocked_ && !shard.clock.open_at(now, ruler_))
         return {.first = Shard::never, .last = 0};
@@ -19,7 +32,8 @@ Counters::state(const CounterRef& claim, const Charge& charge, const Now& now) c
     const Shard& shard = *claim.shard;
     ChargeTerms terms = this->terms(shard, charge);
     if (claim.share) [[unlikely]]
-        ShareTable::narrow(terms, shard.shares->find(counter_of(charge.key)));
+        (void)ShareTable::narrow(
+            terms, ShareTable::find_in(shard.shares, counter_of(charge.key)), shares_, now.steady);
     if (claim.overflow) [[unlikely]]
         return shard.overflow->state(charge.key, terms, now.steady);
     const CounterCell* slot = claim.slot;
@@ -37,8 +51,13 @@ CounterState Counters::state_of(const Charge& charge, const Now& now) const {
     const std::lock_guard lock{shard.mutex};
     const CounterCell* const live = live_slot(shard, charge.key, now);
     ChargeTerms terms = this->terms(shard, charge);
-    if (shard.shares != nullptr) [[unlikely]]
-        ShareTable::narrow(terms, share_in(shard, charge.key, now));
+    if (shares_.begun()) [[unlikely]]
+        (void)ShareTable::narrow(
+            terms,
+            lasting_entry(
+                shard, counter_of(charge.key), per_, now,
+                [&] { return counts(shard, charge.key, now); }),
+            shares_, now.steady);
     CounterState state;
     if (live != nullptr || shard.overflow == nullptr) [[likely]] {
         state = rules_.state(live != nullptr ? *live : CounterCell{}, terms, now.steady);
@@ -75,21 +94,14 @@ bool Counters::counts(const Shard& shard, Hash128 key, const Now& now) const noe
     return shard.overflow->holds(key, now.steady);
 }
 
-// Returns the entry of the key's share, unless that has ended. Requires: shard.shares is not null.
-const ShareTable::Entry*
-Counters::share_in(const Shard& shard, Hash128 key, const Now& now) const noexcept {
-    const ShareTable::Entry* const entry = std::as_const(*shard.shares).find(counter_of(key));
-    const bool good = entry != nullptr && entry->holds(counts(shard, key, now), per_, now.steady);
-    return good ? entry : nullptr;
-}
-
 std::optional<Numbers> Counters::share(Hash128 key, const Now& now) const noexcept {
-    if (!has_shares_.load(std::memory_order_relaxed)) [[likely]]
+    if (!shares_.begun()) [[likely]]
         return std::nullopt;
     Shard& shard = shards_.for_reading(key);
     const std::lock_guard lock{shard.mutex};
-    const auto* const entry = shard.shares != nullptr ? share_in(shard, key, now) : nullptr;
-    return entry != nullptr ? std::optional{entry->share.numbers} : std::nullopt;
+    const auto* const entry =
+        lasting_entry(shard, counter_of(key), per_, now, [&] { return counts(shard, key, now); });
+    return shares_.numbers(entry != nullptr ? &entry->share : nullptr, now.steady);
 }
 
 bool Counters::set_share(Hash128 key, const Share& share, const Now& now) noexcept try {
@@ -107,7 +119,7 @@ bool Counters::set_share(Hash128 key, const Share& share, const Now& now) noexce
     const auto [entry, made] = shard.shares->obtain(counter_of(key));
     if (entry == nullptr)
         return false;
-    has_shares_.store(true, std::memory_order_relaxed);
+    shares_.begin();
     entry->held = true;
     entry->share = share;
     entry->set_at = now.steady;
@@ -131,14 +143,12 @@ std::optional<Verdict> Counters::take_up_share(
     Shard& shard = *claim.shard;
     const Hash128 of = counter_of(charge.key);
     ShareTable::Entry* entry = shard.shares != nullptr ? shard.shares->find(of) : nullptr;
-    if (entry == nullptr)
-        return std::nullopt;
-    if (!entry->holds(counts(shard, charge.key, now), per_, now.steady))
+    if (entry != nullptr && !entry->holds(counts(shard, charge.key, now), per_, now.steady))
         entry = shard.shares->end(of, *entry, per_, now.steady);
-    claim.share = entry != nullptr;
+    claim.share = entry != nullptr || shares_.numbers(nullptr, now.steady).has_value();
     const ChargeTerms whole = terms;
-    ShareTable::narrow(terms, entry);
-    if (!claim.share || !entry->held || terms.cost <= terms.most_cost(algorithm_))
+    if (!ShareTable::narrow(terms, entry, shares_, now.steady) ||
+        terms.cost <= terms.most_cost(algorithm_))
         return std::nullopt;
     if (whole.quota > 0 && whole.cost > whole.most_cost(algorithm_))
         return Verdict{Refusal::cost, Duration::max()};
@@ -154,13 +164,11 @@ std::optional<Verdict> Counters::take_up_share(
 }
 
 std::uint64_t Counters::use(const Charge& charge, const Now& now) const {
-    if (algorithm_ != Algorithm::fixed_window || !has_shares_.load(std::memory_order_relaxed))
+    if (algorithm_ != Algorithm::fixed_window || !shares_.begun())
         return state_of(charge, now).used;
     Shard& shard = shards_.for_reading(charge.key);
     const std::lock_guard lock{shard.mutex};
-    const ShareTable::Entry* const entry =
-        shard.shares != nullptr ? std::as_const(*shard.shares).find(counter_of(charge.key))
-                                : nullptr;
+    const auto* const entry = ShareTable::find_in(shard.shares, counter_of(charge.key));
     const CounterCell* const live = live_slot(shard, charge.key, now);
     const std::uint64_t exact = entry != nullptr  ? entry->used.within(per_, now.steady)
                                 : live != nullptr ? live->used

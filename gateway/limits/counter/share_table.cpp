@@ -39,12 +39,14 @@ const ShareTable::Entry* ShareTable::find(Hash128 key) const noexcept {
     return found != entries_.end() ? &found->second : nullptr;
 }
 
-void ShareTable::narrow(ChargeTerms& terms, const Entry* entry) noexcept {
-    if (entry == nullptr || !entry->held)
-        return;
-    const Numbers& part = entry->share.numbers;
-    terms.quota = std::min(terms.quota, part.quota);
-    terms.burst = std::min(terms.burst, part.burst > 0 ? part.burst : part.quota);
+bool ShareTable::narrow(
+    ChargeTerms& terms, const Entry* entry, const SharePolicy& policy, SteadyTime now) noexcept {
+    const auto part = policy.numbers(entry != nullptr ? entry->held_share() : nullptr, now);
+    if (!part)
+        return false;
+    terms.quota = std::min(terms.quota, part->quota);
+    terms.burst = std::min(terms.burst, part->burst > 0 ? part->burst : part->quota);
+    return true;
 }
 
 ShareTable::Obtained ShareTable::obtain(Hash128 key) noexcept try {

@@ -13,6 +13,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 namespace stint::limits {
 
@@ -45,6 +47,7 @@ class ShareTable {
     struct Entry {
         Share share;
         bool held = false; // false: the share has ended, but `used` still counts
+        [[nodiscard]] const Share* held_share() const noexcept { return held ? &share : nullptr; }
         SteadyTime set_at{};
         RecentUse used; // for fixed windows only
 
@@ -57,8 +60,15 @@ class ShareTable {
 
     [[nodiscard]] Entry* find(Hash128 key) noexcept;
     [[nodiscard]] const Entry* find(Hash128 key) const noexcept;
-    // Narrows the terms to the entry's share, if it has one.
-    static void narrow(ChargeTerms& terms, const Entry* entry) noexcept;
+    // Returns the entry of the key; nullptr if there is no table, or none in it.
+    [[nodiscard]] static const Entry*
+    find_in(const std::unique_ptr<ShareTable>& table, Hash128 key) noexcept {
+        return table != nullptr ? std::as_const(*table).find(key) : nullptr;
+    }
+    // Narrows the terms to the share of the entry (null: the key has none), or to the reserve.
+    // False if there is neither.
+    static bool narrow(
+        ChargeTerms& terms, const Entry* entry, const SharePolicy& policy, SteadyTime now) noexcept;
     // Finds the key's entry, or makes one without a share; nullptr if there is no room, or no
     // memory.
     struct Obtained {

@@ -118,7 +118,7 @@ CounterQueue::Before CounterQueue::stand(Waiter& newcomer, std::size_t at, const
         .refill_rate = refill_rate_};
     before.costs = queue_.push(newcomer, terms.flow, charge.cost, newcomer.arrival_);
     deadlines_.insert(newcomer);
-    refill_rate_ = openings_of(charge, charge.limit->numbers_of(charge, now).quota);
+    refill_rate_ = openings_of(charge, numbers_of(charge, now).quota);
     return before;
 }
 

@@ -186,7 +186,7 @@ class ReservingAdmission {
         place.ledger = place.of->ledger_of(place.key, now_.steady);
         place.end = place.charge->limit->window_end(*place.charge, now_);
         place.charge->reserved_for_others = 0;
-        place.quota = place.charge->limit->numbers_of(*place.charge, now_).quota;
+        place.quota = numbers_of(*place.charge, now_).quota;
         if (place.ledger == nullptr)
             return;
         const std::uint64_t held = place.ledger->held_before(place.end);

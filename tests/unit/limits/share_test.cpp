@@ -338,3 +338,39 @@ TEST_CASE("shares that other threads set hold for every charge") {
     CHECK(most <= 2);
     CHECK(limit.in_flight() == 0);
 }
+
+TEST_CASE("a key without a share has the reserve, if there is one") {
+    for (const Algorithm algorithm : all) {
+        CAPTURE(static_cast<int>(algorithm));
+        Limit closed{of(algorithm)};
+        closed.share_policy().reserve_without_share({0, 0});
+        Limit limit{of(algorithm)};
+        limit.share_policy().reserve_without_share({2, 0});
+        REQUIRE(limit.set_share(key(1), share(3), at(0s)));
+
+        CHECK(take_all(closed, 8, at(0s), key(1)).empty());
+        CHECK(closed.share(key(1), at(0s)) == Numbers{0, 0});
+        CHECK(take_all(limit, 8, at(0s), key(1)).size() == 3);
+        const auto held = take_all(limit, 8, at(0s), key(2));
+        CHECK(held.size() == 2);
+        CHECK(limit.share(key(2), at(0s)) == Numbers{2, 0});
+        CHECK(limit.state_of({.limit = &limit, .key = key(2), .quota = 8}, at(0s)).remaining == 0);
+    }
+}
+
+TEST_CASE("from the end of the shares on every key has the reserve only") {
+    for (const Algorithm algorithm : all) {
+        CAPTURE(static_cast<int>(algorithm));
+        Limit limit{of(algorithm)};
+        limit.share_policy().reserve_without_share({1, 0});
+        REQUIRE(limit.set_share(key(1), share(5), at(0s)));
+        limit.share_policy().end_at(at(20s).steady);
+
+        CHECK(take_all(limit, 8, at(0s), key(1)).size() == 5);
+        CHECK(take_all(limit, 8, at(19s), key(1)).size() == 5);
+        CHECK(take_all(limit, 8, at(40s), key(1)).size() == 1);
+        CHECK(limit.share(key(1), at(40s)) == Numbers{1, 0});
+        limit.share_policy().end_at(at(100s).steady);
+        CHECK(take_all(limit, 8, at(60s), key(1)).size() == 5);
+    }
+}

@@ -1,0 +1,103 @@
+#include "shared/session.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace stint::shared {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+} // namespace
+
+Session::Session(SessionTerms terms) : terms_{std::move(terms)} {}
+
+Duration Session::between_beats() const noexcept {
+    return std::min<Duration>(terms_.time_to_live / 10, std::chrono::seconds{1});
+}
+
+std::vector<std::string> Session::arguments(std::string_view operation, SteadyTime now) const {
+    // At least so long ago the store told its time; a clock that runs 10 % fast included.
+    const auto elapsed = store_time_ < 0
+                             ? milliseconds{0}
+                             : duration_cast<milliseconds>((now - store_time_at_) * 9 / 10);
+    return {
+        std::string{operation},
+        terms_.session,
+        std::to_string(duration_cast<milliseconds>(terms_.time_to_live).count()),
+        epoch_,
+        std::to_string(store_time_),
+        std::to_string(elapsed.count()),
+        std::to_string(is_valid(now) ? base_ : -1)};
+}
+
+std::vector<std::string> Session::beat(bool told_all, SteadyTime now) {
+    std::vector<std::string> made = arguments("beat", now);
+    const bool valid = is_valid(now);
+    made.push_back(terms_.gateway);
+    made.push_back(std::to_string(members_));
+    made.push_back(told_all ? epoch_ : "-");
+    made.push_back(valid ? "1" : state_ == SessionState::active ? "0" : "n");
+    made.push_back(valid ? "a" : "j");
+    made.push_back(valid ? member_list_ : "");
+    beat_at_ = now;
+    next_beat_ = now + between_beats();
+    return made;
+}
+
+void Session::hasten(SteadyTime now) noexcept {
+    next_beat_ = std::min(next_beat_, std::max(now, beat_at_ + between_beats() / 16));
+}
+
+void Session::note_time(const Reply& reply, SteadyTime sent, SteadyTime now) {
+    const std::int64_t told = number_at(reply, 1);
+    if (sent < store_time_at_ && store_time_ >= 0)
+        return; // a newer time is known
+    if (told >= store_time_) {
+        store_time_ = told;
+        store_time_at_ = now;
+    }
+}
+
+Session::Beaten Session::answered(const Reply& reply, SteadyTime sent, SteadyTime now) {
+    if (sent < answered_at_)
+        return {};
+    answered_at_ = sent;
+    note_time(reply, sent, now);
+    const std::string_view word = text_at(reply, 0);
+    if (word == "dead") {
+        state_ = SessionState::dead;
+        return {.new_epoch = false, .lost = true};
+    }
+    if (word == "taken") {
+        const bool held = state_ == SessionState::active;
+        state_ = SessionState::taken;
+        return {.new_epoch = false, .lost = held};
+    }
+    Beaten result;
+    const std::string_view epoch = text_at(reply, 2);
+    const bool valid = now < ends_at_;
+    if (epoch != epoch_) {
+        result.new_epoch = true;
+        // The store may have forgotten that it ended this session and passed its shares on.
+        result.lost = state_ == SessionState::active && !valid;
+        epoch_ = epoch;
+        hasten(now);
+    }
+    const bool was_active = state_ == SessionState::active;
+    state_ = text_at(reply, 3) == "a" ? SessionState::active : SessionState::joining;
+    if (members_ != number_at(reply, 4) || state_ == SessionState::joining)
+        hasten(now + between_beats() / 4);
+    if (was_active && state_ == SessionState::joining)
+        result.lost = true;
+    members_ = number_at(reply, 4);
+    learned_ = number_at(reply, 5) == 1;
+    base_ = number_at(reply, 6);
+    member_list_ = text_at(reply, 7);
+    ends_at_ = sent + terms_.time_to_live * 2 / 3;
+    return result;
+}
+
+} // namespace stint::shared

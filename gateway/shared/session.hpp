@@ -1,0 +1,89 @@
+// A gateway's session at the store: its beats, and what it knows of the others. Pure: no I/O, no
+// clock.
+#pragma once
+
+#include "base/time.hpp"
+#include "shared/call.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stint::shared {
+
+// The names and times of a gateway's session.
+struct SessionTerms {
+    std::string gateway; // unique to the gateway, the same over its restarts; no space, no colon
+    std::string session; // unique to the process; no space, no colon
+    Duration time_to_live = std::chrono::seconds{30}; // the same in all gateways; at least 5 s
+    Duration timeout = std::chrono::seconds{1};       // a call without a reply is given up
+};
+
+// The state of a session for its user.
+enum class SessionState : std::uint8_t {
+    unknown, // the store has not answered yet
+    joining, // holds nothing yet: others have still to learn of the session
+    active,
+    taken, // another process with the same gateway name lives
+    dead   // the store has ended the session: its user begins a new one
+};
+
+// Not thread-safe. The session ends at its own clock after two thirds of its time to live, at the
+// store's after all of it: the rest allows for clocks that differ in speed.
+class Session {
+  public:
+    explicit Session(SessionTerms terms);
+
+    [[nodiscard]] const SessionTerms& terms() const noexcept { return terms_; }
+    [[nodiscard]] SessionState state() const noexcept { return state_; }
+    [[nodiscard]] const std::string& epoch() const noexcept { return epoch_; }
+    // True once the store has no doubt of what this epoch's gateways hold.
+    [[nodiscard]] bool learned() const noexcept { return learned_; }
+    // From this instant on the shares may not be used; it moves with each answered beat.
+    [[nodiscard]] SteadyTime ends_at() const noexcept { return ends_at_; }
+    [[nodiscard]] SteadyTime next_beat() const noexcept { return next_beat_; }
+
+    // Returns the arguments that every call begins with.
+    [[nodiscard]] std::vector<std::string>
+    arguments(std::string_view operation, SteadyTime now) const;
+    // Returns the arguments of a beat. told_all: the store knows in this epoch all that the session
+    // holds.
+    [[nodiscard]] std::vector<std::string> beat(bool told_all, SteadyTime now);
+    // Moves the next beat forward, to soon after the latest.
+    void hasten(SteadyTime now) noexcept;
+
+    // The result of a reply to a beat.
+    struct Beaten {
+        bool new_epoch = false; // tell all shares again
+        bool lost = false;      // the session's shares may be others' now
+    };
+    // sent: when the beat was sent. A reply to an earlier beat than the latest answered one changes
+    // nothing.
+    [[nodiscard]] Beaten answered(const Reply& reply, SteadyTime sent, SteadyTime now);
+    // Notes the store's time in any reply to a call that was sent after `sent`.
+    void note_time(const Reply& reply, SteadyTime sent, SteadyTime now);
+
+  private:
+    [[nodiscard]] Duration between_beats() const noexcept;
+    [[nodiscard]] bool is_valid(SteadyTime now) const noexcept {
+        return state_ == SessionState::active && now < ends_at_;
+    }
+
+    SessionTerms terms_;
+    SessionState state_ = SessionState::unknown;
+    std::string epoch_ = "0"; // "0": none yet
+    bool learned_ = false;
+    std::int64_t base_ = -1;       // ms of the store's time: all that was granted since is known
+    std::int64_t members_ = 0;     // version of the member list that is known
+    std::string member_list_;      // "session:gateway session:gateway"
+    std::int64_t store_time_ = -1; // ms, the latest that was told; -1: none
+    SteadyTime store_time_at_{};   // when the reply with it came
+    SteadyTime ends_at_{};
+    SteadyTime next_beat_{};
+    SteadyTime beat_at_{};     // when the latest was sent
+    SteadyTime answered_at_{}; // when the latest was sent that is answered
+};
+
+} // namespace stint::shared

@@ -1,0 +1,47 @@
+// How often a gateway looks after its share of a counter, by the limit's `per`. Pure.
+#pragma once
+
+#include "base/time.hpp"
+#include "shared/share_units.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace stint::shared {
+
+inline Duration per_of(const SharedCounter& counter) {
+    return counter.limit->identity().per;
+}
+
+// Returns how long a want counts as demand that goes on. gap: between the latest two.
+inline Duration memory_of_wants(const SharedCounter& counter, Duration gap) {
+    return std::clamp<Duration>(
+        std::max(per_of(counter) / 8, 2 * gap), std::chrono::milliseconds{10},
+        std::chrono::milliseconds{500});
+}
+
+// How long after a reply that brought nothing the store is asked again: twice as long each time, as
+// others tell when they free something.
+inline constexpr Duration most_backoff = std::chrono::seconds{1};
+inline Duration least_backoff(const SharedCounter& counter) {
+    return std::clamp<Duration>(per_of(counter) / 16, std::chrono::milliseconds{10}, most_backoff);
+}
+
+// How often the use of a share that others want is looked at, and others' messages are followed.
+inline Duration between_looks(const SharedCounter& counter) {
+    return std::clamp<Duration>(
+        per_of(counter) / 64, std::chrono::milliseconds{2}, std::chrono::milliseconds{100});
+}
+
+// How often it is looked at otherwise.
+inline Duration between_idle_looks(const SharedCounter& counter) {
+    return std::clamp<Duration>(
+        per_of(counter) / 8, std::chrono::milliseconds{20}, std::chrono::seconds{5});
+}
+
+// How long without any use a share is given back.
+inline Duration idle_after(const SharedCounter& counter) {
+    return std::max<Duration>(per_of(counter), std::chrono::seconds{5});
+}
+
+} // namespace stint::shared

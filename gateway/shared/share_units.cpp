@@ -1,0 +1,77 @@
+#include "shared/share_units.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace stint::shared {
+namespace {
+
+using limits::Algorithm;
+using limits::Numbers;
+
+using namespace std::chrono_literals;
+
+__extension__ using Product = unsigned __int128;
+
+std::uint64_t burst_of(const Numbers& numbers) noexcept {
+    return numbers.burst > 0 ? numbers.burst : numbers.quota;
+}
+
+bool has_burst(const SharedCounter& counter) noexcept {
+    return counter.limit->identity().algorithm == Algorithm::token_bucket && !counter.pace;
+}
+
+} // namespace
+
+std::uint64_t units_of(const SharedCounter& counter) noexcept {
+    const Numbers& whole = counter.numbers;
+    return has_burst(counter) ? std::min(whole.quota, burst_of(whole)) : whole.quota;
+}
+
+Numbers numbers_of_units(const SharedCounter& counter, std::uint64_t units) noexcept {
+    if (!has_burst(counter))
+        return {.quota = units, .burst = 0};
+    const std::uint64_t all = std::max<std::uint64_t>(units_of(counter), 1);
+    const auto part = [&](std::uint64_t of) {
+        return static_cast<std::uint64_t>(static_cast<Product>(of) * units / all);
+    };
+    return {.quota = part(counter.numbers.quota), .burst = part(burst_of(counter.numbers))};
+}
+
+limits::Charge charge_on(const SharedCounter& counter, const Numbers& numbers) noexcept {
+    return {
+        .limit = counter.limit.get(),
+        .key = counter.key,
+        .quota = numbers.quota,
+        .burst = numbers.burst,
+        .pace = counter.pace};
+}
+
+// A token bucket that is empty is full again after burst / quota of `per`, at least `per` here: its
+// share is not handed over before its debt is paid off.
+Duration span_of(const SharedCounter& counter) noexcept {
+    const limits::LimitIdentity& identity = counter.limit->identity();
+    if (identity.algorithm == Algorithm::concurrency)
+        return Duration::zero();
+    Duration span = identity.per;
+    if (has_burst(counter) && counter.numbers.quota > 0) {
+        const auto filled = static_cast<double>(burst_of(counter.numbers)) /
+                            static_cast<double>(counter.numbers.quota);
+        span = std::max(span, std::chrono::duration_cast<Duration>(identity.per * filled));
+    }
+    return span * 11 / 10 + std::chrono::milliseconds{250};
+}
+
+std::int64_t window_of(const SharedCounter& counter, const Now& now) {
+    if (counter.limit->identity().anchor != limits::Anchor::clock)
+        return 0;
+    const limits::LimitIdentity& identity = counter.limit->identity();
+    const SteadyTime end = counter.limit->window_end(charge_on(counter, counter.numbers), now);
+    const Duration wall = (now.wall + (end - now.steady)).time_since_epoch();
+    // The two clocks differ a little in speed, so the end is rounded to where windows end: days,
+    // weeks and months end with an hour (with a quarter of one in few zones).
+    const Duration step = identity.time_zone.empty() ? identity.per : Duration{15min};
+    return (wall + step / 2) / step;
+}
+
+} // namespace stint::shared

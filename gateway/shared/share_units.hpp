@@ -1,0 +1,36 @@
+// Shares of a limit as units and as the limit's own numbers. Pure.
+#pragma once
+
+#include "base/hash.hpp"
+#include "base/time.hpp"
+#include "limits/decision.hpp"
+#include "limits/limit.hpp"
+
+#include <cstdint>
+
+namespace stint::shared {
+
+// A counter that gateways share.
+struct SharedCounter {
+    limits::LimitPtr limit;
+    Hash128 key{};             // within the limit; ignored by a limit without a key
+    limits::Numbers numbers{}; // the whole limit's; a token bucket's with its burst
+    bool pace = false;
+};
+
+// Returns how many units the whole limit has: of a token bucket the lesser of quota and burst, so
+// that a unit has a whole token of both; otherwise the quota.
+[[nodiscard]] std::uint64_t units_of(const SharedCounter& counter) noexcept;
+// Returns the numbers of so many units, rounded down.
+[[nodiscard]] limits::Numbers
+numbers_of_units(const SharedCounter& counter, std::uint64_t units) noexcept;
+[[nodiscard]] limits::Charge
+charge_on(const SharedCounter& counter, const limits::Numbers& numbers) noexcept;
+// Returns the time after which nothing counts any more that was admitted before; zero for a cap.
+// With a margin for clocks that differ in speed.
+[[nodiscard]] Duration span_of(const SharedCounter& counter) noexcept;
+// Returns a number of the counter's open window that rises with time, and is the same in all
+// gateways whose wall clocks agree; 0 unless the limit has Anchor::clock.
+[[nodiscard]] std::int64_t window_of(const SharedCounter& counter, const Now& now);
+
+} // namespace stint::shared

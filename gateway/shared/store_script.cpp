@@ -1,0 +1,322 @@
+#include "shared/store_script.hpp"
+
+namespace stint::shared {
+namespace {
+
+constexpr std::string_view text = R"lua(
+local op, me, ttl = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local known_epoch, seen, elapsed = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
+local known_base = tonumber(ARGV[7])
+local registry = KEYS[1]
+local slack = math.min(250, ttl / 20)
+local keep = 40 * 24 * 3600 * 1000
+
+local function pairs_of(key)
+    local flat, map = redis.call('HGETALL', key), {}
+    for i = 1, #flat, 2 do map[flat[i]] = flat[i + 1] end
+    return map
+end
+
+-- The registry's clock follows TIME, but runs on over a step of it: it never goes back, and never
+-- further ahead than the caller's own clock allows. A caller that has seen no time yet, or one long
+-- past, does not move it.
+local field = pairs_of(registry)
+local time = redis.call('TIME')
+local wall = time[1] * 1000 + math.floor(time[2] / 1000)
+local clock = tonumber(field.clock or wall)
+local now = wall + tonumber(field.shift or 0)
+local first = field.clock == nil
+local write = {}
+local moves = first or (seen >= 0 and seen + elapsed + slack >= clock)
+if seen >= 0 and moves then
+    now = math.max(math.min(now, seen + elapsed + slack), seen, clock)
+    if first and seen + elapsed > now then now = seen + elapsed end
+elseif not first then
+    now = math.max(math.min(now, clock + (seen < 0 and slack or 0)), clock)
+end
+if moves then
+    write.clock = string.format('%d', now)
+    write.shift = string.format('%d', now - wall)
+end
+
+-- Sessions: gateway, last beat, joined (version of the member list), knows (that version), the
+-- epoch that it has told all its shares in, state (joining, active, dead), died, confirms (it was
+-- within its time when it came into the epoch), wrote (changed here).
+local sessions, changed = {}, {}
+local function parse(id, packed)
+    local gateway, heard, joined, knows, told, state, died, confirms =
+        packed:match('^(%S+) (%d+) (%d+) (%d+) (%S+) (%a) (%d+) (%w)$')
+    return {id = id, gateway = gateway, heard = tonumber(heard), joined = tonumber(joined),
+            knows = tonumber(knows), told = told, state = state, died = tonumber(died),
+            confirms = confirms}
+end
+local function save(session)
+    changed[session.id] = session
+end
+for name, packed in pairs(field) do
+    if name:sub(1, 2) == 's:' then
+        local session = parse(name:sub(3), packed)
+        sessions[session.id] = session
+    end
+end
+
+-- An epoch ends when the store may have lost what was written: another primary, a restart, a flush.
+-- Before `since` it may have granted what it does not know of. A learned epoch knows all that the
+-- one before knew, which is all that was granted from `base` on. A caller that is within its time
+-- knows the base: nothing was granted without it.
+local replid = redis.call('INFO', 'replication'):match('master_replid:(%x+)')
+local epoch, since, base = field.epoch, tonumber(field.since or 0), tonumber(field.base or 0)
+local ordinal = tonumber((field.epoch or '0'):match('^%d+'))
+local known_ordinal = tonumber(known_epoch:match('^%d+'))
+if field.replid ~= replid or (known_epoch ~= epoch and known_ordinal >= ordinal and known_ordinal > 0) then
+    if known_base >= 0 then
+        base = known_base
+    elseif not field.epoch then
+        base = now
+    elseif field.learned ~= field.epoch then
+        base = since
+    end
+    ordinal = math.max(ordinal, known_ordinal) + 1
+    epoch = string.format('%d-%d', ordinal, wall)
+    since = now
+    write.replid, write.epoch = replid, epoch
+    write.since, write.base = string.format('%d', since), string.format('%d', base)
+    write.learned = '-'
+    field.learned = '-'
+    for _, session in pairs(sessions) do
+        if session.state ~= 'd' then
+            session.heard, session.knows, session.told, session.confirms = now, 0, '-', '0'
+            save(session)
+        end
+    end
+end
+
+local members = tonumber(field.members or 0)
+local function add(id, gateway, state)
+    members = members + 1
+    write.members = string.format('%d', members)
+    local session = {id = id, gateway = gateway, heard = now, joined = members, knows = 0, told = '-',
+                     state = state, died = 0, confirms = '0'}
+    sessions[id] = session
+    save(session)
+    return session
+end
+
+-- A session that was silent for its time to live is dead, for good. What it held ages on.
+local function end_silent_sessions()
+    for _, session in pairs(sessions) do
+        if session.state ~= 'd' and now - session.heard >= ttl then
+            session.state, session.died = 'd', session.heard + ttl
+            save(session)
+        elseif session.state == 'd' and now - session.died >= keep then
+            sessions[session.id] = nil
+            redis.call('HDEL', registry, 's:' .. session.id)
+        end
+    end
+end
+
+-- A session may hold shares once every other one knows of it: what the store forgets, they tell.
+local function activate()
+    for _, session in pairs(sessions) do
+        if session.state == 'j' then
+            local all = true
+            for _, other in pairs(sessions) do
+                if other.state ~= 'd' and other.id ~= session.id and other.knows < session.joined then
+                    all = false
+                end
+            end
+            if all then
+                session.state = 'a'
+                save(session)
+            end
+        end
+    end
+end
+
+-- The epoch is learned when all sessions from before it have told their shares again.
+local function learn()
+    if field.learned == epoch then return end
+    local confirmed = false
+    for _, session in pairs(sessions) do
+        if session.state == 'a' and (session.told ~= epoch or session.confirms ~= '1') then return end
+        if session.state == 'd' and session.died > since and session.told ~= epoch then return end
+        confirmed = confirmed or session.state == 'a'
+    end
+    if confirmed then
+        field.learned, write.learned = epoch, epoch
+    end
+end
+
+local function finish()
+    local flat = {}
+    for name, value in pairs(write) do
+        flat[#flat + 1] = name
+        flat[#flat + 1] = value
+    end
+    for id, s in pairs(changed) do
+        if sessions[id] then
+            flat[#flat + 1] = 's:' .. id
+            flat[#flat + 1] = string.format('%s %d %d %d %s %s %d %s', s.gateway, s.heard, s.joined,
+                                            s.knows, s.told, s.state, s.died, s.confirms)
+        end
+    end
+    if #flat > 0 then
+        redis.call('HSET', registry, unpack(flat))
+        redis.call('PEXPIRE', registry, 2 * keep)
+    end
+end
+
+if op == 'beat' then
+    -- ARGV: ..., gateway, knows, told, confirms, state, members as "id:gateway id:gateway".
+    local gateway, knows, told, confirms, state = ARGV[8], tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12]
+    end_silent_sessions()
+    local mine = sessions[me]
+    if mine and mine.state == 'd' then
+        finish()
+        return {'dead', now, epoch}
+    end
+    if not mine then
+        for _, other in pairs(sessions) do
+            if other.gateway == gateway and other.state ~= 'd' and now - other.heard < ttl / 3 then
+                finish()
+                return {'taken', now, epoch, other.id}
+            end
+        end
+        mine = add(me, gateway, state)
+    end
+    for id, of in ARGV[13]:gmatch('(%S+):(%S+)') do
+        if not sessions[id] then add(id, of, 'a') end
+    end
+    mine.heard = now
+    if known_epoch == epoch then
+        mine.knows = math.max(mine.knows, knows)
+        mine.told = told
+    else
+        mine.confirms = confirms
+    end
+    save(mine)
+    activate()
+    learn()
+    finish()
+    local list = {}
+    for id, session in pairs(sessions) do
+        if session.state ~= 'd' then list[#list + 1] = id .. ':' .. session.gateway end
+    end
+    local learned = field.learned == epoch and 1 or 0
+    return {'ok', now, epoch, mine.state, members, learned, base, table.concat(list, ' ')}
+end
+
+local mine = sessions[me]
+if known_epoch ~= epoch or not mine or mine.state == 'd' then
+    finish()
+    return {known_epoch ~= epoch and 'epoch' or not mine and 'unknown' or 'dead', now, epoch}
+end
+
+if op == 'leave' then
+    mine.state, mine.died = 'd', now
+    save(mine)
+    finish()
+    return {'ok', now, epoch}
+end
+
+-- sync. ARGV: ..., seq, hold, want, number, revision, span, window, life.
+local seq, hold, want = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+local number, revision, span = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
+local window, life = tonumber(ARGV[14]), tonumber(ARGV[15])
+local counter = pairs_of(KEYS[2])
+local known_since = field.learned == epoch and base or since
+local quiet = now >= known_since + ttl + span
+if revision > tonumber(counter.revision or -1) then
+    redis.call('HSET', KEYS[2], 'number', number, 'revision', revision)
+else
+    number, revision = tonumber(counter.number), tonumber(counter.revision)
+end
+
+local last, held_by_others, parties = nil, 0, {}
+for id, packed in pairs(counter) do
+    local held, wanted, its_seq = packed:match('^(%d+):(%d+):(%d+)$')
+    if held then
+        held, wanted, its_seq = tonumber(held), tonumber(wanted), tonumber(its_seq)
+        local session = sessions[id]
+        if id == me then
+            last = {hold = held, seq = its_seq}
+        elseif session and session.state ~= 'd' then
+            held_by_others = held_by_others + held
+            parties[#parties + 1] = {id = id, hold = held, want = wanted}
+        elseif (session and now >= session.died + span) or (not session and quiet) then
+            redis.call('HDEL', KEYS[2], id)
+        else
+            held_by_others = held_by_others + held
+        end
+    end
+end
+if last and seq <= last.seq then
+    finish()
+    return {'old', now, epoch, last.hold, last.seq}
+end
+
+-- Max-min fair parts of the number for all that want some; what nobody wants goes to all alike.
+local own = {id = me, hold = hold, want = want}
+parties[#parties + 1] = own
+table.sort(parties, function(a, b)
+    if a.want ~= b.want then return a.want < b.want end
+    return a.id < b.id
+end)
+local rest, wanting = number, 0
+for _, party in ipairs(parties) do
+    if party.want > 0 then wanting = wanting + 1 end
+end
+local left, spread = wanting, 0
+for _, party in ipairs(parties) do
+    party.part = 0
+    if party.want > 0 then
+        party.part = math.min(party.want, math.floor(rest / left))
+        rest, left = rest - party.part, left - 1
+    end
+end
+left = wanting
+for _, party in ipairs(parties) do
+    if party.want > 0 then
+        local more = math.floor(rest / left)
+        party.part = party.part + more
+        rest, left = rest - more, left - 1
+    end
+end
+
+local grant = hold
+if quiet and mine.state == 'a' and want > 0 then
+    local room = number - held_by_others
+    local most = wanting == 1 and room or math.min(room, own.part)
+    -- A window that another gateway has opened already may not be filled twice.
+    if window >= tonumber(counter.window or -1) then grant = math.max(hold, most) end
+end
+local others_lack, wanted = 0, 0
+for _, party in ipairs(parties) do
+    if party.id ~= me and party.hold < math.min(party.want, party.part) then others_lack = 1 end
+    if party.id ~= me and party.hold > party.part then wanted = 1 end
+end
+local lacks = grant < math.min(want, own.part)
+
+if hold < (last and last.hold or 0) and window > tonumber(counter.window or -1) then
+    redis.call('HSET', KEYS[2], 'window', window)
+end
+if grant == 0 and want == 0 then
+    redis.call('HDEL', KEYS[2], me)
+else
+    redis.call('HSET', KEYS[2], me, string.format('%d:%d:%d', grant, want, seq))
+    redis.call('PEXPIRE', KEYS[2], life)
+end
+if (lacks and wanted == 1) or (others_lack == 1 and hold < (last and last.hold or 0)) then
+    redis.call('PUBLISH', registry, me .. ' ' .. KEYS[2])
+end
+finish()
+return {'ok', now, epoch, grant, own.part, others_lack, held_by_others, number, revision, mine.state, quiet and 1 or 0}
+)lua";
+
+} // namespace
+
+std::string_view store_script() noexcept {
+    return text.substr(1);
+}
+
+} // namespace stint::shared

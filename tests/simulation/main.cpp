@@ -1,0 +1,217 @@
+// Shared limits in virtual time, by many random schedules of faults:
+//   shared_simulation schedules MODE COUNT [FIRST]   each keeps its limit's promise
+//   shared_simulation mutants COUNT                  each other safeguard of the script is needed
+//   shared_simulation play [NUMBER [mutant]]         the schedules that are written down; tells one
+//   shared_simulation calm MODE                      how much of the number is admitted without
+//   faults shared_simulation tell MODE SCHEDULE             what happens in one schedule
+// MODE: sliding, fixed, clock, bucket. The same arguments make the same schedules.
+#include "mutants.hpp"
+#include "scenarios.hpp"
+#include "shared/store_script.hpp"
+#include "simulation.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <iostream>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+using namespace stint;
+using namespace stint::shared;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Mode {
+    std::string name;
+    limits::Algorithm algorithm;
+    limits::Anchor anchor;
+};
+
+const std::vector<Mode>& modes() {
+    using limits::Algorithm;
+    using limits::Anchor;
+    static const std::vector<Mode> all{
+        {"sliding", Algorithm::sliding_window, Anchor::first_request},
+        {"fixed", Algorithm::fixed_window, Anchor::first_request},
+        {"clock", Algorithm::fixed_window, Anchor::clock},
+        {"bucket", Algorithm::token_bucket, Anchor::first_request}};
+    return all;
+}
+
+const Mode& mode_named(const std::string& name) {
+    for (const Mode& mode : modes())
+        if (mode.name == name)
+            return mode;
+    throw std::invalid_argument{"there is no mode " + name};
+}
+
+ScheduleTerms random_terms(std::uint64_t seed, const Mode& mode) {
+    std::mt19937_64 random{seed};
+    ScheduleTerms terms;
+    terms.algorithm = mode.algorithm;
+    terms.anchor = mode.anchor;
+    terms.seed = seed;
+    terms.gateways = 2 + static_cast<int>(random() % 4);
+    terms.number = 1 + random() % (random() % 2 == 0 ? 4 : 30);
+    terms.per = std::chrono::milliseconds{100 + random() % 700};
+    terms.phase = std::chrono::milliseconds{200 + random() % 1500};
+    terms.demand = static_cast<double>(terms.gateways) * static_cast<double>(1 + random() % 3);
+    if (mode.algorithm == limits::Algorithm::token_bucket)
+        terms.burst = 1 + random() % (2 * terms.number);
+    return terms;
+}
+
+int schedules(const Mode& mode, std::uint64_t count, std::uint64_t first) {
+    LuaStore store{std::string{store_script()}};
+    std::uint64_t broken = 0;
+    std::uint64_t admitted = 0;
+    std::uint64_t asked = 0;
+    for (std::uint64_t seed = first; seed < first + count; ++seed) {
+        const ScheduleTerms terms = random_terms(seed, mode);
+        const Outcome outcome = Simulation{terms, store}.run();
+        admitted += outcome.admitted.size();
+        asked += outcome.asked;
+        const std::string how = broken_promise(terms, outcome);
+        if (!how.empty() && ++broken <= 5)
+            std::cout << mode.name << " schedule " << seed << ": " << how << "\n";
+    }
+    std::cout << mode.name << ": " << count << " schedules, " << asked << " requests, " << admitted
+              << " admitted, " << broken << " schedules above the number\n";
+    return broken == 0 && admitted > 0 ? 0 : 1;
+}
+
+std::string played(const Scenario& scenario, LuaStore& store, bool tell = false) {
+    const ScheduleTerms terms = terms_of(scenario);
+    Simulation simulation{terms, store, tell};
+    scenario.play(simulation);
+    const Outcome outcome = simulation.run();
+    if (outcome.admitted.size() < terms.number)
+        return outcome.history + "too little was admitted";
+    return outcome.history + broken_promise(terms, outcome);
+}
+
+// Plays what is written down: it keeps its promise, and does not without its safeguard.
+int play() {
+    LuaStore whole{std::string{store_script()}};
+    int wrong = 0;
+    for (const Scenario& scenario : scenarios::all) {
+        const Mutant& mutant = *std::ranges::find(mutants, scenario.mutant, &Mutant::name);
+        LuaStore without{mutated(mutant)};
+        const std::string kept = played(scenario, whole);
+        const std::string broken = played(scenario, without);
+        std::cout << scenario.name << ": " << (kept.empty() ? "kept" : kept) << "; " << mutant.name
+                  << ": " << (broken.empty() ? "KEPT AS WELL" : broken) << "\n";
+        wrong += kept.empty() && !broken.empty() ? 0 : 1;
+    }
+    return wrong == 0 ? 0 : 1;
+}
+
+// The first schedule that a mutant breaks; 0: none.
+std::uint64_t caught(const Mutant& mutant, std::uint64_t count) {
+    LuaStore store{mutated(mutant)};
+    for (std::uint64_t seed = 1; seed <= count; ++seed)
+        for (const char* const name : {"sliding", "clock"}) {
+            const ScheduleTerms terms = random_terms(seed, mode_named(name));
+            if (!broken_promise(terms, Simulation{terms, store}.run()).empty())
+                return seed;
+        }
+    return 0;
+}
+
+int try_mutants(std::uint64_t count) {
+    int missed = 0;
+    for (const Mutant& mutant : mutants) {
+        if (std::ranges::find(scenarios::all, mutant.name, &Scenario::mutant) !=
+            std::end(scenarios::all))
+            continue; // play() shows it
+        const std::uint64_t seed = caught(mutant, count);
+        std::cout << mutant.name << ": "
+                  << (seed > 0 ? "above the number in schedule " + std::to_string(seed)
+                               : "NOT FOUND")
+                  << std::endl;
+        missed += seed > 0 ? 0 : 1;
+    }
+    return missed == 0 ? 0 : 1;
+}
+
+// Four gateways, first with steady demand, then with demand that moves between them.
+int calm(const Mode& mode) {
+    LuaStore store{std::string{store_script()}};
+    for (const Duration phase : {Duration{0ms}, Duration{2s}})
+        for (const Duration per : {200ms, 1000ms, 10'000ms})
+            for (const std::uint64_t number : {5, 100, 1000}) {
+                ScheduleTerms terms;
+                terms.algorithm = mode.algorithm;
+                terms.anchor = mode.anchor;
+                terms.number = number;
+                terms.per = per;
+                terms.gateways = 4;
+                terms.demand = phase > 0ms ? 8 : 2;
+                terms.phase = phase;
+                terms.faults = false;
+                const Duration begin = 2 * per + 3s;
+                terms.begin = begin;
+                terms.length = begin + std::max<Duration>(20 * per, 60s);
+                const Outcome outcome = Simulation{terms, store}.run();
+                const auto counted =
+                    std::ranges::count_if(outcome.admitted, [&](const Admission& each) {
+                        return each.at >= begin.count();
+                    });
+                const auto possible = static_cast<double>(outcome.one_gateway);
+                std::cout << mode.name << ", " << (phase > 0ms ? "moving" : "steady") << ", N "
+                          << number << ", per " << per / 1ms
+                          << " ms: " << 100 * static_cast<double>(counted) / possible
+                          << " % of what one gateway admits, "
+                          << 1000 * static_cast<double>(outcome.store_calls) /
+                                 static_cast<double>(outcome.asked)
+                          << " calls for 1,000 requests" << std::endl;
+            }
+    return 0;
+}
+
+int tell(const Mode& mode, std::uint64_t schedule) {
+    LuaStore store{std::string{store_script()}};
+    const ScheduleTerms terms = random_terms(schedule, mode);
+    const Outcome outcome = Simulation{terms, store, true}.run();
+    std::cout << outcome.history << broken_promise(terms, outcome) << "\n";
+    return 0;
+}
+
+int run(const std::vector<std::string>& words) {
+    const auto word = [&](std::size_t at) {
+        return at < words.size() ? words[at]
+                                 : throw std::invalid_argument{"an argument is missing"};
+    };
+    const std::string& what = word(0);
+    if (what == "schedules")
+        return schedules(
+            mode_named(word(1)), std::stoull(word(2)), words.size() > 3 ? std::stoull(word(3)) : 1);
+    if (what == "mutants")
+        return try_mutants(std::stoull(word(1)));
+    if (what == "play" && words.size() == 1)
+        return play();
+    if (what == "play") {
+        const Scenario& scenario = std::span{scenarios::all}[std::stoull(word(1))];
+        const Mutant& mutant = *std::ranges::find(mutants, scenario.mutant, &Mutant::name);
+        LuaStore store{words.size() > 2 ? mutated(mutant) : std::string{store_script()}};
+        std::cout << played(scenario, store, true) << "\n";
+        return 0;
+    }
+    if (what == "calm")
+        return calm(mode_named(word(1)));
+    if (what == "tell")
+        return tell(mode_named(word(1)), std::stoull(word(2)));
+    throw std::invalid_argument{"unknown command " + what};
+}
+
+} // namespace
+
+int main(int count, char** words) try {
+    return run({words + 1, words + count});
+} catch (const std::exception& error) {
+    std::cerr << error.what() << "\n";
+    return 2;
+}

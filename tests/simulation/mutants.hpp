@@ -1,0 +1,55 @@
+// Changes of the script, each of which takes out one of its safeguards.
+#pragma once
+
+#include "shared/store_script.hpp"
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace stint::shared {
+
+struct Mutant {
+    std::string_view name;
+    std::string_view from; // occurs once in the script
+    std::string_view to;
+};
+
+inline constexpr Mutant mutants[] = {
+    {"another primary is not noticed", "field.replid ~= replid or", "not field.replid or"},
+    {"an epoch is quiet at once", "local quiet = now >= known_since + ttl + span",
+     "local quiet = true"},
+    {"an epoch is quiet before the former sessions have ended", "now >= known_since + ttl + span",
+     "now >= known_since + span"},
+    {"an epoch is quiet before former use has aged", "now >= known_since + ttl + span",
+     "now >= known_since + ttl"},
+    {"a session out of its time confirms", " or session.confirms ~= '1'", ""},
+    {"an epoch is learned without one that died untold",
+     "session.died > since and session.told ~= epoch", "false"},
+    {"sessions join at once", "other.knows < session.joined", "false"},
+    {"what sessions know of each other is not merged",
+     "if not sessions[id] then add(id, of, 'a') end", ""},
+    {"the clock is believed", "now = math.max(math.min(now, seen + elapsed + slack), seen, clock)",
+     "now = wall"},
+    {"a step forward is believed", "math.min(now, seen + elapsed + slack)", "now"},
+    {"a dead session's use does not age", "now >= session.died + span", "true"},
+    {"an old call is carried out", "seq <= last.seq", "false"},
+    {"a share is used in a window that was over for its former holder",
+     "if window >= tonumber(counter.window or -1) then grant", "if true then grant"},
+    {"the others' shares are not counted",
+     "held_by_others = held_by_others + held\n            parties", "parties"},
+    {"an epoch after one in doubt is trusted", "base = known_base", "base = 0"},
+    {"sessions of the former epoch die by their former beats",
+     "session.heard, session.knows, session.told, session.confirms = now, 0, '-', '0'",
+     "session.knows, session.told, session.confirms = 0, '-', '0'"},
+};
+
+inline std::string mutated(const Mutant& mutant) {
+    std::string script{store_script()};
+    const std::size_t at = script.find(mutant.from);
+    if (at == std::string::npos || script.find(mutant.from, at + 1) != std::string::npos)
+        throw std::runtime_error{"the script does not have it once: " + std::string{mutant.from}};
+    return script.replace(at, mutant.from.size(), mutant.to);
+}
+
+} // namespace stint::shared

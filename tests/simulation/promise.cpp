@@ -1,0 +1,64 @@
+#include "simulation.hpp"
+
+#include <map>
+
+namespace stint::shared {
+namespace {
+
+// Clocks of gateways differ by 1 % in speed, so a span of `per` may be so much shorter.
+std::string broken_span(const ScheduleTerms& terms, const std::vector<Admission>& admitted) {
+    using limits::Algorithm;
+    const Instant span = terms.per.count() * 98 / 100;
+    const bool bucket = terms.algorithm == Algorithm::token_bucket;
+    const std::uint64_t most =
+        terms.algorithm == Algorithm::fixed_window ? 2 * terms.number : terms.number;
+    const std::uint64_t burst = terms.burst > 0 ? terms.burst : terms.number;
+    for (std::size_t from = 0; from < admitted.size(); ++from) {
+        for (std::size_t to = from; to < admitted.size(); ++to) {
+            const Instant length = admitted[to].at - admitted[from].at;
+            const std::uint64_t count = to - from + 1;
+            if (bucket) {
+                const double allowed =
+                    static_cast<double>(burst) + static_cast<double>(terms.number) * 1.02 *
+                                                     static_cast<double>(length) /
+                                                     static_cast<double>(terms.per.count());
+                if (static_cast<double>(count) > allowed + 1e-6)
+                    return std::to_string(count) + " in " + std::to_string(length / 1000) +
+                           " us from " + std::to_string(admitted[from].at / 1000);
+                if (length > 3 * terms.per.count())
+                    break;
+            } else {
+                if (length >= span)
+                    break;
+                if (count > most)
+                    return std::to_string(count) + " instead of " + std::to_string(most) +
+                           " within " + std::to_string(length / 1000) + " us from " +
+                           std::to_string(admitted[from].at / 1000) + " us";
+            }
+        }
+    }
+    return {};
+}
+
+} // namespace
+
+std::string broken_promise(const ScheduleTerms& terms, const Outcome& outcome) {
+    std::map<int, std::vector<Admission>> by_key;
+    for (const Admission& each : outcome.admitted)
+        by_key[each.key].push_back(each);
+    for (const auto& [key, admitted] : by_key) {
+        if (terms.anchor == limits::Anchor::clock) {
+            std::map<std::int64_t, std::uint64_t> windows;
+            for (const Admission& each : admitted)
+                if (++windows[each.window] > terms.number)
+                    return "window " + std::to_string(each.window) + " at " +
+                           std::to_string(each.at / 1000) + " us";
+            continue;
+        }
+        if (std::string broken = broken_span(terms, admitted); !broken.empty())
+            return broken;
+    }
+    return {};
+}
+
+} // namespace stint::shared

@@ -1,0 +1,67 @@
+// One gateway of a simulation: its clocks, its way to the store, its clients.
+#pragma once
+
+#include "simulation.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stint::shared {
+
+inline constexpr Instant wall_base =
+    1'800'000'000'000'000'000; // the first instant since the Unix epoch
+
+struct Simulation::Gateway final : Transport, ShareListener {
+    Gateway(Simulation& simulation, int index_) : of{simulation}, index{index_} {}
+
+    void send(Call call) override {
+        if (of.keep_history_) {
+            std::string text = "g" + std::to_string(index) + " sends";
+            for (const auto& each : call.arguments)
+                text += " " + each;
+            of.note(text);
+        }
+        const auto life_ = life;
+        if (repeat_after > 0 && !call.counter.empty())
+            of.at(of.now_ + std::exchange(repeat_after, 0), [this, life_, call] {
+                of.deliver(index, life_, call);
+            });
+        const int copies = of.terms_.faults && of.chance(0.01) ? 2 : 1;
+        for (int i = 0; i < copies; ++i) {
+            if (lossy && of.chance(0.3))
+                continue;
+            of.at(of.now_ + of.delay(*this), [this, life_, call] {
+                if (of.now_ >= cut_until)
+                    of.deliver(index, life_, call);
+            });
+        }
+    }
+
+    [[nodiscard]] Now now() const {
+        const auto steady = static_cast<std::int64_t>(static_cast<double>(of.now_) * rate);
+        return {
+            SteadyTime{std::chrono::hours{1} + Duration{steady}},
+            WallTime{Duration{wall_base + of.now_ + wall_offset}}};
+    }
+
+    Simulation& of;
+    int index;
+    std::uint64_t life = 0; // 0: does not run
+    double rate = 1;
+    std::int64_t wall_offset = 0;
+    std::vector<limits::LimitPtr> limits; // one for each key
+    std::unique_ptr<ShareClient> client;
+    Instant paused_until = 0;
+    Instant cut_until = 0; // off the network
+    bool lossy = false;
+    Instant slow_until = 0;
+    Instant busy_until = 0;
+    Instant idle_until = 0;
+    Instant ticks_at = -1;
+    std::vector<std::pair<Instant, Instant>> busy_times; // if any: when it has clients
+    Instant repeat_after = 0;
+    bool leaving = false;
+};
+
+} // namespace stint::shared

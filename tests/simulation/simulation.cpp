@@ -1,0 +1,308 @@
+#include "simulated_gateway.hpp"
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <utility>
+
+namespace stint::shared {
+namespace {
+
+using namespace std::chrono_literals;
+
+} // namespace
+
+Simulation::Simulation(const ScheduleTerms& terms, LuaStore& store, bool keep_history)
+    : terms_{terms}, store_{store}, random_{terms.seed}, keep_history_{keep_history} {
+    store_.data = {};
+    one_gateway_ = make_limits();
+    store_.replication_id = "aa0";
+    store_.published = [this](const std::string& counter) { spread(counter); };
+    for (int i = 0; i < terms_.gateways; ++i) {
+        gateways_.push_back(std::make_unique<Gateway>(*this, i));
+        Gateway& gateway = *gateways_.back();
+        if (terms_.faults) {
+            gateway.rate = 1 + (static_cast<double>(below(21)) - 10) / 1000;
+            gateway.wall_offset = between(-40ms, 40ms);
+            gateway.lossy = chance(0.1);
+        }
+    }
+    if (terms_.faults) {
+        store_rate_ = 1 + (static_cast<double>(below(17)) - 8) / 100;
+        store_offset_ = between(-3s, 3s);
+    }
+}
+
+Simulation::~Simulation() {
+    store_.published = nullptr;
+}
+
+void Simulation::at(Instant when, std::function<void()> happen) {
+    events_.push({when, ++order_, std::move(happen)});
+}
+
+Instant Simulation::between(Duration least, Duration most) {
+    const auto width = static_cast<std::uint64_t>((most - least).count());
+    return least.count() + static_cast<Instant>(width > 0 ? below(width) : 0);
+}
+
+void Simulation::note(const std::string& what) {
+    if (!keep_history_)
+        return;
+    std::ostringstream line;
+    line << now_ / 1000 << " us: " << what << "\n";
+    outcome_.history += line.str();
+}
+
+std::int64_t Simulation::store_clock() const {
+    const auto passed = static_cast<std::int64_t>(static_cast<double>(now_) * store_rate_);
+    return (wall_base + passed + store_offset_) / 1000;
+}
+
+Instant Simulation::delay(const Gateway& gateway) {
+    if (!terms_.faults)
+        return between(100us, 300us);
+    if (now_ < gateway.slow_until)
+        return between(1ms, 400ms);
+    return chance(0.02) ? between(1ms, 300ms) : between(100us, 2ms);
+}
+
+std::vector<limits::LimitPtr> Simulation::make_limits() const {
+    const bool cap = terms_.algorithm == limits::Algorithm::concurrency;
+    std::vector<limits::LimitPtr> made;
+    for (int i = 0; i < terms_.keys; ++i) {
+        limits::LimitSpec spec;
+        spec.identity = {
+            .name = "shared",
+            .key = "",
+            .algorithm = terms_.algorithm,
+            .anchor = terms_.anchor,
+            .per = cap ? Duration{} : terms_.per};
+        spec.quota = terms_.number;
+        made.push_back(std::make_shared<limits::Limit>(spec));
+    }
+    return made;
+}
+
+void Simulation::start(int index) {
+    Gateway& gateway = *gateways_[static_cast<std::size_t>(index)];
+    gateway.life = ++lives_;
+    gateway.leaving = false;
+    gateway.limits = make_limits();
+    for (const limits::LimitPtr& limit : gateway.limits)
+        limit->share_policy().reserve_without_share({});
+    gateway.client = std::make_unique<ShareClient>(
+        SessionTerms{
+            .gateway = "gw" + std::to_string(index),
+            .session = "g" + std::to_string(index) + "." + std::to_string(gateway.life),
+            .time_to_live = terms_.time_to_live,
+            .timeout = 300ms},
+        gateway, gateway);
+    note("g" + std::to_string(index) + " starts");
+    tick(gateway);
+}
+
+void Simulation::stop(Gateway& gateway) {
+    gateway.life = 0;
+    gateway.client.reset();
+    note("g" + std::to_string(gateway.index) + " stops");
+}
+
+void Simulation::kill(int index) {
+    stop(*gateways_[static_cast<std::size_t>(index)]);
+}
+
+void Simulation::cut_off(int index, Instant until) {
+    gateways_[static_cast<std::size_t>(index)]->cut_until = until;
+    note("g" + std::to_string(index) + " is cut off");
+}
+
+void Simulation::busy(int index, Instant from, Instant until) {
+    gateways_[static_cast<std::size_t>(index)]->busy_times.emplace_back(from, until);
+}
+
+void Simulation::repeat_next_call(int index, Duration later) {
+    gateways_[static_cast<std::size_t>(index)]->repeat_after = later.count();
+}
+
+void Simulation::fail_over() {
+    store_.data = replica_;
+    store_.replication_id = "bb" + std::to_string(++replication_ids_);
+    note("the store fails over");
+}
+
+void Simulation::flush() {
+    store_.data = {};
+    note("the store is flushed");
+}
+
+void Simulation::tick(Gateway& gateway) {
+    if (gateway.client == nullptr)
+        return;
+    if (gateway.leaving && gateway.client->leave(gateway.now()))
+        return stop(gateway);
+    const SteadyTime next = gateway.client->tick(gateway.now());
+    if (gateway.client->session().state() == SessionState::dead) {
+        note("g" + std::to_string(gateway.index) + " begins a new session");
+        gateway.client->begin(
+            SessionTerms{
+                .gateway = "gw" + std::to_string(gateway.index),
+                .session = "g" + std::to_string(gateway.index) + "." + std::to_string(++lives_),
+                .time_to_live = terms_.time_to_live,
+                .timeout = 300ms},
+            gateway.now());
+        return tick(gateway);
+    }
+    const double wait = static_cast<double>((next - gateway.now().steady).count()) / gateway.rate;
+    const Instant when =
+        now_ + std::max<Instant>(static_cast<Instant>(std::min(wait, 1e10)), 50'000);
+    if (gateway.ticks_at > now_ && gateway.ticks_at <= when)
+        return;
+    gateway.ticks_at = when;
+    const std::uint64_t life = gateway.life;
+    at(when, [this, &gateway, life, when] {
+        if (gateway.life != life || gateway.ticks_at != when)
+            return;
+        if (now_ < gateway.paused_until) {
+            gateway.ticks_at = gateway.paused_until;
+            const Instant later = gateway.paused_until;
+            at(later, [this, &gateway, life, later] {
+                if (gateway.life == life && gateway.ticks_at == later)
+                    tick(gateway);
+            });
+            return;
+        }
+        tick(gateway);
+    });
+}
+
+// A request of one of the gateway's clients.
+void Simulation::ask(Gateway& gateway) {
+    const int key = static_cast<int>(below(static_cast<std::uint64_t>(terms_.keys)));
+    limits::Limit& limit = *gateway.limits[static_cast<std::size_t>(key)];
+    const Now now = gateway.now();
+    limits::Charge charge{
+        .limit = one_gateway_[static_cast<std::size_t>(key)].get(),
+        .quota = terms_.number,
+        .burst = terms_.burst};
+    if (now_ >= terms_.begin.count())
+        outcome_.asked += 1;
+    if (!terms_.faults && limits::admit({&charge, 1}, now).allowed() &&
+        now_ >= terms_.begin.count())
+        outcome_.one_gateway += 1;
+    charge.limit = &limit;
+    const limits::Decision decision = limits::admit({&charge, 1}, now);
+    if (decision.allowed()) {
+        const std::int64_t window =
+            window_of({.limit = gateway.limits[static_cast<std::size_t>(key)]}, now);
+        outcome_.admitted.push_back({now_, gateway.index, key, window});
+        note("g" + std::to_string(gateway.index) + " admits in " + std::to_string(window));
+        return;
+    }
+    const SharedCounter counter{
+        .limit = gateway.limits[static_cast<std::size_t>(key)],
+        .key = {},
+        .numbers = {terms_.number, terms_.burst}};
+    if (gateway.client->want("c" + std::to_string(key), counter, 1, now))
+        tick(gateway);
+}
+
+// Busy and idle by turns.
+void Simulation::demand(int index) {
+    Gateway& gateway = *gateways_[static_cast<std::size_t>(index)];
+    if (terms_.phase > 0ns && now_ >= gateway.idle_until) {
+        gateway.busy_until = now_ + between(terms_.phase / 4, terms_.phase);
+        gateway.idle_until = gateway.busy_until + between(0ns, terms_.phase);
+    }
+    const auto within = [this](const auto& time) {
+        return time.first <= now_ && now_ < time.second;
+    };
+    const bool busy = !gateway.busy_times.empty() || !terms_.starts
+                          ? std::ranges::any_of(gateway.busy_times, within)
+                          : terms_.phase == 0ns || now_ < gateway.busy_until;
+    if (busy && gateway.life != 0 && now_ >= gateway.paused_until)
+        ask(gateway);
+    const double rate = terms_.demand * static_cast<double>(terms_.number) /
+                        static_cast<double>(terms_.gateways) /
+                        static_cast<double>(terms_.per.count());
+    const auto mean = static_cast<Instant>(1 / rate);
+    const Instant next = busy || terms_.phase == 0ns
+                             ? now_ + between(Duration{mean / 2}, Duration{mean * 3 / 2 + 1})
+                             : gateway.idle_until;
+    at(next, [this, index] { demand(index); });
+}
+
+void Simulation::deliver(int index, std::uint64_t life, Call call) {
+    if (now_ < store_down_until_)
+        return;
+    Reply answer = store_.run(call, store_clock());
+    outcome_.store_calls += now_ >= terms_.begin.count() ? 1 : 0;
+    Gateway& gateway = *gateways_[static_cast<std::size_t>(index)];
+    if (gateway.lossy && chance(0.3))
+        return;
+    const std::uint64_t number = call.number;
+    at(now_ + delay(gateway),
+       [this, index, life, number, answer] { reply(index, life, number, answer); });
+}
+
+void Simulation::reply(int index, std::uint64_t life, std::uint64_t number, Reply answer) {
+    Gateway& gateway = *gateways_[static_cast<std::size_t>(index)];
+    if (gateway.life != life || now_ < gateway.cut_until)
+        return;
+    if (now_ < gateway.paused_until)
+        return at(gateway.paused_until, [this, index, life, number, answer] {
+            reply(index, life, number, answer);
+        });
+    if (keep_history_) {
+        std::ostringstream text;
+        text << "g" << index << " gets";
+        for (const auto& each : answer)
+            std::visit([&](const auto& value) { text << " " << value; }, each);
+        note(text.str());
+    }
+    gateway.client->answered(number, answer, gateway.now());
+    tick(gateway);
+}
+
+void Simulation::spread(const std::string& counter) {
+    for (const auto& each : gateways_) {
+        Gateway& gateway = *each;
+        if (gateway.lossy && chance(0.3))
+            continue;
+        const std::uint64_t life = gateway.life;
+        at(now_ + delay(gateway), [this, &gateway, life, counter] {
+            if (life == 0 || gateway.life != life || now_ < gateway.cut_until ||
+                now_ < gateway.paused_until)
+                return;
+            gateway.client->recall(counter, gateway.now());
+            tick(gateway);
+        });
+    }
+}
+
+Outcome Simulation::run() {
+    for (int i = 0; i < terms_.gateways; ++i) {
+        const Instant begin = terms_.faults && chance(0.3) ? between(0ms, terms_.length / 2) : 0;
+        if (terms_.starts)
+            at(begin, [this, i] { start(i); });
+        at(begin + 1, [this, i] { demand(i); });
+    }
+    if (terms_.faults)
+        at(between(1300ms, 3s), [this] { faults(); });
+    const Duration lag = terms_.faults ? Duration{between(1ms, 300ms)} : Duration{100ms};
+    std::function<void()> replicate = [this, lag, &replicate] {
+        replica_ = store_.data;
+        at(now_ + lag.count(), replicate);
+    };
+    if (terms_.faults)
+        at(0, replicate);
+    while (!events_.empty() && events_.top().at < terms_.length.count()) {
+        Event event = std::move(const_cast<Event&>(events_.top()));
+        events_.pop();
+        now_ = event.at;
+        event.happen();
+    }
+    return std::move(outcome_);
+}
+
+} // namespace stint::shared

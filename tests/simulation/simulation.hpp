@@ -1,0 +1,134 @@
+// Gateways, a network and a store with faults, in virtual time. The gateways run the production
+// ShareClient and Limit, the store the very text of the script.
+#pragma once
+
+#include "limits/limit.hpp"
+#include "lua_store.hpp"
+#include "shared/share_client.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace stint::shared {
+
+using Instant = std::int64_t; // true time, ns
+
+// What a schedule is made of.
+struct ScheduleTerms {
+    limits::Algorithm algorithm = limits::Algorithm::sliding_window;
+    limits::Anchor anchor = limits::Anchor::first_request;
+    std::uint64_t number = 10; // N
+    std::uint64_t burst = 0;
+    Duration per = std::chrono::milliseconds{400};
+    Duration time_to_live = std::chrono::seconds{1};
+    Duration length = std::chrono::seconds{6};
+    int gateways = 3;
+    int keys = 1;
+    Duration begin{};  // from when on Outcome counts what was asked
+    double demand = 2; // of all gateways, in N for each `per`
+    Duration phase =
+        std::chrono::milliseconds{900}; // how long a gateway is busy or idle; 0: always busy
+    bool starts = true;                 // the gateways start by themselves
+    bool faults = true;                 // of the network, the clocks, the store, and the gateways
+    std::uint64_t seed = 1;
+};
+
+struct Admission {
+    Instant at = 0;
+    int gateway = 0;
+    int key = 0;
+    std::int64_t window = 0; // by the gateway's wall clock
+};
+
+struct Outcome {
+    std::vector<Admission> admitted;
+    std::uint64_t asked = 0;
+    std::uint64_t one_gateway = 0; // admissions, had one gateway got all requests: without faults
+    std::uint64_t store_calls = 0;
+    std::string history; // if kept: what happened, for people
+};
+
+// A property of an outcome that does not hold: what, when; empty: all hold.
+[[nodiscard]] std::string broken_promise(const ScheduleTerms& terms, const Outcome& outcome);
+
+// One schedule. Throws what the script throws.
+class Simulation {
+  public:
+    Simulation(const ScheduleTerms& terms, LuaStore& store, bool keep_history = false);
+    ~Simulation();
+
+    [[nodiscard]] Outcome run();
+
+    // For schedules that are written down: what happens when. Call before run(); with no faults of
+    // its own the schedule has no more than these.
+    void at(Instant when, std::function<void()> happen);
+    void start(int index);
+    void kill(int index);
+    void cut_off(int index, Instant until);
+    // The gateway has clients from here to there.
+    void busy(int index, Instant from, Instant until);
+    // The next call of the gateway reaches the store a second time, so much later.
+    void repeat_next_call(int index, Duration later);
+    // What the store has now is what fail_over() brings back.
+    void remember() { replica_ = store_.data; }
+    void fail_over();
+    void flush();
+
+  private:
+    struct Gateway;
+    struct Event {
+        Instant at;
+        std::uint64_t order;
+        std::function<void()> happen;
+        bool operator<(const Event& other) const noexcept {
+            return at != other.at ? at > other.at : order > other.order;
+        }
+    };
+
+    [[nodiscard]] std::uint64_t below(std::uint64_t end) { return random_() % end; }
+    [[nodiscard]] bool chance(double of) {
+        return static_cast<double>(random_() >> 11) * 0x1p-53 < of;
+    }
+    [[nodiscard]] Instant between(Duration least, Duration most);
+
+    [[nodiscard]] std::vector<limits::LimitPtr> make_limits() const;
+    void stop(Gateway& gateway);
+    void tick(Gateway& gateway);
+    void demand(int index);
+    void ask(Gateway& gateway);
+    void deliver(int index, std::uint64_t life, Call call);
+    void reply(int index, std::uint64_t life, std::uint64_t number, Reply reply);
+    void spread(const std::string& counter);
+    [[nodiscard]] Instant delay(const Gateway& gateway);
+    [[nodiscard]] std::int64_t store_clock() const;
+    void faults();
+    void fault();
+    void promote(bool other_clock);
+    void note(const std::string& what);
+
+    ScheduleTerms terms_;
+    LuaStore& store_;
+    std::mt19937_64 random_;
+    std::priority_queue<Event> events_;
+    std::uint64_t order_ = 0;
+    Instant now_ = 0;
+    std::vector<std::unique_ptr<Gateway>> gateways_;
+    std::uint64_t lives_ = 0;
+    std::int64_t store_offset_ = 0; // ns
+    double store_rate_ = 1;
+    Instant store_down_until_ = 0;
+    StoreData replica_;
+    std::vector<limits::LimitPtr> one_gateway_;
+    std::uint64_t replication_ids_ = 0;
+    Outcome outcome_;
+    bool keep_history_;
+};
+
+} // namespace stint::shared
