@@ -6,24 +6,20 @@
 #include "limits/reservation/reservations.hpp"
 #include "observe/access_log.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 namespace stint::admin {
 namespace {
 
-// Returns the counters of the slot with this name; zeros if there is no such slot yet.
-template <class Counters>
-Counters counters_of(
-    const std::string& name,
-    const std::vector<std::string>& names,
-    const std::vector<Counters>& counters) {
-    const auto slot =
-        static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
-    return slot < counters.size() ? counters[slot] : Counters{};
+// Returns the counters of a slot; zeros if there is no such slot, or no worker has it yet.
+template <class BySlot>
+auto counters_of(std::optional<std::uint32_t> slot, const BySlot& counters) {
+    using Counters = std::remove_cvref_t<decltype(counters[0])>;
+    return slot && *slot < counters.size() ? counters[*slot] : Counters{};
 }
 
 Json requests_json(const observe::RouteCounters& counters) {
@@ -128,7 +124,7 @@ Json routes_status_json(
     Json routes = Json::array();
     for (const config::Route& route : config.routes) {
         const config::Upstream& upstream = config::upstream_of(config, route);
-        const auto counted = counters_of(route.name, slots.routes(), counters.routes);
+        const auto counted = counters_of(slots.route_slot(route.name), counters.routes);
         Json json{{"name", route.name}};
         json.update(match_json(route.match));
         if (!route.answer)
@@ -151,7 +147,7 @@ Json upstreams_status_json(
     const observe::MetricSlots& slots) {
     Json upstreams = Json::array();
     for (const config::Upstream& upstream : config.upstreams) {
-        const auto counted = counters_of(upstream.name, slots.upstreams(), counters.upstreams);
+        const auto counted = counters_of(slots.upstream_slot(upstream.name), counters.upstreams);
         Json endpoints = Json::array();
         for (const config::Endpoint& endpoint : upstream.endpoints)
             endpoints.push_back(endpoint_json(endpoint, addresses));

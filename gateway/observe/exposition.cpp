@@ -15,13 +15,13 @@ namespace {
 
 // Adds a sample for each name to the family. counters: by the index of the name; a slot without
 // counters yet is zero.
-template <class Counters, class Member>
+template <class BySlot, class Counters, class Value>
 void add_each(
     Page::Family family,
     const std::string& label,
     const std::vector<std::string>& names,
-    const std::vector<Counters>& counters,
-    Member member) {
+    const BySlot& counters,
+    Value Counters::*member) {
     static const Counters none{};
     for (std::size_t i = 0; i < names.size(); ++i)
         family.add({{label, names[i]}}, (i < counters.size() ? counters[i] : none).*member);

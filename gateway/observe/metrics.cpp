@@ -20,6 +20,12 @@ std::uint32_t slot_of(Slots& slots, std::vector<Name>& names, const Key& key) {
     return found->second;
 }
 
+template <class Slots>
+std::optional<std::uint32_t> known_slot(const Slots& slots, const std::string& name) {
+    const auto found = slots.find(name);
+    return found == slots.end() ? std::nullopt : std::optional{found->second};
+}
+
 } // namespace
 
 void Histogram::observe(Duration duration) noexcept {
@@ -76,7 +82,7 @@ void WorkerCounters::fit(
     std::size_t refusal_slots,
     std::size_t upstream_slots,
     std::size_t wait_slots) {
-    routes.resize(std::max(routes.size(), route_slots));
+    routes.grow(route_slots);
     for (auto* const by_limit :
          {&refusals, &denied, &fenced_off, &exempted, &overruns, &granted, &replayed})
         by_limit->resize(std::max(by_limit->size(), refusal_slots));
@@ -87,8 +93,7 @@ void WorkerCounters::fit(
 
 WorkerCounters& WorkerCounters::operator+=(const WorkerCounters& other) {
     fit(other.routes.size(), other.refusals.size(), other.upstreams.size(), other.waits.size());
-    for (std::size_t i = 0; i < other.routes.size(); ++i)
-        routes[i] += other.routes[i];
+    routes += other.routes;
     add(refusals, other.refusals);
     add(denied, other.denied);
     add(fenced_off, other.fenced_off);
@@ -142,6 +147,14 @@ std::uint32_t MetricSlots::upstream(const std::string& name) {
 
 std::uint32_t MetricSlots::wait(const std::string& limit) {
     return slot_of(wait_slots_, waits_, limit);
+}
+
+std::optional<std::uint32_t> MetricSlots::route_slot(const std::string& name) const {
+    return known_slot(route_slots_, name);
+}
+
+std::optional<std::uint32_t> MetricSlots::upstream_slot(const std::string& name) const {
+    return known_slot(upstream_slots_, name);
 }
 
 } // namespace stint::observe

@@ -3,6 +3,7 @@
 
 #include "base/time.hpp"
 #include "observe/access_log.hpp"
+#include "observe/slot_counters.hpp"
 
 #include <array>
 #include <cstdint>
@@ -68,7 +69,7 @@ struct DryRunCounters {
 
 // One worker's counters. Used by that worker's thread alone; for a scrape that thread makes a copy.
 struct WorkerCounters {
-    std::vector<RouteCounters> routes;       // by MetricSlots::route
+    SlotCounters<RouteCounters> routes;      // by MetricSlots::route
     std::vector<std::uint64_t> refusals;     // by MetricSlots::refusal
     std::vector<std::uint64_t> denied;       // by MetricSlots::refusal: keys listed in `deny`
     std::vector<std::uint64_t> fenced_off;   // by MetricSlots::refusal: 412 by require_fence
@@ -103,7 +104,7 @@ struct WorkerCounters {
     std::uint64_t tickets_used = 0;       // permits that paid for a request
     std::uint64_t tickets_unknown = 0;    // presented permits that were not valid
 
-    // Grows the vectors to the numbers of slots in use. Call it when a new snapshot is adopted.
+    // Grows to the numbers of slots in use. Call it when a new snapshot is adopted.
     void
     fit(std::size_t route_slots,
         std::size_t refusal_slots,
@@ -127,6 +128,9 @@ class MetricSlots {
     [[nodiscard]] std::uint32_t refusal(const std::string& route, const std::string& limit);
     [[nodiscard]] std::uint32_t upstream(const std::string& name);
     [[nodiscard]] std::uint32_t wait(const std::string& limit);
+    // Return the slot that the name has; nullopt if it has none.
+    [[nodiscard]] std::optional<std::uint32_t> route_slot(const std::string& name) const;
+    [[nodiscard]] std::optional<std::uint32_t> upstream_slot(const std::string& name) const;
 
     [[nodiscard]] const std::vector<std::string>& routes() const noexcept { return routes_; }
     [[nodiscard]] const std::vector<std::pair<std::string, std::string>>&

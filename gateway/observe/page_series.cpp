@@ -35,12 +35,21 @@ std::uint64_t uses_of(const WaitCounters& counters) noexcept {
     return uses_of(counters.time) + counters.refused;
 }
 
-// Returns true for each slot whose name has series of its own.
+void fit(SlotCounters<RouteCounters>& counters, std::size_t size) {
+    counters.grow(size);
+}
+
+template <class Counters>
+void fit(std::vector<Counters>& counters, std::size_t size) {
+    counters.resize(std::max(counters.size(), size));
+}
+
+// Returns true for each slot whose name has series of its own. counters: by slot.
 template <class Counters>
 std::vector<bool> own_slots(
     SeriesChoice& choice,
     const std::vector<std::string>& names,
-    const std::vector<Counters>& counters,
+    const Counters& counters,
     std::size_t most) {
     std::vector<std::uint64_t> uses(names.size());
     for (std::size_t i = 0; i < std::min(names.size(), counters.size()); ++i)
@@ -55,20 +64,20 @@ std::vector<bool> own_slots(
     return own;
 }
 
-// Moves the counters of one kind to the slots of the page. slot_of: returns the page's slot of a
-// name and makes it if necessary.
+// Moves the counters of one kind, which are by slot, to the slots of the page. slot_of: returns the
+// page's slot of a name and makes it if necessary.
 template <class Counters, class SlotOf>
-std::vector<Counters> summed(
+Counters summed(
     SeriesChoice& choice,
     const std::vector<std::string>& names,
-    const std::vector<Counters>& counters,
+    const Counters& counters,
     std::size_t most,
     SlotOf slot_of) {
     const std::vector<bool> own = own_slots(choice, names, counters, most);
-    std::vector<Counters> page;
+    Counters page;
     for (std::size_t i = 0; i < names.size(); ++i) {
         const std::size_t slot = slot_of(own[i] ? names[i] : std::string{other_names});
-        page.resize(std::max(page.size(), slot + 1));
+        fit(page, slot + 1);
         if (i < counters.size())
             page[slot] += counters[i];
     }

@@ -130,6 +130,10 @@ TEST_CASE("a name keeps its slot and a new name gets the next") {
     CHECK(slots.refusal("b", "x") == 1);
     CHECK(slots.refusal("a", "x") == 0);
     CHECK(slots.upstream("shop") == 0);
+    CHECK(slots.route_slot("b") == 2);
+    CHECK(slots.route_slot("c") == std::nullopt);
+    CHECK(slots.upstream_slot("shop") == 0);
+    CHECK(slots.upstream_slot("b") == std::nullopt);
 
     CHECK(slots.routes() == std::vector<std::string>{"(none)", "a", "b"});
     CHECK(slots.refusals()[1] == std::pair<std::string, std::string>{"b", "x"});

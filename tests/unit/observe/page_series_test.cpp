@@ -186,8 +186,8 @@ TEST_CASE("the page stays small with many names, all of them used") {
     ManyNames many{5'000};
     for (std::size_t i = 0; i < 5'000; ++i)
         many.count(i);
-    for (RouteCounters& route : many.sum.routes)
-        for (auto& by_class : route.requests)
+    for (std::size_t i = 0; i < many.sum.routes.size(); ++i)
+        for (auto& by_class : many.sum.routes[i].requests)
             by_class.fill(1'000'000);
 
     (void)many.page(100);

@@ -48,7 +48,7 @@ struct Large {
     }
     void check_ended(Outcome outcome, std::uint64_t bytes) {
         gateway.run_until([&] { return gateway.ended(outcome, 2) > 0; });
-        CHECK(gateway.context().counters.routes.at(1).bytes_out >= bytes);
+        CHECK(gateway.context().counters.routes[1].bytes_out >= bytes);
     }
 
     static constexpr std::size_t begun = 10;

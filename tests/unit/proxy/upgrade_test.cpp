@@ -21,7 +21,7 @@ TEST_CASE("an allowed protocol is offered, taken and then carried both ways") {
     tunnel.client.send("more");
     CHECK(tunnel.upstream.read(4) == "more");
     CHECK(tunnel.open_tunnels() == 1);
-    CHECK(tunnel.gateway.context().counters.routes.at(1).in_flight == 1);
+    CHECK(tunnel.gateway.context().counters.routes[1].in_flight == 1);
 }
 
 TEST_CASE("what an upstream sends with its 101 belongs to the tunnel, wherever it is cut") {

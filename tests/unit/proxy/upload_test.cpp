@@ -169,7 +169,7 @@ TEST_CASE("over a kept connection a body goes out whole, and the next request be
         CHECK(read_response(client).ends_with("hi"));
     }
     CHECK(gateway.to_upstream().connects == 1);
-    CHECK(gateway.context().counters.routes.at(1).bytes_in == 3 * payload.size());
+    CHECK(gateway.context().counters.routes[1].bytes_in == 3 * payload.size());
 }
 
 TEST_CASE("of a body that was read ahead the client's end is told as of any other") {
