@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 
 namespace stint::admin {
 namespace {
@@ -26,12 +27,19 @@ net::Task<observe::WorkerCounters> collected(runtime::Gateway& gateway) {
     net::Event arrived;
     observe::WorkerCounters sum;
     // The callback is posted to this thread, so it never runs before wait().
-    gateway.pool().collect([&](const observe::WorkerCounters& counters) {
-        sum = counters;
+    gateway.pool().collect([&](observe::WorkerCounters counters) {
+        sum = std::move(counters);
         arrived.signal();
     });
     co_await arrived.wait();
     co_return sum;
+}
+
+// Waits until all workers have adopted what was published before.
+net::Task<> adopted(runtime::Gateway& gateway) {
+    net::Event done;
+    gateway.pool().await_posted([&] { done.signal(); });
+    co_await done.wait();
 }
 
 Response readiness(const runtime::Gateway& gateway) {
@@ -234,12 +242,8 @@ net::Task<Response> answer(Service& service, Request request) {
     }
     if (changes_limit(target->endpoint)) {
         Response changed = change_limit(service, *target, request);
-        // Waits until all workers have adopted the change: collected() returns after a task that
-        // each worker runs behind the adoption.
-        if (changed.status == 200) {
-            const observe::WorkerCounters taken = co_await collected(service.gateway);
-            (void)taken;
-        }
+        if (changed.status == 200)
+            co_await adopted(service.gateway);
         co_return changed;
     }
     if (!needs_counters(target->endpoint))

@@ -50,11 +50,22 @@ void WorkerPool::post(const std::function<void(proxy::Context&)>& task) {
         worker->post(task);
 }
 
-void WorkerPool::collect(std::function<void(const observe::WorkerCounters&)> done) {
+void WorkerPool::await_posted(std::function<void()> done) {
+    const auto missing = std::make_shared<std::size_t>(workers_.size());
+    for (const auto& worker : workers_)
+        worker->post([this, missing, done](proxy::Context&) {
+            net::asio::post(control_, [missing, done] {
+                if (--*missing == 0)
+                    done();
+            });
+        });
+}
+
+void WorkerPool::collect(std::function<void(observe::WorkerCounters)> done) {
     struct Sum {
         observe::WorkerCounters counters;
         std::size_t missing;
-        std::function<void(const observe::WorkerCounters&)> done;
+        std::function<void(observe::WorkerCounters)> done;
     };
     auto sum = std::make_shared<Sum>(Sum{{}, workers_.size(), std::move(done)});
     for (const auto& worker : workers_)
@@ -68,7 +79,7 @@ void WorkerPool::collect(std::function<void(const observe::WorkerCounters&)> don
             net::asio::post(control_, [sum, counters = context.counters] {
                 sum->counters += counters;
                 if (--sum->missing == 0)
-                    sum->done(sum->counters);
+                    sum->done(std::move(sum->counters));
             });
         });
 }

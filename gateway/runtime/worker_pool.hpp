@@ -46,8 +46,10 @@ class WorkerPool {
     // Posts a copy of `task` to each worker's thread, and returns without waiting.
     void post(const std::function<void(proxy::Context&)>& task);
 
+    // Calls `done` on the control thread once all workers have run what was posted to them before.
+    void await_posted(std::function<void()> done);
     // Collects the counters of all workers; calls `done` with their sum on the control thread.
-    void collect(std::function<void(const observe::WorkerCounters&)> done);
+    void collect(std::function<void(observe::WorkerCounters)> done);
 
     // Collects the heaviest keys of a limit from all workers; calls `done` with the merged list of
     // at most `most` keys on the control thread.
