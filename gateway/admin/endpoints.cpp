@@ -44,8 +44,8 @@ void add_endpoint_states(
     const routing::Snapshot& snapshot,
     const observe::WorkerCounters& counters,
     SteadyTime now) {
-    for (std::size_t i = 0; i < snapshot.upstreams.size(); ++i) {
-        const routing::UpstreamSpec& spec = snapshot.upstreams[i];
+    for (std::size_t i = 0; i < snapshot.upstreams->size(); ++i) {
+        const routing::UpstreamSpec& spec = (*snapshot.upstreams)[i];
         const bool known = spec.metric < counters.upstreams.size();
         upstreams[i]["waiting"] = spec.balance.group->queue().waiting();
         for (std::size_t j = 0; j < spec.endpoints.size(); ++j)

@@ -14,7 +14,8 @@ namespace stint::admin {
 namespace {
 
 using admission::Next;
-using routing::RouteLimit;
+using routing::AppliedLimit;
+using routing::LimitTerms;
 
 // Callbacks for a preview, which neither charges limits nor enters the queue.
 class ExplainCallbacks final : public admission::Callbacks {
@@ -50,7 +51,7 @@ std::string_view to_text(limits::Refusal refusal) {
 }
 
 // Describes one of the route's limits: its key for the request, and its state.
-Json limit_json(const RouteLimit& limit, const routing::KeyFacts& facts, std::string& scratch) {
+Json limit_json(const LimitTerms& limit, const routing::KeyFacts& facts, std::string& scratch) {
     const limits::LimitIdentity& identity = limit.limit->identity();
     Json json{{"name", identity.name}};
     if (!limit.key.empty()) {
@@ -72,7 +73,7 @@ void add_state(Json& json, const limits::Charge& charge, const limits::CounterSt
 
 void add_refusal(
     Json& json,
-    const RouteLimit& limit,
+    const LimitTerms& limit,
     const limits::Charge& charge,
     limits::Refusal refusal,
     const Now& now) {
@@ -88,25 +89,26 @@ void add_refusal(
 // Describes all limits of the route. seen: the previewed decision, with the state of the limits
 // that it would charge.
 Json limits_json(
+    const routing::Snapshot& snapshot,
     const routing::Route& route,
     const routing::KeyFacts& facts,
     const admission::Preview& seen,
     const Now& now) {
     std::string scratch;
-    const routing::Charges charges = routing::charges_of(route, facts, scratch);
+    const routing::Charges charges = routing::charges_of(route, snapshot.limits, facts, scratch);
     Json all = Json::array();
     for (std::size_t i = 0; i < route.limits.size(); ++i) {
-        const RouteLimit& limit = route.limits[i];
-        Json json = limit_json(limit, facts, scratch);
+        const AppliedLimit limit = snapshot.on(route, i);
+        Json json = limit_json(*limit.terms, facts, scratch);
         if (charges.exempt >> i & 1U)
             json["exempt"] = true;
-        const auto charged = std::ranges::find(charges.limits, &limit);
-        const auto asked = std::ranges::find(seen.charges.limits, &limit);
+        const auto charged = std::ranges::find(charges.limits, limit);
+        const auto asked = std::ranges::find(seen.charges.limits, limit);
         if (asked != seen.charges.limits.end()) {
             const auto at = static_cast<std::size_t>(asked - seen.charges.limits.begin());
             add_state(json, seen.charges.charges[at], seen.states[at].counter);
-            add_refusal(json, limit, seen.charges.charges[at], seen.states[at].refusal, now);
-        } else if (charges.denied_by == nullptr && charged != charges.limits.end()) {
+            add_refusal(json, *limit.terms, seen.charges.charges[at], seen.states[at].refusal, now);
+        } else if (charges.denial == routing::Denial::none && charged != charges.limits.end()) {
             const auto at = static_cast<std::size_t>(charged - charges.limits.begin());
             const limits::Charge& charge = charges.charges[at];
             add_state(json, charge, charge.limit->state_of(charge, now));
@@ -193,7 +195,7 @@ Response explain_described(runtime::Gateway& gateway, std::string_view body) {
     const Next next = decided.decide(seen->head, seen->facts, 0, now);
     const routing::Route* const route = decided.route();
     const bool forwards = route != nullptr && route->answer == nullptr;
-    const std::string upstream = forwards ? snapshot->upstreams[route->upstream].name : "";
+    const std::string upstream = forwards ? (*snapshot->upstreams)[route->upstream].name : "";
     Json json{{"decision", decision_of(decided, next)}};
     if (route != nullptr)
         json["route"] = route->name;
@@ -210,7 +212,7 @@ Response explain_described(runtime::Gateway& gateway, std::string_view body) {
         json["because"] = reason_for(decided, next, preview, upstream);
     if (route == nullptr)
         return json_response(json);
-    json["limits"] = limits_json(*route, seen->facts, preview, now);
+    json["limits"] = limits_json(*snapshot, *route, seen->facts, preview, now);
     if (forwards)
         json["upstream"] = upstream;
     else

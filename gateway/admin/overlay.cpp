@@ -3,8 +3,9 @@
 #include "admin/config_json.hpp"
 #include "observe/json_line.hpp"
 
-#include <algorithm>
+#include <map>
 #include <string>
+#include <string_view>
 
 namespace stint::admin {
 namespace {
@@ -66,11 +67,14 @@ Json change_json(const runtime::LimitChange& change, const config::Limit& limit,
 Json overlay_json(
     const runtime::RuntimeOverlay& overlay, const config::Config& config, const Now& now) {
     Json changes = Json::array();
-    for (const auto& [target, change] : overlay.limits().all()) {
-        const auto limit = std::ranges::find(config.limits, target.limit, &config::Limit::name);
-        if (limit != config.limits.end() && is_live(change, now.steady))
-            changes.push_back(change_json(change, *limit, now));
-    }
+    std::map<std::string_view, const config::Limit*> limits;
+    if (!overlay.limits().empty())
+        for (const config::Limit& each : config.limits)
+            limits.emplace(each.name, &each);
+    for (const auto& [target, change] : overlay.limits().all())
+        if (const auto limit = limits.find(target.limit);
+            limit != limits.end() && is_live(change, now.steady))
+            changes.push_back(change_json(change, *limit->second, now));
     for (const runtime::DrainedEndpoint& each : overlay.drained()) {
         Json json = record("drained_endpoint", each.since, each.by);
         json["upstream"] = each.upstream;

@@ -44,27 +44,25 @@ class Callbacks : public routing::KeyObserver, public SharedAnswerListener {
     // Called before the limits of the request's route are asked; concerns() and counts() follow
     // with the keys.
     virtual void begin(const routing::Route&, const Now&) {}
-    bool concerns(const routing::RouteLimit&, const routing::Key&) noexcept override {
-        return true;
-    }
-    void counts(const routing::RouteLimit&, const routing::Key&) noexcept override {}
+    bool concerns(routing::AppliedLimit, const routing::Key&) noexcept override { return true; }
+    void counts(routing::AppliedLimit, const routing::Key&) noexcept override {}
 
-    virtual void exempt(const routing::RouteLimit&) noexcept {}
+    virtual void exempt(routing::AppliedLimit) noexcept {}
     // The arguments: the refusing limit, the key of its charge, and its retry_after without jitter.
-    virtual void refused(const routing::RouteLimit&, Hash128, Duration) noexcept {}
-    virtual void denied(const routing::RouteLimit&) noexcept {}
+    virtual void refused(routing::AppliedLimit, Hash128, Duration) noexcept {}
+    virtual void denied(routing::AppliedLimit) noexcept {}
     virtual void fence_rejected(const routing::Route&) noexcept {}
     // The limit is not enforced. The Hash128 is the key of its charge.
-    virtual void would_refuse(const routing::RouteLimit&, Hash128) noexcept {}
+    virtual void would_refuse(routing::AppliedLimit, Hash128) noexcept {}
     // The limit is not enforced, and would have let the request wait.
-    virtual void would_wait(const routing::RouteLimit&) noexcept {}
-    virtual void table_full(const routing::RouteLimit&) noexcept {}    // new keys share a sketch
-    virtual void cost_exceeded(const routing::RouteLimit&) noexcept {} // more than the reserve
-    virtual void permit_used() noexcept {}    // a presented permit has paid
+    virtual void would_wait(routing::AppliedLimit) noexcept {}
+    virtual void table_full(routing::AppliedLimit) noexcept {}    // new keys share a sketch
+    virtual void cost_exceeded(routing::AppliedLimit) noexcept {} // more than the reserve
+    virtual void permit_used() noexcept {}                        // a presented permit has paid
     virtual void permit_unknown() noexcept {} // a presented permit pays for none of the charges
     // Called after the request's wait in the queue before this limit. The Duration is the time
     // waited.
-    virtual void waited(const routing::RouteLimit&, bool /*admitted*/, Duration) noexcept {}
+    virtual void waited(routing::AppliedLimit, bool /*admitted*/, Duration) noexcept {}
 
     // Returns the Retry-After for the client: the limit's `retry_after` plus a random part of
     // `most`.

@@ -67,17 +67,17 @@ void LocalReply::answer_options(std::string allowed) {
 
 void LocalReply::refuse(
     const routing::Charges& charges, const limits::Decision& decision, Duration retry_after) {
-    const routing::RouteLimit& limit = *charges.limits[decision.refused_by];
+    const routing::AppliedLimit limit = charges.limits[decision.refused_by];
     kind_ = Kind::limit;
     for (std::size_t i = 0; i < charges.limits.size(); ++i)
         if (i != decision.refused_by && (decision.refusing >> i & 1U) != 0)
             also_refusing_.push_back(charges.limits[i]->limit->identity().name);
-    limited_.limit = limit.limit->identity().name;
+    limited_.limit = limit->limit->identity().name;
     limited_.retry_after = retry_after;
     limited_.why = reason_for(decision.refusal);
-    limited_.status = limit.answer.status;
-    limited_.content_type = limit.answer.content_type;
-    limited_.body = limit.answer.body;
+    limited_.status = limit.refusal_status();
+    limited_.content_type = limit->answer.content_type;
+    limited_.body = limit->answer.body;
     limited_.ticket = ticket_;
     limited_.others = {also_refusing_.data(), also_refusing_.size()};
 }
@@ -91,10 +91,10 @@ void LocalReply::add_ticket(const http::SlotName& slot, const KeyHasher& seals) 
     http::add_ticket(ticket_, slot, seals);
 }
 
-void LocalReply::deny(const routing::RouteLimit& limit, routing::Denial denial) {
+void LocalReply::deny(routing::AppliedLimit limit, routing::Denial denial) {
     kind_ = Kind::denial;
-    limited_.limit = limit.limit->identity().name;
-    detail_ = routing::describe(limit, denial);
+    limited_.limit = limit->limit->identity().name;
+    detail_ = routing::describe(*limit.terms, denial);
 }
 
 void LocalReply::reject_fencing_token(const limits::Limit& lock, routing::ShownFence::Fault fault) {
@@ -108,8 +108,8 @@ void LocalReply::pause(const http::PausedReply& reply) {
     paused_ = reply;
 }
 
-void LocalReply::blame_store(const routing::RouteLimit& limit, Duration retry_after) {
-    limited_.limit = limit.limit->identity().name;
+void LocalReply::blame_store(routing::AppliedLimit limit, Duration retry_after) {
+    limited_.limit = limit->limit->identity().name;
     explain(
         "the gateways that share the limit " + std::string{limited_.limit} +
         " cannot count it now");

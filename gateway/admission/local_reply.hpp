@@ -37,7 +37,7 @@ class LocalReply {
         return explains && blames_upstream_ ? std::string_view{detail_} : std::string_view{};
     }
     // Sets the refusal (503) by a shared limit whose store has not answered.
-    void blame_store(const routing::RouteLimit& limit, Duration retry_after);
+    void blame_store(routing::AppliedLimit limit, Duration retry_after);
     // Turns the reply of explain() or blame_upstream() into a 503 with this Retry-After.
     void set_retry_after(Duration retry_after);
     // Sets 405 with the methods that the path serves.
@@ -53,7 +53,7 @@ class LocalReply {
     // Adds the ticket of a slot that was reserved for the client's retry. Call before refuse().
     void add_ticket(const http::SlotName& slot, const KeyHasher& seals);
     // Sets 403: a limit denies the request for another reason than its rate.
-    void deny(const routing::RouteLimit& limit, routing::Denial denial);
+    void deny(routing::AppliedLimit limit, routing::Denial denial);
     // Sets 412: the request lacks the fencing number of this lock.
     void reject_fencing_token(const limits::Limit& lock, routing::ShownFence::Fault fault);
     // Sets the refusal during a pause that the upstream has asked for.

@@ -52,7 +52,7 @@ void RateLimitHeaders::add(
     const limits::Decision& decision,
     const Now& now) {
     for (std::size_t i = 0; i < charges.size(); ++i) {
-        const routing::RouteLimit& told = *limits[i];
+        const routing::RouteLimit& told = *limits[i].on_route;
         // A limit that is not enforced (dry run) promises the client nothing.
         if (!(told.told_in_draft || told.told_in_legacy) || !charges[i].enforce)
             continue;

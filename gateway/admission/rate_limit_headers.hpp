@@ -16,7 +16,7 @@ namespace stint::admission {
 // decision may be noted there. Names are views into the request's configuration snapshot.
 class RateLimitHeaders {
   public:
-    using ChargedLimits = std::span<const routing::RouteLimit* const>; // one for each charge
+    using ChargedLimits = std::span<const routing::AppliedLimit>; // one for each charge
 
     // Calls limits::admit(), and notes its decision.
     [[nodiscard]] limits::Decision admit(const routing::Charges& charges, const Now& now);

@@ -150,7 +150,7 @@ Next RequestAdmission::preview_cooldown(Hash128 scope) {
 
 Next RequestAdmission::refuse_paused(const limits::Cooldown::Refused& refused) {
     reply_.pause(
-        {.upstream = env_.snapshot.upstreams[route_->upstream].name,
+        {.upstream = (*env_.snapshot.upstreams)[route_->upstream].name,
          .status = refused.status,
          .retry_after = refused.wait,
          .paced = refused.paced});

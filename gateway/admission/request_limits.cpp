@@ -21,7 +21,7 @@ using Terms = boost::container::small_vector<limits::WaitTerms, 4>;
 Terms wait_terms(
     const routing::Charges& charges, const routing::KeyFacts& facts, std::string& scratch) {
     Terms all;
-    for (const routing::RouteLimit* const each : charges.limits) {
+    for (const routing::AppliedLimit each : charges.limits) {
         limits::WaitTerms& terms = all.emplace_back();
         if (const routing::Key key = each->key.evaluate(facts, scratch);
             !each->key.empty() && !key.missing)
@@ -36,13 +36,23 @@ Terms wait_terms(
     return all;
 }
 
+bool lets_wait(const routing::Charges& charges) noexcept {
+    return std::ranges::any_of(
+        charges.limits, [](routing::AppliedLimit each) { return each->wait.has_value(); });
+}
+
+bool reserves(const routing::Charges& charges) noexcept {
+    return std::ranges::any_of(
+        charges.limits, [](routing::AppliedLimit each) { return !each->reserve_for.empty(); });
+}
+
 void spend(limits::PrepaidPermits::Claim& shown, Callbacks& callbacks) noexcept {
     if (shown && shown.spend())
         callbacks.permit_used();
 }
 
 // True if a door with these features can apply the limit.
-bool can_apply(const routing::RouteLimit& limit, const Features& features) noexcept {
+bool can_apply(const routing::LimitTerms& limit, const Features& features) noexcept {
     const bool cap = limit.limit->identity().algorithm == limits::Algorithm::concurrency;
     return (!cap || features.has(Feature::concurrency_limit)) &&
            (!limit.pricing.refundable() || features.has(Feature::settlement));
@@ -54,10 +64,10 @@ std::uint32_t
 leave_out_unseen(routing::Charges& charges, const routing::Route& route, const Features& features) {
     std::uint32_t left_out = 0;
     for (std::size_t i = charges.charges.size(); i-- > 0;) {
-        const routing::RouteLimit& limit = *charges.limits[i];
-        if (can_apply(limit, features))
+        const routing::AppliedLimit limit = charges.limits[i];
+        if (can_apply(*limit.terms, features))
             continue;
-        left_out |= 1U << static_cast<unsigned>(&limit - route.limits.data());
+        left_out |= 1U << static_cast<unsigned>(limit.on_route - route.limits.data());
         charges.charges.erase(charges.charges.begin() + static_cast<std::ptrdiff_t>(i));
         charges.limits.erase(charges.limits.begin() + static_cast<std::ptrdiff_t>(i));
     }
@@ -67,18 +77,18 @@ leave_out_unseen(routing::Charges& charges, const routing::Route& route, const F
 // Records that a limit which is not enforced would not have admitted the request at once.
 void note_dry_run(
     DryRun& seen,
-    const routing::RouteLimit& limit,
+    routing::AppliedLimit limit,
     const limits::Charge& charge,
     Callbacks& callbacks,
     const Now& now) {
-    const bool waits = limit.dry_run_wait > Duration::zero() && !limit.shared &&
-                       limits::would_wait(charge, limit.dry_run_wait, now);
+    const bool waits = limit->dry_run_wait > Duration::zero() && !limit->shared &&
+                       limits::would_wait(charge, limit->dry_run_wait, now);
     std::string_view& first = waits ? seen.would_wait : seen.would_refuse;
     if (first.empty())
-        first = limit.limit->identity().name;
+        first = limit->limit->identity().name;
     if (!waits)
         return callbacks.would_refuse(limit, charge.key);
-    limit.limit->dry_run().count_wait();
+    limit->limit->dry_run().count_wait();
     callbacks.would_wait(limit);
 }
 
@@ -88,14 +98,14 @@ Next RequestAdmission::admit(const routing::KeyFacts& facts) {
     if (route_->limits.empty())
         return admitted();
     env_.callbacks.begin(*route_, decided_);
-    routing::Charges charges =
-        routing::charges_of(*route_, facts, env_.scratch.key, &env_.callbacks);
+    routing::Charges charges = routing::charges_of(
+        *route_, env_.snapshot.limits, facts, env_.scratch.key, &env_.callbacks);
     for (std::uint32_t left = charges.exempt; left != 0; left &= left - 1)
         [[unlikely]] env_.callbacks.exempt(
-            route_->limits[static_cast<std::size_t>(std::countr_zero(left))]);
-    if (charges.denied_by != nullptr) [[unlikely]] { // to retry later would not help
-        env_.callbacks.denied(*charges.denied_by);
-        reply_.deny(*charges.denied_by, charges.denial);
+            env_.snapshot.on(*route_, static_cast<std::size_t>(std::countr_zero(left))));
+    if (charges.denial != routing::Denial::none) [[unlikely]] { // to retry later would not help
+        env_.callbacks.denied(charges.denied_by);
+        reply_.deny(charges.denied_by, charges.denial);
         return end(403, observe::Outcome::refused);
     }
     if (!features_.has_all_limits()) [[unlikely]]
@@ -136,9 +146,9 @@ Next RequestAdmission::admitted() {
 inline Next RequestAdmission::charge(routing::Charges& charges, const routing::KeyFacts& facts) {
     if (env_.preview != nullptr) [[unlikely]]
         return preview(charges, facts);
-    if (route_->waits) [[unlikely]]
+    if (route_->may_wait && lets_wait(charges)) [[unlikely]]
         return charge_in_turn(charges, facts);
-    if (route_->reserves) [[unlikely]] {
+    if (route_->may_reserve && reserves(charges)) [[unlikely]] {
         Reserving reserving{charges, facts, env_.scratch.key, *env_.ticket_hasher};
         limits::Decision decision = reserving.admit(
             decided_, route_->telling.any ? &headers_ : nullptr,
@@ -186,7 +196,7 @@ void RequestAdmission::leave_out_prepaid(routing::Charges& charges, std::span<co
 Next RequestAdmission::charge_in_turn(
     const routing::Charges& charges, const routing::KeyFacts& facts) {
     const auto& limits = charges.limits;
-    const auto awaited = [](const routing::RouteLimit* each) {
+    const auto awaited = [](routing::AppliedLimit each) {
         return each->wait && each->limit->awaited();
     };
     if (std::ranges::none_of(limits, awaited)) {
@@ -215,7 +225,7 @@ Next RequestAdmission::charge_in_turn(
 }
 
 Next RequestAdmission::finish_queue(QueuedCharges& queued, Duration waited) {
-    const routing::RouteLimit& limit = *queued.asked.limits[queued.waited_for];
+    const routing::AppliedLimit limit = queued.asked.limits[queued.waited_for];
     const Next next = settle_queue(queued);
     env_.callbacks.waited(limit, next == Next::forward, waited);
     if (next != Next::forward)
@@ -277,19 +287,19 @@ Next RequestAdmission::accept(limits::Decision& decision, const routing::Charges
         return Next::forward;
     for (std::uint32_t left = decision.overflow_began; left != 0; left &= left - 1)
         [[unlikely]] env_.callbacks.table_full(
-            *charges.limits[static_cast<std::size_t>(std::countr_zero(left))]);
+            charges.limits[static_cast<std::size_t>(std::countr_zero(left))]);
     for (std::uint32_t left = decision.would_refuse; left != 0; left &= left - 1)
         [[unlikely]] {
             const auto at = static_cast<std::size_t>(std::countr_zero(left));
             note_dry_run(
-                dry_run_, *charges.limits[at], charges.charges[at], env_.callbacks, decided_);
+                dry_run_, charges.limits[at], charges.charges[at], env_.callbacks, decided_);
         }
     return Next::forward;
 }
 
 Next RequestAdmission::refuse(
     const routing::Charges& charges, const limits::Decision& decision, bool without_store) {
-    const routing::RouteLimit& limit = *charges.limits[decision.refused_by];
+    const routing::AppliedLimit limit = charges.limits[decision.refused_by];
     env_.callbacks.refused(limit, charges.charges[decision.refused_by].key, decision.retry_after);
     prepaid_ = {}; // gives the permit back before the client can present it again
     if (without_store) {
@@ -297,18 +307,18 @@ Next RequestAdmission::refuse(
         return end(503, observe::Outcome::refused);
     }
     const Duration retry_after =
-        limit.answer.jitter > Duration::zero()
-            ? env_.callbacks.with_jitter(decision.retry_after, limit.answer.jitter)
+        limit->answer.jitter > Duration::zero()
+            ? env_.callbacks.with_jitter(decision.retry_after, limit->answer.jitter)
             : decision.retry_after;
     reply_.refuse(charges, decision, retry_after);
-    return end(limit.answer.status, observe::Outcome::refused);
+    return end(limit.refusal_status(), observe::Outcome::refused);
 }
 
 Next RequestAdmission::preview(routing::Charges& charges, const routing::KeyFacts& facts) {
     Preview& seen = *env_.preview;
     const std::span states{seen.states.data(), charges.charges.size()};
     Next next = Next::forward;
-    if (route_->waits) {
+    if (route_->may_wait && lets_wait(charges)) {
         const Terms terms = wait_terms(charges, facts, env_.scratch.key);
         auto outlook = env_.callbacks.queue().preview(
             charges.view(), {terms.data(), terms.size()}, decided_, states);
@@ -318,7 +328,7 @@ Next RequestAdmission::preview(routing::Charges& charges, const routing::KeyFact
             next = Next::wait_queue;
             seen.decision.refused_by = outlook.waited_for;
         }
-    } else if (route_->reserves) {
+    } else if (route_->may_reserve && reserves(charges)) {
         Reserving reserving{charges, facts, env_.scratch.key, *env_.ticket_hasher};
         seen.decision = reserving.preview(decided_, states);
     } else {

@@ -28,7 +28,7 @@ void Settlement::settle(
             continue;
         permit.settle(each.index, *cost - std::min(*cost, each.paid), now);
         if (*cost > pricing.cost) {
-            callbacks.cost_exceeded(*each.limit);
+            callbacks.cost_exceeded(each.limit);
             if (overrun_.empty())
                 overrun_ = each.limit->limit->identity().name;
         }

@@ -40,7 +40,7 @@ class Settlement {
     void settle_by_status(int status, limits::Permit& permit, const Now& now);
 
     struct Priced {
-        const routing::RouteLimit* limit;
+        routing::AppliedLimit limit;
         std::size_t index;  // its charge's index
         std::uint64_t paid; // part of the response's cost that a permit has prepaid
     };

@@ -26,7 +26,7 @@ limits::Numbers numbers_without_store(
 
 std::unique_ptr<SharedAdmission>
 SharedAdmission::take_from(routing::Charges& charges, SharedAnswerListener& listener) {
-    const auto shared = [](const routing::RouteLimit* each) { return each->shared.has_value(); };
+    const auto shared = [](routing::AppliedLimit each) { return each->shared.has_value(); };
     if (std::ranges::none_of(charges.limits, shared)) [[likely]]
         return nullptr;
     std::unique_ptr<SharedAdmission> made{new SharedAdmission{listener}};
@@ -50,7 +50,7 @@ SharedAdmission::~SharedAdmission() {
 
 bool SharedAdmission::ask(limits::SharedCharges& store, limits::Permit& others, const Now& now) {
     Duration timeout = Duration::max();
-    for (const routing::RouteLimit* const each : charges_.limits)
+    for (const routing::AppliedLimit each : charges_.limits)
         timeout = std::min(timeout, each->shared->timeout);
     store_ = &store;
     others_ = std::move(others);

@@ -14,7 +14,7 @@ bool is_own_window(const limits::Limit& limit) noexcept {
     return is_fixed_window(limit) && limit.identity().anchor == limits::Anchor::first_request;
 }
 
-const std::string& name_of(const routing::RouteLimit& limit) noexcept {
+const std::string& name_of(const routing::LimitTerms& limit) noexcept {
     return limit.limit->identity().name;
 }
 
@@ -24,7 +24,7 @@ int AcquireLimits::find(const AcquireRequest& ask, SteadyTime now) {
     for (const Wanted& wanted : ask.limits) {
         Part& part = parts_.emplace_back();
         part.cost = wanted.cost;
-        if (!find_limit(wanted, part, now) || !can_look(wanted, *part.limit) ||
+        if (!find_limit(wanted, part, now) || !can_look(wanted, *part.limit.terms) ||
             !find_key(wanted, part, now))
             return status_;
     }
@@ -39,7 +39,7 @@ bool AcquireLimits::find_limit(const Wanted& wanted, Part& part, SteadyTime now)
     const routing::PermitTerms& terms = *config_.snapshot->permits;
     const std::string_view name = wanted.name;
     if (const auto* const index = routing::find_text(terms.by_name, wanted.name)) {
-        part.limit = &terms.limits[*index];
+        part.limit = {config_.snapshot->limits[*index].get(), &terms.limits[*index]};
         const limits::Limit& limit = *part.limit->limit;
         if (limit.identity().algorithm == limits::Algorithm::concurrency)
             fail(
@@ -53,9 +53,9 @@ bool AcquireLimits::find_limit(const Wanted& wanted, Part& part, SteadyTime now)
     }
     auto found = shared_.dynamic.obtain(
         wanted.name, wanted.brought, terms.dynamic_limits, terms.dynamic_metric, now);
-    if (auto* const limit = std::get_if<RouteLimitPtr>(&found)) {
+    if (auto* const limit = std::get_if<DynamicLimitPtr>(&found)) {
         part.brought = std::move(*limit);
-        part.limit = part.brought.get();
+        part.limit = part.brought->applied();
         return true;
     }
     switch (std::get<DynamicLimits::Failure>(found)) {
@@ -77,7 +77,7 @@ bool AcquireLimits::find_limit(const Wanted& wanted, Part& part, SteadyTime now)
 
 // Refuses with 400 a cost of 0, which only reads, for a limit that gateways share: its counter is
 // in the store, and only a charge asks the store.
-bool AcquireLimits::can_look(const Wanted& wanted, const routing::RouteLimit& limit) {
+bool AcquireLimits::can_look(const Wanted& wanted, const routing::LimitTerms& limit) {
     if (wanted.cost > 0 || !limit.shared || context_.shared_charges == nullptr) [[likely]]
         return true;
     return fail(
@@ -86,7 +86,7 @@ bool AcquireLimits::can_look(const Wanted& wanted, const routing::RouteLimit& li
 }
 
 bool AcquireLimits::find_key(const Wanted& wanted, Part& part, SteadyTime now) {
-    const routing::RouteLimit& limit = *part.limit;
+    const routing::LimitTerms& limit = *part.limit.terms;
     part.numbers = {limit.quota, limit.burst};
     if (limit.key.empty()) {
         if (wanted.key)
@@ -111,17 +111,17 @@ bool AcquireLimits::find_key(const Wanted& wanted, Part& part, SteadyTime now) {
     if (part.brought)
         return true;
     const std::optional<std::string> canonical = limit.key.canonical(text);
-    config_.heavy_hitters[limit.index]->add(part.key, *canonical, now);
+    config_.heavy_hitters_of(part.limit.on_route->index).add(part.key, *canonical, now);
     return obey_rules(*canonical, part);
 }
 
 bool AcquireLimits::obey_rules(std::string_view text, Part& part) {
-    const routing::RouteLimit& limit = *part.limit;
+    const routing::LimitTerms& limit = *part.limit.terms;
     if (limit.rules == nullptr) [[likely]]
         return true;
     if (limit.rules->deny.contains(peer_.address(), text)) {
-        ++context_.counters.denied[limit.refusal_metric];
-        reply_.deny(limit, routing::Denial::listed);
+        ++context_.counters.denied[part.limit.on_route->refusal_metric];
+        reply_.deny(part.limit, routing::Denial::listed);
         status_ = 403;
         return false;
     }
@@ -138,7 +138,7 @@ bool AcquireLimits::list_charges() {
     std::ranges::sort(part_of_, {}, ordinal);
     const auto twice = std::ranges::adjacent_find(part_of_, {}, ordinal);
     if (twice != part_of_.end()) {
-        fail(400, {"the limit ", name_of(*parts_[*twice].limit), " is asked for twice"});
+        fail(400, {"the limit ", name_of(*parts_[*twice].limit.terms), " is asked for twice"});
         return false;
     }
     for (const std::uint8_t i : part_of_) {

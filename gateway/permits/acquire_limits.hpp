@@ -31,8 +31,8 @@ class AcquireLimits {
   public:
     // One limit of the request; parts are in the request's order.
     struct Part {
-        const routing::RouteLimit* limit = nullptr;
-        RouteLimitPtr brought; // owns `limit` if a client brought it
+        routing::AppliedLimit limit;
+        DynamicLimitPtr brought; // owns `limit` if a client brought it
         Hash128 key{};
         std::uint64_t cost = 0;
         limits::Numbers numbers{};
@@ -78,7 +78,7 @@ class AcquireLimits {
     bool find_key(const Wanted& wanted, Part& part, SteadyTime now);
     bool obey_rules(std::string_view text, Part& part);
     bool list_charges();
-    bool can_look(const Wanted& wanted, const routing::RouteLimit& limit);
+    bool can_look(const Wanted& wanted, const routing::LimitTerms& limit);
     bool fail(int status, std::initializer_list<std::string_view> detail);
 
     proxy::Context& context_;

@@ -56,7 +56,7 @@ AcquireOperation::Step AcquireOperation::begin(const AcquireRequest& ask) {
 
 bool AcquireOperation::reserves() const noexcept {
     return std::ranges::any_of(
-        limits_.charges().limits, [](const auto* limit) { return !limit->reserve_for.empty(); });
+        limits_.charges().limits, [](const auto& limit) { return !limit->reserve_for.empty(); });
 }
 
 // Admits at once unless a request waits: a new request never overtakes a waiter.
@@ -71,7 +71,7 @@ AcquireOperation::Step AcquireOperation::admit(const AcquireRequest& ask) {
     if (!reserves()) [[likely]]
         keep_shares(ask);
     const bool awaited = std::ranges::any_of(
-        limits_.charges().limits, [](const auto* limit) { return limit->limit->awaited(); });
+        limits_.charges().limits, [](const auto& limit) { return limit->limit->awaited(); });
     if (!awaited || reserves()) [[likely]] {
         limits::Decision decision = admit_now(ask);
         const bool waits = !decision.allowed() && ask.wait > Duration::zero() && !reserves() &&
@@ -191,7 +191,7 @@ void AcquireOperation::line_up(const AcquireRequest& ask) {
     queued_->charges.assign(limits_.charges().view().begin(), limits_.charges().view().end());
     queued_->asked = limits_.charges();
     for (std::size_t i = 0; i < limits_.charges().limits.size(); ++i) {
-        const routing::RouteLimit& limit = *limits_.charges().limits[i];
+        const routing::LimitTerms& limit = *limits_.charges().limits[i].terms;
         limits::WaitTerms& terms = queued_->terms.emplace_back();
         terms.waits = true;
         terms.max_wait = ask.wait;
@@ -277,7 +277,7 @@ AcquireOperation::Step AcquireOperation::take_answer() {
         refuse(shared_charges_->charges(), result.decision);
         if (result.without_store) {
             reply_.blame_store(
-                *shared_charges_->charges().limits[result.decision.refused_by],
+                shared_charges_->charges().limits[result.decision.refused_by],
                 result.decision.retry_after);
             status_ = 503;
         }
@@ -316,7 +316,7 @@ void AcquireOperation::refuse(limits::Decision& decision) {
 
 void AcquireOperation::refuse(const routing::Charges& charges, const limits::Decision& decision) {
     const Duration retry_after = proxy::note_refusal(
-        context_, *config_, *charges.limits[decision.refused_by],
+        context_, *config_, charges.limits[decision.refused_by],
         charges.charges[decision.refused_by].key, decision.retry_after);
     reply_.refuse(charges, decision, retry_after);
     reply_.use_default_body();

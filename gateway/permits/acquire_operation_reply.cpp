@@ -67,7 +67,7 @@ void AcquireOperation::replay(const Grant& grant) {
     grant_ = grant;
     replayed_ = true;
     for (const AcquireLimits::Part& part : limits_.parts())
-        ++context_.counters.replayed[part.limit->refusal_metric];
+        ++context_.counters.replayed[part.limit.on_route->refusal_metric];
 }
 
 // True if none of the limits is paused. Checked after claim_once(): a pause does not keep an
@@ -78,7 +78,7 @@ bool AcquireOperation::is_open() {
             shared_.reported_cooldowns.look({part.limit->limit->ordinal(), part.key}, now_.steady);
         if (!pause) [[likely]]
             return true;
-        ++context_.counters.refusals[part.limit->refusal_metric];
+        ++context_.counters.refusals[part.limit.on_route->refusal_metric];
         status_ = pause->status;
         paused_ = pause->left;
         paused_limit_ = part.limit->limit;
@@ -90,7 +90,7 @@ void AcquireOperation::grant() {
     for (const AcquireLimits::Part& part : limits_.parts()) {
         grant_.limits.push_back(state_of(part));
         if (part.cost > 0)
-            ++context_.counters.granted[part.limit->refusal_metric];
+            ++context_.counters.granted[part.limit.on_route->refusal_metric];
     }
     if (ticket_)
         issue_ticket();

@@ -29,7 +29,8 @@ template <class Visit>
 void CheckedRequest::for_each_not_checked(Visit visit) const {
     for (std::uint32_t left = admission_.left_out(); left != 0; left &= left - 1) {
         const auto i = static_cast<std::size_t>(std::countr_zero(left));
-        visit(std::string_view{admission_.route()->limits[i].limit->identity().name});
+        const auto limit = config_->snapshot->on(*admission_.route(), i);
+        visit(std::string_view{limit->limit->identity().name});
     }
 }
 

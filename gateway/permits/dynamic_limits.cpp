@@ -7,32 +7,32 @@
 namespace stint::permits {
 namespace {
 
-RouteLimitPtr make(
+DynamicLimitPtr make(
     limits::Registry& registry,
     std::string_view name,
     const Brought& numbers,
     std::uint32_t metric) {
-    auto limit = std::make_shared<routing::RouteLimit>();
-    limit->key = routing::KeyTemplate{{{routing::KeySource::Kind::permit_key, {}}}};
+    routing::LimitTerms limit;
+    limit.key = routing::KeyTemplate{{{routing::KeySource::Kind::permit_key, {}}}};
     limits::LimitSpec spec;
     spec.identity.name = name;
-    spec.identity.key = limit->key.text();
+    spec.identity.key = limit.key.text();
     spec.identity.per = numbers.per;
     spec.quota = numbers.requests;
     spec.max_keys = DynamicLimits::keys_each;
-    limit->limit = registry.obtain(spec);
-    limit->quota = numbers.requests;
-    limit->refusal_metric = metric;
-    return limit;
+    limit.limit = registry.obtain(spec);
+    limit.quota = numbers.requests;
+    return std::make_shared<const DynamicLimit>(DynamicLimit{
+        std::make_shared<const routing::LimitTerms>(std::move(limit)), {.refusal_metric = metric}});
 }
 
-Duration window_of(const RouteLimitPtr& limit) noexcept {
-    return limit->limit->identity().per;
+Duration window_of(const DynamicLimitPtr& limit) noexcept {
+    return limit->terms->limit->identity().per;
 }
 
 } // namespace
 
-std::variant<RouteLimitPtr, DynamicLimits::Failure> DynamicLimits::obtain(
+std::variant<DynamicLimitPtr, DynamicLimits::Failure> DynamicLimits::obtain(
     std::string_view name,
     const std::optional<Brought>& brought,
     std::uint64_t most,
@@ -41,7 +41,7 @@ std::variant<RouteLimitPtr, DynamicLimits::Failure> DynamicLimits::obtain(
     const std::lock_guard lock{mutex_};
     if (const auto found = known_.find(name); found != known_.end()) {
         Known& known = found->second;
-        const Brought numbers{known.limit->quota, window_of(known.limit)};
+        const Brought numbers{known.limit->terms->quota, window_of(known.limit)};
         const bool idle = now - known.used >= 2 * numbers.per;
         if (!brought || *brought == numbers || idle) {
             if (brought && *brought != numbers)
@@ -55,7 +55,7 @@ std::variant<RouteLimitPtr, DynamicLimits::Failure> DynamicLimits::obtain(
         return Failure::unknown;
     if (known_.size() >= most && !make_room(most, now))
         return Failure::too_many;
-    RouteLimitPtr limit = make(registry_, name, *brought, metric);
+    DynamicLimitPtr limit = make(registry_, name, *brought, metric);
     known_.emplace(std::string{name}, Known{limit, now});
     return limit;
 }

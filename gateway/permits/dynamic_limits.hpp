@@ -19,7 +19,16 @@
 
 namespace stint::permits {
 
-using RouteLimitPtr = std::shared_ptr<const routing::RouteLimit>;
+// A limit that a client has defined.
+struct DynamicLimit {
+    routing::LimitTermsPtr terms;
+    routing::RouteLimit on_route{}; // without an index: the limit is in no snapshot
+
+    [[nodiscard]] routing::AppliedLimit applied() const noexcept {
+        return {terms.get(), &on_route};
+    }
+};
+using DynamicLimitPtr = std::shared_ptr<const DynamicLimit>;
 
 // One for all workers. Threads: any.
 class DynamicLimits {
@@ -39,7 +48,7 @@ class DynamicLimits {
     // The limit lives while a caller holds its pointer. A limit that no request has named for two
     // of its windows is idle: it takes new numbers, or gives its place to another limit. most: the
     // most limits at a time. metric: slot in the workers' counters.
-    [[nodiscard]] std::variant<RouteLimitPtr, Failure> obtain(
+    [[nodiscard]] std::variant<DynamicLimitPtr, Failure> obtain(
         std::string_view name,
         const std::optional<Brought>& brought,
         std::uint64_t most,
@@ -50,7 +59,7 @@ class DynamicLimits {
 
   private:
     struct Known {
-        RouteLimitPtr limit;
+        DynamicLimitPtr limit;
         SteadyTime used{}; // time of the last request
     };
     [[nodiscard]] bool make_room(std::uint64_t most, SteadyTime now);

@@ -62,15 +62,15 @@ Outcome pause_route(const proxy::Context& context, const FeedbackRequest& ask, c
 Outcome pause_limit(
     const proxy::Context& context, Shared& shared, const FeedbackRequest& ask, const Now& now) {
     const routing::PermitTerms& terms = *context.active->snapshot->permits;
-    RouteLimitPtr brought;
-    const routing::RouteLimit* limit = nullptr;
+    DynamicLimitPtr brought;
+    const routing::LimitTerms* limit = nullptr;
     if (const auto* const index = routing::find_text(terms.by_name, ask.limit)) {
-        limit = &terms.limits[*index];
+        limit = context.active->snapshot->limits[*index].get();
     } else {
         auto found = shared.dynamic.obtain(ask.limit, std::nullopt, 0, 0, now.steady);
-        if (auto* const known = std::get_if<RouteLimitPtr>(&found))
+        if (auto* const known = std::get_if<DynamicLimitPtr>(&found))
             brought = *known;
-        limit = brought.get();
+        limit = brought != nullptr ? brought->terms.get() : nullptr;
     }
     if (limit == nullptr)
         return "there is no limit " + std::string{ask.limit};

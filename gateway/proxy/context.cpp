@@ -14,22 +14,23 @@ constexpr std::size_t most_fields = 1000;       // upper bound of max_fields
 // Most idle connections closed at once for lack of descriptors. A short spike must not close all.
 constexpr std::size_t room_made_at_once = 32;
 
-std::vector<std::shared_ptr<limits::HeavyHitters>>
-heavy_hitters_of(const routing::Snapshot& snapshot, const ActiveConfig* former) {
+std::shared_ptr<const ActiveConfig::HeavyHittersByLimit>
+heavy_hitters_for(const routing::Snapshot& snapshot, const ActiveConfig* former) {
     std::unordered_map<const limits::Limit*, std::size_t> known;
     const std::size_t former_limits = former == nullptr ? 0 : former->snapshot->limits.size();
     for (std::size_t i = 0; i < former_limits; ++i)
-        known.emplace(former->snapshot->limits[i].get(), i);
-    std::vector<std::shared_ptr<limits::HeavyHitters>> all;
+        known.emplace(former->snapshot->limits[i]->limit.get(), i);
+    ActiveConfig::HeavyHittersByLimit all;
     all.reserve(snapshot.limits.size());
-    for (const limits::LimitPtr& limit : snapshot.limits) {
-        const auto found = known.find(limit.get());
+    for (const routing::LimitTermsPtr& terms : snapshot.limits) {
+        const auto found = known.find(terms->limit.get());
         if (found != known.end())
-            all.push_back(former->heavy_hitters[found->second]);
+            all.push_back((*former->heavy_hitters)[found->second]);
         else
-            all.push_back(limit->keyed() ? std::make_shared<limits::HeavyHitters>() : nullptr);
+            all.push_back(
+                terms->limit->keyed() ? std::make_shared<limits::HeavyHitters>() : nullptr);
     }
-    return all;
+    return std::make_shared<const ActiveConfig::HeavyHittersByLimit>(std::move(all));
 }
 
 server::ConnectionSettings settings_of(const routing::Snapshot& snapshot, server::Loop& loop) {
@@ -59,11 +60,17 @@ Context::~Context() = default;
 
 void Context::adopt(routing::SnapshotPtr snapshot) {
     parser.limit_response_fields(snapshot->max_fields);
-    auto heavy_hitters = heavy_hitters_of(*snapshot, active.get());
+    auto heavy_hitters = heavy_hitters_for(*snapshot, active.get());
     std::vector<upstream::OriginPtr> adopted = origins.adopt(snapshot);
     const server::ConnectionSettings settings = settings_of(*snapshot, *this);
     active = std::make_shared<ActiveConfig>(
         std::move(snapshot), std::move(adopted), std::move(heavy_hitters), settings);
+}
+
+void Context::adopt_terms(routing::SnapshotPtr snapshot) {
+    const server::ConnectionSettings settings = settings_of(*snapshot, *this);
+    active = std::make_shared<ActiveConfig>(
+        std::move(snapshot), active->origins, active->heavy_hitters, settings);
 }
 
 void Context::sweep(SteadyTime now) {

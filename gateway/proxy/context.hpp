@@ -34,18 +34,24 @@ struct ActiveConfig {
     routing::SnapshotPtr snapshot;
     std::vector<upstream::OriginPtr> origins; // same indices as Snapshot::upstreams
     // Same indices as Snapshot::limits; nullptr for a limit without a key. A reload that keeps a
-    // limit keeps its heavy hitters.
-    std::vector<std::shared_ptr<limits::HeavyHitters>> heavy_hitters;
+    // limit keeps its heavy hitters. Shared by snapshots that differ only in the terms of limits.
+    using HeavyHittersByLimit = std::vector<std::shared_ptr<limits::HeavyHitters>>;
+    std::shared_ptr<const HeavyHittersByLimit> heavy_hitters;
     server::ConnectionSettings
         connections; // settings of the listeners whose requests are forwarded
 
     // Returns the limit's heavy hitters; nullptr for a limit without a key, and for one that is not
     // the snapshot's.
     [[nodiscard]] limits::HeavyHitters*
-    heavy_hitters_of(const routing::RouteLimit& limit) const noexcept {
-        const auto& limits = snapshot->limits;
-        const bool known = limit.index < limits.size() && limits[limit.index] == limit.limit;
-        return known ? heavy_hitters[limit.index].get() : nullptr;
+    heavy_hitters_of(routing::AppliedLimit limit) const noexcept {
+        const auto& terms = snapshot->limits;
+        const std::uint32_t index = limit.on_route->index;
+        const bool known = index < terms.size() && terms[index].get() == limit.terms;
+        return known ? (*heavy_hitters)[index].get() : nullptr;
+    }
+    // Returns those of a limit with a key, by its index.
+    [[nodiscard]] limits::HeavyHitters& heavy_hitters_of(std::uint32_t limit) const noexcept {
+        return *(*heavy_hitters)[limit];
     }
 };
 
@@ -69,6 +75,9 @@ struct Context : server::Loop {
 
     // Makes new requests use this snapshot. Requests in flight keep the snapshot they began with.
     void adopt(routing::SnapshotPtr snapshot);
+    // As adopt(), for a snapshot that differs from the active one only in the terms of limits. The
+    // time does not depend on the number of routes.
+    void adopt_terms(routing::SnapshotPtr snapshot);
 
     // Closes some idle connections to free their descriptors: downstream connections first, then
     // upstream ones, and the longest idle first among each kind. Returns the number closed.

@@ -109,13 +109,14 @@ void Request::count() noexcept {
 // Returns the key by which the request was refused, as the configuration wants it logged.
 std::string Request::refused_key() {
     const std::string_view name = admission_.reply().limit();
-    for (const routing::RouteLimit& limit : route().limits) {
-        if (limit.limit->identity().name != name || limit.key.empty())
+    for (std::size_t i = 0; i < route().limits.size(); ++i) {
+        const routing::AppliedLimit limit = snapshot().on(route(), i);
+        if (limit->limit->identity().name != name || limit->key.empty())
             continue;
         routing::KeyFacts facts = this->facts();
         admission_.complete(head(), facts);
         std::string scratch;
-        return routing::logged(limit.key.evaluate(facts, scratch), snapshot().log.key);
+        return routing::logged(limit->key.evaluate(facts, scratch), snapshot().log.key);
     }
     return {};
 }

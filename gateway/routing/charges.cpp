@@ -11,7 +11,7 @@ struct Standing {
     limits::Numbers numbers{};
 };
 
-Standing standing_of(const RouteLimit& limit, const KeyFacts& facts, const Key& key) noexcept {
+Standing standing_of(const LimitTerms& limit, const KeyFacts& facts, const Key& key) noexcept {
     Standing standing{.numbers = {limit.quota, limit.burst}};
     if (limit.rules != nullptr) [[unlikely]] {
         const IpAddress& client = facts.client.address();
@@ -33,37 +33,45 @@ Standing standing_of(const RouteLimit& limit, const KeyFacts& facts, const Key& 
 
 } // namespace
 
-Charges
-charges_of(const Route& route, const KeyFacts& facts, std::string& scratch, KeyObserver* witness) {
+Charges charges_of(
+    const Route& route,
+    const std::vector<LimitTermsPtr>& terms,
+    const KeyFacts& facts,
+    std::string& scratch,
+    KeyObserver* witness) {
     Charges made;
-    for (std::size_t i = 0; i < route.limits.size(); ++i) {
-        const RouteLimit& limit = route.limits[i];
-        const Key key = limit.key.evaluate(facts, scratch);
+    for (const RouteLimit& on_route : route.limits) {
+        const AppliedLimit limit{terms[on_route.index].get(), &on_route};
+        const Key key = limit->key.evaluate(facts, scratch);
         if (witness != nullptr && !witness->concerns(limit, key)) [[unlikely]]
             continue;
-        const Standing standing = standing_of(limit, facts, key);
-        if (standing.denial != Denial::none) [[unlikely]] {
-            made.denied_by = &limit;
-            made.denial = standing.denial;
-            return made;
+        limits::Numbers numbers{limit->quota, limit->burst};
+        if (limit->rules != nullptr || key.missing) [[unlikely]] {
+            const Standing standing = standing_of(*limit.terms, facts, key);
+            if (standing.denial != Denial::none) {
+                made.denied_by = limit;
+                made.denial = standing.denial;
+                return made;
+            }
+            if (standing.exempt) {
+                made.exempt |= 1U << static_cast<unsigned>(&on_route - route.limits.data());
+                continue;
+            }
+            numbers = standing.numbers;
         }
-        if (standing.exempt) [[unlikely]] {
-            made.exempt |= 1U << i;
-            continue;
-        }
-        if (witness != nullptr && !limit.key.empty())
+        if (witness != nullptr && !limit->key.empty())
             witness->counts(limit, key);
-        made.limits.push_back(&limit);
-        limits::Charge& charge = made.charges.emplace_back(limit.charge(key.hash));
-        charge.quota = standing.numbers.quota;
-        charge.burst = standing.numbers.burst;
-        if (!limit.pricing.request_field.empty()) [[unlikely]]
-            charge.cost = cost_in(facts.fields, limit.pricing.request_field).value_or(1);
+        made.limits.push_back(limit);
+        limits::Charge& charge = made.charges.emplace_back(limit->charge(key.hash));
+        charge.quota = numbers.quota;
+        charge.burst = numbers.burst;
+        if (!limit->pricing.request_field.empty()) [[unlikely]]
+            charge.cost = cost_in(facts.fields, limit->pricing.request_field).value_or(1);
     }
     return made;
 }
 
-std::string describe(const RouteLimit& denied_by, Denial denial) {
+std::string describe(const LimitTerms& denied_by, Denial denial) {
     switch (denial) {
     case Denial::none:
         break;

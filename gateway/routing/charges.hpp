@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace stint::routing {
 
@@ -26,10 +27,10 @@ struct Charges {
     using List = boost::container::static_vector<T, limits::max_charges>;
 
     List<limits::Charge> charges;
-    List<const RouteLimit*> limits;        // the limit of each charge, by the same index
-    std::uint32_t exempt = 0;              // bit i: route.limits[i] does not apply to the request
-    const RouteLimit* denied_by = nullptr; // the limit that denies the request, which must not be
-                                           // admitted or charged; nullptr: none
+    List<AppliedLimit> limits; // the limit of each charge, by the same index
+    std::uint32_t exempt = 0;  // bit i: route.limits[i] does not apply to the request
+    AppliedLimit denied_by{};  // the limit that denies the request, which must not be admitted or
+                               // charged; without terms: none
     Denial denial = Denial::none;
 
     [[nodiscard]] std::span<const limits::Charge> view() const noexcept {
@@ -42,24 +43,25 @@ class KeyObserver {
   public:
     // Called before the limit's rules (exempt, deny, overrides) are applied to the key. If it
     // returns false, the limit is skipped.
-    virtual bool concerns(const RouteLimit& limit, const Key& key) noexcept = 0;
+    virtual bool concerns(AppliedLimit limit, const Key& key) noexcept = 0;
     // Called for a limit with a key, when the limit will charge this key unless another limit
     // denies the request.
-    virtual void counts(const RouteLimit& limit, const Key& key) noexcept = 0;
+    virtual void counts(AppliedLimit limit, const Key& key) noexcept = 0;
 
   protected:
     ~KeyObserver() = default;
 };
 
 // Computes the charges for limits::admit(). The result does not refer to `facts` or `scratch`.
-// witness: may be nullptr.
+// terms: of the route's snapshot. witness: may be nullptr.
 [[nodiscard]] Charges charges_of(
     const Route& route,
+    const std::vector<LimitTermsPtr>& terms,
     const KeyFacts& facts,
     std::string& scratch,
     KeyObserver* witness = nullptr);
 
 // Returns the reason of the denial, for the client: a sentence without its full stop.
-[[nodiscard]] std::string describe(const RouteLimit& denied_by, Denial denial);
+[[nodiscard]] std::string describe(const LimitTerms& denied_by, Denial denial);
 
 } // namespace stint::routing

@@ -74,16 +74,14 @@ struct WaitSettings {
     std::uint32_t metric = 0; // slot in the workers' counters
 };
 
-struct RouteLimit {
+// The settings of a limit, with the changes that operators have made. All routes that have the
+// limit share them, and so do callers of permits. A change replaces them in the next snapshot.
+struct LimitTerms {
     limits::LimitPtr limit;
-    std::uint32_t index = 0; // index into Snapshot::limits
     std::uint64_t quota = 0;
     KeyTemplate key;
     MissingKey missing_key = MissingKey::share;
-    KeyRulesPtr rules;                // exempt, deny and overrides; nullptr: none
-    std::uint32_t refusal_metric = 0; // slot in the workers' counters
-    bool told_in_draft = false;       // shown in RateLimit and RateLimit-Policy
-    bool told_in_legacy = false;      // shown in X-RateLimit-Limit and the like
+    KeyRulesPtr rules; // exempt, deny and overrides; nullptr: none
     RefusalAnswer answer;
     std::optional<WaitSettings> wait{}; // nothing also with enforce: false
     Duration dry_run_wait{}; // dry run of a limit that lets requests wait: its max_wait; else zero
@@ -110,6 +108,28 @@ struct RouteLimit {
             .release_on_upgrade = !holds_tunnel};
     }
 };
+using LimitTermsPtr = std::shared_ptr<const LimitTerms>;
+
+// The settings of a limit that belong to a route, or to the callers of permits.
+struct RouteLimit {
+    std::uint32_t index = 0;          // index into Snapshot::limits
+    std::uint32_t refusal_metric = 0; // slot in the workers' counters
+    std::uint16_t status = 0;         // status of refusals; 0: RefusalAnswer::status
+    bool told_in_draft = false;       // shown in RateLimit and RateLimit-Policy
+    bool told_in_legacy = false;      // shown in X-RateLimit-Limit and the like
+};
+
+// A limit that applies to a request. Points into the request's snapshot.
+struct AppliedLimit {
+    const LimitTerms* terms = nullptr;
+    const RouteLimit* on_route = nullptr;
+
+    [[nodiscard]] const LimitTerms* operator->() const noexcept { return terms; }
+    [[nodiscard]] int refusal_status() const noexcept {
+        return on_route->status != 0 ? on_route->status : terms->answer.status;
+    }
+    friend bool operator==(const AppliedLimit&, const AppliedLimit&) = default;
+};
 
 // The route's cool-down: refuses requests, or lets them wait, while their upstream has asked for a
 // pause.
@@ -132,10 +152,10 @@ struct Route {
     std::string name;
     RouteMatch match;
     std::uint32_t upstream = 0;        // index into Snapshot::upstreams; unused with an `answer`
-    std::vector<RouteLimit> limits;    // ordered by rising limit->ordinal(), as admit() needs them
+    std::vector<RouteLimit> limits;    // ordered by rising Limit::ordinal(), as admit() needs them
     bool settles = false;              // at least one limit may refund a charge
-    bool waits = false;                // at least one limit lets requests wait
-    bool reserves = false;             // at least one limit reserves slots
+    bool may_wait = false;             // at least one limit lets requests wait while it is enforced
+    bool may_reserve = false;          // at least one limit reserves slots while it is enforced
     bool sends_proxy_protocol = false; // connections to its upstream begin with a PROXY header
     RouteTimeouts timeouts;
     RouteShapePtr shape;

@@ -72,10 +72,7 @@ struct RouteTable::Index {
 
 RouteTable::RouteTable() : RouteTable{std::vector<Route>{}} {}
 RouteTable::RouteTable(std::vector<Route> routes)
-    : index_{std::make_unique<const Index>(std::move(routes))} {}
-RouteTable::~RouteTable() = default;
-RouteTable::RouteTable(RouteTable&&) noexcept = default;
-RouteTable& RouteTable::operator=(RouteTable&&) noexcept = default;
+    : index_{std::make_shared<const Index>(std::move(routes))} {}
 
 MatchResult
 RouteTable::match(std::string_view host, std::string_view path, std::string_view method) const {

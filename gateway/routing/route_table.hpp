@@ -15,16 +15,13 @@ struct MatchResult {
     bool path_matched = false;    // a route has this host and path; without a `route`: 405, not 404
 };
 
-// Immutable once built; any number of threads may match at once.
+// Immutable once built; any number of threads may match at once. Copies share the routes.
 class RouteTable {
   public:
     RouteTable();
     // Builds the table. If two routes match the same requests with equal precedence, the first
     // wins; the loader refuses such configurations.
     explicit RouteTable(std::vector<Route> routes);
-    ~RouteTable();
-    RouteTable(RouteTable&&) noexcept;
-    RouteTable& operator=(RouteTable&&) noexcept;
 
     // Returns the most specific of all routes that match host, path and method. Precedence by host:
     // exact, then the longest suffix, then any. Then by path: exact, then the first matching
@@ -50,7 +47,7 @@ class RouteTable {
 
   private:
     struct Index;
-    std::unique_ptr<const Index> index_;
+    std::shared_ptr<const Index> index_;
 };
 
 } // namespace stint::routing

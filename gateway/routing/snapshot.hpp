@@ -18,7 +18,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +54,8 @@ struct UpstreamSpec {
     ProxyProtocol proxy_protocol = ProxyProtocol::off;
 };
 
+using UpstreamsPtr = std::shared_ptr<const std::vector<UpstreamSpec>>;
+
 // The configuration by which callers acquire permits from the limits.
 struct PermitTerms {
     std::vector<RouteLimit> limits;   // in the order of Snapshot::limits
@@ -77,10 +78,12 @@ struct ConnectionTimeouts {
     Duration drain{};
 };
 
+// Routes, upstreams and permits are shared by the snapshots that differ only in the terms of
+// limits.
 struct Snapshot {
     RouteTable routes;
-    std::vector<UpstreamSpec> upstreams;
-    std::vector<limits::LimitPtr> limits; // in the configuration's order
+    UpstreamsPtr upstreams;            // never null
+    std::vector<LimitTermsPtr> limits; // in the configuration's order
     ConnectionTimeouts timeouts;
     MinRate min_head_rate;
     MinRate min_body_rate;
@@ -99,9 +102,14 @@ struct Snapshot {
     // case. A client can neither have these fields removed from its request, nor spell them so that
     // only the upstream recognises them.
     std::vector<std::string> protected_fields;
-    LogRules log;                       // for the access log
-    std::optional<PermitTerms> permits; // nothing: permits are disabled
+    LogRules log;                               // for the access log
+    std::shared_ptr<const PermitTerms> permits; // null: permits are disabled
     std::uint64_t generation = 0;
+
+    // Returns the route's limit number i. The route is one of `routes`.
+    [[nodiscard]] AppliedLimit on(const Route& route, std::size_t i) const noexcept {
+        return {limits[route.limits[i].index].get(), &route.limits[i]};
+    }
 };
 
 using SnapshotPtr = std::shared_ptr<const Snapshot>;

@@ -96,7 +96,7 @@ routing::RouteCooldown cooldown_of(
 routing::Route route_of(
     const config::Config& config,
     const config::Route& from,
-    const std::vector<ConfiguredLimit>& limits,
+    const std::vector<routing::LimitTermsPtr>& terms,
     observe::MetricSlots& slots) {
     routing::Route route;
     route.name = from.name;
@@ -115,25 +115,24 @@ routing::Route route_of(
         route.retry = retry_of(config.upstreams[from.upstream], from);
     route.metric = slots.route(from.name);
     if (from.require_fence) {
-        route.fence = limits[*from.require_fence].limit;
+        route.fence = terms[*from.require_fence]->limit;
         route.fence_metric = slots.refusal(from.name, config.limits[*from.require_fence].name);
     }
     route.max_body = from.max_body.value_or(route.max_body);
     route.telling.legacy_unprefixed = from.headers.prefix == config::Headers::Prefix::ratelimit;
     route.telling.legacy_epoch = from.headers.reset == config::Headers::Reset::epoch;
     for (const std::size_t index : from.limits) {
-        routing::RouteLimit limit =
-            route_limit_of(config.limits[index], limits[index], index, from.name, slots);
+        routing::RouteLimit limit = route_limit_of(config.limits[index], index, from.name, slots);
         if (const auto own = from.statuses.find(index); own != from.statuses.end())
-            limit.answer.status = own->second;
-        route.waits = route.waits || limit.wait;
+            limit.status = static_cast<std::uint16_t>(own->second);
         tell_policies(config, from.headers, limit, index, route.telling);
-        route.reserves = route.reserves || !limit.reserve_for.empty();
-        route.settles = route.settles || limit.pricing.refundable();
-        route.limits.push_back(std::move(limit));
+        route.may_wait = route.may_wait || config.limits[index].wait;
+        route.may_reserve = route.may_reserve || !config.limits[index].reserve_for.empty();
+        route.settles = route.settles || terms[index]->pricing.refundable();
+        route.limits.push_back(limit);
     }
-    std::sort(route.limits.begin(), route.limits.end(), [](const auto& left, const auto& right) {
-        return left.limit->ordinal() < right.limit->ordinal();
+    std::ranges::sort(route.limits, {}, [&](const routing::RouteLimit& each) {
+        return terms[each.index]->limit->ordinal();
     });
     return route;
 }
@@ -146,14 +145,11 @@ Reach reach_of(const config::Address& address) {
 
 // Compiles the settings of the permits listener. All its callers together count as one more route
 // in the metrics.
-routing::PermitTerms permit_terms_of(
-    const config::Config& config,
-    const std::vector<ConfiguredLimit>& limits,
-    observe::MetricSlots& slots) {
+routing::PermitTerms permit_terms_of(const config::Config& config, observe::MetricSlots& slots) {
     const std::string route{observe::permits_route};
     routing::PermitTerms terms;
-    for (std::size_t i = 0; i < limits.size(); ++i) {
-        terms.limits.push_back(route_limit_of(config.limits[i], limits[i], i, route, slots));
+    for (std::size_t i = 0; i < config.limits.size(); ++i) {
+        terms.limits.push_back(route_limit_of(config.limits[i], i, route, slots));
         terms.by_name.emplace(config.limits[i].name, static_cast<std::uint32_t>(i));
     }
     terms.dynamic_limits = config.permits->dynamic_limits;
@@ -204,33 +200,30 @@ routing::EndpointSpec endpoint_of(
     return spec;
 }
 
-config::Config with_changes(config::Config config, const LimitChanges& changes) {
-    for (config::Limit& limit : config.limits)
-        limit = changes.applied_to(std::move(limit));
-    return config;
-}
-
 } // namespace
 
+std::optional<std::size_t> Compiled::limit_named(std::string_view name) const noexcept {
+    const auto found = limits_by_name.find(name);
+    return found == limits_by_name.end() ? std::nullopt : std::optional{found->second};
+}
+
 Compiled compile(
-    const config::Config& as_read,
+    const config::Config& config,
     limits::Registry& registry,
     observe::MetricSlots& slots,
     std::uint64_t generation,
     const LimitChanges& changes,
     const TlsObjects& tls,
     upstream::EndpointRegistry* endpoints) {
-    std::optional<config::Config> changed;
-    if (!changes.empty())
-        changed = with_changes(as_read, changes);
-    const config::Config& config = changed ? *changed : as_read;
     Compiled compiled;
-    for (const config::Limit& limit : config.limits)
-        compiled.limits.push_back(configured_limit(limit, registry));
-
     auto snapshot = std::make_shared<routing::Snapshot>();
-    for (const ConfiguredLimit& each : compiled.limits)
-        snapshot->limits.push_back(each.limit);
+    for (const config::Limit& limit : config.limits) {
+        CompiledLimit made = compile_limit(limit, changes, registry, slots);
+        compiled.limits_by_name.emplace(made.terms->limit->identity().name, compiled.limits.size());
+        compiled.limits.push_back(std::move(made.configured));
+        snapshot->limits.push_back(std::move(made.terms));
+    }
+    std::vector<routing::UpstreamSpec> upstreams;
     for (const config::Upstream& upstream : config.upstreams) {
         routing::UpstreamSpec spec{upstream.name, {}, upstream.host, slots.upstream(upstream.name)};
         spec.balance = balance_of(upstream, config.prefixes, endpoints);
@@ -244,13 +237,15 @@ Compiled compile(
             if (!endpoint.is_unix && upstream::Resolver::is_name(endpoint.host))
                 look_up(compiled.host_names, endpoint.host, upstream.resolve_interval);
         }
-        snapshot->upstreams.push_back(std::move(spec));
+        upstreams.push_back(std::move(spec));
     }
+    snapshot->upstreams =
+        std::make_shared<const std::vector<routing::UpstreamSpec>>(std::move(upstreams));
     std::vector<routing::Route> routes;
     routes.reserve(config.routes.size());
     std::set<const limits::CooldownSet*> known_cooldowns;
     for (const config::Route& route : config.routes) {
-        routes.push_back(route_of(config, route, compiled.limits, slots));
+        routes.push_back(route_of(config, route, snapshot->limits, slots));
         routing::RouteCooldown& cooldown = routes.back().cooldown;
         cooldown = cooldown_of(config, route, registry.cooldowns());
         if (cooldown.set && known_cooldowns.insert(cooldown.set.get()).second)
@@ -281,7 +276,8 @@ Compiled compile(
     snapshot->protected_fields = protected_fields(config);
     snapshot->log = config.access_log.rules;
     if (config.permits)
-        snapshot->permits = permit_terms_of(config, compiled.limits, slots);
+        snapshot->permits =
+            std::make_shared<const routing::PermitTerms>(permit_terms_of(config, slots));
     snapshot->generation = generation;
     compiled.snapshot = std::move(snapshot);
     return compiled;

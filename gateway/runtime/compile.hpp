@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace stint::runtime {
@@ -40,8 +41,13 @@ struct ConfiguredLimit {
 struct Compiled {
     routing::SnapshotPtr snapshot;
     std::vector<ConfiguredLimit> limits; // in the order of config::Config::limits
+    // Index into `limits` by name, which the limit's identity owns.
+    std::unordered_map<std::string_view, std::size_t> limits_by_name;
     std::vector<limits::CooldownSetPtr> cooldowns;
     upstream::Resolver::Names host_names; // host names of endpoints, with resolve intervals
+
+    // Returns the limit's index; nullopt if there is no such limit.
+    [[nodiscard]] std::optional<std::size_t> limit_named(std::string_view name) const noexcept;
 };
 
 // Compiles the configuration. Limits that exist in `registry` keep their counts. Routes, limits and

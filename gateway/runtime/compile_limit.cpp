@@ -80,22 +80,6 @@ limits::Algorithm algorithm_of(const config::Limit& limit) {
     return limits::Algorithm::fixed_window;
 }
 
-// Sets the part of a route's limit that decides how a request is counted: pacing, dry run,
-// reservations and cost.
-void set_terms(const config::Limit& from, routing::RouteLimit& limit) {
-    limit.pace = from.pace;
-    limit.enforce = from.enforce;
-    limit.holds_tunnel = from.ws_holds_slot;
-    if (from.enforce && !from.reserve_for.empty())
-        limit.reserve_for = key_of(from.reserve_for, from.prefixes);
-    limit.pricing = {
-        .cost = from.cost,
-        .request_field = from.cost_request_field,
-        .response_field = from.cost_response_field,
-        .count_when = from.count_when,
-        .refund = from.refund};
-}
-
 limits::LimitSpec spec_of(const config::Limit& limit) {
     const bool window = limit.kind == config::Limit::Kind::window;
     const bool by_clock = limit.unit || limit.anchor == config::Limit::Anchor::clock;
@@ -124,6 +108,48 @@ routing::RefusalAnswer answer_of(const config::Limit& limit) {
     return answer;
 }
 
+routing::LimitTermsPtr terms_of(
+    const config::Limit& from, const ConfiguredLimit& configured, observe::MetricSlots& slots) {
+    routing::LimitTerms made;
+    made.limit = configured.limit;
+    made.quota = configured.numbers.quota;
+    made.burst = configured.numbers.burst;
+    made.key = configured.key;
+    made.missing_key = missing_key_of(from);
+    made.rules = configured.rules;
+    made.answer = answer_of(from);
+    made.wait = wait_of(from, slots);
+    if (from.wait && !from.enforce)
+        made.dry_run_wait = from.wait->max_wait;
+    if (from.enforce && !from.reserve_for.empty())
+        made.reserve_for = key_of(from.reserve_for, from.prefixes);
+    made.pace = from.pace;
+    made.enforce = from.enforce;
+    made.holds_tunnel = from.ws_holds_slot;
+    made.pricing = {
+        .cost = from.cost,
+        .request_field = from.cost_request_field,
+        .response_field = from.cost_response_field,
+        .count_when = from.count_when,
+        .refund = from.refund};
+    return std::make_shared<const routing::LimitTerms>(std::move(made));
+}
+
+CompiledLimit
+compiled_of(const config::Limit& limit, limits::Registry& registry, observe::MetricSlots& slots) {
+    ConfiguredLimit configured{
+        registry.obtain(spec_of(limit)),
+        {limit.quota, limit.burst},
+        limit.route,
+        counted_key_of(limit),
+        rules_of(limit),
+        limit.wait && limit.enforce,
+        !limit.reserve_for.empty(),
+        limit.enforce};
+    routing::LimitTermsPtr terms = terms_of(limit, configured, slots);
+    return {std::move(configured), std::move(terms)};
+}
+
 } // namespace
 
 routing::KeyTemplate key_of(
@@ -136,39 +162,25 @@ routing::KeyTemplate key_of(
     return routing::KeyTemplate{
         std::move(sources), {.ipv4 = prefixes.ipv4, .ipv6 = prefixes.ipv6}, missing_part};
 }
-ConfiguredLimit configured_limit(const config::Limit& limit, limits::Registry& registry) {
-    return {
-        registry.obtain(spec_of(limit)),
-        {limit.quota, limit.burst},
-        limit.route,
-        counted_key_of(limit),
-        rules_of(limit),
-        limit.wait && limit.enforce,
-        !limit.reserve_for.empty(),
-        limit.enforce};
+
+CompiledLimit compile_limit(
+    const config::Limit& as_read,
+    const LimitChanges& changes,
+    limits::Registry& registry,
+    observe::MetricSlots& slots) {
+    if (changes.concern(as_read.name))
+        return compiled_of(changes.applied_to(as_read), registry, slots);
+    return compiled_of(as_read, registry, slots);
 }
 
 routing::RouteLimit route_limit_of(
     const config::Limit& limit,
-    const ConfiguredLimit& configured,
     std::size_t index,
     const std::string& route,
     observe::MetricSlots& slots) {
-    routing::RouteLimit made;
-    made.limit = configured.limit;
-    made.index = static_cast<std::uint32_t>(index);
-    made.quota = configured.numbers.quota;
-    made.burst = configured.numbers.burst;
-    made.key = configured.key;
-    made.missing_key = missing_key_of(limit);
-    made.rules = configured.rules;
-    made.refusal_metric = slots.refusal(route, limit.name);
-    made.wait = wait_of(limit, slots);
-    if (limit.wait && !limit.enforce)
-        made.dry_run_wait = limit.wait->max_wait;
-    made.answer = answer_of(limit);
-    set_terms(limit, made);
-    return made;
+    return {
+        .index = static_cast<std::uint32_t>(index),
+        .refusal_metric = slots.refusal(route, limit.name)};
 }
 
 } // namespace stint::runtime

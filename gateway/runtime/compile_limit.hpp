@@ -1,4 +1,5 @@
-// Compiles a limit of the configuration for its registry and its routes. Internal to compile.cpp.
+// Compiles a limit of the configuration for its registry and its routes. Internal to compile.cpp
+// and config_store.cpp.
 #pragma once
 
 #include "runtime/compile.hpp"
@@ -14,13 +15,23 @@ namespace stint::runtime {
     const config::AddressPrefixes& prefixes,
     routing::MissingPart missing_part = routing::MissingPart::loses_key);
 
-[[nodiscard]] ConfiguredLimit
-configured_limit(const config::Limit& limit, limits::Registry& registry);
+// A limit of the configuration for the control thread and for the workers.
+struct CompiledLimit {
+    ConfiguredLimit configured;
+    routing::LimitTermsPtr terms;
+};
 
-// Compiles the limit for one route. index: the limit's index in Compiled::limits.
+// Compiles a limit as the file has it, with the operators' changes. It keeps its counts if it
+// exists in `registry`.
+[[nodiscard]] CompiledLimit compile_limit(
+    const config::Limit& as_read,
+    const LimitChanges& changes,
+    limits::Registry& registry,
+    observe::MetricSlots& slots);
+
+// Compiles the use of a limit by one route. index: the limit's index in Compiled::limits.
 [[nodiscard]] routing::RouteLimit route_limit_of(
     const config::Limit& limit,
-    const ConfiguredLimit& configured,
     std::size_t index,
     const std::string& route,
     observe::MetricSlots& slots);

@@ -2,6 +2,7 @@
 
 #include "config/fields/restart.hpp"
 #include "net/clock.hpp"
+#include "runtime/compile_limit.hpp"
 
 #include <algorithm>
 #include <map>
@@ -20,16 +21,8 @@ ConfigStore::ConfigStore(
       ticket_keys_{std::make_shared<tls::TicketKeys>(net::read_steady_clock())},
       in_force_{std::make_shared<const LoadedConfig>(LoadedConfig{std::move(config), {}})} {}
 
-std::optional<std::size_t> ConfigStore::limit_named(std::string_view name) const noexcept {
-    const auto& limits = config().limits;
-    const auto found = std::ranges::find(limits, name, &config::Limit::name);
-    if (found == limits.end())
-        return std::nullopt;
-    return static_cast<std::size_t>(found - limits.begin());
-}
-
 const routing::UpstreamSpec* ConfigStore::upstream_named(std::string_view name) const noexcept {
-    const auto& upstreams = compiled().snapshot->upstreams;
+    const auto& upstreams = *compiled().snapshot->upstreams;
     const auto found = std::ranges::find(upstreams, name, &routing::UpstreamSpec::name);
     return found == upstreams.end() ? nullptr : &*found;
 }
@@ -59,6 +52,23 @@ Result<LoadedConfigPtr, config::ConfigErrors> ConfigStore::with_tls(config::Conf
 Compiled ConfigStore::compiled_from(
     const LoadedConfig& loaded, const LimitChanges& changes, std::uint64_t generation) {
     return compile(loaded.config, registry_, slots_, generation, changes, loaded.tls, &endpoints_);
+}
+
+std::vector<ConfiguredLimit>
+ConfigStore::change_limits(const std::set<std::string>& names, const LimitChanges& changes) {
+    std::vector<ConfiguredLimit> changed;
+    auto snapshot = std::make_shared<routing::Snapshot>(*compiled_.snapshot);
+    for (const std::string& name : names) {
+        const auto index = limit_named(name);
+        if (!index)
+            continue;
+        CompiledLimit made = compile_limit(config().limits[*index], changes, registry_, slots_);
+        snapshot->limits[*index] = std::move(made.terms);
+        changed.push_back(made.configured);
+        compiled_.limits[*index] = std::move(made.configured);
+    }
+    compiled_.snapshot = std::move(snapshot);
+    return changed;
 }
 
 void ConfigStore::put_in_force(LoadedConfigPtr loaded, Compiled compiled) {

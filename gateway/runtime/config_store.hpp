@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,7 +54,9 @@ class ConfigStore {
     }
     // Returns the limit's index in config().limits and compiled().limits; nullopt if there is no
     // such limit.
-    [[nodiscard]] std::optional<std::size_t> limit_named(std::string_view name) const noexcept;
+    [[nodiscard]] std::optional<std::size_t> limit_named(std::string_view name) const noexcept {
+        return compiled_.limit_named(name);
+    }
     // Returns nullptr if there is no upstream of that name.
     [[nodiscard]] const routing::UpstreamSpec* upstream_named(std::string_view name) const noexcept;
     // Returns the number of the configuration in force, counted from 1; 0 if none has been compiled
@@ -70,6 +73,13 @@ class ConfigStore {
     // their state. Routes, limits and upstreams without a metric slot get one.
     [[nodiscard]] Compiled compiled_from(
         const LoadedConfig& loaded, const LimitChanges& changes, std::uint64_t generation);
+
+    // Compiles limits of the configuration in force again, with the changes, and puts them in force
+    // in a new snapshot: compiled().snapshot, which shares everything else with the former one. The
+    // time does not depend on the number of routes. Returns the limits. names: others than of
+    // limits have no effect.
+    std::vector<ConfiguredLimit>
+    change_limits(const std::set<std::string>& names, const LimitChanges& changes);
 
     // Replaces the configuration in force. A limit that the new one does not name lives on until
     // the last request that holds it has ended.

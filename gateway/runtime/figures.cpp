@@ -25,7 +25,7 @@ slots_of(const ConfiguredLimit& limit, const Now& now) {
 std::vector<observe::ProcessFigures::EndpointFigures>
 endpoints_of(const routing::Snapshot& snapshot, SteadyTime at) {
     std::vector<observe::ProcessFigures::EndpointFigures> figures;
-    for (const routing::UpstreamSpec& upstream : snapshot.upstreams)
+    for (const routing::UpstreamSpec& upstream : *snapshot.upstreams)
         for (const routing::EndpointSpec& endpoint : upstream.endpoints) {
             const upstream::EndpointState& state = *endpoint.state;
             figures.push_back(

@@ -62,7 +62,9 @@ Gateway::Gateway(config::Config config, std::filesystem::path file, config::Envi
               spdlog::warn("{} could not be resolved: {}", name, reason);
           }},
       addresses_{std::make_shared<const upstream::AddressBook>()}, health_{control_.get_executor()},
-      changes_{control_, openings_.locks(), openings_.queue(), [this] { publish_changes(); }},
+      changes_{
+          control_, openings_.locks(), openings_.queue(),
+          [this](const auto& limits) { publish_changes(limits); }},
       certificates_{control_, store_.ticket_keys(), [this] { return reload_certificates(); }} {}
 
 Gateway::~Gateway() {
@@ -186,14 +188,7 @@ void Gateway::apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Open
     });
     pool_.post(
         [book = addresses_](proxy::Context& context) { context.origins.pools().apply(book); });
-    // Posted behind the worker's adoption of the configuration, so this worker enqueues no more
-    // requests with the former quotas.
-    pool_.post([changed = store_.with_other_numbers(compiled)](proxy::Context& context) {
-        for (const ConfiguredLimit& limit : changed)
-            context.wakeups.queue().update_quota(
-                *limit.limit, [&](const auto& key) { return limit.numbers_for(key); },
-                limit.enforce);
-    });
+    renumber_queues(pool_, store_.with_other_numbers(compiled));
     access_log_.set_target(target_of(config.access_log));
     spdlog::set_level(spdlog::level::from_str(config.log_level));
     store_.put_in_force(std::move(loaded), std::move(compiled));
@@ -229,18 +224,20 @@ bool Gateway::reload_certificates() {
     return true;
 }
 
-// Compiles the same configuration again with the operators' present changes, gives workers the new
-// snapshot, and saves the changes.
-void Gateway::publish_changes() {
-    const LoadedConfigPtr same = store_.in_force();
-    apply(same, compiled_from(*same, store_.generation()), {});
+// Gives the workers these limits with the operators' present changes, and saves the changes.
+void Gateway::publish_changes(const std::set<std::string>& limits) {
+    std::vector<ConfiguredLimit> changed =
+        store_.change_limits(limits, changes_.overlay().limits());
+    pool_.for_each([&](std::size_t, Worker& worker) {
+        worker.adopt_terms(compiled().snapshot, counts_of(store_.slots()));
+    });
+    renumber_queues(pool_, std::move(changed));
     save_changes();
 }
 
 void Gateway::save_changes() {
     if (persistence_)
-        persistence_->save_changes(
-            with_identities(changes_.overlay().limits(), store_.compiled().limits));
+        persistence_->save_changes(with_identities(changes_.overlay().limits(), store_.compiled()));
 }
 
 // Takes up the changes that operators made before the restart.
@@ -249,7 +246,7 @@ Compiled Gateway::first_compiled(const LoadedConfig& loaded) {
     Compiled compiled = compiled_from(loaded, generation);
     if (!persistence_)
         return compiled;
-    changes_.restore(still_valid(persistence_->take_saved_changes(), compiled.limits));
+    changes_.restore(still_valid(persistence_->take_saved_changes(), compiled));
     return changes_.overlay().limits().empty() ? compiled : compiled_from(loaded, generation);
 }
 

@@ -25,6 +25,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -91,7 +92,7 @@ class Gateway {
     std::vector<std::string> swap_in(LoadedConfigPtr loaded, ListenerSet::Opened opened);
     void apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Opened opened);
     [[nodiscard]] Compiled compiled_from(const LoadedConfig& loaded, std::uint64_t generation);
-    void publish_changes();
+    void publish_changes(const std::set<std::string>& limits);
     void save_changes();
     [[nodiscard]] Compiled first_compiled(const LoadedConfig& loaded);
     [[nodiscard]] bool reload_certificates();

@@ -54,9 +54,9 @@ void HealthChecks::apply(
     const routing::Snapshot& snapshot,
     const upstream::AddressBook& addresses) {
     Checks former = std::exchange(checks_, {});
-    for (std::size_t i = 0; i < snapshot.upstreams.size(); ++i) {
+    for (std::size_t i = 0; i < snapshot.upstreams->size(); ++i) {
         const auto& health = config.upstreams[i].load.health;
-        const routing::UpstreamSpec& upstream = snapshot.upstreams[i];
+        const routing::UpstreamSpec& upstream = (*snapshot.upstreams)[i];
         for (const routing::EndpointSpec& endpoint : upstream.endpoints) {
             const std::pair name{upstream.name, endpoint.text};
             const auto known = former.find(name);

@@ -40,7 +40,11 @@ bool LimitChanges::erase(const LimitChange::Target& target) {
 }
 
 bool LimitChanges::forget(const std::string& limit) {
-    return std::erase_if(all_, [&](const auto& each) { return each.first.limit == limit; }) > 0;
+    auto next = first_of(limit);
+    const bool any = concern(limit);
+    while (next != all_.end() && next->first.limit == limit)
+        next = all_.erase(next);
+    return any;
 }
 
 std::vector<LimitChange> LimitChanges::expire(SteadyTime now) {
@@ -60,6 +64,11 @@ std::optional<SteadyTime> LimitChanges::next_end() const noexcept {
         if (each.expires && (!first || *each.expires < *first))
             first = each.expires;
     return first;
+}
+
+bool LimitChanges::concern(const std::string& limit) const {
+    const auto first = first_of(limit);
+    return first != all_.end() && first->first.limit == limit;
 }
 
 LimitChanges::ByTarget::const_iterator LimitChanges::first_of(const std::string& limit) const {

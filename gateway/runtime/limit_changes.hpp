@@ -65,6 +65,8 @@ class LimitChanges {
     std::vector<LimitChange> expire(SteadyTime now);
 
     [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
+    // True if there is a change of this limit.
+    [[nodiscard]] bool concern(const std::string& limit) const;
     [[nodiscard]] std::optional<SteadyTime> next_end() const noexcept;
     // Returns the limit's changes of one kind, ordered by key.
     [[nodiscard]] std::vector<LimitChange>

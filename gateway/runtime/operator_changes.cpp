@@ -52,17 +52,17 @@ OperatorChanges::OperatorChanges(
     boost::asio::io_context& control,
     locks::LockManager& locks,
     limits::AdmissionQueue& queue,
-    std::function<void()> publish)
+    Publish publish)
     : locks_{locks}, queue_{queue}, publish_{std::move(publish)}, next_end_{control} {}
 
 bool OperatorChanges::put(LimitChange change) {
-    const std::string line = "limit " + change.target.limit + ": " +
-                             std::string{subject_of(change.target.kind)} + " was set" +
-                             end_of(change, net::read_clocks()) + text_of(change.by);
+    const std::string limit = change.target.limit;
+    const std::string line = "limit " + limit + ": " + std::string{subject_of(change.target.kind)} +
+                             " was set" + end_of(change, net::read_clocks()) + text_of(change.by);
     if (!overlay_.limits().put(std::move(change)))
         return false;
     spdlog::info("{}", line);
-    publish();
+    publish({limit});
     return true;
 }
 
@@ -70,7 +70,7 @@ bool OperatorChanges::erase(const LimitChange::Target& target, const Attribution
     if (!overlay_.limits().erase(target))
         return false;
     spdlog::info("limit {}: {} was ended{}", target.limit, subject_of(target.kind), text_of(by));
-    publish();
+    publish({target.limit});
     return true;
 }
 
@@ -80,8 +80,8 @@ void OperatorChanges::restore(std::vector<LimitChange> saved) {
     await_next_end();
 }
 
-void OperatorChanges::publish() {
-    publish_();
+void OperatorChanges::publish(const std::set<std::string>& limits) {
+    publish_(limits);
     await_next_end();
 }
 
@@ -96,13 +96,16 @@ void OperatorChanges::await_next_end() {
         if (error || stopped_)
             return;
         const std::vector<LimitChange> ended = overlay_.limits().expire(net::read_steady_clock());
-        for (const LimitChange& each : ended)
+        std::set<std::string> limits;
+        for (const LimitChange& each : ended) {
+            limits.insert(each.target.limit);
             spdlog::info(
                 "limit {}: {} has expired", each.target.limit, subject_of(each.target.kind));
+        }
         if (ended.empty())
             await_next_end();
         else
-            publish();
+            publish(limits);
     });
 }
 

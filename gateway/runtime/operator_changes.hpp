@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,13 +25,15 @@ namespace stint::runtime {
 // alone.
 class OperatorChanges {
   public:
-    // publish: called after changes of limits; gives the workers a snapshot with them, and saves
-    // them. All references must outlive this object.
+    // Called after changes of the limits with these names.
+    using Publish = std::function<void(const std::set<std::string>&)>;
+    // publish: gives the workers a snapshot with the changes, and saves them. All references must
+    // outlive this object.
     OperatorChanges(
         boost::asio::io_context& control,
         locks::LockManager& locks,
         limits::AdmissionQueue& queue,
-        std::function<void()> publish);
+        Publish publish);
 
     [[nodiscard]] const RuntimeOverlay& overlay() const noexcept { return overlay_; }
 
@@ -72,12 +75,12 @@ class OperatorChanges {
     void stop() noexcept;
 
   private:
-    void publish();
+    void publish(const std::set<std::string>& limits);
     void await_next_end();
 
     locks::LockManager& locks_;
     limits::AdmissionQueue& queue_;
-    const std::function<void()> publish_;
+    const Publish publish_;
     RuntimeOverlay overlay_;
     boost::asio::steady_timer next_end_; // timer for the next expiry of a change
     bool stopped_ = false;

@@ -18,34 +18,27 @@ std::int64_t nanoseconds(std::optional<SteadyTime> instant) noexcept {
     return instant ? instant->time_since_epoch().count() : never;
 }
 
-bool is_of(const LimitChange& change, std::string_view identity, const ConfiguredLimit& limit) {
-    const limits::LimitIdentity& now = limit.limit->identity();
-    return now.name == change.target.limit && key_of(now) == identity;
+// Returns nullptr if there is no limit of that name.
+const limits::LimitIdentity* identity_of(const std::string& limit, const Compiled& compiled) {
+    const auto index = compiled.limit_named(limit);
+    return index ? &compiled.limits[*index].limit->identity() : nullptr;
 }
 
 } // namespace
 
-std::vector<SavedChange>
-with_identities(const LimitChanges& changes, const std::vector<ConfiguredLimit>& limits) {
+std::vector<SavedChange> with_identities(const LimitChanges& changes, const Compiled& compiled) {
     std::vector<SavedChange> saved;
-    for (const auto& [target, change] : changes.all()) {
-        const auto limit = std::ranges::find_if(limits, [&, name = target.limit](const auto& each) {
-            return each.limit->identity().name == name;
-        });
-        if (limit != limits.end())
-            saved.push_back({change, key_of(limit->limit->identity())});
-    }
+    for (const auto& [target, change] : changes.all())
+        if (const auto* const identity = identity_of(target.limit, compiled))
+            saved.push_back({change, key_of(*identity)});
     return saved;
 }
 
-std::vector<LimitChange>
-still_valid(std::vector<SavedChange> saved, const std::vector<ConfiguredLimit>& limits) {
+std::vector<LimitChange> still_valid(std::vector<SavedChange> saved, const Compiled& compiled) {
     std::vector<LimitChange> valid;
     for (SavedChange& each : saved) {
-        const bool same = std::ranges::any_of(limits, [&](const ConfiguredLimit& limit) {
-            return is_of(each.change, each.identity, limit);
-        });
-        if (same)
+        const auto* const identity = identity_of(each.change.target.limit, compiled);
+        if (identity != nullptr && key_of(*identity) == each.identity)
             valid.push_back(std::move(each.change));
         else
             spdlog::warn(

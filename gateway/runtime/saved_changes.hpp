@@ -24,11 +24,11 @@ struct SavedChange {
 
 // Returns the changes with the identities of their limits. Leaves out those of other limits.
 [[nodiscard]] std::vector<SavedChange>
-with_identities(const LimitChanges& changes, const std::vector<ConfiguredLimit>& limits);
+with_identities(const LimitChanges& changes, const Compiled& compiled);
 
 // Returns the changes whose limits have the same identity now. Logs the others.
 [[nodiscard]] std::vector<LimitChange>
-still_valid(std::vector<SavedChange> saved, const std::vector<ConfiguredLimit>& limits);
+still_valid(std::vector<SavedChange> saved, const Compiled& compiled);
 
 // Encodes a change as a row of the state file. written: the present time.
 [[nodiscard]] state::Row row_of(const SavedChange& saved, const SavedClock& written);

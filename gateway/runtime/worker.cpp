@@ -84,9 +84,19 @@ void Worker::adopt(WorkerUpdate adoption) {
     net::asio::post(*loop_, [this, adoption = std::move(adoption)]() mutable { take(adoption); });
 }
 
-void Worker::take(WorkerUpdate& adoption) {
-    const SlotCounts& slots = adoption.slots;
+void Worker::adopt_terms(routing::SnapshotPtr snapshot, const SlotCounts& slots) {
+    net::asio::post(*loop_, [this, snapshot = std::move(snapshot), slots]() mutable {
+        fit(slots);
+        context_->adopt_terms(std::move(snapshot));
+    });
+}
+
+void Worker::fit(const SlotCounts& slots) {
     context_->counters.fit(slots.routes, slots.refusals, slots.upstreams, slots.waits);
+}
+
+void Worker::take(WorkerUpdate& adoption) {
+    fit(adoption.slots);
     context_->adopt(std::move(adoption.snapshot));
     permits_->adopt();
     std::erase_if(listeners_, [&](const auto& listener) {

@@ -69,6 +69,8 @@ class Worker {
     void post(std::function<void(proxy::Context&)> task);
 
     void adopt(WorkerUpdate adoption);
+    // Adopts a snapshot that differs from the last one only in the terms of limits.
+    void adopt_terms(routing::SnapshotPtr snapshot, const SlotCounts& slots);
 
     // Drains the worker: stops accepting, closes idle connections at once and busy ones after their
     // response, and all that remain after `most`. Calls `done` once, on the worker's thread, when
@@ -77,6 +79,7 @@ class Worker {
 
   private:
     void take(WorkerUpdate& adoption);
+    void fit(const SlotCounts& slots);
     void tick();
     void look_whether_drained();
 

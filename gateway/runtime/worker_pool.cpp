@@ -14,8 +14,9 @@ std::shared_ptr<const limits::HeavyHitters>
 heavy_hitters_in(const proxy::Context& context, const limits::LimitPtr& limit) {
     const auto& limits = context.active->snapshot->limits;
     for (std::size_t i = 0; i < limits.size(); ++i)
-        if (limits[i] == limit && context.active->heavy_hitters[i] != nullptr)
-            return std::make_shared<const limits::HeavyHitters>(*context.active->heavy_hitters[i]);
+        if (limits[i]->limit == limit && limit->keyed())
+            return std::make_shared<const limits::HeavyHitters>(
+                context.active->heavy_hitters_of(static_cast<std::uint32_t>(i)));
     return nullptr;
 }
 
@@ -70,7 +71,7 @@ void WorkerPool::collect(std::function<void(observe::WorkerCounters)> done) {
     auto sum = std::make_shared<Sum>(Sum{{}, workers_.size(), std::move(done)});
     for (const auto& worker : workers_)
         worker->post([this, sum](proxy::Context& context) {
-            const auto& upstreams = context.active->snapshot->upstreams;
+            const auto& upstreams = *context.active->snapshot->upstreams;
             for (std::size_t i = 0; i < upstreams.size(); ++i) {
                 auto& counters = context.counters.upstreams[upstreams[i].metric];
                 counters.idle = context.active->origins[i]->cluster().idle();

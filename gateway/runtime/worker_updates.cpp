@@ -21,13 +21,13 @@ std::map<std::string, ListenerRole> roles_of(const LoadedConfig& loaded) {
     return roles;
 }
 
+} // namespace
+
 SlotCounts counts_of(const observe::MetricSlots& slots) {
     return {
         slots.routes().size(), slots.refusals().size(), slots.upstreams().size(),
         slots.waits().size()};
 }
-
-} // namespace
 
 WorkerUpdate update_for(
     std::size_t worker,
@@ -39,6 +39,15 @@ WorkerUpdate update_for(
     for (auto& [name, sockets] : opened)
         update.opened.push_back({name, sockets.address, std::move(sockets.sockets[worker])});
     return update;
+}
+
+void renumber_queues(WorkerPool& pool, std::vector<ConfiguredLimit> limits) {
+    pool.post([limits = std::move(limits)](proxy::Context& context) {
+        for (const ConfiguredLimit& limit : limits)
+            context.wakeups.queue().update_quota(
+                *limit.limit, [&](const auto& key) { return limit.numbers_for(key); },
+                limit.enforce);
+    });
 }
 
 } // namespace stint::runtime

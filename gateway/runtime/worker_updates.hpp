@@ -1,14 +1,18 @@
-// The update that a worker adopts when a configuration comes into force.
+// The updates that workers adopt: a configuration, or changed limits.
 #pragma once
 
 #include "observe/metrics.hpp"
 #include "runtime/config_store.hpp"
 #include "runtime/listener_set.hpp"
 #include "runtime/worker.hpp"
+#include "runtime/worker_pool.hpp"
 
 #include <cstddef>
+#include <vector>
 
 namespace stint::runtime {
+
+[[nodiscard]] SlotCounts counts_of(const observe::MetricSlots& slots);
 
 // Returns the update of one worker: the snapshot, all listeners, and the worker's own sockets,
 // which are moved out of `opened`. worker: the worker's index. slots: the metric slots that the
@@ -19,5 +23,9 @@ namespace stint::runtime {
     const Compiled& compiled,
     const observe::MetricSlots& slots,
     ListenerSet::Opened& opened);
+
+// Gives requests that wait for these limits their present numbers. Call behind the workers'
+// adoption of the limits: then no worker enqueues another request with the former numbers.
+void renumber_queues(WorkerPool& pool, std::vector<ConfiguredLimit> limits);
 
 } // namespace stint::runtime

@@ -78,30 +78,31 @@ void SimulatedRequest::end(const Now& now) {
 
 // Returns false, and notes the limit as undecided, if the limit reads a field that the log may have
 // omitted.
-bool SimulatedRequest::concerns(const routing::RouteLimit& limit, const routing::Key&) noexcept {
+bool SimulatedRequest::concerns(routing::AppliedLimit limit, const routing::Key&) noexcept {
     const auto lacks = [&](const std::string& name) { return !logged_->tells(name); };
-    if (std::ranges::none_of(in_.doubtful[limit.index], lacks))
+    if (std::ranges::none_of(in_.doubtful[limit.on_route->index], lacks))
         return true;
-    verdict_.undecided.push_back(limit.limit->identity().name);
+    verdict_.undecided.push_back(limit->limit->identity().name);
     return false;
 }
 
-void SimulatedRequest::counts(const routing::RouteLimit& limit, const routing::Key& key) noexcept {
-    keys_.emplace_back(&limit, key.text);
+void SimulatedRequest::counts(routing::AppliedLimit limit, const routing::Key& key) noexcept {
+    keys_.emplace_back(limit.terms, key.text);
 }
 
-void SimulatedRequest::refused(const routing::RouteLimit& limit, Hash128, Duration) noexcept {
+void SimulatedRequest::refused(routing::AppliedLimit limit, Hash128, Duration) noexcept {
     denied(limit);
 }
 
-void SimulatedRequest::denied(const routing::RouteLimit& limit) noexcept {
-    verdict_.limit = limit.limit->identity().name;
-    const auto key = std::ranges::find(keys_, &limit, [](const auto& each) { return each.first; });
+void SimulatedRequest::denied(routing::AppliedLimit limit) noexcept {
+    verdict_.limit = limit->limit->identity().name;
+    const auto key =
+        std::ranges::find(keys_, limit.terms, [](const auto& each) { return each.first; });
     if (key != keys_.end())
         verdict_.key = key->second;
 }
 
-void SimulatedRequest::waited(const routing::RouteLimit&, bool, Duration waited) noexcept {
+void SimulatedRequest::waited(routing::AppliedLimit, bool, Duration waited) noexcept {
     verdict_.waited = waited;
 }
 

@@ -51,11 +51,11 @@ class SimulatedRequest final : public admission::Callbacks {
     class Queued;
     [[nodiscard]] static SimulatedRequest& of(limits::Waiter& waiter) noexcept;
 
-    bool concerns(const routing::RouteLimit& limit, const routing::Key& key) noexcept override;
-    void counts(const routing::RouteLimit& limit, const routing::Key& key) noexcept override;
-    void refused(const routing::RouteLimit& limit, Hash128, Duration) noexcept override;
-    void denied(const routing::RouteLimit& limit) noexcept override;
-    void waited(const routing::RouteLimit&, bool, Duration waited) noexcept override;
+    bool concerns(routing::AppliedLimit limit, const routing::Key& key) noexcept override;
+    void counts(routing::AppliedLimit limit, const routing::Key& key) noexcept override;
+    void refused(routing::AppliedLimit limit, Hash128, Duration) noexcept override;
+    void denied(routing::AppliedLimit limit) noexcept override;
+    void waited(routing::AppliedLimit, bool, Duration waited) noexcept override;
     [[nodiscard]] limits::AdmissionQueue& queue() noexcept override { return in_.queue; }
     [[nodiscard]] admission::QueuedCharges& make_queued() override;
     void drop_queued() noexcept override;
@@ -72,7 +72,7 @@ class SimulatedRequest final : public admission::Callbacks {
     std::unique_ptr<Queued> queued_;
     admission::RequestAdmission admission_;
     Verdict verdict_;
-    std::vector<std::pair<const routing::RouteLimit*, std::string>> keys_;
+    std::vector<std::pair<const routing::LimitTerms*, std::string>> keys_;
     SteadyTime until_{};
 };
 

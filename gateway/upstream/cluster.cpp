@@ -8,7 +8,7 @@ std::vector<Cluster> Pools::adopt(const routing::Snapshot& snapshot) {
     std::map<std::string, Entry> kept;
     std::vector<Cluster> clusters;
     std::erase_if(in_flight_, [](const auto& each) { return each.second.use_count() == 1; });
-    for (const routing::UpstreamSpec& upstream : snapshot.upstreams) {
+    for (const routing::UpstreamSpec& upstream : *snapshot.upstreams) {
         std::vector<std::shared_ptr<Pool>> pools;
         for (const routing::EndpointSpec& spec : upstream.endpoints) {
             // With TLS, each upstream has a pool of its own: the TLS settings for one endpoint may

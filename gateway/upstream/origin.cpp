@@ -8,7 +8,8 @@ std::vector<OriginPtr> Origins::adopt(const std::shared_ptr<const routing::Snaps
     std::vector<Cluster> clusters = pools_.adopt(*snapshot);
     std::vector<OriginPtr> origins;
     for (std::size_t i = 0; i < clusters.size(); ++i) {
-        std::shared_ptr<const routing::UpstreamSpec> spec{snapshot, &snapshot->upstreams[i]};
+        std::shared_ptr<const routing::UpstreamSpec> spec{
+            snapshot->upstreams, &(*snapshot->upstreams)[i]};
         origins.emplace_back(new Origin{std::move(spec), std::move(clusters[i])});
     }
     return origins;

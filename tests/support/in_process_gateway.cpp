@@ -179,7 +179,7 @@ limits::Limit& InProcessGateway::limit(std::string_view name) {
 }
 
 upstream::EndpointState& InProcessGateway::endpoint(std::size_t index) {
-    return *compiled_.snapshot->upstreams.at(0).endpoints.at(index).state;
+    return *compiled_.snapshot->upstreams->at(0).endpoints.at(index).state;
 }
 
 std::uint64_t InProcessGateway::ended(observe::Outcome outcome, std::size_t status_class) const {

@@ -15,14 +15,9 @@ inline void share_limits(
     const routing::Snapshot& snapshot,
     std::initializer_list<std::string_view> names,
     const limits::SharedTerms& terms) {
-    const auto share = [&](const routing::RouteLimit& limit) {
-        if (std::ranges::find(names, limit.limit->identity().name) != names.end())
-            const_cast<routing::RouteLimit&>(limit).shared = terms;
-    };
-    for (const routing::Route& route : snapshot.routes.routes())
-        std::ranges::for_each(route.limits, share);
-    if (snapshot.permits)
-        std::ranges::for_each(snapshot.permits->limits, share);
+    for (const routing::LimitTermsPtr& each : snapshot.limits)
+        if (std::ranges::find(names, each->limit->identity().name) != names.end())
+            const_cast<routing::LimitTerms&>(*each).shared = terms;
 }
 
 } // namespace stint::test

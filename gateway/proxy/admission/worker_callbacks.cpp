@@ -14,13 +14,13 @@ namespace stint::proxy {
 Duration note_refusal(
     Context& context,
     const ActiveConfig& config,
-    const routing::RouteLimit& limit,
+    routing::AppliedLimit limit,
     Hash128 key,
     Duration retry_after) {
-    ++context.counters.refusals[limit.refusal_metric];
+    ++context.counters.refusals[limit.on_route->refusal_metric];
     if (limits::HeavyHitters* const keys = config.heavy_hitters_of(limit))
         keys->refuse(key);
-    const Duration jitter = limit.answer.jitter;
+    const Duration jitter = limit->answer.jitter;
     return jitter > Duration::zero()
                ? http::with_jitter(retry_after, jitter, context.request_ids.next())
                : retry_after;
@@ -33,18 +33,18 @@ void note_dry_run(
     const limits::Decision& decision) noexcept {
     for (std::uint32_t left = decision.would_refuse; left != 0; left &= left - 1) {
         const auto at = static_cast<std::size_t>(std::countr_zero(left));
-        const routing::RouteLimit& limit = *charges.limits[at];
-        ++context.counters.dry_runs[limit.refusal_metric].would_refuse;
+        routing::AppliedLimit limit = charges.limits[at];
+        ++context.counters.dry_runs[limit.on_route->refusal_metric].would_refuse;
         if (limits::HeavyHitters* const keys = config.heavy_hitters_of(limit))
             keys->count_would_refuse(charges.charges[at].key);
     }
 }
 
-void warn_table_full(const routing::RouteLimit& limit) {
+void warn_table_full(routing::AppliedLimit limit) {
     spdlog::warn(
         "the table of the limit {} is full: new keys are counted together, and may be refused "
         "early; consider a larger max_keys",
-        limit.limit->identity().name);
+        limit->limit->identity().name);
 }
 
 void WorkerCallbacks::begin(const routing::Route& route, const Now& now) {
@@ -52,26 +52,26 @@ void WorkerCallbacks::begin(const routing::Route& route, const Now& now) {
     recent_ = context_.recent.begin(request_id_, arrival_, route.metric);
 }
 
-void WorkerCallbacks::counts(const routing::RouteLimit& limit, const routing::Key& key) noexcept {
-    config_.heavy_hitters[limit.index]->add(key.hash, key.text, now_);
-    context_.recent.add_key(limit.refusal_metric, key.hash, key.text);
+void WorkerCallbacks::counts(routing::AppliedLimit limit, const routing::Key& key) noexcept {
+    config_.heavy_hitters_of(limit.on_route->index).add(key.hash, key.text, now_);
+    context_.recent.add_key(limit.on_route->refusal_metric, key.hash, key.text);
 }
 
-void WorkerCallbacks::exempt(const routing::RouteLimit& limit) noexcept {
-    ++context_.counters.exempted[limit.refusal_metric];
+void WorkerCallbacks::exempt(routing::AppliedLimit limit) noexcept {
+    ++context_.counters.exempted[limit.on_route->refusal_metric];
 }
 
 void WorkerCallbacks::refused(
-    const routing::RouteLimit& limit, Hash128 key, Duration retry_after) noexcept {
-    ++context_.counters.refusals[limit.refusal_metric];
-    if (!limit.key.empty())
-        config_.heavy_hitters[limit.index]->refuse(key);
-    record(RecentRequests::Kind::refused, limit.refusal_metric, retry_after);
+    routing::AppliedLimit limit, Hash128 key, Duration retry_after) noexcept {
+    ++context_.counters.refusals[limit.on_route->refusal_metric];
+    if (!limit->key.empty())
+        config_.heavy_hitters_of(limit.on_route->index).refuse(key);
+    record(RecentRequests::Kind::refused, limit.on_route->refusal_metric, retry_after);
 }
 
-void WorkerCallbacks::denied(const routing::RouteLimit& limit) noexcept {
-    ++context_.counters.denied[limit.refusal_metric];
-    record(RecentRequests::Kind::denied, limit.refusal_metric, {});
+void WorkerCallbacks::denied(routing::AppliedLimit limit) noexcept {
+    ++context_.counters.denied[limit.on_route->refusal_metric];
+    record(RecentRequests::Kind::denied, limit.on_route->refusal_metric, {});
 }
 
 void WorkerCallbacks::fence_rejected(const routing::Route& route) noexcept {
@@ -86,27 +86,26 @@ void WorkerCallbacks::record(
     context_.recent.end(*recent_, kind, decided_by, retry_after);
 }
 
-void WorkerCallbacks::would_refuse(const routing::RouteLimit& limit, Hash128 key) noexcept {
-    ++context_.counters.dry_runs[limit.refusal_metric].would_refuse;
-    if (!limit.key.empty())
-        config_.heavy_hitters[limit.index]->count_would_refuse(key);
+void WorkerCallbacks::would_refuse(routing::AppliedLimit limit, Hash128 key) noexcept {
+    ++context_.counters.dry_runs[limit.on_route->refusal_metric].would_refuse;
+    if (!limit->key.empty())
+        config_.heavy_hitters_of(limit.on_route->index).count_would_refuse(key);
 }
 
-void WorkerCallbacks::would_wait(const routing::RouteLimit& limit) noexcept {
-    ++context_.counters.dry_runs[limit.refusal_metric].would_wait;
+void WorkerCallbacks::would_wait(routing::AppliedLimit limit) noexcept {
+    ++context_.counters.dry_runs[limit.on_route->refusal_metric].would_wait;
 }
 
-void WorkerCallbacks::table_full(const routing::RouteLimit& limit) noexcept {
+void WorkerCallbacks::table_full(routing::AppliedLimit limit) noexcept {
     warn_table_full(limit);
 }
 
-void WorkerCallbacks::cost_exceeded(const routing::RouteLimit& limit) noexcept {
-    ++context_.counters.overruns[limit.refusal_metric];
+void WorkerCallbacks::cost_exceeded(routing::AppliedLimit limit) noexcept {
+    ++context_.counters.overruns[limit.on_route->refusal_metric];
 }
 
-void WorkerCallbacks::waited(
-    const routing::RouteLimit& limit, bool admitted, Duration waited) noexcept {
-    observe::WaitCounters& counters = context_.counters.waits[limit.wait->metric];
+void WorkerCallbacks::waited(routing::AppliedLimit limit, bool admitted, Duration waited) noexcept {
+    observe::WaitCounters& counters = context_.counters.waits[limit->wait->metric];
     if (admitted)
         counters.time.observe(waited);
     else

@@ -19,7 +19,7 @@ namespace stint::proxy {
 [[nodiscard]] Duration note_refusal(
     Context& context,
     const ActiveConfig& config,
-    const routing::RouteLimit& limit,
+    routing::AppliedLimit limit,
     Hash128 key,
     Duration retry_after);
 
@@ -31,7 +31,7 @@ void note_dry_run(
     const limits::Decision& decision) noexcept;
 
 // Logs that a limit's table has no room for new keys.
-void warn_table_full(const routing::RouteLimit& limit);
+void warn_table_full(routing::AppliedLimit limit);
 
 // One for each request. The destructor takes a queued request out of the queue.
 class WorkerCallbacks final : public admission::Callbacks {
@@ -54,19 +54,18 @@ class WorkerCallbacks final : public admission::Callbacks {
     [[nodiscard]] SharedWait& shared_wait() noexcept { return shared_wait_; }
 
     void begin(const routing::Route& route, const Now& now) override;
-    void counts(const routing::RouteLimit& limit, const routing::Key& key) noexcept override;
-    void exempt(const routing::RouteLimit& limit) noexcept override;
-    void
-    refused(const routing::RouteLimit& limit, Hash128 key, Duration retry_after) noexcept override;
-    void denied(const routing::RouteLimit& limit) noexcept override;
+    void counts(routing::AppliedLimit limit, const routing::Key& key) noexcept override;
+    void exempt(routing::AppliedLimit limit) noexcept override;
+    void refused(routing::AppliedLimit limit, Hash128 key, Duration retry_after) noexcept override;
+    void denied(routing::AppliedLimit limit) noexcept override;
     void fence_rejected(const routing::Route& route) noexcept override;
-    void would_refuse(const routing::RouteLimit& limit, Hash128 key) noexcept override;
-    void would_wait(const routing::RouteLimit& limit) noexcept override;
-    void table_full(const routing::RouteLimit& limit) noexcept override;
-    void cost_exceeded(const routing::RouteLimit& limit) noexcept override;
+    void would_refuse(routing::AppliedLimit limit, Hash128 key) noexcept override;
+    void would_wait(routing::AppliedLimit limit) noexcept override;
+    void table_full(routing::AppliedLimit limit) noexcept override;
+    void cost_exceeded(routing::AppliedLimit limit) noexcept override;
     void permit_used() noexcept override { ++context_.counters.tickets_used; }
     void permit_unknown() noexcept override { ++context_.counters.tickets_unknown; }
-    void waited(const routing::RouteLimit& limit, bool admitted, Duration waited) noexcept override;
+    void waited(routing::AppliedLimit limit, bool admitted, Duration waited) noexcept override;
     [[nodiscard]] Duration with_jitter(Duration retry_after, Duration most) noexcept override;
     [[nodiscard]] limits::AdmissionQueue& queue() noexcept override {
         return context_.wakeups.queue();

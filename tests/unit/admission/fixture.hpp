@@ -27,12 +27,12 @@ inline Now at(Duration since_start) {
     return {start + since_start, noon + since_start};
 }
 
-inline routing::RouteLimit
+inline routing::LimitTerms
 window(std::string name, std::uint64_t quota, Duration per = 1min, std::string key = {}) {
     limits::LimitSpec spec;
     spec.identity = {.name = std::move(name), .key = key, .per = per};
     spec.quota = quota;
-    routing::RouteLimit limit;
+    routing::LimitTerms limit;
     limit.limit = std::make_shared<limits::Limit>(spec);
     limit.quota = quota;
     if (!key.empty())
@@ -40,12 +40,12 @@ window(std::string name, std::uint64_t quota, Duration per = 1min, std::string k
     return limit;
 }
 
-inline routing::RouteLimit cap(std::string name, std::uint64_t slots) {
+inline routing::LimitTerms cap(std::string name, std::uint64_t slots) {
     limits::LimitSpec spec;
     spec.identity.name = std::move(name);
     spec.identity.algorithm = limits::Algorithm::concurrency;
     spec.quota = slots;
-    routing::RouteLimit limit;
+    routing::LimitTerms limit;
     limit.limit = std::make_shared<limits::Limit>(spec);
     limit.quota = slots;
     return limit;
@@ -76,21 +76,21 @@ class Called final : public Callbacks {
     }
 
     void begin(const routing::Route&, const Now&) override { note("begin"); }
-    void exempt(const routing::RouteLimit& limit) noexcept override { note("exempt", limit); }
-    void refused(const routing::RouteLimit& limit, Hash128, Duration) noexcept override {
+    void exempt(routing::AppliedLimit limit) noexcept override { note("exempt", limit); }
+    void refused(routing::AppliedLimit limit, Hash128, Duration) noexcept override {
         note("refused", limit);
     }
-    void denied(const routing::RouteLimit& limit) noexcept override { note("denied", limit); }
+    void denied(routing::AppliedLimit limit) noexcept override { note("denied", limit); }
     void fence_rejected(const routing::Route&) noexcept override { note("fence"); }
-    void would_refuse(const routing::RouteLimit& limit, Hash128) noexcept override {
+    void would_refuse(routing::AppliedLimit limit, Hash128) noexcept override {
         note("would refuse", limit);
     }
-    void would_wait(const routing::RouteLimit& limit) noexcept override {
+    void would_wait(routing::AppliedLimit limit) noexcept override {
         note("would wait for", limit);
     }
     void permit_used() noexcept override { note("permit used"); }
     void permit_unknown() noexcept override { note("permit unknown"); }
-    void waited(const routing::RouteLimit& limit, bool admitted, Duration) noexcept override {
+    void waited(routing::AppliedLimit limit, bool admitted, Duration) noexcept override {
         note(admitted ? "waited for" : "waited in vain for", limit);
     }
     void shared_answered() noexcept override { ++answers; }
@@ -107,32 +107,40 @@ class Called final : public Callbacks {
 
   private:
     void note(std::string_view what) { log.append(log.empty() ? "" : ", ").append(what); }
-    void note(std::string_view what, const routing::RouteLimit& limit) {
+    void note(std::string_view what, routing::AppliedLimit limit) {
         note(what);
-        log.append(" ").append(limit.limit->identity().name);
+        log.append(" ").append(limit->limit->identity().name);
     }
 
     Waiting& waiting_;
 };
 
+// A route before it is compiled: with the terms of its limits.
+struct LimitedRoute : routing::Route {
+    std::vector<routing::LimitTerms> terms;
+};
+
 class Gateway {
   public:
-    explicit Gateway(routing::Route route) {
+    explicit Gateway(LimitedRoute route) {
         route.name = "all";
-        for (const routing::RouteLimit& limit : route.limits) {
-            route.waits = route.waits || limit.wait.has_value();
-            route.reserves = route.reserves || !limit.reserve_for.empty();
-            route.settles = route.settles || limit.pricing.refundable();
+        for (routing::LimitTerms& each : route.terms) {
+            route.may_wait = route.may_wait || each.wait.has_value();
+            route.may_reserve = route.may_reserve || !each.reserve_for.empty();
+            route.settles = route.settles || each.pricing.refundable();
+            route.limits.push_back(
+                {.index = static_cast<std::uint32_t>(snapshot.limits.size()),
+                 .told_in_draft = each.shared.has_value()});
+            snapshot.limits.push_back(std::make_shared<const routing::LimitTerms>(std::move(each)));
         }
         std::vector<routing::Route> routes;
         routes.push_back(std::move(route));
         snapshot.routes = routing::RouteTable{std::move(routes)};
-        snapshot.upstreams.push_back({.name = "up", .endpoints = {}, .host = {}});
+        snapshot.upstreams = std::make_shared<const std::vector<routing::UpstreamSpec>>(
+            1, routing::UpstreamSpec{.name = "up", .endpoints = {}, .host = {}});
     }
 
-    [[nodiscard]] limits::Limit& limit(std::size_t i) const {
-        return *snapshot.routes.routes().front().limits[i].limit;
-    }
+    [[nodiscard]] limits::Limit& limit(std::size_t i) const { return *snapshot.limits[i]->limit; }
     [[nodiscard]] std::uint64_t used(std::size_t i, Duration when = 0s) const {
         return limit(i).state_of({.quota = 1000}, at(when)).used;
     }

@@ -1,6 +1,7 @@
 #include "fixture.hpp"
 #include "http/permit_text.hpp"
 #include "limits/counter/tally.hpp"
+#include "limits/reservation/reservations.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,13 +13,13 @@ namespace {
 
 constexpr auto doors = {Door::proxy, Door::check, Door::explain, Door::simulate};
 
-routing::Route with(std::initializer_list<routing::RouteLimit> limits) {
-    routing::Route route;
-    route.limits = limits;
+LimitedRoute with(std::initializer_list<routing::LimitTerms> limits) {
+    LimitedRoute route;
+    route.terms = limits;
     return route;
 }
 
-routing::RouteLimit waiting(routing::RouteLimit limit, Duration max_wait) {
+routing::LimitTerms waiting(routing::LimitTerms limit, Duration max_wait) {
     limit.wait.emplace();
     limit.wait->max_wait = max_wait;
     limit.wait->max_waiting = 10;
@@ -58,8 +59,8 @@ TEST_CASE("a preview charges nothing, and says what it has seen") {
 
 TEST_CASE("a check leaves out what the request's end would settle, and the others do not") {
     const auto made = [] {
-        routing::Route route = with({window("plain", 5), cap("slots", 1), window("settled", 5)});
-        route.limits[2].pricing.refund = {503};
+        LimitedRoute route = with({window("plain", 5), cap("slots", 1), window("settled", 5)});
+        route.terms[2].pricing.refund = {503};
         return route;
     };
     Gateway gateway{made()};
@@ -113,7 +114,7 @@ TEST_CASE(
         for (const bool paused : {false, true}) {
             CAPTURE(static_cast<int>(door));
             CAPTURE(paused);
-            routing::Route route = with({waiting(window("one", 1), 2min)});
+            LimitedRoute route = with({waiting(window("one", 1), 2min)});
             route.fence = cap("lock:jobs", 1).limit;
             route.fence->raise_fence(7);
             route.cooldown.set =
@@ -150,7 +151,7 @@ TEST_CASE(
 TEST_CASE("a dry run of a limit that lets requests wait delays and refuses none") {
     for (const Door door : {Door::proxy, Door::check, Door::simulate}) {
         CAPTURE(static_cast<int>(door));
-        routing::RouteLimit looks_on = window("looks on", 1);
+        routing::LimitTerms looks_on = window("looks on", 1);
         looks_on.enforce = false;
         looks_on.dry_run_wait = 30s;
         Gateway gateway{with({looks_on, waiting(window("enforced", 3), 2min)})};
@@ -178,6 +179,40 @@ TEST_CASE("a dry run of a limit that lets requests wait delays and refuses none"
     }
 }
 
+TEST_CASE("a route whose limits may wait or reserve decides as any other while none of them does") {
+    for (const Door door : doors) {
+        CAPTURE(static_cast<int>(door));
+        LimitedRoute route = with({window("one", 1)});
+        route.may_wait = true;
+        route.may_reserve = true;
+        Gateway gateway{std::move(route)};
+        const Asked first{gateway, Door::proxy, at(0s)};
+
+        Asked second{gateway, door, at(15s)};
+
+        CHECK(first.next == Next::forward);
+        CHECK(second.next == Next::reply);
+        CHECK(second.admission.reply().retry_after() == 45s);
+        CHECK(gateway.limit(0).waiting() == 0);
+        CHECK(gateway.limit(0).reservations().given() == 0);
+    }
+}
+
+TEST_CASE("a limit reserves beside one that would wait if it were enforced") {
+    LimitedRoute route = with({window("one", 1), window("looks on", 1)});
+    route.may_wait = true;
+    route.terms[0].reserve_for = routing::KeyTemplate{{{routing::KeySource::Kind::client_ip, {}}}};
+    route.terms[1].enforce = false;
+    route.terms[1].dry_run_wait = 30s;
+    Gateway gateway{std::move(route)};
+    const Asked first{gateway, Door::proxy, at(0s)};
+
+    const Asked second{gateway, Door::proxy, at(15s)};
+
+    CHECK(second.next == Next::reply);
+    CHECK(gateway.limit(0).reservations().given() == 1);
+}
+
 TEST_CASE("a preview says for how long a request would wait, or that it would in vain") {
     Gateway gateway{with({waiting(window("one", 1), 90s)})};
     const Asked first{gateway, Door::proxy, at(0s)};
@@ -196,7 +231,7 @@ TEST_CASE("a preview says for how long a request would wait, or that it would in
 
 TEST_CASE(
     "an admission that is undone leaves nothing behind, and the request can be admitted again") {
-    routing::Route route = with({window("one", 1), cap("slots", 1)});
+    LimitedRoute route = with({window("one", 1), cap("slots", 1)});
     route.cooldown.set = std::make_shared<limits::CooldownSet>(limits::CooldownIdentity{"a", "b"});
     route.cooldown.otherwise = "a";
     route.cooldown.rules.waits = true;
@@ -216,7 +251,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a fencing token that was good may be outdated after a wait") {
-    routing::Route route;
+    LimitedRoute route;
     route.fence = cap("lock:jobs", 1).limit;
     route.fence->raise_fence(7);
     Gateway gateway{std::move(route)};
@@ -234,8 +269,7 @@ TEST_CASE("a fencing token that was good may be outdated after a wait") {
 
 TEST_CASE("a shown permit pays once, and a preview does not spend it") {
     Gateway gateway{with({window("one", 1)})};
-    const std::vector<limits::Charge> paid{
-        gateway.snapshot.routes.routes().front().limits[0].charge({})};
+    const std::vector<limits::Charge> paid{gateway.snapshot.limits[0]->charge({})};
     const Asked takes_all{gateway, Door::proxy, at(0s)};
     const auto id = gateway.prepaid.issue(paid, at(1min).steady, at(0s).steady);
     REQUIRE(id.has_value());
@@ -274,7 +308,7 @@ TEST_CASE("every difference of a door has a reason that completes a sentence") {
 }
 
 TEST_CASE("a redirect to the request's own host needs a request that names one") {
-    routing::Route route = with({window("one", 9)});
+    LimitedRoute route = with({window("one", 9)});
     route.answer = std::make_shared<const FixedAnswer>(FixedAnswer{
         .status = 308,
         .content_type = {},

@@ -79,8 +79,8 @@ class History {
 
     std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
 
-    routing::Route route() {
-        const auto shared = [&](routing::RouteLimit limit, limits::OnStoreFailure on_failure) {
+    LimitedRoute route() {
+        const auto shared = [&](routing::LimitTerms limit, limits::OnStoreFailure on_failure) {
             limit.shared = limits::SharedTerms{
                 .on_failure = on_failure, .reserve = {below(4), 0}, .timeout = 5ms};
             return limit;
@@ -89,15 +89,15 @@ class History {
         const auto policy =
             open_ ? limits::OnStoreFailure::open : static_cast<limits::OnStoreFailure>(below(4));
         open_ = policy == limits::OnStoreFailure::open;
-        routing::Route made;
-        made.limits = {
+        LimitedRoute made;
+        made.terms = {
             window("own", 1 + below(200), 1h), cap("own slots", 1 + below(20)),
             shared(window("all", 1 + below(200), 1h), policy),
             shared(cap("all slots", 1 + below(20)), policy)};
         if (below(2) == 0) { // its own slots may be waited for
-            made.limits[own_cap].wait.emplace();
-            made.limits[own_cap].wait->max_wait = 50ms;
-            made.limits[own_cap].wait->max_waiting = 10;
+            made.terms[own_cap].wait.emplace();
+            made.terms[own_cap].wait->max_wait = 50ms;
+            made.terms[own_cap].wait->max_waiting = 10;
         }
         return made;
     }

@@ -14,17 +14,16 @@ using limits::OnStoreFailure;
 
 namespace {
 
-routing::RouteLimit
-shared(routing::RouteLimit limit, OnStoreFailure on_failure = OnStoreFailure::share) {
+routing::LimitTerms
+shared(routing::LimitTerms limit, OnStoreFailure on_failure = OnStoreFailure::share) {
     limit.shared = limits::SharedTerms{.on_failure = on_failure, .reserve = {2, 0}};
-    limit.told_in_draft = true;
     return limit;
 }
 
 // A limit of this gateway's own, a cap of its own, and a window and a cap that are shared.
-routing::Route mixed(OnStoreFailure on_failure = OnStoreFailure::share) {
-    routing::Route route;
-    route.limits = {
+LimitedRoute mixed(OnStoreFailure on_failure = OnStoreFailure::share) {
+    LimitedRoute route;
+    route.terms = {
         window("own", 5), cap("own slots", 5), shared(window("all", 3), on_failure),
         shared(cap("all slots", 3), on_failure)};
     route.telling.any = true;
@@ -33,7 +32,7 @@ routing::Route mixed(OnStoreFailure on_failure = OnStoreFailure::share) {
 
 class Stage {
   public:
-    explicit Stage(routing::Route route = mixed()) : gateway{std::move(route)} {
+    explicit Stage(LimitedRoute route = mixed()) : gateway{std::move(route)} {
         gateway.shared = &store.charges;
     }
 
@@ -227,8 +226,8 @@ TEST_CASE("a permit gives its shared slots back by itself, on whatever thread it
 }
 
 TEST_CASE("a shared charge is settled and refunded by the response, as any other") {
-    routing::Route route = mixed();
-    route.limits[2].pricing.refund = {503};
+    LimitedRoute route = mixed();
+    route.terms[2].pricing.refund = {503};
     Stage stage{std::move(route)};
     Asked asked{stage.gateway, Door::proxy, at(0s)};
     REQUIRE(asked.next == Next::forward);
@@ -249,8 +248,8 @@ TEST_CASE("an admission that is undone after the store has granted it goes back 
 }
 
 TEST_CASE("a shared limit that is not enforced refuses nothing, and says what it would") {
-    routing::Route route = mixed();
-    route.limits[2].enforce = false;
+    LimitedRoute route = mixed();
+    route.terms[2].enforce = false;
     Stage stage{std::move(route)};
     stage.store.script.refuse = false;
     std::vector<std::unique_ptr<Asked>> all;
@@ -267,11 +266,11 @@ TEST_CASE("a shared limit that is not enforced refuses nothing, and says what it
 }
 
 TEST_CASE("a request that has waited in the queue asks the store then") {
-    routing::Route route = mixed();
-    route.limits[0].quota = 1;
-    route.limits[0].wait.emplace();
-    route.limits[0].wait->max_wait = 2min;
-    route.limits[0].wait->max_waiting = 10;
+    LimitedRoute route = mixed();
+    route.terms[0].quota = 1;
+    route.terms[0].wait.emplace();
+    route.terms[0].wait->max_wait = 2min;
+    route.terms[0].wait->max_waiting = 10;
     Stage stage{std::move(route)};
     const Asked first{stage.gateway, Door::proxy, at(0s)};
     REQUIRE(first.next == Next::forward);
@@ -299,9 +298,9 @@ TEST_CASE(
     for (const End end :
          {End::refused_at_once, End::refused, End::departed, End::fenced_off, End::granted}) {
         CAPTURE(static_cast<int>(end));
-        routing::Route route = mixed();
-        route.limits[0].quota = 1;
-        route.limits[0].reserve_for =
+        LimitedRoute route = mixed();
+        route.terms[0].quota = 1;
+        route.terms[0].reserve_for =
             routing::KeyTemplate{{{routing::KeySource::Kind::client_ip, {}}}};
         route.fence = cap("lock:jobs", 1).limit;
         route.fence->raise_fence(7);
@@ -338,7 +337,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a lock that was given out while the store was asked refuses the request") {
-    routing::Route route = mixed();
+    LimitedRoute route = mixed();
     route.fence = cap("lock:jobs", 1).limit;
     route.fence->raise_fence(7);
     Stage stage{std::move(route)};
@@ -366,7 +365,7 @@ TEST_CASE("a grant that comes when its limits have left the configuration is giv
     {
         Gateway gateway{mixed()};
         gateway.shared = &store.charges;
-        limit = gateway.snapshot.routes.routes().front().limits[2].limit;
+        limit = gateway.snapshot.limits[2]->limit;
         store.script = {.way = Way::late, .delay = 50ms};
         const Asked asked{gateway, Door::proxy, at(0s)};
     }

@@ -19,15 +19,15 @@ struct Fixture {
     DynamicLimits limits{registry};
     std::uint64_t most = 2;
 
-    std::variant<RouteLimitPtr, DynamicLimits::Failure>
+    std::variant<DynamicLimitPtr, DynamicLimits::Failure>
     ask(std::string_view name, std::optional<Brought> brought, SteadyTime now = start) {
         return limits.obtain(name, brought, most, 0, now);
     }
-    RouteLimitPtr
+    DynamicLimitPtr
     get(std::string_view name, std::optional<Brought> brought, SteadyTime now = start) {
         auto found = ask(name, brought, now);
-        REQUIRE(std::holds_alternative<RouteLimitPtr>(found));
-        return std::get<RouteLimitPtr>(found);
+        REQUIRE(std::holds_alternative<DynamicLimitPtr>(found));
+        return std::get<DynamicLimitPtr>(found);
     }
     DynamicLimits::Failure
     fail(std::string_view name, std::optional<Brought> brought, SteadyTime now = start) {
@@ -42,10 +42,10 @@ struct Fixture {
 TEST_CASE("the first caller that brings a limit makes it, and it is the same for all") {
     Fixture fixture;
     CHECK(fixture.fail("a", std::nullopt) == DynamicLimits::Failure::unknown);
-    const RouteLimitPtr made = fixture.get("a", Brought{4, 1s});
-    CHECK(made->quota == 4);
-    CHECK(made->limit->identity().per == Duration{1s});
-    CHECK(made->limit->keyed());
+    const DynamicLimitPtr made = fixture.get("a", Brought{4, 1s});
+    CHECK(made->terms->quota == 4);
+    CHECK(made->terms->limit->identity().per == Duration{1s});
+    CHECK(made->terms->limit->keyed());
     CHECK(fixture.get("a", Brought{4, 1s}) == made);
     CHECK(fixture.get("a", std::nullopt) == made);
     CHECK(fixture.fail("a", Brought{5, 1s}) == DynamicLimits::Failure::different);
@@ -55,7 +55,7 @@ TEST_CASE("the first caller that brings a limit makes it, and it is the same for
 TEST_CASE("other numbers are taken once nobody uses the former ones") {
     Fixture fixture;
     fixture.get("a", Brought{4, 1s});
-    CHECK(fixture.get("a", Brought{5, 1s}, start + 2s)->quota == 5);
+    CHECK(fixture.get("a", Brought{5, 1s}, start + 2s)->terms->quota == 5);
 }
 
 TEST_CASE("they are bounded, and idle ones make room") {

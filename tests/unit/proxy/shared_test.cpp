@@ -151,7 +151,7 @@ class Sharing {
         CHECK(store.unanswered() == 0);
         CHECK(store.charges.waiting() == 0);
         CHECK(store.wrong() == 0);
-        for (const auto& endpoint : gateway.context().active->snapshot->upstreams.at(0).endpoints)
+        for (const auto& endpoint : gateway.context().active->snapshot->upstreams->at(0).endpoints)
             CHECK(endpoint.state->in_flight() == 0);
         for (const observe::RouteCounters& route : gateway.context().counters.routes)
             CHECK(route.in_flight == 0);

@@ -5,7 +5,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -14,8 +17,8 @@ using namespace stint;
 using namespace stint::routing;
 using Kind = KeySource::Kind;
 
-RouteLimit keyed_by(std::vector<KeySource> sources, AddressPrefixes prefixes = {}) {
-    RouteLimit limit;
+LimitTermsPtr keyed_by(std::vector<KeySource> sources, AddressPrefixes prefixes = {}) {
+    LimitTerms limit;
     limit.key = KeyTemplate{std::move(sources), prefixes};
     limit.quota = 1;
     KeyRules rules;
@@ -25,25 +28,28 @@ RouteLimit keyed_by(std::vector<KeySource> sources, AddressPrefixes prefixes = {
     rules.overrides = std::make_shared<const OverrideSet>(std::move(overrides));
     rules.exempt.networks.push_back(Cidr::parse("10.0.0.0/8").value());
     limit.rules = std::make_shared<const KeyRules>(std::move(rules));
-    return limit;
+    return std::make_shared<const LimitTerms>(std::move(limit));
 }
 
 } // namespace
 
 TEST_CASE("keys, exceptions and the client's address allocate nothing once warm") {
     const KeyHasher hasher;
-    Route route;
-    route.limits.push_back(keyed_by({{Kind::client_ip, ""}}));
-    route.limits.push_back(keyed_by({{Kind::client_ip, ""}}, {24, 48}));
-    route.limits.push_back(keyed_by({{Kind::header, "x-key"}}));
-    route.limits.push_back(keyed_by({{Kind::header, "x-lines"}}));
-    route.limits.push_back(keyed_by({{Kind::query, "q"}}));
-    route.limits.push_back(keyed_by({{Kind::jwt, "sub"}}));
-    route.limits.push_back(keyed_by(
+    std::vector<LimitTermsPtr> terms;
+    terms.push_back(keyed_by({{Kind::client_ip, ""}}));
+    terms.push_back(keyed_by({{Kind::client_ip, ""}}, {24, 48}));
+    terms.push_back(keyed_by({{Kind::header, "x-key"}}));
+    terms.push_back(keyed_by({{Kind::header, "x-lines"}}));
+    terms.push_back(keyed_by({{Kind::query, "q"}}));
+    terms.push_back(keyed_by({{Kind::jwt, "sub"}}));
+    terms.push_back(keyed_by(
         {{Kind::client_ip, ""},
          {Kind::header, "x-lines"},
          {Kind::query, "q"},
          {Kind::jwt, "sub"}}));
+    Route route;
+    for (std::uint32_t i = 0; i < terms.size(); ++i)
+        route.limits.push_back({.index = i});
     const std::vector<Field> fields{
         {FieldId::other, "X-Key", "a-key-that-is-longer-than-any-small-string-could-be"},
         {FieldId::other, "X-Lines", "the-first-line-of-several-that-are-joined"},
@@ -57,7 +63,7 @@ TEST_CASE("keys, exceptions and the client's address allocate nothing once warm"
         const IpAddress peer = IpAddress::parse("10.0.0.1").value();
         const ClientAddress client{client_behind(peer, fields, trusted), hasher};
         const Charges made = charges_of(
-            route,
+            route, terms,
             {.client = client, .hasher = hasher, .fields = fields, .query = "p=1&q=a%20b+c%7C"},
             scratch);
         keys = made.charges.size();
@@ -65,5 +71,5 @@ TEST_CASE("keys, exceptions and the client's address allocate nothing once warm"
     ask();
 
     CHECK(test::allocations_in(ask) == 0);
-    CHECK(keys == route.limits.size());
+    CHECK(keys == terms.size());
 }

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,8 +22,8 @@ limits::LimitPtr window(std::string name) {
     return std::make_shared<limits::Limit>(spec);
 }
 
-RouteLimit by_header(std::string name, MissingKey missing = MissingKey::share) {
-    RouteLimit limit;
+LimitTerms by_header(std::string name, MissingKey missing = MissingKey::share) {
+    LimitTerms limit;
     limit.limit = window(std::move(name));
     limit.quota = 10;
     limit.key = KeyTemplate{{{KeySource::Kind::header, "k"}}};
@@ -30,22 +31,37 @@ RouteLimit by_header(std::string name, MissingKey missing = MissingKey::share) {
     return limit;
 }
 
+// A route with limits.
+struct Limited {
+    explicit Limited(const std::vector<LimitTerms>& limits) {
+        for (const LimitTerms& each : limits) {
+            route.limits.push_back({.index = static_cast<std::uint32_t>(terms.size())});
+            terms.push_back(std::make_shared<const LimitTerms>(each));
+        }
+    }
+    [[nodiscard]] AppliedLimit limit(std::size_t i) const {
+        return {terms[i].get(), &route.limits[i]};
+    }
+
+    Route route;
+    std::vector<LimitTermsPtr> terms;
+};
+
 // Charges for a request of 192.0.2.1 with the header K.
-Charges charges(const Route& route, std::string_view key) {
+Charges charges(const Limited& of, std::string_view key) {
     const ClientAddress client{IpAddress::parse("192.0.2.1").value(), hasher};
     const std::vector<Field> fields{{FieldId::other, "K", key}};
     std::string scratch;
-    return charges_of(route, {.client = client, .hasher = hasher, .fields = fields}, scratch);
+    return charges_of(
+        of.route, of.terms, {.client = client, .hasher = hasher, .fields = fields}, scratch);
 }
 
-Charges charges(const RouteLimit& limit, std::string_view key) {
-    Route route;
-    route.limits.push_back(limit);
-    return charges(route, key);
+Charges charges(const LimitTerms& limit, std::string_view key) {
+    return charges(Limited{{limit}}, key);
 }
 
-RouteLimit with_rules(KeyList exempt, KeyList deny, OverrideSet overrides) {
-    RouteLimit limit = by_header("a");
+LimitTerms with_rules(KeyList exempt, KeyList deny, OverrideSet overrides) {
+    LimitTerms limit = by_header("a");
     limit.rules = std::make_shared<const KeyRules>(KeyRules{
         std::move(exempt), std::move(deny),
         std::make_shared<const OverrideSet>(std::move(overrides))});
@@ -64,20 +80,20 @@ KeyList listing(std::string_view network, const std::string& key) {
 } // namespace
 
 TEST_CASE("each limit charges the request's key with its own number") {
-    Route route;
-    route.limits = {by_header("a"), by_header("b")};
-    route.limits[1].quota = 7;
+    LimitTerms other = by_header("b");
+    other.quota = 7;
+    const Limited both{{by_header("a"), other}};
 
-    const Charges made = charges(route, "x");
+    const Charges made = charges(both, "x");
 
     REQUIRE(made.charges.size() == 2);
-    CHECK(made.charges[0].limit == route.limits[0].limit.get());
+    CHECK(made.charges[0].limit == both.terms[0]->limit.get());
     CHECK(made.charges[0].key == hasher("x"));
     CHECK(made.charges[0].quota == 10);
     CHECK(made.charges[1].quota == 7);
-    CHECK(made.limits[1] == &route.limits[1]);
+    CHECK(made.limits[1] == both.limit(1));
     CHECK(made.exempt == 0);
-    CHECK(made.denied_by == nullptr);
+    CHECK(made.denial == Denial::none);
 }
 
 TEST_CASE("a missing key shares, is exempt, or is denied") {
@@ -91,7 +107,7 @@ TEST_CASE("a missing key shares, is exempt, or is denied") {
     CHECK(partial.charges.size() == 0);
     CHECK(partial.exempt == 1);
 
-    const RouteLimit refusing = by_header("a", MissingKey::refuse);
+    const LimitTerms refusing = by_header("a", MissingKey::refuse);
     CHECK(charges(refusing, "").denial == Denial::missing_key);
     CHECK(charges(refusing, "x").charges.size() == 1);
     CHECK(
@@ -100,13 +116,12 @@ TEST_CASE("a missing key shares, is exempt, or is denied") {
 }
 
 TEST_CASE("an exempt limit leaves its place to those behind it") {
-    Route route;
-    route.limits = {by_header("a", MissingKey::exempt), by_header("b")};
+    const Limited both{{by_header("a", MissingKey::exempt), by_header("b")}};
 
-    const Charges made = charges(route, "");
+    const Charges made = charges(both, "");
 
     REQUIRE(made.charges.size() == 1);
-    CHECK(made.limits[0] == &route.limits[1]);
+    CHECK(made.limits[0] == both.limit(1));
     CHECK(made.exempt == 1);
 }
 
@@ -114,7 +129,7 @@ TEST_CASE("an override gives a key another number") {
     OverrideSet overrides;
     overrides.add("gold-*", {100});
     overrides.add("gold-1", {1000});
-    const RouteLimit limit = with_rules({}, {}, std::move(overrides));
+    const LimitTerms limit = with_rules({}, {}, std::move(overrides));
 
     CHECK(charges(limit, "gold-1").charges[0].quota == 1000);
     CHECK(charges(limit, "gold-2").charges[0].quota == 100);
@@ -125,7 +140,7 @@ TEST_CASE("an override without a burst has the limit's") {
     OverrideSet overrides;
     overrides.add("own", {100, 7});
     overrides.add("other", {100});
-    RouteLimit limit = with_rules({}, {}, std::move(overrides));
+    LimitTerms limit = with_rules({}, {}, std::move(overrides));
     limit.burst = 3;
 
     CHECK(charges(limit, "own").charges[0].burst == 7);
@@ -141,18 +156,18 @@ TEST_CASE("a missing key has no override") {
 }
 
 TEST_CASE("clients and keys may be exempt, or denied; who is both is denied") {
-    const RouteLimit by_client = with_rules(listing("192.0.2.0/24", ""), {}, {});
+    const LimitTerms by_client = with_rules(listing("192.0.2.0/24", ""), {}, {});
     CHECK(charges(by_client, "x").exempt == 1);
     CHECK(charges(by_client, "").exempt == 1);
-    const RouteLimit by_key = with_rules(listing("10.0.0.0/8", "friend-*"), {}, {});
+    const LimitTerms by_key = with_rules(listing("10.0.0.0/8", "friend-*"), {}, {});
     CHECK(charges(by_key, "friend-1").exempt == 1);
     CHECK(charges(by_key, "x").charges.size() == 1);
-    const RouteLimit denying = with_rules({}, listing("", "foe"), {});
+    const LimitTerms denying = with_rules({}, listing("", "foe"), {});
     CHECK(charges(denying, "foe").denial == Denial::listed);
-    CHECK(charges(denying, "foe").denied_by != nullptr);
+    CHECK(charges(denying, "foe").denied_by->limit == denying.limit);
     CHECK(charges(denying, "foe").charges.size() == 0);
     CHECK(charges(denying, "x").charges.size() == 1);
-    const RouteLimit both = with_rules(listing("192.0.2.1", ""), listing("", "foe"), {});
+    const LimitTerms both = with_rules(listing("192.0.2.1", ""), listing("", "foe"), {});
     CHECK(charges(both, "foe").denial == Denial::listed);
     CHECK(charges(both, "x").exempt == 1);
 }

@@ -157,7 +157,7 @@ TEST_CASE("an endpoint with https gets the upstream's client and its own name, o
 
     const auto compiled = runtime::compile(config, registry, slots, 1, {}, *objects);
 
-    const auto& upstreams = compiled.snapshot->upstreams;
+    const auto& upstreams = *compiled.snapshot->upstreams;
     CHECK(upstreams[0].endpoints[0].tls == objects->upstream("own"));
     CHECK(upstreams[0].endpoints[0].server_name == "a.example");
     CHECK(upstreams[0].endpoints[1].tls == nullptr);

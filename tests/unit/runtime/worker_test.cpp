@@ -5,6 +5,7 @@
 #include "net/clock.hpp"
 #include "runtime/compile.hpp"
 #include "runtime/worker.hpp"
+#include "runtime/worker_updates.hpp"
 #include "silent_room.hpp"
 #include "wire.hpp"
 
@@ -12,8 +13,11 @@
 
 #include <atomic>
 #include <future>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <tuple>
+#include <utility>
 
 namespace {
 
@@ -52,6 +56,7 @@ struct Running {
             throw std::runtime_error{config.error().front().text()};
         runtime::Compiled compiled = runtime::compile(*config, registry, slots, ++generation);
         limit = compiled.limits.at(0).limit;
+        snapshot = compiled.snapshot;
         worker.adopt(
             {compiled.snapshot,
              {slots.routes().size(), slots.refusals().size(), slots.upstreams().size()},
@@ -93,6 +98,7 @@ struct Running {
     permits::Shared permits{registry, locks};
     std::uint64_t generation = 0;
     limits::LimitPtr limit;
+    routing::SnapshotPtr snapshot;
     net::Endpoint first;
     std::vector<runtime::OpenedListener> to_open;
     runtime::Worker worker{shared, permits, log.open_channel()};
@@ -143,6 +149,40 @@ TEST_CASE("an adoption opens what is new, closes what has gone and keeps connect
     upstream.read_head();
     upstream.send(ok);
     CHECK(client.read_until("hi").ends_with("hi"));
+    running.drain(10s).wait();
+}
+
+TEST_CASE("other terms of a limit apply to the next request, and the worker keeps all else") {
+    Running running;
+    auto [client, upstream] = running.request_under_way();
+    upstream.send(ok);
+    client.read_until("hi");
+    const auto kept = [&] {
+        return running.on_worker([](proxy::Context& context) {
+            const proxy::ActiveConfig& active = *context.active;
+            return std::tuple{active.origins.at(0).get(), active.heavy_hitters.get()};
+        });
+    };
+    const auto before = kept();
+    auto blocking = std::make_shared<routing::Snapshot>(*running.snapshot);
+    routing::LimitTerms terms = *blocking->limits.at(0);
+    routing::KeyRules rules{{}, {}, std::make_shared<const routing::OverrideSet>()};
+    rules.deny.networks.push_back(Cidr::parse("127.0.0.0/8").value());
+    terms.rules = std::make_shared<const routing::KeyRules>(std::move(rules));
+    blocking->limits.at(0) = std::make_shared<const routing::LimitTerms>(std::move(terms));
+
+    running.worker.adopt_terms(blocking, runtime::counts_of(running.slots));
+    client.send(get);
+    CHECK(client.read_until("}\n").starts_with("HTTP/1.1 403 "));
+    CHECK(kept() == before);
+
+    running.worker.adopt_terms(running.snapshot, runtime::counts_of(running.slots));
+    client.send(get);
+    upstream.read_head(); // on the connection that the first request came on
+    upstream.send(ok);
+    client.read_until("hi");
+    CHECK(kept() == before);
+    client.close();
     running.drain(10s).wait();
 }
 

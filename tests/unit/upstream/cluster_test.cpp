@@ -18,10 +18,12 @@ EndpointSpec ip(std::uint16_t port) {
 }
 
 Snapshot snapshot_of(std::initializer_list<std::vector<EndpointSpec>> upstreams) {
-    Snapshot snapshot;
+    std::vector<stint::routing::UpstreamSpec> specs;
     for (const auto& endpoints : upstreams)
-        snapshot.upstreams.push_back(
-            {.name = "u", .endpoints = endpoints, .host = "", .metric = 0});
+        specs.push_back({.name = "u", .endpoints = endpoints, .host = "", .metric = 0});
+    Snapshot snapshot;
+    snapshot.upstreams =
+        std::make_shared<const std::vector<stint::routing::UpstreamSpec>>(std::move(specs));
     return snapshot;
 }
 
