@@ -19,6 +19,7 @@ LAYERS = {
     "config": "base",
     "tls": "base",
     "net": "tls base",
+    "redis": "net tls base",
     "upstream": "routing limits net tls http base",
     "observe": "base",
     "state": "base",
@@ -36,7 +37,7 @@ LAYERS = {
 LIBRARIES = {
     r"yaml-cpp/": "config",
     r"boost/beast": "http/head_parser.cpp",
-    r"boost/asio": "net upstream server proxy runtime admin",
+    r"boost/asio": "net redis upstream server proxy runtime admin",
     r"boost/json": "permits",
     r"nlohmann/": "admin observe simulate",
     r"prometheus/": "observe",
