@@ -56,14 +56,23 @@ bool has_variable(std::string_view text) noexcept {
     return false;
 }
 
+// Returns the text without the environment's variables: what they hold is nobody's spelling.
+std::string without_environment(const config::FieldEdits::Set& field) {
+    std::string text = field.written.empty() ? field.value : field.written;
+    for (std::size_t at = text.find("${"); !field.written.empty() && at != std::string::npos;
+         at = text.find("${", at))
+        text.erase(at, text.find('}', at) - at + 1);
+    return text;
+}
+
+// The value may be a secret, and is not printed.
 void note_variables(
     std::string_view of, const std::string& name, const config::Shaping& shaping, Notes& notes) {
     for (const config::FieldEdits* edits : {&shaping.request, &shaping.response})
         for (const config::FieldEdits::Set& field : edits->set)
-            if (has_variable(field.value))
+            if (has_variable(without_environment(field)))
                 notes.push_back(
-                    "the " + std::string{of} + " " + name + " sends " + field.name + ": " +
-                    field.value +
+                    "the " + std::string{of} + " " + name + " sends the \"$\" in " + field.name +
                     " as it is written: variables are spelt {client_ip}, {host}, {method}, "
                     "{request_id} and {route}");
 }

@@ -255,6 +255,10 @@ void read_admin(const Value& value, LoadState& loading) {
         return;
     Admin admin;
     read_fields(*section, admin_fields(), admin, loading);
+    const auto reading = section->find("read_token_file");
+    if (reading && !section->find("token_file") && !admin.read_only)
+        reading->wrong("reading needs a token, and changes need none; expected a token_file, too, "
+                       "or read_only: true");
     if (const auto address =
             read_address(*section, admin_fields().front(), admin.address, loading)) {
         if (!is_local(admin.address) && !section->find("token_file") && !admin.read_only)

@@ -51,6 +51,7 @@ Parsed<std::string> parse_answer_text(std::string_view text, std::size_t most) {
     return std::string{text};
 }
 
+// The value may be a secret: no message quotes it.
 Parsed<std::string> parse_field_value(std::string_view text) {
     if (text.empty())
         return ParseError{"is empty; to leave a field out, name it in remove_headers"};
@@ -58,9 +59,9 @@ Parsed<std::string> parse_field_value(std::string_view text) {
         return ParseError{"the value is longer than 4 KiB"};
     if (!is_printable(text))
         return ParseError{
-            in_quotes(text) + " has a line end, another control character or one beyond ASCII"};
+            "the value has a line end, another control character or one beyond ASCII"};
     if (text.front() == ' ' || text.back() == ' ')
-        return ParseError{in_quotes(text) + " has a blank at its beginning or end"};
+        return ParseError{"the value has a blank at its beginning or end"};
     if (std::string fault = placeholder_fault(text, field_placeholders); !fault.empty())
         return ParseError{std::move(fault)};
     return std::string{text};

@@ -213,6 +213,25 @@ TEST_CASE("relative paths begin at the configuration's folder") {
     CHECK(result->access_log.path == (folder.path() / "access.json").string());
 }
 
+TEST_CASE("a token for reading does not go without one for changes") {
+    const Folder folder;
+    folder.write("read", "r\n");
+    folder.write("change", "c\n");
+    const auto message_for = [&](const std::string& members) {
+        const auto file = folder.write(
+            "stint.yaml", with("routes: []\nadmin: {address: 127.0.0.1:1, " + members + "}\n"));
+        const auto result = load_file(file);
+        return result ? std::string{} : text_of(result.error());
+    };
+
+    CHECK(
+        message_for("read_token_file: read")
+            .find(":4:48: admin.read_token_file: reading needs a token, and changes need none") !=
+        std::string::npos);
+    CHECK(message_for("read_token_file: read, token_file: change").empty());
+    CHECK(message_for("read_token_file: read, read_only: true").empty());
+}
+
 TEST_CASE("a token file must hold a token") {
     const Folder folder;
     const auto message_for = [&](const std::string& token_file) {

@@ -68,6 +68,17 @@ TEST_CASE("a field is named once, by a token") {
     check_route("upstream: shop, request: [a]", {"3:45: found a list; expected a map such as"});
 }
 
+TEST_CASE("a mistake in a field's value does not print it: it may be a secret") {
+    for (const std::string_view value : {"s3cret ", "s3cret\\t"}) {
+        const auto loaded = load_text(
+            "routes: [{name: r, request: {set_headers: {X-A: \"" + std::string{value} + "\"}}}]\n",
+            "test");
+        REQUIRE_FALSE(loaded.has_value());
+        for (const auto& mistake : loaded.error())
+            CHECK(mistake.text().find("s3cret") == std::string::npos);
+    }
+}
+
 TEST_CASE("a field's value is printable ASCII with known placeholders") {
     check_route(
         "upstream: shop, request: {set_headers: {X-A: \"a\\r\\nB: c\"}}",

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,10 +71,25 @@ TEST_CASE("a variable as nginx spells it is sent as it is written") {
         const Notes notes =
             config_notes_on_route("request: {set_headers: {X-A: \"" + std::string{value} + "\"}}");
         REQUIRE(notes.size() == 1);
-        CHECK(notes[0].starts_with(
-            "the route r sends X-A: " + std::string{value} + " as it is written"));
+        CHECK(notes[0].starts_with("the route r sends the \"$\" in X-A as it is written"));
     }
     CHECK(config_notes_on_route("response: {set_headers: {X-A: \"5$ and $5, $\"}}") == Notes{});
+}
+
+TEST_CASE("no note prints a value that may be a secret") {
+    const auto notes_with = [](std::string_view value) {
+        const auto config = config::load_text(
+            std::string{head} +
+                "routes: [{name: r, upstream: u, request: {set_headers: {Authorization: \"" +
+                std::string{value} + "\"}}}]\n",
+            "test", [](std::string_view) { return std::optional<std::string>{"pa$word1"}; });
+        REQUIRE(config.has_value());
+        return runtime::config_notes(*config);
+    };
+    CHECK(notes_with("Bearer ${TOKEN}") == Notes{});
+    const Notes notes = notes_with("$x ${TOKEN} pa$word2");
+    REQUIRE(notes.size() == 1);
+    CHECK(notes[0].find("word") == std::string::npos);
 }
 
 TEST_CASE("a folder that does not exist is named") {
