@@ -3,10 +3,12 @@
 #include "admin/change_body.hpp"
 #include "admin/named_limit.hpp"
 #include "admin/overlay.hpp"
+#include "config/values/limit_pairs.hpp"
 #include "config/values/networks.hpp"
 #include "http/query.hpp"
 #include "runtime/limit_changes.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -66,6 +68,28 @@ Response made(runtime::Gateway& gateway, LimitChange change, const config::Limit
     return gateway.changes().put(std::move(change)) ? json_response(shown) : too_many();
 }
 
+// Refuses to enforce a limit beside one that the configuration would not let it stand beside.
+std::optional<Response> refuse_pair(const runtime::Gateway& gateway, const NamedLimit& limit) {
+    const config::Config& config = gateway.config();
+    for (const config::Route& route : config.routes) {
+        if (std::ranges::find(route.limits, limit.index) == route.limits.end())
+            continue;
+        for (const std::size_t index : route.limits) {
+            const config::Limit& other = config.limits[index];
+            // Its switch may end first.
+            const bool enforced =
+                other.enforce || gateway.changes().overlay().limits().applied_to(other).enforce;
+            if (index != limit.index && enforced &&
+                config::queues_into_reserved_slots(limit.settings, other))
+                return problem(
+                    409, "The route " + route.name + " has the limit " + other.name +
+                             ", too: a limit that lets requests wait cannot be enforced beside one "
+                             "that reserves.");
+        }
+    }
+    return std::nullopt;
+}
+
 } // namespace
 
 Response block(runtime::Gateway& gateway, const std::string& name, std::string_view body) {
@@ -122,6 +146,9 @@ Response switch_enforce(runtime::Gateway& gateway, const std::string& name, std:
     read_terms(read, change, gateway.now());
     if (auto error = read.error())
         return std::move(*error);
+    if (change.enforce)
+        if (auto refused = refuse_pair(gateway, *limit))
+            return std::move(*refused);
     return made(gateway, std::move(change), limit->settings);
 }
 

@@ -56,7 +56,7 @@ bool has_variable(std::string_view text) noexcept {
     return false;
 }
 
-// Returns the text without the environment's variables: what they hold is nobody's spelling.
+// Returns the text without the environment's variables, whose values are not spelt in the file.
 std::string without_environment(const config::FieldEdits::Set& field) {
     std::string text = field.written.empty() ? field.value : field.written;
     for (std::size_t at = text.find("${"); !field.written.empty() && at != std::string::npos;

@@ -165,6 +165,22 @@ class Changes(SystemTest):
         self.assertEqual([each["limit"] for each in self.changes("override")], ["all"])
         self.assertIn("limit by_key: a change that was made at run time has ended", self.stint.log())
 
+    def test_a_queue_is_not_enforced_beside_reservations(self):
+        self.settings["limits"]["reserving"] = {"requests": 9, "per": "1h", "retry_after": "reserve"}
+        self.settings["limits"]["queue"] = {"concurrent": 9, "when_exceeded": "wait", "enforce": False}
+        self.settings["routes"].append(
+            {"name": "both", "upstream": self.settings["routes"][0]["upstream"], "match": {"path": "/both"},
+             "limits": ["reserving", "queue"]})
+        self.stint.write(self.settings)
+        self.assertEqual(self.admin.reload().status, 200)
+        switch = {"enforce": True, "for": "1h"}
+
+        refused = self.change("POST", "/limits/queue/enforce", switch, status=409)
+        self.assertIn("The route both has the limit reserving, too", refused["detail"])
+        self.change("POST", "/limits/reserving/enforce", {"enforce": False, "for": "1s"})
+        self.change("POST", "/limits/queue/enforce", switch, status=409)  # the other's switch ends
+        self.change("POST", "/limits/by_key/enforce", switch)
+
     def test_every_mistake_says_what_is_expected(self):
         for method, path, body, status, why in (
             ("POST", "/limits/none/block", {"key": "a", "for": "1h"}, 404, "no limit named"),

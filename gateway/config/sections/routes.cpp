@@ -1,5 +1,6 @@
 // Reads routes: their match, action and limits.
 #include "config/fields/shared_rows.hpp"
+#include "config/values/limit_pairs.hpp"
 #include "config/values/match_values.hpp"
 #include "config/values/path_regex.hpp"
 #include "config/values/values.hpp"
@@ -128,30 +129,19 @@ bool counts_permits(const Limit& limit) {
     return !limit.key.empty() && limit.key.front().kind == KeySource::Kind::permit_key;
 }
 
-// True if the limit delays requests. A limit with enforce: false only looks on.
-bool lets_wait(const Limit& limit) {
-    return limit.wait && limit.enforce;
-}
-
-bool reserves(const Limit& limit) {
-    return !limit.reserve_for.empty() && limit.enforce;
-}
-
 // Reports an error if a route has a limit with when_exceeded: wait and another with retry_after:
-// reserve. A queued request would be admitted into slots that are reserved for other clients. item:
-// the node of the limit that was added last.
+// reserve. A limit with enforce: false only looks on. item: the node of the limit that was added
+// last.
 void refuse_waiting_beside_reserving(const Value& item, const Route& route, const Config& config) {
     const Limit& added = config.limits[route.limits.back()];
     for (const std::size_t index : route.limits) {
         const Limit& other = config.limits[index];
-        const bool clash =
-            (lets_wait(added) && reserves(other)) || (reserves(added) && lets_wait(other));
-        if (!clash || &added == &other)
+        if (&added == &other || !added.enforce || !other.enforce ||
+            !queues_into_reserved_slots(added, other))
             continue;
         return item.wrong(
-            in_quotes(added.name) +
-            (lets_wait(added) ? " lets requests wait and " : " reserves and ") +
-            in_quotes(other.name) + (lets_wait(added) ? " reserves" : " lets requests wait") +
+            in_quotes(added.name) + (added.wait ? " lets requests wait and " : " reserves and ") +
+            in_quotes(other.name) + (added.wait ? " reserves" : " lets requests wait") +
             "; expected limits with either when_exceeded: wait or retry_after: reserve");
     }
 }
