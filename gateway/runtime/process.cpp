@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
+#include <malloc.h>
 #include <numeric>
 #include <pthread.h>
 #include <sched.h>
@@ -54,6 +55,10 @@ void raise_open_files_limit(std::size_t max_connections) {
             "max_connections: {} needs {} open files, but the limit is {} (ulimit -Hn): "
             "when they run out, idle connections are closed and new ones wait",
             max_connections, needed, limit.rlim_cur);
+}
+
+void return_free_memory() noexcept {
+    ::malloc_trim(0);
 }
 
 std::vector<int> usable_cores() {

@@ -28,6 +28,10 @@ void ignore_signals() noexcept;
 // others.
 void raise_open_files_limit(std::size_t max_connections);
 
+// Returns the memory that the process has freed to the system. May take some milliseconds, during
+// which no thread can allocate memory.
+void return_free_memory() noexcept;
+
 // Returns the numbers of the cores that the process may use (taskset, cpusets), ascending; never
 // empty.
 [[nodiscard]] std::vector<int> usable_cores();

@@ -40,10 +40,12 @@ unknown_key(std::string_view key, std::string_view meant, std::span<const std::s
 
 void Value::wrong(std::string_view what) const {
     std::string message = path_.empty() ? std::string{what} : path_ + ": " + std::string{what};
-    if (!node_->written.empty())
-        message += "; filled in from " + in_quotes(node_->written);
-    if (!node_->continued.empty())
-        message += "; " + node_->continued;
+    if (const auto& remarks = node_->remarks) {
+        if (!remarks->written.empty())
+            message += "; filled in from " + in_quotes(remarks->written);
+        if (!remarks->continued.empty())
+            message += "; " + remarks->continued;
+    }
     report_->add(mark(), std::move(message));
 }
 

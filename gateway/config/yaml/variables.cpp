@@ -91,7 +91,7 @@ class VariableFiller {
                     return;
                 }
                 filled += *value;
-                node.written = node.text;
+                node.remark().written = node.text;
                 rest.remove_prefix(length);
             } else {
                 filled += rest.front();

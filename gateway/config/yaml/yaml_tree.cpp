@@ -140,8 +140,8 @@ class TreeBuilder final : public YAML::EventHandler {
         std::string_view line = text_.substr(next, text_.find_first_of("\r\n", next) - next);
         line = line.substr(0, line.find_last_not_of(" \t") + 1);
         if (lacks_colon(line))
-            scalar.continued = "line " + std::to_string(positions_.at(next).line) + ", " +
-                               in_quotes(line) + ", " + colon_advice(line);
+            scalar.remark().continued = "line " + std::to_string(positions_.at(next).line) + ", " +
+                                        in_quotes(line) + ", " + colon_advice(line);
     }
 
     void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag) {

@@ -5,6 +5,7 @@
 #include "config/yaml/diagnostics.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,15 +19,27 @@ struct Node {
 
     Kind kind = Kind::null;
     Mark mark;
-    std::string text;    // text of a scalar, quotes, escapes and variables resolved
-    std::string written; // the text with its variables, as in the file; empty if it has none
-    // Advice on the second line of a plain scalar that should be an entry of its own; empty if
-    // there is none.
-    std::string continued;
+    std::string text; // text of a scalar, quotes, escapes and variables resolved
+    // The parts of an error about the scalar that depend on its text in the file. Few scalars have
+    // any.
+    struct Remarks {
+        std::string written; // the text with its variables, as in the file; empty if it has none
+        // Advice on the second line of a plain scalar that should be an entry of its own; empty if
+        // there is none.
+        std::string continued;
+    };
+    std::unique_ptr<Remarks> remarks; // null: none
     // Keys of a map; keys[i] belongs to items[i]. A duplicate key and a merge key are unusable; all
     // others are scalars.
     std::vector<Node> keys;
     std::vector<Node> items; // the values of a map or the elements of a sequence
+
+    // Returns the remarks; makes them if there are none.
+    [[nodiscard]] Remarks& remark() {
+        if (remarks == nullptr)
+            remarks = std::make_unique<Remarks>();
+        return *remarks;
+    }
 };
 
 // Parses the only document in `text`, which must come from checked_text(). Returns nullopt, and
