@@ -2,6 +2,7 @@
 
 #include "proxy/exchange.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <unordered_map>
 #include <utility>
@@ -16,6 +17,10 @@ constexpr std::size_t room_made_at_once = 32;
 
 std::shared_ptr<const ActiveConfig::HeavyHittersByLimit>
 heavy_hitters_for(const routing::Snapshot& snapshot, const ActiveConfig* former) {
+    const auto limit_of = [](const routing::LimitTermsPtr& terms) { return terms->limit.get(); };
+    if (former != nullptr &&
+        std::ranges::equal(snapshot.limits, former->snapshot->limits, {}, limit_of, limit_of))
+        return former->heavy_hitters;
     std::unordered_map<const limits::Limit*, std::size_t> known;
     const std::size_t former_limits = former == nullptr ? 0 : former->snapshot->limits.size();
     for (std::size_t i = 0; i < former_limits; ++i)

@@ -3,6 +3,7 @@
 #include "config/fields/restart.hpp"
 #include "net/clock.hpp"
 #include "runtime/compile_limit.hpp"
+#include "runtime/destroyed_on.hpp"
 
 #include <algorithm>
 #include <map>
@@ -16,8 +17,10 @@ ConfigStore::ConfigStore(
     config::Config config,
     std::filesystem::path file,
     limits::Registry& registry,
+    net::Executor control,
     config::Environment environment)
-    : file_{std::move(file)}, environment_{std::move(environment)}, registry_{registry},
+    : file_{std::move(file)},
+      environment_{std::move(environment)}, registry_{registry}, control_{std::move(control)},
       ticket_keys_{std::make_shared<tls::TicketKeys>(net::read_steady_clock())},
       in_force_{std::make_shared<const LoadedConfig>(LoadedConfig{std::move(config), {}})} {}
 
@@ -51,7 +54,10 @@ Result<LoadedConfigPtr, config::ConfigErrors> ConfigStore::with_tls(config::Conf
 
 Compiled ConfigStore::compiled_from(
     const LoadedConfig& loaded, const LimitChanges& changes, std::uint64_t generation) {
-    return compile(loaded.config, registry_, slots_, generation, changes, loaded.tls, &endpoints_);
+    Compiled compiled =
+        compile(loaded.config, registry_, slots_, generation, changes, loaded.tls, &endpoints_);
+    compiled.snapshot = destroyed_on(control_, std::move(compiled.snapshot));
+    return compiled;
 }
 
 std::vector<ConfiguredLimit>
@@ -67,7 +73,7 @@ ConfigStore::change_limits(const std::set<std::string>& names, const LimitChange
         changed.push_back(made.configured);
         compiled_.limits[*index] = std::move(made.configured);
     }
-    compiled_.snapshot = std::move(snapshot);
+    compiled_.snapshot = destroyed_on(control_, std::move(snapshot));
     return changed;
 }
 

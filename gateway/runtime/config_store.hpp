@@ -5,6 +5,7 @@
 #include "config/load.hpp"
 #include "config/schema/schema.hpp"
 #include "limits/registry.hpp"
+#include "net/types.hpp"
 #include "observe/metrics.hpp"
 #include "runtime/compile.hpp"
 #include "runtime/limit_changes.hpp"
@@ -37,11 +38,12 @@ using LoadedConfigPtr = std::shared_ptr<const LoadedConfig>;
 class ConfigStore {
   public:
     // Puts `config` in force at once, without compiling it. registry: must outlive this object.
-    // environment: for read_file().
+    // control: destroys snapshots (destroyed_on()). environment: for read_file().
     ConfigStore(
         config::Config config,
         std::filesystem::path file,
         limits::Registry& registry,
+        net::Executor control,
         config::Environment environment = {});
 
     [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
@@ -103,6 +105,7 @@ class ConfigStore {
     const std::filesystem::path file_;
     const config::Environment environment_;
     limits::Registry& registry_;
+    const net::Executor control_;
     upstream::EndpointRegistry endpoints_;
     observe::MetricSlots slots_;
     const std::shared_ptr<tls::TicketKeys> ticket_keys_;

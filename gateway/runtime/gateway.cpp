@@ -50,7 +50,9 @@ std::vector<std::string> texts_of(const config::ConfigErrors& mistakes) {
 Gateway::Gateway(config::Config config, std::filesystem::path file, config::Environment environment)
     : signals_{control_}, access_log_{target_of(config.access_log)},
       openings_{registry_, net::read_clocks().wall}, pool_{control_, registry_, openings_},
-      store_{std::move(config), std::move(file), registry_, std::move(environment)},
+      store_{
+          std::move(config), std::move(file), registry_, control_.get_executor(),
+          std::move(environment)},
       resolver_{
           control_,
           [this](std::shared_ptr<const upstream::AddressBook> book) {

@@ -1,11 +1,16 @@
 #include "config/load.hpp"
 #include "runtime/config_store.hpp"
 
+#include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -57,8 +62,9 @@ struct ChangedStore {
         return store.compiled().snapshot->routes.routes().at(i);
     }
 
+    net::asio::io_context control;
     limits::Registry registry;
-    runtime::ConfigStore store{load(), "test.yaml", registry};
+    runtime::ConfigStore store{load(), "test.yaml", registry, control.get_executor()};
     runtime::LimitChanges changes;
     std::vector<runtime::ConfiguredLimit> changed; // by the last put() or erase()
 };
@@ -123,6 +129,21 @@ TEST_CASE("a limit that only looked on waits or reserves once an operator enforc
     at.erase({"queued", Kind::enforce, ""});
     CHECK_FALSE(at.terms("queued").wait.has_value());
     CHECK(at.terms("queued").dry_run_wait > Duration::zero());
+}
+
+TEST_CASE("the control thread destroys a former snapshot, whoever drops it last") {
+    ChangedStore at;
+    routing::SnapshotPtr held = at.store.compiled().snapshot; // as by a request
+    const std::weak_ptr<const routing::LimitTerms> terms = held->limits.front();
+    at.put({.target = {"clients", Kind::numbers, ""}, .numbers = {50, 0}});
+    CHECK(at.control.poll() == 0);
+
+    std::thread{[&] { held.reset(); }}.join();
+    CHECK_FALSE(terms.expired());
+
+    at.control.restart();
+    CHECK(at.control.poll() == 1);
+    CHECK(terms.expired());
 }
 
 TEST_CASE("a change of what is no limit changes nothing") {
