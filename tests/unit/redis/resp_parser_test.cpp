@@ -27,12 +27,12 @@ Value list(std::vector<Value> items, Kind kind = Kind::array) {
     return {.kind = kind, .items = std::move(items)};
 }
 
-struct Reply {
+struct Example {
     std::string_view bytes;
     Value value;
 };
 
-std::vector<Reply> replies() {
+std::vector<Example> replies() {
     using namespace std::string_view_literals;
     return {
         {"+OK\r\n", text("OK", Kind::simple)},
@@ -108,7 +108,7 @@ std::string fault(std::string_view bytes, Bounds bounds = {}) {
 } // namespace
 
 TEST_CASE("a reply is the same value however it is cut") {
-    for (const Reply& reply : replies()) {
+    for (const Example& reply : replies()) {
         CAPTURE(reply.bytes);
         const std::string both = std::string{reply.bytes} + ":42\r\n";
         for (std::size_t cut = 1; cut <= both.size(); ++cut) {
@@ -123,7 +123,7 @@ TEST_CASE("a reply is the same value however it is cut") {
 }
 
 TEST_CASE("every beginning of a reply is incomplete") {
-    for (const Reply& reply : replies()) {
+    for (const Example& reply : replies()) {
         for (std::size_t size = 0; size < reply.bytes.size(); ++size) {
             CAPTURE(reply.bytes);
             CAPTURE(size);
@@ -137,11 +137,11 @@ TEST_CASE("every beginning of a reply is incomplete") {
 
 TEST_CASE("one parser reads reply after reply") {
     std::string all;
-    for (const Reply& reply : replies())
+    for (const Example& reply : replies())
         all += reply.bytes;
     ReplyParser parser;
     std::string_view rest = all;
-    for (const Reply& reply : replies()) {
+    for (const Example& reply : replies()) {
         CAPTURE(reply.bytes);
         REQUIRE(parser.feed(rest) == Status::complete);
         CHECK_FALSE(parser.inside_reply());
@@ -151,7 +151,7 @@ TEST_CASE("one parser reads reply after reply") {
 }
 
 TEST_CASE("a value written as RESP3 is read back") {
-    for (const Reply& reply : replies()) {
+    for (const Example& reply : replies()) {
         CAPTURE(reply.bytes);
         const std::string written = stint::test::resp3(reply.value);
         CHECK(feed(written, written.size(), 1).value == reply.value);
