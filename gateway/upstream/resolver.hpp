@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/time.hpp"
+#include "net/name_lookup.hpp"
 #include "net/types.hpp"
 
 #include <boost/asio/steady_timer.hpp>
@@ -21,9 +22,7 @@ namespace stint::upstream {
 // resolved is absent.
 using AddressBook = std::map<std::string, std::vector<std::string>>;
 
-// Runs on the control thread. Every look-up blocks a thread of its own, so that a dead name holds
-// up neither the others nor the end of the process: getaddrinfo(3) cannot be cancelled, and a
-// thread that is still in it is left behind.
+// Runs on the control thread. Every look-up blocks a thread of its own (net::NameLookup).
 class Resolver {
   public:
     using OnBook = std::function<void(std::shared_ptr<const AddressBook>)>;
@@ -46,23 +45,19 @@ class Resolver {
     void stop();
 
     // True if an endpoint's host is a name rather than an address.
-    [[nodiscard]] static bool is_name(const std::string& host);
+    [[nodiscard]] static bool is_name(const std::string& host) {
+        return net::NameLookup::is_name(host);
+    }
 
   private:
-    struct Answer {
-        std::string name;
-        std::vector<std::string> addresses;
-        std::string failure; // empty if the look-up succeeded
-    };
-    struct Mailbox; // takes answers of look-ups; outlives this object during a look-up
+    using Answer = net::NameLookup::Answer;
     using Timer = net::asio::basic_waitable_timer<
         std::chrono::steady_clock,
         net::asio::wait_traits<std::chrono::steady_clock>,
         net::Executor>;
 
-    static Answer look_up(const std::string& name);
     void begin(const std::string& name, std::shared_ptr<void> round);
-    void take(const Answer& answer);
+    void take(const std::string& name, const Answer& answer);
     void wait_for_next_round();
 
     struct Watched {
@@ -73,7 +68,7 @@ class Resolver {
     Timer timer_;
     OnBook on_book_;
     OnFailure on_failure_;
-    std::shared_ptr<Mailbox> mailbox_;
+    net::NameLookup lookup_;
     std::map<std::string, Watched> names_;
     std::set<std::string> under_way_;
     AddressBook book_;
