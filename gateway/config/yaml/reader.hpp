@@ -54,7 +54,10 @@ class Value {
     [[nodiscard]] bool is_list() const noexcept { return node_->kind == Node::Kind::sequence; }
 
     // Returns a scalar's text with its variables, as in the file; empty if it has none.
-    [[nodiscard]] std::string_view written() const noexcept { return node_->written; }
+    [[nodiscard]] std::string_view written() const noexcept {
+        return node_->remarks != nullptr ? std::string_view{node_->remarks->written}
+                                         : std::string_view{};
+    }
 
     // Reports an error at the node. Of a value with variables it also tells the text in the file.
     void wrong(std::string_view what) const;
