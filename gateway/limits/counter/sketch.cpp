@@ -22,7 +22,7 @@ void SketchCells::add(Hash128 key, std::uint64_t count) noexcept {
 
 void SketchCells::take_back(Hash128 key, std::uint64_t count) noexcept {
     for (std::size_t row = 0; row < rows; ++row)
-        cell(key, row) -= count;
+        cell(key, row) -= std::min(cell(key, row), count);
 }
 
 void SketchCells::raise(Hash128 key, std::uint64_t to) noexcept {

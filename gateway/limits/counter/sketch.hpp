@@ -27,8 +27,9 @@ class SketchCells {
     }
     [[nodiscard]] std::uint64_t least(Hash128 key) const noexcept;
     void add(Hash128 key, std::uint64_t count) noexcept;
-    void take_back(Hash128 key, std::uint64_t count) noexcept; // no more than was added
-    void raise(Hash128 key, std::uint64_t to) noexcept;        // raises the count to at least `to`
+    // Takes away what add() added, but leaves at least 0: another sketch may have counted it.
+    void take_back(Hash128 key, std::uint64_t count) noexcept;
+    void raise(Hash128 key, std::uint64_t to) noexcept; // raises the count to at least `to`
     void clear() noexcept;
 
   private:

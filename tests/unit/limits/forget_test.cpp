@@ -132,6 +132,35 @@ TEST_CASE("a refund of a charge in a sketch that is gone is lost") {
     CHECK(state(limit, start, key(2), 9).used == 0);
 }
 
+TEST_CASE("a refund of a charge in a former sketch lowers the count at most to nothing") {
+    for (const Algorithm algorithm : {Algorithm::fixed_window, Algorithm::sliding_window})
+        for (const Anchor anchor : {Anchor::first_request, Anchor::clock}) {
+            if (anchor == Anchor::clock && algorithm != Algorithm::fixed_window)
+                continue;
+            CAPTURE(static_cast<int>(algorithm));
+            LimitSpec spec = spec_with(algorithm, true, 1);
+            spec.identity.anchor = anchor;
+            Limit limit{spec};
+            REQUIRE(admit_one(limit, 9, start, key(1)).allowed()); // has the only cell
+            const Charge charge{
+                .limit = &limit, .key = key(2), .quota = 9, .cost = 3, .refundable = true};
+            Decision before = admit({&charge, 1}, start);
+            REQUIRE(before.allowed());
+            CHECK(limit.forget({}, start));
+            REQUIRE(admit_one(limit, 9, start, key(1)).allowed());
+            REQUIRE(admit_one(limit, 9, start, key(2)).allowed()); // in another sketch
+            REQUIRE(limit.overflowed() == 2);
+
+            before.permit.refund(0, start);
+
+            const std::uint64_t used = state(limit, start, key(2), 9).used;
+            CHECK(used <= 1);
+            for (std::uint64_t i = used; i < 9; ++i)
+                CHECK(admit_one(limit, 9, start, key(2)).allowed());
+            CHECK_FALSE(admit_one(limit, 9, start, key(2)).allowed());
+        }
+}
+
 TEST_CASE("the slots of a cap are not forgotten") {
     Limit limit{cap()};
     const Decision held = admit_one(limit, 1, start);
