@@ -93,11 +93,13 @@ class Limit : public std::enable_shared_from_this<Limit> {
     // Admissions that this limit would not have made at once if it were enforced (dry run).
     [[nodiscard]] DryRunTally& dry_run() const noexcept;
 
-    // Forgets the charges of a key, or without one, of all keys. False if some still count:
+    // Forgets the charges of a key, or without one, of all keys. Returns false and forgets nothing:
     //  - for a cap, whose counts are the slots held now;
     //  - for a key in the sketch, which has one count for several keys.
-    // Shares and slots in coming windows stay. A refund of a charge from before may lower the new
-    // count, at most by that charge. Waiters are not woken. Thread-safe; locks one shard at a time.
+    // A key that leaves the table is counted in the sketch if that counts keys that collide with
+    // it. Shares and slots in coming windows stay. A refund of a charge from before may lower the
+    // new count, at most by that charge. Waiters are not woken. Thread-safe; locks one shard at a
+    // time.
     bool forget(std::optional<Hash128> key, const Now& now) noexcept;
 
     // The slots in coming windows that are reserved for requests which this limit refused.

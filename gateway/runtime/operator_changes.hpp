@@ -62,7 +62,7 @@ class OperatorChanges {
         std::string text;
         Hash128 hash;
     };
-    // Clears the counters of a key; without one, of all keys. Returns false if some still count
+    // Clears the counters of a key; without one, of all keys. Returns false if that cannot be
     // (limits::Limit::forget()).
     [[nodiscard]] bool
     clear_counters(const ConfiguredLimit& of, const std::optional<Key>& key, const Attribution& by);

@@ -203,6 +203,9 @@ bool Counters::forget(std::optional<Hash128> key, const Now& now) noexcept {
             return true;
         Shard& shard = *made;
         const std::lock_guard lock{shard.mutex};
+        // While a key's own cell is live, no charge of it is in the sketch.
+        if (live_slot(shard, *key, now) == nullptr && counts(shard, *key, now))
+            return false;
         if (Counter* const counter = shard.table.probe(*key, {}).match) {
             shard.table.erase(*counter);
             occupied_.fetch_sub(1, std::memory_order_relaxed);
@@ -210,7 +213,7 @@ bool Counters::forget(std::optional<Hash128> key, const Now& now) noexcept {
         }
         if (CounterCell* const returned = returned_to(shard, *key, now.steady))
             returned->used = 0;
-        return shard.overflow == nullptr || !counts(shard, *key, now);
+        return true;
     }
     shards_.visit_made([this](Shard& shard) {
         const std::lock_guard lock{shard.mutex};

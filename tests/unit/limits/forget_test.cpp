@@ -161,6 +161,26 @@ TEST_CASE("a refund of a charge in a former sketch lowers the count at most to n
         }
 }
 
+TEST_CASE("a key with a cell is forgotten although the sketch counts keys that collide with it") {
+    for (const Algorithm algorithm : forgetful) {
+        CAPTURE(static_cast<int>(algorithm));
+        Limit limit{spec_with(algorithm, true, 1)};
+        const Hash128 with_cell = key(1);
+        Hash128 in_sketch = with_cell; // the same cells of the sketch
+        ++in_sketch.high;
+        fill(limit, start, with_cell);
+        REQUIRE(admit_one(limit, 3, start, in_sketch).allowed());
+        REQUIRE(limit.overflowed() == 1);
+
+        CHECK_FALSE(limit.forget(in_sketch, start));
+        CHECK(limit.forget(with_cell, start));
+
+        CHECK(limit.live_keys(start) == 0);
+        CHECK(admit_one(limit, 3, start, with_cell).allowed());
+        CHECK_FALSE(limit.forget(with_cell, start)); // in the sketch now
+    }
+}
+
 TEST_CASE("the slots of a cap are not forgotten") {
     Limit limit{cap()};
     const Decision held = admit_one(limit, 1, start);
