@@ -43,7 +43,10 @@ class ChangeBody {
     std::optional<std::string> wrong_;
 };
 
-// Returns the query's `who` and `why`. The error is the response to send.
-[[nodiscard]] Result<runtime::Attribution, Response> attribution_in(std::string_view query);
+// Returns the query's `who` and `why`. Refuses a query with other parameters than these and
+// `known`, or with one of them twice: a mistyped parameter must not widen the change. The error is
+// the response to send.
+[[nodiscard]] Result<runtime::Attribution, Response>
+attribution_in(std::string_view query, std::string_view known = {});
 
 } // namespace stint::admin

@@ -169,7 +169,7 @@ clear_counters(runtime::Gateway& gateway, const std::string& name, std::string_v
     const auto limit = named_limit(gateway, name);
     if (!limit)
         return limit.error();
-    const auto by = attribution_in(query);
+    const auto by = attribution_in(query, "key");
     if (!by)
         return by.error();
     if (limit->settings.kind == config::Limit::Kind::cap)

@@ -122,6 +122,8 @@ Response change_limit(Service& service, const Target& target, const Request& req
         return std::move(*refusal);
     if (!gateway.ready())
         return problem(503, "The gateway is stopping; nothing is changed any more.");
+    if (request.method == "DELETE" && !request.body.empty())
+        return problem(400, "A DELETE has no body: its parameters are in the query.");
     switch (target.endpoint) {
     case Endpoint::block:
         return block(gateway, target.name, request.body);

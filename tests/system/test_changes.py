@@ -198,6 +198,10 @@ class Changes(SystemTest):
             ("DELETE", "/limits/all/overrides", None, 404, "No override of all was set"),
             ("DELETE", f"/limits/by_key/counters?key={quote('a*')}", None, 400, "one key"),
             ("DELETE", "/limits/all/counters?key=a", None, 400, "has no key"),
+            ("DELETE", "/limits/by_key/counters", {"key": "a"}, 400, "in the query"),
+            ("DELETE", "/limits/by_key/counters?Key=a", None, 400, 'has "Key"; expected who, why, or key'),
+            ("DELETE", "/limits/by_key/counters?key=a&key=b", None, 400, '"key" twice'),
+            ("DELETE", "/limits/by_key/enforce?key=a", None, 400, 'has "key"; expected who, why.'),
         ):
             with self.subTest(path=path, body=body):
                 self.assertIn(why, self.change(method, path, body, status=status)["detail"])
