@@ -93,6 +93,7 @@ Result<void, std::string> Gateway::start() {
     Compiled compiled = first_compiled(**loaded);
     resolve_names(compiled.host_names);
     apply(std::move(*loaded), std::move(compiled), std::move(*opened));
+    changes_.start();
     return_free_memory(); // reading a large file takes more than its configuration
     pool_.start(config().pin_workers);
     started_at_ = net::read_clocks().wall;

@@ -77,7 +77,6 @@ bool OperatorChanges::erase(const LimitChange::Target& target, const Attribution
 void OperatorChanges::restore(std::vector<LimitChange> saved) {
     for (LimitChange& change : saved)
         (void)overlay_.limits().put(std::move(change));
-    await_next_end();
 }
 
 void OperatorChanges::publish(const std::set<std::string>& limits) {
@@ -153,6 +152,10 @@ bool OperatorChanges::end_lease(
         return false;
     overlay_.ended_leases().add({std::string{lock}, std::string{lease}, now.wall, by});
     return true;
+}
+
+void OperatorChanges::start() {
+    await_next_end();
 }
 
 void OperatorChanges::stop() noexcept {

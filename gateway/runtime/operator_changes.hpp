@@ -50,7 +50,7 @@ class OperatorChanges {
     [[nodiscard]] bool put(LimitChange change);
     [[nodiscard]] bool erase(const LimitChange::Target& target, const Attribution& by);
     // Takes up the changes that a former process has saved, before the first configuration is in
-    // force. Does not publish them.
+    // force. Does not publish them. They do not expire before start().
     void restore(std::vector<LimitChange> saved);
     // Calls RuntimeOverlay::forget_limits(), without publishing the change to the workers.
     [[nodiscard]] std::vector<std::string> forget_limits(const std::vector<std::string>& ended) {
@@ -71,6 +71,9 @@ class OperatorChanges {
     [[nodiscard]] bool
     end_lease(std::string_view lock, std::string_view lease, const Attribution& by);
 
+    // Starts the expiry of restored changes. Call it once the first configuration is in force:
+    // their end is published then.
+    void start();
     // Stops the expiry of changes, for the shutdown.
     void stop() noexcept;
 
