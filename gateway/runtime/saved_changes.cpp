@@ -110,6 +110,7 @@ ChangeWriter::restore(std::vector<state::Row> rows, const SavedClock& started) {
 }
 
 void ChangeWriter::begin_anew(std::vector<state::Row> rows) {
+    adding_.reset();
     written_.clear();
     for (state::Row& row : rows)
         written_.insert(std::move(row.key));

@@ -44,6 +44,7 @@ class ChangeWriter {
     [[nodiscard]] std::vector<SavedChange>
     restore(std::vector<state::Row> rows, const SavedClock& started);
     // Takes over the rows of a file that was reopened. They are replaced if set() was ever called.
+    // What was being added to the former file is not settled any more.
     void begin_anew(std::vector<state::Row> rows);
 
     // Sets the changes that the file has to have.

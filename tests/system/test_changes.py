@@ -14,6 +14,8 @@ class Changes(SystemTest):
     def setUp(self):
         super().setUp()
         self.upstream = self.start_upstream()
+        self.kept = self.folder / "kept"
+        self.kept.mkdir()
         self.settings = config(
             self.upstream.address,
             limits={
@@ -23,7 +25,7 @@ class Changes(SystemTest):
                 "line": {"requests": 1, "per": "50s", "key": "header:X-Line", "missing_key": "exempt",
                          "when_exceeded": "wait", "max_wait": "60s"},
             },
-            route_limits=["by_key", "all", "cap", "line"], state=str(self.folder / "state.db"),
+            route_limits=["by_key", "all", "cap", "line"], state=str(self.kept / "state.db"),
             workers=2)
         self.stint = self.start_stint(self.settings)
         self.admin = self.stint.admin
@@ -163,7 +165,28 @@ class Changes(SystemTest):
         self.stint.start()
 
         self.assertEqual([each["limit"] for each in self.changes("override")], ["all"])
-        self.assertIn("limit by_key: a change that was made at run time has ended", self.stint.log())
+        ended = "limit by_key: a change that was made at run time has ended"
+        self.assertIn(ended, self.stint.log())
+
+        # It is not in the file any more, so it does not come back with its limit.
+        self.stint.stop()
+        self.settings["limits"]["by_key"]["key"] = "header:X-Key"
+        self.stint.write(self.settings)
+        self.stint.start()
+        self.assertEqual([each["limit"] for each in self.changes("override")], ["all"])
+        self.assertEqual(self.stint.log().count(ended), 1)
+
+    def test_changes_in_a_file_that_opens_after_the_start_are_gone(self):
+        self.change("PUT", "/limits/by_key/overrides", {"requests": 5})
+        self.stint.stop()
+        aside = self.kept.rename(self.folder / "aside")
+        self.stint.start()
+        self.assertEqual(self.changes("override"), [])
+        aside.rename(self.kept)
+        self.stint.stop()  # opens the file again
+
+        self.stint.start()
+        self.assertEqual(self.changes("override"), [])
 
     def test_a_queue_is_not_enforced_beside_reservations(self):
         self.settings["limits"]["reserving"] = {"requests": 9, "per": "1h", "retry_after": "reserve"}

@@ -151,3 +151,17 @@ TEST_CASE("a file that was reopened gets all changes again") {
     REQUIRE(file.size() == 1);
     CHECK(change_in(file[0], written)->change.target.key == "a");
 }
+
+TEST_CASE("what was to go into the former file is not taken for what is in the new one") {
+    ChangeWriter writer;
+    writer.set({});
+    StateBatch nothing;
+    writer.add_to(nothing, written);
+
+    writer.begin_anew({row_of(saved_block("old"), written)});
+    writer.settle(true); // a transaction of others
+    StateBatch batch;
+    writer.add_to(batch, written);
+
+    CHECK(batch.changes.size() == 1); // erases it
+}
