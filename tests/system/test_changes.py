@@ -72,6 +72,13 @@ class Changes(SystemTest):
         wait_until(lambda: self.statuses("k1") == [200], "the block has ended")
         self.assertEqual(self.changes("block"), [])
 
+    def test_a_block_ends_by_itself_after_a_restart(self):
+        self.change("POST", "/limits/by_key/block", {"key": "k*", "for": "2s"})
+        self.stint.stop()
+        self.stint.start()
+        wait_until(lambda: self.statuses("k1") == [200], "the block has ended")
+        self.assertEqual(self.changes("block"), [])
+
     def test_a_whole_limit_is_raised_for_a_time(self):
         self.assertEqual(self.statuses("a", 4), [200, 200, 429, 429])
         shown = self.change("PUT", "/limits/by_key/overrides", {"requests": 3, "for": "1h"})
