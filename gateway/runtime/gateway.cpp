@@ -94,7 +94,7 @@ Result<void, std::string> Gateway::start() {
     resolve_names(compiled.host_names);
     apply(std::move(*loaded), std::move(compiled), std::move(*opened));
     changes_.start();
-    save_changes(); // the file may hold others, which are not in force
+    save_changes();       // the file may hold others, which are not in force
     return_free_memory(); // reading a large file takes more than its configuration
     pool_.start(config().pin_workers);
     started_at_ = net::read_clocks().wall;
