@@ -25,7 +25,7 @@ config::Limit per_client() {
 
 TEST_CASE("a limit's settings have their units in the names, in the order of the file") {
     config::Limit window = per_client();
-    window.wait.emplace();
+    window.wait = config::Limit::Wait{};
     CHECK(
         limit_settings_json(window) == Json{
                                            {"kind", "window"},

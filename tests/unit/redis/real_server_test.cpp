@@ -1,6 +1,7 @@
 // A connection to a real redis-server, where one is installed.
 #include "fixture.hpp"
 #include "made_certificates.hpp"
+#include "net/address.hpp"
 #include "redis_process.hpp"
 #include "tls/client.hpp"
 
