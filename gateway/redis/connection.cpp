@@ -32,6 +32,10 @@ Result<void, Failure> Connection::subscribe(std::string_view channel, ReplyHandl
     return core_->send(command, std::move(handler), true);
 }
 
+void Connection::give_up(std::string what) {
+    core_->give_up(std::move(what));
+}
+
 bool Connection::ready() const noexcept {
     return core_->ready();
 }

@@ -81,6 +81,10 @@ class Connection {
     // confirmation. From then on a RESP2 connection takes no other commands.
     [[nodiscard]] Result<void, Failure> subscribe(std::string_view channel, ReplyHandler handler);
 
+    // Ends the connection as if it had broken, with a later turn of the event loop. what: the
+    // reason.
+    void give_up(std::string what);
+
     [[nodiscard]] bool ready() const noexcept;
     [[nodiscard]] const Address& address() const noexcept;
 

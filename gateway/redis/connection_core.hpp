@@ -32,6 +32,8 @@ class Connection::Core : public std::enable_shared_from_this<Core> {
     [[nodiscard]] Result<void, Failure>
     send(std::string_view command, ReplyHandler handler, bool subscribes);
 
+    void give_up(std::string what);
+
     [[nodiscard]] bool ready() const noexcept { return ready_ && !over_; }
     [[nodiscard]] const Address& address() const noexcept { return address_; }
     [[nodiscard]] Protocol protocol() const noexcept { return handshake_.protocol(); }

@@ -36,6 +36,13 @@ Connection::Core::send(std::string_view command, ReplyHandler handler, bool subs
     return {};
 }
 
+void Connection::Core::give_up(std::string what) {
+    net::asio::post(
+        stream_.socket().get_executor(), [self = shared_from_this(), what = std::move(what)] {
+            self->fail(Failure::Kind::broken, what);
+        });
+}
+
 // A callback may drop this connection.
 void Connection::Core::take_in(std::string_view bytes) {
     heard_ = net::read_steady_clock();

@@ -4,6 +4,31 @@
 #include <cstddef>
 
 namespace stint::redis {
+namespace {
+
+struct ErrorCodeKind {
+    std::string_view code;
+    Failure::Kind kind;
+};
+
+constexpr ErrorCodeKind error_kinds[] = {
+    {"LOADING", Failure::Kind::loading},         {"READONLY", Failure::Kind::read_only},
+    {"MASTERDOWN", Failure::Kind::primary_down}, {"NOREPLICAS", Failure::Kind::no_replicas},
+    {"OOM", Failure::Kind::out_of_memory},       {"BUSY", Failure::Kind::script_running},
+    {"NOAUTH", Failure::Kind::denied},           {"NOPERM", Failure::Kind::denied},
+    {"WRONGPASS", Failure::Kind::denied},        {"NOSCRIPT", Failure::Kind::no_script},
+};
+
+} // namespace
+
+Failure failure_of(const Value& error) {
+    const std::string text = "redis: " + printable(error.text);
+    const std::string_view code = code_of(error.text);
+    for (const ErrorCodeKind& each : error_kinds)
+        if (each.code == code)
+            return {each.kind, text, Written::nothing};
+    return {Failure::Kind::other_error, text, Written::all};
+}
 
 std::string printable(std::string_view bytes) {
     constexpr std::size_t longest = 200;

@@ -21,6 +21,16 @@ struct Failure {
         broken,      // the connection broke
         timed_out,   // the server was silent for too long; the connection was given up
         malformed,   // the server has broken the protocol; the connection was given up
+        // Errors of the server, see failure_of(). The command has changed nothing:
+        loading,        // LOADING: the server reads its data
+        read_only,      // READONLY: it is a replica
+        primary_down,   // MASTERDOWN: it is a replica that has lost its primary
+        no_replicas,    // NOREPLICAS: fewer replicas than it must have
+        out_of_memory,  // OOM
+        script_running, // BUSY: another script runs for too long
+        denied,         // NOAUTH, NOPERM, WRONGPASS
+        no_script,      // NOSCRIPT, although the script was just loaded
+        other_error,    // any other: the script may have run in part
     };
 
     Kind kind = Kind::broken;
@@ -29,6 +39,10 @@ struct Failure {
 
     [[nodiscard]] bool may_have_run() const noexcept { return written == Written::all; }
 };
+
+// Returns an error of the server as a failure: its kind by its code, its text with "redis: " in
+// front.
+[[nodiscard]] Failure failure_of(const Value& error);
 
 // A reply, or why there is none. An error of the server is a reply: a Value that is_error().
 using Reply = Result<Value, Failure>;
