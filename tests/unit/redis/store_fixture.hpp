@@ -78,4 +78,41 @@ struct Store : StoreClient::Watcher {
     std::unique_ptr<StoreClient> client; // goes first
 };
 
+inline const std::string sha(40, 'a');
+
+// A server that a test plays: answers what a client says when it comes up.
+struct PlayedStore {
+    explicit PlayedStore(const std::string& says_hello = hello3) : hello{says_hello} {}
+
+    Wire accept(const std::string& loaded = "$40\r\n" + sha + "\r\n") {
+        Wire far = listening.accept();
+        far.read_until("SETNAME\r\n$5\r\nstint\r\n");
+        far.send(hello);
+        set_up(far, loaded);
+        return far;
+    }
+    void set_up(Wire& far, const std::string& loaded) {
+        far.read_until("*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n$3\r\nlua\r\n");
+        far.send(info);
+        far.send("-NOPERM no CONFIG\r\n" + loaded);
+    }
+    Wire open() {
+        store.script = "lua";
+        store.open(listening.address());
+        Wire far = accept();
+        store.await_up();
+        return far;
+    }
+    void settle() {
+        loop.restart();
+        loop.poll();
+    }
+
+    net::asio::io_context loop;
+    ListeningWire listening{loop};
+    std::string hello;
+    std::string info = "$36\r\nrole:master\r\nmaster_replid:one\r\nx:yz\r\n";
+    Store store{loop};
+};
+
 } // namespace stint::redis::test
