@@ -227,6 +227,20 @@ void read_upstream(const Value& value, LoadState& loading, Upstream& upstream) {
     check_queue(*section, upstream);
 }
 
+// Returns a text that helps to correct a name that is not among `names`.
+std::string hint_for(std::string_view name, const LoadState::Names& names, Diagnostics& report) {
+    constexpr std::size_t most_listed = 8;
+    if (names.empty())
+        return "; none is defined; define it by its name at the top level";
+    if (!report.may_compare(names.size()))
+        return {};
+    std::vector<std::string_view> known;
+    for (const auto& [known_name, at] : names)
+        known.push_back(known_name);
+    std::string hint = did_you_mean(name, known);
+    return hint.empty() && known.size() <= most_listed ? "; expected " + listed(known, "or") : hint;
+}
+
 } // namespace
 
 Table<Upstream> upstream_fields() {
@@ -261,18 +275,10 @@ std::optional<std::size_t> find_name(
     std::string_view name,
     const LoadState::Names& names,
     std::string_view kind) {
-    constexpr std::size_t most_listed = 8;
     if (const auto at = names.find(name); at != names.end())
         return at->second.index;
-    std::vector<std::string_view> known;
-    for (const auto& [known_name, at] : names)
-        known.push_back(known_name);
-    std::string hint = did_you_mean(name, known);
-    if (hint.empty() && known.empty())
-        hint = "; none is defined; define it by its name at the top level";
-    else if (hint.empty() && known.size() <= most_listed)
-        hint = "; expected " + listed(known, "or");
-    value.wrong(in_quotes(name) + " is not " + std::string{kind} + hint);
+    value.wrong(
+        in_quotes(name) + " is not " + std::string{kind} + hint_for(name, names, value.report()));
     return std::nullopt;
 }
 

@@ -84,6 +84,12 @@ void Diagnostics::add(Mark at, std::string message) {
     mistakes_.push_back({file_, at.line, at.column, std::move(message)});
 }
 
+bool Diagnostics::may_compare(std::size_t names) noexcept {
+    const bool may = names <= most_comparisons - comparisons_;
+    comparisons_ += may ? names : 0;
+    return may;
+}
+
 ConfigErrors Diagnostics::take() && {
     const auto place = [](const ConfigError& m) { return std::tie(m.line, m.column); };
     std::stable_sort(

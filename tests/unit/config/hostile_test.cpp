@@ -1,4 +1,5 @@
 // Whatever the bytes: a configuration or mistakes at places, never a crash.
+#include "config/yaml/diagnostics.hpp"
 #include "config_support.hpp"
 
 #include <algorithm>
@@ -105,6 +106,28 @@ TEST_CASE("nesting has a bound") {
 
 TEST_CASE("a file has a bound") {
     check_mistakes(std::string((16U << 20U) + 1, '#'), {"1:1: the file is larger than 16 MiB"});
+}
+
+TEST_CASE("the search for what unknown names may mean has a bound for all of them together") {
+    constexpr std::size_t names = 1000;
+    constexpr std::size_t searched = Diagnostics::most_comparisons / names;
+    std::string limits = "limits:\n";
+    std::string routes = "routes:\n";
+    for (std::size_t i = 0; i < names; ++i) {
+        const std::string number = std::to_string(i);
+        limits += "  per_client_" + number + ": {requests: 1, per: 1s}\n";
+        routes += "  - {name: r" + number + ", match: {path: /" + number +
+                  "}, upstream: shop, limits: [per_clinet_" + number + "]}\n";
+    }
+
+    const auto result = load_text(std::string{base} + limits + routes, "test.yaml");
+
+    REQUIRE_FALSE(result.has_value());
+    const ConfigErrors mistakes = result.error();
+    REQUIRE(mistakes.size() == names);
+    for (std::size_t i = 0; i < names; ++i)
+        CHECK(mistakes[i].message.ends_with('?') == (i < searched));
+    CHECK(mistakes.back().message.ends_with("\"per_clinet_999\" is not a limit"));
 }
 
 TEST_CASE("a comma where a document should begin does not keep the loader for ever") {
