@@ -57,12 +57,10 @@ void PathIndex::add(const Route& route) {
 
 void PathIndex::add_expression(const Route& route) {
     const Regex& regex = *route.match.path.regex;
-    auto known = std::ranges::find_if(expressions_, [&](const Expression& each) {
-        return each.regex.pattern() == regex.pattern();
-    });
-    if (known == expressions_.end())
-        known = expressions_.insert(known, {regex, {}});
-    known->choice.add(route);
+    const auto [known, is_new] = by_pattern_.try_emplace(regex.pattern(), expressions_.size());
+    if (is_new)
+        expressions_.push_back({regex, {}}); // a copy of the regex has the same pattern object
+    expressions_[known->second].choice.add(route);
 }
 
 PathIndex::Walk PathIndex::walk(std::string_view path) const noexcept {

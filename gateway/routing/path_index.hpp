@@ -6,9 +6,11 @@
 #include "routing/route.hpp"
 #include "routing/text_map.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -74,6 +76,8 @@ class PathIndex {
 
     Node root_;
     std::vector<Expression> expressions_; // in the order of their first routes
+    // Index into expressions_ by pattern, which the expression owns.
+    std::unordered_map<std::string_view, std::size_t> by_pattern_;
 };
 
 template <class Visit>
