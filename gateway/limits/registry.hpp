@@ -1,12 +1,11 @@
 // The registry of all live limits by identity, which keeps counts across reloads.
 #pragma once
 
+#include "base/live_objects.hpp"
 #include "limits/cooldown/cooldown_set.hpp"
 #include "limits/limit.hpp"
 
 #include <functional>
-#include <map>
-#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -42,8 +41,7 @@ class Registry {
 
   private:
     mutable std::mutex mutex_;
-    std::map<LimitIdentity, std::weak_ptr<Limit>> known_;
-    std::size_t sweep_from_ = 16; // size at which dead entries are dropped
+    LiveObjects<LimitIdentity, Limit> known_;
     std::vector<LimitPtr> kept_;
     CooldownRegistry cooldowns_;
     KeyHasher hasher_;

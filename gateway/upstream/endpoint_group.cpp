@@ -7,13 +7,7 @@ namespace stint::upstream {
 
 EndpointStatePtr EndpointGroup::endpoint(const std::string& text) {
     const std::lock_guard lock{mutex_};
-    std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
-    std::weak_ptr<EndpointState>& known = known_[text];
-    if (EndpointStatePtr alive = known.lock())
-        return alive;
-    EndpointStatePtr fresh = std::make_shared<EndpointState>(text);
-    known = fresh;
-    return fresh;
+    return known_.obtain(text, [&] { return std::make_shared<EndpointState>(text); });
 }
 
 // Holds the lock, so that two workers cannot each eject the last endpoint that may go.
@@ -34,13 +28,7 @@ bool EndpointGroup::eject(
 }
 
 EndpointGroupPtr EndpointRegistry::group(const std::string& upstream) {
-    std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
-    std::weak_ptr<EndpointGroup>& known = known_[upstream];
-    if (EndpointGroupPtr alive = known.lock())
-        return alive;
-    EndpointGroupPtr fresh = std::make_shared<EndpointGroup>();
-    known = fresh;
-    return fresh;
+    return known_.obtain(upstream, [] { return std::make_shared<EndpointGroup>(); });
 }
 
 } // namespace stint::upstream

@@ -1,12 +1,12 @@
 // State that an upstream's endpoints share over all workers, and the registry of all groups.
 #pragma once
 
+#include "base/live_objects.hpp"
 #include "base/time.hpp"
 #include "routing/balance_spec.hpp"
 #include "upstream/endpoint_queue.hpp"
 #include "upstream/endpoint_state.hpp"
 
-#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -34,7 +34,7 @@ class EndpointGroup {
   private:
     EndpointQueue queue_;
     std::mutex mutex_;
-    std::map<std::string, std::weak_ptr<EndpointState>> known_;
+    LiveObjects<std::string, EndpointState> known_;
 };
 
 using EndpointGroupPtr = std::shared_ptr<EndpointGroup>;
@@ -46,7 +46,7 @@ class EndpointRegistry {
     [[nodiscard]] EndpointGroupPtr group(const std::string& upstream);
 
   private:
-    std::map<std::string, std::weak_ptr<EndpointGroup>> known_;
+    LiveObjects<std::string, EndpointGroup> known_;
 };
 
 } // namespace stint::upstream

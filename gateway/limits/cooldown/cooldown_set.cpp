@@ -81,13 +81,7 @@ std::vector<CooldownPtr> CooldownSet::all() const {
 
 CooldownSetPtr CooldownRegistry::obtain(const CooldownIdentity& identity) {
     const std::lock_guard lock{mutex_};
-    std::erase_if(known_, [](const auto& each) { return each.second.expired(); });
-    std::weak_ptr<CooldownSet>& known = known_[identity];
-    if (CooldownSetPtr alive = known.lock())
-        return alive;
-    auto made = std::make_shared<CooldownSet>(identity);
-    known = made;
-    return made;
+    return known_.obtain(identity, [&] { return std::make_shared<CooldownSet>(identity); });
 }
 
 } // namespace stint::limits

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/hash.hpp"
+#include "base/live_objects.hpp"
 #include "base/time.hpp"
 #include "limits/cooldown/cooldown.hpp"
 
@@ -75,7 +76,7 @@ class CooldownRegistry {
 
   private:
     std::mutex mutex_;
-    std::map<CooldownIdentity, std::weak_ptr<CooldownSet>> known_;
+    LiveObjects<CooldownIdentity, CooldownSet> known_;
 };
 
 } // namespace stint::limits

@@ -38,17 +38,19 @@ class AdminResponse:
 
 class Admin:
     """The admin listener, through an ordinary HTTP client: one connection a request. context: an
-    ssl.SSLContext where it speaks TLS."""
+    ssl.SSLContext where it speaks TLS. timeout: seconds for an answer."""
 
-    def __init__(self, port: int, token: str | None = None, context=None):
+    def __init__(self, port: int, token: str | None = None, context=None, timeout=10.0):
         self.port = port
         self.token = token
         self.context = context
+        self.timeout = timeout
 
     def _connect(self) -> http.client.HTTPConnection:
         if self.context:
-            return http.client.HTTPSConnection("localhost", self.port, timeout=10, context=self.context)
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+            return http.client.HTTPSConnection(
+                "localhost", self.port, timeout=self.timeout, context=self.context)
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=self.timeout)
 
     def request(self, method: str, path: str, headers=None, body=None) -> AdminResponse:
         headers = dict(headers or {})
@@ -112,10 +114,11 @@ class Metrics:
 
 class Stint:
     """`stint run` over a configuration: a dictionary (an admin listener is added when there is
-    none) or text. Flow style JSON is YAML. Its output is kept in folder/stdout and folder/stderr."""
+    none) or text. Flow style JSON is YAML. Its output is kept in folder/stdout and folder/stderr.
+    within: a command that runs it, slowly."""
 
     def __init__(self, folder: Path, config, *, token: str | None = None, preexec=None, stdout=None,
-                 admin_context=None, environment: dict | None = None):
+                 admin_context=None, environment: dict | None = None, within=()):
         self.folder = folder
         self.file = folder / "stint.yaml"
         self.config = None
@@ -126,6 +129,7 @@ class Stint:
         self._preexec = preexec
         self._stdout = stdout
         self._environment = {**os.environ, **environment} if environment else None
+        self._within = within
         self._log_lock = threading.Lock()
         self.write(config)
 
@@ -144,7 +148,7 @@ class Stint:
                 self.admin_port = int(self.config["admin"]["address"].rpartition(":")[2])
             text = json.dumps(self.config, indent=1)
         self.file.write_text(text, encoding="utf-8")
-        self.admin = Admin(self.admin_port, self._token, self._admin_context)
+        self.admin = Admin(self.admin_port, self._token, self._admin_context, 200 if self._within else 10)
 
     @property
     def port(self) -> int:
@@ -158,7 +162,7 @@ class Stint:
         stdout = self._stdout or open(self.folder / "stdout", "ab")
         with open(self.folder / "stderr", "ab") as stderr:
             self.process = subprocess.Popen(
-                [binary(), "run", "-c", str(self.file)],
+                [*self._within, binary(), "run", "-c", str(self.file)],
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
@@ -169,7 +173,7 @@ class Stint:
         if not self._stdout:
             stdout.close()
         try:
-            wait_until(self._ready, "Stint is ready", seconds=30)
+            wait_until(self._ready, "Stint is ready", seconds=200 if self._within else 30)
         except BaseException:
             self.kill()
             raise
