@@ -2,32 +2,74 @@
 
 #include <algorithm>
 #include <functional>
+#include <new>
 #include <utility>
 
 namespace stint::limits {
 
-SpaceSaving::SpaceSaving() : labels_{std::make_unique_for_overwrite<Label[]>(capacity)} {}
+SpaceSaving::Arrays::Arrays(std::size_t entries) : room{entries}, mask{2 * entries - 1} {
+    std::size_t size = 0;
+    const auto place = [&size](std::size_t bytes) { return std::exchange(size, size + bytes); };
+    // From the strictest alignment to the least.
+    const std::size_t of_keys = place(entries * sizeof(Hash128));
+    const std::size_t of_labels = place(entries * sizeof(Label));
+    const std::size_t of_counts = place(entries * sizeof(std::uint64_t));
+    const std::size_t of_index = place(2 * entries * sizeof(Number));
+    const std::size_t of_order = place(entries * sizeof(Number));
+    const std::size_t of_ranks = place(entries * sizeof(Number));
+    memory = std::make_unique<std::byte[]>(size);
+    keys = new (&memory[of_keys]) Hash128[entries];
+    labels = new (&memory[of_labels]) Label[entries];
+    counts = new (&memory[of_counts]) std::uint64_t[entries];
+    index = new (&memory[of_index]) Number[2 * entries]{};
+    order = new (&memory[of_order]) Number[entries];
+    ranks = new (&memory[of_ranks]) Number[entries];
+}
 
 SpaceSaving::SpaceSaving(const SpaceSaving& other)
-    : size_{other.size_}, index_{other.index_}, order_{other.order_}, counts_{other.counts_},
-      ranks_{other.ranks_}, keys_{other.keys_}, labels_{std::make_unique_for_overwrite<Label[]>(
-                                                    capacity)} {
-    std::copy_n(other.labels_.get(), size_, labels_.get());
+    : size_{other.size_}, took_over_{other.took_over_} {
+    if (other.arrays_.room == 0)
+        return;
+    arrays_ = Arrays{other.arrays_.room};
+    copy_entries(other.arrays_);
+}
+
+// Requires: there is room for them, and the index is vacant.
+void SpaceSaving::copy_entries(const Arrays& from) noexcept {
+    std::copy_n(from.order, size_, arrays_.order);
+    std::copy_n(from.counts, size_, arrays_.counts);
+    std::copy_n(from.ranks, size_, arrays_.ranks);
+    std::copy_n(from.keys, size_, arrays_.keys);
+    std::copy_n(from.labels, size_, arrays_.labels);
+    for (std::size_t number = 0; number < size_; ++number)
+        arrays_.index[slot_of(arrays_.keys[number])] = static_cast<Number>(number + 1u);
+}
+
+// Makes room for twice as many entries. Returns false if there are `capacity`, or no memory.
+bool SpaceSaving::grow() noexcept try {
+    if (arrays_.room == capacity)
+        return false;
+    Arrays larger{std::max(2 * arrays_.room, first_room)};
+    std::swap(arrays_, larger);
+    copy_entries(larger);
+    return true;
+} catch (const std::bad_alloc&) {
+    return false;
 }
 
 void SpaceSaving::add(Hash128 key, std::string_view text) noexcept {
     const std::size_t slot = slot_of(key);
-    Number number = 0;
-    if (index_[slot] != 0) [[likely]] {
-        number = static_cast<Number>(index_[slot] - 1u);
-    } else {
-        number = take_entry(slot, key);
-        Label& label = labels_[number];
-        label.cut = text.size() > longest_text;
-        label.size = static_cast<std::uint8_t>(std::min(text.size(), longest_text));
-        std::copy_n(text.data(), label.size, label.text.data());
+    std::uint32_t found = arrays_.index[slot];
+    if (found == 0) [[unlikely]] {
+        found = take_entry(slot, key, text);
+        if (found == 0)
+            return;
     }
-    count_up(number);
+    const auto number = static_cast<Number>(found - 1);
+    std::size_t rank = arrays_.ranks[number];
+    if (rank > 0 && arrays_.counts[rank - 1] == arrays_.counts[rank])
+        rank = move_up(number, rank); // so that the order stays sorted
+    ++arrays_.counts[rank];
 }
 
 void SpaceSaving::refuse(Hash128 key) noexcept {
@@ -42,88 +84,98 @@ void SpaceSaving::count_would_refuse(Hash128 key) noexcept {
 
 void SpaceSaving::clear() noexcept {
     size_ = 0;
-    index_.fill(0);
+    took_over_ = false;
+    std::fill_n(arrays_.index, 2 * arrays_.room, Number{0});
 }
 
 SpaceSaving::Entry SpaceSaving::ranked(std::size_t rank) const noexcept {
-    const Number number = order_[rank];
-    const Label& label = labels_[number];
-    return {keys_[number],     {label.text.data(), label.size},
-            label.cut,         counts_[rank],
-            label.over,        label.refused,
-            label.would_refuse};
+    const Number number = arrays_.order[rank];
+    const Label& label = arrays_.labels[number];
+    return {
+        arrays_.keys[number],
+        {label.text.data(), label.size},
+        label.cut,
+        arrays_.counts[rank],
+        label.over,
+        label.refused,
+        label.would_refuse};
 }
 
 std::optional<SpaceSaving::Entry> SpaceSaving::find(Hash128 key) const noexcept {
-    const Number found = index_[slot_of(key)];
+    const Number found = arrays_.index[slot_of(key)];
     if (found == 0)
         return std::nullopt;
-    return ranked(ranks_[found - 1u]);
+    return ranked(arrays_.ranks[found - 1u]);
 }
 
 // Returns the key's slot, or the vacant slot where its path ends.
 std::size_t SpaceSaving::slot_of(Hash128 key) const noexcept {
     std::size_t slot = home(key);
-    while (index_[slot] != 0 && keys_[index_[slot] - 1u] != key)
+    while (arrays_.index[slot] != 0 && arrays_.keys[arrays_.index[slot] - 1u] != key)
         slot = after(slot);
     return slot;
 }
 
 SpaceSaving::Label* SpaceSaving::label_of(Hash128 key) noexcept {
-    const Number found = index_[slot_of(key)];
-    return found == 0 ? nullptr : &labels_[found - 1u];
+    const Number found = arrays_.index[slot_of(key)];
+    return found == 0 ? nullptr : &arrays_.labels[found - 1u];
 }
 
 // Vacates a slot. Moves each later slot of the run back into the gap, unless its probe path begins
 // behind the gap.
 void SpaceSaving::erase(std::size_t slot) noexcept {
     std::size_t gap = slot;
-    for (std::size_t next = after(gap); index_[next] != 0; next = after(next)) {
-        const std::size_t wanted = home(keys_[index_[next] - 1u]);
-        if (((next - wanted) & (slots - 1)) < ((next - gap) & (slots - 1)))
+    for (std::size_t next = after(gap); arrays_.index[next] != 0; next = after(next)) {
+        const std::size_t wanted = home(arrays_.keys[arrays_.index[next] - 1u]);
+        if (((next - wanted) & arrays_.mask) < ((next - gap) & arrays_.mask))
             continue;
-        index_[gap] = index_[next];
+        arrays_.index[gap] = arrays_.index[next];
         gap = next;
     }
-    index_[gap] = 0;
+    arrays_.index[gap] = 0;
 }
 
-SpaceSaving::Number SpaceSaving::take_entry(std::size_t slot, Hash128 key) noexcept {
+// Returns the number of the key's new entry + 1; 0 if there is no memory for a single one.
+SpaceSaving::Number
+SpaceSaving::take_entry(std::size_t slot, Hash128 key, std::string_view text) noexcept {
     Number number = 0;
-    if (size_ < capacity) {
+    if (size_ == arrays_.room && grow())
+        slot = slot_of(key);
+    if (arrays_.room == 0)
+        return 0;
+    if (size_ < arrays_.room) {
         number = static_cast<Number>(size_);
-        order_[size_] = number;
-        ranks_[number] = number;
-        counts_[size_] = 0;
+        arrays_.order[size_] = number;
+        arrays_.ranks[number] = number;
+        arrays_.counts[size_] = 0;
         ++size_;
     } else {
-        number = order_[capacity - 1];
-        erase(slot_of(keys_[number]));
+        took_over_ = true;
+        number = arrays_.order[size_ - 1];
+        erase(slot_of(arrays_.keys[number]));
         slot = slot_of(key); // its path may end sooner now
     }
-    keys_[number] = key;
-    index_[slot] = static_cast<Number>(number + 1u);
-    labels_[number].over = counts_[ranks_[number]];
-    labels_[number].refused = 0;
-    labels_[number].would_refuse = 0;
-    return number;
+    arrays_.keys[number] = key;
+    arrays_.index[slot] = static_cast<Number>(number + 1u);
+    Label& label = arrays_.labels[number];
+    label.over = arrays_.counts[arrays_.ranks[number]];
+    label.refused = 0;
+    label.would_refuse = 0;
+    label.cut = text.size() > longest_text;
+    label.size = static_cast<std::uint8_t>(std::min(text.size(), longest_text));
+    std::copy_n(text.data(), label.size, label.text.data());
+    return static_cast<Number>(number + 1u);
 }
 
-// Adds one to the entry's count. The order stays sorted, because the entry first changes places
-// with the first of the entries with the same count.
-void SpaceSaving::count_up(Number number) noexcept {
-    std::size_t rank = ranks_[number];
-    if (rank > 0 && counts_[rank - 1] == counts_[rank]) {
-        const auto first = std::lower_bound(
-            counts_.begin(), counts_.begin() + static_cast<std::ptrdiff_t>(rank), counts_[rank],
-            std::greater<>{});
-        const auto better = static_cast<std::size_t>(first - counts_.begin());
-        std::swap(order_[better], order_[rank]);
-        ranks_[order_[rank]] = static_cast<Number>(rank);
-        ranks_[number] = static_cast<Number>(better);
-        rank = better;
-    }
-    ++counts_[rank];
+// Changes places with the first of the entries with the same count. Returns the new rank.
+std::size_t SpaceSaving::move_up(Number number, std::size_t rank) noexcept {
+    const auto first = std::lower_bound(
+        arrays_.counts, arrays_.counts + rank, arrays_.counts[rank], std::greater<>{});
+    const auto better = static_cast<std::size_t>(first - arrays_.counts);
+    std::swap(arrays_.order[better], arrays_.order[rank]);
+    arrays_.ranks[arrays_.order[rank]] = static_cast<Number>(rank);
+    arrays_.ranks[number] = static_cast<Number>(better);
+    return better;
 }
 
 } // namespace stint::limits

@@ -16,11 +16,13 @@ namespace stint::limits {
 // Counts keys in a fixed number of entries. A key without an entry takes over the entry with the
 // lowest count, and continues that count: so a count is never too low, and too high by at most
 // `over`. Every key that came more often than total / capacity times has an entry. Plain data of
-// one thread; no lock, no clock. add() allocates nothing and is O(1) while the order of the keys
-// stays, else O(log n).
+// one thread; no lock, no clock. add() is O(1) while the order of the keys stays, else O(log n).
+// Entries take memory as keys come: add() allocates when their number has doubled since the last
+// time, up to `capacity`. Without memory there are fewer entries.
 class SpaceSaving {
   public:
     static constexpr std::size_t capacity = 256;
+    static constexpr std::size_t first_room = 8;    // entries of the first allocation
     static constexpr std::size_t longest_text = 96; // bytes; a longer one is cut
 
     // One key's counts; valid until the next non-const call.
@@ -34,8 +36,8 @@ class SpaceSaving {
         std::uint64_t would_refuse = 0; // the same of a dry run
     };
 
-    SpaceSaving();
-    SpaceSaving(const SpaceSaving& other);
+    SpaceSaving() = default;
+    SpaceSaving(const SpaceSaving& other); // throws std::bad_alloc
     SpaceSaving& operator=(const SpaceSaving&) = delete;
 
     // Counts one request of `key`; `text` is read only when the key takes an entry.
@@ -47,12 +49,14 @@ class SpaceSaving {
     void clear() noexcept;
 
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    // Returns the number of entries that there is memory for.
+    [[nodiscard]] std::size_t room() const noexcept { return arrays_.room; }
     // Returns the entry of a rank: 0, the heaviest, to size() - 1.
     [[nodiscard]] Entry ranked(std::size_t rank) const noexcept;
     [[nodiscard]] std::optional<Entry> find(Hash128 key) const noexcept;
     // Returns the highest count that a key without an entry can have.
     [[nodiscard]] std::uint64_t unlisted() const noexcept {
-        return size_ < capacity ? 0 : counts_[capacity - 1];
+        return took_over_ ? arrays_.counts[size_ - 1] : 0;
     }
 
   private:
@@ -67,29 +71,43 @@ class SpaceSaving {
     };
     using Number = std::uint16_t; // index of an entry
 
-    static constexpr std::size_t slots = 2 * capacity;
-    static_assert((slots & (slots - 1)) == 0 && longest_text < 256);
+    static_assert((capacity & (capacity - 1)) == 0 && longest_text < 256);
+    static_assert((first_room & (first_room - 1)) == 0);
 
-    [[nodiscard]] static std::size_t home(Hash128 key) noexcept { return key.low & (slots - 1); }
-    [[nodiscard]] static std::size_t after(std::size_t slot) noexcept {
-        return (slot + 1) & (slots - 1);
+    // The arrays, in one piece of memory.
+    struct Arrays {
+        Arrays() = default;
+        explicit Arrays(std::size_t entries); // throws std::bad_alloc
+
+        std::size_t room = 0;    // entries
+        std::size_t mask = 0;    // selects a slot of `index`, which has twice as many as entries
+        Number* index = none;    // by hash: an entry's number + 1, 0 = vacant
+        Number* order = nullptr; // by rank: the entry
+        std::uint64_t* counts = nullptr; // by rank
+        Number* ranks = nullptr;         // by entry
+        Hash128* keys = nullptr;         // by entry
+        Label* labels = nullptr;         // by entry
+        std::unique_ptr<std::byte[]> memory;
+        static inline Number none[1] = {0}; // the vacant index of no entries; never written to
+    };
+
+    [[nodiscard]] std::size_t home(Hash128 key) const noexcept { return key.low & arrays_.mask; }
+    [[nodiscard]] std::size_t after(std::size_t slot) const noexcept {
+        return (slot + 1) & arrays_.mask;
     }
     [[nodiscard]] std::size_t slot_of(Hash128 key) const noexcept;
     // Returns the key's label; nullptr if it has no entry.
     [[nodiscard]] Label* label_of(Hash128 key) noexcept;
+    bool grow() noexcept;
     void erase(std::size_t slot) noexcept;
-    void count_up(Number number) noexcept;
-    [[nodiscard]] Number take_entry(std::size_t slot, Hash128 key) noexcept;
+    [[nodiscard]] std::size_t move_up(Number number, std::size_t rank) noexcept;
+    [[nodiscard, gnu::noinline]] Number
+    take_entry(std::size_t slot, Hash128 key, std::string_view text) noexcept;
+    void copy_entries(const Arrays& from) noexcept;
 
     std::size_t size_ = 0;
-    std::array<Number, slots> index_{};            // by hash: an entry's number + 1, 0 = vacant
-    std::array<Number, capacity> order_{};         // by rank: the entry
-    std::array<std::uint64_t, capacity> counts_{}; // by rank
-    std::array<Number, capacity> ranks_{};         // by entry
-    std::array<Hash128, capacity> keys_{};
-    // Memory that is not touched, so not resident, before its first use: a limit with few keys
-    // costs little.
-    std::unique_ptr<Label[]> labels_;
+    bool took_over_ = false; // a key took over another one's entry
+    Arrays arrays_;
 };
 
 } // namespace stint::limits

@@ -107,14 +107,17 @@ TEST_CASE("a key that one full worker does not list counts there as often as it 
         add(full, named("k", i), 3, begin);
     HeavyHitters other;
     add(other, "heavy", 100, begin);
+    CHECK(top({&full, &other}, begin).keys[0].requests == 100); // each key that came is listed
 
+    add(full, "one more", 1, begin);
     const auto seen = top({&full, &other}, begin);
 
     CHECK(seen.keys.size() == 50);
     CHECK(seen.keys[0].text == "heavy");
     CHECK(seen.keys[0].requests == 103);
     CHECK(seen.keys[0].over == 3);
-    CHECK(seen.keys[1].requests == 3);
+    CHECK(seen.keys[1].requests == 4); // "one more", which took over an entry
+    CHECK(seen.keys[2].requests == 3);
     CHECK(seen.unlisted == 3);
 }
 

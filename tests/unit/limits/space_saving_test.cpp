@@ -33,6 +33,31 @@ TEST_CASE("as many keys as there are entries are counted exactly") {
     }
 }
 
+TEST_CASE("entries take memory as keys come, and keep what they have counted") {
+    SpaceSaving sketch;
+    CHECK(sketch.room() == 0);
+    CHECK_FALSE(sketch.find(key(1)).has_value());
+    sketch.refuse(key(1));
+    for (std::uint64_t number = 1; number <= SpaceSaving::capacity; ++number) {
+        add(sketch, number, number);
+        sketch.refuse(key(number));
+
+        CHECK(sketch.room() < std::max(2 * number, 2 * SpaceSaving::first_room));
+        for (std::uint64_t known = 1; known <= number; ++known) {
+            const auto entry = sketch.find(key(known));
+            REQUIRE(entry.has_value());
+            CHECK(entry->count == known);
+            CHECK(entry->refused == 1);
+            CHECK(entry->text == named("key ", known));
+        }
+        CHECK(sketch.unlisted() == 0);
+    }
+    CHECK(sketch.room() == SpaceSaving::capacity);
+    add(sketch, SpaceSaving::capacity + 1);
+    CHECK(sketch.room() == SpaceSaving::capacity);
+    CHECK(sketch.unlisted() == 2); // the lightest is gone, the new one has taken over its count
+}
+
 TEST_CASE("a new key takes over the lightest entry and what it counted") {
     SpaceSaving sketch;
     add(sketch, 1, 2);
