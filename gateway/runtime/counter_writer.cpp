@@ -123,10 +123,14 @@ bool CounterWriter::add(
     }
     std::vector<limits::SavedPage> pages;
     for (std::size_t shard = 0; shard < limit->shards(); ++shard) {
-        batch.taken.push_back({limit, shard, 0});
-        batch.taken.back().pages = limit->take_changed(shard);
+        if (batch.taken.size() == batch.taken.capacity()) // so that what is taken gets its place
+            batch.taken.reserve(2 * batch.taken.size() + 16);
+        const std::uint64_t taken = limit->take_changed(shard);
+        if (taken == 0)
+            continue;
+        batch.taken.push_back({limit, shard, taken});
         pages.clear();
-        limit->save(shard, batch.taken.back().pages, now.at, pages);
+        limit->save(shard, taken, now.at, pages);
         for (const limits::SavedPage& page : pages) {
             if (!page.bytes.empty()) {
                 written.pages.insert(page.page);
@@ -135,8 +139,6 @@ bool CounterWriter::add(
                 batch.erase(StateFile::counters, row_key(key, page.page));
             }
         }
-        if (batch.taken.back().pages == 0)
-            batch.taken.pop_back();
         if (batch.bytes <= most_bytes)
             continue;
         if (!flush())
