@@ -306,8 +306,9 @@ class Balancing(SystemTest):
         self.assertEqual(statuses, [200] * 24)
         slow.stop()
         self.assertLessEqual(most_at_once(slow.served()), 4)
-        shown = endpoints_of(stint)[slow.address]
-        self.assertEqual((shown["max_requests"], shown["requests_in_flight"]), (4, 0))
+        wait_until(
+            lambda: endpoints_of(stint)[slow.address]["requests_in_flight"] == 0, "free slots")
+        self.assertEqual(endpoints_of(stint)[slow.address]["max_requests"], 4)
 
 
 if __name__ == "__main__":

@@ -435,7 +435,7 @@ class WaitingForIt(SystemTest):
 
         self.wait_for(stint, 1)
         self.assertEqual(stint.admin.limit("n")["used"], 1)
-        self.assertEqual(stint.admin.limit("slot")["in_flight"], 0)
+        wait_until(lambda: stint.admin.limit("slot")["in_flight"] == 0, "a free slot")
         self.assertEqual(second.read_response().status, 200)
         self.assertEqual(stint.admin.limit("n")["used"], 2)
 
