@@ -164,7 +164,8 @@ TEST_CASE("clients and keys may be exempt, or denied; who is both is denied") {
     CHECK(charges(by_key, "x").charges.size() == 1);
     const LimitTerms denying = with_rules({}, listing("", "foe"), {});
     CHECK(charges(denying, "foe").denial == Denial::listed);
-    CHECK(charges(denying, "foe").denied_by->limit == denying.limit);
+    const Limited route{{denying}}; // which the charges refer to
+    CHECK(charges(route, "foe").denied_by->limit == denying.limit);
     CHECK(charges(denying, "foe").charges.size() == 0);
     CHECK(charges(denying, "x").charges.size() == 1);
     const LimitTerms both = with_rules(listing("192.0.2.1", ""), listing("", "foe"), {});
