@@ -124,13 +124,13 @@ std::string_view decision_of(admission::RequestAdmission& decided, Next next) {
     case Next::respond:
         return "admit";
     case Next::wait_queue:
-    case Next::wait_shared:
+    case Next::wait_shares:
     case Next::wait_cooldown:
         return "wait";
     case Next::reply:
         break;
     }
-    const observe::Outcome outcome = decided.outcome();
+    const observe::Outcome outcome = decided.ending().outcome;
     if (outcome == observe::Outcome::rejected || outcome == observe::Outcome::no_route)
         return "reject";
     return decided.reply().is_denial() ? "deny" : "refuse";
@@ -147,19 +147,19 @@ std::string reason_for(
         return "the upstream " + upstream + " asked for a pause";
     if (next == Next::wait_queue)
         return "other requests are before it, or its limit is used up for now";
-    if (decided.outcome() == observe::Outcome::refused && !reply.is_denial())
+    if (decided.ending().outcome == observe::Outcome::refused && !reply.is_denial())
         return std::string{to_text(seen.decision.refusal)};
-    if (decided.status() == 405)
+    if (decided.ending().status == 405)
         return "routes take this host and path, but none this method";
-    if (decided.status() == 200)
+    if (decided.ending().status == 200)
         return "Max-Forwards ends this OPTIONS here";
     return std::string{reply.detail()};
 }
 
 void add_reply(Json& json, admission::RequestAdmission& decided) {
     const admission::LocalReply& reply = decided.reply();
-    json["status"] = decided.status();
-    json["outcome"] = observe::to_text(decided.outcome());
+    json["status"] = decided.ending().status;
+    json["outcome"] = observe::to_text(decided.ending().outcome);
     if (!reply.limit().empty())
         json["decided_by"] = reply.limit();
     if (const auto retry_after = reply.retry_after())

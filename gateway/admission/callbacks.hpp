@@ -22,24 +22,23 @@ class QueuedCharges : public limits::Waiter {
     ~QueuedCharges() = default;
 };
 
-// Listens for the store's answer to a request's charges on limits that gateways share.
-class SharedAnswerListener {
+// Listens for the answers to a request that waits for larger shares of limits that gateways share.
+class ShareAnswerListener {
   public:
-    // Called when the store was asked and the request has to wait. shared_answered() follows at
-    // answer_by at the latest, if SharedCharges::expire() is called then.
-    virtual void shared_asked(SteadyTime /*answer_by*/) {}
-    // Called when the store has answered a request that waits. The request must not be resumed
-    // within the call, but may be destroyed.
-    virtual void shared_answered() noexcept {}
+    // Called when the stores are about to be asked: the request waits for shares_answered(), but no
+    // longer than until answer_by.
+    virtual void shares_asked(SteadyTime /*answer_by*/) {}
+    // The request must not be resumed within the call, but may be destroyed.
+    virtual void shares_answered() noexcept {}
 
   protected:
-    ~SharedAnswerListener() = default;
+    ~ShareAnswerListener() = default;
 };
 
 // The callbacks of one request. Each function does nothing unless an entry point
 // (admission/door.hpp) overrides it. The KeyObserver part gets the keys that the request is counted
 // by.
-class Callbacks : public routing::KeyObserver, public SharedAnswerListener {
+class Callbacks : public routing::KeyObserver, public ShareAnswerListener {
   public:
     // Called before the limits of the request's route are asked; concerns() and counts() follow
     // with the keys.

@@ -14,10 +14,10 @@ using States = boost::container::static_vector<limits::ChargeState, limits::max_
 
 } // namespace
 
-limits::Decision RateLimitHeaders::admit(const routing::Charges& admitted, const Now& now) {
+limits::Decision RateLimitHeaders::try_admit(const routing::Charges& admitted, const Now& now) {
     const std::span<const limits::Charge> charges = admitted.view();
     States states(charges.size());
-    limits::Decision decision = limits::admit(charges, now, states);
+    limits::Decision decision = limits::try_admit(charges, now, states);
     note(charges, {admitted.limits.data(), admitted.limits.size()}, states, decision, now);
     return decision;
 }
@@ -42,15 +42,6 @@ void RateLimitHeaders::note(
     const limits::Decision& decision,
     const Now& now) {
     policies_.clear();
-    add(charges, limits, states, decision, now);
-}
-
-void RateLimitHeaders::add(
-    std::span<const limits::Charge> charges,
-    ChargedLimits limits,
-    std::span<const limits::ChargeState> states,
-    const limits::Decision& decision,
-    const Now& now) {
     for (std::size_t i = 0; i < charges.size(); ++i) {
         const routing::RouteLimit& told = *limits[i].on_route;
         // A limit that is not enforced (dry run) promises the client nothing.

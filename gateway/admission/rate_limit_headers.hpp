@@ -18,18 +18,11 @@ class RateLimitHeaders {
   public:
     using ChargedLimits = std::span<const routing::AppliedLimit>; // one for each charge
 
-    // Calls limits::admit(), and notes its decision.
-    [[nodiscard]] limits::Decision admit(const routing::Charges& charges, const Now& now);
+    // Calls limits::try_admit(), and notes its decision.
+    [[nodiscard]] limits::Decision try_admit(const routing::Charges& charges, const Now& now);
     // Notes a decision that was made at `now`. states: the counters as the decision left them.
     void note(
         std::span<const limits::Charge> charges,
-        ChargedLimits limits,
-        std::span<const limits::ChargeState> states,
-        const limits::Decision& decision,
-        const Now& now);
-    // Adds a decision of further limits to the one that was noted.
-    void
-    add(std::span<const limits::Charge> charges,
         ChargedLimits limits,
         std::span<const limits::ChargeState> states,
         const limits::Decision& decision,

@@ -30,7 +30,7 @@ bool RequestAdmission::select_route(const RequestHead& head, routing::KeyFacts& 
     const routing::Snapshot& snapshot = env_.snapshot;
     const auto found = find_route(snapshot, head, env_.scratch.host, env_.scratch.path);
     if (!found) {
-        ends_connection_ = true;
+        ending_.connection = true;
         return fail(found.error().status, found.error().detail, Outcome::rejected);
     }
     if (asks_forward_proxy(snapshot, head, found->host)) [[unlikely]]
@@ -62,7 +62,7 @@ bool RequestAdmission::body_fits(const RequestHead& head, std::uint64_t arrived)
     const bool fits = head.framing.length <= route_->max_body && arrived <= route_->max_body;
     if (fits || !features_.has(Feature::max_body)) [[likely]]
         return true;
-    ends_connection_ = true;
+    ending_.connection = true;
     return fail(413, body_too_long, Outcome::rejected);
 }
 
@@ -165,17 +165,15 @@ void RequestAdmission::undo(const Now& now) noexcept {
     for (std::size_t i = 0; i < limits::max_charges; ++i)
         permit_.refund(i, now);
     permit_ = {};
-    if (shared_ != nullptr) [[unlikely]]
-        shared_->give_up(now);
-    shared_.reset();
+    shares_.reset();
     prepaid_.take_back();
     settlement_.forget();
     headers_.clear();
 }
 
 Next RequestAdmission::end(int status, Outcome outcome) noexcept {
-    status_ = status;
-    outcome_ = outcome;
+    ending_.status = status;
+    ending_.outcome = outcome;
     return Next::reply;
 }
 

@@ -9,7 +9,7 @@
 #include "admission/rate_limit_headers.hpp"
 #include "admission/scratch.hpp"
 #include "admission/settlement.hpp"
-#include "admission/shared_admission.hpp"
+#include "admission/share_wait.hpp"
 #include "base/hash.hpp"
 #include "base/message.hpp"
 #include "base/time.hpp"
@@ -27,6 +27,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -40,7 +41,7 @@ enum class Next : std::uint8_t {
     forward,    // the request is admitted
     respond,    // the request is admitted, and its route has a response of its own
     wait_queue, // the request waits in the admission queue, as Callbacks::make_queued() has made it
-    wait_shared,   // its other limits admit the request; it waits for the answer of shared counters
+    wait_shares,   // the request waits for larger shares of limits that gateways share
     wait_cooldown, // the request may wait for the end of its cool-down; no limit is charged yet
     reply          // the request is not admitted: RequestAdmission::reply() says why
 };
@@ -67,10 +68,8 @@ struct Environment {
     Callbacks& callbacks;
     const KeyHasher* ticket_hasher = nullptr;  // signs the tickets of reserved slots
     limits::PrepaidPermits* prepaid = nullptr; // null: prepaid permits are not accepted
-    // The worker's requests to the store of shared counters. Null: this process counts shared
-    // limits itself.
-    limits::SharedCharges* shared = nullptr;
-    Preview* preview = nullptr; // if set, nothing is charged, counted or queued
+    limits::ShareRequests* shares = nullptr;   // null: no store of shares is asked
+    Preview* preview = nullptr;                // if set, nothing is charged, counted or queued
 };
 
 // Returns the facts of a request that its keys are made of, except host, path and route: decide()
@@ -90,8 +89,7 @@ struct Environment {
 }
 
 // The admission of one request. No I/O, no clock; not thread-safe. Owns what the request was
-// granted: the destructor frees slots and leaves charges counted. During Next::wait_shared the
-// destructor refunds the charges, too.
+// granted: the destructor frees slots and leaves charges counted.
 class RequestAdmission {
   public:
     RequestAdmission(Door door, const Environment& environment) noexcept
@@ -112,16 +110,14 @@ class RequestAdmission {
     // fencing token that has become stale, or a pause that has begun, refuses the request and
     // refunds its charges. waited: time in the queue.
     [[nodiscard]] Next finish_queue(QueuedCharges& queued, Duration waited);
-    // Applies the answer of shared counters. Call after Next::wait_shared,
-    // Callbacks::shared_answered() and resume(). A refusal refunds all charges; so does a fencing
-    // token that has become stale, or a pause that has begun. If the client leaves during the wait,
-    // call undo() instead.
-    [[nodiscard]] Next finish_shared();
+    // Asks the limits again. Call after Next::wait_shares, Callbacks::shares_answered() or the end
+    // of the time for it, and resume(). A fencing token that has become stale, or a pause that has
+    // begun, refuses the request and refunds its charges. May return Next::wait_queue.
+    [[nodiscard]] Next finish_shares();
     // Sets the instant at which a wait has ended. Returns for how long the request has waited since
     // the last decision.
     Duration resume(const Now& now) noexcept;
-    // Refunds all charges and frees all slots of a request that was not sent, also those that
-    // shared counters have not answered yet.
+    // Refunds all charges and frees all slots of a request that was not sent.
     void undo(const Now& now) noexcept;
     // Checks the fencing token again: another holder may have got the lock during a wait. False:
     // reply() is 412.
@@ -141,15 +137,27 @@ class RequestAdmission {
     // Bit i: the door leaves out the route's limit i.
     [[nodiscard]] std::uint32_t left_out() const noexcept { return left_out_; }
 
-    // For Next::reply: the response, its status and its outcome. The caller may replace the
-    // response.
+    // For Next::reply: the response, which the caller may replace, and how the request ends.
     [[nodiscard]] LocalReply& reply() noexcept { return reply_; }
-    [[nodiscard]] int status() const noexcept { return status_; }
-    [[nodiscard]] observe::Outcome outcome() const noexcept { return outcome_; }
-    // True if the connection is to end after the reply: the rest of the request is not read.
-    [[nodiscard]] bool ends_connection() const noexcept { return ends_connection_; }
+    struct Ending {
+        int status = 200;
+        observe::Outcome outcome = observe::Outcome::forwarded;
+        // The connection is to end after the reply: the rest of the request is not read.
+        bool connection = false;
+    };
+    [[nodiscard]] const Ending& ending() const noexcept { return ending_; }
 
   private:
+    // How often the limits are asked: for the first time, with the facts of the head, or again
+    // after a wait for shares.
+    struct Asked {
+        const routing::KeyFacts* facts = nullptr;
+        const ShareWait* before = nullptr;
+        [[nodiscard]] bool failed() const noexcept { return before != nullptr && before->failed(); }
+        [[nodiscard]] WaitTermsList
+        terms(const routing::Charges& charges, std::string& scratch) const;
+    };
+
     // request_admission.cpp: before the limits.
     bool select_route(const RequestHead& head, routing::KeyFacts& facts);
     bool body_fits(const RequestHead& head, std::uint64_t arrived);
@@ -164,34 +172,32 @@ class RequestAdmission {
     // request_limits.cpp: the limits.
     void leave_out_prepaid(routing::Charges& charges, std::span<const Field> fields);
     Next admitted();
-    Next charge(routing::Charges& charges, const routing::KeyFacts& facts);
-    Next charge_in_turn(const routing::Charges& charges, const routing::KeyFacts& facts);
+    Next charge(routing::Charges& charges, const Asked& asked);
+    Next charge_in_turn(const routing::Charges& charges, const Asked& asked);
+    std::optional<Next> without_share(
+        const limits::Decision& refused, const routing::Charges& charges, const Asked& asked);
+    Next finish_wait();
     Next preview(routing::Charges& charges, const routing::KeyFacts& facts);
     Next settle_queue(QueuedCharges& queued);
-    Next accept(limits::Decision& decision, const routing::Charges& charges);
-    // without_store: true if the only reason is that the store of shared counters has not answered.
-    Next refuse(
-        const routing::Charges& charges,
-        const limits::Decision& decision,
-        bool without_store = false);
+    Next accept(limits::Decision& decision, const routing::Charges& charges, const Asked& asked);
+    Next
+    refuse(const routing::Charges& charges, const limits::Decision& decision, const Asked& asked);
 
     const Features features_;
     const Environment env_;
     const routing::Route* route_ = nullptr;
     Now decided_;
     limits::Permit permit_;
-    std::unique_ptr<SharedAdmission> shared_; // null: no shared limit applies
-    limits::PrepaidPermits::Claim prepaid_;   // spent once the request is admitted
-    limits::CooldownPtr cooldown_;            // null: none applies
+    std::unique_ptr<ShareWait> shares_;     // null: does not wait for shares
+    limits::PrepaidPermits::Claim prepaid_; // spent once the request is admitted
+    limits::CooldownPtr cooldown_;          // null: none applies
     routing::ShownFence fence_; // the request's fencing token, if the route requires one
     RateLimitHeaders headers_;
     Settlement settlement_;
     DryRun dry_run_;
     std::uint32_t left_out_ = 0;
     LocalReply reply_;
-    int status_ = 200;
-    observe::Outcome outcome_ = observe::Outcome::forwarded;
-    bool ends_connection_ = false;
+    Ending ending_;
     bool has_host_ = false; // the request names a host
     bool sends_normal_path_ = false;
     bool shows_permit_ = false; // a prepaid permit is presented and may pay for a charge

@@ -5,22 +5,21 @@
 #include "limits/counter/tally.hpp"
 #include "limits/limit.hpp"
 
-#include <boost/container/small_vector.hpp>
-
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstddef>
+#include <memory>
+#include <optional>
 #include <utility>
 
 namespace stint::admission {
 namespace {
 
-using Terms = boost::container::small_vector<limits::WaitTerms, 4>;
-
 // Returns the conditions on which each charge's limit lets the request wait.
-Terms wait_terms(
-    const routing::Charges& charges, const routing::KeyFacts& facts, std::string& scratch) {
-    Terms all;
+WaitTermsList
+wait_terms(const routing::Charges& charges, const routing::KeyFacts& facts, std::string& scratch) {
+    WaitTermsList all;
     for (const routing::AppliedLimit each : charges.limits) {
         limits::WaitTerms& terms = all.emplace_back();
         if (const routing::Key key = each->key.evaluate(facts, scratch);
@@ -36,9 +35,16 @@ Terms wait_terms(
     return all;
 }
 
+// Returns the charges whose limits let the request wait, a bit each.
+std::uint32_t waiting(const routing::Charges& charges) noexcept {
+    std::uint32_t bits = 0;
+    for (std::size_t i = 0; i < charges.limits.size(); ++i)
+        bits |= charges.limits[i]->wait ? std::uint32_t{1} << i : 0;
+    return bits;
+}
+
 bool lets_wait(const routing::Charges& charges) noexcept {
-    return std::ranges::any_of(
-        charges.limits, [](routing::AppliedLimit each) { return each->wait.has_value(); });
+    return waiting(charges) != 0;
 }
 
 bool reserves(const routing::Charges& charges) noexcept {
@@ -50,6 +56,9 @@ void spend(limits::PrepaidPermits::Claim& shown, Callbacks& callbacks) noexcept 
     if (shown && shown.spend())
         callbacks.permit_used();
 }
+
+// The Retry-After of a refusal because the store cannot be asked.
+constexpr Duration store_retry_after = std::chrono::seconds{1};
 
 // True if a door with these features can apply the limit.
 bool can_apply(const routing::LimitTerms& limit, const Features& features) noexcept {
@@ -81,7 +90,7 @@ void note_dry_run(
     const limits::Charge& charge,
     Callbacks& callbacks,
     const Now& now) {
-    const bool waits = limit->dry_run_wait > Duration::zero() && !limit->shared &&
+    const bool waits = limit->dry_run_wait > Duration::zero() &&
                        limits::would_wait(charge, limit->dry_run_wait, now);
     std::string_view& first = waits ? seen.would_wait : seen.would_refuse;
     if (first.empty())
@@ -90,6 +99,15 @@ void note_dry_run(
         return callbacks.would_refuse(limit, charge.key);
     limit->limit->dry_run().count_wait();
     callbacks.would_wait(limit);
+}
+
+limits::Decision try_admit(
+    const routing::Route& route,
+    RateLimitHeaders& headers,
+    const routing::Charges& charges,
+    const Now& now) {
+    return route.telling.any ? headers.try_admit(charges, now)
+                             : limits::try_admit(charges.view(), now);
 }
 
 } // namespace
@@ -112,11 +130,6 @@ Next RequestAdmission::admit(const routing::KeyFacts& facts) {
         left_out_ |= leave_out_unseen(charges, *route_, features_);
     if (shows_permit_ && !charges.charges.empty()) [[unlikely]]
         leave_out_prepaid(charges, facts.fields);
-    shared_ = nullptr;
-    if (env_.shared != nullptr && env_.preview == nullptr) [[unlikely]]
-        shared_ = SharedAdmission::take_from(charges, env_.callbacks);
-    if (route_->settles && shared_ != nullptr) [[unlikely]]
-        settlement_.expect(shared_->charges(), shared_->first());
     if (charges.charges.empty()) {
         spend(prepaid_, env_.callbacks);
         return admitted();
@@ -126,15 +139,12 @@ Next RequestAdmission::admit(const routing::KeyFacts& facts) {
     if (route_->cooldown.rules.waits && features_.has(Feature::cooldown_wait)) [[unlikely]]
         for (limits::Charge& each : charges.charges)
             each.refundable = true; // a pause may begin before the request is sent
-    const Next next = charge(charges, facts);
+    const Next next = charge(charges, {.facts = &facts});
     return next == Next::forward ? admitted() : next;
 }
 
-// Returns the next step of a request that the limits of this process admit: asks the shared limits,
-// lets the route respond, or forwards.
+// Returns the next step of a request that its limits admit: lets the route respond, or forwards.
 Next RequestAdmission::admitted() {
-    if (shared_ != nullptr) [[unlikely]]
-        return shared_->ask(*env_.shared, permit_, decided_) ? finish_shared() : Next::wait_shared;
     if (route_->answer == nullptr || !features_.has(Feature::respond)) [[likely]]
         return Next::forward;
     if (has_host_ || !route_->answer->location.has(Placeholder::host))
@@ -143,24 +153,68 @@ Next RequestAdmission::admitted() {
     return Next::reply;
 }
 
-inline Next RequestAdmission::charge(routing::Charges& charges, const routing::KeyFacts& facts) {
+inline Next RequestAdmission::charge(routing::Charges& charges, const Asked& asked) {
     if (env_.preview != nullptr) [[unlikely]]
-        return preview(charges, facts);
+        return preview(charges, *asked.facts);
     if (route_->may_wait && lets_wait(charges)) [[unlikely]]
-        return charge_in_turn(charges, facts);
-    if (route_->may_reserve && reserves(charges)) [[unlikely]] {
-        Reserving reserving{charges, facts, env_.scratch.key, *env_.ticket_hasher};
-        limits::Decision decision = reserving.admit(
-            decided_, route_->telling.any ? &headers_ : nullptr,
-            shared_ != nullptr ? &shared_->slots() : nullptr);
+        return charge_in_turn(charges, asked);
+    if (route_->may_reserve && reserves(charges)) [[unlikely]] { // none of them is shared
+        Reserving reserving{charges, *asked.facts, env_.scratch.key, *env_.ticket_hasher};
+        limits::Decision decision =
+            reserving.admit(decided_, route_->telling.any ? &headers_ : nullptr);
         if (decision.allowed())
-            return accept(decision, charges);
+            return accept(decision, charges, asked);
         reserving.add_tickets(reply_);
-        return refuse(charges, decision);
+        return refuse(charges, decision, asked);
     }
-    limits::Decision decision = route_->telling.any ? headers_.admit(charges, decided_)
-                                                    : limits::admit(charges.view(), decided_);
-    return decision.allowed() ? accept(decision, charges) : refuse(charges, decision);
+    limits::Decision decision = try_admit(*route_, headers_, charges, decided_);
+    if (decision.allowed()) [[likely]]
+        return accept(decision, charges, asked);
+    if (decision.lacks_share != 0) [[unlikely]]
+        if (const auto next = without_share(decision, charges, asked))
+            return *next;
+    limits::count_refusal(charges.view(), decision);
+    return refuse(charges, decision, asked);
+}
+
+// Decides about a request for which a share is too small: it waits for the store's answer, or its
+// limits are counted without the store. Nothing if the refusal stands.
+std::optional<Next> RequestAdmission::without_share(
+    const limits::Decision& refused, const routing::Charges& charges, const Asked& asked) {
+    if (asked.facts != nullptr && env_.shares != nullptr && can_ask(refused, waiting(charges))) {
+        shares_ = std::make_unique<ShareWait>(
+            charges, asked.terms(charges, env_.scratch.key), env_.callbacks);
+        shares_->ask(*env_.shares, refused, decided_);
+        return Next::wait_shares;
+    }
+    const auto own = without_shares(charges, refused, asked.failed());
+    if (!own)
+        return std::nullopt;
+    limits::Decision decision = try_admit(*route_, headers_, *own, decided_);
+    if (decision.allowed())
+        return accept(decision, *own, asked);
+    limits::count_refusal(own->view(), decision);
+    return refuse(*own, decision, asked);
+}
+
+WaitTermsList
+RequestAdmission::Asked::terms(const routing::Charges& charges, std::string& scratch) const {
+    return facts != nullptr ? wait_terms(charges, *facts, scratch) : before->terms();
+}
+
+Next RequestAdmission::finish_shares() {
+    const std::unique_ptr<ShareWait> wait = std::move(shares_);
+    const Next next = charge(wait->charges(), {.before = wait.get()});
+    return next == Next::forward ? finish_wait() : next;
+}
+
+// Checks again what may have changed while the request waited, now that it is charged.
+Next RequestAdmission::finish_wait() {
+    const bool closed = is_closed();
+    if (!closed && fence_holds())
+        return admitted();
+    undo(decided_);
+    return Next::reply;
 }
 
 // Leaves out the charges that the presented permit has prepaid, and lowers the cost of a charge
@@ -193,29 +247,27 @@ void RequestAdmission::leave_out_prepaid(routing::Charges& charges, std::span<co
 
 // Charges the request at once if no other request waits for its limits. The admission queue has a
 // lock of its own: only a request that may have to wait enters it.
-Next RequestAdmission::charge_in_turn(
-    const routing::Charges& charges, const routing::KeyFacts& facts) {
+Next RequestAdmission::charge_in_turn(const routing::Charges& charges, const Asked& asked) {
     const auto& limits = charges.limits;
     const auto awaited = [](routing::AppliedLimit each) {
         return each->wait && each->limit->awaited();
     };
     if (std::ranges::none_of(limits, awaited)) {
-        limits::Decision decision = limits::try_admit(charges.view(), decided_);
-        const bool admitted = decision.allowed();
-        if (admitted || !limits[decision.refused_by]->wait) {
-            if (route_->telling.any)
-                headers_.note_turn(
-                    charges.view(), {limits.data(), limits.size()}, decision, decided_);
-            if (admitted)
-                return accept(decision, charges);
+        limits::Decision decision = try_admit(*route_, headers_, charges, decided_);
+        if (decision.allowed())
+            return accept(decision, charges, asked);
+        if (decision.lacks_share != 0) [[unlikely]]
+            if (const auto next = without_share(decision, charges, asked))
+                return *next;
+        if (!limits[decision.refused_by]->wait) {
             limits::count_refusal(charges.view(), decision);
-            return refuse(charges, decision);
+            return refuse(charges, decision, asked);
         }
     }
     QueuedCharges& queued = env_.callbacks.make_queued();
     queued.charges.assign(charges.view().begin(), charges.view().end());
     queued.asked = charges;
-    queued.terms = wait_terms(charges, facts, env_.scratch.key);
+    queued.terms = asked.terms(charges, env_.scratch.key);
     const auto entered = env_.callbacks.queue().enter(queued, decided_);
     if (entered == limits::AdmissionQueue::Entered::waiting)
         return Next::wait_queue;
@@ -230,43 +282,7 @@ Next RequestAdmission::finish_queue(QueuedCharges& queued, Duration waited) {
     env_.callbacks.waited(limit, next == Next::forward, waited);
     if (next != Next::forward)
         return next;
-    const bool closed = is_closed();
-    if (closed || !fence_holds()) {
-        undo(decided_);
-        return Next::reply;
-    }
-    return admitted();
-}
-
-// Adds the granted shared charges to the request's permit, or refunds all charges of the request.
-Next RequestAdmission::finish_shared() {
-    const std::unique_ptr<SharedAdmission> shared = std::move(shared_);
-    SharedAdmission::Result result = shared->decide(decided_);
-    const routing::Charges& charges = shared->charges();
-    permit_ = std::move(result.decision.permit);
-    const bool granted = result.decision.allowed();
-    if (!granted) {
-        shared->give_up(decided_);
-        undo(decided_);
-    }
-    if (route_->telling.any && !result.states.empty())
-        headers_.add(
-            charges.view(), {charges.limits.data(), charges.limits.size()},
-            {result.states.data(), result.states.size()}, result.decision, decided_);
-    if (!granted) {
-        limits::count_refusal(charges.view(), result.decision);
-        return refuse(charges, result.decision, result.without_store);
-    }
-    result.decision.permit = std::move(permit_);
-    const Next next = accept(result.decision, charges);
-    const bool closed = is_closed();
-    if (closed || !fence_holds()) {
-        shared->give_up(decided_);
-        undo(decided_);
-        return Next::reply;
-    }
-    shared->keep_slots();
-    return next == Next::forward ? admitted() : next;
+    return finish_wait();
 }
 
 Next RequestAdmission::settle_queue(QueuedCharges& queued) {
@@ -276,10 +292,12 @@ Next RequestAdmission::settle_queue(QueuedCharges& queued) {
         headers_.note_turn(
             {queued.charges.data(), queued.charges.size()}, {limits.data(), limits.size()},
             decision, decided_);
-    return decision.allowed() ? accept(decision, queued.asked) : refuse(queued.asked, decision);
+    return decision.allowed() ? accept(decision, queued.asked, {})
+                              : refuse(queued.asked, decision, {});
 }
 
-Next RequestAdmission::accept(limits::Decision& decision, const routing::Charges& charges) {
+Next RequestAdmission::accept(
+    limits::Decision& decision, const routing::Charges& charges, const Asked& asked) {
     permit_ = std::move(decision.permit);
     if (shows_permit_) [[unlikely]]
         spend(prepaid_, env_.callbacks);
@@ -288,6 +306,12 @@ Next RequestAdmission::accept(limits::Decision& decision, const routing::Charges
     for (std::uint32_t left = decision.overflow_began; left != 0; left &= left - 1)
         [[unlikely]] env_.callbacks.table_full(
             charges.limits[static_cast<std::size_t>(std::countr_zero(left))]);
+    if (decision.ask_store != 0 && asked.facts != nullptr && env_.shares != nullptr) [[unlikely]] {
+        // A dry run does not make the request wait: what the store would have said is not known.
+        ask_for_dry_run(
+            *env_.shares, charges, asked.terms(charges, env_.scratch.key), decision.ask_store);
+        decision.would_refuse &= ~decision.ask_store;
+    }
     for (std::uint32_t left = decision.would_refuse; left != 0; left &= left - 1)
         [[unlikely]] {
             const auto at = static_cast<std::size_t>(std::countr_zero(left));
@@ -298,12 +322,12 @@ Next RequestAdmission::accept(limits::Decision& decision, const routing::Charges
 }
 
 Next RequestAdmission::refuse(
-    const routing::Charges& charges, const limits::Decision& decision, bool without_store) {
+    const routing::Charges& charges, const limits::Decision& decision, const Asked& asked) {
     const routing::AppliedLimit limit = charges.limits[decision.refused_by];
     env_.callbacks.refused(limit, charges.charges[decision.refused_by].key, decision.retry_after);
     prepaid_ = {}; // gives the permit back before the client can present it again
-    if (without_store) {
-        reply_.blame_store(limit, decision.retry_after);
+    if (is_for_want_of_store(charges, decision, asked.failed(), decided_)) [[unlikely]] {
+        reply_.blame_store(limit, store_retry_after);
         return end(503, observe::Outcome::refused);
     }
     const Duration retry_after =
@@ -319,7 +343,7 @@ Next RequestAdmission::preview(routing::Charges& charges, const routing::KeyFact
     const std::span states{seen.states.data(), charges.charges.size()};
     Next next = Next::forward;
     if (route_->may_wait && lets_wait(charges)) {
-        const Terms terms = wait_terms(charges, facts, env_.scratch.key);
+        const WaitTermsList terms = wait_terms(charges, facts, env_.scratch.key);
         auto outlook = env_.callbacks.queue().preview(
             charges.view(), {terms.data(), terms.size()}, decided_, states);
         seen.decision = std::move(outlook.decision);
@@ -336,7 +360,7 @@ Next RequestAdmission::preview(routing::Charges& charges, const routing::KeyFact
     }
     seen.charges = charges;
     return seen.decision.allowed() || next == Next::wait_queue ? next
-                                                               : refuse(charges, seen.decision);
+                                                               : refuse(charges, seen.decision, {});
 }
 
 } // namespace stint::admission

@@ -34,12 +34,11 @@ Reserving::Reserving(
     }
 }
 
-limits::Decision
-Reserving::admit(const Now& now, RateLimitHeaders* told, limits::ClaimedSlots* claimed) {
+limits::Decision Reserving::admit(const Now& now, RateLimitHeaders* told) {
     std::array<limits::ChargeState, limits::max_charges> room;
     const auto states = std::span{room}.first(told != nullptr ? charges().size() : 0);
-    limits::Decision decision = limits::admit_reserving(
-        charges(), {reserving_.data(), reserving_.size()}, now, states, claimed);
+    limits::Decision decision =
+        limits::admit_reserving(charges(), {reserving_.data(), reserving_.size()}, now, states);
     if (told != nullptr)
         told->note(
             charges(), {charges_.limits.data(), charges_.limits.size()}, states, decision, now);

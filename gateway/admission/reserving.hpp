@@ -27,10 +27,8 @@ class Reserving {
         const KeyHasher& seals);
 
     // Admits the request, or reserves slots for its retry. told: records the decision for
-    // rate-limit headers; null where the route sends none. claimed: as in
-    // limits::admit_reserving().
-    [[nodiscard]] limits::Decision
-    admit(const Now& now, RateLimitHeaders* told, limits::ClaimedSlots* claimed = nullptr);
+    // rate-limit headers; null where the route sends none.
+    [[nodiscard]] limits::Decision admit(const Now& now, RateLimitHeaders* told);
     // Decides like admit(), but charges and reserves nothing. states: one for each charge.
     [[nodiscard]] limits::Decision preview(const Now& now, std::span<limits::ChargeState> states);
     // Adds the tickets of the reserved slots to the reply. Call after a refusal, before

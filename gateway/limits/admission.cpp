@@ -91,6 +91,10 @@ class Admission {
             if (verdict.refusal == Refusal::none) [[likely]]
                 continue;
             refusing |= std::uint32_t{1} << i;
+            if (verdict.lack != ShareLack::none) [[unlikely]] {
+                decision.lacks_share |= std::uint32_t{1} << i;
+                decision.ask_store |= verdict.lack == ShareLack::ask ? std::uint32_t{1} << i : 0;
+            }
             if (charges_[i].enforce)
                 note(decision, i, verdict);
         }
@@ -125,7 +129,7 @@ class Admission {
         const bool cap = counters(i).is_cap();
         permit.held_.push_back(
             {charges_[i].limit, charges_[i].key, receipt, static_cast<std::uint32_t>(i), cap,
-             charges_[i].release_on_upgrade, false, nullptr});
+             charges_[i].release_on_upgrade, false});
         permit.slots_ += cap ? 1 : 0;
         permit.since_ = now_.steady;
     }

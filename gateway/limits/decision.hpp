@@ -31,6 +31,7 @@ struct Charge {
     bool enforce = true;     // false: dry run, never refuses; charged if there is room
     bool pace = false;       // spread evenly: after a cost c the next goes c / quota of `per` later
     bool refundable = false; // the Permit can settle() and refund() it
+    bool ignore_share = false;       // the limit's own numbers count, whatever the key's share
     bool release_on_upgrade = false; // for a cap: Permit::release_early() frees the slot
     // The part of a fixed window's quota that is withheld for others (reservations.hpp,
     // fair_shares.hpp).
@@ -67,9 +68,13 @@ struct Decision {
     std::size_t refused_by = 0; // index of the refusing charge with the longest wait
     Duration retry_after{}; // until charge `refused_by` admits again; for a cap an estimate (see
                             // Limit); Duration::max() for Refusal::cost
-    std::uint32_t refusing = 0;     // if refused: bit i = charge i refuses; zero after a queue wait
-    std::uint32_t would_refuse = 0; // if admitted: bit i = charge i, not enforced, was
-                                    // not charged because it would have refused
+    std::uint32_t refusing = 0; // if refused: bit i = charge i refuses; zero after a queue wait
+    // Bit i = charge i, enforced or not, was refused because its share is less than the limit's own
+    // numbers; for bits of ask_store, the store of shares may have more.
+    std::uint32_t lacks_share = 0;
+    std::uint32_t ask_store = 0;
+    std::uint32_t would_refuse = 0;   // if admitted: bit i = charge i, not enforced, was
+                                      // not charged because it would have refused
     std::uint32_t overflow_began = 0; // bit i = the table of charge i's limit is full and new keys
                                       // are counted in its sketch; set once a minute
     Permit permit;                    // holds the caps' slots; empty when refused

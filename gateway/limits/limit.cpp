@@ -36,17 +36,21 @@ bool Limit::set_share(Hash128 key, const Share& share, const Now& now) noexcept 
     return true;
 }
 
+SteadyTime Limit::share_wanted_at(Hash128 key, const Now& now) const noexcept {
+    return counters_->share(key, now).wanted_at;
+}
+
 SharePolicy& Limit::share_policy() noexcept {
     return counters_->share_policy();
 }
 
 std::optional<Numbers> Limit::share(Hash128 key, const Now& now) const noexcept {
-    return counters_->share(key, now);
+    return counters_->share(key, now).numbers;
 }
 
 Numbers numbers_of(const Charge& charge, const Now& now) noexcept {
     const std::optional<Numbers> part = charge.limit->share(charge.key, now);
-    if (!part) [[likely]]
+    if (!part || charge.ignore_share) [[likely]]
         return {charge.quota, charge.burst};
     const auto burst = [](const Numbers& of) { return of.burst > 0 ? of.burst : of.quota; };
     return {

@@ -9,12 +9,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace stint::limits {
 
 class Limit;
-class SharedCounters;
 struct Charge;
 
 // The record of a charge, by which it can be given back. `mark` and `returned` depend on the
@@ -62,23 +60,6 @@ class Permit {
     // a waiter woken after the first would be refused by the limit of the second.
     void notify_waiters() noexcept;
 
-    // Adds charges that the store of shared counters has granted. settle() and freeing a slot then
-    // give back to the store, which outlives the permit. Throws std::bad_alloc with nothing
-    // changed.
-    struct SharedPart {
-        std::size_t first = 0;         // this permit's index of the first charge
-        std::uint32_t not_charged = 0; // bit i: charge i was not charged
-    };
-    void hold_shared(
-        SharedCounters& store,
-        std::uint64_t number,
-        std::span<const Charge> charges,
-        const SharedPart& part,
-        const Now& now);
-    // Takes over all that another permit holds; its charge i gets the index indexes[i]. Throws
-    // std::bad_alloc with nothing changed.
-    void absorb(Permit&& other, std::span<const std::uint32_t> indexes);
-
     [[nodiscard]] bool holds_slots() const noexcept { return slots_ > 0; }
 
   private:
@@ -92,9 +73,6 @@ class Permit {
         bool cap;
         bool release_on_upgrade;
         bool untold = false; // given back in part, waiters not woken yet
-        // The store of a shared charge; null for any other. With a store, receipt.mark is the
-        // request's number there, and receipt.returned the charge's index.
-        SharedCounters* store = nullptr;
     };
 
     void adapt(bool early_only, const Now& now) noexcept;

@@ -20,6 +20,22 @@ struct Share {
     // SteadyTime::max() it ends when the key's counter counts nothing any more, but not within
     // `per` after it was set. A cap's share with SteadyTime::max() never ends.
     SteadyTime until = SteadyTime::max();
+    // Before this instant the store has no more for the key: no request waits for its answer.
+    SteadyTime ask_after{};
+};
+
+// The part of a share in a charge's refusal.
+enum class ShareLack : std::uint8_t {
+    none,     // none: the limit's own numbers refuse
+    told,     // the share is too small, and the store has said that there is no more for now
+    ask,      // the share is too small, and the store may have more
+    no_store, // the share is too small, and the store cannot be asked now
+};
+
+// The share of a key as it counts now.
+struct KeyShare {
+    std::optional<Numbers> numbers{}; // the key's share, or the reserve, if there is one
+    SteadyTime wanted_at{};           // the latest refusal because the share is too small
 };
 
 // The rules of a limit's shares beside each key's own. Thread-safe but for reserve_without_share().
@@ -34,6 +50,15 @@ class SharePolicy {
     void reserve_without_share(const Numbers& reserve) noexcept {
         reserve_ = reserve;
         begin();
+    }
+    // Sets whether the store can be asked for a larger share.
+    void set_asking(bool asking) noexcept { asking_.store(asking, std::memory_order_relaxed); }
+    [[nodiscard]] bool asking() const noexcept { return asking_.load(std::memory_order_relaxed); }
+    // Returns why a share refuses. share: null if the key has none.
+    [[nodiscard]] ShareLack lack(const Share* share, SteadyTime now) const noexcept {
+        if (!asking())
+            return ShareLack::no_store;
+        return share != nullptr && now < share->ask_after ? ShareLack::told : ShareLack::ask;
     }
     // Ends all shares at this instant: every key then has the reserve only. A later end brings them
     // back. Requires: reserve_without_share().
@@ -50,6 +75,7 @@ class SharePolicy {
 
   private:
     std::atomic<bool> begun_{false};
+    std::atomic<bool> asking_{false};
     std::optional<Numbers> reserve_;
     std::atomic<std::int64_t> end_{std::numeric_limits<std::int64_t>::max()}; // steady, ns
 };

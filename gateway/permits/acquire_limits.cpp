@@ -24,8 +24,7 @@ int AcquireLimits::find(const AcquireRequest& ask, SteadyTime now) {
     for (const Wanted& wanted : ask.limits) {
         Part& part = parts_.emplace_back();
         part.cost = wanted.cost;
-        if (!find_limit(wanted, part, now) || !can_look(wanted, *part.limit.terms) ||
-            !find_key(wanted, part, now))
+        if (!find_limit(wanted, part, now) || !find_key(wanted, part, now))
             return status_;
     }
     if (ask.batch > 0 && !is_fixed_window(*parts_.front().limit->limit))
@@ -73,16 +72,6 @@ bool AcquireLimits::find_limit(const Wanted& wanted, Part& part, SteadyTime now)
         break;
     }
     return false;
-}
-
-// Refuses with 400 a cost of 0, which only reads, for a limit that gateways share: its counter is
-// in the store, and only a charge asks the store.
-bool AcquireLimits::can_look(const Wanted& wanted, const routing::LimitTerms& limit) {
-    if (wanted.cost > 0 || !limit.shared || context_.shared_charges == nullptr) [[likely]]
-        return true;
-    return fail(
-        400, {"the limit ", name_of(limit),
-              " is counted together with other gateways: a cost of 0 cannot read it"});
 }
 
 bool AcquireLimits::find_key(const Wanted& wanted, Part& part, SteadyTime now) {
@@ -151,26 +140,6 @@ bool AcquireLimits::list_charges() {
         charge.refundable = false;
     }
     return true;
-}
-
-std::unique_ptr<admission::SharedAdmission>
-AcquireLimits::take_shared(admission::SharedAnswerListener& listener) {
-    auto shared = admission::SharedAdmission::take_from(charges_, listener);
-    if (shared == nullptr) [[likely]]
-        return nullptr;
-    const auto is_own = [this](std::uint8_t i) { return !parts_[i].limit->shared; };
-    for (const std::uint8_t i : part_of_)
-        if (!is_own(i)) {
-            shared_part_of_.push_back(i);
-            parts_[i].shared = true;
-        }
-    part_of_.erase(std::ranges::remove_if(part_of_, std::not_fn(is_own)).begin(), part_of_.end());
-    return shared;
-}
-
-void AcquireLimits::note(const admission::SharedAdmission::Result& result) noexcept {
-    for (std::size_t i = 0; i < result.states.size(); ++i)
-        parts_[shared_part_of_[i]].shared_state = result.states[i].counter;
 }
 
 void AcquireLimits::renumber(std::size_t i, const limits::Numbers& numbers) noexcept {

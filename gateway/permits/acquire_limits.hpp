@@ -2,7 +2,6 @@
 #pragma once
 
 #include "admission/local_reply.hpp"
-#include "admission/shared_admission.hpp"
 #include "base/hash.hpp"
 #include "base/time.hpp"
 #include "limits/limit.hpp"
@@ -37,9 +36,6 @@ class AcquireLimits {
         std::uint64_t cost = 0;
         limits::Numbers numbers{};
         bool exempt = false;
-        bool shared = false; // take_shared() has moved its charge
-        // The counter's state after the grant, if the store has reported it.
-        std::optional<limits::CounterState> shared_state{};
     };
     template <class T>
     using List = boost::container::static_vector<T, limits::max_charges>;
@@ -64,12 +60,6 @@ class AcquireLimits {
     [[nodiscard]] const routing::Charges& charges() const noexcept { return charges_; }
     // Maps the index of a charge to the index of its part.
     [[nodiscard]] const List<std::uint8_t>& part_of() const noexcept { return part_of_; }
-    // Moves the charges of limits that gateways share from charges() into the result. Null if there
-    // are none.
-    [[nodiscard]] std::unique_ptr<admission::SharedAdmission>
-    take_shared(admission::SharedAnswerListener& listener);
-    // Stores the counter states that the store reported for the charges of take_shared().
-    void note(const admission::SharedAdmission::Result& result) noexcept;
     // Sets charge i's numbers, which a reload may have changed while the request waited.
     void renumber(std::size_t i, const limits::Numbers& numbers) noexcept;
 
@@ -78,7 +68,6 @@ class AcquireLimits {
     bool find_key(const Wanted& wanted, Part& part, SteadyTime now);
     bool obey_rules(std::string_view text, Part& part);
     bool list_charges();
-    bool can_look(const Wanted& wanted, const routing::LimitTerms& limit);
     bool fail(int status, std::initializer_list<std::string_view> detail);
 
     proxy::Context& context_;
@@ -90,7 +79,6 @@ class AcquireLimits {
     List<Part> parts_;
     routing::Charges charges_;
     List<std::uint8_t> part_of_;
-    List<std::uint8_t> shared_part_of_; // like part_of_, for the charges that take_shared() moved
 };
 
 } // namespace stint::permits

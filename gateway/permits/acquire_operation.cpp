@@ -5,6 +5,9 @@
 #include "proxy/admission/worker_callbacks.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <memory>
 #include <utility>
 
 namespace stint::permits {
@@ -12,6 +15,8 @@ namespace {
 
 // The most requests queued per counter, for a limit that does not configure its queue.
 constexpr std::uint64_t most_waiting = 1000;
+// The Retry-After of a refusal because the store of shares cannot be asked.
+constexpr Duration store_retry_after = std::chrono::seconds{1};
 // Attempts to take a batch. An attempt fails if other requests have taken permits from the window
 // meanwhile; the next one asks for the new remainder.
 constexpr int batch_attempts = 4;
@@ -35,14 +40,15 @@ limits::FairShares::Window window_of(const limits::Charge& charge, const Now& no
 AcquireOperation::AcquireOperation(
     proxy::Context& context, Shared& shared, const routing::ClientAddress& peer)
     : context_{context}, shared_{shared}, peer_{peer}, config_{context.active},
-      now_{net::read_clocks()}, limits_{context, *config_, shared, peer, reply_}, shared_wait_{
-                                                                                      context} {}
+      now_{net::read_clocks()}, limits_{context, *config_, shared, peer, reply_},
+      share_wakeup_{context.executor} {}
 
 AcquireOperation::Step AcquireOperation::begin(const AcquireRequest& ask) {
     owner_ = ask.owner.empty() ? peer_.network_hash() : context_.shared().hasher(ask.owner);
     listed_ = ask.listed;
     ticket_ = ask.ticket;
     batch_ = ask.batch;
+    wait_ = ask.wait;
     status_ = limits_.find(ask, now_.steady);
     if (status_ != 200 || !claim_once(ask) || !is_open())
         return Step::answered;
@@ -51,7 +57,7 @@ AcquireOperation::Step AcquireOperation::begin(const AcquireRequest& ask) {
         grant();
         return Step::answered;
     }
-    return admit(ask);
+    return admit(&ask);
 }
 
 bool AcquireOperation::reserves() const noexcept {
@@ -59,22 +65,21 @@ bool AcquireOperation::reserves() const noexcept {
         limits_.charges().limits, [](const auto& limit) { return !limit->reserve_for.empty(); });
 }
 
-// Admits at once unless a request waits: a new request never overtakes a waiter.
-AcquireOperation::Step AcquireOperation::admit(const AcquireRequest& ask) {
-    if (context_.shared_charges != nullptr) [[unlikely]] {
-        shared_charges_ = limits_.take_shared(shared_wait_);
-        if (limits_.charges().charges.empty()) {
-            limits::Permit none;
-            return ask_store(none);
-        }
-    }
+// Admits at once unless a request waits: a new request never overtakes a waiter. ask: null after a
+// wait for shares.
+AcquireOperation::Step AcquireOperation::admit(const AcquireRequest* ask) {
     if (!reserves()) [[likely]]
-        keep_shares(ask);
+        keep_shares();
     const bool awaited = std::ranges::any_of(
         limits_.charges().limits, [](const auto& limit) { return limit->limit->awaited(); });
     if (!awaited || reserves()) [[likely]] {
-        limits::Decision decision = admit_now(ask);
-        const bool waits = !decision.allowed() && ask.wait > Duration::zero() && !reserves() &&
+        limits::Decision decision = admit_now();
+        if (decision.lacks_share != 0 && !decision.allowed()) [[unlikely]] {
+            if (asks_for_shares(decision, ask))
+                return Step::waits;
+            decision = without_shares(std::move(decision));
+        }
+        const bool waits = !decision.allowed() && wait_ > Duration::zero() && !reserves() &&
                            decision.refusal != limits::Refusal::cost;
         if (!waits) {
             if (!decision.allowed() && !reserves())
@@ -89,10 +94,36 @@ AcquireOperation::Step AcquireOperation::admit(const AcquireRequest& ask) {
     return settle(queued->decision);
 }
 
+// Asks the stores for larger shares, once. True if the request waits for their answers.
+bool AcquireOperation::asks_for_shares(const limits::Decision& refused, const AcquireRequest* ask) {
+    const std::uint32_t waiting = wait_ > Duration::zero() ? ~std::uint32_t{} : 0;
+    if (ask == nullptr || !admission::can_ask(refused, waiting))
+        return false;
+    share_wait_ =
+        std::make_unique<admission::ShareWait>(limits_.charges(), terms_of(*ask), share_wakeup_);
+    share_wait_->ask(context_.shares, refused, now_);
+    return true;
+}
+
+bool AcquireOperation::stores_failed() const noexcept {
+    return share_wait_ != nullptr && share_wait_->failed();
+}
+
+// Counts limits whose stores cannot be asked for this gateway alone, if they say so. Otherwise the
+// refusal stands.
+limits::Decision AcquireOperation::without_shares(limits::Decision refused) {
+    const auto own = admission::without_shares(limits_.charges(), refused, stores_failed());
+    if (!own)
+        return refused;
+    for (std::size_t i = 0; i < own->charges.size(); ++i)
+        limits_.charges().charges[i].ignore_share = own->charges[i].ignore_share;
+    return admit_now();
+}
+
 // Withholds the fair shares that other owners have not used yet, if this request does not wait. A
 // request that waits joins the queue, which is fair by itself.
-void AcquireOperation::keep_shares(const AcquireRequest& ask) {
-    shares_ = ask.wait == Duration::zero();
+void AcquireOperation::keep_shares() {
+    shares_ = wait_ == Duration::zero();
     for (limits::Charge& charge : limits_.charges().charges) {
         if (!is_fixed_window(*charge.limit))
             continue;
@@ -145,11 +176,11 @@ void AcquireOperation::note_shares() noexcept {
                 counter_of(charge), owner_, charge.cost, charge.limit->window_end(charge, now_));
 }
 
-limits::Decision AcquireOperation::admit_now(const AcquireRequest& ask) {
+limits::Decision AcquireOperation::admit_now() {
     if (reserves()) [[unlikely]]
         return admit_reserving();
-    if (ask.batch > 0) [[unlikely]]
-        return admit_batch(ask.batch);
+    if (batch_ > 0) [[unlikely]]
+        return admit_batch(batch_);
     return limits::try_admit(limits_.charges().view(), now_);
 }
 
@@ -177,47 +208,54 @@ limits::Decision AcquireOperation::admit_reserving() {
             reserving.push_back({.charge = i, .client = owner_});
     return limits::admit_reserving(
         {limits_.charges().charges.data(), limits_.charges().charges.size()},
-        {reserving.data(), reserving.size()}, now_, {},
-        shared_charges_ != nullptr ? &shared_charges_->slots() : nullptr);
+        {reserving.data(), reserving.size()}, now_, {});
 }
 
-void AcquireOperation::line_up(const AcquireRequest& ask) {
-    queued_ = std::make_unique<proxy::QueuedRequest>(context_.wakeups);
-    one_first_ = batch_ > 0;
-    if (one_first_)
-        limits_.charges().charges.front().cost = 1;
-    for (limits::Charge& charge : limits_.charges().charges)
-        charge.reserved_for_others = 0;
-    queued_->charges.assign(limits_.charges().view().begin(), limits_.charges().view().end());
-    queued_->asked = limits_.charges();
+admission::WaitTermsList AcquireOperation::terms_of(const AcquireRequest& ask) const {
+    admission::WaitTermsList all;
     for (std::size_t i = 0; i < limits_.charges().limits.size(); ++i) {
         const routing::LimitTerms& limit = *limits_.charges().limits[i].terms;
-        limits::WaitTerms& terms = queued_->terms.emplace_back();
+        limits::WaitTerms& terms = all.emplace_back();
         terms.waits = true;
-        terms.max_wait = ask.wait;
+        terms.max_wait = wait_;
         terms.max_waiting = limit.wait ? limit.wait->max_waiting : most_waiting;
         terms.flow = owner_;
         if (const auto& key = ask.limits[limits_.part_of()[i]].key)
             terms.key = limit.key.canonical(*key);
     }
+    return all;
+}
+
+void AcquireOperation::line_up(const AcquireRequest* ask) {
+    queued_ = std::make_unique<proxy::QueuedRequest>(context_.wakeups);
+    one_first_ = batch_ > 0;
+    if (one_first_)
+        limits_.charges().charges.front().cost = 1;
+    for (limits::Charge& charge : limits_.charges().charges) {
+        charge.reserved_for_others = 0;
+        charge.ignore_share = false;
+    }
+    queued_->charges.assign(limits_.charges().view().begin(), limits_.charges().view().end());
+    queued_->asked = limits_.charges();
+    queued_->terms = ask != nullptr ? terms_of(*ask) : share_wait_->terms();
 }
 
 net::Task<> AcquireOperation::wait() {
-    return queued_ ? queued_->wait() : shared_wait_.until_answered();
+    return queued_ ? queued_->wait() : share_wakeup_.until_answered();
 }
 
 void AcquireOperation::give_up() noexcept {
     if (queued_)
         context_.wakeups.give_up(*queued_);
-    else if (shared_wait_.is_begun())
-        shared_wait_.give_up();
+    else if (share_wakeup_.is_begun())
+        share_wakeup_.give_up();
 }
 
 bool AcquireOperation::settle() {
     if (!queued_) {
         now_ = net::read_clocks();
-        shared_wait_.end();
-        return take_answer() == Step::answered;
+        share_wakeup_.end();
+        return admit(nullptr) == Step::answered;
     }
     const std::unique_ptr<proxy::QueuedRequest> queued = std::move(queued_);
     const Now before = now_;
@@ -234,8 +272,7 @@ bool AcquireOperation::settle() {
     return settle(queued->decision) == Step::answered;
 }
 
-// Acts on the decision of the limits of this process: refuses, asks the store for the shared
-// limits, or grants.
+// Acts on the limits' decision: refuses or grants.
 AcquireOperation::Step AcquireOperation::settle(limits::Decision& decision) {
     if (!decision.allowed()) {
         refuse(decision);
@@ -243,8 +280,6 @@ AcquireOperation::Step AcquireOperation::settle(limits::Decision& decision) {
     }
     if (decision.would_refuse != 0) [[unlikely]]
         proxy::note_dry_run(context_, *config_, limits_.charges(), decision);
-    if (shared_charges_ != nullptr) [[unlikely]]
-        return ask_store(decision.permit);
     const limits::Permit kept = std::move(decision.permit); // no refund: the charge stays
     note_shares();
     if (batch_ > 0)
@@ -255,57 +290,6 @@ AcquireOperation::Step AcquireOperation::settle(limits::Decision& decision) {
     }
     grant();
     return Step::answered;
-}
-
-// Asks the store to charge the shared limits. own: the permit of the limits of this process.
-AcquireOperation::Step AcquireOperation::ask_store(limits::Permit& own) {
-    if (batch_ > 0 && batches_asked_++ == 0)
-        shared_charges_->set_cost(batch_);
-    return shared_charges_->ask(*context_.shared_charges, own, now_) ? take_answer() : Step::waits;
-}
-
-AcquireOperation::Step AcquireOperation::take_answer() {
-    admission::SharedAdmission::Result result = shared_charges_->decide(now_);
-    limits::Permit kept = std::move(result.decision.permit); // no refund: the charges stay
-    if (!result.decision.allowed()) {
-        if (lower_batch(result))
-            return ask_store(kept);
-        shared_charges_->give_up(now_);
-        for (std::size_t i = 0; i < limits::max_charges; ++i)
-            kept.refund(i, now_);
-        limits::count_refusal(shared_charges_->charges().view(), result.decision);
-        refuse(shared_charges_->charges(), result.decision);
-        if (result.without_store) {
-            reply_.blame_store(
-                shared_charges_->charges().limits[result.decision.refused_by],
-                result.decision.retry_after);
-            status_ = 503;
-        }
-        return Step::answered;
-    }
-    if (result.decision.would_refuse != 0)
-        proxy::note_dry_run(context_, *config_, shared_charges_->charges(), result.decision);
-    shared_charges_->keep_slots();
-    limits_.note(result);
-    note_shares();
-    if (batch_ > 0)
-        grant_.count = shared_charges_->charges().charges.front().cost;
-    grant();
-    return Step::answered;
-}
-
-// Lowers the cost of a refused batch to the permits that the store reports as left. False if the
-// refusal is final. A batch has exactly one limit.
-bool AcquireOperation::lower_batch(const admission::SharedAdmission::Result& refused) noexcept {
-    const limits::Charge& charge = shared_charges_->charges().charges.front();
-    if (batch_ == 0 || charge.cost == 1 || refused.without_store)
-        return false;
-    const std::uint64_t left = refused.states.empty() || batches_asked_ > batch_attempts
-                                   ? 1
-                                   : refused.states.front().counter.remaining;
-    shared_charges_->set_cost(
-        charge.pace ? 1 : std::clamp<std::uint64_t>(left, 1, charge.cost - 1));
-    return true;
 }
 
 void AcquireOperation::refuse(limits::Decision& decision) {
@@ -321,6 +305,10 @@ void AcquireOperation::refuse(const routing::Charges& charges, const limits::Dec
     reply_.refuse(charges, decision, retry_after);
     reply_.use_default_body();
     status_ = 429;
+    if (admission::is_for_want_of_store(charges, decision, stores_failed(), now_)) [[unlikely]] {
+        reply_.blame_store(charges.limits[decision.refused_by], store_retry_after);
+        status_ = 503;
+    }
 }
 
 void AcquireOperation::fail(int status, std::initializer_list<std::string_view> detail) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "admission/local_reply.hpp"
-#include "admission/shared_admission.hpp"
+#include "admission/share_wait.hpp"
 #include "base/time.hpp"
 #include "http/head_buffer.hpp"
 #include "http/local_reply.hpp"
@@ -12,7 +12,7 @@
 #include "permits/deferred_reply.hpp"
 #include "permits/shared.hpp"
 #include "proxy/admission/queued_request.hpp"
-#include "proxy/admission/shared_wait.hpp"
+#include "proxy/admission/share_wakeup.hpp"
 #include "proxy/context.hpp"
 #include "routing/charges.hpp"
 #include "routing/client_address.hpp"
@@ -29,9 +29,8 @@
 namespace stint::permits {
 
 // Lives on one worker, for one request. Destroying it while it waits gives up its place in the
-// queue and charges nothing. The limits of this process are asked first, and may queue the request.
-// Limits that gateways share are asked next, all at once, and never queue the request. A shared
-// limit's refusal is final, and refunds the charges of this process's limits.
+// queue and charges nothing. A request for which the share of a limit is too small waits for the
+// store's answer before it is refused or queued.
 class AcquireOperation final : public DeferredReply {
   public:
     // peer: the client at the other end of the connection; outlives this object.
@@ -51,19 +50,20 @@ class AcquireOperation final : public DeferredReply {
     bool claim_once(const AcquireRequest& ask);
     void replay(const Grant& grant);
 
-    Step admit(const AcquireRequest& ask);
+    Step admit(const AcquireRequest* ask);
+    bool asks_for_shares(const limits::Decision& refused, const AcquireRequest* ask);
+    [[nodiscard]] bool stores_failed() const noexcept;
+    [[nodiscard]] limits::Decision without_shares(limits::Decision refused);
     bool reserves() const noexcept;
-    limits::Decision admit_now(const AcquireRequest& ask);
+    limits::Decision admit_now();
     limits::Decision admit_batch(std::uint64_t batch);
     limits::Decision admit_reserving();
-    void keep_shares(const AcquireRequest& ask);
+    void keep_shares();
     void note_shares() noexcept;
     void tell_true_time(limits::Decision& decision);
-    void line_up(const AcquireRequest& ask);
+    [[nodiscard]] admission::WaitTermsList terms_of(const AcquireRequest& ask) const;
+    void line_up(const AcquireRequest* ask);
     Step settle(limits::Decision& decision);
-    Step ask_store(limits::Permit& own);
-    Step take_answer();
-    [[nodiscard]] bool lower_batch(const admission::SharedAdmission::Result& refused) noexcept;
     void grant();
     void issue_ticket();
     void refuse(limits::Decision& decision);
@@ -83,11 +83,11 @@ class AcquireOperation final : public DeferredReply {
     AcquireLimits limits_;        // declared before queued_, which refers to its limits
     IdempotencyCache::Claim once_;
     std::unique_ptr<proxy::QueuedRequest> queued_;
-    proxy::SharedWait shared_wait_;
-    std::unique_ptr<admission::SharedAdmission> shared_charges_; // null: no shared limit applies
+    proxy::ShareWakeup share_wakeup_;
+    std::unique_ptr<admission::ShareWait> share_wait_; // null: has not asked for shares
     Hash128 owner_{}; // hash of the owner that the request names, or of its client's network
     std::uint64_t batch_ = 0;
-    int batches_asked_ = 0;  // how often the store was asked for a batch
+    Duration wait_{};        // longest wait in the queue
     bool one_first_ = false; // a queued batch waits for one permit, then takes the rest
     bool shares_ = false;    // the fair shares of other owners are withheld from this request
     bool listed_ = false;

@@ -101,27 +101,17 @@ void AcquireOperation::grant() {
 // Issues a ticket, which prepays one proxied request. The grant has none while too many tickets are
 // unused: the proxied request is then charged.
 void AcquireOperation::issue_ticket() {
-    routing::Charges::List<limits::Charge> paid = limits_.charges().charges;
-    if (shared_charges_ != nullptr) [[unlikely]]
-        for (const limits::Charge& each : shared_charges_->charges().charges)
-            paid.push_back(each);
     const auto ticket =
-        context_.shared().prepaid.issue({paid.data(), paid.size()}, end_of_grant(), now_.steady);
+        context_.shared().prepaid.issue(limits_.charges().view(), end_of_grant(), now_.steady);
     if (!ticket)
         return;
     grant_.permit = *ticket;
     ++context_.counters.tickets_issued;
 }
 
-// Reports 0 remaining for a shared counter whose state the store did not report: other gateways may
-// have used it up.
 Grant::Limit AcquireOperation::state_of(const AcquireLimits::Part& part) const {
-    const limits::CounterState state =
-        part.shared
-            ? part.shared_state.value_or(limits::CounterState{})
-            : part.limit->limit->state_of(
-                  {.key = part.key, .quota = part.numbers.quota, .burst = part.numbers.burst},
-                  now_);
+    const limits::CounterState state = part.limit->limit->state_of(
+        {.key = part.key, .quota = part.numbers.quota, .burst = part.numbers.burst}, now_);
     return {
         part.numbers.burst > 0 ? part.numbers.burst : part.numbers.quota, state.remaining,
         state.resets_in > Duration::zero() ? now_.steady + state.resets_in : SteadyTime{}};
@@ -137,9 +127,7 @@ SteadyTime AcquireOperation::end_of_grant() const {
         const SteadyTime whole = now_.steady + limit.identity().per;
         SteadyTime own = whole;
         if (is_fixed_window(limit))
-            own = !part.shared        ? limit.window_end({.key = part.key}, now_)
-                  : part.shared_state ? std::min(whole, now_.steady + part.shared_state->resets_in)
-                                      : now_.steady;
+            own = limit.window_end({.key = part.key}, now_);
         end = std::min(end, own);
     }
     return end == SteadyTime::max() ? now_.steady : end;

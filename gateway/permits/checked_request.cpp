@@ -17,7 +17,7 @@ CheckedRequest::CheckedRequest(proxy::Context& context, std::optional<int> deny)
            .callbacks = callbacks_,
            .ticket_hasher = &context.shared().ticket_hasher,
            .prepaid = &context.shared().prepaid,
-           .shared = context.shared_charges}} {}
+           .shares = &context.shares}} {}
 
 CheckedRequest::Step
 CheckedRequest::begin(std::string_view text, const routing::ClientAddress& peer) {
@@ -52,27 +52,27 @@ CheckedRequest::begin(std::string_view text, const routing::ClientAddress& peer)
 // Maps the admission's next step to this operation's step, and copies the status of a refusal.
 CheckedRequest::Step CheckedRequest::step_of(Next next) {
     if (next == Next::reply)
-        status_ = admission_.status();
-    return next == Next::wait_queue || next == Next::wait_shared ? Step::waits : Step::answered;
+        status_ = admission_.ending().status;
+    return next == Next::wait_queue || next == Next::wait_shares ? Step::waits : Step::answered;
 }
 
 net::Task<> CheckedRequest::wait() {
-    return callbacks_.shared_wait().is_begun() ? callbacks_.shared_wait().until_answered()
-                                               : callbacks_.queued()->wait();
+    return callbacks_.share_wakeup().is_begun() ? callbacks_.share_wakeup().until_answered()
+                                                : callbacks_.queued()->wait();
 }
 
 void CheckedRequest::give_up() noexcept {
-    if (callbacks_.shared_wait().is_begun())
-        callbacks_.shared_wait().give_up();
+    if (callbacks_.share_wakeup().is_begun())
+        callbacks_.share_wakeup().give_up();
     else if (callbacks_.queued() != nullptr)
         context_.wakeups.give_up(*callbacks_.queued());
 }
 
 bool CheckedRequest::settle() {
     const Duration waited = admission_.resume(net::read_clocks());
-    if (callbacks_.shared_wait().is_begun()) {
-        callbacks_.shared_wait().end();
-        return step_of(admission_.finish_shared()) == Step::answered;
+    if (callbacks_.share_wakeup().is_begun()) {
+        callbacks_.share_wakeup().end();
+        return step_of(admission_.finish_shares()) == Step::answered;
     }
     const Next next = admission_.finish_queue(*callbacks_.queued(), waited);
     callbacks_.drop_queued();

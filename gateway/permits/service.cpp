@@ -1,6 +1,5 @@
 #include "permits/service.hpp"
 
-#include "limits/shared/shared_charges.hpp"
 #include "net/clock.hpp"
 #include "permits/request_handler.hpp"
 
@@ -24,13 +23,6 @@ void Service::adopt() {
         .head_blocks = &context.head_blocks(RequestHandler::max_head),
         .batches_responses = true,
         .head_too_large = "the request's head is larger than 16 KiB"};
-}
-
-// Times out requests to the store of shared counters. A check and a call for permits time out by
-// their own timers; a proxied request depends on this tick.
-void Service::tick() noexcept {
-    if (context.shared_charges != nullptr) [[unlikely]]
-        (void)context.shared_charges->expire(net::read_clocks());
 }
 
 std::unique_ptr<server::Session> Service::open_session() {

@@ -31,9 +31,6 @@ class Service final : public server::Service {
     void adopt();
     // Ends callbacks from other threads, before the worker's event loop ends.
     void detach() noexcept { persistence_waits.detach(); }
-    // Ends the waits for shared counters whose store did not answer in time. Call as
-    // Context::tick().
-    void tick() noexcept;
 
     [[nodiscard]] const server::ConnectionSettings& settings() const noexcept override {
         return settings_;

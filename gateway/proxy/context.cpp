@@ -59,7 +59,8 @@ Context::Context(
     net::Executor worker_executor, Shared& shared_state, observe::AccessLog::Channel log_channel)
     : server::
           Loop{std::move(worker_executor), shared_state, own_counters_, largest_head, most_fields},
-      access_log{std::move(log_channel)}, wakeups{shared_state.admission_queue, executor} {}
+      access_log{std::move(log_channel)}, wakeups{shared_state.admission_queue, executor},
+      shares{executor} {}
 
 Context::~Context() = default;
 
@@ -100,6 +101,7 @@ void Context::tick(SteadyTime now) {
     }
     deadlines.expire(now);
     wakeups.resume_decided();
+    shares.deliver();
     clients.poll();
 }
 

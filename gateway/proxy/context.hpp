@@ -12,6 +12,7 @@
 #include "net/types.hpp"
 #include "observe/access_log.hpp"
 #include "proxy/admission/queued_request.hpp"
+#include "proxy/admission/worker_shares.hpp"
 #include "proxy/recent_requests.hpp"
 #include "routing/snapshot.hpp"
 #include "server/loop.hpp"
@@ -83,7 +84,7 @@ struct Context : server::Loop {
     // upstream ones, and the longest idle first among each kind. Returns the number closed.
     std::size_t close_idle_connections() noexcept;
 
-    // Expires deadlines, resumes queued requests that were decided, and checks for clients that
+    // Expires deadlines, resumes requests whose limits have decided, and checks for clients that
     // have gone. After a lack of descriptors, closes idle connections. Called about every 50 ms.
     void tick(SteadyTime now);
 
@@ -99,6 +100,7 @@ struct Context : server::Loop {
     RecentRequests recent;
     observe::AccessLog::Channel access_log;
     WorkerWakeups wakeups;
+    WorkerShares shares;
 
     net::SplicePipes splice_pipes; // for large response bodies
     ObjectPool<Exchange> exchanges;

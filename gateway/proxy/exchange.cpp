@@ -138,13 +138,13 @@ Next Exchange::admit_after_pause() {
     return request_.take(request_.admission().admit(facts));
 }
 
-// Waits in the admission queue, or for shared counters. Watches the client meanwhile, but does not
+// Waits in the admission queue, or for larger shares. Watches the client meanwhile, but does not
 // read its body. Always ends: with the decision, or when the exchange is aborted.
 net::Task<Next> Exchange::wait_for_limits() {
     WorkerCallbacks& callbacks = request_.callbacks();
     request_.stream().watch();
-    if (callbacks.shared_wait().is_begun())
-        co_await callbacks.shared_wait().until_answered();
+    if (callbacks.share_wakeup().is_begun())
+        co_await callbacks.share_wakeup().until_answered();
     else
         co_await callbacks.queued()->wait();
     request_.stream().poll_peer_close();
@@ -156,14 +156,12 @@ Next Exchange::finish_wait() {
     admission::RequestAdmission& admission = request_.admission();
     const Duration waited = request_.end_wait();
     if (request_.is_aborted()) {
-        // The destructor of the admission returns all permits that shared counters have granted or
-        // are about to grant.
         callbacks.drop_queued(); // refunds a permit that was not taken
         return Next::reply;
     }
-    if (callbacks.shared_wait().is_begun()) {
-        callbacks.shared_wait().end();
-        return request_.take(admission.finish_shared());
+    if (callbacks.share_wakeup().is_begun()) {
+        callbacks.share_wakeup().end();
+        return request_.take(admission.finish_shares());
     }
     const Next next = request_.take(admission.finish_queue(*callbacks.queued(), waited));
     callbacks.drop_queued();

@@ -11,7 +11,7 @@ enum class Next : std::uint8_t {
     sent,          // the request, or its first part, was sent: await the response
     reply,         // let the gateway answer the request
     wait_queue,    // wait in the admission queue
-    wait_shared,   // wait for the answer of shared counters
+    wait_shares,   // wait for larger shares of limits that gateways share
     wait_cooldown, // wait for the end of the upstream's cool-down
     wait_endpoint  // wait for a place on an endpoint
 };

@@ -19,7 +19,7 @@ Request::Request(Context& context, server::ClientStream& stream, Aborted& aborte
            .callbacks = callbacks_,
            .ticket_hasher = &context.shared().ticket_hasher,
            .prepaid = &context.shared().prepaid,
-           .shared = context.shared_charges}},
+           .shares = &context.shares}},
       record_{stream.connection().peer, net::read_clocks()} {}
 
 void Request::take_head() {
@@ -50,14 +50,14 @@ Next Request::take(admission::Next decided) {
         return Next::wait_queue;
     case admission::Next::wait_cooldown:
         return Next::wait_cooldown;
-    case admission::Next::wait_shared:
-        return Next::wait_shared;
+    case admission::Next::wait_shares:
+        return Next::wait_shares;
     case admission::Next::reply:
         break;
     }
-    if (admission_.ends_connection())
+    if (admission_.ending().connection)
         stream_.close_after();
-    record_.end_as(admission_.status(), admission_.outcome());
+    record_.end_as(admission_.ending().status, admission_.ending().outcome);
     return Next::reply;
 }
 
@@ -149,8 +149,8 @@ void Request::log(const Now& now, std::string_view endpoint, unsigned attempts) 
 void Request::cancel_limits() noexcept {
     if (QueuedRequest* const queued = callbacks_.queued())
         context_.wakeups.give_up(*queued);
-    if (callbacks_.shared_wait().is_begun())
-        callbacks_.shared_wait().give_up();
+    if (callbacks_.share_wakeup().is_begun())
+        callbacks_.share_wakeup().give_up();
 }
 
 void Request::arm(Waiting what, Duration length) {

@@ -91,7 +91,7 @@ class Request : private net::Deadline {
     // Replaces the abort reason by a more precise one, or by `no`: the request then goes on.
     void set_abort_reason(AbortReason why) noexcept { abort_reason_ = why; }
 
-    // Ends the request's wait in the admission queue, or for shared counters, soon.
+    // Ends the request's wait in the admission queue, or for shares, soon.
     void cancel_limits() noexcept;
     // Ends the request: settles the charges that depend on its end, releases the permit, counts and
     // logs. endpoint: text of the endpoint that the request was sent to; empty if there was none.

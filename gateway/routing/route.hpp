@@ -6,7 +6,7 @@
 #include "base/time.hpp"
 #include "limits/cooldown/cooldown_set.hpp"
 #include "limits/limit.hpp"
-#include "limits/shared/on_store_failure.hpp"
+#include "limits/shared/shared_terms.hpp"
 #include "routing/key_rules.hpp"
 #include "routing/key_template.hpp"
 #include "routing/pricing.hpp"

@@ -147,7 +147,6 @@ void Worker::look_whether_drained() {
 void Worker::tick() {
     const SteadyTime now = net::read_steady_clock();
     context_->tick(now);
-    permits_->tick();
     if (++ticks_ % ticks_per_sweep == 0)
         context_->sweep(now);
     look_whether_drained();

@@ -26,10 +26,6 @@
 #include <string_view>
 #include <vector>
 
-namespace stint::limits {
-class SharedCharges;
-}
-
 namespace stint::server {
 
 class Http1Connection;
@@ -128,8 +124,7 @@ struct Loop {
         boost::intrusive::base_hook<Listed>,
         boost::intrusive::constant_time_size<false>>
         connections;
-    limits::SharedCharges* shared_charges = nullptr; // null: gateways share no limits
-    ClientWatch clients;                             // its poll() is called with every tick
+    ClientWatch clients; // its poll() is called with every tick
     // Connections ordered by when they began to linger or were parked, oldest first.
     using Shedding = boost::intrusive::list<
         Sheddable,

@@ -56,7 +56,7 @@ SimulatedRequest::Step SimulatedRequest::finish_wait(const Now& now) {
 SimulatedRequest::Step SimulatedRequest::decided(Next next, const Now& now) {
     if (next == Next::wait_queue)
         return Step::waits;
-    const bool refused = admission_.outcome() == observe::Outcome::refused;
+    const bool refused = admission_.ending().outcome == observe::Outcome::refused;
     if (next != Next::reply)
         verdict_.kind = Verdict::Kind::admitted;
     else if (refused)

@@ -63,8 +63,6 @@ class InProcessGateway {
         access_log_.set_target({observe::AccessLog::Target::Kind::file, std::move(path)});
     }
     [[nodiscard]] std::uint64_t lines_logged() const { return access_log_.written(); }
-    // The part of a worker's tick that concerns the permit service.
-    void tick_permits() { permits_->tick(); }
     void run_until(
         const std::function<bool()>& done,
         std::source_location where = std::source_location::current());

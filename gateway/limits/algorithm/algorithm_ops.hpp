@@ -7,6 +7,7 @@
 #include "limits/algorithm/counter_cell.hpp"
 #include "limits/algorithm/window.hpp"
 #include "limits/decision.hpp"
+#include "limits/share.hpp"
 #include "limits/spec.hpp"
 
 #include <cstdint>
@@ -37,7 +38,11 @@ struct ChargeTerms {
 };
 
 struct Verdict {
+    constexpr Verdict() = default;
+    constexpr Verdict(Refusal refused, Duration waits) noexcept : refusal{refused}, wait{waits} {}
+
     Refusal refusal = Refusal::none;
+    ShareLack lack = ShareLack::none; // set by Counters, not by an algorithm
     Duration wait{}; // time until the verdict changes; Duration::max(): it never does
 };
 

@@ -76,7 +76,7 @@ Verdict Counters::check(CounterRef& claim, const Charge& charge, const Now& now)
     ChargeTerms terms = this->terms(shard, charge);
     Verdict verdict;
     bool decided = false; // decided by the key's share, without the counter
-    if (shares_.begun()) [[unlikely]] {
+    if (shares_.begun() && !charge.ignore_share) [[unlikely]] {
         const std::optional<Verdict> by_share = take_up_share(claim, charge, terms, now);
         verdict = by_share.value_or(Verdict{});
         decided = by_share.has_value();
@@ -91,8 +91,15 @@ Verdict Counters::check(CounterRef& claim, const Charge& charge, const Now& now)
             hold_time_.estimate(terms.quota), charge.limit->full_for(terms.quota, now.steady));
     if (now.steady < closed_until_) [[unlikely]]
         close(verdict, terms, now.steady);
-    if (verdict.refusal != Refusal::none)
+    if (verdict.refusal != Refusal::none) {
+        if (claim.share && verdict.refusal != Refusal::cost) [[unlikely]] {
+            const ChargeTerms whole = this->terms(shard, charge);
+            if (terms.quota < whole.quota || terms.burst < whole.burst)
+                verdict.lack = ShareTable::note_want(
+                    shard.shares, counter_of(charge.key), shares_, now.steady);
+        }
         return verdict;
+    }
     if (claim.slot == nullptr)
         return find_place(claim, charge, terms, now);
     if (rules_.prepare == nullptr || rules_.prepare(*claim.slot, terms)) [[likely]]

@@ -73,7 +73,7 @@ class Counters {
     // Implement the members of Limit with the same names.
     [[nodiscard]] bool set_share(Hash128 key, const Share& share, const Now& now) noexcept;
     [[nodiscard]] SharePolicy& share_policy() noexcept { return shares_; }
-    [[nodiscard]] std::optional<Numbers> share(Hash128 key, const Now& now) const noexcept;
+    [[nodiscard]] KeyShare share(Hash128 key, const Now& now) const noexcept;
     [[nodiscard]] std::uint64_t use(const Charge& charge, const Now& now) const;
     [[nodiscard]] std::uint64_t live_keys(const Now& now) const;
     bool forget(std::optional<Hash128> key, const Now& now) noexcept;

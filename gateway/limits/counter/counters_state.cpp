@@ -51,7 +51,7 @@ CounterState Counters::state_of(const Charge& charge, const Now& now) const {
     const std::lock_guard lock{shard.mutex};
     const CounterCell* const live = live_slot(shard, charge.key, now);
     ChargeTerms terms = this->terms(shard, charge);
-    if (shares_.begun()) [[unlikely]]
+    if (shares_.begun() && !charge.ignore_share) [[unlikely]]
         (void)ShareTable::narrow(
             terms,
             lasting_entry(
@@ -94,14 +94,16 @@ bool Counters::counts(const Shard& shard, Hash128 key, const Now& now) const noe
     return shard.overflow->holds(key, now.steady);
 }
 
-std::optional<Numbers> Counters::share(Hash128 key, const Now& now) const noexcept {
+KeyShare Counters::share(Hash128 key, const Now& now) const noexcept {
     if (!shares_.begun()) [[likely]]
-        return std::nullopt;
+        return {};
     Shard& shard = shards_.for_reading(key);
     const std::lock_guard lock{shard.mutex};
     const auto* const entry =
         lasting_entry(shard, counter_of(key), per_, now, [&] { return counts(shard, key, now); });
-    return shares_.numbers(entry != nullptr ? &entry->share : nullptr, now.steady);
+    return {
+        shares_.numbers(entry != nullptr ? &entry->share : nullptr, now.steady),
+        entry != nullptr ? entry->wanted_at : SteadyTime{}};
 }
 
 bool Counters::set_share(Hash128 key, const Share& share, const Now& now) noexcept try {

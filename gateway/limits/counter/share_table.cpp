@@ -49,6 +49,17 @@ bool ShareTable::narrow(
     return true;
 }
 
+ShareLack ShareTable::note_want(
+    const std::unique_ptr<ShareTable>& table,
+    Hash128 key,
+    const SharePolicy& policy,
+    SteadyTime now) noexcept {
+    Entry* const entry = table != nullptr ? table->find(key) : nullptr;
+    if (entry != nullptr)
+        entry->wanted_at = now;
+    return policy.lack(entry != nullptr ? entry->held_share() : nullptr, now);
+}
+
 ShareTable::Obtained ShareTable::obtain(Hash128 key) noexcept try {
     if (Entry* const known = find(key))
         return {known, false};

@@ -49,7 +49,8 @@ class ShareTable {
         bool held = false; // false: the share has ended, but `used` still counts
         [[nodiscard]] const Share* held_share() const noexcept { return held ? &share : nullptr; }
         SteadyTime set_at{};
-        RecentUse used; // for fixed windows only
+        SteadyTime wanted_at{}; // the latest refusal because the share is too small
+        RecentUse used;         // for fixed windows only
 
         // True if the share still counts. live: the key's counter is live.
         [[nodiscard]] bool holds(bool live, Duration per, SteadyTime now) const noexcept {
@@ -69,6 +70,12 @@ class ShareTable {
     // False if there is neither.
     static bool narrow(
         ChargeTerms& terms, const Entry* entry, const SharePolicy& policy, SteadyTime now) noexcept;
+    // Notes that the key's share is too small for a charge. Returns what the store can do about it.
+    [[nodiscard]] static ShareLack note_want(
+        const std::unique_ptr<ShareTable>& table,
+        Hash128 key,
+        const SharePolicy& policy,
+        SteadyTime now) noexcept;
     // Finds the key's entry, or makes one without a share; nullptr if there is no room, or no
     // memory.
     struct Obtained {

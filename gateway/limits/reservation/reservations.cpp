@@ -64,22 +64,6 @@ void Reservations::take(Hash128 key, std::uint64_t number) noexcept {
         ledgers_.erase(ledger);
 }
 
-void Reservations::end_claim(Hash128 key, std::uint64_t number, bool keep) noexcept {
-    const std::lock_guard lock{mutex_};
-    if (keep) {
-        take(key, number);
-        claimed_.fetch_add(1, relaxed);
-    } else if (const auto ledger = ledgers_.find(key); ledger != ledgers_.end()) {
-        ledger->second.undo_claim(number);
-    }
-}
-
-void ClaimedSlots::end(bool keep) noexcept {
-    for (const Slot& each : slots_)
-        each.of->end_claim(each.key, each.number, keep);
-    slots_.clear();
-}
-
 // Drops counters whose slots are all over.
 void Reservations::sweep(SteadyTime now) noexcept {
     if (now < next_sweep_)
@@ -95,14 +79,8 @@ void Reservations::sweep(SteadyTime now) noexcept {
 // exists.
 class ReservingAdmission {
   public:
-    ReservingAdmission(
-        std::span<Charge> charges,
-        std::span<Reservation> reserving,
-        const Now& now,
-        ClaimedSlots* claimed = nullptr)
-        : charges_{charges}, claimed_{claimed}, came_{now.steady}, now_{now} {
-        if (claimed_ != nullptr)
-            claimed_->slots_.reserve(reserving.size());
+    ReservingAdmission(std::span<Charge> charges, std::span<Reservation> reserving, const Now& now)
+        : charges_{charges}, came_{now.steady}, now_{now} {
         assert(reserving.size() <= max_charges);
         for (Reservation& each : reserving) {
             assert(each.charge < charges.size());
@@ -190,7 +168,7 @@ class ReservingAdmission {
         if (place.ledger == nullptr)
             return;
         const std::uint64_t held = place.ledger->held_before(place.end);
-        place.own = place.ledger->has_free(place.asked->ticket)
+        place.own = place.ledger->slots().contains(place.asked->ticket)
                         ? place.asked->ticket
                         : place.ledger->claimable_by(place.asked->client, now_.steady);
         const SlotLedger::Slot* const own = slot_of(place);
@@ -208,10 +186,7 @@ class ReservingAdmission {
     // admitted to free room no longer needs the slot either.
     void claim() noexcept {
         for (const Place& place : places())
-            if (place.own != 0 && claimed_ != nullptr) {
-                place.ledger->begin_claim(place.own);
-                claimed_->slots_.push_back({place.of, place.key, place.own});
-            } else if (place.own != 0) {
+            if (place.own != 0) {
                 place.of->take(place.key, place.own);
                 place.of->claimed_.fetch_add(1, Reservations::relaxed);
             }
@@ -278,7 +253,6 @@ class ReservingAdmission {
     }
 
     std::span<Charge> charges_;
-    ClaimedSlots* const claimed_; // null: slots are used up at once
     const SteadyTime came_;
     Now now_;
     std::array<Place, max_charges> places_;
@@ -289,9 +263,8 @@ Decision admit_reserving(
     std::span<Charge> charges,
     std::span<Reservation> reserving,
     const Now& now,
-    std::span<ChargeState> states,
-    ClaimedSlots* claimed) {
-    Decision decision = ReservingAdmission{charges, reserving, now, claimed}.decide(states);
+    std::span<ChargeState> states) {
+    Decision decision = ReservingAdmission{charges, reserving, now}.decide(states);
     if (!decision.allowed())
         count_refusal(charges, decision);
     return decision;

@@ -21,7 +21,7 @@ namespace stint::limits {
 // All reserved slots of one limit, by counter. They live as long as the limit does, also over
 // reloads. While most_slots slots are reserved, no other is given. One lock for all counters, taken
 // before any shard's lock and, for several limits, in rising order of their ordinals.
-// admit_reserving(), preview_reserving(), out() and ClaimedSlots take it. Threads: any.
+// admit_reserving(), preview_reserving() and out() take it. Threads: any.
 class Reservations {
   public:
     static constexpr std::size_t most_slots = 65'536;
@@ -37,7 +37,6 @@ class Reservations {
 
   private:
     friend class ReservingAdmission;
-    friend class ClaimedSlots;
 
     static constexpr auto relaxed = std::memory_order_relaxed;
     struct Spread {
@@ -47,13 +46,12 @@ class Reservations {
     };
     using Ledgers = std::unordered_map<Hash128, SlotLedger, Spread>;
 
-    // Call with mutex_ locked, except end_claim(), which locks it.
+    // Call with mutex_ locked.
     [[nodiscard]] SlotLedger* ledger_of(Hash128 key, SteadyTime now) noexcept;
     // Returns the number of the new slot; 0 if none is given.
     [[nodiscard]] std::uint64_t
     give(Hash128 key, const SlotLedger::Slot& slot, SteadyTime now) noexcept;
     void take(Hash128 key, std::uint64_t number) noexcept; // no effect if the slot is gone
-    void end_claim(Hash128 key, std::uint64_t number, bool keep) noexcept; // locks mutex_
     void sweep(SteadyTime now) noexcept;
 
     std::mutex mutex_;
@@ -77,36 +75,6 @@ struct Reservation {
     std::uint64_t slot = 0;   // result: the number of a refused request's slot; 0 = none
 };
 
-// The slots that a request claims while other limits have yet to decide about it. Destroying this
-// object without keep() gives the slots back to their clients. Not thread-safe. The limits outlive
-// it.
-class ClaimedSlots {
-  public:
-    ClaimedSlots() = default;
-    ClaimedSlots(const ClaimedSlots&) = delete;
-    ClaimedSlots& operator=(const ClaimedSlots&) = delete;
-    ~ClaimedSlots() { give_back(); }
-
-    // Uses the claimed slots up. Idempotent.
-    void keep() noexcept { end(true); }
-    // Undoes the claims, so that the slots can be claimed again. Call before the request's charges
-    // are refunded: otherwise another request could take the room that is to be held for the slots.
-    // Idempotent.
-    void give_back() noexcept { end(false); }
-
-  private:
-    friend class ReservingAdmission;
-
-    struct Slot {
-        Reservations* of = nullptr;
-        Hash128 key{}; // the counter's key
-        std::uint64_t number = 0;
-    };
-    void end(bool keep) noexcept;
-
-    std::vector<Slot> slots_;
-};
-
 // Decides as admit() for a request with limits that reserve.
 //  - A request without a slot that may be claimed now is admitted only to the room that is not held
 //    for slots: the quota less the slots that may still be claimed before the open window ends. A
@@ -117,8 +85,6 @@ class ClaimedSlots {
 //    the request gets a slot in each of these limits, all at one instant and none within an open
 //    window. retry_after leads there. A request that came too early for its own slots keeps them; a
 //    slot that did not help is exchanged for the new one.
-//  - With `claimed`, the slots of an admitted request are used up only by ClaimedSlots::keep(); no
-//    other request can claim them meanwhile. Requires: `claimed` is empty.
 //  - The slots of one client in one counter cost `quota` at most. Beyond that, and if no slot can
 //    be given, retry_after is when the next slot would have been.
 // Changes Charge::reserved_for_others. reserving: in rising order of their charges; may be empty.
@@ -127,8 +93,7 @@ class ClaimedSlots {
     std::span<Charge> charges,
     std::span<Reservation> reserving,
     const Now& now,
-    std::span<ChargeState> states = {},
-    ClaimedSlots* claimed = nullptr);
+    std::span<ChargeState> states = {});
 
 // Decides like admit_reserving(), but charges, counts, claims and gives nothing: the permit is
 // empty, each Reservation::slot is 0, and `states`, with room for one per charge, gets the

@@ -54,10 +54,8 @@ std::uint64_t SlotLedger::claimable_by(Hash128 client, SteadyTime now) const noe
     if (of == clients_.end())
         return 0;
     // Numbers are in order of time, and slots that are over have been forgotten.
-    const auto& numbers = of->second.numbers;
-    const auto first = std::ranges::find_if(
-        numbers, [this](std::uint64_t number) { return !slots_.at(number).claiming; });
-    return first != numbers.end() && slots_.at(*first).claimable(now) ? *first : 0;
+    const std::uint64_t first = *of->second.numbers.begin();
+    return slots_.at(first).claimable(now) ? first : 0;
 }
 
 std::uint64_t SlotLedger::cost_of(Hash128 client) const noexcept {
@@ -69,27 +67,6 @@ void SlotLedger::take(std::uint64_t number) noexcept {
     erase(slots_.find(number));
 }
 
-bool SlotLedger::has_free(std::uint64_t number) const noexcept {
-    const auto slot = slots_.find(number);
-    return slot != slots_.end() && !slot->second.claiming;
-}
-
-void SlotLedger::begin_claim(std::uint64_t number) noexcept {
-    const auto slot = slots_.find(number);
-    if (is_counted(slot))
-        held_ -= held_for(slot->second);
-    slot->second.claiming = true;
-}
-
-void SlotLedger::undo_claim(std::uint64_t number) noexcept {
-    const auto slot = slots_.find(number);
-    if (slot == slots_.end() || !slot->second.claiming)
-        return;
-    slot->second.claiming = false;
-    if (is_counted(slot))
-        held_ += held_for(slot->second);
-}
-
 std::size_t SlotLedger::forget(SteadyTime now) noexcept {
     std::size_t forgotten = 0;
     for (; !slots_.empty() && slots_.begin()->second.over(now); ++forgotten)
@@ -99,9 +76,9 @@ std::size_t SlotLedger::forget(SteadyTime now) noexcept {
 
 std::uint64_t SlotLedger::held_before(SteadyTime end) noexcept {
     for (; counted_ != slots_.end() && counted_->second.at < end; ++counted_)
-        held_ += held_for(counted_->second);
+        held_ += counted_->second.cost;
     while (counted_ != slots_.begin() && std::prev(counted_)->second.at >= end)
-        held_ -= held_for((--counted_)->second);
+        held_ -= (--counted_)->second.cost;
     return held_;
 }
 
@@ -115,7 +92,7 @@ void SlotLedger::erase(Slots::iterator slot) noexcept {
     if (slot == counted_)
         ++counted_;
     else if (is_counted(slot))
-        held_ -= held_for(gone);
+        held_ -= gone.cost;
     slots_.erase(slot);
 }
 

@@ -29,11 +29,10 @@ class SlotLedger {
         SteadyTime at{};
         std::uint64_t cost = 1;
         Hash128 client{};
-        bool claiming = false; // see begin_claim()
 
         [[nodiscard]] bool over(SteadyTime now) const noexcept { return at + grace < now; }
         [[nodiscard]] bool claimable(SteadyTime now) const noexcept {
-            return at <= now && !over(now) && !claiming;
+            return at <= now && !over(now);
         }
     };
     using Slots = std::map<std::uint64_t, Slot>; // by number
@@ -52,21 +51,13 @@ class SlotLedger {
 
     // Returns slots that were given and neither taken away nor forgotten.
     [[nodiscard]] const Slots& slots() const noexcept { return slots_; }
-    // True if a slot has this number and no request is claiming it.
-    [[nodiscard]] bool has_free(std::uint64_t number) const noexcept;
-    // Returns the number of the client's earliest slot that no request is claiming, if that slot
-    // may be claimed now; else 0.
+    // Returns the number of the client's earliest slot, if that slot may be claimed now; else 0.
     [[nodiscard]] std::uint64_t claimable_by(Hash128 client, SteadyTime now) const noexcept;
     // Returns the sum of the costs of this client's slots.
     [[nodiscard]] std::uint64_t cost_of(Hash128 client) const noexcept;
 
     // Removes a slot that was claimed, or exchanged for another. Requires: it is among slots().
     void take(std::uint64_t number) noexcept;
-    // Begins a claim, which take() ends: until then the slot keeps its place, but no quota is held
-    // for it, because the request that claims it is charged. Requires: it is among slots().
-    void begin_claim(std::uint64_t number) noexcept;
-    // Undoes begin_claim(). No effect if the slot has been forgotten meanwhile.
-    void undo_claim(std::uint64_t number) noexcept;
     // Drops slots that are over; returns how many.
     std::size_t forget(SteadyTime now) noexcept;
     // Returns the sum of the costs of the slots before `end`. After forget(), that is the quota
@@ -78,9 +69,6 @@ class SlotLedger {
         std::uint64_t cost = 0;
         std::set<std::uint64_t> numbers;
     };
-    [[nodiscard]] static std::uint64_t held_for(const Slot& slot) noexcept {
-        return slot.claiming ? 0 : slot.cost;
-    }
     [[nodiscard]] bool is_counted(Slots::const_iterator slot) const noexcept {
         return counted_ == slots_.end() || slot->first < counted_->first;
     }

@@ -4,7 +4,7 @@
 #include "admission/callbacks.hpp"
 #include "base/time.hpp"
 #include "proxy/admission/queued_request.hpp"
-#include "proxy/admission/shared_wait.hpp"
+#include "proxy/admission/share_wakeup.hpp"
 #include "proxy/context.hpp"
 
 #include <cstdint>
@@ -37,7 +37,7 @@ void warn_table_full(routing::AppliedLimit limit);
 class WorkerCallbacks final : public admission::Callbacks {
   public:
     WorkerCallbacks(Context& context, const ActiveConfig& config) noexcept
-        : context_{context}, config_{config}, shared_wait_{context} {}
+        : context_{context}, config_{config}, share_wakeup_{context.executor} {}
     WorkerCallbacks(const WorkerCallbacks&) = delete;
     WorkerCallbacks& operator=(const WorkerCallbacks&) = delete;
 
@@ -50,8 +50,8 @@ class WorkerCallbacks final : public admission::Callbacks {
     // The request's waiter; null while it is not queued.
     [[nodiscard]] QueuedRequest* queued() const noexcept { return queued_.get(); }
 
-    // The request's wait for the answer of shared counters.
-    [[nodiscard]] SharedWait& shared_wait() noexcept { return shared_wait_; }
+    // The request's wait for larger shares.
+    [[nodiscard]] ShareWakeup& share_wakeup() noexcept { return share_wakeup_; }
 
     void begin(const routing::Route& route, const Now& now) override;
     void counts(routing::AppliedLimit limit, const routing::Key& key) noexcept override;
@@ -72,8 +72,8 @@ class WorkerCallbacks final : public admission::Callbacks {
     }
     [[nodiscard]] admission::QueuedCharges& make_queued() override;
     void drop_queued() noexcept override { queued_.reset(); }
-    void shared_asked(SteadyTime answer_by) override { shared_wait_.shared_asked(answer_by); }
-    void shared_answered() noexcept override { shared_wait_.shared_answered(); }
+    void shares_asked(SteadyTime answer_by) override { share_wakeup_.shares_asked(answer_by); }
+    void shares_answered() noexcept override { share_wakeup_.shares_answered(); }
 
   private:
     void record(RecentRequests::Kind kind, std::uint32_t decided_by, Duration retry_after) noexcept;
@@ -85,7 +85,7 @@ class WorkerCallbacks final : public admission::Callbacks {
     SteadyTime now_{};
     std::optional<std::uint64_t> recent_; // number of the request in Context::recent
     std::unique_ptr<QueuedRequest> queued_;
-    SharedWait shared_wait_;
+    ShareWakeup share_wakeup_;
 };
 
 } // namespace stint::proxy

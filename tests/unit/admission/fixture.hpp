@@ -93,7 +93,8 @@ class Called final : public Callbacks {
     void waited(routing::AppliedLimit limit, bool admitted, Duration) noexcept override {
         note(admitted ? "waited for" : "waited in vain for", limit);
     }
-    void shared_answered() noexcept override { ++answers; }
+    void shares_asked(SteadyTime until) override { answer_by = until; }
+    void shares_answered() noexcept override { ++answers; }
     limits::AdmissionQueue& queue() noexcept override { return waiting_.queue; }
     QueuedCharges& make_queued() override {
         queued = std::make_unique<Queued>(waiting_);
@@ -102,7 +103,8 @@ class Called final : public Callbacks {
     void drop_queued() noexcept override { queued.reset(); }
 
     std::string log;
-    int answers = 0; // of shared counters
+    int answers = 0; // of stores of shares
+    SteadyTime answer_by{};
     std::unique_ptr<Queued> queued;
 
   private:
@@ -149,7 +151,7 @@ class Gateway {
     Scratch scratch;
     Waiting waiting;
     limits::PrepaidPermits prepaid;
-    limits::SharedCharges* shared = nullptr;
+    limits::ShareRequests* shares = nullptr;
     http::HeadParser parser{16 * 1024};
 };
 
@@ -170,7 +172,7 @@ class Asked {
                                            .callbacks = callbacks,
                                            .ticket_hasher = &hasher,
                                            .prepaid = &gateway.prepaid,
-                                           .shared = gateway.shared,
+                                           .shares = gateway.shares,
                                            .preview = door == Door::explain ? &seen : nullptr}} {
         head_.append(line).append(" HTTP/1.1\r\nHost: ").append(host).append("\r\n");
         head_.append(fields).append("\r\n");

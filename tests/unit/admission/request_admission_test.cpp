@@ -38,8 +38,8 @@ TEST_CASE("every door admits what a limit has, and refuses what it has not, alik
         Asked second{gateway, door, at(15s)};
 
         CHECK(second.next == Next::reply);
-        CHECK(second.admission.status() == 429);
-        CHECK(second.admission.outcome() == observe::Outcome::refused);
+        CHECK(second.admission.ending().status == 429);
+        CHECK(second.admission.ending().outcome == observe::Outcome::refused);
         CHECK(second.admission.reply().limit() == "one");
         CHECK(second.admission.reply().retry_after() == 45s);
     }
@@ -140,7 +140,7 @@ TEST_CASE(
             const Duration waited = second.admission.resume(at(1min));
 
             CHECK(second.admission.finish_queue(*second.callbacks.queued, waited) == Next::reply);
-            CHECK(second.admission.status() == (paused ? 503 : 412));
+            CHECK(second.admission.ending().status == (paused ? 503 : 412));
             CHECK(gateway.used(0, 1min) == 0); // it is given back
             if (paused)
                 CHECK(second.admission.reply().retry_after() == 270s);
@@ -261,7 +261,7 @@ TEST_CASE("a fencing token that was good may be outdated after a wait") {
     gateway.snapshot.routes.routes().front().fence->raise_fence(8);
 
     CHECK_FALSE(asked.admission.fence_holds());
-    CHECK(asked.admission.status() == 412);
+    CHECK(asked.admission.ending().status == 412);
     CHECK(asked.callbacks.log == "fence");
     const Asked simulated{gateway, Door::simulate, at(0s), "X-Stint-Fence: 7\r\n", "PUT /"};
     CHECK(simulated.next == Next::forward); // the log does not have the newest number
@@ -292,7 +292,7 @@ TEST_CASE("Max-Forwards ends a request at the proxy, and not one that another pr
         const Asked asked{gateway, door, at(0s), "Max-Forwards: 0\r\n", "OPTIONS /"};
         const bool ends = Features{door}.has(Feature::max_forwards);
         CHECK((asked.next == Next::reply) == ends);
-        CHECK(asked.admission.status() == 200);
+        CHECK(asked.admission.ending().status == 200);
         CHECK(gateway.used(0) == (ends ? 0 : 1));
     }
 }
@@ -320,7 +320,7 @@ TEST_CASE("a redirect to the request's own host needs a request that names one")
     for (const Door door : {Door::proxy, Door::explain}) {
         const Asked without{gateway, door, at(0s), "", "GET /", ""};
         CHECK(without.next == Next::reply);
-        CHECK(without.admission.status() == 400);
+        CHECK(without.admission.ending().status == 400);
     }
     CHECK(Asked{gateway, Door::check, at(0s)}.next == Next::forward); // another proxy responds
 }

@@ -1,51 +1,48 @@
-// One request's wait for the answer of counters that gateways share.
+// One request's wait for larger shares, in its coroutine.
 #pragma once
 
 #include "admission/callbacks.hpp"
 #include "base/time.hpp"
-#include "limits/shared/shared_charges.hpp"
-#include "net/clock.hpp"
 #include "net/types.hpp"
 #include "net/wait.hpp"
-#include "server/loop.hpp"
 
 #include <optional>
 
 namespace stint::proxy {
 
-// Used on the thread of `loop`, which must outlive it.
-class SharedWait final : public admission::SharedAnswerListener {
+// Used on the thread of the executor.
+class ShareWakeup final : public admission::ShareAnswerListener {
   public:
-    explicit SharedWait(const server::Loop& loop) noexcept : loop_{loop} {}
+    explicit ShareWakeup(const net::Executor& executor) noexcept : executor_{executor} {}
 
-    // True from shared_asked() to end().
+    // True from shares_asked() to end().
     [[nodiscard]] bool is_begun() const noexcept { return wait_.has_value(); }
     void end() noexcept { wait_.reset(); }
 
-    // Waits until the shared store has answered, or until give_up(). An answer that is overdue is
-    // expired here, which counts as an answer.
+    // Waits until the stores have answered, their time is over, or give_up().
     [[nodiscard]] net::Task<> until_answered() {
         while (!answered_ && !wait_->is_cancelled()) {
             const net::Wait::End end = co_await wait_->until(answer_by_);
             if (end == net::Wait::End::timed_out)
-                (void)loop_.shared_charges->expire(net::read_clocks());
+                answered_ = true;
         }
     }
     // Ends the wait with a later turn of the event loop, answered or not. Requires: is_begun().
     void give_up() noexcept { wait_->cancel(); }
 
-    void shared_asked(SteadyTime answer_by) override {
-        wait_.emplace(loop_.executor);
+    void shares_asked(SteadyTime answer_by) override {
+        wait_.emplace(executor_);
         answer_by_ = answer_by;
         answered_ = false;
     }
-    void shared_answered() noexcept override {
+    void shares_answered() noexcept override {
         answered_ = true;
-        wait_->wake();
+        if (wait_)
+            wait_->wake();
     }
 
   private:
-    const server::Loop& loop_;
+    const net::Executor executor_;
     std::optional<net::Wait> wait_;
     SteadyTime answer_by_{};
     bool answered_ = false;

@@ -1,0 +1,31 @@
+// The requests of one worker that wait for larger shares, and how they are told of the answers.
+#pragma once
+
+#include "limits/shared/share_requests.hpp"
+#include "net/types.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <exception>
+#include <utility>
+
+namespace stint::proxy {
+
+// One per worker. Takes the stores' answers from their threads to the worker's.
+class WorkerShares final : public limits::ShareRequests {
+  public:
+    explicit WorkerShares(net::Executor executor) noexcept : executor_{std::move(executor)} {}
+
+  private:
+    void notify() noexcept override {
+        try {
+            net::asio::post(executor_, [this] { deliver(); });
+        } catch (const std::exception&) {
+            // Out of memory: the next tick tells the requests.
+        }
+    }
+
+    const net::Executor executor_;
+};
+
+} // namespace stint::proxy
