@@ -24,6 +24,15 @@ Hash128 KeyHasher::operator()(std::string_view text) const noexcept {
     return hash;
 }
 
+KeyHasher::Key key_of_secret(std::string_view secret) noexcept {
+    KeyHasher::Key key;
+    static_assert(sizeof key >= crypto_generichash_BYTES_MIN);
+    crypto_generichash(
+        key.data(), key.size(), reinterpret_cast<const unsigned char*>(secret.data()),
+        secret.size(), nullptr, 0);
+    return key;
+}
+
 bool equal_in_constant_time(std::string_view a, std::string_view b) noexcept {
     return a.size() == b.size() && sodium_memcmp(a.data(), b.data(), a.size()) == 0;
 }

@@ -35,6 +35,10 @@ class KeyHasher {
     Key key_;
 };
 
+// Returns a hasher's key that is made of a secret of any length (BLAKE2b): the same in each process
+// that knows the secret.
+[[nodiscard]] KeyHasher::Key key_of_secret(std::string_view secret) noexcept;
+
 // Returns true if the texts are equal. The time depends on their lengths only (libsodium's
 // sodium_memcmp), so that it tells nothing of a secret token.
 [[nodiscard]] bool equal_in_constant_time(std::string_view a, std::string_view b) noexcept;

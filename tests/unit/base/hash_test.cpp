@@ -44,3 +44,13 @@ TEST_CASE("tokens are equal only if every byte is") {
     CHECK_FALSE(equal_in_constant_time("secret", "secre"));
     CHECK_FALSE(equal_in_constant_time("secret", ""));
 }
+
+TEST_CASE("a secret makes one key in each process, and another secret another key") {
+    CHECK(key_of_secret("a secret") == key_of_secret(std::string{"a secret"}));
+    CHECK(key_of_secret("a secret") != key_of_secret("a secret "));
+    CHECK(key_of_secret("") != KeyHasher::Key{});
+    // BLAKE2b of 16 bytes, as `b2sum -l 128` computes it.
+    const KeyHasher::Key key = key_of_secret("stint");
+    CHECK(key[0] == 0xcf);
+    CHECK(key[15] == 0xb3);
+}
