@@ -43,6 +43,7 @@ std::vector<std::string> Session::beat(bool told_all, SteadyTime now) {
     made.push_back(valid ? "a" : "j");
     made.push_back(valid ? member_list_ : "");
     beat_at_ = now;
+    unanswered_since_ = unanswered_since_.value_or(now);
     next_beat_ = now + between_beats();
     return made;
 }
@@ -65,6 +66,7 @@ Session::Beaten Session::answered(const Reply& reply, SteadyTime sent, SteadyTim
     if (sent < answered_at_)
         return {};
     answered_at_ = sent;
+    unanswered_since_ = sent < beat_at_ ? std::optional{beat_at_} : std::nullopt;
     note_time(reply, sent, now);
     const std::string_view word = text_at(reply, 0);
     if (word == "dead") {

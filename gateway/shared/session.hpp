@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,10 @@ class Session {
     // From this instant on the shares may not be used; it moves with each answered beat.
     [[nodiscard]] SteadyTime ends_at() const noexcept { return ends_at_; }
     [[nodiscard]] SteadyTime next_beat() const noexcept { return next_beat_; }
+    // Returns when the oldest beat was sent that has no answer yet; none: all have one.
+    [[nodiscard]] std::optional<SteadyTime> unanswered_since() const noexcept {
+        return unanswered_since_;
+    }
 
     // Returns the arguments that every call begins with.
     [[nodiscard]] std::vector<std::string>
@@ -84,6 +89,7 @@ class Session {
     SteadyTime next_beat_{};
     SteadyTime beat_at_{};     // when the latest was sent
     SteadyTime answered_at_{}; // when the latest was sent that is answered
+    std::optional<SteadyTime> unanswered_since_;
 };
 
 } // namespace stint::shared

@@ -16,6 +16,8 @@ using namespace std::chrono_literals;
 // The end of a share is the session's end (SharePolicy::end_at()), not its own.
 constexpr SteadyTime for_ever = SteadyTime::max() - 1ns;
 constexpr std::size_t most_syncs_at_once = 256;
+// How often a counter is looked at while the session holds nothing.
+constexpr Duration between_looks_without_session = 100ms;
 
 std::int64_t in_ms(Duration duration) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
@@ -25,12 +27,17 @@ std::int64_t in_ms(Duration duration) {
 ShareClient::ShareClient(SessionTerms terms, Transport& transport, ShareListener& listener)
     : session_{std::move(terms)}, transport_{transport}, listener_{listener} {}
 
-void ShareClient::begin(SessionTerms terms, const Now& now) {
+void ShareClient::drop_shares(const Now& now) {
     while (!counters_.empty())
         forget(counters_.begin()->second, now);
     sent_.clear();
     untold_ = 0;
+}
+
+void ShareClient::begin(SessionTerms terms, const Now& now) {
+    drop_shares(now);
     session_ = Session{std::move(terms)};
+    listener_.session_moved();
 }
 
 std::uint64_t ShareClient::share(const std::string& name) const {
@@ -38,101 +45,78 @@ std::uint64_t ShareClient::share(const std::string& name) const {
     return found != counters_.end() ? found->second.share : 0;
 }
 
-ShareClient::Counter& ShareClient::counter_of(const std::string& name, const SharedCounter& of) {
+ShareCounter& ShareClient::counter_of(const std::string& name, const SharedCounter& of) {
     const auto [at, made] = counters_.try_emplace(name);
-    Counter& counter = at->second;
+    ShareCounter& counter = at->second;
     counter.of = of;
     if (!made)
         return counter;
     counter.name = name;
     counter.number = units_of(of);
     counter.told = true; // nothing is held
-    if (limits_.try_emplace(of.limit.get(), of.limit).second)
-        of.limit->share_policy().end_at(session_.ends_at());
     due_.insert(&counter);
     return counter;
 }
 
-void ShareClient::forget(Counter& counter, const Now& now) {
+void ShareClient::forget(ShareCounter& counter, const Now& now) {
     (void)counter.of.limit->set_share(counter.of.key, {{0, 0}, now.steady}, now);
     due_.erase(&counter);
     untold_ -= counter.told ? 0 : 1;
+    note_left(counter);
+    if (counter.call != 0)
+        listener_.failed(counter.name);
     for (auto& [call, sent] : sent_)
         if (sent.counter == &counter)
             sent.counter = nullptr;
     counters_.erase(std::string{counter.name});
 }
 
-void ShareClient::schedule(Counter& counter, SteadyTime due) {
+void ShareClient::schedule(ShareCounter& counter, SteadyTime due) {
     due_.erase(&counter);
     counter.due = due;
     due_.insert(&counter);
 }
 
-void ShareClient::use_share(Counter& counter, std::uint64_t share, const Now& now) {
-    const bool grew = share > counter.share;
+void ShareClient::use_share(ShareCounter& counter, std::uint64_t share, const Now& now) {
     counter.share = share;
-    const limits::Numbers numbers = numbers_of_units(counter.of, share);
-    if (!counter.of.limit->set_share(counter.of.key, {numbers, for_ever}, now))
+    const limits::Share set{numbers_of_units(counter.of, share), for_ever, counter.ask_after};
+    if (!counter.of.limit->set_share(counter.of.key, set, now))
         counter.share = 0; // no room for another key's share: it is given back
-    if (grew && counter.share > 0)
-        listener_.share_grew(counter.name);
 }
 
 // Lowers the share, if it is less, and returns what the store has to hold for this gateway: the
 // share, and what was used of the former one and still counts: of fixed windows, two of which may
 // lie in the span that counts, at most the former share. A token bucket keeps its whole share until
 // its debt is no more than the new burst.
-std::uint64_t ShareClient::hold_for(Counter& counter, std::uint64_t share, const Now& now) {
+std::uint64_t ShareClient::hold_for(ShareCounter& counter, std::uint64_t share, const Now& now) {
     const bool lower = share < counter.held;
     if (share != counter.share || lower)
         use_share(counter, share, now);
     if (!lower)
         return counter.held;
-    const limits::Numbers numbers = numbers_of_units(counter.of, counter.share);
-    const std::uint64_t used = in_use(counter, now);
+    const std::uint64_t used = counter.in_use(now);
     if (counter.of.limit->identity().algorithm != limits::Algorithm::token_bucket)
         return std::min(std::max(counter.share, used), counter.held);
-    const std::uint64_t free = numbers.burst > 0 ? numbers.burst : numbers.quota;
-    return used <= free ? counter.share : counter.held;
+    return used <= capacity_of_units(counter.of, counter.share) ? counter.share : counter.held;
 }
 
-std::uint64_t ShareClient::in_use(const Counter& counter, const Now& now) const {
-    const limits::Numbers numbers = numbers_of_units(counter.of, counter.share);
-    return counter.of.limit->use(charge_on(counter.of, numbers), now);
-}
-
-// Demand that goes on wants all there is; the store divides it. Otherwise what is in use, and a
-// little more.
-std::uint64_t ShareClient::want_of(const Counter& counter, const Now& now) const {
-    if (leaving_)
-        return 0;
-    if (now.steady < counter.demand_until)
-        return std::max(counter.number, units_of(counter.of));
-    if (now.steady >= counter.used_at + idle_after(counter.of))
-        return 0;
-    const std::uint64_t used = in_use(counter, now);
-    return std::min(used + std::max<std::uint64_t>(used / 8, 1), units_of(counter.of));
-}
-
-bool ShareClient::want(
+Wanted ShareClient::want(
     const std::string& name, const SharedCounter& of, std::uint64_t cost, const Now& now) {
     if (session_.state() != SessionState::active || now.steady >= session_.ends_at() || leaving_)
-        return false;
-    Counter& counter = counter_of(name, of);
-    if (now.steady >= counter.demand_until) { // demand begins anew
-        counter.backoff = {};
-        counter.ask_after = now.steady;
+        return Wanted::failed;
+    ShareCounter& counter = counter_of(name, of);
+    counter.note_want(now.steady);
+    counter.cost = cost;
+    if (counter.call != 0) {
+        counter.unasked = !counter.wants_all;
+        return Wanted::asked;
     }
-    counter.demand_until =
-        now.steady + memory_of_wants(of, now.steady - std::exchange(counter.wanted_at, now.steady));
-    counter.used_at = now.steady;
-    if (counter.call != 0)
-        return true;
+    if (now.steady < counter.retry_after)
+        return Wanted::failed;
     if (counter.share >= units_of(of) || cost > units_of(of) || now.steady < counter.ask_after)
-        return false;
+        return Wanted::told;
     sync(counter, counter.share, now);
-    return true;
+    return Wanted::asked;
 }
 
 void ShareClient::recall(std::string_view message, const Now& now) {
@@ -142,7 +126,7 @@ void ShareClient::recall(std::string_view message, const Now& now) {
     const auto found = counters_.find(std::string{message.substr(space + 1)});
     if (found == counters_.end() || session_.state() != SessionState::active)
         return;
-    Counter& counter = found->second;
+    ShareCounter& counter = found->second;
     const SteadyTime next = counter.synced_at + between_looks(counter.of);
     if (counter.call != 0)
         counter.again = true;
@@ -152,29 +136,30 @@ void ShareClient::recall(std::string_view message, const Now& now) {
         recall_at(counter, next);
 }
 
-void ShareClient::recall_at(Counter& counter, SteadyTime when) {
+void ShareClient::recall_at(ShareCounter& counter, SteadyTime when) {
     counter.recall_at = std::min(counter.recall_at, when);
     if (counter.recall_at < counter.due)
         schedule(counter, counter.recall_at);
 }
 
-void ShareClient::sync(Counter& counter, std::uint64_t share, const Now& now) {
+void ShareClient::sync(ShareCounter& counter, std::uint64_t share, const Now& now) {
     const std::uint64_t hold = hold_for(counter, std::min(share, counter.held), now);
     const Duration span = span_of(counter.of);
     const Duration life = 2 * (span + session_.terms().time_to_live) + 1min;
     std::vector<std::string> arguments = session_.arguments("sync", now.steady);
+    counter.note_demand(now);
     counter.held = hold; // at most: the call may be carried out without its reply
     counter.seq += 1;
-    counter.again = false;
+    counter.again = counter.unasked = false;
     counter.recall_at = SteadyTime::max();
-    counter.told_want = want_of(counter, now);
+    counter.told_want = leaving_ ? 0 : counter.want(now);
     for (const std::uint64_t each :
          {counter.seq, hold, counter.told_want, units_of(counter.of), std::uint64_t{0}})
         arguments.push_back(std::to_string(each));
     arguments.push_back(std::to_string(in_ms(span)));
     arguments.push_back(std::to_string(window_of(counter.of, now)));
     arguments.push_back(std::to_string(in_ms(life)));
-    counter.wants_all = now.steady < counter.demand_until;
+    counter.wants_all = !leaving_ && counter.in_demand(now.steady);
     counter.refresh = now.steady + life / 3;
     schedule(counter, counter.refresh);
     counter.call = send(
@@ -196,37 +181,29 @@ void ShareClient::send_beat(const Now& now) {
 
 // Looks at a counter that is due: gives up a part that others want or that is idle, and tells the
 // store what has changed.
-void ShareClient::look_after(Counter& counter, const Now& now) {
-    if (counter.call != 0 || session_.state() != SessionState::active)
+void ShareClient::look_after(ShareCounter& counter, const Now& now) {
+    if (session_.state() != SessionState::active)
+        return schedule(counter, now.steady + between_looks_without_session);
+    if (counter.call != 0)
         return schedule(counter, now.steady + least_backoff(counter.of));
     if (leaving_)
-        return sync(counter, 0, now);
+        return counter.left ? schedule(counter, counter.refresh) : sync(counter, 0, now);
     if (!counter.told)
         return sync(counter, counter.share, now);
-    if (in_use(counter, now) > 0)
+    counter.note_demand(now);
+    if (counter.in_use(now) > 0)
         counter.used_at = now.steady;
-    if (now.steady >= counter.used_at + idle_after(counter.of))
+    if (counter.is_idle(now.steady))
         return sync(counter, 0, now);
     const bool recalled = now.steady >= counter.recall_at;
-    const bool sated = counter.wants_all && now.steady >= counter.demand_until;
+    const bool sated = counter.wants_all && !counter.in_demand(now.steady);
     const bool gives = counter.others_lack && counter.held > counter.part;
-    if (gives || sated || recalled || has_shrunk(counter, now) || now.steady >= counter.refresh)
+    if (gives || sated || recalled || counter.has_shrunk(now) || counter.is_awaited(now.steady) ||
+        now.steady >= counter.refresh)
         return sync(counter, gives ? std::min(counter.share, counter.part) : counter.share, now);
     const Duration pause =
         counter.others_lack ? between_looks(counter.of) : between_idle_looks(counter.of);
-    schedule(counter, std::min(next_look(counter), now.steady + pause));
-}
-
-SteadyTime ShareClient::next_look(const Counter& counter) {
-    const SteadyTime idle = counter.used_at + idle_after(counter.of);
-    return std::min({counter.refresh, idle, counter.wants_all ? counter.demand_until : idle});
-}
-
-// True if this gateway wants clearly less than it told: others get more if they know.
-bool ShareClient::has_shrunk(const Counter& counter, const Now& now) const {
-    const std::uint64_t want = want_of(counter, now);
-    return want <= (counter.others_lack ? counter.told_want * 7 / 8 : counter.told_want / 2) &&
-           want < counter.told_want;
+    schedule(counter, std::min(counter.next_look(now.steady), now.steady + pause));
 }
 
 SteadyTime ShareClient::tick(const Now& now) {
@@ -239,7 +216,7 @@ SteadyTime ShareClient::tick(const Now& now) {
         look_after(**due_.begin(), now);
     SteadyTime next =
         session_.state() == SessionState::dead ? SteadyTime::max() : session_.next_beat();
-    if (!due_.empty())
+    if (!due_.empty() && sent_.size() < most_syncs_at_once)
         next = std::min(next, (*due_.begin())->due);
     if (!sent_.empty())
         next = std::min(next, sent_.begin()->second.at + timeout);
@@ -249,13 +226,24 @@ SteadyTime ShareClient::tick(const Now& now) {
 bool ShareClient::leave(const Now& now) {
     if (!leaving_) {
         leaving_ = true;
+        to_leave_ = counters_.size();
         for (auto& [name, counter] : counters_)
             schedule(counter, now.steady);
     }
-    for (auto& [name, counter] : counters_)
-        if (counter.share > 0 || counter.call != 0)
-            return false;
-    return true;
+    const SessionState state = session_.state();
+    if (left_ || (state != SessionState::active && state != SessionState::joining))
+        return true;
+    const bool gave_up = to_leave_ == 0 || state == SessionState::joining;
+    if (gave_up && leave_call_ == 0 && now.steady >= leave_after_)
+        leave_call_ = send(
+            {}, session_.arguments("leave", now.steady),
+            {.counter = nullptr, .at = now.steady, .ends_session = true});
+    return false;
+}
+
+void ShareClient::note_left(ShareCounter& counter) {
+    if (leaving_ && !std::exchange(counter.left, true))
+        --to_leave_;
 }
 
 } // namespace stint::shared

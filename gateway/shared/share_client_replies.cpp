@@ -3,11 +3,15 @@
 #include "shared/share_timing.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <string_view>
 #include <utility>
 
 namespace stint::shared {
 namespace {
+
+// After a session could not be ended.
+constexpr Duration leave_pause = std::chrono::milliseconds{50};
 
 std::uint64_t units_at(const Reply& reply, std::size_t at) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(number_at(reply, at), 0));
@@ -21,6 +25,8 @@ void ShareClient::answered(std::uint64_t call, const Reply& reply, const Now& no
         return; // late
     const Sent sent = found->second;
     sent_.erase(found);
+    if (sent.ends_session)
+        return session_ended(reply, now);
     if (sent.counter == nullptr)
         return beaten(session_.answered(reply, sent.at, now.steady), now);
     session_.note_time(reply, sent.at, now.steady);
@@ -31,29 +37,48 @@ void ShareClient::failed(std::uint64_t call, const Now& now) {
     const auto found = sent_.find(call);
     if (found == sent_.end())
         return;
-    Counter* const counter = found->second.counter;
+    const Sent sent = found->second;
     sent_.erase(found);
-    if (counter == nullptr)
+    if (sent.ends_session)
+        return session_ended({}, now);
+    if (sent.counter == nullptr)
         return; // the next beat is due anyway
-    counter->call = 0;
-    counter->ask_after = now.steady + least_backoff(counter->of);
-    schedule(*counter, counter->ask_after);
+    give_up(*sent.counter, now);
 }
 
-void ShareClient::synced(Counter& counter, const Reply& reply, const Sent& sent, const Now& now) {
+// The call for the counter has no answer.
+void ShareClient::give_up(ShareCounter& counter, const Now& now) {
     counter.call = 0;
+    counter.note_failure(now.steady);
+    schedule(counter, counter.retry_after);
+    listener_.failed(counter.name);
+}
+
+// The store may not know the session in its epoch, or may not have answered: then once more.
+void ShareClient::session_ended(const Reply& reply, const Now& now) {
     const std::string_view answer = text_at(reply, 0);
-    if (answer == "ok")
+    left_ = answer == "ok" || answer == "unknown" || answer == "dead";
+    leave_call_ = 0;
+    leave_after_ = now.steady + leave_pause;
+    session_.hasten(now.steady);
+}
+
+void ShareClient::synced(
+    ShareCounter& counter, const Reply& reply, const Sent& sent, const Now& now) {
+    const std::string_view answer = text_at(reply, 0);
+    if (answer == "ok") {
+        counter.call = 0;
         return take_grant(counter, reply, sent, now);
+    }
     if (answer == "old")
         counter.seq = std::max(counter.seq, units_at(reply, 4));
     else
         session_.hasten(now.steady);
-    schedule(counter, now.steady + least_backoff(counter.of));
+    give_up(counter, now);
 }
 
 void ShareClient::take_grant(
-    Counter& counter, const Reply& reply, const Sent& sent, const Now& now) {
+    ShareCounter& counter, const Reply& reply, const Sent& sent, const Now& now) {
     const std::uint64_t granted = units_at(reply, 3);
     counter.part = units_at(reply, 4);
     counter.others_lack = units_at(reply, 5) == 1;
@@ -65,28 +90,36 @@ void ShareClient::take_grant(
             session_.hasten(now.steady);
     }
     counter.held = std::max(granted, sent.hold);
-    if (counter.held == 0 && !counter.again && now.steady >= counter.demand_until)
+    counter.note_demand(now);
+    note_left(counter);
+    if (counter.held == 0 && !counter.again && !counter.in_demand(now.steady)) {
+        listener_.answered(counter.name);
         return forget(counter, now);
+    }
     const bool grew = granted > sent.hold;
-    if (grew || !counter.others_lack)
-        use_share(counter, counter.held, now);
-    counter.backoff =
-        grew ? Duration::zero()
-             : std::clamp<Duration>(2 * counter.backoff, least_backoff(counter.of), most_backoff);
-    counter.ask_after = now.steady + counter.backoff;
-    counter.synced_at = now.steady;
+    counter.note_reply(grew, now.steady);
+    const bool uses_all = (grew || !counter.others_lack) && !leaving_;
+    use_share(counter, uses_all ? counter.held : counter.share, now);
+    if (counter.unasked && !leaving_ && counter.share < units_of(counter.of))
+        return sync(counter, counter.share, now); // its answer is for those who want
+    listener_.answered(counter.name);
+    look_again(counter, now);
+}
+
+// Arranges the next look after a reply; gives up at once what others lack.
+void ShareClient::look_again(ShareCounter& counter, const Now& now) {
     if (counter.others_lack && counter.share > counter.part)
         return sync(counter, counter.part, now);
     const SteadyTime soon = now.steady + between_looks(counter.of);
     const SteadyTime idle_look = now.steady + between_idle_looks(counter.of);
-    schedule(counter, std::min(counter.others_lack ? soon : idle_look, next_look(counter)));
+    schedule(
+        counter, std::min(counter.others_lack ? soon : idle_look, counter.next_look(now.steady)));
     if (counter.again)
         recall_at(counter, soon);
 }
 
 void ShareClient::beaten(const Session::Beaten& beaten, const Now& now) {
-    for (const auto& [limit, kept] : limits_)
-        limit->share_policy().end_at(session_.ends_at());
+    listener_.session_moved();
     if (beaten.lost)
         lose_shares(now);
     if (!beaten.new_epoch)

@@ -38,6 +38,12 @@ Numbers numbers_of_units(const SharedCounter& counter, std::uint64_t units) noex
     return {.quota = part(counter.numbers.quota), .burst = part(burst_of(counter.numbers))};
 }
 
+std::uint64_t capacity_of_units(const SharedCounter& counter, std::uint64_t units) noexcept {
+    const Numbers numbers = numbers_of_units(counter, units);
+    const bool bucket = counter.limit->identity().algorithm == Algorithm::token_bucket;
+    return bucket ? burst_of(numbers) : numbers.quota;
+}
+
 limits::Charge charge_on(const SharedCounter& counter, const Numbers& numbers) noexcept {
     return {
         .limit = counter.limit.get(),

@@ -24,6 +24,9 @@ struct SharedCounter {
 // Returns the numbers of so many units, rounded down.
 [[nodiscard]] limits::Numbers
 numbers_of_units(const SharedCounter& counter, std::uint64_t units) noexcept;
+// Returns how much cost so many units admit at once.
+[[nodiscard]] std::uint64_t
+capacity_of_units(const SharedCounter& counter, std::uint64_t units) noexcept;
 [[nodiscard]] limits::Charge
 charge_on(const SharedCounter& counter, const limits::Numbers& numbers) noexcept;
 // Returns the time after which nothing counts any more that was admitted before; zero for a cap.

@@ -2,8 +2,8 @@
 //   shared_simulation schedules MODE COUNT [FIRST]   each keeps its limit's promise
 //   shared_simulation mutants COUNT                  each other safeguard of the script is needed
 //   shared_simulation play [NUMBER [mutant]]         the schedules that are written down; tells one
-//   shared_simulation calm MODE                      how much of the number is admitted without
-//   faults shared_simulation tell MODE SCHEDULE             what happens in one schedule
+//   shared_simulation calm MODE                      how much is admitted without faults
+//   shared_simulation tell MODE SCHEDULE             what happens in one schedule
 // MODE: sliding, fixed, clock, bucket. The same arguments make the same schedules.
 #include "mutants.hpp"
 #include "scenarios.hpp"

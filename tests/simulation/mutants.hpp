@@ -39,6 +39,8 @@ inline constexpr Mutant mutants[] = {
     {"the others' shares are not counted",
      "held_by_others = held_by_others + held\n            parties", "parties"},
     {"an epoch after one in doubt is trusted", "base = known_base", "base = 0"},
+    {"the use of a gateway that has left does not age", "mine.state, mine.died = 'd', now",
+     "mine.state, mine.died = 'd', 0"},
     {"sessions of the former epoch die by their former beats",
      "session.heard, session.knows, session.told, session.confirms = now, 0, '-', '0'",
      "session.knows, session.told, session.confirms = 0, '-', '0'"},

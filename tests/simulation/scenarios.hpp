@@ -55,7 +55,7 @@ inline constexpr Scenario all[] = {
              of.cut_off(1, ms(9000));
              of.fail_over();
          });
-         of.busy(0, ms(3100), ms(5500));
+         of.busy(0, ms(3900), ms(5500));
      }},
     {"the store forgets a gateway that nobody else knows", 300ms, "sessions join at once",
      [](Simulation& of) {
@@ -115,6 +115,20 @@ inline constexpr Scenario all[] = {
          of.busy(0, ms(2500), ms(3700));
          of.at(ms(3000), [&] { of.cut_off(0, ms(9000)); });
          of.busy(1, ms(3900), ms(4600));
+     }},
+    {"the store forgets everything, also what a gateway holds that is cut off", 900ms,
+     "an epoch is quiet before former use has aged",
+     [](Simulation& of) {
+         of.at(0, [&] {
+             of.start(0);
+             of.start(1);
+         });
+         of.busy(1, ms(2500), ms(3700));
+         of.at(ms(3000), [&] {
+             of.cut_off(1, ms(9000));
+             of.flush();
+         });
+         of.busy(0, ms(3900), ms(4600));
      }},
     {"the store forgets that a gateway was heard", 300ms,
      "sessions of the former epoch die by their former beats",

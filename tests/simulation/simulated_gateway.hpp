@@ -38,6 +38,16 @@ struct Simulation::Gateway final : Transport, ShareListener {
         }
     }
 
+    void session_moved() override {
+        if (client == nullptr)
+            return;
+        const Session& session = client->session();
+        for (const limits::LimitPtr& limit : limits) {
+            limit->share_policy().end_at(session.ends_at());
+            limit->share_policy().set_asking(session.state() == SessionState::active);
+        }
+    }
+
     [[nodiscard]] Now now() const {
         const auto steady = static_cast<std::int64_t>(static_cast<double>(of.now_) * rate);
         return {

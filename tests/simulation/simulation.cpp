@@ -199,11 +199,13 @@ void Simulation::ask(Gateway& gateway) {
         note("g" + std::to_string(gateway.index) + " admits in " + std::to_string(window));
         return;
     }
+    if (decision.ask_store == 0)
+        return; // the store has said that there is no more for now, or cannot be asked
     const SharedCounter counter{
         .limit = gateway.limits[static_cast<std::size_t>(key)],
         .key = {},
         .numbers = {terms_.number, terms_.burst}};
-    if (gateway.client->want("c" + std::to_string(key), counter, 1, now))
+    if (gateway.client->want("c" + std::to_string(key), counter, 1, now) == Wanted::asked)
         tick(gateway);
 }
 

@@ -1,0 +1,84 @@
+#include "shared/share_counter.hpp"
+
+#include "shared/share_timing.hpp"
+
+#include <algorithm>
+
+namespace stint::shared {
+
+std::uint64_t ShareCounter::in_use(const Now& now) const {
+    return of.limit->use(charge_on(of, numbers_of_units(of, share)), now);
+}
+
+// A paced request that waits, waits for its share's pace.
+bool ShareCounter::is_used_up(const Now& now) const {
+    return of.pace || in_use(now) + cost > capacity_of_units(of, share);
+}
+
+bool ShareCounter::is_idle(SteadyTime now) const {
+    return now >= used_at + idle_after(of);
+}
+
+std::uint64_t ShareCounter::want(const Now& now) const {
+    if (in_demand(now.steady))
+        return std::max(number, units_of(of));
+    if (is_idle(now.steady))
+        return 0;
+    const std::uint64_t used = in_use(now);
+    return std::min(used + std::max<std::uint64_t>(used / 8, 1), units_of(of));
+}
+
+bool ShareCounter::has_shrunk(const Now& now) const {
+    const std::uint64_t wants = want(now);
+    return wants <= (others_lack ? told_want * 7 / 8 : told_want / 2) && wants < told_want;
+}
+
+bool ShareCounter::is_awaited(SteadyTime now) const {
+    return in_demand(now) && now >= ask_after && share < units_of(of) && of.limit->waiting() > 0;
+}
+
+SteadyTime ShareCounter::next_look(SteadyTime now) const {
+    const SteadyTime idle = used_at + idle_after(of);
+    const SteadyTime sooner = std::min(refresh, idle);
+    if (!wants_all)
+        return sooner;
+    return std::min({sooner, demand_until, now < ask_after ? ask_after : demand_until});
+}
+
+// Demand that the store has not been told the end of goes on: of the wants since the latest look
+// the limit knows only the last.
+void ShareCounter::note_want(SteadyTime at) {
+    if (!in_demand(at) && !wants_all) {
+        backoff = {};
+        ask_after = at;
+    }
+    demand_until = std::max(demand_until, at + memory_of_wants(of, at - wanted_at));
+    wanted_at = at;
+    used_at = std::max(used_at, at);
+}
+
+void ShareCounter::note_demand(const Now& now) {
+    if (const SteadyTime refused = of.limit->share_wanted_at(of.key, now); refused > wanted_at)
+        note_want(refused);
+    if (!wants_all || of.limit->waiting() == 0 || !is_used_up(now))
+        return;
+    demand_until = std::max(demand_until, now.steady + memory_of_wants(of, {}));
+    used_at = now.steady;
+}
+
+void ShareCounter::note_reply(bool grew, SteadyTime now) {
+    backoff = grew || !wants_all
+                  ? Duration::zero()
+                  : std::clamp<Duration>(2 * backoff, least_backoff(of), most_backoff);
+    ask_after = now + backoff;
+    synced_at = now;
+    retry_pause = {};
+    retry_after = {};
+}
+
+void ShareCounter::note_failure(SteadyTime now) {
+    retry_pause = std::clamp<Duration>(2 * retry_pause, least_backoff(of), most_backoff);
+    retry_after = now + retry_pause;
+}
+
+} // namespace stint::shared

@@ -1,0 +1,68 @@
+// A gateway's part in one counter that gateways share: the share that it holds, and the demand of
+// its clients. Pure: no I/O, no clock.
+#pragma once
+
+#include "base/time.hpp"
+#include "shared/share_units.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace stint::shared {
+
+// Shares are in units: of a token bucket the lesser of quota and burst, else the quota. Not
+// thread-safe.
+struct ShareCounter {
+    SharedCounter of;
+    std::string name;            // its key in the store
+    std::uint64_t share = 0;     // that may be used
+    std::uint64_t held = 0;      // that the store counts for this gateway, at least
+    std::uint64_t seq = 0;       // the latest call's
+    std::uint64_t call = 0;      // the call on its way; 0: none
+    std::uint64_t number = 0;    // the whole limit's, as the store keeps it
+    std::uint64_t part = 0;      // this gateway's fair part, by the latest reply
+    bool others_lack = false;    // another gateway lacked some, by the latest reply
+    bool told = false;           // the latest reply was of this epoch
+    bool again = false;          // recalled while a call was on its way
+    bool unasked = false;        // wanted while a call was on its way that does not ask for it
+    bool left = false;           // given up for good, and the store knows
+    std::uint64_t told_want = 0; // with the latest call
+    bool wants_all = false;      // the latest call wanted all there is
+    std::uint64_t cost = 1;      // the latest want's
+    SteadyTime wanted_at{};      // latest want
+    SteadyTime demand_until{};   // until then more wants are expected
+    SteadyTime used_at{};        // latest sight of any use
+    SteadyTime ask_after{};      // the store has no more before, by its reply
+    Duration backoff{};          // how long ask_after was put off
+    SteadyTime retry_after{};    // a call has failed: no other before
+    Duration retry_pause{};      // how long retry_after was put off
+    SteadyTime synced_at{};      // the latest reply
+    SteadyTime recall_at = SteadyTime::max(); // when to follow others' messages
+    SteadyTime refresh{}; // latest time to tell the store again, so that it keeps the counter
+    SteadyTime due{};     // when to look again
+
+    [[nodiscard]] std::uint64_t in_use(const Now& now) const;
+    // True if the share has no room for the latest want.
+    [[nodiscard]] bool is_used_up(const Now& now) const;
+    [[nodiscard]] bool in_demand(SteadyTime now) const noexcept { return now < demand_until; }
+    [[nodiscard]] bool is_idle(SteadyTime now) const;
+    // Returns how many units to hold. Demand that goes on wants all there is: the store divides it.
+    // Otherwise what is in use, and a little more.
+    [[nodiscard]] std::uint64_t want(const Now& now) const;
+    // True if the gateway wants clearly less than it told: others get more if they know.
+    [[nodiscard]] bool has_shrunk(const Now& now) const;
+    // True if requests wait for more, which do not ask by themselves, and the store may have it.
+    [[nodiscard]] bool is_awaited(SteadyTime now) const;
+    [[nodiscard]] SteadyTime next_look(SteadyTime now) const;
+
+    // Notes a want. If demand begins anew, the store is asked whatever it has said.
+    void note_want(SteadyTime at);
+    // Notes the wants that the limit has seen since: those that were not told, because the store
+    // has no more for now; and those of requests that wait.
+    void note_demand(const Now& now);
+    // Notes the store's reply to the call: whether it brought more.
+    void note_reply(bool grew, SteadyTime now);
+    void note_failure(SteadyTime now);
+};
+
+} // namespace stint::shared

@@ -1,0 +1,136 @@
+// When a gateway asks the store for more, and whom it tells what.
+#include "fixture.hpp"
+
+using namespace stint;
+using namespace stint::shared;
+using namespace stint::shared::test;
+
+TEST_CASE("a want asks the store for all there is, and is told when the share has grown") {
+    Gateway gateway;
+    CHECK(gateway.want() == Wanted::failed); // no session yet
+    gateway.join();
+    CHECK(gateway.request().ask_store == 1);
+    CHECK(gateway.want() == Wanted::asked);
+    CHECK(gateway.wants() == "10");
+    CHECK(gateway.want() == Wanted::asked); // the same call
+    CHECK(gateway.syncs() == 1);
+    CHECK(gateway.log.empty());
+    gateway.answer(gateway.sync_reply(4, 4));
+    CHECK(gateway.log == "answered c; ");
+    CHECK(gateway.client.share("c") == 4);
+    CHECK(gateway.request().allowed());
+}
+
+TEST_CASE("once the store has said that there is no more, requests do not ask it for a while") {
+    Gateway gateway;
+    gateway.join();
+    CHECK(gateway.want() == Wanted::asked);
+    gateway.answer(gateway.sync_reply(0, 5));
+    limits::Decision refused = gateway.request();
+    CHECK_FALSE(refused.allowed());
+    CHECK(refused.lacks_share == 1);
+    CHECK(refused.ask_store == 0);
+    CHECK(gateway.want() == Wanted::told);
+    gateway.pass(63ms); // per / 16
+    CHECK(gateway.request().ask_store == 1);
+    CHECK(gateway.want() == Wanted::asked);
+    gateway.answer(gateway.sync_reply(0, 5));
+    gateway.pass(63ms); // now twice as long
+    CHECK(gateway.request().ask_store == 0);
+    gateway.pass(63ms);
+    CHECK(gateway.request().ask_store == 1);
+}
+
+TEST_CASE("demand goes on while requests are refused without asking, and ends with them") {
+    Gateway gateway;
+    gateway.join();
+    while (gateway.want() == Wanted::asked) { // until the store is asked once a second
+        gateway.answer(gateway.sync_reply(0, 5));
+        for (int i = 0; i < 10 && gateway.request().ask_store == 0; ++i) {
+            gateway.run(100ms);
+            gateway.answer_beats();
+        }
+        if (gateway.syncs() > 8)
+            break;
+    }
+    CHECK(gateway.want() == Wanted::asked);
+    gateway.answer(gateway.sync_reply(0, 5));
+    const std::size_t before = gateway.syncs();
+    for (int i = 0; i < 9; ++i) {
+        gateway.run(100ms);
+        gateway.answer_beats();
+        CHECK(gateway.request().ask_store == 0);
+    }
+    CHECK(gateway.syncs() == before); // it wants no less
+    gateway.run(600ms);
+    gateway.answer_beats();
+    CHECK(gateway.syncs() == before + 1); // nobody has been refused any more
+    CHECK(gateway.wants() == "1");
+    gateway.answer(gateway.sync_reply(0, 5));
+    CHECK(gateway.request().ask_store == 1); // a new demand asks at once
+}
+
+TEST_CASE("requests that wait ask by their gateway, and keep up demand") {
+    Gateway gateway;
+    gateway.join();
+    gateway.limit->add_waiting(1);
+    CHECK(gateway.want() == Wanted::asked);
+    gateway.answer(gateway.sync_reply(0, 5));
+    std::size_t answered = 1;
+    for (int i = 0; i < 1000; ++i) { // for 10 s, with nobody but the one that waits
+        gateway.run(10ms);
+        gateway.answer_beats();
+        if (gateway.syncs() == answered)
+            continue;
+        CHECK(gateway.wants() == "10");
+        gateway.run(200ms); // the store is slow
+        gateway.answer(gateway.sync_reply(0, 5));
+        ++answered;
+    }
+    CHECK(answered > 9); // at first soon, then once a second
+    CHECK(answered < 20);
+    gateway.limit->add_waiting(-1);
+    gateway.run(1100ms);
+    CHECK(gateway.wants() == "1");
+}
+
+TEST_CASE("a want that comes while another call is on its way is asked by the next one") {
+    Gateway gateway;
+    gateway.join();
+    CHECK(gateway.want() == Wanted::asked);
+    gateway.answer(gateway.sync_reply(4, 4));
+    gateway.log.clear();
+    gateway.run(600ms); // demand is over: the store is told so
+    gateway.answer_beats();
+    REQUIRE(gateway.syncs() == 2);
+    CHECK(gateway.client.share("c") == 4);
+    const std::uint64_t less = gateway.last("sync").number;
+    CHECK(gateway.want() == Wanted::asked);
+    CHECK(gateway.syncs() == 2);
+    gateway.client.answered(less, gateway.sync_reply(4, 4), gateway.now);
+    CHECK(gateway.log.empty());
+    CHECK(gateway.syncs() == 3);
+    CHECK(gateway.wants() == "10");
+    gateway.answer(gateway.sync_reply(9, 9));
+    CHECK(gateway.log == "answered c; ");
+}
+
+TEST_CASE("a call that fails, or whose answer says nothing, fails its wants, and the next wait") {
+    Gateway gateway;
+    gateway.join();
+    CHECK(gateway.want() == Wanted::asked);
+    gateway.client.failed(gateway.last("sync").number, gateway.now);
+    CHECK(gateway.log == "failed c; ");
+    CHECK(gateway.want() == Wanted::failed);
+    gateway.pass(63ms);
+    CHECK(gateway.want() == Wanted::asked);
+    gateway.answer({std::string{"epoch"}, std::int64_t{1000}, std::string{"2-2"}});
+    CHECK(gateway.log == "failed c; failed c; ");
+    gateway.pass(63ms);
+    CHECK(gateway.want() == Wanted::failed); // twice as long
+    gateway.pass(63ms);
+    CHECK(gateway.want() == Wanted::asked);
+    gateway.pass(1s);
+    gateway.client.tick(gateway.now); // the call is given up
+    CHECK(gateway.log == "failed c; failed c; failed c; ");
+}
