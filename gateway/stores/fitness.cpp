@@ -1,0 +1,39 @@
+#include "stores/fitness.hpp"
+
+#include "redis/resp/numbers.hpp"
+
+#include <string_view>
+
+namespace stint::stores {
+namespace {
+
+constexpr std::size_t oldest_version = 7; // the script reads INFO, and writes after TIME
+
+bool is_old(std::string_view version) {
+    const auto major = redis::parse_length(version.substr(0, version.find('.')));
+    return !major || *major < oldest_version;
+}
+
+} // namespace
+
+std::string unfit(const redis::ServerFacts& facts, bool assume_noeviction) {
+    if (facts.version.empty())
+        return "it does not tell its version: the user may not run INFO";
+    if (is_old(facts.version))
+        return "its version is " + facts.version + ", which is older than 7.0";
+    if (facts.role != "master")
+        return "its role is " + facts.role + ", not master";
+    if (facts.cluster == true)
+        return "it is part of a Redis Cluster, which is not supported yet";
+    if (assume_noeviction)
+        return {};
+    if (!facts.eviction_policy)
+        return "it does not tell its eviction policy, because CONFIG is forbidden: "
+               "if that is noeviction, `assume` says so";
+    if (*facts.eviction_policy != "noeviction")
+        return "its eviction policy is " + *facts.eviction_policy +
+               ", not noeviction: it would forget who holds which share";
+    return {};
+}
+
+} // namespace stint::stores

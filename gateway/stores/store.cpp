@@ -1,0 +1,93 @@
+#include "stores/store.hpp"
+
+#include "net/clock.hpp"
+#include "net/post.hpp"
+#include "stores/store_loop.hpp"
+
+#include <system_error>
+#include <utility>
+
+namespace stint::stores {
+
+Store::Store(const StoreSettings& settings)
+    : shared_{std::make_unique<StoreShared>(settings)}, loop_{std::make_unique<StoreLoop>(
+                                                            *shared_)} {}
+
+Store::~Store() {
+    stop();
+}
+
+const StoreSettings& Store::settings() const noexcept {
+    return shared_->settings;
+}
+
+void Store::start() {
+    shared_->inbox.open();
+    try {
+        thread_ = std::thread{[this] { loop_->run(); }};
+    } catch (const std::system_error&) {
+        shared_->inbox.close();
+        throw;
+    }
+}
+
+void Store::stop(Duration bound) noexcept {
+    shared_->inbox.close();
+    if (!thread_.joinable())
+        return;
+    const SteadyTime deadline = net::read_steady_clock() + bound;
+    if (!net::post(loop_->executor(), [this, deadline] { loop_->stop(deadline); }))
+        loop_->abort();
+    thread_.join();
+}
+
+void Store::serve(const limits::LimitPtr& limit, limits::OnStoreFailure on_failure) {
+    shared_->limits.add(limit, on_failure, net::read_steady_clock());
+}
+
+bool Store::post_wants() noexcept {
+    return net::post(loop_->executor(), [this] { loop_->take_wants(); });
+}
+
+void Store::want(
+    const limits::ShareWanted& wanted,
+    std::uint64_t number,
+    limits::ShareRequests& answer_to) noexcept {
+    shared_->counters.wants.fetch_add(1, std::memory_order_relaxed);
+    WantInbox::Pushed pushed = WantInbox::Pushed::refused;
+    try {
+        pushed = shared_->inbox.push(
+            {.counter = shared_->names.counter(wanted.limit->identity(), wanted.key_text),
+             .of =
+                 {.limit = wanted.limit,
+                  .key = wanted.limit->keyed() ? wanted.key : Hash128{},
+                  .numbers = wanted.numbers,
+                  .pace = wanted.pace},
+             .cost = wanted.cost,
+             .waiter = {number, &answer_to}});
+    } catch (const std::exception&) { // no memory
+    }
+    const auto refuse = [this](const Waiter& waiter) {
+        shared_->counters.failed.fetch_add(1, std::memory_order_relaxed);
+        waiter.requests->answer(waiter.number, limits::ShareAnswer::failed);
+    };
+    if (pushed == WantInbox::Pushed::refused)
+        return refuse({number, &answer_to});
+    if (pushed == WantInbox::Pushed::first && !post_wants())
+        for (const Want& each : shared_->inbox.take())
+            refuse(each.waiter);
+}
+
+StoreState Store::state() const {
+    return shared_->state.get();
+}
+
+const StoreCounters& Store::counters() const noexcept {
+    return shared_->counters;
+}
+
+std::size_t Store::limits() const noexcept {
+    return shared_->limits.size();
+}
+
+} // namespace stint::stores

@@ -1,0 +1,64 @@
+// A store that divides limits among gateways, on a Redis or Valkey server: one per process and
+// store.
+#pragma once
+
+#include "limits/shared/on_store_failure.hpp"
+#include "limits/shared/share_source.hpp"
+#include "stores/store_settings.hpp"
+#include "stores/store_state.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <thread>
+
+namespace stint::stores {
+
+class StoreLoop;
+struct StoreShared;
+
+// Has a thread of its own from start() to stop(). Functions without a remark: any thread.
+class Store final : public limits::ShareSource {
+  public:
+    explicit Store(const StoreSettings& settings);
+    // Stops.
+    ~Store() override;
+    Store(const Store&) = delete;
+    Store& operator=(const Store&) = delete;
+
+    [[nodiscard]] const StoreSettings& settings() const noexcept;
+
+    // Begins to connect. Requires: start() was not called before. Throws std::system_error without
+    // a thread. Control thread.
+    void start();
+    // Answers all wants, tells the other gateways that this one has gone, and ends. Blocks for
+    // `bound` at most; without an answer of the server in that time the gateways learn it when the
+    // session's time to live is over. Idempotent. Control thread.
+    void stop(Duration bound = std::chrono::seconds{1}) noexcept;
+
+    // Divides the limit from now on: a key without a share admits nothing. on_failure may differ
+    // from the former call's. The limit has no other user yet, unless a store has served it before.
+    // Throws std::bad_alloc.
+    void serve(const limits::LimitPtr& limit, limits::OnStoreFailure on_failure);
+    // As ShareSource; `failed` within the call if the store does not run, or without memory. The
+    // limit is one of serve().
+    void want(
+        const limits::ShareWanted& wanted,
+        std::uint64_t number,
+        limits::ShareRequests& answer_to) noexcept override;
+
+    [[nodiscard]] StoreState state() const;
+    [[nodiscard]] const StoreCounters& counters() const noexcept;
+    [[nodiscard]] std::size_t limits() const noexcept; // that it serves
+
+  private:
+    [[nodiscard]] bool post_wants() noexcept;
+
+    const std::unique_ptr<StoreShared> shared_;
+    const std::unique_ptr<StoreLoop> loop_;
+    std::thread thread_;
+};
+
+using StorePtr = std::shared_ptr<Store>;
+
+} // namespace stint::stores

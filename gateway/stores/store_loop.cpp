@@ -1,0 +1,274 @@
+// A store's thread: its connection, its session, and what follows for the limits.
+#include "stores/store_loop.hpp"
+
+#include "net/clock.hpp"
+#include "shared/store_script.hpp"
+#include "stores/fitness.hpp"
+#include "stores/store_turn.hpp"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+namespace stint::stores {
+namespace {
+
+using shared::SessionState;
+
+using namespace std::chrono_literals;
+
+// A server that is unfit is asked again after this time.
+constexpr Duration between_checks = 2s;
+constexpr Duration between_publications = 100ms;
+constexpr Duration between_tries_without_memory = 100ms;
+
+std::string_view name_of(SessionState state) {
+    switch (state) {
+    case SessionState::joining:
+        return "joining";
+    case SessionState::active:
+        return "active";
+    case SessionState::taken:
+        return "taken";
+    case SessionState::dead:
+        return "dead";
+    case SessionState::unknown:
+        break;
+    }
+    return "unknown";
+}
+
+} // namespace
+
+StoreLoop::StoreLoop(StoreShared& shared)
+    : shared_{shared}, timer_{context_.get_executor()}, waiting_{shared.counters}, shares_{
+                                                                                       new_terms(),
+                                                                                       *this,
+                                                                                       *this} {}
+
+StoreLoop::~StoreLoop() = default;
+
+shared::SessionTerms StoreLoop::new_terms() {
+    shared_.counters.sessions.fetch_add(1, std::memory_order_relaxed);
+    return {
+        .gateway = shared_.settings.gateway,
+        .session = digits_of(KeyHasher{}("session")), // the hasher's own key is random
+        .time_to_live = shared_.settings.time_to_live,
+        .timeout = shared_.settings.call_timeout()};
+}
+
+void StoreLoop::run() noexcept {
+    const auto work = net::asio::make_work_guard(context_);
+    turn([this](const Now&) { connect(); });
+    for (;;) {
+        try {
+            context_.run();
+            break;
+        } catch (const std::exception& error) { // without memory
+            spdlog::error("store {}: {}", shared_.settings.name, error.what());
+        }
+    }
+    shared_.inbox.close();
+    for (const Want& want : shared_.inbox.take())
+        waiting_.answer(want.waiter, limits::ShareAnswer::failed);
+    waiting_.answer_all(limits::ShareAnswer::failed);
+    const Now now = net::read_clocks();
+    shares_.drop_shares(now);
+    shared_.limits.stand({}, now.steady);
+    client_.reset();
+}
+
+void StoreLoop::connect() {
+    const StoreSettings& settings = shared_.settings;
+    auto connection = std::make_shared<redis::ConnectionSettings>();
+    connection->login = {.user = settings.user, .password = settings.password};
+    connection->tls = settings.tls;
+    connection->reply_timeout = settings.call_timeout();
+    auto addresses = std::make_unique<redis::HostAddresses>(
+        executor(), settings.host, settings.port,
+        settings.server_name.empty() ? settings.host : settings.server_name);
+    redis::StoreClient::Watcher& watcher = *this;
+    client_ = std::make_unique<redis::StoreClient>(
+        executor(), redis::LinkSettings{.connection = std::move(connection)}, std::move(addresses),
+        std::string{shared::store_script()}, watcher);
+    client_->subscribe(shared_.names.registry(), [this](std::string_view message) {
+        turn([&](const Now& now) {
+            if (usable())
+                shares_.recall(message, now);
+        });
+    });
+}
+
+// A server that was unfit tells its facts to a new connection only.
+void StoreLoop::connect_again() {
+    connect_again_at_ = SteadyTime::max();
+    client_.reset();
+    connect();
+}
+
+void StoreLoop::on_up(const redis::ServerFacts& facts) {
+    turn([&](const Now& now) {
+        std::string why = unfit(facts, shared_.settings.assume_noeviction);
+        const std::string address = client_->state().address;
+        if (why.empty())
+            spdlog::info("store {}: {} is up", shared_.settings.name, address);
+        else if (why != unfit_)
+            spdlog::error("store {}: {} cannot be used: {}", shared_.settings.name, address, why);
+        unfit_ = std::move(why);
+        connect_again_at_ = unfit_.empty() ? SteadyTime::max() : now.steady + between_checks;
+        was_up_ = has_news_ = true;
+        told_down_.clear();
+    });
+}
+
+void StoreLoop::on_down(const redis::Failure& why) {
+    turn([&](const Now&) {
+        if (std::exchange(was_up_, false))
+            shared_.counters.downs.fetch_add(1, std::memory_order_relaxed);
+        if (why.text != told_down_)
+            spdlog::warn("store {}: down: {}", shared_.settings.name, why.text);
+        told_down_ = why.text;
+        has_news_ = true;
+        connect_again_at_ = SteadyTime::max(); // the client does so itself
+        waiting_.answer_all(limits::ShareAnswer::failed);
+    });
+}
+
+void StoreLoop::stop(SteadyTime deadline) noexcept {
+    turn([&](const Now&) {
+        leave_by_ = deadline;
+        waiting_.answer_all(limits::ShareAnswer::failed);
+    });
+}
+
+// Sends calls that are due, applies the state of the session to the limits, and sets the timer.
+void StoreLoop::go_on(const Now& now) {
+    if (leave_by_)
+        return go_on_leaving(now);
+    if (shares_.session().state() == SessionState::dead)
+        begin_session(now);
+    SteadyTime next = connect_again_at_;
+    if (usable()) {
+        next = std::min(next, shares_.tick(now));
+        if (const auto since = shares_.session().unanswered_since(); since && stood_.answers)
+            next = std::min(next, *since + shared_.settings.timeout);
+        if (const SteadyTime end = shares_.session().ends_at(); now.steady < end)
+            next = std::min(next, end);
+    }
+    report(now);
+    arm(next);
+}
+
+void StoreLoop::go_on_leaving(const Now& now) {
+    if (!usable() || now.steady >= *leave_by_ || shares_.leave(now)) {
+        context_.stop();
+        return;
+    }
+    const SteadyTime next = shares_.tick(now);
+    report(now);
+    arm(std::min({next, *leave_by_, now.steady + 50ms}));
+}
+
+void StoreLoop::begin_session(const Now& now) {
+    spdlog::warn(
+        "store {}: it has heard nothing of this gateway for {} ms and passes its shares on; a new "
+        "session begins",
+        shared_.settings.name, shared_.settings.time_to_live / 1ms);
+    shares_.begin(new_terms(), now);
+}
+
+void StoreLoop::arm(SteadyTime when) {
+    if (when >= armed_for_ || when == SteadyTime::max())
+        return;
+    armed_for_ = SteadyTime::max();
+    timer_.expires_at(std::chrono::time_point_cast<std::chrono::steady_clock::duration>(when));
+    timer_.async_wait([this](const ErrorCode& error) {
+        if (error)
+            return; // armed for another time
+        armed_for_ = SteadyTime::max();
+        turn([this](const Now& now) {
+            if (now.steady >= connect_again_at_ && !leave_by_)
+                connect_again();
+        });
+    });
+    armed_for_ = when;
+}
+
+void StoreLoop::try_later(SteadyTime now) noexcept try {
+    arm(now + between_tries_without_memory);
+} catch (const std::exception&) {
+    spdlog::error("store {}: ends for want of memory", shared_.settings.name);
+    context_.stop(); // nothing would wake it
+}
+
+bool StoreLoop::is_overdue(SteadyTime now) const {
+    const auto since = shares_.session().unanswered_since();
+    return since && now >= *since + shared_.settings.timeout;
+}
+
+ServedLimits::Standing StoreLoop::standing(SteadyTime now) const {
+    const shared::Session& session = shares_.session();
+    const bool active = session.state() == SessionState::active && now < session.ends_at();
+    const bool known = session.state() != SessionState::unknown;
+    return {
+        .ends_at = session.ends_at(),
+        .asking = active && usable() && !leave_by_,
+        .answers = known && usable() && !is_overdue(now)};
+}
+
+void StoreLoop::report(const Now& now) {
+    note_session_state();
+    const ServedLimits::Standing standing = this->standing(now.steady);
+    if (standing != stood_)
+        shared_.limits.stand(standing, now.steady);
+    const bool changed = standing != std::exchange(stood_, standing);
+    if (std::exchange(has_news_, false) || changed ||
+        now.steady >= published_at_ + between_publications)
+        publish(now);
+}
+
+void StoreLoop::note_session_state() {
+    const SessionState state = shares_.session().state();
+    if (state == told_state_)
+        return;
+    const StoreSettings& settings = shared_.settings;
+    if (state == SessionState::taken)
+        spdlog::error(
+            "store {}: another process is gateway {} there: this one has no share of any limit "
+            "until "
+            "that has ended, or has been silent for {} ms. Each gateway needs a name of its own",
+            settings.name, settings.gateway, settings.time_to_live / 3 / 1ms);
+    else
+        spdlog::info("store {}: the session is {}", settings.name, name_of(state));
+    told_state_ = state;
+    has_news_ = true;
+}
+
+void StoreLoop::publish(const Now& now) {
+    published_at_ = now.steady;
+    const redis::StoreState client = client_->state();
+    const shared::Session& session = shares_.session();
+    const bool call_is_later = last_failure_at_ > client.last_error_at;
+    shared_.state.set(
+        {.up = client.up,
+         .address = client.address,
+         .up_since = client.up_since,
+         .round_trip = client.round_trip,
+         .times_up = client.times_up,
+         .unfit = unfit_,
+         .last_error = call_is_later ? last_failure_ : client.last_error,
+         .last_error_at = call_is_later ? last_failure_at_ : client.last_error_at,
+         .session = session.state(),
+         .session_name = session.terms().session,
+         .epoch = session.epoch(),
+         .learned = session.learned(),
+         .ends_at = session.ends_at(),
+         .asking = stood_.asking,
+         .counters = shares_.counters()});
+}
+
+} // namespace stint::stores

@@ -1,0 +1,84 @@
+// A store's calls, and the wants that wait for them.
+#include "stores/store_loop.hpp"
+#include "stores/store_turn.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace stint::stores {
+namespace {
+
+// Returns a result of the script as the pure protocol takes it.
+shared::Reply reply_of(const redis::Value& value) {
+    shared::Reply reply;
+    reply.reserve(value.items.size());
+    for (const redis::Value& each : value.items)
+        if (each.is_integer())
+            reply.emplace_back(each.integer);
+        else
+            reply.emplace_back(each.text);
+    return reply;
+}
+
+} // namespace
+
+void StoreLoop::send(shared::Call call) {
+    shared_.counters.calls.fetch_add(1, std::memory_order_relaxed);
+    std::vector<std::string_view> keys{shared_.names.registry()};
+    if (!call.counter.empty())
+        keys.emplace_back(call.counter);
+    const std::vector<std::string_view> arguments{call.arguments.begin(), call.arguments.end()};
+    client_->call(keys, arguments, [this, number = call.number](const redis::Reply& reply) {
+        turn([&](const Now& now) { replied(number, reply, now); });
+    });
+}
+
+void StoreLoop::replied(std::uint64_t call, const redis::Reply& reply, const Now& now) {
+    if (reply && reply->is_list())
+        return shares_.answered(call, reply_of(*reply), now);
+    note_failed_call(reply ? "the script's result is not a list" : reply.error().text, now.steady);
+    shares_.failed(call, now);
+}
+
+void StoreLoop::note_failed_call(const std::string& why, SteadyTime now) {
+    shared_.counters.failed_calls.fetch_add(1, std::memory_order_relaxed);
+    last_failure_ = why;
+    last_failure_at_ = now;
+    if (client_->up() && refusals_.pass(now))
+        spdlog::warn("store {}: a call has failed: {}", shared_.settings.name, why);
+}
+
+void StoreLoop::take_wants() noexcept {
+    const std::vector<Want> wants = shared_.inbox.take();
+    turn([&](const Now& now) {
+        for (const Want& want : wants)
+            ask(want, now);
+    });
+}
+
+void StoreLoop::ask(const Want& want, const Now& now) noexcept {
+    shared::Wanted outcome = shared::Wanted::failed;
+    try {
+        if (usable() && !leave_by_)
+            outcome = shares_.want(want.counter, want.of, want.cost, now);
+        if (outcome == shared::Wanted::asked)
+            return waiting_.add(want.counter, want.waiter);
+    } catch (const std::bad_alloc&) {
+        outcome = shared::Wanted::failed;
+    }
+    const bool told = outcome == shared::Wanted::told;
+    waiting_.answer(want.waiter, told ? limits::ShareAnswer::told : limits::ShareAnswer::failed);
+}
+
+void StoreLoop::answered(const std::string& counter) {
+    waiting_.answer(counter, limits::ShareAnswer::told);
+}
+
+void StoreLoop::failed(const std::string& counter) {
+    waiting_.answer(counter, limits::ShareAnswer::failed);
+}
+
+} // namespace stint::stores

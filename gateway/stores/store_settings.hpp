@@ -1,0 +1,48 @@
+// The settings of one store of shared limits.
+#pragma once
+
+#include "base/time.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace stint::tls {
+class Client;
+} // namespace stint::tls
+
+namespace stint::stores {
+
+struct StoreSettings {
+    std::string name = {};          // "main"
+    std::string host = "127.0.0.1"; // a name, or an address without brackets
+    std::uint16_t port = 6379;
+    std::shared_ptr<const tls::Client> tls = {}; // null: without TLS
+    std::string server_name = {}; // that the certificate must be for; empty: the host
+    std::string user = {};        // empty: the server's default user
+    std::string password = {};    // empty: no login
+    std::string prefix = "stint"; // of all keys in the store; without braces
+    // How long a request waits for an answer. A call of the store itself is given up after
+    // call_timeout().
+    Duration timeout = std::chrono::milliseconds{20};
+    // A gateway that was silent for so long is dead for the others. The same in all gateways; at
+    // least 1 s.
+    Duration time_to_live = std::chrono::seconds{30};
+    // Unique to the gateway, the same over its restarts; not empty, no space, no colon.
+    std::string gateway = {};
+    // The names of counters in the store tell nothing of clients' keys to whom does not know it.
+    // The same in all gateways; empty: the prefix.
+    std::string secret = {};
+    // For servers that do not tell their eviction policy: it is noeviction.
+    bool assume_noeviction = false;
+
+    friend bool operator==(const StoreSettings&, const StoreSettings&) = default;
+
+    [[nodiscard]] Duration call_timeout() const noexcept {
+        return std::max<Duration>(std::chrono::seconds{1}, 10 * timeout);
+    }
+};
+
+} // namespace stint::stores

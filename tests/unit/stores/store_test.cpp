@@ -1,0 +1,157 @@
+// One or two gateways and a real server: sessions, servers of no use, the end.
+#include "fixture.hpp"
+#include "stores/counter_names.hpp"
+
+#include <csignal>
+#include <sstream>
+
+using namespace stint;
+using namespace stint::stores;
+using namespace stint::stores::test;
+using limits::OnStoreFailure;
+using shared::SessionState;
+
+namespace {
+
+// All keys and all that they hold.
+std::string everything(const RedisProcess& server) {
+    std::string text = ask(server, "KEYS '*'");
+    std::istringstream keys{text};
+    for (std::string key; std::getline(keys, key);)
+        text += ask(server, "HGETALL '" + key + "'");
+    return text;
+}
+
+} // namespace
+
+TEST_CASE("a second process with a gateway's name has no session until the first one ends") {
+    if (no_server())
+        return;
+    const RedisProcess server;
+    Gateway first{settings(server, "gw")};
+    first.await_admission();
+    Gateway second{settings(server, "gw")};
+    second.await_session(SessionState::taken);
+    CHECK_FALSE(second.store.state().asking);
+    CHECK_FALSE(second.client.admitted());
+    CHECK(second.store.counters().wants == 0);
+    CHECK(first.client.admitted());
+
+    first.store.stop();
+    CHECK_FALSE(first.client.admitted());
+    second.await_session(SessionState::active);
+    second.await_admission();
+}
+
+TEST_CASE(
+    "a gateway that stops gives its share to the others at once; no key is told in the store") {
+    if (no_server())
+        return;
+    const RedisProcess server;
+    Terms terms;
+    terms.key = "header x-api-key";
+    const std::string key = "sk-4711-secret";
+    Gateway first{settings(server, "a"), terms, OnStoreFailure::share, key};
+    Gateway second{settings(server, "b"), terms, OnStoreFailure::share, key};
+    first.await_admission();
+    await([&] { return first.client.share() == 100; }, "one gateway does not get all");
+    const std::string session = first.store.state().session_name;
+    const std::string counter =
+        CounterNames{"test", ""}.counter(first.client.limit()->identity(), key);
+    CHECK(contains(ask(server, "HGET '" + counter + "' " + session), "100:"));
+    const std::string all = everything(server);
+    CHECK(contains(all, "test:{0}:r"));
+    CHECK(contains(all, "test:{0}:c:"));
+    for (const char* const secret : {"4711", "secret", "x-api-key"})
+        CHECK_FALSE(contains(all, secret));
+    CHECK(first.store.limits() == 1);
+
+    first.store.stop();
+    const std::string left = ask(server, "HGET '" + counter + "' " + session);
+    CHECK((left == "\n" || contains(left, ":0:"))); // no more than is in use
+    CHECK_FALSE(contains(left, "100:"));
+    const std::string state = ask(server, "HGET 'test:{0}:r' s:" + session);
+    CHECK(contains(state, " d ")); // nobody waits for it
+    CHECK(first.client.share() == 0);
+    CHECK_FALSE(first.client.admitted());
+    second.await_admission();
+    const auto has_all = [&] {
+        (void)second.client.admitted();
+        return second.client.share() == 100;
+    };
+    await(has_all, "the other does not get all");
+}
+
+TEST_CASE("a wrong password") {
+    if (no_server())
+        return;
+    const RedisProcess server{{"--requirepass", "right"}};
+    StoreSettings with = settings(server, "gw");
+    with.password = "wrong";
+    Gateway wrong{with};
+    await([&] { return !wrong.store.state().last_error.empty(); }, "no error is told");
+    CHECK(contains(wrong.store.state().last_error, "WRONGPASS"));
+    CHECK_FALSE(wrong.store.state().up);
+    CHECK_FALSE(wrong.client.admitted());
+    with.password = "right";
+    Gateway right{with};
+    right.await_session(SessionState::active);
+    CHECK(right.store.state().up);
+}
+
+TEST_CASE("a server that evicts keys is not used, until it evicts none") {
+    if (no_server())
+        return;
+    const RedisProcess server{{"--maxmemory-policy", "allkeys-lru"}};
+    StoreSettings with = settings(server, "b");
+    with.assume_noeviction = true;
+    Gateway gateway{settings(server, "a")};
+    Gateway assuming{with};
+    await([&] { return gateway.store.state().up; }, "the server does not answer");
+    CHECK(contains(gateway.store.state().unfit, "allkeys-lru"));
+    assuming.await_session(SessionState::active);
+    CHECK(assuming.store.state().unfit.empty());
+    CHECK(gateway.store.counters().calls == 0);
+    CHECK_FALSE(gateway.client.admitted());
+
+    CHECK(ask(server, "CONFIG SET maxmemory-policy noeviction") == "OK\n");
+    gateway.await_session(SessionState::active);
+    CHECK(gateway.store.state().unfit.empty());
+}
+
+TEST_CASE("a server whose memory is full") {
+    if (no_server())
+        return;
+    const RedisProcess server;
+    Gateway gateway{settings(server, "gw")};
+    gateway.await_admission();
+    CHECK(ask(server, "CONFIG SET maxmemory 1") == "OK\n");
+    await([&] { return contains(gateway.store.state().last_error, "OOM"); }, "it goes unnoticed");
+    await([&] { return gateway.client.share() == 0; }, "the share outlives the session");
+    CHECK(gateway.store.state().up);
+    CHECK(ask(server, "CONFIG SET maxmemory 0") == "OK\n");
+    gateway.await_admission();
+}
+
+TEST_CASE("without the store `closed` admits nothing, and `strict` its share until its end") {
+    if (no_server())
+        return;
+    const RedisProcess server;
+    StoreSettings first = settings(server, "a");
+    StoreSettings second = settings(server, "b");
+    first.time_to_live = second.time_to_live = 1500ms;
+    Gateway closed{first, {.name = "closed"}, OnStoreFailure::closed};
+    Gateway strict{second, {.name = "strict"}, OnStoreFailure::strict};
+    closed.await_admission();
+    strict.await_admission();
+    await(
+        [&] { return closed.client.share() == 100 && strict.client.share() == 100; },
+        "one gateway does not get all");
+    server.signal(SIGSTOP);
+    await([&] { return closed.client.share() == 0; }, "it stays open");
+    CHECK(strict.client.share() == 100);
+    await([&] { return strict.client.share() == 0; }, "the share outlives the session");
+    server.signal(SIGCONT);
+    closed.await_admission();
+    strict.await_admission();
+}
