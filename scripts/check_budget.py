@@ -28,7 +28,7 @@ OVER = {
     "config::Config": (0, 42, 0),
     "config::Limit": (0, 36, 0),
     "limits::Counters": (61, 16, 5),
-    "limits::Limit": (78, 10, 1),
+    "limits::Limit": (77, 10, 1),
     "limits::Waiter": (58, 12, 0),
     "locks::Lock": (69, 9, 0),
     "locks::LockManager": (63, 22, 5),

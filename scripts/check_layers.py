@@ -28,7 +28,7 @@ LAYERS = {
     "server": "routing/client_address.hpp routing/trusted_proxies.hpp http net tls observe base",
     "proxy": "admission server upstream routing limits http net tls observe base",
     "permits": "admission server proxy routing locks limits http net observe base",
-    "runtime": "state admission permits proxy server upstream routing locks limits http net tls observe config base",
+    "runtime": "state stores admission permits proxy server upstream routing locks limits http net tls observe config base",
     "simulate": "admission runtime routing limits http net observe config base",
     "admin": "admission runtime permits/lock_json.hpp server proxy upstream routing locks limits http net tls observe config base",
     "main": "admin simulate runtime config base",

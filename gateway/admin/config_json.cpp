@@ -98,7 +98,7 @@ bool is_number_of_limit(std::string_view name) {
 } // namespace
 
 RunningConfig running(const config::Config& at_start) {
-    return {at_start.admin, at_start.workers, at_start.pin_workers, at_start.state};
+    return {at_start.admin, at_start.workers, at_start.state};
 }
 
 Json config_json(const config::Config& config) {
@@ -108,7 +108,6 @@ Json config_json(const config::Config& config) {
 Json config_json(const config::Config& config, const RunningConfig& running) {
     config::Config in_force = config;
     in_force.workers = running.workers;
-    in_force.pin_workers = running.pin_workers;
     in_force.admin = running.admin;
     // A reload turns TLS neither on nor off, and applies its settings.
     if (running.admin && running.admin->tls && config.admin && config.admin->tls)

@@ -15,8 +15,7 @@ namespace stint::admin {
 // The settings that change only with a restart, with their values at the start.
 struct RunningConfig {
     std::optional<config::Admin> admin;
-    std::size_t workers = 0; // as configured; 0 = auto
-    bool pin_workers = false;
+    config::Workers workers{}; // as configured
     std::optional<config::State> state{};
 };
 

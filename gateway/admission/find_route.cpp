@@ -98,7 +98,7 @@ bool asks_forward_proxy(
     const routing::Snapshot& snapshot, const RequestHead& head, std::string_view host) {
     if (head.target.starts_with('/') || head.target == "*") [[likely]]
         return false;
-    return !snapshot.routes_absolute_form && !snapshot.routes.names_host(host);
+    return !snapshot.paths.routes_absolute_form && !snapshot.routes.names_host(host);
 }
 
 } // namespace stint::admission

@@ -1,5 +1,5 @@
-// Settings of how request paths are read before routing. Other spellings that two servers may read
-// differently cannot be configured: see http/target.hpp.
+// Settings of how request targets are read before routing. Other spellings that two servers may
+// read differently cannot be configured: see http/target.hpp.
 #pragma once
 
 #include <string_view>
@@ -9,6 +9,8 @@ namespace stint {
 struct PathRules {
     bool merge_slashes = true;           // runs of "/" count as one
     bool refuse_encoded_slashes = false; // any "%2F" is a 400
+    // An absolute-form target whose host no route names may match routes for any host ("*").
+    bool routes_absolute_form = false;
 };
 
 // Characters that may be literal or escaped in a path segment (RFC 3986 sections 2.2 and 3.3). Many

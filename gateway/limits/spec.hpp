@@ -29,6 +29,7 @@ struct LimitIdentity {
     // multiples of `per`.
     std::string time_zone{};
     CalendarUnit unit = CalendarUnit::day;
+    std::string store{}; // the store of a limit that gateways share; empty: none
 
     friend auto operator<=>(const LimitIdentity&, const LimitIdentity&) = default;
 };

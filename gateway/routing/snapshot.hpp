@@ -96,8 +96,7 @@ struct Snapshot {
     std::size_t max_target = 8 * 1024; // bytes
     std::size_t max_fields = 128;      // the most fields in a head
     PathRules paths;
-    bool routes_absolute_form = false; // true: absolute-form is routed for any host
-    HopFields hop;                     // Forwarded and Via of requests to upstreams
+    HopFields hop; // Forwarded and Via of requests to upstreams
     // Fields that limits count by, and the field in which trusted peers name the client; lower
     // case. A client can neither have these fields removed from its request, nor spell them so that
     // only the upstream recognises them.

@@ -214,11 +214,12 @@ Compiled compile(
     std::uint64_t generation,
     const LimitChanges& changes,
     const TlsObjects& tls,
-    upstream::EndpointRegistry* endpoints) {
+    upstream::EndpointRegistry* endpoints,
+    const SharedStores& stores) {
     Compiled compiled;
     auto snapshot = std::make_shared<routing::Snapshot>();
     for (const config::Limit& limit : config.limits) {
-        CompiledLimit made = compile_limit(limit, changes, registry, slots);
+        CompiledLimit made = compile_limit(limit, changes, registry, slots, stores);
         compiled.limits_by_name.emplace(made.terms->limit->identity().name, compiled.limits.size());
         compiled.limits.push_back(std::move(made.configured));
         snapshot->limits.push_back(std::move(made.terms));
@@ -271,7 +272,6 @@ Compiled compile(
     snapshot->max_target = config.max_target;
     snapshot->max_fields = config.max_fields;
     snapshot->paths = config.paths;
-    snapshot->routes_absolute_form = config.routes_absolute_form;
     snapshot->hop = config.hop;
     snapshot->protected_fields = protected_fields(config);
     snapshot->log = config.access_log.rules;

@@ -7,6 +7,7 @@
 #include "observe/metrics.hpp"
 #include "routing/snapshot.hpp"
 #include "runtime/limit_changes.hpp"
+#include "runtime/shared_stores.hpp"
 #include "runtime/tls_objects.hpp"
 #include "upstream/endpoint_group.hpp"
 #include "upstream/resolver.hpp"
@@ -54,7 +55,8 @@ struct Compiled {
 // upstreams without a metric slot get one. changes: by operators, on top of the configuration's
 // limits. tls: the TLS objects of the same configuration; empty
 // for a caller that sends no upstream requests. endpoints: the live state of endpoints, which is
-// kept over reloads; with nullptr each endpoint starts with new state.
+// kept over reloads; with nullptr each endpoint starts with new state. stores: of the same
+// configuration; without them this gateway counts shared limits alone.
 [[nodiscard]] Compiled compile(
     const config::Config& config,
     limits::Registry& registry,
@@ -62,6 +64,7 @@ struct Compiled {
     std::uint64_t generation,
     const LimitChanges& changes = {},
     const TlsObjects& tls = {},
-    upstream::EndpointRegistry* endpoints = nullptr);
+    upstream::EndpointRegistry* endpoints = nullptr,
+    const SharedStores& stores = {});
 
 } // namespace stint::runtime

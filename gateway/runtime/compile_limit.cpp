@@ -80,9 +80,9 @@ limits::Algorithm algorithm_of(const config::Limit& limit) {
     return limits::Algorithm::fixed_window;
 }
 
-limits::LimitSpec spec_of(const config::Limit& limit) {
+limits::LimitSpec spec_of(const config::Limit& limit, const stores::StorePtr& store) {
     const bool window = limit.kind == config::Limit::Kind::window;
-    const bool by_clock = limit.unit || limit.anchor == config::Limit::Anchor::clock;
+    const bool by_clock = limit.calendar || limit.anchor == config::Limit::Anchor::clock;
     limits::LimitSpec spec;
     spec.identity = {
         .name = limit.name,
@@ -90,8 +90,10 @@ limits::LimitSpec spec_of(const config::Limit& limit) {
         .algorithm = algorithm_of(limit),
         .anchor = window && by_clock ? limits::Anchor::clock : limits::Anchor::first_request,
         .per = window ? limit.per : Duration{},
-        .time_zone = limit.time_zone,
-        .unit = limit.unit.value_or(CalendarUnit::day)};
+        .time_zone = limit.calendar ? limit.calendar->time_zone : std::string{},
+        .unit = limit.calendar ? limit.calendar->unit : CalendarUnit::day};
+    if (store != nullptr)
+        spec.identity.store = store->settings().name;
     spec.quota = limit.quota;
     spec.max_keys = limit.max_keys;
     return spec;
@@ -108,8 +110,23 @@ routing::RefusalAnswer answer_of(const config::Limit& limit) {
     return answer;
 }
 
+limits::OnStoreFailure policy_of(const config::SharedLimit& shared) {
+    switch (shared.on_store_failure) {
+    case config::SharedLimit::OnStoreFailure::share:
+        break;
+    case config::SharedLimit::OnStoreFailure::open:
+        return limits::OnStoreFailure::open;
+    case config::SharedLimit::OnStoreFailure::closed:
+        return limits::OnStoreFailure::closed;
+    }
+    return limits::OnStoreFailure::share;
+}
+
 routing::LimitTermsPtr terms_of(
-    const config::Limit& from, const ConfiguredLimit& configured, observe::MetricSlots& slots) {
+    const config::Limit& from,
+    const ConfiguredLimit& configured,
+    observe::MetricSlots& slots,
+    const stores::StorePtr& store) {
     routing::LimitTerms made;
     made.limit = configured.limit;
     made.quota = configured.numbers.quota;
@@ -132,13 +149,26 @@ routing::LimitTermsPtr terms_of(
         .response_field = from.cost_response_field,
         .count_when = from.count_when,
         .refund = from.refund};
+    if (store != nullptr)
+        made.shared =
+            limits::SharedTerms{store, policy_of(*from.shared), store->settings().timeout};
     return std::make_shared<const routing::LimitTerms>(std::move(made));
 }
 
-CompiledLimit
-compiled_of(const config::Limit& limit, limits::Registry& registry, observe::MetricSlots& slots) {
+// Returns the store of a limit that gateways share; nullptr if this gateway counts alone.
+stores::StorePtr store_of(const config::Limit& limit, const SharedStores& stores) {
+    return limit.shared && limit.shared->store < stores.size() ? stores[limit.shared->store]
+                                                               : nullptr;
+}
+
+CompiledLimit compiled_of(
+    const config::Limit& limit,
+    limits::Registry& registry,
+    observe::MetricSlots& slots,
+    const SharedStores& stores) {
+    const stores::StorePtr store = store_of(limit, stores);
     ConfiguredLimit configured{
-        registry.obtain(spec_of(limit)),
+        registry.obtain(spec_of(limit, store)),
         {limit.quota, limit.burst},
         limit.route,
         counted_key_of(limit),
@@ -146,7 +176,9 @@ compiled_of(const config::Limit& limit, limits::Registry& registry, observe::Met
         limit.wait && limit.enforce,
         !limit.reserve_for.empty(),
         limit.enforce};
-    routing::LimitTermsPtr terms = terms_of(limit, configured, slots);
+    if (store != nullptr)
+        store->serve(configured.limit, policy_of(*limit.shared));
+    routing::LimitTermsPtr terms = terms_of(limit, configured, slots, store);
     return {std::move(configured), std::move(terms)};
 }
 
@@ -167,10 +199,11 @@ CompiledLimit compile_limit(
     const config::Limit& as_read,
     const LimitChanges& changes,
     limits::Registry& registry,
-    observe::MetricSlots& slots) {
+    observe::MetricSlots& slots,
+    const SharedStores& stores) {
     if (changes.concern(as_read.name))
-        return compiled_of(changes.applied_to(as_read), registry, slots);
-    return compiled_of(as_read, registry, slots);
+        return compiled_of(changes.applied_to(as_read), registry, slots, stores);
+    return compiled_of(as_read, registry, slots, stores);
 }
 
 routing::RouteLimit route_limit_of(

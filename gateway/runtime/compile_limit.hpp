@@ -27,7 +27,8 @@ struct CompiledLimit {
     const config::Limit& as_read,
     const LimitChanges& changes,
     limits::Registry& registry,
-    observe::MetricSlots& slots);
+    observe::MetricSlots& slots,
+    const SharedStores& stores);
 
 // Compiles the use of a limit by one route. index: the limit's index in Compiled::limits.
 [[nodiscard]] routing::RouteLimit route_limit_of(

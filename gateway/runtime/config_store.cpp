@@ -22,7 +22,7 @@ ConfigStore::ConfigStore(
     : file_{std::move(file)},
       environment_{std::move(environment)}, registry_{registry}, control_{std::move(control)},
       ticket_keys_{std::make_shared<tls::TicketKeys>(net::read_steady_clock())},
-      in_force_{std::make_shared<const LoadedConfig>(LoadedConfig{std::move(config), {}})} {}
+      in_force_{std::make_shared<const LoadedConfig>(LoadedConfig{std::move(config), {}, {}})} {}
 
 const routing::UpstreamSpec* ConfigStore::upstream_named(std::string_view name) const noexcept {
     const auto& upstreams = *compiled().snapshot->upstreams;
@@ -34,28 +34,33 @@ std::uint64_t ConfigStore::generation() const noexcept {
     return compiled_.snapshot ? compiled_.snapshot->generation : 0;
 }
 
-Result<LoadedConfigPtr, config::ConfigErrors> ConfigStore::read_file() const {
+Result<LoadedConfigPtr, config::ConfigErrors> ConfigStore::read_file() {
     auto loaded = config::load_file(file_, environment_);
     if (!loaded)
         return std::move(loaded).error();
-    return with_tls(std::move(*loaded));
+    return this->loaded(std::move(*loaded));
 }
 
-Result<LoadedConfigPtr, config::ConfigErrors> ConfigStore::read_certificates() const {
-    return with_tls(in_force_->config);
+Result<LoadedConfigPtr, config::ConfigErrors> ConfigStore::read_certificates() {
+    return loaded(in_force_->config);
 }
 
-Result<LoadedConfigPtr, config::ConfigErrors> ConfigStore::with_tls(config::Config config) const {
+Result<LoadedConfigPtr, config::ConfigErrors> ConfigStore::loaded(config::Config config) {
     auto tls = load_tls(config, file_, in_force_->tls, ticket_keys_);
     if (!tls)
         return std::move(tls).error();
-    return std::make_shared<const LoadedConfig>(LoadedConfig{std::move(config), std::move(*tls)});
+    auto stores = stores_of(config, *tls, file_, stores_);
+    if (!stores)
+        return std::move(stores).error();
+    return std::make_shared<const LoadedConfig>(
+        LoadedConfig{std::move(config), std::move(*tls), std::move(*stores)});
 }
 
 Compiled ConfigStore::compiled_from(
     const LoadedConfig& loaded, const LimitChanges& changes, std::uint64_t generation) {
-    Compiled compiled =
-        compile(loaded.config, registry_, slots_, generation, changes, loaded.tls, &endpoints_);
+    Compiled compiled = compile(
+        loaded.config, registry_, slots_, generation, changes, loaded.tls, &endpoints_,
+        loaded.stores);
     compiled.snapshot = destroyed_on(control_, std::move(compiled.snapshot));
     return compiled;
 }
@@ -68,7 +73,8 @@ ConfigStore::change_limits(const std::set<std::string>& names, const LimitChange
         const auto index = limit_named(name);
         if (!index)
             continue;
-        CompiledLimit made = compile_limit(config().limits[*index], changes, registry_, slots_);
+        CompiledLimit made =
+            compile_limit(config().limits[*index], changes, registry_, slots_, in_force_->stores);
         snapshot->limits[*index] = std::move(made.terms);
         changed.push_back(made.configured);
         compiled_.limits[*index] = std::move(made.configured);
@@ -84,6 +90,11 @@ void ConfigStore::put_in_force(LoadedConfigPtr loaded, Compiled compiled) {
     registry_.keep(std::move(kept));
     in_force_ = std::move(loaded);
     compiled_ = std::move(compiled);
+    stores_.keep(in_force_->stores);
+}
+
+void ConfigStore::stop_stores() noexcept {
+    stores_.keep({});
 }
 
 std::vector<std::string>

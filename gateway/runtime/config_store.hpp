@@ -25,10 +25,11 @@
 
 namespace stint::runtime {
 
-// A configuration with the TLS objects of its files.
+// A configuration with the TLS objects of its files, and its stores.
 struct LoadedConfig {
     config::Config config;
     TlsObjects tls;
+    SharedStores stores;
 };
 using LoadedConfigPtr = std::shared_ptr<const LoadedConfig>;
 
@@ -67,9 +68,9 @@ class ConfigStore {
 
     // Reads the configuration file and the TLS files that it names, or returns every error. Reuses
     // the TLS objects in force whose files and settings have not changed.
-    [[nodiscard]] Result<LoadedConfigPtr, config::ConfigErrors> read_file() const;
+    [[nodiscard]] Result<LoadedConfigPtr, config::ConfigErrors> read_file();
     // Reads only the TLS files again, for the configuration in force.
-    [[nodiscard]] Result<LoadedConfigPtr, config::ConfigErrors> read_certificates() const;
+    [[nodiscard]] Result<LoadedConfigPtr, config::ConfigErrors> read_certificates();
 
     // Compiles a configuration without putting it in force. Existing limits and endpoints keep
     // their state. Routes, limits and upstreams without a metric slot get one.
@@ -86,6 +87,8 @@ class ConfigStore {
     // Replaces the configuration in force. A limit that the new one does not name lives on until
     // the last request that holds it has ended.
     void put_in_force(LoadedConfigPtr loaded, Compiled compiled);
+    // Stops the stores: this gateway's shares go back. Call once no worker runs any more.
+    void stop_stores() noexcept;
 
     // Returns a line for each limit whose counts a reload to `next` would reset, and for each
     // changed setting that needs a restart.
@@ -99,14 +102,14 @@ class ConfigStore {
     [[nodiscard]] std::vector<ConfiguredLimit> with_other_numbers(const Compiled& next) const;
 
   private:
-    [[nodiscard]] Result<LoadedConfigPtr, config::ConfigErrors>
-    with_tls(config::Config config) const;
+    [[nodiscard]] Result<LoadedConfigPtr, config::ConfigErrors> loaded(config::Config config);
 
     const std::filesystem::path file_;
     const config::Environment environment_;
     limits::Registry& registry_;
     const net::Executor control_;
     upstream::EndpointRegistry endpoints_;
+    stores::StoreRegistry stores_;
     observe::MetricSlots slots_;
     const std::shared_ptr<tls::TicketKeys> ticket_keys_;
     LoadedConfigPtr in_force_;

@@ -35,7 +35,7 @@ observe::AccessLog::Target target_of(const config::AccessLog& log) {
 }
 
 std::size_t worker_count(const config::Config& config) {
-    return config.workers > 0 ? config.workers : usable_cores().size();
+    return config.workers.count > 0 ? config.workers.count : usable_cores().size();
 }
 
 std::vector<std::string> texts_of(const config::ConfigErrors& mistakes) {
@@ -71,6 +71,7 @@ Gateway::Gateway(config::Config config, std::filesystem::path file, config::Envi
 
 Gateway::~Gateway() {
     pool_.end();
+    store_.stop_stores();
     persistence_.reset(); // writes leases, so the lock manager must still exist
 }
 
@@ -96,7 +97,7 @@ Result<void, std::string> Gateway::start() {
     changes_.start();
     save_changes();       // the file may hold others, which are not in force
     return_free_memory(); // reading a large file takes more than its configuration
-    pool_.start(config().pin_workers);
+    pool_.start(config().workers.pin);
     started_at_ = net::read_clocks().wall;
     started_ = true;
     certificates_.start();
@@ -260,6 +261,7 @@ void Gateway::run() {
     control_.restart();
     control_.run();
     pool_.end();
+    store_.stop_stores();
     if (persistence_)
         persistence_->finish();
 }

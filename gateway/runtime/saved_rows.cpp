@@ -35,6 +35,8 @@ std::string key_of(const limits::LimitIdentity& identity) {
     put(key, identity.per.count());
     put_text(key, identity.time_zone);
     put(key, static_cast<std::uint8_t>(identity.unit));
+    if (!identity.store.empty())
+        put_text(key, identity.store);
     return key;
 }
 

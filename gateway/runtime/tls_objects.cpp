@@ -150,6 +150,10 @@ TlsClientPtr TlsObjects::upstream(const std::string& name) const {
     return find(upstreams, name);
 }
 
+TlsClientPtr TlsObjects::store(const std::string& name) const {
+    return find(stores, name);
+}
+
 TlsServerPtr TlsObjects::listener(const std::string& address) const {
     return find(listeners, address);
 }
@@ -171,6 +175,9 @@ Result<TlsObjects, config::ConfigErrors> load_tls(
     for (const config::Upstream& upstream : config.upstreams)
         if (is_https(upstream))
             loading.objects.upstreams[upstream.name] = loading.client(upstream.tls);
+    for (const config::Store& store : config.stores)
+        if (store.tls)
+            loading.objects.stores[store.name] = loading.client(*store.tls);
     if (!loading.mistakes.empty())
         return std::move(loading.mistakes);
     return std::move(loading.objects);

@@ -122,9 +122,10 @@ std::string also_at(std::string_view path) {
         std::string_view path;
         std::string_view text;
     };
-    constexpr std::array<Place, 7> places{{
+    constexpr std::array<Place, 8> places{{
         {"listeners[].tls", "`admin.tls` has the same keys."},
         {"headers", "`routes[].headers` has the same keys."},
+        {"upstreams.NAME.tls", "`stores.NAME.tls` has the same keys."},
         {"upstreams.NAME.timeouts", "`routes[].timeouts` has the same keys."},
         {"upstreams.NAME.cooldown", "`routes[].cooldown` has the same keys."},
         {"upstreams.NAME.retry", "`routes[].retry` has the same keys."},
@@ -179,6 +180,7 @@ std::vector<SectionReference> reference() {
         section("admin", admin_fields()),
         section("permits", permits_fields()),
         section("state", state_fields()),
+        section("stores.NAME", store_fields()),
         section("timeouts", timeout_fields()),
         section("min_rate", min_rate_fields()),
         section("access_log", access_log_fields()),
@@ -197,6 +199,7 @@ std::vector<SectionReference> reference() {
         section("limits.NAME", limit_fields(), sample_limit()),
         section("limits.NAME.count_when", count_when_fields()),
         section("limits.NAME.overrides.KEY", override_fields()),
+        section("limits.NAME.shared", shared_fields()),
         section("limits.NAME.body", body_fields()),
         section("locks.NAME", lock_fields(), sample_limit()),
         section("routes[]", route_fields()),

@@ -14,6 +14,8 @@ namespace stint::config {
 [[nodiscard]] Table<Admin> admin_fields();
 [[nodiscard]] Table<Permits> permits_fields();
 [[nodiscard]] Table<State> state_fields();
+[[nodiscard]] Table<Store> store_fields();
+[[nodiscard]] Table<SharedLimit> shared_fields();
 [[nodiscard]] Table<Timeouts> timeout_fields();
 [[nodiscard]] Table<TimeoutOverrides> timeout_override_fields();
 [[nodiscard]] Table<MinRate> min_rate_fields();

@@ -11,6 +11,7 @@
 #include "base/regex.hpp"
 #include "base/time_zone.hpp"
 #include "config/schema/schema_shaping.hpp"
+#include "config/schema/schema_stores.hpp"
 #include "config/schema/schema_tls.hpp"
 #include "config/schema/schema_upstreams.hpp"
 
@@ -266,10 +267,14 @@ struct Limit {
     std::string name;  // unique over named and inline limits
     std::string route; // route of an inline limit; else empty
     Kind kind = Kind::window;
-    std::uint64_t quota = 0;          // key `requests` or `concurrent`
-    std::chrono::nanoseconds per{};   // the window; for a calendar unit its longest length
-    std::optional<CalendarUnit> unit; // per: day, week or month
-    std::string time_zone;            // time zone of `unit`, such as Europe/Berlin
+    std::uint64_t quota = 0;        // key `requests` or `concurrent`
+    std::chrono::nanoseconds per{}; // the window; for a calendar unit its longest length
+    // per: day, week or month, in a time zone such as Europe/Berlin.
+    struct Calendar {
+        CalendarUnit unit = CalendarUnit::day;
+        std::string time_zone = "UTC";
+    };
+    std::optional<Calendar> calendar;
     Anchor anchor = Anchor::first_request;
     std::vector<KeySource> key; // empty = one counter for all requests
     MissingKey missing_key = MissingKey::share;
@@ -301,6 +306,7 @@ struct Limit {
     };
     std::optional<Wait> wait; // when_exceeded: wait
     std::optional<LockTerms> lock;
+    std::optional<SharedLimit> shared;
 };
 
 struct Match {
@@ -332,13 +338,19 @@ struct Route {
     std::optional<Retry> retry;            // instead of Upstream::retry
 };
 
+struct Workers {
+    std::size_t count = 0; // 0 = auto: one per core
+    bool pin = false;      // each to a core
+};
+
 struct Config {
-    std::size_t workers = 0;         // 0 = auto: one per core
-    bool pin_workers = false;        // pin each worker to a core
+    Workers workers;
     std::vector<Listener> listeners; // empty only if `permits` is set
     std::optional<Admin> admin;
     std::optional<Permits> permits;
     std::optional<State> state;
+    std::string gateway_id; // in the stores; empty = made at the start
+    std::vector<Store> stores;
     Timeouts timeouts;
     std::size_t max_connections = 10'000;
     std::size_t max_connections_per_client = 0; // 0 = off
@@ -348,9 +360,6 @@ struct Config {
     std::optional<std::uint64_t> max_body;      // for routes without max_body; nullopt = any length
     MinRate min_rate;
     PathRules paths;
-    // If true, a request with an absolute-form target whose host no route names can match routes
-    // for any host ("*").
-    bool routes_absolute_form = false;
     HopFields hop;            // Forwarded and Via of requests to upstreams
     AddressPrefixes prefixes; // for max_connections_per_client and for limits without prefixes
     TrustedProxies trusted_proxies;

@@ -39,16 +39,16 @@ void show_quota(const Field& field, const Limit& limit, const Config&, Shown::Ma
 void show_per(const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
     if (limit.kind != Limit::Kind::window)
         return;
-    if (limit.unit) {
-        add(members, field.key, unit_word(*limit.unit));
-        add(members, "time_zone", limit.time_zone);
+    if (limit.calendar) {
+        add(members, field.key, unit_word(limit.calendar->unit));
+        add(members, "time_zone", limit.calendar->time_zone);
     } else {
         add(members, field.key, limit.per);
     }
 }
 
 void show_anchor(const Field& field, const Limit& limit, const Config&, Shown::Map& members) {
-    if (limit.kind == Limit::Kind::window && !limit.unit &&
+    if (limit.kind == Limit::Kind::window && !limit.calendar &&
         limit.algorithm == Limit::Algorithm::fixed_window)
         add(members, field.key, field.type.words[static_cast<std::size_t>(limit.anchor)]);
 }
@@ -353,6 +353,14 @@ constexpr std::array limit_table{
             if (!limit.reserve_for.empty())
                 add(members, field.key, shown_sources(limit.reserve_for));
         }),
+    LimitRow::map(
+        {.key = "shared",
+         .about = "The store in which gateways divide the limit among them.",
+         .expected = "a store's name, or a map such as {store: main}",
+         .otherwise = "none: each gateway counts alone"},
+        "name of a store, or map",
+        nullptr,
+        &show_shared),
     limit_headers_row,
     status_row,
     body_row,

@@ -54,11 +54,10 @@ void read_length(const Section& section, const Value& per, Limit& limit) {
             section.wrong_at("time_zone", "is only for per: day, week or month");
         return;
     }
-    limit.unit = *unit;
+    limit.calendar = Limit::Calendar{.unit = *unit};
     limit.per = longest(*unit);
-    limit.time_zone = "UTC";
     if (zone)
-        zone->into(limit.time_zone, "a time zone such as Europe/Berlin", parse_time_zone);
+        zone->into(limit.calendar->time_zone, "a time zone such as Europe/Berlin", parse_time_zone);
     if (section.find("anchor"))
         section.wrong_at("anchor", "is not for per: day, week or month, which follow the calendar");
 }
@@ -116,6 +115,7 @@ void read_limit(const Section& section, Limit& limit, LoadState& loading) {
     read_rules(section, limit);
     read_limit_queue(section, limit, loading);
     read_reserving(section, limit);
+    read_shared(section, limit, loading);
     for (const std::string_view each : {"key", "fair_by", "reserve_for"})
         check_subjects(section, each, loading);
     if (!limit.key.empty() && limit.key.front().kind == KeySource::Kind::permit_key &&

@@ -119,7 +119,7 @@ void read_algorithm(const Section& section, Limit& limit, LoadState& loading) {
     read_field(section, limit_fields(), "algorithm", limit, loading);
     if (limit.algorithm != Limit::Algorithm::fixed_window && section.find("anchor"))
         section.wrong_at("anchor", "is only for algorithm: fixed_window; the others have no edges");
-    if (limit.algorithm != Limit::Algorithm::fixed_window && limit.unit)
+    if (limit.algorithm != Limit::Algorithm::fixed_window && limit.calendar)
         section.wrong_at(
             "algorithm", "is not for per: day, week or month, which are fixed windows");
     read_field(section, limit_fields(), "pace", limit, loading);

@@ -79,7 +79,7 @@ std::string_view cannot_reserve(const Limit& limit) {
         return "algorithm: sliding_window";
     if (limit.algorithm == Limit::Algorithm::token_bucket)
         return "algorithm: token_bucket";
-    if (limit.unit)
+    if (limit.calendar)
         return "per: day, week or month";
     if (limit.pace)
         return "pace: true";

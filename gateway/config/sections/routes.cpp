@@ -129,15 +129,21 @@ bool counts_permits(const Limit& limit) {
     return !limit.key.empty() && limit.key.front().kind == KeySource::Kind::permit_key;
 }
 
-// Reports an error if a route has a limit with when_exceeded: wait and another with retry_after:
-// reserve. A limit with enforce: false only looks on. item: the node of the limit that was added
-// last.
-void refuse_waiting_beside_reserving(const Value& item, const Route& route, const Config& config) {
+// Reports an error if a route has a limit with retry_after: reserve, and another that lets requests
+// wait or that gateways share. A limit with enforce: false only looks on. item: the node of the
+// limit that was added last.
+void refuse_beside_reserving(const Value& item, const Route& route, const Config& config) {
     const Limit& added = config.limits[route.limits.back()];
     for (const std::size_t index : route.limits) {
         const Limit& other = config.limits[index];
-        if (&added == &other || !added.enforce || !other.enforce ||
-            !queues_into_reserved_slots(added, other))
+        if (&added == &other)
+            continue;
+        if (shares_beside_reserved_slots(added, other))
+            return item.wrong(
+                "gateways share " + in_quotes(added.shared ? added.name : other.name) + ", and " +
+                in_quotes(added.shared ? other.name : added.name) +
+                " reserves slots (retry_after: reserve); expected only one of both on a route");
+        if (!added.enforce || !other.enforce || !queues_into_reserved_slots(added, other))
             continue;
         return item.wrong(
             in_quotes(added.name) + (added.wait ? " lets requests wait and " : " reserves and ") +
@@ -171,7 +177,7 @@ void read_route_limits(const Value& value, Route& route, LoadState& loading) {
                 " counts by permit_key, which only who takes a permit names; expected a "
                 "limit with another key");
         route.limits.push_back(*index);
-        refuse_waiting_beside_reserving(item, route, loading.config);
+        refuse_beside_reserving(item, route, loading.config);
     }
 }
 

@@ -33,6 +33,10 @@ void read_token_file(
 // Reads the permits listener. Call it after all other listeners are read.
 void read_permits(const Value& value, LoadState& loading);
 void read_state(const Value& value, LoadState& loading);
+void read_stores(const Value& value, LoadState& loading);
+[[nodiscard]] Parsed<std::string> parse_name_in_store(std::string_view text);
+// Reads `shared` of a limit. Call it after read_stores(), and after all other keys of the limit.
+void read_shared(const Section& section, Limit& limit, LoadState& loading);
 // Reads min_rate. Keys that are absent leave their members of `rate` unchanged.
 void read_min_rate(const Value& value, MinRate& rate, LoadState& loading);
 void read_overrides(const Value& value, TimeoutOverrides& timeouts, LoadState& loading);

@@ -10,6 +10,8 @@ void show_listeners(const Field& field, const Config& section, const Config&, Sh
 void show_admin(const Field& field, const Config& section, const Config&, Shown::Map& members);
 void show_permits(const Field& field, const Config& section, const Config&, Shown::Map& members);
 void show_state(const Field& field, const Config& section, const Config&, Shown::Map& members);
+void show_stores(const Field& field, const Config& section, const Config&, Shown::Map& members);
+void show_shared(const Field& field, const Limit& limit, const Config&, Shown::Map& members);
 void show_client_ip_header(
     const Field& field, const Config& section, const Config&, Shown::Map& members);
 void show_trusted_proxies(

@@ -55,17 +55,20 @@ constexpr std::array log_table{
 };
 
 constexpr std::array config_table{
-    TopRow::number<&Config::workers>(
-        {.key = "workers",
-         .about = "Worker threads that serve traffic; auto: one for each core that the process may "
-                  "use.",
-         .expected = "auto or a number of threads",
-         .reload = Reload::restart},
-        1,
-        most_workers,
-        "auto"),
-    TopRow::boolean<&Config::pin_workers>(
-        {.key = "pin_workers", .about = "Pins each worker to a core.", .reload = Reload::restart}),
+    TopRow::number < [](auto& config) -> auto& {return config.workers.count;
+} // namespace
+> ({.key = "workers",
+    .about = "Worker threads that serve traffic; auto: one for each core that the process may "
+             "use.",
+    .expected = "auto or a number of threads",
+    .reload = Reload::restart},
+   1,
+   most_workers,
+   "auto"),
+    TopRow::boolean < [](auto& config) -> auto& {
+    return config.workers.pin;
+}
+> ({.key = "pin_workers", .about = "Pins each worker to a core.", .reload = Reload::restart}),
     TopRow::map(
         {.key = "listeners",
          .about = "Where clients connect. Needed unless permits is set.",
@@ -98,6 +101,25 @@ constexpr std::array config_table{
         "path of a file, or map",
         nullptr,
         &show_state),
+    TopRow::map(
+        {.key = "stores",
+         .about = "Servers in which several gateways divide their limits, by name.",
+         .otherwise = "none"},
+        "map by name",
+        nullptr,
+        &show_stores),
+    TopRow::text < [](auto& config) -> auto& {
+    return config.gateway_id;
+}
+,
+    parse_name_in_store >
+        ({.key = "gateway_id",
+          .about =
+              "This gateway's name in the stores, which no other gateway has: up to 64 letters, "
+              "digits, -, _ and .; it is not a secret.",
+          .expected = "a name such as edge-1",
+          .otherwise = "made at each start"},
+         "name"),
     TopRow::section<&Config::timeouts, &timeout_fields>(
         {.key = "timeouts",
          .about = "The most time that things may take.",
@@ -149,8 +171,8 @@ constexpr std::array config_table{
          .expected = "a number of fields"},
         fewest_fields,
         most_fields),
-    max_body_row<Config>("`off`"),
-    TopRow::boolean < [](auto& config) -> auto& {return config.paths.merge_slashes;
+    max_body_row<Config>("`off`"), TopRow::boolean < [](auto& config) -> auto& {
+    return config.paths.merge_slashes;
 } // namespace
 > ({.key = "merge_slashes", .about = "Runs of / in a path count as one."}), TopRow::word < [
 ](auto& config) -> auto& {
@@ -160,13 +182,14 @@ constexpr std::array config_table{
     .about = "%2F in a path is data, or such a path gets 400.",
     .expected = "keep or refuse"},
    encoded_slashes),
-    TopRow::word<&Config::routes_absolute_form>(
-        {.key = "absolute_form",
-         .about =
-             "Absolute-form targets for hosts that no route names: they get 421, or are matched "
+    TopRow::word < [](auto& config) -> auto& {
+    return config.paths.routes_absolute_form;
+}
+> ({.key = "absolute_form",
+    .about = "Absolute-form targets for hosts that no route names: they get 421, or are matched "
              "to the routes for any host.",
-         .expected = "refuse or route"},
-        absolute_forms),
+    .expected = "refuse or route"},
+   absolute_forms),
     TopRow::other(
         {.key = "via",
          .about = "The name under which Stint adds itself to a request's Via; off: it adds no Via.",
@@ -296,6 +319,8 @@ void read_top(const Section& top, LoadState& loading) {
         read_permits(*permits, loading);
     if (const auto state = top.find("state"))
         read_state(*state, loading);
+    if (const auto stores = top.find("stores"))
+        read_stores(*stores, loading);
     if (const auto upstreams = top.find("upstreams"))
         read_upstreams(*upstreams, loading);
     if (const auto limits = top.find("limits"))

@@ -12,4 +12,10 @@ namespace stint::config {
     return (a.wait && !b.reserve_for.empty()) || (b.wait && !a.reserve_for.empty());
 }
 
+// True if gateways share one of the two and the other reserves slots: a request that is admitted
+// into its slot would have to wait for the store while its slot passes.
+[[nodiscard]] inline bool shares_beside_reserved_slots(const Limit& a, const Limit& b) {
+    return (a.shared && !b.reserve_for.empty()) || (b.shared && !a.reserve_for.empty());
+}
+
 } // namespace stint::config

@@ -87,7 +87,7 @@ TEST_CASE("what is taken of requests is shown as it is set") {
     config.routes[0].max_body = 20;
     config.paths = {.merge_slashes = false, .refuse_encoded_slashes = true};
     config.hop.forwarded = true;
-    config.routes_absolute_form = true;
+    config.paths.routes_absolute_form = true;
     config.trusted_proxies.fields = {"X-Own-*"};
 
     const Json shown = config_json(config, {});

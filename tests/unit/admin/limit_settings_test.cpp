@@ -83,8 +83,7 @@ TEST_CASE("how a limit counts is shown") {
 
 TEST_CASE("a calendar's window shows its unit and its zone") {
     config::Limit limit = per_client();
-    limit.unit = CalendarUnit::month;
-    limit.time_zone = "Europe/Berlin";
+    limit.calendar = {CalendarUnit::month, "Europe/Berlin"};
     const Json month = limit_settings_json(limit);
 
     CHECK(month["per"] == "month");

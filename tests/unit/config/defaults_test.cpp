@@ -41,8 +41,8 @@ std::string with(std::string_view lines) {
 TEST_CASE("what is left out has its default") {
     const Config config = loaded(with(no_routes));
 
-    CHECK(config.workers == 0);
-    CHECK_FALSE(config.pin_workers);
+    CHECK(config.workers.count == 0);
+    CHECK_FALSE(config.workers.pin);
     CHECK_FALSE(config.admin);
     CHECK(config.timeouts.response == 60s);
     CHECK(config.timeouts.tunnel_idle == 10min);
@@ -54,7 +54,7 @@ TEST_CASE("what is left out has its default") {
     CHECK_FALSE(config.max_body);
     CHECK(config.paths.merge_slashes);
     CHECK_FALSE(config.paths.refuse_encoded_slashes);
-    CHECK_FALSE(config.routes_absolute_form);
+    CHECK_FALSE(config.paths.routes_absolute_form);
     CHECK_FALSE(config.hop.forwarded);
     CHECK(!config.hop.via);
     CHECK(config.access_log.target == AccessLog::Target::standard_output);
@@ -86,7 +86,7 @@ TEST_CASE("what is taken of requests arrives where it belongs") {
     CHECK(config.max_fields == 1000);
     CHECK_FALSE(config.paths.merge_slashes);
     CHECK(config.paths.refuse_encoded_slashes);
-    CHECK(config.routes_absolute_form);
+    CHECK(config.paths.routes_absolute_form);
     CHECK(config.hop.forwarded);
     CHECK(config.max_body == std::uint64_t{1} << 40);
     CHECK(config.routes[0].max_body == std::uint64_t{1} << 40);
@@ -115,8 +115,8 @@ routes:
     upgrade: [WebSocket, foo]
 )");
 
-    CHECK(config.workers == 2);
-    CHECK(config.pin_workers);
+    CHECK(config.workers.count == 2);
+    CHECK(config.workers.pin);
     CHECK(config.listeners[0].half_close_allowed);
     CHECK(config.listeners[0].address.host == "::1");
     CHECK(config.listeners[2].address.kind == Address::Kind::unix_socket);

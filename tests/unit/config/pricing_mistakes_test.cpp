@@ -102,10 +102,11 @@ TEST_CASE("statuses that count and that are refunded are lists of statuses") {
 
 TEST_CASE("a window may be a day, a week or a month of a time zone") {
     const Limit limit = read("{requests: 5, per: week, time_zone: Europe/Berlin}");
-    CHECK(limit.unit == CalendarUnit::week);
-    CHECK(limit.time_zone == "Europe/Berlin");
-    CHECK(read("{requests: 5, per: day}").time_zone == "UTC");
-    CHECK_FALSE(read("{requests: 5, per: 1d}").unit);
+    REQUIRE(limit.calendar.has_value());
+    CHECK(limit.calendar->unit == CalendarUnit::week);
+    CHECK(limit.calendar->time_zone == "Europe/Berlin");
+    CHECK(read("{requests: 5, per: day}").calendar->time_zone == "UTC");
+    CHECK_FALSE(read("{requests: 5, per: 1d}").calendar);
 
     check_limit(
         "{requests: 1, per: day, time_zone: Berlin}",

@@ -43,6 +43,7 @@ const std::vector<TestPlace>& places() {
         {"admin", "admin.", "admin: {@}", {"address: 127.0.0.1:0"}},
         {"permits", "permits.", "permits: {@}", {"address: 127.0.0.1:0"}},
         {"state", "state.", "state: {@}"},
+        {"stores.NAME", "stores.x.", "stores: {x: {@}}", {"redis: '127.0.0.1:1'"}},
         {"timeouts", "timeouts.", "timeouts: {@}"},
         {"min_rate", "min_rate.", "min_rate: {@}"},
         {"access_log", "access_log.", "access_log: {@}"},
@@ -75,6 +76,7 @@ const std::vector<TestPlace>& places() {
          "limits.x.overrides.k.",
          "limits: {x: {key: path, requests: 9, per: 1s, overrides: {k: {@}}}}",
          {"requests: 1"}},
+        {"limits.NAME.shared", "limits.x.shared.", "limits: {x: {shared: {@}}}"},
         {"limits.NAME.body", "limits.x.body.", "limits: {x: {body: {@}}}"},
         {"locks.NAME", "locks.x.", "locks: {x: {@}}", {"when_exceeded: wait"}},
         {"routes[]", "routes[0].", "routes: [{@}]"},
@@ -151,6 +153,7 @@ std::string spelt(bool in_full) {
     return "listeners: [{address: 127.0.0.1:0" + also("listeners[]") + "}]\n" +
            "admin: {address: 127.0.0.1:0" + also("admin") + "}\n" +
            "permits: {address: 127.0.0.1:0" + also("permits") + "}\n" +
+           "stores: {m: {redis: '127.0.0.1:1'" + also("stores.NAME") + "}}\n" +
            "upstreams: {x: {endpoints: [{address: 'localhost:1', max_requests: 5" +
            also("upstreams.NAME.endpoints[]") + "}]" + also("upstreams.NAME") +
            ", ejection: {failures: 5" + also("upstreams.NAME.ejection", {"failures"}) +
@@ -158,10 +161,12 @@ std::string spelt(bool in_full) {
            also("upstreams.NAME.queue", {"max_wait"}) + "}, retry: {attempts: 2" +
            also("upstreams.NAME.retry", {"attempts"}) + "}, cooldown: {when_paused: wait" +
            also("upstreams.NAME.cooldown") + "}}}\n" +
-           "limits:\n  w: {requests: 1, per: 1m, key: client_ip, when_exceeded: wait" +
-           also("limits.NAME", {"ws_holds_slot"}) + "}\n  c: {concurrent: 1" +
-           (in_full ? ", ws_holds_slot: true" : "") + "}\n" + "locks: {k: {when_exceeded: wait" +
-           also("locks.NAME") + "}}\n" + "routes:\n  - {name: r, upstream: x, match: {path: /" +
+           "limits:\n  w: {requests: 1, per: 1m, key: client_ip, when_exceeded: wait, shared: "
+           "{store: m" +
+           also("limits.NAME.shared") + "}" + also("limits.NAME", {"ws_holds_slot"}) +
+           "}\n  c: {concurrent: 1" + (in_full ? ", ws_holds_slot: true" : "") + "}\n" +
+           "locks: {k: {when_exceeded: wait" + also("locks.NAME") + "}}\n" +
+           "routes:\n  - {name: r, upstream: x, match: {path: /" +
            also("routes[].match", {"path"}) + "}" + also("routes[]") +
            "}\n  - {name: s, match: {path: /s}, respond: {body: x" + also("routes[].respond") +
            "}}" + also("") + map("timeouts", "timeouts") + map("min_rate", "min_rate") +
@@ -430,6 +435,8 @@ TEST_CASE("docs/configuration.md has the defaults and bounds of the tables") {
         "admin",
         "permits",
         "state",
+        "stores.NAME",
+        "limits.NAME.shared",
         "timeouts",
         "min_rate",
         "access_log",
@@ -498,8 +505,8 @@ TEST_CASE("a reload says which of its changes need a restart") {
     CHECK(need_restart(former, former) == Keys{});
 
     Config next = former;
-    next.workers = 3;
-    next.pin_workers = true;
+    next.workers.count = 3;
+    next.workers.pin = true;
     next.state = State{"/s.db", false};
     next.max_connections = 5;
     next.timeouts.idle = milliseconds{1};

@@ -7,7 +7,7 @@ using namespace std::chrono_literals;
 TEST_CASE("the documented configuration gives exactly what it says") {
     const Config config = loaded(shop);
 
-    CHECK(config.workers == 0);
+    CHECK(config.workers.count == 0);
     REQUIRE(config.listeners.size() == 1);
     CHECK(config.listeners[0].address.host == "0.0.0.0");
     CHECK(config.listeners[0].address.port == 8080);

@@ -81,7 +81,7 @@ TEST_CASE("numbers, durations, addresses and regular expressions may come from v
 
     REQUIRE_MESSAGE(bool{config}, text_of(config ? ConfigErrors{} : config.error()));
     CHECK(config->listeners.at(0).address.port == 8081);
-    CHECK(config->workers == 3);
+    CHECK(config->workers.count == 3);
     CHECK(config->timeouts.head == std::chrono::seconds{4});
     CHECK(config->upstreams.at(0).endpoints.at(0).host == "shop.example");
 }

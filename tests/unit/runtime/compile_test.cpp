@@ -306,7 +306,7 @@ TEST_CASE("the snapshot knows how requests are read and what of them is protecte
     CHECK_FALSE(snapshot.paths.merge_slashes);
     CHECK(snapshot.paths.refuse_encoded_slashes);
     CHECK(snapshot.hop.forwarded);
-    CHECK(snapshot.routes_absolute_form);
+    CHECK(snapshot.paths.routes_absolute_form);
     CHECK(snapshot.trusted_fields.contains("x-own-a"));
     CHECK_FALSE(snapshot.trusted_fields.contains("x-real-ip"));
     CHECK(snapshot.protected_fields == std::vector<std::string>{"x-a", "x-b", "x-real-ip"});

@@ -1,0 +1,36 @@
+// The part of the configuration about stores: servers where gateways divide their limits.
+#pragma once
+
+#include "config/schema/schema_tls.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace stint::config {
+
+struct Store {
+    std::string name;
+    std::string host; // an IP address (IPv6 without brackets) or a host name
+    std::uint16_t port = 0;
+    std::string text; // as configured
+    std::optional<UpstreamTls> tls{};
+    std::string username{};       // empty = the server's default user
+    std::string password_file{};  // absolute or relative to the configuration file; empty = none
+    std::string prefix = "stint"; // of all its keys in the store
+    std::string secret_file{};    // seasons the hashes of clients' keys; as password_file
+    std::chrono::milliseconds timeout{20};
+    std::chrono::milliseconds session{30'000};
+    bool assumes_noeviction = false; // for a server that forbids CONFIG
+};
+
+// The store of a limit that gateways share.
+struct SharedLimit {
+    enum class OnStoreFailure : std::uint8_t { share, open, closed };
+    std::size_t store = 0; // index into Config::stores
+    OnStoreFailure on_store_failure = OnStoreFailure::share;
+};
+
+} // namespace stint::config

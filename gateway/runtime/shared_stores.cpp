@@ -1,0 +1,85 @@
+#include "runtime/shared_stores.hpp"
+
+#include "base/hash.hpp"
+#include "runtime/token_file.hpp"
+
+#include <array>
+#include <string>
+#include <utility>
+
+namespace stint::runtime {
+namespace {
+
+// Returns the name of a gateway without a configured one: the same as long as the process lives.
+const std::string& made_gateway_id() {
+    static const std::string made = [] {
+        std::string id = "gateway-";
+        for (const unsigned char byte : KeyHasher{}.key())
+            for (const int half : {byte >> 4, byte & 15})
+                id += "0123456789abcdef"[half];
+        return id;
+    }();
+    return made;
+}
+
+class Making {
+  public:
+    Making(const config::Config& config, const TlsObjects& tls, const std::filesystem::path& file)
+        : config_{config}, tls_{tls}, file_{file} {}
+
+    stores::StoreSettings settings_of(const config::Store& store) {
+        stores::StoreSettings settings;
+        settings.name = store.name;
+        settings.host = store.host;
+        settings.port = store.port;
+        settings.tls = tls_.store(store.name);
+        if (store.tls)
+            settings.server_name = store.tls->server_name;
+        settings.user = store.username;
+        settings.password = content_of(store.password_file);
+        settings.prefix = store.prefix;
+        settings.timeout = store.timeout;
+        settings.time_to_live = store.session;
+        settings.gateway = config_.gateway_id.empty() ? made_gateway_id() : config_.gateway_id;
+        settings.secret = content_of(store.secret_file);
+        settings.assume_noeviction = store.assumes_noeviction;
+        return settings;
+    }
+
+    config::ConfigErrors mistakes;
+
+  private:
+    std::string content_of(const std::string& path) {
+        if (path.empty())
+            return {};
+        auto content = read_token(path);
+        if (!content)
+            mistakes.push_back({file_.string(), 0, 0, content.error()});
+        return content ? std::move(*content) : std::string{};
+    }
+
+    const config::Config& config_;
+    const TlsObjects& tls_;
+    const std::filesystem::path& file_;
+};
+
+} // namespace
+
+Result<SharedStores, config::ConfigErrors> stores_of(
+    const config::Config& config,
+    const TlsObjects& tls,
+    const std::filesystem::path& file,
+    stores::StoreRegistry& registry) {
+    Making making{config, tls, file};
+    SharedStores made;
+    for (const config::Store& store : config.stores) {
+        const stores::StoreSettings settings = making.settings_of(store);
+        if (making.mistakes.empty())
+            made.push_back(registry.obtain(settings));
+    }
+    if (!making.mistakes.empty())
+        return std::move(making.mistakes);
+    return made;
+}
+
+} // namespace stint::runtime

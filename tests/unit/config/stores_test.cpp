@@ -1,0 +1,81 @@
+// Stores, and limits that gateways share in them.
+#include "config_support.hpp"
+#include "mistakes_table.hpp"
+
+#include <string>
+
+namespace stint::config {
+
+namespace {
+
+constexpr MistakeRow store_rows[] = {
+    {MistakeRow::after_base, "stores: [main]\nroutes: []\n",
+     "3:9: stores: found a list; expected a map of stores by name such as {main: {redis: "
+     "127.0.0.1:6379}}"},
+    {MistakeRow::after_base, "stores: {main: 127.0.0.1:6379}\nroutes: []\n",
+     "3:16: stores.main: found the value \"127.0.0.1:6379\"; expected a map such as {redis: "
+     "127.0.0.1:6379}"},
+    {MistakeRow::after_base, "stores: {main: {prefix: a}}\nroutes: []\n",
+     "3:16: stores.main: redis is missing; expected an address such as 127.0.0.1:6379"},
+    {MistakeRow::after_base, "stores: {main: {redis: 'unix:/run/redis.sock'}}\nroutes: []\n",
+     "3:24: stores.main.redis: is no address of a store; expected an address such as "
+     "127.0.0.1:6379"},
+    {MistakeRow::after_base, "stores: {main: {redis: 127.0.0.1:6379, prefix: 'a:b'}}\nroutes: []\n",
+     "3:48: stores.main.prefix: \"a:b\" is no such name; expected up to 64 letters, digits, -, _ "
+     "and ."},
+    {MistakeRow::after_base, "stores: {main: {redis: 127.0.0.1:6379, timeout: 2s}}\nroutes: []\n",
+     "3:49: stores.main.timeout: \"2s\" is out of range; expected at most 1s"},
+    {MistakeRow::after_base, "gateway_id: edge 1\nroutes: []\n",
+     "3:13: gateway_id: \"edge 1\" is no such name; expected up to 64 letters, digits, -, _ and ."},
+    {MistakeRow::after_base, "limits: {a: {concurrent: 5, shared: main}}\nroutes: []\n",
+     "3:37: limits.a.shared: \"main\" is not a store; expected a name under stores: which this "
+     "file does not have"},
+    {MistakeRow::after_base,
+     "stores: {main: {redis: 127.0.0.1:6379}}\n"
+     "limits: {a: {concurrent: 5, shared: other}}\nroutes: []\n",
+     "4:37: limits.a.shared: \"other\" is not a store; expected \"main\""},
+    {MistakeRow::after_base,
+     "stores: {main: {redis: 127.0.0.1:6379}}\n"
+     "limits: {a: {concurrent: 5, shared: {store: main, on_store_failure: ignore}}}\nroutes: []\n",
+     "4:69: limits.a.shared.on_store_failure: \"ignore\" is unknown; expected share, open or "
+     "closed"},
+    {MistakeRow::after_base,
+     "stores: {main: {redis: 127.0.0.1:6379}}\n"
+     "limits: {a: {requests: 5, per: 1s, retry_after: reserve, shared: main}}\nroutes: []\n",
+     "4:66: limits.a.shared: excludes retry_after: reserve: a slot in a coming window cannot be "
+     "promised of a share that may be smaller then; expected when_exceeded: wait"},
+    {MistakeRow::after_base,
+     "stores: {main: {redis: 127.0.0.1:6379}}\n"
+     "limits: {a: {requests: 5, per: 1s, retry_after: reserve}, b: {concurrent: 5, shared: main}}\n"
+     "routes: [{name: r, upstream: shop, limits: [a, b]}]\n",
+     "5:48: routes[0].limits[1]: gateways share \"b\", and \"a\" reserves slots (retry_after: "
+     "reserve); expected only one of both on a route"},
+};
+
+} // namespace
+
+TEST_CASE("the table: stores") {
+    check_rows(store_rows);
+}
+
+TEST_CASE("a limit may be shared in short, and in full") {
+    const Config config = loaded(
+        std::string{base} + "stores: {other: {redis: 10.0.0.1:1}, main: {redis: a.b:6379}}\n"
+                            "limits:\n"
+                            "  a: {requests: 5, per: 1s, shared: main}\n"
+                            "  b: {concurrent: 5, shared: {store: other, on_store_failure: "
+                            "closed}}\n"
+                            "  c: {concurrent: 5}\n"
+                            "routes: []\n");
+    REQUIRE(config.stores.size() == 2);
+    CHECK(config.stores[1].host == "a.b");
+    CHECK(config.stores[1].port == 6379);
+    REQUIRE(config.limits[0].shared.has_value());
+    CHECK(config.limits[0].shared->store == 1);
+    CHECK(config.limits[0].shared->on_store_failure == SharedLimit::OnStoreFailure::share);
+    CHECK(config.limits[1].shared->store == 0);
+    CHECK(config.limits[1].shared->on_store_failure == SharedLimit::OnStoreFailure::closed);
+    CHECK_FALSE(config.limits[2].shared.has_value());
+}
+
+} // namespace stint::config
