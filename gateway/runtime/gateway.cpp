@@ -11,6 +11,8 @@
 
 #include <chrono>
 #include <csignal>
+#include <optional>
+#include <set>
 #include <utility>
 
 namespace stint::runtime {
@@ -66,7 +68,7 @@ Gateway::Gateway(config::Config config, std::filesystem::path file, config::Envi
       addresses_{std::make_shared<const upstream::AddressBook>()}, health_{control_.get_executor()},
       changes_{
           control_, openings_.locks(), openings_.queue(),
-          [this](const auto& limits) { publish_changes(limits); }},
+          [this](const auto& targets) { publish_changes(targets); }},
       certificates_{control_, store_.ticket_keys(), [this] { return reload_certificates(); }} {}
 
 Gateway::~Gateway() {
@@ -230,20 +232,34 @@ bool Gateway::reload_certificates() {
     return true;
 }
 
-// Gives the workers these limits with the operators' present changes, and saves the changes.
-void Gateway::publish_changes(const std::set<std::string>& limits) {
+// Gives the workers the limits with the operators' present changes, and saves these changes.
+void Gateway::publish_changes(const std::vector<LimitChange::Target>& targets) {
+    std::set<std::string> limits;
+    for (const LimitChange::Target& each : targets)
+        limits.insert(each.limit);
     std::vector<ConfiguredLimit> changed =
         store_.change_limits(limits, changes_.overlay().limits());
     pool_.for_each([&](std::size_t, Worker& worker) {
         worker.adopt_terms(compiled().snapshot, counts_of(store_.slots()));
     });
     renumber_queues(pool_, std::move(changed));
-    save_changes();
+    if (!persistence_)
+        return;
+    for (const LimitChange::Target& each : targets) {
+        const LimitChange* const change = changes_.overlay().limits().find(each);
+        persistence_->save_change(
+            each, change == nullptr ? std::nullopt : with_identity(*change, compiled()));
+    }
 }
 
 void Gateway::save_changes() {
-    if (persistence_)
-        persistence_->save_changes(with_identities(changes_.overlay().limits(), store_.compiled()));
+    if (!persistence_)
+        return;
+    std::vector<SavedChange> saved;
+    for (const auto& [target, change] : changes_.overlay().limits().all())
+        if (auto each = with_identity(change, compiled()))
+            saved.push_back(std::move(*each));
+    persistence_->save_changes(saved);
 }
 
 // Takes up the changes that operators made before the restart.

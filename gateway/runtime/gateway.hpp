@@ -25,7 +25,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -92,7 +91,7 @@ class Gateway {
     std::vector<std::string> swap_in(LoadedConfigPtr loaded, ListenerSet::Opened opened);
     void apply(LoadedConfigPtr loaded, Compiled compiled, ListenerSet::Opened opened);
     [[nodiscard]] Compiled compiled_from(const LoadedConfig& loaded, std::uint64_t generation);
-    void publish_changes(const std::set<std::string>& limits);
+    void publish_changes(const std::vector<LimitChange::Target>& targets);
     void save_changes();
     [[nodiscard]] Compiled first_compiled(const LoadedConfig& loaded);
     [[nodiscard]] bool reload_certificates();

@@ -3,6 +3,8 @@
 #include "base/ip_address.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <utility>
 
 namespace stint::runtime {
@@ -18,52 +20,90 @@ void apply_numbers(const limits::Numbers& numbers, config::Limit& limit) {
 
 // Puts the overrides before the configured ones: the first of equally long patterns that match
 // applies.
+// overrides: ordered by key.
 void add_overrides(std::vector<config::Override> overrides, config::Limit& limit) {
+    const std::size_t changed = overrides.size();
     for (const config::Override& each : limit.overrides)
-        if (std::ranges::find(overrides, each.key, &config::Override::key) == overrides.end())
+        if (!std::ranges::binary_search(
+                std::span{overrides}.first(changed), each.key, {}, &config::Override::key))
             overrides.push_back(each);
     limit.overrides = std::move(overrides);
 }
 
 } // namespace
 
+std::string_view subject_of(LimitChange::Kind kind) noexcept {
+    switch (kind) {
+    case Kind::numbers:
+        return "an override";
+    case Kind::block_key:
+    case Kind::block_client:
+        return "a block";
+    case Kind::enforce:
+        return "a switch of enforce";
+    }
+    return {};
+}
+
 bool LimitChanges::put(LimitChange change) {
-    if (all_.size() >= most && !all_.contains(change.target))
+    auto known = all_.find(change.target);
+    if (known == all_.end() && all_.size() >= most)
         return false;
-    LimitChange::Target target = change.target;
-    all_.insert_or_assign(std::move(target), std::move(change));
+    ByEnd made; // all memory is taken before anything is changed
+    if (change.expires)
+        made.insert(&change);
+    ByEnd::node_type end = made.empty() ? ByEnd::node_type{} : made.extract(made.begin());
+    if (known == all_.end())
+        known = all_.try_emplace(change.target).first;
+    else
+        ends_.erase(&known->second);
+    known->second = std::move(change);
+    if (!end.empty()) {
+        end.value() = &known->second;
+        ends_.insert(std::move(end));
+    }
     return true;
 }
 
+LimitChanges::ByTarget::const_iterator
+LimitChanges::remove(ByTarget::const_iterator change) noexcept {
+    ends_.erase(&change->second);
+    return all_.erase(change);
+}
+
 bool LimitChanges::erase(const LimitChange::Target& target) {
-    return all_.erase(target) > 0;
+    const auto found = all_.find(target);
+    if (found == all_.end())
+        return false;
+    remove(found);
+    return true;
 }
 
 bool LimitChanges::forget(const std::string& limit) {
     auto next = first_of(limit);
     const bool any = concern(limit);
     while (next != all_.end() && next->first.limit == limit)
-        next = all_.erase(next);
+        next = remove(next);
     return any;
 }
 
-std::vector<LimitChange> LimitChanges::expire(SteadyTime now) {
-    std::vector<LimitChange> ended;
-    std::erase_if(all_, [&](auto& each) {
-        if (!each.second.expires || *each.second.expires > now)
-            return false;
-        ended.push_back(std::move(each.second));
-        return true;
-    });
+std::vector<LimitChange::Target> LimitChanges::ended_by(SteadyTime now) const {
+    std::vector<LimitChange::Target> ended;
+    for (const LimitChange* each : ends_) {
+        if (*each->expires > now)
+            break;
+        ended.push_back(each->target);
+    }
     return ended;
 }
 
 std::optional<SteadyTime> LimitChanges::next_end() const noexcept {
-    std::optional<SteadyTime> first;
-    for (const auto& [target, each] : all_)
-        if (each.expires && (!first || *each.expires < *first))
-            first = each.expires;
-    return first;
+    return ends_.empty() ? std::nullopt : (*ends_.begin())->expires;
+}
+
+const LimitChange* LimitChanges::find(const LimitChange::Target& target) const {
+    const auto found = all_.find(target);
+    return found == all_.end() ? nullptr : &found->second;
 }
 
 bool LimitChanges::concern(const std::string& limit) const {

@@ -10,7 +10,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace stint::runtime {
@@ -49,10 +52,18 @@ struct LimitChange {
     std::optional<SteadyTime> expires{}; // nullopt: never
 };
 
-// Used by the control thread alone.
+// Returns the subject of a change, for the operational log: "a block".
+[[nodiscard]] std::string_view subject_of(LimitChange::Kind kind) noexcept;
+
+// Used by the control thread alone. A function that throws has changed nothing. put(), erase() and
+// next_end() take O(log n).
 class LimitChanges {
   public:
     static constexpr std::size_t most = 10'000; // maximum over all limits together
+
+    LimitChanges() = default;
+    LimitChanges(const LimitChanges&) = delete;
+    LimitChanges& operator=(const LimitChanges&) = delete;
 
     // Adds a change, or replaces the one with the same target. Returns false if there are `most`
     // changes already.
@@ -61,10 +72,12 @@ class LimitChanges {
     bool erase(const LimitChange::Target& target);
     // Removes all changes of a limit. Returns true if there were any.
     bool forget(const std::string& limit);
-    // Removes changes that have expired by `now`, and returns them.
-    std::vector<LimitChange> expire(SteadyTime now);
 
     [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
+    // Returns the targets of the changes that have expired by `now`, the earliest first.
+    [[nodiscard]] std::vector<LimitChange::Target> ended_by(SteadyTime now) const;
+    // Returns nullptr if there is no such change.
+    [[nodiscard]] const LimitChange* find(const LimitChange::Target& target) const;
     // True if there is a change of this limit.
     [[nodiscard]] bool concern(const std::string& limit) const;
     [[nodiscard]] std::optional<SteadyTime> next_end() const noexcept;
@@ -78,9 +91,18 @@ class LimitChanges {
     [[nodiscard]] const ByTarget& all() const noexcept { return all_; }
 
   private:
+    struct EarlierEnd {
+        bool operator()(const LimitChange* a, const LimitChange* b) const noexcept {
+            return std::pair{a->expires, a} < std::pair{b->expires, b};
+        }
+    };
+    using ByEnd = std::set<const LimitChange*, EarlierEnd>;
+
     [[nodiscard]] ByTarget::const_iterator first_of(const std::string& limit) const;
+    ByTarget::const_iterator remove(ByTarget::const_iterator change) noexcept;
 
     ByTarget all_;
+    ByEnd ends_; // those in all_ that expire
 };
 
 } // namespace stint::runtime

@@ -8,25 +8,17 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <chrono>
+#include <exception>
+#include <new>
 #include <utility>
 
 namespace stint::runtime {
 namespace {
 
-// Returns the subject of a change, for the operational log. The key is not logged, because it may
-// be a secret.
-std::string_view subject_of(LimitChange::Kind kind) {
-    switch (kind) {
-    case LimitChange::Kind::numbers:
-        return "an override";
-    case LimitChange::Kind::block_key:
-    case LimitChange::Kind::block_client:
-        return "a block";
-    case LimitChange::Kind::enforce:
-        return "a switch of enforce";
-    }
-    return {};
-}
+using namespace std::chrono_literals;
+
+constexpr auto pause_after_failure = 1s;
 
 // Returns " by WHO: WHY", without the parts that are not known.
 std::string text_of(const Attribution& by) {
@@ -53,24 +45,31 @@ OperatorChanges::OperatorChanges(
     locks::LockManager& locks,
     limits::AdmissionQueue& queue,
     Publish publish)
-    : locks_{locks}, queue_{queue}, publish_{std::move(publish)}, next_end_{control} {}
+    : locks_{locks}, queue_{queue}, publish_{std::move(publish)}, ends_{control} {}
 
 bool OperatorChanges::put(LimitChange change) {
-    const std::string limit = change.target.limit;
-    const std::string line = "limit " + limit + ": " + std::string{subject_of(change.target.kind)} +
+    const LimitChange::Target target = change.target;
+    const std::string line = "limit " + target.limit + ": " + std::string{subject_of(target.kind)} +
                              " was set" + end_of(change, net::read_clocks()) + text_of(change.by);
-    if (!overlay_.limits().put(std::move(change)))
+    unpublished_.push_back(target);
+    if (!overlay_.limits().put(std::move(change))) {
+        unpublished_.pop_back();
         return false;
+    }
+    ends_.expires_at(next_end());
     spdlog::info("{}", line);
-    publish({limit});
+    publish();
     return true;
 }
 
 bool OperatorChanges::erase(const LimitChange::Target& target, const Attribution& by) {
-    if (!overlay_.limits().erase(target))
+    unpublished_.push_back(target);
+    if (!overlay_.limits().erase(target)) {
+        unpublished_.pop_back();
         return false;
+    }
     spdlog::info("limit {}: {} was ended{}", target.limit, subject_of(target.kind), text_of(by));
-    publish({target.limit});
+    publish();
     return true;
 }
 
@@ -79,32 +78,44 @@ void OperatorChanges::restore(std::vector<LimitChange> saved) {
         (void)overlay_.limits().put(std::move(change));
 }
 
-void OperatorChanges::publish(const std::set<std::string>& limits) {
-    publish_(limits);
-    await_next_end();
+void OperatorChanges::publish() {
+    publish_(unpublished_);
+    unpublished_.clear();
 }
 
-void OperatorChanges::await_next_end() {
-    const auto end = overlay_.limits().next_end();
-    if (!end || stopped_) {
-        next_end_.cancel();
-        return;
+SteadyTime OperatorChanges::next_end() const noexcept {
+    return overlay_.limits().next_end().value_or(SteadyTime::max());
+}
+
+// Also publishes what an earlier call could not.
+void OperatorChanges::end_expired(SteadyTime now) {
+    const std::vector<LimitChange::Target> ended = overlay_.limits().ended_by(now);
+    unpublished_.insert(unpublished_.end(), ended.begin(), ended.end());
+    for (const LimitChange::Target& each : ended) {
+        (void)overlay_.limits().erase(each);
+        spdlog::info("limit {}: {} has expired", each.limit, subject_of(each.kind));
     }
-    next_end_.expires_at(*end);
-    next_end_.async_wait([this](const ErrorCode& error) {
-        if (error || stopped_)
+    publish();
+}
+
+// The next wait comes first: it takes the memory of the one that has ended, and what follows may
+// run out of memory.
+void OperatorChanges::await_next_end() {
+    ends_.async_wait([this](const ErrorCode&) {
+        if (stopped_)
             return;
-        const std::vector<LimitChange> ended = overlay_.limits().expire(net::read_steady_clock());
-        std::set<std::string> limits;
-        for (const LimitChange& each : ended) {
-            limits.insert(each.target.limit);
-            spdlog::info(
-                "limit {}: {} has expired", each.target.limit, subject_of(each.target.kind));
+        const SteadyTime now = net::read_steady_clock();
+        const bool due = next_end() <= now || !unpublished_.empty();
+        ends_.expires_at(due ? now + pause_after_failure : next_end());
+        await_next_end();
+        if (!due)
+            return;
+        try {
+            end_expired(now);
+            ends_.expires_at(next_end());
+        } catch (const std::bad_alloc&) {
+            // Tried again after the pause.
         }
-        if (ended.empty())
-            await_next_end();
-        else
-            publish(limits);
     });
 }
 
@@ -155,12 +166,17 @@ bool OperatorChanges::end_lease(
 }
 
 void OperatorChanges::start() {
+    ends_.expires_at(next_end());
     await_next_end();
 }
 
 void OperatorChanges::stop() noexcept {
     stopped_ = true;
-    next_end_.cancel();
+    try {
+        ends_.cancel();
+    } catch (const std::exception&) {
+        // The wait ends with the loop.
+    }
 }
 
 } // namespace stint::runtime

@@ -14,7 +14,6 @@
 
 #include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,10 +24,10 @@ namespace stint::runtime {
 // alone.
 class OperatorChanges {
   public:
-    // Called after changes of the limits with these names.
-    using Publish = std::function<void(const std::set<std::string>&)>;
-    // publish: gives the workers a snapshot with the changes, and saves them. All references must
-    // outlive this object.
+    // Called after changes with these targets were made or ended. A target may come twice.
+    using Publish = std::function<void(const std::vector<LimitChange::Target>&)>;
+    // publish: gives the workers a snapshot with the changes, and saves them. If it throws, it is
+    // called with the same targets again, within a second. All references must outlive this object.
     OperatorChanges(
         boost::asio::io_context& control,
         locks::LockManager& locks,
@@ -46,7 +45,8 @@ class OperatorChanges {
         const Attribution& by);
 
     // Makes or ends a change of a limit. Changes outlive a reload as long as their limit does.
-    // put() returns false if there are too many, erase() if there is no such change.
+    // put() returns false if there are too many, erase() if there is no such change. If they throw,
+    // the change may be listed; then it is in force soon, and it ends at its time.
     [[nodiscard]] bool put(LimitChange change);
     [[nodiscard]] bool erase(const LimitChange::Target& target, const Attribution& by);
     // Takes up the changes that a former process has saved, before the first configuration is in
@@ -78,14 +78,19 @@ class OperatorChanges {
     void stop() noexcept;
 
   private:
-    void publish(const std::set<std::string>& limits);
+    void publish();
+    void end_expired(SteadyTime now);
     void await_next_end();
+    [[nodiscard]] SteadyTime next_end() const noexcept;
 
     locks::LockManager& locks_;
     limits::AdmissionQueue& queue_;
     const Publish publish_;
     RuntimeOverlay overlay_;
-    boost::asio::steady_timer next_end_; // timer for the next expiry of a change
+    std::vector<LimitChange::Target> unpublished_; // targets of changes since the last publication
+    // The timer for the next expiry of a change. From start() on there is always a wait for it,
+    // which a new expiry time ends: so a change needs no memory for its expiry.
+    boost::asio::steady_timer ends_;
     bool stopped_ = false;
 };
 

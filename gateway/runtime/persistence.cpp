@@ -116,8 +116,21 @@ void Persistence::claim(limits::Limit& limit) {
     counters_.claim(limit);
 }
 
-void Persistence::save_changes(std::vector<SavedChange> changes) {
-    changes_.set(std::move(changes));
+void Persistence::save_changes(const std::vector<SavedChange>& changes) {
+    changes_.set(changes);
+    note_changes_made();
+}
+
+void Persistence::save_change(
+    const LimitChange::Target& target, std::optional<SavedChange> change) {
+    if (change)
+        changes_.put(std::move(*change));
+    else
+        changes_.erase(target);
+    note_changes_made();
+}
+
+void Persistence::note_changes_made() {
     {
         const std::lock_guard lock{mutex_};
         changes_made_ = true;

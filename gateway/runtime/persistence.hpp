@@ -63,7 +63,9 @@ class Persistence {
         return std::move(saved_changes_);
     }
     // Writes the operators' changes to the file soon, in place of those in it. Thread: any.
-    void save_changes(std::vector<SavedChange> changes);
+    void save_changes(const std::vector<SavedChange>& changes);
+    // Writes one change to the file soon; nullopt: erases it. Thread: any.
+    void save_change(const LimitChange::Target& target, std::optional<SavedChange> change);
 
     // True if the file has every lease that was live at the end of the last run.
     [[nodiscard]] bool holders_known() const noexcept { return holders_known_; }
@@ -95,6 +97,7 @@ class Persistence {
     [[nodiscard]] bool knows_holders(const std::vector<state::Row>& rows) const;
 
     void run();
+    void note_changes_made();
     void write_leases();
     void write_leases_meanwhile();
     void write(bool last);
@@ -118,7 +121,7 @@ class Persistence {
     bool changes_made_ = false;                 // by operators; guarded by mutex_
 
     // The members below are used by the constructor, then by the thread, then by finish(). Only
-    // counters_.claim(), changes_.set() and the metrics of file_ are also used by other threads.
+    // counters_.claim(), changes_ and the metrics of file_ are also used by other threads.
     StateFile file_; // an empty path means that nothing is saved
     CounterWriter counters_;
     LeaseWriter leases_;

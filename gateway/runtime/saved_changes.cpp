@@ -5,7 +5,6 @@
 
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -18,6 +17,15 @@ std::int64_t nanoseconds(std::optional<SteadyTime> instant) noexcept {
     return instant ? instant->time_since_epoch().count() : never;
 }
 
+// Returns the key of the row of a change.
+std::string row_key_of(const LimitChange::Target& target) {
+    std::string key;
+    put_text(key, target.limit);
+    put(key, static_cast<std::uint8_t>(target.kind));
+    put_text(key, target.key);
+    return key;
+}
+
 // Returns nullptr if there is no limit of that name.
 const limits::LimitIdentity* identity_of(const std::string& limit, const Compiled& compiled) {
     const auto index = compiled.limit_named(limit);
@@ -26,12 +34,10 @@ const limits::LimitIdentity* identity_of(const std::string& limit, const Compile
 
 } // namespace
 
-std::vector<SavedChange> with_identities(const LimitChanges& changes, const Compiled& compiled) {
-    std::vector<SavedChange> saved;
-    for (const auto& [target, change] : changes.all())
-        if (const auto* const identity = identity_of(target.limit, compiled))
-            saved.push_back({change, key_of(*identity)});
-    return saved;
+std::optional<SavedChange> with_identity(const LimitChange& change, const Compiled& compiled) {
+    const auto* const identity = identity_of(change.target.limit, compiled);
+    return identity == nullptr ? std::nullopt
+                               : std::optional{SavedChange{change, key_of(*identity)}};
 }
 
 std::vector<LimitChange> still_valid(std::vector<SavedChange> saved, const Compiled& compiled) {
@@ -51,10 +57,7 @@ std::vector<LimitChange> still_valid(std::vector<SavedChange> saved, const Compi
 
 state::Row row_of(const SavedChange& saved, const SavedClock& written) {
     const LimitChange& change = saved.change;
-    state::Row row;
-    put_text(row.key, change.target.limit);
-    put(row.key, static_cast<std::uint8_t>(change.target.kind));
-    put_text(row.key, change.target.key);
+    state::Row row{row_key_of(change.target), {}};
     put_text(row.value, written.boot);
     put(row.value, written.at.steady.time_since_epoch().count());
     put(row.value, written.at.wall.time_since_epoch().count());
@@ -110,42 +113,72 @@ ChangeWriter::restore(std::vector<state::Row> rows, const SavedClock& started) {
 }
 
 void ChangeWriter::begin_anew(std::vector<state::Row> rows) {
-    adding_.reset();
-    written_.clear();
-    for (state::Row& row : rows)
-        written_.insert(std::move(row.key));
     const std::lock_guard lock{mutex_};
-    written_version_ = 0;
+    adding_.clear();
+    added_.clear();
+    in_file_.clear();
+    for (state::Row& row : rows)
+        in_file_.insert(std::move(row.key));
+    unwritten_ = in_file_;
+    for (const auto& [key, change] : wanted_)
+        unwritten_.insert(key);
 }
 
-void ChangeWriter::set(std::vector<SavedChange> changes) {
+void ChangeWriter::set(const std::vector<SavedChange>& changes) {
     const std::lock_guard lock{mutex_};
-    wanted_ = std::move(changes);
-    ++version_;
+    is_set_ = true;
+    for (const auto& [key, change] : wanted_)
+        unwritten_.insert(key);
+    wanted_.clear();
+    for (const SavedChange& each : changes) {
+        std::string key = row_key_of(each.change.target);
+        unwritten_.insert(key);
+        wanted_.insert_or_assign(std::move(key), each);
+    }
+}
+
+void ChangeWriter::put(SavedChange change) {
+    std::string key = row_key_of(change.change.target);
+    const std::lock_guard lock{mutex_};
+    unwritten_.insert(key);
+    wanted_.insert_or_assign(std::move(key), std::move(change));
+}
+
+void ChangeWriter::erase(const LimitChange::Target& target) {
+    std::string key = row_key_of(target);
+    const std::lock_guard lock{mutex_};
+    wanted_.erase(key);
+    unwritten_.insert(std::move(key));
 }
 
 void ChangeWriter::add_to(StateBatch& batch, const SavedClock& now) {
     const std::lock_guard lock{mutex_};
-    if (version_ == written_version_)
+    if (!is_set_)
         return;
-    adding_ = {{}, version_};
-    for (const SavedChange& each : wanted_) {
-        state::Row row = row_of(each, now);
-        adding_->rows.insert(row.key);
-        batch.put(StateFile::operators, std::move(row.key), std::move(row.value));
-    }
-    for (const std::string& key : written_)
-        if (!adding_->rows.contains(key))
+    for (const std::string& key : unwritten_) {
+        const auto wanted = wanted_.find(key);
+        if (wanted != wanted_.end()) {
+            added_.insert(key);
+            batch.put(StateFile::operators, key, row_of(wanted->second, now).value);
+        } else if (in_file_.contains(key)) {
             batch.erase(StateFile::operators, key);
+        }
+    }
+    adding_.merge(unwritten_);
+    unwritten_.clear();
 }
 
 void ChangeWriter::settle(bool written) {
-    if (adding_ && written) {
-        written_ = std::move(adding_->rows);
-        const std::lock_guard lock{mutex_};
-        written_version_ = adding_->version;
-    }
-    adding_.reset();
+    const std::lock_guard lock{mutex_};
+    if (!written)
+        unwritten_.merge(adding_);
+    for (const std::string& key : adding_) // those that were not merged
+        if (written && !added_.contains(key))
+            in_file_.erase(key);
+    if (written)
+        in_file_.merge(added_);
+    adding_.clear();
+    added_.clear();
 }
 
 } // namespace stint::runtime

@@ -7,7 +7,7 @@
 #include "runtime/state_batch.hpp"
 #include "state/store.hpp"
 
-#include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -22,9 +22,9 @@ struct SavedChange {
     std::string identity; // key_of() the limit's identity
 };
 
-// Returns the changes with the identities of their limits. Leaves out those of other limits.
-[[nodiscard]] std::vector<SavedChange>
-with_identities(const LimitChanges& changes, const Compiled& compiled);
+// Returns the change with the identity of its limit; nullopt if there is no such limit.
+[[nodiscard]] std::optional<SavedChange>
+with_identity(const LimitChange& change, const Compiled& compiled);
 
 // Returns the changes whose limits have the same identity now. Logs the others.
 [[nodiscard]] std::vector<LimitChange>
@@ -36,8 +36,8 @@ still_valid(std::vector<SavedChange> saved, const Compiled& compiled);
 // Decodes a row. Returns nullopt if row_of() did not make it, or if the change has expired.
 [[nodiscard]] std::optional<SavedChange> change_in(const state::Row& row, const SavedClock& now);
 
-// Tracks the changes in the state file. Threads: set() on any; all other functions on the thread
-// that owns the state file.
+// Tracks the changes in the state file: only rows that differ are written. Threads: restore(),
+// add_to() and settle() on the thread that owns the state file; all other functions on any.
 class ChangeWriter {
   public:
     // Reads the file's rows at the start. Returns their changes.
@@ -47,27 +47,28 @@ class ChangeWriter {
     // What was being added to the former file is not settled any more.
     void begin_anew(std::vector<state::Row> rows);
 
-    // Sets the changes that the file has to have.
-    void set(std::vector<SavedChange> changes);
-    // Adds the changes to the batch, and the erasure of others, if the file differs. settle() tells
-    // whether the batch was written.
+    // Sets all changes that the file has to have.
+    void set(const std::vector<SavedChange>& changes);
+    // Adds or replaces a change that the file has to have, or ends one. O(log n).
+    void put(SavedChange change);
+    void erase(const LimitChange::Target& target);
+
+    // Adds to the batch the changes, and the erasures of others, in which the file differs.
+    // settle() tells whether the batch was written.
     void add_to(StateBatch& batch, const SavedClock& now);
     void settle(bool written);
 
   private:
-    using Keys = std::set<std::string>;
-    struct Adding {
-        Keys rows;
-        std::uint64_t version;
-    };
+    using Keys = std::set<std::string>; // of rows
 
-    Keys written_;                 // keys of the file's rows
-    std::optional<Adding> adding_; // between add_to() and settle()
     std::mutex mutex_;
-    // Guarded by mutex_. A version counts the calls of set().
-    std::vector<SavedChange> wanted_;
-    std::uint64_t version_ = 0;
-    std::uint64_t written_version_ = 0;
+    // Guarded by mutex_.
+    std::map<std::string, SavedChange> wanted_; // by the keys of their rows
+    Keys in_file_;
+    Keys unwritten_;      // rows that may differ from those in the file
+    Keys adding_;         // between add_to() and settle()
+    Keys added_;          // those of adding_ that are in the file then
+    bool is_set_ = false; // set() was called
 };
 
 } // namespace stint::runtime

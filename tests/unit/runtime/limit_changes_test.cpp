@@ -60,12 +60,33 @@ TEST_CASE("a change ends at its instant, the next end is known") {
     REQUIRE(all.put(lasting(1s, "c")));
     CHECK(all.next_end() == begin + 1s);
 
-    CHECK(all.expire(begin + 1s - 1ns).empty());
-    const auto ended = all.expire(begin + 1s);
+    CHECK(all.ended_by(begin + 1s - 1ns).empty());
+    const auto ended = all.ended_by(begin + 1s);
     REQUIRE(ended.size() == 1);
-    CHECK(ended[0].target.key == "c");
+    CHECK(ended[0].key == "c");
+    CHECK(all.erase(ended[0]));
     CHECK(all.of("l", Kind::numbers).size() == 2);
     CHECK(all.next_end() == begin + 2s);
+}
+
+TEST_CASE("the next end is that of the changes that are there") {
+    LimitChanges all;
+    REQUIRE(all.put(lasting(3s, "a")));
+    REQUIRE(all.put(lasting(2s, "b")));
+    REQUIRE(all.put(lasting(5s, "b"))); // replaces the former one, whose end is gone
+    CHECK(all.next_end() == begin + 3s);
+    CHECK(all.find({"l", Kind::numbers, "b"})->expires == begin + 5s);
+    CHECK(all.find({"l", Kind::numbers, "c"}) == nullptr);
+
+    REQUIRE(all.put(override_of("l", "a", 2))); // lasts
+    CHECK(all.next_end() == begin + 5s);
+    REQUIRE(all.put(lasting(1s, "a")));
+    CHECK(all.ended_by(begin + 5s).size() == 2);
+    CHECK(all.ended_by(begin + 5s)[0].key == "a");
+
+    CHECK(all.forget("l"));
+    CHECK_FALSE(all.next_end().has_value());
+    CHECK(all.ended_by(begin + 5s).empty());
 }
 
 TEST_CASE("there are at most as many as are kept, those that are there may be changed") {

@@ -6,8 +6,8 @@
 #include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>
 
-#include <set>
-#include <string>
+#include <new>
+#include <utility>
 #include <vector>
 
 using namespace stint;
@@ -15,10 +15,16 @@ using namespace stint::runtime;
 
 namespace {
 
+using Targets = std::vector<LimitChange::Target>;
+
 // A change that has expired already: it ends at the first look.
 LimitChange expired_block() {
     return {
         .target = {"l", LimitChange::Kind::block_key, "k"}, .expires = net::read_steady_clock()};
+}
+
+LimitChange lasting_block() {
+    return {.target = {"l", LimitChange::Kind::block_key, "other"}};
 }
 
 struct Operators {
@@ -26,9 +32,18 @@ struct Operators {
     limits::Registry registry{};
     test::SilentRoom room{};
     locks::LockManager locks{registry, room.scheduler(), net::read_clocks().wall};
-    std::vector<std::set<std::string>> published{};
-    OperatorChanges changes{
-        control, locks, room, [this](const auto& limits) { published.push_back(limits); }};
+    bool out_of_memory = false; // for the next publication
+    std::vector<Targets> published{};
+    OperatorChanges changes{control, locks, room, [this](const auto& targets) {
+                                if (std::exchange(out_of_memory, false))
+                                    throw std::bad_alloc{};
+                                published.push_back(targets);
+                            }};
+
+    void run_control() {
+        control.restart();
+        control.poll();
+    }
 };
 
 } // namespace
@@ -43,9 +58,35 @@ TEST_CASE("restored changes do not end before the configuration with them is in 
     CHECK(of.published.empty());
 
     of.changes.start();
-    of.control.restart();
-    of.control.poll();
+    of.run_control();
 
     CHECK(of.changes.overlay().limits().empty());
-    CHECK(of.published == std::vector{std::set<std::string>{"l"}});
+    CHECK(of.published == std::vector<Targets>{{expired_block().target}});
+}
+
+TEST_CASE("a change that could not be published is published with the next, and ends at its time") {
+    Operators of;
+    of.changes.start();
+    of.out_of_memory = true;
+
+    CHECK_THROWS_AS((void)of.changes.put(expired_block()), std::bad_alloc);
+    CHECK(of.changes.overlay().limits().all().size() == 1);
+    CHECK(of.published.empty());
+    of.run_control();
+
+    CHECK(of.changes.overlay().limits().empty());
+    REQUIRE(of.published.size() == 1);
+    CHECK(of.published[0] == Targets{expired_block().target, expired_block().target});
+
+    of.out_of_memory = true;
+    CHECK_THROWS_AS((void)of.changes.put(lasting_block()), std::bad_alloc);
+    CHECK(of.changes.erase(lasting_block().target, {}));
+    CHECK(of.published.back() == Targets{lasting_block().target, lasting_block().target});
+}
+
+TEST_CASE("a change of none that is there is not published") {
+    Operators of;
+    CHECK_FALSE(of.changes.erase(expired_block().target, {}));
+    REQUIRE(of.changes.put(lasting_block()));
+    CHECK(of.published == std::vector<Targets>{{lasting_block().target}});
 }

@@ -133,6 +133,54 @@ TEST_CASE("changes that come while others are written are written next") {
     CHECK(second.changes.size() == 2); // b comes, a goes
 }
 
+TEST_CASE("one change is one row of the file, however many there are") {
+    std::vector<SavedChange> many;
+    for (std::size_t i = 0; i + 1 < LimitChanges::most; ++i)
+        many.push_back(saved_block(std::to_string(i)));
+    ChangeWriter writer;
+    writer.set(many);
+    StateBatch all;
+    writer.add_to(all, written);
+    writer.settle(true);
+    REQUIRE(all.changes.size() == many.size());
+
+    writer.put(saved_block("one more"));
+    writer.erase(many.front().change.target);
+    StateBatch batch;
+    writer.add_to(batch, written);
+    writer.settle(true);
+
+    REQUIRE(batch.changes.size() == 2);
+    for (const state::Change& each : batch.changes)
+        CHECK(each.key == row_of(each.value ? saved_block("one more") : many.front(), written).key);
+    StateBatch nothing;
+    writer.add_to(nothing, written);
+    CHECK(nothing.changes.empty());
+}
+
+TEST_CASE("a change that is ended before it is written has no row") {
+    ChangeWriter writer;
+    writer.set({});
+    writer.put(saved_block("a"));
+    writer.erase(saved_block("a").change.target);
+    StateBatch batch;
+    writer.add_to(batch, written);
+    CHECK(batch.changes.empty());
+}
+
+TEST_CASE("rows of the last run stay until it is known which changes go on") {
+    ChangeWriter writer;
+    (void)writer.restore({row_of(saved_block("a"), written)}, written);
+    StateBatch early;
+    writer.add_to(early, written);
+    CHECK(early.changes.empty());
+
+    writer.set({});
+    StateBatch batch;
+    writer.add_to(batch, written);
+    CHECK(batch.changes.size() == 1);
+}
+
 TEST_CASE("a file that was reopened gets all changes again") {
     std::vector<state::Row> file;
     ChangeWriter writer;
