@@ -313,13 +313,14 @@ void Gateway::begin_stop() {
     const bool again = std::exchange(stopping_, true);
     health_.stop();
     certificates_.stop();
-    changes_.stop();
     spdlog::info(again ? "stopping at once" : "stopping: finishing the requests in flight");
     pool_.drain(
         again ? Duration{} : compiled().snapshot->timeouts.drain, [this] { end_control(); });
 }
 
+// Changes of limits end at their time until here, also during the drain.
 void Gateway::end_control() {
+    changes_.stop();
     resolver_.stop();
     ErrorCode ignored;
     signals_.cancel(ignored);

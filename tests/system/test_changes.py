@@ -1,6 +1,7 @@
 """The emergency: blocks, overrides of a whole limit, `enforce` for a time, cleared counters; GET /changes."""
 
 import json
+import signal
 import time
 import unittest
 from urllib.parse import quote
@@ -78,6 +79,23 @@ class Changes(SystemTest):
         self.stint.start()
         wait_until(lambda: self.statuses("k1") == [200], "the block has ended")
         self.assertEqual(self.changes("block"), [])
+
+    def test_a_change_ends_by_itself_during_a_drain(self):
+        held = self.start_upstream(lambda connection: connection.read_request() and connection.ends())
+        stint = self.stint_before(held, limits={"n": {"requests": 9, "per": "1h"}}, route_limits=["n"],
+                                  timeouts={"drain": "60s"})
+        with RawClient(stint.port) as client:
+            client.send_request()
+            held.wait_for_requests(1)
+            changed = stint.admin.request("PUT", "/limits/n/overrides", body='{"requests": 5, "for": "1s"}')
+            self.assertEqual(changed.status, 200)
+            stint.signal(signal.SIGTERM)
+            wait_until(lambda: stint.admin.request("GET", "/readyz").status == 503, "it drains")
+
+            wait_until(lambda: stint.admin.limit("n")["limit"] == 9, "the override has ended")
+            self.assertIn("limit n: an override has expired", stint.log())
+            client.reset()
+        self.assertEqual(stint.process.wait(10), 0)
 
     def test_a_whole_limit_is_raised_for_a_time(self):
         self.assertEqual(self.statuses("a", 4), [200, 200, 429, 429])
