@@ -209,6 +209,7 @@ std::string wrong_command(const CLI::App& app, int argc, char** argv) {
 } // namespace
 
 int main(int argc, char** argv) {
+    runtime::hold_signals();
     runtime::open_standard_streams();
     const std::string shown_version = "stint " + std::string{version};
     Arguments arguments;
@@ -227,6 +228,8 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? ok : bad_configuration; // --help and --version end here, too
     }
+    if (!run_command->parsed())
+        runtime::deliver_held_signals();
     try {
         if (version_command->parsed())
             return std::cout << shown_version << std::endl ? ok : failed;

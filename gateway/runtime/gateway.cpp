@@ -80,6 +80,7 @@ Gateway::~Gateway() {
 Result<void, std::string> Gateway::start() {
     for (const int number : {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2})
         signals_.add(number); // a signal during the start is handled once run() is called
+    deliver_held_signals();
     raise_open_files_limit(config().max_connections);
     pool_.make(worker_count(config()), access_log_);
     auto loaded = store_.read_certificates();

@@ -15,6 +15,17 @@
 #include <unistd.h>
 
 namespace stint::runtime {
+namespace {
+
+void mask_held_signals(int how) noexcept {
+    sigset_t held;
+    ::sigemptyset(&held);
+    for (const int number : {SIGHUP, SIGUSR1, SIGUSR2})
+        ::sigaddset(&held, number);
+    ::pthread_sigmask(how, &held, nullptr);
+}
+
+} // namespace
 
 void open_standard_streams() noexcept {
     int opened = 0;
@@ -29,10 +40,17 @@ std::optional<std::string> environment_variable(std::string_view name) {
     return value == nullptr ? std::nullopt : std::optional<std::string>{value};
 }
 
+void hold_signals() noexcept {
+    mask_held_signals(SIG_BLOCK);
+}
+
+void deliver_held_signals() noexcept {
+    mask_held_signals(SIG_UNBLOCK);
+}
+
 void ignore_signals() noexcept {
     for (const int number :
-         {SIGPIPE, SIGXFSZ, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGSTKFLT, SIGHUP, SIGUSR1,
-          SIGUSR2})
+         {SIGPIPE, SIGXFSZ, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGSTKFLT})
         std::signal(number, SIG_IGN);
     for (int number = SIGRTMIN; number <= SIGRTMAX; ++number)
         std::signal(number, SIG_IGN);

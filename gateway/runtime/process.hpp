@@ -17,10 +17,15 @@ void open_standard_streams() noexcept;
 // Returns the value of an environment variable of the process; nullopt if it is not set.
 [[nodiscard]] std::optional<std::string> environment_variable(std::string_view name);
 
+// Holds SIGHUP, SIGUSR1 and SIGUSR2 back, which would end the process, until
+// deliver_held_signals(). Call it first of all: they may come at once.
+void hold_signals() noexcept;
+// Lets the calling thread get the signals that were held back, and later ones.
+void deliver_held_signals() noexcept;
+
 // Ignores each signal that would end the process though nothing is wrong with it: a write to a
 // closed pipe or beyond the file size limit (ulimit -f) is an error code instead, and timers and
-// real-time signals have no effect. SIGHUP, SIGUSR1 and SIGUSR2 have none until Gateway::start()
-// handles them. Call it before threads are started.
+// real-time signals have no effect. Call it before threads are started.
 void ignore_signals() noexcept;
 
 // Raises the soft limit on open files (RLIMIT_NOFILE) to the hard limit; init systems often leave

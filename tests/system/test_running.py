@@ -60,7 +60,14 @@ class Starting(SystemTest):
             stint.signal(number)
             self.assertEqual(fetch(stint.port).status, 200, f"after signal {number}")
 
-    def test_signals_that_come_while_it_reads_its_configuration_do_not_end_it(self):
+    @staticmethod
+    def opened_by_reader(pipe):
+        try:
+            return os.fdopen(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK), "w", encoding="utf-8")
+        except OSError:
+            return None
+
+    def test_signals_that_come_while_it_reads_its_configuration_have_their_effect_later(self):
         upstream = self.start_upstream()
         made = config(upstream.address)
         pipe = self.new_folder() / "stint.yaml"
@@ -74,8 +81,25 @@ class Starting(SystemTest):
             for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
                 stint.send_signal(number)
             writing.write(json.dumps(made))
-
         self.assertRegex(stint.stderr.readline(), "listening on")
+        with wait_until(lambda: self.opened_by_reader(pipe), "SIGHUP: it reads again") as writing:
+            writing.write(json.dumps(made))
+
+        self.assertRegex(stint.stderr.readline(), "configuration 2 is in force")
+        self.assertRegex(stint.stderr.readline(), "SIGUSR1: reopening")
+        self.assertRegex(stint.stderr.readline(), "SIGUSR2 has no effect")
+
+    def test_signals_that_came_before_it_began_have_their_effect_once_it_has_started(self):
+        def send_all():  # they are held back, as by a parent that blocks them
+            numbers = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+            signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+            for number in numbers:
+                os.kill(os.getpid(), number)
+
+        stint = self.start_stint(config(self.start_upstream().address), preexec=send_all)
+
+        for line in ("configuration 2 is in force", "SIGUSR1: reopening", "SIGUSR2 has no effect"):
+            wait_until(lambda line=line: line in stint.log(), line)
 
     def test_sigquit_finishes_requests_in_flight_as_sigterm_does(self):
         for number in (signal.SIGTERM, signal.SIGQUIT):
