@@ -3,12 +3,11 @@
 #include "admin/change_body.hpp"
 #include "admin/named_limit.hpp"
 #include "admin/overlay.hpp"
-#include "config/values/limit_pairs.hpp"
 #include "config/values/networks.hpp"
 #include "http/query.hpp"
+#include "runtime/enforced_pairs.hpp"
 #include "runtime/limit_changes.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -71,23 +70,12 @@ Response made(runtime::Gateway& gateway, LimitChange change, const config::Limit
 // Refuses to enforce a limit beside one that the configuration would not let it stand beside.
 std::optional<Response> refuse_pair(const runtime::Gateway& gateway, const NamedLimit& limit) {
     const config::Config& config = gateway.config();
-    for (const config::Route& route : config.routes) {
-        if (std::ranges::find(route.limits, limit.index) == route.limits.end())
-            continue;
-        for (const std::size_t index : route.limits) {
-            const config::Limit& other = config.limits[index];
-            // Its switch may end first.
-            const bool enforced =
-                other.enforce || gateway.changes().overlay().limits().applied_to(other).enforce;
-            if (index != limit.index && enforced &&
-                config::queues_into_reserved_slots(limit.settings, other))
-                return problem(
-                    409, "The route " + route.name + " has the limit " + other.name +
-                             ", too: a limit that lets requests wait cannot be enforced beside one "
-                             "that reserves.");
-        }
-    }
-    return std::nullopt;
+    auto enforced = runtime::enforced_limits(config, gateway.changes().overlay().limits());
+    enforced[limit.index] = true;
+    const auto pairs = runtime::enforced_pairs(config, enforced);
+    if (pairs.empty())
+        return std::nullopt;
+    return problem(409, runtime::reason_of(pairs.front(), config) + ".");
 }
 
 } // namespace

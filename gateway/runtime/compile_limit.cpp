@@ -81,19 +81,8 @@ limits::Algorithm algorithm_of(const config::Limit& limit) {
 }
 
 limits::LimitSpec spec_of(const config::Limit& limit, const stores::StorePtr& store) {
-    const bool window = limit.kind == config::Limit::Kind::window;
-    const bool by_clock = limit.calendar || limit.anchor == config::Limit::Anchor::clock;
     limits::LimitSpec spec;
-    spec.identity = {
-        .name = limit.name,
-        .key = counted_key_of(limit).text(),
-        .algorithm = algorithm_of(limit),
-        .anchor = window && by_clock ? limits::Anchor::clock : limits::Anchor::first_request,
-        .per = window ? limit.per : Duration{},
-        .time_zone = limit.calendar ? limit.calendar->time_zone : std::string{},
-        .unit = limit.calendar ? limit.calendar->unit : CalendarUnit::day};
-    if (store != nullptr)
-        spec.identity.store = store->settings().name;
+    spec.identity = identity_of(limit, store != nullptr ? store->settings().name : "");
     spec.quota = limit.quota;
     spec.max_keys = limit.max_keys;
     return spec;
@@ -193,6 +182,20 @@ routing::KeyTemplate key_of(
         sources.push_back({static_cast<routing::KeySource::Kind>(source.kind), source.name});
     return routing::KeyTemplate{
         std::move(sources), {.ipv4 = prefixes.ipv4, .ipv6 = prefixes.ipv6}, missing_part};
+}
+
+limits::LimitIdentity identity_of(const config::Limit& limit, std::string_view store) {
+    const bool window = limit.kind == config::Limit::Kind::window;
+    const bool by_clock = limit.calendar || limit.anchor == config::Limit::Anchor::clock;
+    return {
+        .name = limit.name,
+        .key = counted_key_of(limit).text(),
+        .algorithm = algorithm_of(limit),
+        .anchor = window && by_clock ? limits::Anchor::clock : limits::Anchor::first_request,
+        .per = window ? limit.per : Duration{},
+        .time_zone = limit.calendar ? limit.calendar->time_zone : std::string{},
+        .unit = limit.calendar ? limit.calendar->unit : CalendarUnit::day,
+        .store = std::string{store}};
 }
 
 CompiledLimit compile_limit(

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stint::runtime {
@@ -14,6 +15,10 @@ namespace stint::runtime {
     const std::vector<config::KeySource>& key,
     const config::AddressPrefixes& prefixes,
     routing::MissingPart missing_part = routing::MissingPart::loses_key);
+
+// Returns the identity that the limit has in its registry. store: the name of its store; empty if
+// this gateway counts it alone.
+[[nodiscard]] limits::LimitIdentity identity_of(const config::Limit& limit, std::string_view store);
 
 // A limit of the configuration for the control thread and for the workers.
 struct CompiledLimit {

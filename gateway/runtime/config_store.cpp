@@ -4,6 +4,7 @@
 #include "net/clock.hpp"
 #include "runtime/compile_limit.hpp"
 #include "runtime/destroyed_on.hpp"
+#include "runtime/enforced_pairs.hpp"
 
 #include <algorithm>
 #include <map>
@@ -124,6 +125,22 @@ std::vector<std::string> ConfigStore::limits_ended_by(const Compiled& next) cons
         if (!kept.contains(former.limit.get()))
             ended.push_back(former.limit->identity().name);
     return ended;
+}
+
+std::string
+ConfigStore::refused_pair_in(const config::Config& next, const LimitChanges& changes) const {
+    std::vector<bool> enforced = enforced_limits(next, changes);
+    for (std::size_t i = 0; i < next.limits.size(); ++i) {
+        if (!enforced[i] || next.limits[i].enforce)
+            continue;
+        const config::Limit& limit = next.limits[i];
+        const auto former = limit_named(limit.name);
+        const std::string store = limit.shared ? next.stores[limit.shared->store].name : "";
+        enforced[i] =
+            former && compiled_.limits[*former].limit->identity() == identity_of(limit, store);
+    }
+    const std::vector<EnforcedPair> pairs = enforced_pairs(next, enforced);
+    return pairs.empty() ? std::string{} : reason_of(pairs.front(), next);
 }
 
 std::vector<ConfiguredLimit> ConfigStore::with_other_numbers(const Compiled& next) const {

@@ -97,6 +97,11 @@ class ConfigStore {
     // Returns the names of the limits in force that a reload to `next` would end: limits that are
     // removed, or whose key, kind or window changes.
     [[nodiscard]] std::vector<std::string> limits_ended_by(const Compiled& next) const;
+    // Returns the reason why operators' switches of `enforce` do not let `next` be put in force: a
+    // pair of limits that may not both be enforced (enforced_pairs.hpp). Empty: none. Does not look
+    // at switches that the reload would end.
+    [[nodiscard]] std::string
+    refused_pair_in(const config::Config& next, const LimitChanges& changes) const;
     // Returns the limits of `next` whose quota, burst, per-key rules or enforcement may differ from
     // those in force.
     [[nodiscard]] std::vector<ConfiguredLimit> with_other_numbers(const Compiled& next) const;

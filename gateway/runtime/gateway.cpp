@@ -147,6 +147,12 @@ ReloadReport Gateway::reload() {
         report.errors.push_back("the gateway is stopping");
     } else if (auto loaded = store_.read_file(); !loaded) {
         report.errors = texts_of(loaded.error());
+    } else if (std::string pair =
+                   store_.refused_pair_in((*loaded)->config, changes_.overlay().limits());
+               !pair.empty()) {
+        report.errors.push_back(
+            pair + "; `enforce` of one was switched at run time, DELETE /limits/NAME/enforce ends "
+                   "that");
     } else if (auto opened = listeners_.open_new((*loaded)->config, pool_.size()); !opened) {
         report.errors.push_back(opened.error());
     } else {
@@ -269,7 +275,7 @@ Compiled Gateway::first_compiled(const LoadedConfig& loaded) {
     Compiled compiled = compiled_from(loaded, generation);
     if (!persistence_)
         return compiled;
-    changes_.restore(still_valid(persistence_->take_saved_changes(), compiled));
+    changes_.restore(still_valid(persistence_->take_saved_changes(), compiled), loaded.config);
     return changes_.overlay().limits().empty() ? compiled : compiled_from(loaded, generation);
 }
 

@@ -4,11 +4,13 @@
 #include "http/permit_text.hpp"
 #include "net/clock.hpp"
 #include "observe/json_line.hpp"
+#include "runtime/enforced_pairs.hpp"
 
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <exception>
 #include <new>
 #include <utility>
@@ -73,9 +75,17 @@ bool OperatorChanges::erase(const LimitChange::Target& target, const Attribution
     return true;
 }
 
-void OperatorChanges::restore(std::vector<LimitChange> saved) {
+void OperatorChanges::restore(std::vector<LimitChange> saved, const config::Config& config) {
+    LimitChanges& limits = overlay_.limits();
     for (LimitChange& change : saved)
-        (void)overlay_.limits().put(std::move(change));
+        (void)limits.put(std::move(change));
+    for (const EnforcedPair& pair : enforced_pairs(config, enforced_limits(config, limits)))
+        for (const std::size_t index : {pair.one, pair.other})
+            if (const config::Limit& limit = config.limits[index];
+                !limit.enforce && limits.erase({limit.name, LimitChange::Kind::enforce, {}}))
+                spdlog::warn(
+                    "limit {}: a switch of enforce that was made at run time has ended, because {}",
+                    limit.name, reason_of(pair, config));
 }
 
 void OperatorChanges::publish() {

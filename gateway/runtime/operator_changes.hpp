@@ -50,8 +50,10 @@ class OperatorChanges {
     [[nodiscard]] bool put(LimitChange change);
     [[nodiscard]] bool erase(const LimitChange::Target& target, const Attribution& by);
     // Takes up the changes that a former process has saved, before the first configuration is in
-    // force. Does not publish them. They do not expire before start().
-    void restore(std::vector<LimitChange> saved);
+    // force. Leaves out the switches of `enforce` that `config` does not let be
+    // (enforced_pairs.hpp), and logs them. Does not publish them. They do not expire before
+    // start().
+    void restore(std::vector<LimitChange> saved, const config::Config& config);
     // Calls RuntimeOverlay::forget_limits(), without publishing the change to the workers.
     [[nodiscard]] std::vector<std::string> forget_limits(const std::vector<std::string>& ended) {
         return overlay_.forget_limits(ended);

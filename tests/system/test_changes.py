@@ -1,5 +1,6 @@
 """The emergency: blocks, overrides of a whole limit, `enforce` for a time, cleared counters; GET /changes."""
 
+import copy
 import json
 import signal
 import time
@@ -213,21 +214,57 @@ class Changes(SystemTest):
         self.stint.start()
         self.assertEqual(self.changes("override"), [])
 
-    def test_a_queue_is_not_enforced_beside_reservations(self):
-        self.settings["limits"]["reserving"] = {"requests": 9, "per": "1h", "retry_after": "reserve"}
-        self.settings["limits"]["queue"] = {"concurrent": 9, "when_exceeded": "wait", "enforce": False}
-        self.settings["routes"].append(
-            {"name": "both", "upstream": self.settings["routes"][0]["upstream"], "match": {"path": "/both"},
+    def with_pair(self):
+        """A configuration with a limit that reserves, and beside it one that waits, which is a dry run."""
+        settings = copy.deepcopy(self.settings)
+        settings["limits"]["reserving"] = {"requests": 9, "per": "1h", "retry_after": "reserve"}
+        settings["routes"].append(
+            {"name": "both", "upstream": settings["routes"][0]["upstream"], "match": {"path": "/both"},
              "limits": ["reserving", "queue"]})
-        self.stint.write(self.settings)
+        return settings
+
+    def test_a_queue_is_not_enforced_beside_reservations(self):
+        self.settings["limits"]["queue"] = {"concurrent": 9, "when_exceeded": "wait", "enforce": False}
+        self.stint.write(self.with_pair())
         self.assertEqual(self.admin.reload().status, 200)
         switch = {"enforce": True, "for": "1h"}
 
         refused = self.change("POST", "/limits/queue/enforce", switch, status=409)
-        self.assertIn("The route both has the limit reserving, too", refused["detail"])
+        self.assertIn("the route both has the limits reserving and queue", refused["detail"])
         self.change("POST", "/limits/reserving/enforce", {"enforce": False, "for": "1s"})
         self.change("POST", "/limits/queue/enforce", switch, status=409)  # the other's switch ends
         self.change("POST", "/limits/by_key/enforce", switch)
+
+    def test_a_reload_brings_no_reservations_beside_a_queue_that_is_switched_on(self):
+        self.settings["limits"]["queue"] = {"concurrent": 9, "when_exceeded": "wait", "enforce": False}
+        self.stint.write(self.settings)
+        self.assertEqual(self.admin.reload().status, 200)
+        self.change("POST", "/limits/queue/enforce", {"enforce": True, "for": "1h"})
+        self.stint.write(self.with_pair())
+
+        refused = self.admin.reload()
+        self.assertEqual(refused.status, 422)
+        self.assertIn("the route both has the limits reserving and queue", refused.text())
+        self.assertIn("DELETE /limits/NAME/enforce ends that", refused.text())
+        self.assertEqual(self.admin.limit("queue")["enforce"], True)
+
+        self.stint.stop()
+        self.stint.start()  # the file is not refused, the switch is
+        self.assertEqual(self.changes("enforce"), [])
+        self.assertIn("limit queue: a switch of enforce that was made at run time has ended", self.stint.log())
+        self.assertEqual(self.admin.limit("queue")["enforce"], False)
+
+    def test_a_switch_that_a_reload_ends_stands_in_no_ones_way(self):
+        self.settings["limits"]["queue"] = {"concurrent": 9, "when_exceeded": "wait", "enforce": False}
+        self.stint.write(self.settings)
+        self.assertEqual(self.admin.reload().status, 200)
+        self.change("POST", "/limits/queue/enforce", {"enforce": True, "for": "1h"})
+        settings = self.with_pair()
+        settings["limits"]["queue"]["key"] = "client_ip"  # another limit
+        self.stint.write(settings)
+
+        self.assertEqual(self.admin.reload().status, 200)
+        self.assertEqual(self.changes("enforce"), [])
 
     def test_every_mistake_says_what_is_expected(self):
         for method, path, body, status, why in (

@@ -51,7 +51,7 @@ struct Operators {
 TEST_CASE("restored changes do not end before the configuration with them is in force") {
     Operators of;
 
-    of.changes.restore({expired_block()});
+    of.changes.restore({expired_block()}, {});
     of.control.poll();
 
     CHECK(of.changes.overlay().limits().all().size() == 1);
@@ -89,4 +89,33 @@ TEST_CASE("a change of none that is there is not published") {
     CHECK_FALSE(of.changes.erase(expired_block().target, {}));
     REQUIRE(of.changes.put(lasting_block()));
     CHECK(of.published == std::vector<Targets>{{lasting_block().target}});
+}
+
+TEST_CASE("a restored switch goes where its limit may not be enforced any more") {
+    config::Config config;
+    for (const char* name : {"queue", "reserving", "other"}) {
+        config.limits.emplace_back().name = name;
+        config.limits.back().enforce = false;
+    }
+    config.limits[0].wait.emplace();
+    config.limits[1].reserve_for.emplace_back();
+    config.routes.emplace_back().limits = {0, 1, 2};
+    const auto switch_of = [](std::string limit, bool enforce) {
+        return LimitChange{
+            .target = {std::move(limit), LimitChange::Kind::enforce, {}}, .enforce = enforce};
+    };
+    Operators alone;
+    alone.changes.restore(
+        {switch_of("queue", true), switch_of("reserving", false), switch_of("other", true)},
+        config);
+    CHECK(alone.changes.overlay().limits().all().size() == 3);
+
+    config.limits[1].enforce = true; // its switch may end first
+    Operators beside;
+    beside.changes.restore(
+        {switch_of("queue", true), switch_of("reserving", false), switch_of("other", true)},
+        config);
+    CHECK_FALSE(beside.changes.overlay().limits().concern("queue"));
+    CHECK(beside.changes.overlay().limits().concern("reserving"));
+    CHECK(beside.changes.overlay().limits().concern("other"));
 }
