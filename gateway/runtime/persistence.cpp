@@ -79,14 +79,18 @@ void Persistence::finish() {
 void Persistence::load() {
     std::optional<StateFile::Contents> contents = file_.open();
     if (!contents)
+        contents = file_.read();
+    if (!contents)
         return;
-    holders_known_ = !contents->in_place_of_another && knows_holders(contents->own);
+    // A file that is only read does not tell whether it is of the last run.
+    const bool of_last_run = file_.is_open();
+    holders_known_ = of_last_run && !contents->in_place_of_another && knows_holders(contents->own);
     if (const auto hasher = hasher_of(value_of(contents->own, hash_key))) {
         registry_.use(*hasher);
         counters_.keep_unclaimed(contents->counters, started_);
         leases_.restore(*contents, started_.at);
         saved_changes_ = changes_.restore(std::move(contents->changes), started_);
-        closed_ = closed_ && value_of(contents->own, ended) == nullptr;
+        closed_ = closed_ && !(of_last_run && value_of(contents->own, ended) != nullptr);
         spdlog::info(
             "state: {}: counts of {} limits go on", file_.path().string(), counters_.unclaimed());
     } else { // without the hash key, saved counts match no request

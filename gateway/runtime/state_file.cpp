@@ -34,25 +34,44 @@ std::optional<StateFile::Contents> StateFile::reopen(bool at_once) {
     return open();
 }
 
+std::optional<StateFile::Contents> StateFile::read() const {
+    auto opened = state::Store::open_to_read(file_);
+    if (!opened)
+        return std::nullopt;
+    auto contents = contents_of(*opened);
+    if (!contents)
+        return std::nullopt;
+    spdlog::warn(
+        "state: {}: it can only be read: what it has goes on, nothing new is kept", file_.string());
+    return std::move(*contents);
+}
+
 std::optional<state::Failure> StateFile::try_open(Contents& contents) {
     auto opened = state::Store::open(file_);
     if (!opened)
         return std::move(opened).error();
     store_ = std::move(*opened);
-    auto stint = store_->rows(own);
+    auto read = contents_of(*store_);
+    if (!read)
+        return std::move(read).error();
+    contents = std::move(*read);
+    return std::nullopt;
+}
+
+Result<StateFile::Contents, state::Failure> StateFile::contents_of(state::Store& store) {
+    auto stint = store.rows(own);
     if (!stint)
         return std::move(stint).error();
-    auto limits = store_->rows(counters);
+    auto limits = store.rows(counters);
     if (!limits)
         return std::move(limits).error();
-    auto held = store_->rows(leases);
+    auto held = store.rows(leases);
     if (!held)
         return std::move(held).error();
-    auto changed = store_->rows(operators);
+    auto changed = store.rows(operators);
     if (!changed)
         return std::move(changed).error();
-    contents = {std::move(*stint), std::move(*limits), std::move(*held), std::move(*changed)};
-    return std::nullopt;
+    return Contents{std::move(*stint), std::move(*limits), std::move(*held), std::move(*changed)};
 }
 
 bool StateFile::move_aside(const state::Failure& failure) {

@@ -43,6 +43,9 @@ class StateFile {
     // Opens the file and returns all its rows; nullopt if it is unavailable. A broken file is moved
     // aside and replaced by a new one.
     [[nodiscard]] std::optional<Contents> open();
+    // Returns all rows of a file that open() could not open, because it can only be read; nullopt
+    // if it cannot be read either, or is broken. The file stays as it is, and closed.
+    [[nodiscard]] std::optional<Contents> read() const;
     // Calls open() if at_once is true or the last attempt is at least 5 seconds ago; else returns
     // nullopt.
     [[nodiscard]] std::optional<Contents> reopen(bool at_once);
@@ -70,6 +73,7 @@ class StateFile {
     static constexpr Duration between_openings = std::chrono::seconds{5};
 
     [[nodiscard]] std::optional<state::Failure> try_open(Contents& contents);
+    [[nodiscard]] static Result<Contents, state::Failure> contents_of(state::Store& store);
     [[nodiscard]] bool move_aside(const state::Failure& failure);
 
     const std::filesystem::path file_;

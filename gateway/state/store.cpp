@@ -49,12 +49,29 @@ Result<void, Failure> make_file(const std::filesystem::path& file) {
     if (::stat(file.c_str(), &status) == 0) {
         if (!S_ISREG(status.st_mode))
             return Failure{Failure::Kind::unavailable, "it is not a regular file"};
+        if (::faccessat(AT_FDCWD, file.c_str(), W_OK, AT_EACCESS) != 0)
+            return Failure{
+                Failure::Kind::unavailable, "it cannot be written (" + text_of(errno) + ")"};
         return {};
     }
     const Descriptor made{::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600)};
     if (made.get() < 0)
         return Failure{Failure::Kind::unavailable, text_of(errno)};
     return {};
+}
+
+// Returns SQLite's URI of a file that is only read. Without a log beside it, it needs neither locks
+// nor other files (immutable), so that its folder may be read-only, too.
+std::string uri_to_read(const std::filesystem::path& file) {
+    std::string uri{"file:"};
+    for (const char c : file.string())
+        if (c == '%' || c == '?' || c == '#')
+            uri.append(c == '%' ? "%25" : c == '?' ? "%3f" : "%23");
+        else
+            uri += c;
+    std::error_code none;
+    const auto log = std::filesystem::file_size(file.string() + "-wal", none);
+    return uri + (none || log == 0 ? "?immutable=1" : "?mode=ro");
 }
 
 void bind_bytes(sqlite3_stmt* statement, int place, std::string_view bytes) {
@@ -77,6 +94,9 @@ std::string column(sqlite3_stmt* statement, int place) {
 constexpr auto cautious = "PRAGMA locking_mode=EXCLUSIVE; PRAGMA mmap_size=0;"
                           "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON;"
                           "PRAGMA temp_store=MEMORY";
+// The same without the lock, which only a file that can be written may have.
+constexpr auto cautious_reading = "PRAGMA mmap_size=0; PRAGMA trusted_schema=OFF;"
+                                  "PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY";
 constexpr auto settings = "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
                           "PRAGMA journal_size_limit=16777216";
 
@@ -114,6 +134,24 @@ Result<Store, Failure> Store::open(const std::filesystem::path& file) {
     sqlite3_db_config(opened, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
     // The file has the hash key and the hashes of limit keys, which are sensitive.
     ::chmod(file.c_str(), 0600);
+    return store;
+}
+
+Result<Store, Failure> Store::open_to_read(const std::filesystem::path& file) {
+    sqlite3* opened = nullptr;
+    const int code = sqlite3_open_v2(
+        uri_to_read(file).c_str(), &opened,
+        SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+    Store store{Database{opened}};
+    if (opened == nullptr)
+        return Failure{Failure::Kind::unavailable, "no memory"};
+    if (code != SQLITE_OK)
+        return store.failure(code);
+    sqlite3_db_config(opened, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    if (auto done = store.run(cautious_reading); !done)
+        return std::move(done).error();
+    if (auto checked = store.check(); !checked)
+        return std::move(checked).error();
     return store;
 }
 

@@ -1,5 +1,6 @@
 """Counts outlive the process, whatever ends it and whatever becomes of their file."""
 
+import ctypes
 import datetime
 import os
 import resource
@@ -14,6 +15,11 @@ from support.stint import Stint
 from support.waiting import wait_until
 
 ORDER = {"requests": 5, "per": "30s"}
+
+
+def without_file_rights() -> None:
+    """In the child: the superuser may not write what its mode forbids (CAP_DAC_OVERRIDE)."""
+    ctypes.CDLL(None).prctl(24, 1)  # PR_CAPBSET_DROP
 
 
 class Kept(SystemTest):
@@ -284,6 +290,29 @@ class Broken(Kept):
         wait_until(lambda: "is written again" in stint.log(), "it is written again")
         self.again(stint)
         self.assertEqual(stint.admin.limit("key")["live_keys"], 6000)
+
+    def test_a_file_that_can_only_be_read_goes_on_and_nothing_new_is_kept(self):
+        keyed = {"order": {**ORDER, "key": "header:X-Key"}}
+        state = {"file": str(self.file), "on_start": "closed"}
+        stint = self.before(keyed)
+        self.assertEqual(self.ask(stint, 5, fields=[("X-Key", "much")]), [200] * 5)
+        blocked = stint.admin.request("POST", "/limits/order/block", body='{"key": "bad", "for": "1h"}')
+        self.assertEqual(blocked.status, 200)
+        self.end(stint, "stop")
+        whole = self.file.read_bytes()
+        self.file.chmod(0o444)
+
+        for settings in (None, state):
+            stint = self.before(keyed, settings, preexec=without_file_rights)
+            self.assertEqual(self.ask(stint, 1, fields=[("X-Key", "bad")]), [403])
+            self.assertEqual(self.ask(stint, 1, fields=[("X-Key", "much")]), [429])
+            # It does not tell whether another Stint has run since.
+            self.assertEqual(self.ask(stint, 1, fields=[("X-Key", "new")]), [200 if settings is None else 429])
+            self.assertEqual(stint.log().count("it cannot be written (Permission denied)"), 1, stint.log())
+            self.assertEqual(stint.log().count("what it has goes on, nothing new is kept"), 1)
+            self.end(stint, "stop")
+            self.assertEqual(self.file.read_bytes(), whole)
+        self.assertEqual(self.aside(), [])
 
     def test_a_file_that_another_stint_has(self):
         first = self.before()

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 #include <random>
+#include <sys/fsuid.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -51,6 +52,29 @@ Failure failure(const fs::path& file) {
     const auto store = Store::open(file);
     REQUIRE_FALSE(store.has_value());
     return store.error();
+}
+
+// The superuser's file system rights are given up while this exists.
+class NoPrivileges {
+  public:
+    NoPrivileges() : former_{::setfsuid(nobody)} {}
+    ~NoPrivileges() { ::setfsuid(static_cast<uid_t>(former_)); }
+    NoPrivileges(const NoPrivileges&) = delete;
+    NoPrivileges& operator=(const NoPrivileges&) = delete;
+
+  private:
+    static constexpr uid_t nobody = 65534;
+    int former_;
+};
+
+fs::path apart(const fs::path& file) {
+    return file.parent_path() / "apart#1.db";
+}
+
+// Copies an open file with its log, as a kill would leave them.
+void copy_apart(const fs::path& file) {
+    for (const char* const part : {"", "-wal"})
+        fs::copy_file(file.string() + part, apart(file).string() + part);
 }
 
 Change put(std::string key, std::string value) {
@@ -206,6 +230,42 @@ TEST_CASE("a file that cannot be had now is unavailable, and why is said") {
             folder.file());
         CHECK(seen == 7);
     }
+}
+
+TEST_CASE("a file that can only be read is read, and stays as it is") {
+    for (const bool killed : {false, true}) { // with a log, then in a folder that can be written
+        CAPTURE(killed);
+        const Folder folder;
+        {
+            Store store = opened(folder.file());
+            REQUIRE(store.write(std::vector{put("a", "1")}).has_value());
+            if (killed)
+                copy_apart(folder.file());
+        }
+        const fs::path file = killed ? apart(folder.file()) : folder.file();
+        const auto before = fs::file_size(file);
+        for (const auto& each : fs::directory_iterator{folder.path()})
+            fs::permissions(each.path(), fs::perms{0444});
+        fs::permissions(folder.path(), fs::perms{killed ? 0777U : 0555U});
+        {
+            const NoPrivileges none;
+            CHECK(failure(file).kind == Failure::Kind::unavailable);
+            auto store = Store::open_to_read(file);
+            REQUIRE(store.has_value());
+            CHECK(read(*store) == std::map<std::string, std::string>{{"a", "1"}});
+        }
+        fs::permissions(folder.path(), fs::perms{0700});
+        CHECK(fs::file_size(file) == before);
+        CHECK(fs::exists(file.string() + "-wal") == killed);
+    }
+}
+
+TEST_CASE("a file that can only be read is checked") {
+    const Folder folder;
+    CHECK(Store::open_to_read(folder.file()).error().kind == Failure::Kind::unavailable);
+    CHECK_FALSE(fs::exists(folder.file()));
+    std::ofstream{folder.file()} << "text";
+    CHECK(Store::open_to_read(folder.file()).error().kind == Failure::Kind::broken);
 }
 
 TEST_CASE("an empty file is a new one") {
