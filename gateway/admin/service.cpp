@@ -14,14 +14,20 @@
 #include "admin/top.hpp"
 #include "admin/version.hpp"
 #include "http/query.hpp"
+#include "net/alarm.hpp"
 #include "net/event.hpp"
 
+#include <chrono>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <utility>
 
 namespace stint::admin {
 namespace {
+
+// The answer to a change waits this long for the disk.
+constexpr auto longest_save = std::chrono::seconds{1};
 
 net::Task<observe::WorkerCounters> collected(runtime::Gateway& gateway) {
     net::Event arrived;
@@ -40,6 +46,29 @@ net::Task<> adopted(runtime::Gateway& gateway) {
     net::Event done;
     gateway.pool().await_posted([&] { done.signal(); });
     co_await done.wait();
+}
+
+// Waits until the state file has the changes so far. Returns the reason if it does not get them.
+net::Task<std::string> saved(runtime::Gateway& gateway) {
+    const auto alarm = std::make_shared<net::Alarm>(gateway.control().get_executor());
+    gateway.await_saved([alarm] { alarm->ring(); });
+    co_await alarm->sleep_until(gateway.now().steady + longest_save);
+    const runtime::ChangeWriter::Unwritten unsaved = gateway.unsaved();
+    if (!unsaved.any)
+        co_return std::string{};
+    co_return unsaved.why.empty() ? std::string{"it is not written yet"} : unsaved.why;
+}
+
+// Adds to a change, or to the list of all, that the state file does not have it.
+void add_not_kept(Json& json, const std::string& why) {
+    json["kept"] = false;
+    json["why_not_kept"] = "the state file: " + why;
+}
+
+Response not_kept(const Response& changed, const std::string& why) {
+    Json json = Json::parse(changed.body);
+    add_not_kept(json, why);
+    return json_response(json);
 }
 
 Response readiness(const runtime::Gateway& gateway) {
@@ -163,8 +192,10 @@ Response end_one_lease(Service& service, const Target& target, const Request& re
 }
 
 Response changes(const runtime::Gateway& gateway, const char* member) {
-    return json_response(
-        {{member, overlay_json(gateway.changes().overlay(), gateway.config(), gateway.now())}});
+    Json json{{member, overlay_json(gateway.changes().overlay(), gateway.config(), gateway.now())}};
+    if (const auto unsaved = gateway.unsaved(); unsaved.any && !unsaved.why.empty())
+        add_not_kept(json, unsaved.why);
+    return json_response(json);
 }
 
 bool needs_counters(Endpoint endpoint) {
@@ -244,9 +275,13 @@ net::Task<Response> answer(Service& service, Request request) {
     }
     if (changes_limit(target->endpoint)) {
         Response changed = change_limit(service, *target, request);
-        if (changed.status == 200)
-            co_await adopted(service.gateway);
-        co_return changed;
+        if (changed.status != 200)
+            co_return changed;
+        co_await adopted(service.gateway);
+        if (target->endpoint == Endpoint::counters)
+            co_return changed; // an event
+        const std::string why_not_kept = co_await saved(service.gateway);
+        co_return why_not_kept.empty() ? changed : not_kept(changed, why_not_kept);
     }
     if (!needs_counters(target->endpoint))
         co_return at_once(service, *target, request);

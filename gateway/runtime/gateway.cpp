@@ -2,6 +2,7 @@
 
 #include "net/clock.hpp"
 #include "runtime/declared_locks.hpp"
+#include "runtime/logged_target.hpp"
 #include "runtime/persistence.hpp"
 #include "runtime/process.hpp"
 #include "runtime/saved_changes.hpp"
@@ -254,8 +255,14 @@ void Gateway::publish_changes(const std::vector<LimitChange::Target>& targets) {
         return;
     for (const LimitChange::Target& each : targets) {
         const LimitChange* const change = changes_.overlay().limits().find(each);
-        persistence_->save_change(
-            each, change == nullptr ? std::nullopt : with_identity(*change, compiled()));
+        const std::string text =
+            logged_target(each, compiled(), hasher(), config().access_log.rules.key);
+        if (change == nullptr)
+            persistence_->save_change(each, {}, text + " has ended, but a restart brings it back");
+        else
+            persistence_->save_change(
+                each, with_identity(*change, compiled()),
+                text + " is in force, but not kept over a restart");
     }
 }
 
@@ -267,6 +274,17 @@ void Gateway::save_changes() {
         if (auto each = with_identity(change, compiled()))
             saved.push_back(std::move(*each));
     persistence_->save_changes(saved);
+}
+
+void Gateway::await_saved(std::function<void()> then) {
+    if (persistence_)
+        persistence_->await_changes(std::move(then));
+    else
+        then();
+}
+
+ChangeWriter::Unwritten Gateway::unsaved() const {
+    return persistence_ ? persistence_->unwritten_changes() : ChangeWriter::Unwritten{};
 }
 
 // Takes up the changes that operators made before the restart.

@@ -14,6 +14,7 @@
 #include "runtime/listener_set.hpp"
 #include "runtime/operator_changes.hpp"
 #include "runtime/queue_timer_thread.hpp"
+#include "runtime/saved_changes.hpp"
 #include "runtime/worker_pool.hpp"
 #include "upstream/resolver.hpp"
 
@@ -80,6 +81,11 @@ class Gateway {
     [[nodiscard]] observe::ProcessFigures collect_metrics() const;
     [[nodiscard]] OperatorChanges& changes() noexcept { return changes_; }
     [[nodiscard]] const OperatorChanges& changes() const noexcept { return changes_; }
+    // Calls `then`, on any thread, once the operators' changes so far are in the state file or
+    // could not be written; at once without a state file.
+    void await_saved(std::function<void()> then);
+    // Returns what the state file lacks of the operators' changes; nothing without one.
+    [[nodiscard]] ChangeWriter::Unwritten unsaved() const;
     // The lock manager: the leases of all locks.
     [[nodiscard]] locks::LockManager& locks() noexcept { return openings_.locks(); }
 

@@ -74,6 +74,7 @@ void Persistence::finish() {
     write_leases();
     write(true); // also writes all leases again if this replaces a broken file
     file_.close();
+    tell_of_changes(true);
 }
 
 void Persistence::load() {
@@ -126,12 +127,42 @@ void Persistence::save_changes(const std::vector<SavedChange>& changes) {
 }
 
 void Persistence::save_change(
-    const LimitChange::Target& target, std::optional<SavedChange> change) {
+    const LimitChange::Target& target, std::optional<SavedChange> change, std::string loss) {
     if (change)
-        changes_.put(std::move(*change));
+        changes_.put(std::move(*change), std::move(loss));
     else
-        changes_.erase(target);
+        changes_.erase(target, std::move(loss));
     note_changes_made();
+}
+
+void Persistence::await_changes(std::function<void()> then) {
+    const std::uint64_t version = changes_.version();
+    {
+        const std::lock_guard lock{mutex_};
+        if (!file_.path().empty() && !stopping_ && !changes_.is_settled(version)) {
+            waiting_for_changes_.emplace_back(version, std::move(then));
+            return;
+        }
+    }
+    then();
+}
+
+// Calls those who wait for changes that are settled; `last`: all.
+void Persistence::tell_of_changes(bool last) {
+    const std::lock_guard lock{mutex_};
+    std::erase_if(waiting_for_changes_, [&](const auto& each) {
+        const bool settled = last || changes_.is_settled(each.first);
+        if (settled)
+            each.second();
+        return settled;
+    });
+}
+
+void Persistence::end_attempt(std::uint64_t version) {
+    for (const std::string& loss : changes_.end_attempt(version, file_.failure()))
+        if (spdlog::default_logger_raw() != nullptr) // it may have ended in the shutdown
+            spdlog::error("{}: {}", loss, file_.failure());
+    tell_of_changes(false);
 }
 
 void Persistence::note_changes_made() {
@@ -198,6 +229,12 @@ void Persistence::write_leases_meanwhile() {
 }
 
 void Persistence::write(bool last) {
+    const std::uint64_t version = changes_.version();
+    try_to_write(last);
+    end_attempt(version);
+}
+
+void Persistence::try_to_write(bool last) {
     try {
         // A second attempt follows if the first found the file broken and moved it aside.
         for (int attempt = 0; attempt < 2; ++attempt) {
@@ -229,9 +266,10 @@ bool Persistence::write_changes(bool last) {
     if (!introduced_)
         introduce(batch);
     const SavedClock now = SavedClock::read();
-    // Leases are written between the transactions of a round, so that clients do not wait for its
-    // end. That write may fail and close the file.
+    // Leases are written between the transactions of a round, and operators' changes with them, so
+    // that clients do not wait for its end. That write may fail and close the file.
     const auto flush_and_go_on = [&] {
+        changes_.add_to(batch, now);
         if (!flush(batch))
             return false;
         write_leases_meanwhile();
@@ -287,6 +325,8 @@ bool Persistence::flush(StateBatch& batch) {
     counters_.forget_stale_rows();
     leases_.settle_introduced(done.has_value());
     changes_.settle(done.has_value());
+    if (done)
+        tell_of_changes(false);
     if (!done) {
         counters_.keep_stale_rows(std::move(changes));
         file_.note_failed(done.error());

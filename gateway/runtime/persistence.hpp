@@ -17,8 +17,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -64,8 +66,16 @@ class Persistence {
     }
     // Writes the operators' changes to the file soon, in place of those in it. Thread: any.
     void save_changes(const std::vector<SavedChange>& changes);
-    // Writes one change to the file soon; nullopt: erases it. Thread: any.
-    void save_change(const LimitChange::Target& target, std::optional<SavedChange> change);
+    // Writes one change to the file soon; nullopt: erases it. loss: the line of the log for the
+    // case that it cannot be written. Thread: any.
+    void save_change(
+        const LimitChange::Target& target, std::optional<SavedChange> change, std::string loss);
+    // Calls `then` once the changes so far are in the file, or an attempt to write them has failed;
+    // at once if there is no file. Thread: any; `then` is called on this thread or on another,
+    // under a lock.
+    void await_changes(std::function<void()> then);
+    // Returns what the file lacks of the operators' changes. Thread: any.
+    [[nodiscard]] ChangeWriter::Unwritten unwritten_changes() { return changes_.unwritten(); }
 
     // True if the file has every lease that was live at the end of the last run.
     [[nodiscard]] bool holders_known() const noexcept { return holders_known_; }
@@ -98,9 +108,12 @@ class Persistence {
 
     void run();
     void note_changes_made();
+    void end_attempt(std::uint64_t version);
+    void tell_of_changes(bool last);
     void write_leases();
     void write_leases_meanwhile();
     void write(bool last);
+    void try_to_write(bool last);
     void reopen(bool last);
     [[nodiscard]] bool write_changes(bool last);
     void introduce(StateBatch& batch);
@@ -119,6 +132,8 @@ class Persistence {
     bool stopping_ = false;                     // guarded by mutex_
     bool leases_recorded_ = false;              // guarded by mutex_
     bool changes_made_ = false;                 // by operators; guarded by mutex_
+    // Callers of await_changes(), by the version of the changes; guarded by mutex_.
+    std::vector<std::pair<std::uint64_t, std::function<void()>>> waiting_for_changes_;
 
     // The members below are used by the constructor, then by the thread, then by finish(). Only
     // counters_.claim(), changes_ and the metrics of file_ are also used by other threads.

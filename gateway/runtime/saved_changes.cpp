@@ -5,6 +5,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -127,6 +128,7 @@ void ChangeWriter::begin_anew(std::vector<state::Row> rows) {
 void ChangeWriter::set(const std::vector<SavedChange>& changes) {
     const std::lock_guard lock{mutex_};
     is_set_ = true;
+    ++version_;
     for (const auto& [key, change] : wanted_)
         unwritten_.insert(key);
     wanted_.clear();
@@ -137,18 +139,27 @@ void ChangeWriter::set(const std::vector<SavedChange>& changes) {
     }
 }
 
-void ChangeWriter::put(SavedChange change) {
+void ChangeWriter::put(SavedChange change, std::string loss) {
     std::string key = row_key_of(change.change.target);
     const std::lock_guard lock{mutex_};
+    ++version_;
     unwritten_.insert(key);
+    losses_.insert_or_assign(key, std::move(loss));
     wanted_.insert_or_assign(std::move(key), std::move(change));
 }
 
-void ChangeWriter::erase(const LimitChange::Target& target) {
+void ChangeWriter::erase(const LimitChange::Target& target, std::string loss) {
     std::string key = row_key_of(target);
     const std::lock_guard lock{mutex_};
     wanted_.erase(key);
-    unwritten_.insert(std::move(key));
+    if (in_file_.contains(key) || adding_.contains(key)) {
+        ++version_;
+        unwritten_.insert(key);
+        losses_.insert_or_assign(std::move(key), std::move(loss));
+    } else { // there is nothing to lose
+        unwritten_.erase(key);
+        losses_.erase(key);
+    }
 }
 
 void ChangeWriter::add_to(StateBatch& batch, const SavedClock& now) {
@@ -157,28 +168,69 @@ void ChangeWriter::add_to(StateBatch& batch, const SavedClock& now) {
         return;
     for (const std::string& key : unwritten_) {
         const auto wanted = wanted_.find(key);
-        if (wanted != wanted_.end()) {
-            added_.insert(key);
-            batch.put(StateFile::operators, key, row_of(wanted->second, now).value);
-        } else if (in_file_.contains(key)) {
+        if (wanted == wanted_.end() && !in_file_.contains(key))
+            continue;
+        adding_.insert(key);
+        if (wanted == wanted_.end()) {
             batch.erase(StateFile::operators, key);
+            continue;
         }
+        added_.insert(key);
+        batch.put(StateFile::operators, key, row_of(wanted->second, now).value);
     }
-    adding_.merge(unwritten_);
     unwritten_.clear();
+    adding_version_ = version_;
+    if (adding_.empty())
+        written_version_ = version_;
 }
 
 void ChangeWriter::settle(bool written) {
     const std::lock_guard lock{mutex_};
-    if (!written)
-        unwritten_.merge(adding_);
-    for (const std::string& key : adding_) // those that were not merged
-        if (written && !added_.contains(key))
-            in_file_.erase(key);
-    if (written)
+    if (adding_.empty())
+        return;
+    if (written) {
+        for (const std::string& key : adding_) {
+            if (!added_.contains(key))
+                in_file_.erase(key);
+            if (!unwritten_.contains(key))
+                losses_.erase(key);
+        }
         in_file_.merge(added_);
+        written_version_ = adding_version_;
+        why_.clear();
+    } else {
+        unwritten_.merge(adding_);
+    }
     adding_.clear();
     added_.clear();
+}
+
+std::uint64_t ChangeWriter::version() {
+    const std::lock_guard lock{mutex_};
+    return version_;
+}
+
+std::vector<std::string> ChangeWriter::end_attempt(std::uint64_t version, std::string why) {
+    const std::lock_guard lock{mutex_};
+    attempted_version_ = version;
+    std::vector<std::string> lost;
+    if (written_version_ >= version)
+        return lost;
+    why_ = std::move(why);
+    for (auto& [key, line] : losses_)
+        lost.push_back(std::move(line));
+    losses_.clear();
+    return lost;
+}
+
+bool ChangeWriter::is_settled(std::uint64_t version) {
+    const std::lock_guard lock{mutex_};
+    return std::max(written_version_, attempted_version_) >= version;
+}
+
+ChangeWriter::Unwritten ChangeWriter::unwritten() {
+    const std::lock_guard lock{mutex_};
+    return {!unwritten_.empty() || !adding_.empty(), why_};
 }
 
 } // namespace stint::runtime

@@ -7,6 +7,7 @@
 #include "runtime/state_batch.hpp"
 #include "state/store.hpp"
 
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -37,7 +38,8 @@ still_valid(std::vector<SavedChange> saved, const Compiled& compiled);
 [[nodiscard]] std::optional<SavedChange> change_in(const state::Row& row, const SavedClock& now);
 
 // Tracks the changes in the state file: only rows that differ are written. Threads: restore(),
-// add_to() and settle() on the thread that owns the state file; all other functions on any.
+// add_to(), settle() and end_attempt() on the thread that owns the state file; all other functions
+// on any.
 class ChangeWriter {
   public:
     // Reads the file's rows at the start. Returns their changes.
@@ -49,26 +51,49 @@ class ChangeWriter {
 
     // Sets all changes that the file has to have.
     void set(const std::vector<SavedChange>& changes);
-    // Adds or replaces a change that the file has to have, or ends one. O(log n).
-    void put(SavedChange change);
-    void erase(const LimitChange::Target& target);
+    // Adds or replaces a change that the file has to have, or ends one. O(log n). loss: the line of
+    // the log for the case that the file does not get it.
+    void put(SavedChange change, std::string loss);
+    void erase(const LimitChange::Target& target, std::string loss);
 
     // Adds to the batch the changes, and the erasures of others, in which the file differs.
     // settle() tells whether the batch was written.
     void add_to(StateBatch& batch, const SavedClock& now);
     void settle(bool written);
 
+    // Returns a number that grows with what set(), put() and erase() change.
+    [[nodiscard]] std::uint64_t version();
+    // Ends an attempt to write what was set up to `version`, the number when it began. If it was
+    // not written, returns the lines about losses that no attempt has returned before. why: the
+    // reason.
+    [[nodiscard]] std::vector<std::string> end_attempt(std::uint64_t version, std::string why);
+    // True once what was set up to `version` is written, or an attempt to write it has failed.
+    [[nodiscard]] bool is_settled(std::uint64_t version);
+    // Says whether the file lacks changes or erasures.
+    struct Unwritten {
+        bool any = false;
+        std::string why{}; // why the last attempt failed; empty: it did not
+    };
+    [[nodiscard]] Unwritten unwritten();
+
   private:
-    using Keys = std::set<std::string>; // of rows
+    using Keys = std::set<std::string>;
 
     std::mutex mutex_;
     // Guarded by mutex_.
     std::map<std::string, SavedChange> wanted_; // by the keys of their rows
-    Keys in_file_;
-    Keys unwritten_;      // rows that may differ from those in the file
+    Keys in_file_;                              // keys of the file's rows
+    Keys unwritten_;      // keys of rows that may differ from those in the file
     Keys adding_;         // between add_to() and settle()
     Keys added_;          // those of adding_ that are in the file then
     bool is_set_ = false; // set() was called
+    // Lines about losses, by the keys of rows, that end_attempt() has not returned yet.
+    std::map<std::string, std::string> losses_;
+    std::uint64_t version_ = 0;
+    std::uint64_t adding_version_ = 0; // version_ at the time of add_to()
+    std::uint64_t written_version_ = 0;
+    std::uint64_t attempted_version_ = 0;
+    std::string why_; // the reason of the last failure; empty after a success
 };
 
 } // namespace stint::runtime

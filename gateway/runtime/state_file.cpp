@@ -96,6 +96,7 @@ Result<void, state::Failure> StateFile::write(std::span<const state::Change> cha
 
 void StateFile::note_written() {
     last_write_.store(net::read_clocks().wall.time_since_epoch().count(), relaxed);
+    failure_.clear();
     if (std::exchange(failing_, false))
         spdlog::info("state: {} is written again", file_.string());
 }
@@ -110,6 +111,7 @@ void StateFile::note_failed(const state::Failure& failure) {
 
 void StateFile::note_failure(const std::string& why) {
     ++write_failures_;
+    failure_ = why;
     // During the shutdown the logger may already be destroyed.
     if (!std::exchange(failing_, true) && spdlog::default_logger_raw() != nullptr)
         spdlog::error(

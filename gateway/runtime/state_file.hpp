@@ -59,6 +59,8 @@ class StateFile {
     // Records that write() has failed. If the file is broken, closes it and moves it aside.
     void note_failed(const state::Failure& failure);
     void note_failure(const std::string& why);
+    // Returns the reason of the last failure; empty after a success.
+    [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
 
     [[nodiscard]] std::uint64_t writes() const noexcept { return writes_.load(relaxed); }
     [[nodiscard]] std::uint64_t write_failures() const noexcept {
@@ -79,6 +81,7 @@ class StateFile {
     const std::filesystem::path file_;
     std::optional<state::Store> store_;
     SteadyTime next_open_{};
+    std::string failure_;
     bool failing_ = false;
     std::atomic<std::uint64_t> writes_{0};
     std::atomic<std::uint64_t> write_failures_{0};

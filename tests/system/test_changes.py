@@ -2,6 +2,7 @@
 
 import copy
 import json
+import resource
 import signal
 import time
 import unittest
@@ -181,6 +182,33 @@ class Changes(SystemTest):
                 self.assertEqual(after, before)
                 self.assertEqual(self.statuses("bad"), [403])
                 self.assertEqual(self.statuses(how, 6), [200] * 5 + [429])
+
+    def test_a_change_that_is_not_kept_says_so_until_it_is(self):
+        self.change("POST", "/limits/by_key/block", {"key": "kept", "for": "1h"})
+        self.assertEqual(self.admin.get("/changes").get("kept"), None)
+        full = (self.kept / "state.db-wal").stat().st_size
+        resource.prlimit(self.stint.pid, resource.RLIMIT_FSIZE, (full, resource.RLIM_INFINITY))
+        try:
+            for path, body in (
+                ("block", {"key": "bad", "for": "1h"}),
+                ("unblock", {"key": "kept"}),
+            ):
+                shown = self.change("POST", f"/limits/by_key/{path}", body)
+                self.assertIs(shown["kept"], False)
+                self.assertRegex(shown["why_not_kept"], "the state file: .*disk")
+            self.assertEqual((self.statuses("bad"), self.statuses("kept")), ([403], [200]))  # it is in force
+            self.assertIs(self.admin.get("/changes")["kept"], False)
+            lost = r'a block of the key "[0-9a-f]{16}" is in force, but not kept over a restart: .*disk'
+            self.assertRegex(self.stint.log(), "limit by_key: " + lost)
+            self.assertRegex(self.stint.log(), "has ended, but a restart brings it back: .*disk")
+        finally:
+            resource.prlimit(self.stint.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+
+        wait_until(lambda: "kept" not in self.admin.get("/changes"), "they are written")
+        self.assertNotIn("kept", self.change("POST", "/limits/by_key/block", {"key": "more", "for": "1h"}))
+        self.stint.kill()
+        self.stint.start()
+        self.assertEqual([each["key"] for each in self.changes("block")], ["bad", "more"])
 
     def test_a_change_of_a_limit_that_is_another_one_after_the_restart_is_gone(self):
         self.change("PUT", "/limits/by_key/overrides", {"requests": 5})

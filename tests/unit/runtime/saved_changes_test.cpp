@@ -144,8 +144,8 @@ TEST_CASE("one change is one row of the file, however many there are") {
     writer.settle(true);
     REQUIRE(all.changes.size() == many.size());
 
-    writer.put(saved_block("one more"));
-    writer.erase(many.front().change.target);
+    writer.put(saved_block("one more"), "");
+    writer.erase(many.front().change.target, "");
     StateBatch batch;
     writer.add_to(batch, written);
     writer.settle(true);
@@ -161,8 +161,8 @@ TEST_CASE("one change is one row of the file, however many there are") {
 TEST_CASE("a change that is ended before it is written has no row") {
     ChangeWriter writer;
     writer.set({});
-    writer.put(saved_block("a"));
-    writer.erase(saved_block("a").change.target);
+    writer.put(saved_block("a"), "");
+    writer.erase(saved_block("a").change.target, "");
     StateBatch batch;
     writer.add_to(batch, written);
     CHECK(batch.changes.empty());
@@ -179,6 +179,55 @@ TEST_CASE("rows of the last run stay until it is known which changes go on") {
     StateBatch batch;
     writer.add_to(batch, written);
     CHECK(batch.changes.size() == 1);
+}
+
+TEST_CASE("what could not be written is told once, and until it is written") {
+    ChangeWriter writer;
+    writer.set({});
+    const auto attempt = [&](bool done, const char* why = "") {
+        const std::uint64_t version = writer.version();
+        StateBatch batch;
+        writer.add_to(batch, written);
+        writer.settle(done);
+        return writer.end_attempt(version, why);
+    };
+    CHECK(attempt(true).empty());
+    CHECK_FALSE(writer.unwritten().any);
+    writer.put(saved_block("a"), "a is lost");
+    const std::uint64_t version = writer.version();
+    CHECK_FALSE(writer.is_settled(version));
+    CHECK(writer.unwritten().any);
+    CHECK(writer.unwritten().why.empty());
+
+    CHECK(attempt(false, "full") == std::vector<std::string>{"a is lost"});
+    CHECK(writer.is_settled(version));
+    CHECK(writer.unwritten().any);
+    CHECK(writer.unwritten().why == "full");
+    CHECK(attempt(false, "full").empty());
+
+    CHECK(attempt(true).empty());
+    CHECK_FALSE(writer.unwritten().any);
+    writer.erase(saved_block("a").change.target, "a comes back");
+    CHECK(attempt(false, "full") == std::vector<std::string>{"a comes back"});
+    CHECK(attempt(true).empty());
+
+    // What was never written is not lost.
+    writer.put(saved_block("b"), "b is lost");
+    writer.erase(saved_block("b").change.target, "b comes back");
+    CHECK_FALSE(writer.unwritten().any);
+    CHECK(attempt(false, "full").empty());
+}
+
+TEST_CASE("an attempt that began before a change does not settle it") {
+    ChangeWriter writer;
+    writer.set({});
+    StateBatch batch;
+    writer.add_to(batch, written);
+    const std::uint64_t begun = writer.version();
+    writer.put(saved_block("a"), "a is lost");
+
+    CHECK(writer.end_attempt(begun, "full").empty());
+    CHECK_FALSE(writer.is_settled(writer.version()));
 }
 
 TEST_CASE("a file that was reopened gets all changes again") {
