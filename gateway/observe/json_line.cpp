@@ -75,6 +75,30 @@ Sequence utf8_sequence(std::string_view text) noexcept {
     return {size, true};
 }
 
+// Returns the number of a character of two or three bytes in well-formed UTF-8.
+unsigned number_of(std::string_view sequence) noexcept {
+    unsigned number =
+        static_cast<unsigned char>(sequence.front()) & (sequence.size() == 2 ? 0x1fU : 0x0fU);
+    for (const char c : sequence.substr(1))
+        number = number << 6U | (static_cast<unsigned char>(c) & 0x3fU);
+    return number;
+}
+
+// True for a character that makes a terminal or an editor show a line otherwise than it is: control
+// characters (C1), separators of lines, and marks of the writing direction.
+bool is_deceptive(unsigned number) noexcept {
+    return (number >= 0x80 && number < 0xa0) || number == 0x61c || number == 0x200e ||
+           number == 0x200f || (number >= 0x2028 && number <= 0x202e) ||
+           (number >= 0x2066 && number <= 0x2069);
+}
+
+void append_number_escape(std::string& out, unsigned number) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    out += "\\u";
+    for (unsigned shift = 16; shift > 0;)
+        out += digits[(number >> (shift -= 4U)) & 0x0fU];
+}
+
 void append_escape(std::string& out, char c) {
     switch (c) {
     case '"':
@@ -95,11 +119,7 @@ void append_escape(std::string& out, char c) {
     default:
         break;
     }
-    constexpr std::string_view digits = "0123456789abcdef";
-    const auto byte = static_cast<unsigned char>(c);
-    out += "\\u00";
-    out += digits[byte >> 4U];
-    out += digits[byte & 0x0fU];
+    append_number_escape(out, static_cast<unsigned char>(c));
 }
 
 void append_integer(std::string& out, std::uint64_t value) {
@@ -194,7 +214,12 @@ void append_json_string(std::string& out, std::string_view text) {
             continue;
         }
         const Sequence sequence = utf8_sequence(text);
-        out += sequence.valid ? text.substr(0, sequence.size) : replacement;
+        const std::string_view character = text.substr(0, sequence.size);
+        const bool may_deceive = sequence.valid && (sequence.size == 2 || sequence.size == 3);
+        if (const unsigned number = may_deceive ? number_of(character) : 0; is_deceptive(number))
+            append_number_escape(out, number);
+        else
+            out += sequence.valid ? character : replacement;
         text.remove_prefix(sequence.size);
     }
     out += '"';

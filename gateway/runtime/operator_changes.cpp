@@ -22,13 +22,14 @@ using namespace std::chrono_literals;
 
 constexpr auto pause_after_failure = 1s;
 
-// Returns " by WHO: WHY", without the parts that are not known.
+// Returns ` by "WHO": "WHY"`, without the parts that are not known. Quoted, what an operator writes
+// cannot look like Stint's own words.
 std::string text_of(const Attribution& by) {
     std::string text;
     if (!by.who.empty())
-        text.append(" by ").append(by.who);
+        observe::append_json_string(text += " by ", by.who);
     if (!by.why.empty())
-        text.append(": ").append(by.why);
+        observe::append_json_string(text += ": ", by.why);
     return text;
 }
 

@@ -56,12 +56,17 @@ class Changes(SystemTest):
             {"kind": "block", "limit": "by_key", "key": "bad", "who": "ann", "why": "scraping"})
         self.assertTrue(3_590_000 < self.changes("block")[0]["expires_in_ms"] <= 3_600_000)
         self.assertIn("limit by_key: a block was set until ", self.stint.log())
-        self.assertIn(" by ann: scraping", self.stint.log())
+        self.assertIn(' by "ann": "scraping"', self.stint.log())
         self.assertNotIn("bad", self.stint.log())
 
         self.change("POST", "/limits/by_key/unblock", {"key": "bad"})
         self.assertEqual(self.statuses("bad"), [200])
         self.change("POST", "/limits/by_key/unblock", {"key": "bad"}, status=404)
+
+    def test_the_log_shows_who_and_why_as_text_that_is_not_its_own(self):
+        self.change("POST", "/limits/all/block", {"client": "192.0.2.1", "for": "1h", "who": "a\u202eb",
+                                                  "why": 'x" until now \u009b2K'})
+        self.assertIn(r'by "a\u202eb": "x\" until now \u009b2K"', self.stint.log())
 
     def test_a_block_of_a_network_also_of_a_limit_without_a_key(self):
         self.change("POST", "/limits/all/block", {"client": "127.0.0.0/8", "for": "1h"})
@@ -108,7 +113,7 @@ class Changes(SystemTest):
 
         self.change("DELETE", "/limits/by_key/overrides?who=ann&why=over")
         self.assertEqual(self.statuses("b", 3), [200, 200, 429])
-        self.assertIn("limit by_key: an override was ended by ann: over", self.stint.log())
+        self.assertIn('limit by_key: an override was ended by "ann": "over"', self.stint.log())
 
     def test_a_limit_without_a_key_is_raised_and_lowered(self):
         self.change("PUT", "/limits/all/overrides", {"requests": 1})

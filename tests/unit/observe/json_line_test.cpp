@@ -4,9 +4,11 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace stint;
@@ -80,6 +82,24 @@ TEST_CASE("every character of Unicode is logged as it came") {
             text += utf8(point);
 
     CHECK(through_json(text) == text);
+}
+
+TEST_CASE("a character that makes a line look otherwise than it is is escaped") {
+    std::string text;
+    for (char32_t point = 0x80; point <= 0xffff; ++point)
+        if (point < 0xd800 || point > 0xdfff)
+            text += utf8(point);
+    std::string out;
+    append_json_string(out, text);
+
+    CHECK(json::parse(out).get<std::string>() == text);
+    CHECK(out.find("\\u0080") != std::string::npos);
+    for (const auto& [first, last] : std::vector<std::pair<char32_t, char32_t>>{
+             {0x80, 0x9f}, {0x61c, 0x61c}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}})
+        for (char32_t point = first; point <= last; ++point)
+            CHECK(out.find(utf8(point)) == std::string::npos);
+    const auto escapes = std::count(out.begin(), out.end(), '\\');
+    CHECK(escapes == 32 + 1 + 2 + 7 + 4); // and no others
 }
 
 TEST_CASE("each maximal part of an ill-formed sequence becomes one replacement character") {
