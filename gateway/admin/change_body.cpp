@@ -54,17 +54,19 @@ const Json* ChangeBody::find(std::string_view name) const {
     return found != json_.end() ? &*found : nullptr;
 }
 
-std::uint64_t ChangeBody::count(std::string_view name, std::uint64_t most) {
+std::uint64_t
+ChangeBody::count(std::string_view name, std::uint64_t most, std::string_view for_zero) {
     const Json* const found = find(name);
     if (found == nullptr)
         return 0;
-    if (found->is_number_unsigned())
-        if (const auto count = found->get<std::uint64_t>(); count >= 1 && count <= most)
-            return count;
-    const bool zero = found->is_number_unsigned() && found->get<std::uint64_t>() == 0;
-    wrong(
-        in_quotes(name) + " must be a whole number from 1 to " + std::to_string(most) +
-        (zero ? "; to refuse a key, POST to /limits/NAME/block" : ""));
+    const std::uint64_t count = found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+    if (count >= 1 && count <= most)
+        return count;
+    std::string fault =
+        in_quotes(name) + " must be a whole number from 1 to " + std::to_string(most);
+    if (found->is_number_unsigned() && count == 0)
+        fault += for_zero;
+    wrong(std::move(fault));
     return 0;
 }
 

@@ -20,8 +20,9 @@ class ChangeBody {
     // json: outlives this. members: those that the object may have besides "who" and "why".
     ChangeBody(const Json& json, std::initializer_list<std::string_view> members);
 
-    // Returns a whole number from 1 to `most`; 0: absent or invalid.
-    std::uint64_t count(std::string_view name, std::uint64_t most);
+    // Returns a whole number from 1 to `most`; 0: absent or invalid. for_zero: advice for who has
+    // written 0.
+    std::uint64_t count(std::string_view name, std::uint64_t most, std::string_view for_zero = {});
     // Returns a text of 1 to 1024 bytes; empty: absent or invalid.
     std::string text(std::string_view name);
     // Returns true or false.

@@ -168,9 +168,7 @@ clear_counters(runtime::Gateway& gateway, const std::string& name, std::string_v
         const auto text = http::percent_decoded(*asked);
         if (!text)
             return problem(400, "The query has a malformed percent-escape.");
-        if (routing::is_glob(*text))
-            return problem(400, "Counters are cleared for one key, or for all without \"key\".");
-        auto canonical = key_or_pattern(*limit, *text);
+        auto canonical = canonical_key(*limit, *text);
         if (!canonical)
             return std::move(canonical).error();
         const auto hash = limit->limit.key.hash_of(*canonical, gateway.hasher());

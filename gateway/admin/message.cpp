@@ -54,6 +54,11 @@ Response problem(int status, std::string_view detail, const Json& more) {
 }
 
 Result<Json, Response> object_in(std::string_view body, std::string_view otherwise) {
+    // The parser takes a byte order mark for nothing, and a NUL for the end of the text.
+    if (body.starts_with("\xEF\xBB\xBF"))
+        return problem(400, "The body begins with a byte order mark: JSON has none.");
+    if (body.find('\0') != std::string_view::npos)
+        return problem(400, "The body has a NUL byte, which is not JSON.");
     std::vector<std::set<std::string>> open;
     std::string twice;
     const auto look = [&](int, Json::parse_event_t event, const Json& parsed) {

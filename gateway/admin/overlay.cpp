@@ -90,8 +90,8 @@ Json overlay_json(
     for (const runtime::ClearedCounters& each : overlay.cleared()) {
         Json json = record("cleared_counters", each.at, each.by);
         json["limit"] = each.limit;
-        if (!each.key.empty())
-            json["key"] = each.key;
+        if (each.key)
+            json["key"] = *each.key;
         changes.push_back(std::move(json));
     }
     return changes;

@@ -50,7 +50,9 @@ override_in(std::string_view body, const config::Limit& limit, std::string key, 
                             : ChangeBody{*object, {number, "for", "expires_in_ms"}};
     const bool cap = limit.kind == config::Limit::Kind::cap;
     LimitChange made{.target = {limit.name, Kind::numbers, std::move(key)}, .since = now.wall};
-    made.numbers.quota = read.count(number, cap ? config::most_concurrent : config::most_requests);
+    made.numbers.quota = read.count(
+        number, cap ? config::most_concurrent : config::most_requests,
+        "; to refuse a key, POST to /limits/NAME/block");
     if (burst)
         made.numbers.burst = read.count("burst", config::most_requests);
     made.expires = read.end(now);

@@ -142,7 +142,7 @@ bool OperatorChanges::clear_counters(
     spdlog::info(
         "limit {}: the counters of {} were cleared{}", name, key ? "a key" : "all keys",
         text_of(by));
-    overlay_.cleared().add({name, key ? key->text : std::string{}, now.wall, by});
+    overlay_.cleared().add({name, key ? std::optional{key->text} : std::nullopt, now.wall, by});
     return true;
 }
 

@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,7 +36,7 @@ struct EndedLease {
 // A record that an operator has cleared a limit's counters.
 struct ClearedCounters {
     std::string limit;
-    std::string key; // empty: of all keys
+    std::optional<std::string> key; // nullopt: of all keys; empty: of requests without a key
     WallTime at{};
     Attribution by{};
 };

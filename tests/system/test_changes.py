@@ -155,6 +155,20 @@ class Changes(SystemTest):
         self.assertEqual([each.get("key") for each in self.changes("cleared_counters")], ["a", None])
         self.change("DELETE", "/limits/cap/counters", status=409)
 
+    def test_counters_of_a_key_that_looks_like_a_pattern_and_of_requests_without_a_key(self):
+        keys = ("a*", "ab", "?", None)
+        for key in keys:
+            fields = [] if key is None else [("X-Key", key)]
+            self.assertEqual([fetch(self.stint.port, fields=fields).status for _ in range(3)], [200, 200, 429])
+        for cleared in keys:
+            if cleared == "ab":
+                continue
+            self.change("DELETE", f"/limits/by_key/counters?key={quote(cleared or '')}")
+            used = {key: self.admin.get(f"/limits/by_key?key={quote(key or '')}")["used"] for key in keys}
+            self.assertEqual(used.pop(cleared), 0)
+            self.assertEqual(used["ab"], 2)
+        self.assertEqual([each.get("key") for each in self.changes("cleared_counters")], ["a*", "?", ""])
+
     def test_a_waiting_request_goes_when_its_counter_is_cleared(self):
         fields = [("X-Key", "w"), ("X-Line", "l")]
         self.assertEqual(fetch(self.stint.port, fields=fields).status, 200)
@@ -312,9 +326,9 @@ class Changes(SystemTest):
             ("POST", "/limits/all/block", {"client": "10.0.0.1/8", "for": "1h"}, 400, "client"),
             ("POST", "/limits/all/enforce", {"for": "1h"}, 400, '"enforce" is missing'),
             ("POST", "/limits/all/enforce", {"enforce": 0, "for": "1h"}, 400, "true or false"),
+            ("POST", "/limits/by_key/block", {"key": "a", "expires_in_ms": 0}, 400, "from 1 to 31622400000."),
             ("PUT", "/limits/all/overrides", {"requests": 0}, 400, "POST to /limits/NAME/block"),
             ("DELETE", "/limits/all/overrides", None, 404, "No override of all was set"),
-            ("DELETE", f"/limits/by_key/counters?key={quote('a*')}", None, 400, "one key"),
             ("DELETE", "/limits/all/counters?key=a", None, 400, "has no key"),
             ("DELETE", "/limits/by_key/counters", {"key": "a"}, 400, "in the query"),
             ("DELETE", "/limits/by_key/counters?Key=a", None, 400, 'has "Key"; expected who, why, or key'),

@@ -5,6 +5,7 @@
 #include <array>
 #include <ostream>
 #include <string>
+#include <string_view>
 
 using namespace stint;
 using namespace stint::admin;
@@ -36,6 +37,19 @@ TEST_CASE("a problem document carries what is added to it") {
     CHECK(body["status"] == 422);
     CHECK(body["detail"] == "It is wrong.");
     CHECK(body["errors"] == Json::array({"a:1:1: no"}));
+}
+
+TEST_CASE("a body is JSON from its first byte to its last") {
+    using namespace std::string_view_literals;
+    CHECK(object_in(" {\"a\": 1}\r\n", "").has_value());
+    for (const std::string_view body :
+         {"{\"a\": 1}\0"sv, "{\"a\": 1}\0{\"b\": 2}"sv, "\0{\"a\": 1}"sv,
+          "\xEF\xBB\xBF{\"a\": 1}"sv, "{\"a\": 1}x"sv}) {
+        CAPTURE(body);
+        const auto read = object_in(body, "It is no object.");
+        REQUIRE(read.has_error());
+        CHECK(read.error().status == 400);
+    }
 }
 
 TEST_CASE("a problem's detail may hold any bytes") {

@@ -99,5 +99,7 @@ TEST_CASE("a mistake in an override says what is expected") {
     check_wrong(window(), R"({"requests": "9"})", "a whole number from 1");
     check_wrong(window(), R"({"concurrent": 1})", R"("concurrent" is unknown)");
     check_wrong(cap(), R"({"concurrent": 1000001})", "a whole number from 1 to 1000000");
-    check_wrong(window(), R"({"requests": 1, "expires_in_ms": 0})", "a whole number from 1");
+    check_wrong( // and no word about blocks
+        window(), R"({"requests": 1, "expires_in_ms": 0})",
+        R"("expires_in_ms" must be a whole number from 1 to 31622400000.)");
 }
