@@ -4,6 +4,7 @@
 #include "admin/config_json.hpp"
 #include "admin/named_limit.hpp"
 
+#include <cstdint>
 #include <utility>
 
 namespace stint::admin {
@@ -26,6 +27,36 @@ Json shown(const LimitChange& override, const config::Limit& limit, const Now& n
     if (override.expires)
         json["expires_in_ms"] = ceil_ms(*override.expires - now.steady);
     return json;
+}
+
+// Returns the reason why a limit cannot have such numbers, as the check of a file says it; empty:
+// it can. An override without a burst has the limit's.
+std::string numbers_fault(const limits::Numbers& numbers, const config::Limit& limit) {
+    const bool own_burst = numbers.burst > 0;
+    const std::uint64_t burst = own_burst ? numbers.burst : limit.burst;
+    const std::string number = in_quotes(own_burst ? "burst" : number_of(limit));
+    if (!config::refills_in_time(burst, numbers.quota, limit.per))
+        return number + " would take more than 366 days to fill" +
+               (own_burst ? "; expected a smaller one"
+                          : " the limit's burst (" + std::to_string(burst) +
+                                "); expected more, or a smaller \"burst\" beside it");
+    const std::uint64_t capacity = config::capacity_of(burst, numbers.quota);
+    if (limit.cost > capacity)
+        return number + " is " + std::to_string(capacity) + ", less than a request costs (" +
+               std::to_string(limit.cost) + "), so every request would be refused";
+    return {};
+}
+
+// Returns the reason why a change of the whole limit's burst would not suit its keys' overrides;
+// empty: it does. limit: with the changes so far.
+std::string fault_of_keys(const limits::Numbers& numbers, config::Limit limit) {
+    if (numbers.burst == 0)
+        return {};
+    limit.burst = numbers.burst;
+    for (const config::Override& each : limit.overrides)
+        if (std::string fault = numbers_fault({each.quota, each.burst}, limit); !fault.empty())
+            return "of the override of " + in_quotes(each.key) + ", " + fault;
+    return {};
 }
 
 // Returns the target's key. The error is the response to send.
@@ -59,10 +90,8 @@ override_in(std::string_view body, const config::Limit& limit, std::string key, 
     made.by = read.attribution();
     if (made.numbers.quota == 0)
         read.wrong(in_quotes(number) + " is missing");
-    else if (!config::refills_in_time(
-                 made.numbers.burst > 0 ? made.numbers.burst : limit.burst, made.numbers.quota,
-                 limit.per))
-        read.wrong("\"burst\" would take more than 366 days to fill");
+    else if (std::string fault = numbers_fault(made.numbers, limit); !fault.empty())
+        read.wrong(std::move(fault));
     if (auto error = read.error())
         return std::move(*error);
     return made;
@@ -93,6 +122,11 @@ Response put_override(
     auto made = override_in(body, limit->settings, std::move(*target), now);
     if (!made)
         return std::move(made).error();
+    const config::Limit changed = gateway.changes().overlay().limits().applied_to(limit->settings);
+    const std::string fault = made->target.key.empty() ? fault_of_keys(made->numbers, changed)
+                                                       : numbers_fault(made->numbers, changed);
+    if (!fault.empty())
+        return problem(400, fault + ".");
     Json json{{"name", name}};
     if (!made->target.key.empty())
         json["key"] = made->target.key;

@@ -108,6 +108,28 @@ class Overrides(SystemTest):
                 answered = self.change("PUT", key, body, limit, status)
                 self.assertIn(said, json.dumps(answered["detail"]))
 
+    def test_a_key_and_its_limit_have_numbers_that_suit_each_other(self):
+        stint = self.stint_before(
+            self.upstream,
+            limits={"bucket": {"requests": 1000, "per": "10d", "algorithm": "token_bucket", "cost": 5,
+                               "burst": 50, "key": "header:X-Key"}},
+            route_limits=["bucket"])
+
+        def change(path, body):
+            answered = stint.admin.request("PUT", f"/limits/bucket/overrides{path}", body=json.dumps(body))
+            return answered.status, answered.json().get("detail")
+
+        self.assertEqual(change("/a", {"requests": 1}),
+                         (400, '"requests" would take more than 366 days to fill the limit\'s burst (50); expected '
+                               'more, or a smaller "burst" beside it.'))
+        self.assertEqual(change("/a", {"requests": 2})[0], 200)
+        self.assertEqual(change("", {"requests": 1000, "burst": 4})[0], 400)  # less than the cost
+        self.assertEqual(change("", {"requests": 1000, "burst": 500}),
+                         (400, 'of the override of "a", "requests" would take more than 366 days to fill the '
+                               'limit\'s burst (500); expected more, or a smaller "burst" beside it.'))
+        self.assertEqual(change("", {"requests": 1000, "burst": 60})[0], 200)
+        self.assertEqual(change("/b", {"requests": 1})[0], 400)
+
     def test_who_waits_gets_the_new_number_at_once(self):
         stint = self.stint_before(
             self.upstream,

@@ -239,6 +239,12 @@ refills_in_time(std::uint64_t burst, std::uint64_t quota, std::chrono::nanosecon
     return static_cast<double>(burst) * length <= static_cast<double>(quota) * longest_refill;
 }
 
+// Returns the most that one request may cost: a full token bucket, or the quota.
+[[nodiscard]] constexpr std::uint64_t
+capacity_of(std::uint64_t burst, std::uint64_t quota) noexcept {
+    return burst > 0 ? burst : quota;
+}
+
 // Other numbers of a limit for some keys. key: a key in the canonical form of routing, or a pattern
 // with "*" and "?".
 struct Override {

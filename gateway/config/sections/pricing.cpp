@@ -50,11 +50,6 @@ constexpr std::array count_when_table{
         }),
 };
 
-// Returns the maximum cost of one request: a full token bucket, or the quota.
-std::uint64_t capacity_of(const Limit& limit) {
-    return limit.burst > 0 ? limit.burst : limit.quota;
-}
-
 void read_cost(const Section& section, Limit& limit) {
     const auto cost = section.find("cost");
     const auto reserve = section.find("reserve");
@@ -72,10 +67,11 @@ void read_cost(const Section& section, Limit& limit) {
     }
     if (reserve)
         reserve->into(limit.cost, "the most that a request may cost", parse_number);
-    if (limit.quota > 0 && limit.cost > capacity_of(limit))
+    const std::uint64_t capacity = capacity_of(limit.burst, limit.quota);
+    if (limit.quota > 0 && limit.cost > capacity)
         section.wrong_at(
             reserve ? "reserve" : "cost", "is more than the limit ever has (" +
-                                              std::to_string(capacity_of(limit)) +
+                                              std::to_string(capacity) +
                                               "), so every request would be refused");
 }
 

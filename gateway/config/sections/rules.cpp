@@ -81,6 +81,23 @@ Table<Override> override_fields_of(const Limit& limit) {
     return rows_before(override_fields(), bursts ? "concurrent" : "burst");
 }
 
+// Checks an override as the limit's own numbers are checked, with the limit's burst if it has none.
+void check_numbers(
+    const Section& section, std::string_view number, const Override& made, const Limit& limit) {
+    if (made.quota == 0)
+        return; // a mistake
+    const std::uint64_t burst = made.burst > 0 ? made.burst : limit.burst;
+    if (made.burst == 0 && !refills_in_time(burst, made.quota, limit.per))
+        section.wrong_at(
+            number, "would take more than 366 days to fill the limit's burst (" +
+                        std::to_string(burst) + "); expected more, or a smaller burst beside it");
+    if (const std::uint64_t capacity = capacity_of(burst, made.quota); limit.cost > capacity)
+        section.wrong_at(
+            made.burst > 0 ? "burst" : number,
+            "is " + std::to_string(capacity) + ", less than a request costs (" +
+                std::to_string(limit.cost) + "), so every request would be refused");
+}
+
 void read_override(const Value::Named& entry, Limit& limit) {
     const auto key = parse_key_text(entry.name, limit);
     if (!key)
@@ -100,6 +117,7 @@ void read_override(const Value::Named& entry, Limit& limit) {
     });
     if (const auto burst = section->find("burst"))
         read_burst_number(*section, *burst, limit, made.quota, made.burst);
+    check_numbers(*section, number, made, limit);
     const bool known =
         std::any_of(limit.overrides.begin(), limit.overrides.end(), [&](const Override& other) {
             return other.key == made.key;

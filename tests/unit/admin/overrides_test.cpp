@@ -74,10 +74,26 @@ TEST_CASE("an override of a token bucket may have a burst") {
 
     config::Limit large = bucket();
     large.burst = 1'000'000;
-    check_wrong(large, R"({"requests": 1})", "more than 366 days to fill"); // its own burst
+    check_wrong( // its own burst
+        large, R"({"requests": 1})",
+        R"("requests" would take more than 366 days to fill the limit's burst (1000000); expected)");
 
     check_wrong(window(), R"({"requests": 200, "burst": 7})", R"("burst" is unknown)");
     check_wrong(bucket(), R"({"requests": 1, "burst": 900000000})", "more than 366 days to fill");
+}
+
+TEST_CASE("an override is at least what a request costs") {
+    config::Limit costly = window();
+    costly.cost = 5;
+    CHECK(override_in(R"({"requests": 5})", costly, "k", now).has_value());
+    check_wrong(
+        costly, R"({"requests": 4})",
+        R"("requests" is 4, less than a request costs (5), so every request would be refused)");
+    config::Limit of_bucket = bucket();
+    of_bucket.cost = 5;
+    check_wrong(of_bucket, R"({"requests": 9, "burst": 4})", R"("burst" is 4, less than)");
+    of_bucket.burst = 6;
+    CHECK(override_in(R"({"requests": 1})", of_bucket, "k", now).has_value());
 }
 
 TEST_CASE("a mistake in an override says what is expected") {

@@ -46,6 +46,29 @@ TEST_CASE("an override of a token bucket may have a burst") {
         "{requests: 1, per: 9d, algorithm: token_bucket, key: host, overrides: {x: {requests: 1, "
         "burst: 99}}}",
         {"4:94: limits.a.overrides.x.burst: would take more than 366 days to fill"});
+    check_rule( // of the limit
+        "{requests: 9, per: 9d, algorithm: token_bucket, burst: 99, key: host, overrides: {x: "
+        "{requests: 1}}}",
+        {"4:92: limits.a.overrides.x.requests: would take more than 366 days to fill the limit's "
+         "burst (99); expected more, or a smaller burst beside it"});
+}
+
+TEST_CASE("an override is at least what a request costs") {
+    CHECK(
+        limit_of("{requests: 9, per: 1s, cost: 5, key: host, overrides: {x: {requests: 5}}}")
+            .overrides.size() == 1);
+    check_rule(
+        "{requests: 9, per: 1s, cost: 5, key: host, overrides: {x: {requests: 4}}}",
+        {"4:65: limits.a.overrides.x.requests: is 4, less than a request costs (5), so every "
+         "request would be refused"});
+    check_rule(
+        "{requests: 9, per: 1s, algorithm: token_bucket, cost: 5, key: host, overrides: {x: "
+        "{requests: 9, burst: 4}}}",
+        {"4:103: limits.a.overrides.x.burst: is 4, less than a request costs (5)"});
+    CHECK(
+        limit_of("{requests: 9, per: 1s, algorithm: token_bucket, burst: 6, cost: 5, key: host, "
+                 "overrides: {x: {requests: 1}}}")
+            .overrides.size() == 1);
 }
 
 TEST_CASE("an override of a client has its key's spelling") {
