@@ -14,6 +14,7 @@ using std::chrono::hours;
 using std::chrono::minutes;
 
 constexpr const char* not_combined = "not nginx's common or combined format";
+constexpr const char* cut_off = "cut off: nginx's common or combined format has more";
 
 const FieldNames combined_fields{"referer", "user-agent"};
 
@@ -145,11 +146,18 @@ Result<LoggedRequest, std::string> parse_nginx_line(std::string_view line) {
         logged.request.client = client;
     std::string text;
     if (!take_quoted(rest, text) || !take(rest, ' ') || !take_status(rest, logged.status))
-        return std::string{"cut off: nginx's common format has more"};
+        return std::string{cut_off};
     read_request_line(logged.request, text);
     logged.decision = logged.status == 429 ? "refused" : "forwarded";
+    // A quoted text without an end is one of the combined format that was cut off.
     std::string agent;
-    if (take(rest, ' ') && take_quoted(rest, text) && take(rest, ' ') && take_quoted(rest, agent)) {
+    const bool has_referer = rest.starts_with(" \"");
+    if (has_referer && (!take(rest, ' ') || !take_quoted(rest, text)))
+        return std::string{cut_off};
+    const bool has_agent = has_referer && rest.starts_with(" \"");
+    if (has_agent && (!take(rest, ' ') || !take_quoted(rest, agent)))
+        return std::string{cut_off};
+    if (has_agent) {
         logged.told = &combined_fields;
         add_field(logged, "referer", text);
         add_field(logged, "user-agent", agent);

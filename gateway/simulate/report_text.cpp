@@ -150,7 +150,9 @@ void write_keys(std::ostream& out, const Tally& tally) {
         std::vector<Row> rows;
         for (std::size_t rank = 0; rank < std::min(keys.size(), keys_shown); ++rank) {
             const auto entry = keys.ranked(rank);
-            rows.push_back({printable(entry.text), std::to_string(entry.count)});
+            rows.push_back(
+                {entry.text.empty() ? "(without a key)" : printable(entry.text),
+                 std::to_string(entry.count)});
             if (entry.over > 0)
                 rows.back().push_back("(at most " + std::to_string(entry.over) + " too many)");
         }

@@ -3,6 +3,7 @@
 #include "limits/limit.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 namespace stint::simulate {
 
@@ -77,17 +78,16 @@ void SimulatedRequest::end(const Now& now) {
 }
 
 // Returns false, and notes the limit as undecided, if the limit reads a field that the log may have
-// omitted.
-bool SimulatedRequest::concerns(routing::AppliedLimit limit, const routing::Key&) noexcept {
+// omitted. Otherwise keeps the key, in case the limit refuses or denies the request.
+bool SimulatedRequest::concerns(routing::AppliedLimit limit, const routing::Key& key) noexcept {
     const auto lacks = [&](const std::string& name) { return !logged_->tells(name); };
-    if (std::ranges::none_of(in_.doubtful[limit.on_route->index], lacks))
-        return true;
-    verdict_.undecided.push_back(limit->limit->identity().name);
-    return false;
-}
-
-void SimulatedRequest::counts(routing::AppliedLimit limit, const routing::Key& key) noexcept {
-    keys_.emplace_back(limit.terms, key.text);
+    if (std::ranges::any_of(in_.doubtful[limit.on_route->index], lacks)) {
+        verdict_.undecided.push_back(limit->limit->identity().name);
+        return false;
+    }
+    if (limit->limit->keyed())
+        keys_.emplace_back(limit.terms, key.missing ? std::string_view{} : key.text);
+    return true;
 }
 
 void SimulatedRequest::refused(routing::AppliedLimit limit, Hash128, Duration) noexcept {

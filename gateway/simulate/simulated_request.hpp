@@ -52,7 +52,6 @@ class SimulatedRequest final : public admission::Callbacks {
     [[nodiscard]] static SimulatedRequest& of(limits::Waiter& waiter) noexcept;
 
     bool concerns(routing::AppliedLimit limit, const routing::Key& key) noexcept override;
-    void counts(routing::AppliedLimit limit, const routing::Key& key) noexcept override;
     void refused(routing::AppliedLimit limit, Hash128, Duration) noexcept override;
     void denied(routing::AppliedLimit limit) noexcept override;
     void waited(routing::AppliedLimit, bool, Duration waited) noexcept override;

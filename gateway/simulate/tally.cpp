@@ -29,8 +29,8 @@ void Tally::add(const Verdict& verdict) {
     }
     ++refused_;
     ++route.refused[verdict.limit];
-    if (!verdict.key.empty())
-        keys_[verdict.limit].add(hasher_(verdict.key), verdict.key);
+    if (verdict.key)
+        keys_[verdict.limit].add(hasher_(*verdict.key), *verdict.key);
 }
 
 void Difference::add(const Verdict& before, const Verdict& after) {

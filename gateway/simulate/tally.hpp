@@ -28,7 +28,7 @@ class Tally {
     [[nodiscard]] const std::map<std::string, RouteTally>& routes() const noexcept {
         return routes_;
     }
-    // Returns the most refused keys, by the name of the limit.
+    // Returns the most refused keys, by the name of the limit. Empty: that of requests without one.
     [[nodiscard]] const std::map<std::string, limits::SpaceSaving>& keys() const noexcept {
         return keys_;
     }

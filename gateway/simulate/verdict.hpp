@@ -5,6 +5,7 @@
 #include "simulate/logged_request.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ struct Verdict {
     Kind kind = Kind::unrouted;
     std::string route{}; // name of the matching route; empty if none
     std::string limit{}; // name of the refusing limit; empty if admitted
-    std::string key{};   // text of the limit's key; empty if it has none
+    // Text of the limit's key: empty if the request has none; nullopt if the limit counts by none.
+    std::optional<std::string> key{};
     // True if the request is admitted and its end has an effect: it holds slots of concurrency
     // limits, or may be refunded.
     bool end_matters = false;

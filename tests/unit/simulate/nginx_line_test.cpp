@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 using namespace stint;
 using namespace stint::simulate;
 using namespace stint::simulate::test;
@@ -103,6 +105,15 @@ TEST_CASE("nginx: a line that is cut off or of another format is an error, where
     for (std::size_t size = 0; size + 1 < line.size(); ++size) {
         CAPTURE(size);
         CHECK_FALSE(parse_nginx_line(line.substr(0, size)).has_value());
+    }
+    // What is left of the combined format is the common format only where it ends between two
+    // parts.
+    const std::string combined = line + R"( "https://a.example/" "curl/8.5")";
+    for (std::size_t size = line.size(); size < combined.size(); ++size) {
+        CAPTURE(size);
+        const std::string cut = combined.substr(0, size);
+        const bool inside = std::count(cut.begin(), cut.end(), '"') % 2 == 1;
+        CHECK(parse_nginx_line(cut).has_value() == !inside);
     }
     CHECK_FALSE(
         parse_nginx_line(" - - [21/Nov/2026:13:00:00 +0100] \"GET / HTTP/1.1\" 200 5").has_value());

@@ -130,6 +130,31 @@ TEST_CASE("keys are counted apart and the most refused are named") {
     CHECK(keys[0]["at_most_over_by"] == 0);
 }
 
+TEST_CASE(
+    "requests without a key are among the most refused, those of a limit without keys are not") {
+    const std::string config = yaml("[{name: k, requests: 1, per: 1m, key: \"query:key\"}, "
+                                    "{name: all, requests: 4, per: 1m}]");
+    const std::string log = line(0s) + line(1s) + line(2s) + line(3s, {{"path", "/?key=a"}}) +
+                            line(4s, {{"path", "/?key=a"}}) + line(5s, {{"path", "/?key=b"}}) +
+                            line(6s, {{"path", "/?key=c"}}) + line(7s, {{"path", "/?key=d"}});
+
+    const Json keys = report(config, log)["configuration"]["most_refused_keys"];
+
+    CHECK_FALSE(keys.contains("all"));
+    REQUIRE(keys["k"].size() == 2);
+    CHECK(keys["k"][0]["key"] == "");
+    CHECK(keys["k"][0]["refused"] == 2);
+    CHECK(keys["k"][1]["key"] == "a");
+
+    const Json refusing = report(
+        yaml("[{name: k, requests: 1, per: 1m, key: \"query:key\", missing_key: refuse, deny: "
+             "[b]}]"),
+        log)["configuration"]["most_refused_keys"]["k"];
+    REQUIRE(refusing.size() == 3);
+    CHECK(refusing[0]["key"] == "");
+    CHECK(refusing[0]["refused"] == 3);
+}
+
 TEST_CASE("a limit whose key is not in the log is left out and reported") {
     const std::string config = yaml("[{name: k, requests: 1, per: 1m, key: \"header:X-Key\"}]");
     const Json with_key{{"fields", {{"x-key", "a"}}}};
