@@ -117,13 +117,23 @@ void note_shared_key(const config::Limit& limit, Notes& notes) {
             "other parts");
 }
 
+void note_keys_with_variables(const config::Limit& limit, Notes& notes) {
+    for (const config::Override& each : limit.overrides)
+        if (each.key.find("${") != std::string::npos)
+            notes.push_back(
+                "the limit " + limit.name + " has an override of the key " + each.key +
+                " as it is written: variables are filled in in values alone");
+}
+
 } // namespace
 
 std::vector<std::string> config_notes(const config::Config& config) {
     Notes notes;
     note_unused(config, notes);
-    for (const config::Limit& limit : config.limits)
+    for (const config::Limit& limit : config.limits) {
         note_shared_key(limit, notes);
+        note_keys_with_variables(limit, notes);
+    }
     for (const config::Upstream& upstream : config.upstreams)
         note_variables("upstream", upstream.name, upstream.shaping, notes);
     for (const config::Route& route : config.routes) {

@@ -46,6 +46,16 @@ TEST_CASE("a limit and an upstream that no route uses are named") {
             "the upstream u is used by no route"});
 }
 
+TEST_CASE("a variable in the key of an override is literal") {
+    CHECK(
+        config_notes_on("limits: {n: {requests: 1, per: 1s, key: \"header:k\", overrides: "
+                        "{\"${KEY}\": {requests: 2}, \"$other\": {requests: 2}}}}\n"
+                        "routes: [{name: r, upstream: u, limits: [n]}]\n") ==
+        Notes{
+            "the limit n has an override of the key ${KEY} as it is written: variables are filled "
+            "in in values alone"});
+}
+
 TEST_CASE("a permit listener uses the windows, and a lock needs no route") {
     CHECK(
         config_notes_on("permits: {address: 127.0.0.1:3}\n"
