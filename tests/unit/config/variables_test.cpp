@@ -86,6 +86,15 @@ TEST_CASE("numbers, durations, addresses and regular expressions may come from v
     CHECK(config->upstreams.at(0).endpoints.at(0).host == "shop.example");
 }
 
+TEST_CASE("placeholders in the value of a variable are placeholders") {
+    CHECK(filled("${A}", {{"A", "wait {retry_after} s"}}) == "wait {retry_after} s");
+    CHECK(
+        faults_of("limits: {a: {concurrent: 1, body: '${A}'}}", {{"A", "{retry_aftr}"}}) ==
+        "3:35: limits.a.body: {retry_aftr} is no placeholder; did you mean \"{retry_after}\"?; "
+        "filled "
+        "in from \"${A}\"\n");
+}
+
 TEST_CASE("a variable that is not set and has no default is a mistake") {
     CHECK(
         faults_of("workers: ${NONE}") ==
