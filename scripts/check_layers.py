@@ -30,7 +30,7 @@ LAYERS = {
     "permits": "admission server proxy routing locks limits http net observe base",
     "runtime": "state stores admission permits proxy server upstream routing locks limits http net tls observe config base",
     "simulate": "admission runtime routing limits http net observe config base",
-    "admin": "admission runtime permits/lock_json.hpp server proxy upstream routing locks limits http net tls observe config base",
+    "admin": "admission runtime stores shared/session.hpp permits/lock_json.hpp server proxy upstream routing locks limits http net tls observe config base",
     "main": "admin simulate runtime config base",
 }
 

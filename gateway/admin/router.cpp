@@ -12,7 +12,7 @@
 namespace stint::admin {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Endpoint>, 14> paths{{
+constexpr std::array<std::pair<std::string_view, Endpoint>, 15> paths{{
     {"/changes", Endpoint::changes},
     {"/metrics", Endpoint::metrics},
     {"/healthz", Endpoint::healthz},
@@ -25,12 +25,14 @@ constexpr std::array<std::pair<std::string_view, Endpoint>, 14> paths{{
     {"/v1/locks", Endpoint::locks},
     {"/overlay", Endpoint::overlay},
     {"/routes", Endpoint::routes},
+    {"/stores", Endpoint::stores},
     {"/upstreams", Endpoint::upstreams},
     {"/version", Endpoint::version},
 }};
 
 constexpr std::string_view limits_prefix = "/limits/";
 constexpr std::string_view locks_prefix = "/v1/locks/"; // the same path as on the permits listener
+constexpr std::string_view stores_prefix = "/stores/";
 constexpr std::string_view upstreams_prefix = "/upstreams/";
 
 // Splits a path at every "/" and percent-decodes the segments; nullopt for a malformed escape.
@@ -53,8 +55,9 @@ Response nothing_here() {
         404,
         "There is nothing here. There are /metrics, /healthz, /readyz, /config, /changes, "
         "/cooldowns, /limits, /limits/NAME, /limits/NAME/top, /v1/locks, /v1/locks/NAME, /routes, "
-        "/upstreams, /version; by POST /explain, /config/reload, /limits/NAME/block and /unblock, "
-        "/upstreams/NAME/endpoints/ENDPOINT/drain and /enable; by PUT and DELETE "
+        "/stores, /upstreams, /version; by POST /explain, /config/reload, /limits/NAME/block and "
+        "/unblock, /stores/NAME/trust, /upstreams/NAME/endpoints/ENDPOINT/drain and /enable; by "
+        "PUT and DELETE "
         "/limits/NAME/overrides and /limits/NAME/overrides/KEY; by POST and DELETE "
         "/limits/NAME/enforce; by DELETE /limits/NAME/counters, /v1/locks/NAME/leases/ID.");
 }
@@ -107,6 +110,15 @@ Result<Target, Response> target_of_upstream(std::string_view path) {
     return Target{change, std::move(segments->front()), std::move((*segments)[2])};
 }
 
+Result<Target, Response> target_of_store(std::string_view path) {
+    auto segments = decoded_segments(path);
+    if (!segments)
+        return problem(400, "The path has a malformed percent-escape.");
+    if (segments->size() != 2 || segments->back() != "trust")
+        return nothing_here();
+    return Target{Endpoint::trust_store, std::move(segments->front())};
+}
+
 Result<Target, Response> target_at(std::string_view path) {
     const auto found = std::find_if(
         paths.begin(), paths.end(), [&](const auto& each) { return each.first == path; });
@@ -116,6 +128,8 @@ Result<Target, Response> target_at(std::string_view path) {
         return target_of_limit(path.substr(limits_prefix.size()));
     if (path.starts_with(locks_prefix))
         return target_of_lock(path.substr(locks_prefix.size()));
+    if (path.starts_with(stores_prefix))
+        return target_of_store(path.substr(stores_prefix.size()));
     if (path.starts_with(upstreams_prefix))
         return target_of_upstream(path.substr(upstreams_prefix.size()));
     return nothing_here();
@@ -136,6 +150,7 @@ const Methods& methods_of(Endpoint endpoint) {
     case Endpoint::enable:
     case Endpoint::block:
     case Endpoint::unblock:
+    case Endpoint::trust_store:
         return posting;
     case Endpoint::enforce:
         return switching;

@@ -30,6 +30,8 @@ enum class Endpoint : std::uint8_t {
     overlay, // changes that operators made at run time, by its former path
     changes, // the same
     routes,
+    stores,      // the stores of shared limits
+    trust_store, // makes a store give shares at once
     upstreams,
     drain,  // drains an endpoint of an upstream
     enable, // enables an endpoint of an upstream
@@ -40,7 +42,7 @@ enum class Endpoint : std::uint8_t {
 
 struct Target {
     Endpoint endpoint{};
-    std::string name{}; // name of the limit, lock or upstream; percent-decoded
+    std::string name{}; // name of the limit, lock, store or upstream; percent-decoded
     std::string key{}; // key of the override, address of the endpoint, or lease id; percent-decoded
 };
 

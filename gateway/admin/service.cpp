@@ -11,6 +11,7 @@
 #include "admin/reload.hpp"
 #include "admin/router.hpp"
 #include "admin/status.hpp"
+#include "admin/stores.hpp"
 #include "admin/top.hpp"
 #include "admin/version.hpp"
 #include "http/query.hpp"
@@ -72,8 +73,12 @@ Response not_kept(const Response& changed, const std::string& why) {
 }
 
 Response readiness(const runtime::Gateway& gateway) {
-    if (gateway.ready())
-        return json_response({{"status", "ready"}});
+    if (gateway.ready()) {
+        Json ready{{"status", "ready"}};
+        if (const auto& stores = gateway.store().in_force()->stores; !stores.empty())
+            ready["stores"] = store_words(stores);
+        return json_response(ready);
+    }
     return problem(503, "The gateway is stopping: it finishes the requests in flight.");
 }
 
@@ -229,6 +234,13 @@ Response at_once(Service& service, const Target& target, const Request& request)
     case Endpoint::cooldowns:
         return json_response(
             {{"cooldowns", cooldowns_json(gateway.compiled().cooldowns, gateway.now().steady)}});
+    case Endpoint::stores:
+        return json_response(
+            {{"stores", stores_json(gateway.store().in_force()->stores, gateway.now().steady)}});
+    case Endpoint::trust_store: {
+        auto refusal = refuse_change(request, service.policy);
+        return refusal ? std::move(*refusal) : trust_store(gateway, target.name);
+    }
     case Endpoint::version:
         return json_response(version_json(gateway));
     case Endpoint::reload: {

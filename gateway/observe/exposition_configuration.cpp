@@ -37,6 +37,28 @@ void add_state(Page& page, const ProcessFigures::StateFigures& state) {
         .add({}, state.round_seconds);
 }
 
+void add_stores(Page& page, const ProcessFigures& figures) {
+    auto up = page.gauge("stint_store_up", "1 while the server of a store answers.");
+    auto ready = page.gauge("stint_store_ready", "1 while a store can be asked for shares.");
+    auto counters =
+        page.gauge("stint_store_counters", "Counters of which this gateway has a share.");
+    auto trips =
+        page.gauge("stint_store_round_trip_seconds", "How long the latest call of a store took.");
+    auto calls = page.counter("stint_store_calls_total", "Calls of a store, by result.");
+    auto wants = page.counter(
+        "stint_store_wants_total", "Requests that waited for a share, by the store's answer.");
+    for (const ProcessFigures::StoreFigures& each : figures.stores) {
+        up.add({{"store", each.name}}, std::uint64_t{each.up});
+        ready.add({{"store", each.name}}, std::uint64_t{each.ready});
+        counters.add({{"store", each.name}}, each.counters);
+        trips.add({{"store", each.name}}, each.round_trip_seconds);
+        calls.add({{"store", each.name}, {"result", "ok"}}, each.calls - each.failed_calls);
+        calls.add({{"store", each.name}, {"result", "failed"}}, each.failed_calls);
+        wants.add({{"store", each.name}, {"result", "told"}}, each.wants_told);
+        wants.add({{"store", each.name}, {"result", "failed"}}, each.wants_failed);
+    }
+}
+
 } // namespace
 
 void add_configuration(Page& page, const ProcessFigures& figures) {
@@ -53,6 +75,8 @@ void add_configuration(Page& page, const ProcessFigures& figures) {
     add_certificates(page, figures);
     if (figures.state)
         add_state(page, *figures.state);
+    if (!figures.stores.empty())
+        add_stores(page, figures);
 }
 
 } // namespace stint::observe

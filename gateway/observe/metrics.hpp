@@ -235,6 +235,18 @@ struct ProcessFigures {
         double round_seconds = 0;         // duration of the last round of writes
     };
     std::optional<StateFigures> state{}; // metrics of the state file; nullopt without one
+    struct StoreFigures {
+        std::string name;
+        bool up = false;          // the server answers
+        bool ready = false;       // it can be asked for shares
+        std::size_t counters = 0; // with a share of this gateway
+        double round_trip_seconds = 0;
+        std::uint64_t calls = 0; // totals since the start, like the members below
+        std::uint64_t failed_calls = 0;
+        std::uint64_t wants_told = 0;
+        std::uint64_t wants_failed = 0;
+    };
+    std::vector<StoreFigures> stores{};
 };
 
 // Returns the Prometheus text exposition (format 0.0.4), made by prometheus-cpp's serializer. Names

@@ -44,6 +44,29 @@ endpoints_of(const routing::Snapshot& snapshot, SteadyTime at) {
 
 } // namespace
 
+namespace {
+
+std::vector<observe::ProcessFigures::StoreFigures> stores_in(const SharedStores& stores) {
+    std::vector<observe::ProcessFigures::StoreFigures> figures;
+    for (const stores::StorePtr& store : stores) {
+        const stores::StoreState state = store->state();
+        const stores::StoreCounters& counters = store->counters();
+        figures.push_back(
+            {.name = store->settings().name,
+             .up = state.up,
+             .ready = state.asking,
+             .counters = state.counters,
+             .round_trip_seconds = std::chrono::duration<double>(state.round_trip).count(),
+             .calls = counters.calls.load(),
+             .failed_calls = counters.failed_calls.load(),
+             .wants_told = counters.told.load(),
+             .wants_failed = counters.failed.load()});
+    }
+    return figures;
+}
+
+} // namespace
+
 observe::ProcessFigures Gateway::collect_metrics() const {
     observe::ProcessFigures figures;
     figures.version = version;
@@ -109,6 +132,7 @@ observe::ProcessFigures Gateway::collect_metrics() const {
     if (const auto state = persistence_ ? persistence_->collect_metrics() : std::nullopt)
         figures.state = {
             state->writes, state->write_failures, state->last_write_seconds, state->round_seconds};
+    figures.stores = stores_in(store_.in_force()->stores);
     return figures;
 }
 

@@ -241,6 +241,15 @@ bool ShareClient::leave(const Now& now) {
     return false;
 }
 
+bool ShareClient::trust(const Now& now) {
+    if (session_.state() != SessionState::active)
+        return false;
+    (void)send(
+        {}, session_.arguments("trust", now.steady),
+        {.counter = nullptr, .at = now.steady, .trusts = true});
+    return true;
+}
+
 void ShareClient::note_left(ShareCounter& counter) {
     if (leaving_ && !std::exchange(counter.left, true))
         --to_leave_;

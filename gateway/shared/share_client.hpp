@@ -69,6 +69,10 @@ class ShareClient {
     // Gives up everything that is not in use, then ends the session. True once the store knows;
     // call it after each tick() until then.
     bool leave(const Now& now);
+    // Tells the store that no gateway holds anything that the store does not know of, so that it
+    // gives shares at once, also if it is new or has forgotten what it knew. Only an operator can
+    // know that. False: there is no active session.
+    bool trust(const Now& now);
     // Ends the use of all shares at once, without a word to the store. Calls on their way fail.
     void drop_shares(const Now& now);
 
@@ -82,6 +86,7 @@ class ShareClient {
         SteadyTime at{};
         std::uint64_t hold = 0;
         bool ends_session = false;
+        bool trusts = false;
     };
     struct ByDue {
         bool operator()(const ShareCounter* a, const ShareCounter* b) const noexcept {
@@ -100,6 +105,7 @@ class ShareClient {
     void sync(ShareCounter& counter, std::uint64_t share, const Now& now);
     void synced(ShareCounter& counter, const Reply& reply, const Sent& sent, const Now& now);
     void take_grant(ShareCounter& counter, const Reply& reply, const Sent& sent, const Now& now);
+    void tell(const ShareCounter& counter, bool gives);
     void look_again(ShareCounter& counter, const Now& now);
     void give_up(ShareCounter& counter, const Now& now);
     void note_left(ShareCounter& counter);

@@ -27,6 +27,8 @@ void ShareClient::answered(std::uint64_t call, const Reply& reply, const Now& no
     sent_.erase(found);
     if (sent.ends_session)
         return session_ended(reply, now);
+    if (sent.trusts)
+        return session_.hasten(now.steady);
     if (sent.counter == nullptr)
         return beaten(session_.answered(reply, sent.at, now.steady), now);
     session_.note_time(reply, sent.at, now.steady);
@@ -70,10 +72,12 @@ void ShareClient::synced(
         counter.call = 0;
         return take_grant(counter, reply, sent, now);
     }
-    if (answer == "old")
+    if (answer == "old") { // this counter is another one than that of the former calls
+        counter.call = 0;
         counter.seq = std::max(counter.seq, units_at(reply, 4));
-    else
-        session_.hasten(now.steady);
+        return sync(counter, counter.share, now);
+    }
+    session_.hasten(now.steady);
     give_up(counter, now);
 }
 
@@ -92,18 +96,29 @@ void ShareClient::take_grant(
     counter.held = std::max(granted, sent.hold);
     counter.note_demand(now);
     note_left(counter);
-    if (counter.held == 0 && !counter.again && !counter.in_demand(now.steady)) {
-        listener_.answered(counter.name);
+    const bool grew = granted > sent.hold;
+    const bool gives = grew || number_at(reply, 10) == 1; // else it may not know who holds what
+    if (counter.held == 0 && counter.told_want == 0 && !counter.again &&
+        !counter.in_demand(now.steady)) {
+        tell(counter, gives);
         return forget(counter, now);
     }
-    const bool grew = granted > sent.hold;
     counter.note_reply(grew, now.steady);
+    if (!gives)
+        counter.note_silence(now.steady);
     const bool uses_all = (grew || !counter.others_lack) && !leaving_;
     use_share(counter, uses_all ? counter.held : counter.share, now);
     if (counter.unasked && !leaving_ && counter.share < units_of(counter.of))
         return sync(counter, counter.share, now); // its answer is for those who want
-    listener_.answered(counter.name);
+    tell(counter, gives);
     look_again(counter, now);
+}
+
+void ShareClient::tell(const ShareCounter& counter, bool gives) {
+    if (gives)
+        listener_.answered(counter.name);
+    else
+        listener_.failed(counter.name);
 }
 
 // Arranges the next look after a reply; gives up at once what others lack.

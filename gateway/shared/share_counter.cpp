@@ -76,6 +76,12 @@ void ShareCounter::note_reply(bool grew, SteadyTime now) {
     retry_after = {};
 }
 
+void ShareCounter::note_silence(SteadyTime now) {
+    backoff = {};
+    ask_after = now;
+    note_failure(now);
+}
+
 void ShareCounter::note_failure(SteadyTime now) {
     retry_pause = std::clamp<Duration>(2 * retry_pause, least_backoff(of), most_backoff);
     retry_after = now + retry_pause;

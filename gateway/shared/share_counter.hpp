@@ -62,6 +62,8 @@ struct ShareCounter {
     void note_demand(const Now& now);
     // Notes the store's reply to the call: whether it brought more.
     void note_reply(bool grew, SteadyTime now);
+    // Notes that the store gives nothing to any gateway yet: it cannot say that there is no more.
+    void note_silence(SteadyTime now);
     void note_failure(SteadyTime now);
 };
 

@@ -219,6 +219,13 @@ if op == 'leave' then
     return {'ok', now, epoch}
 end
 
+-- An operator says that no gateway holds what this store does not know of.
+if op == 'trust' then
+    field.learned, write.learned, write.base = epoch, epoch, '0'
+    finish()
+    return {'ok', now, epoch}
+end
+
 -- sync. ARGV: ..., seq, hold, want, number, revision, span, window, life.
 local seq, hold, want = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 local number, revision, span = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])

@@ -78,6 +78,11 @@ void Store::want(
             refuse(each.waiter);
 }
 
+bool Store::trust() noexcept {
+    return thread_.joinable() && state().session == shared::SessionState::active &&
+           net::post(loop_->executor(), [this] { loop_->trust(); });
+}
+
 StoreState Store::state() const {
     return shared_->state.get();
 }

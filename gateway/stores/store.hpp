@@ -47,6 +47,10 @@ class Store final : public limits::ShareSource {
         std::uint64_t number,
         limits::ShareRequests& answer_to) noexcept override;
 
+    // Tells the store that no gateway holds anything that it does not know of, so that a new store
+    // gives shares at once. False: this gateway has no active session there, or no memory.
+    [[nodiscard]] bool trust() noexcept;
+
     [[nodiscard]] StoreState state() const;
     [[nodiscard]] const StoreCounters& counters() const noexcept;
     [[nodiscard]] std::size_t limits() const noexcept; // that it serves

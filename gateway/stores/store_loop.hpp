@@ -51,6 +51,7 @@ class StoreLoop final : private redis::StoreClient::Watcher,
 
     // Takes what is in the inbox.
     void take_wants() noexcept;
+    void trust() noexcept; // as Store::trust()
     // Answers all wants, gives all shares back, ends the session, and then run(): when the store
     // knows, or at the deadline.
     void stop(SteadyTime deadline) noexcept;

@@ -51,6 +51,13 @@ void StoreLoop::note_failed_call(const std::string& why, SteadyTime now) {
         spdlog::warn("store {}: a call has failed: {}", shared_.settings.name, why);
 }
 
+void StoreLoop::trust() noexcept {
+    turn([this](const Now& now) {
+        if (usable())
+            (void)shares_.trust(now);
+    });
+}
+
 void StoreLoop::take_wants() noexcept {
     const std::vector<Want> wants = shared_.inbox.take();
     turn([&](const Now& now) {

@@ -1,0 +1,199 @@
+"""Limits that several gateways share, with a real redis-server."""
+
+import json
+import time
+import unittest
+
+from support.case import SystemTest, config, scaled
+from support.client import fetch
+from support.load import Load
+from support.ports import free_port
+from support.redis import Redis
+from support.waiting import wait_until
+
+ANSWER = {"respond": {"status": 200, "body": "yes"}}
+
+
+class SharedLimits(SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.redis = Redis(self)
+
+    def gateway(self, limits, *, name, **top):
+        """A gateway whose route `/` has these limits, and answers by itself."""
+        made = config("127.0.0.1:1", limits=limits, route_limits=list(limits),
+                      stores={"main": {"redis": f"127.0.0.1:{self.redis.port}", "session": "5s",
+                                       **top.pop("store", {})}},
+                      gateway_id=name, **top)
+        made["routes"][0].pop("upstream")
+        made["routes"][0].update(ANSWER)
+        return self.start_stint(made)
+
+    def gateways(self, count, limits, *, trust=True, **top):
+        all_of_them = [self.gateway(limits, name=f"edge-{i}", **top) for i in range(count)]
+        for stint in all_of_them:
+            self.wait_until_ready(stint)
+        if trust:
+            self.trust(all_of_them[0])
+        return all_of_them
+
+    def store(self, stint):
+        return stint.admin.get("/stores")["stores"][0]
+
+    def wait_until_ready(self, stint):
+        wait_until(lambda: self.store(stint)["state"] == "ready", "a session at the store", 20)
+
+    def trust(self, stint):
+        """A new store gives nothing for a while: it might have forgotten what others hold."""
+        self.assertEqual(stint.admin.request("POST", "/stores/main/trust").status, 200)
+        wait_until(lambda: self.store(stint)["session"]["learned"], "a store that gives shares")
+
+    def statuses(self, stint, count, **options):
+        return [fetch(stint.port, **options).status for _ in range(count)]
+
+
+class Together(SharedLimits):
+    def test_gateways_admit_together_what_one_would(self):
+        first, second = self.gateways(2, {"all": {"requests": 10, "per": "1h", "shared": "main"}})
+
+        seen = []
+        for _ in range(12):  # each asks for more than half of it
+            seen.append(fetch(first.port).status)
+            time.sleep(0.02)
+            seen.append(fetch(second.port).status)
+            time.sleep(0.02)
+
+        self.assertLessEqual(seen.count(200), 10)
+        wait_until(lambda: self.admitted([first, second]) == 10, "all ten", 10,
+                   pause=0.05)
+        self.assertEqual(set(self.statuses(first, 3) + self.statuses(second, 3)), {429})
+
+    def admitted(self, gateways):
+        for stint in gateways:
+            fetch(stint.port)
+        return sum(stint.admin.limit("all")["used"] for stint in gateways)
+
+    def test_never_more_and_hardly_less_under_load(self):
+        count, seconds, number = scaled(2, 4), scaled(3, 20), 300
+        for algorithm in ("sliding_window", "token_bucket", "fixed_window"):
+            with self.subTest(algorithm):
+                limits = {f"{algorithm}": {"requests": number, "per": "1s", "shared": "main",
+                                           "algorithm": algorithm}}
+                gateways = self.gateways(count, limits)
+                warm = [Load(stint.port, connections=4) for stint in gateways]
+                for load in warm:
+                    load.__enter__()
+                time.sleep(1)
+                before = sum(load.statuses[200] for load in warm)
+                began = time.monotonic()
+                time.sleep(seconds)
+                after = sum(load.statuses[200] for load in warm)
+                passed = time.monotonic() - began
+                for load in warm:
+                    load.finish()
+                    self.assertEqual(load.failures, [])
+                    self.assertEqual(set(load.statuses), {200, 429})
+
+                # A fixed window may meet its former one in each gateway.
+                spans = passed + (1 if algorithm != "fixed_window" else 2)
+                self.assertLessEqual(after - before, number * spans)
+                self.assertGreaterEqual(after - before, 0.8 * number * passed)
+                for stint in gateways:
+                    stint.stop()
+
+    def test_a_gateway_that_stops_leaves_its_share_to_the_others(self):
+        first, second = self.gateways(2, {"cap": {"requests": 4, "per": "1h", "shared": "main"}})
+        self.assertEqual(self.statuses(first, 1), [200])
+        second_gets = self.statuses(second, 1)
+        first.stop()
+
+        def admitted():
+            fetch(second.port)
+            return second.admin.limit("cap")["used"] == 3
+        wait_until(admitted, "the rest of the number", 10, pause=0.05)
+        self.assertIn(second_gets, ([200], [429]))
+
+    def test_a_gateway_alone_answers_as_without_a_store(self):
+        both = {"requests": 5, "per": "1h"}
+        [shared] = self.gateways(1, {"l": {**both, "shared": "main"}})
+        alone = self.gateway({"l": both}, name="alone")
+        self.assertEqual(self.statuses(shared, 8), self.statuses(alone, 8))
+
+
+class Store(SharedLimits):
+    def test_a_new_store_gives_nothing_until_it_is_trusted(self):
+        [stint] = self.gateways(1, {"l": {"requests": 5, "per": "1h", "shared": "main"}},
+                                trust=False)
+        refused = fetch(stint.port)
+        self.assertEqual(refused.status, 503)
+        self.assertEqual(refused.get("Retry-After"), "1")
+        self.trust(stint)
+        wait_until(lambda: fetch(stint.port).status == 200, "a share", 5, pause=0.05)
+        self.assertEqual(stint.admin.request("POST", "/stores/other/trust").status, 404)
+
+    def test_no_key_is_in_the_store_in_clear(self):
+        [stint] = self.gateways(1, {"l": {"requests": 5, "per": "1h", "key": "header:X-Key",
+                                          "shared": "main"}})
+        self.assertEqual(self.statuses(stint, 1, fields=[("X-Key", "very secret")]), [200])
+        names = self.redis.command("KEYS", "*").split()
+        values = "".join(self.redis.command("HGETALL", name) for name in names)
+        self.assertEqual(len(names), 2)
+        self.assertNotIn("secret", "".join(names) + values)
+        for name in names:
+            self.assertGreater(int(self.redis.command("PTTL", name)), 0)
+
+    def test_a_store_that_is_gone_leaves_each_limit_its_policy(self):
+        def limit(policy):
+            return {"requests": 3, "per": "1h", "key": "header:X-Key",
+                    "shared": {"store": "main", "on_store_failure": policy}}
+        for policy, known, unknown in (("share", [200, 200, 429], [503, 503]),
+                                       ("open", [200, 200, 429], [200, 200]),
+                                       ("closed", [503, 503, 503], [503, 503])):
+            with self.subTest(policy):
+                [stint] = self.gateways(1, {policy: limit(policy)})
+                self.assertEqual(self.statuses(stint, 1, fields=[("X-Key", "a")]), [200])
+                self.redis.kill()
+                wait_until(lambda: self.store(stint)["state"] == "down", "a store that is down")
+                self.assertEqual(self.statuses(stint, 3, fields=[("X-Key", "a")]), known)
+                self.assertEqual(self.statuses(stint, 2, fields=[("X-Key", "b")]), unknown)
+                self.assertEqual(stint.admin.get("/readyz")["stores"], {"main": "down"})
+                self.assertEqual(
+                    stint.admin.metrics().sum("stint_store_up", store="main"), 0)
+                self.redis.start()
+                self.wait_until_ready(stint)
+                stint.stop()
+
+    def test_two_processes_cannot_be_one_gateway(self):
+        [first] = self.gateways(1, {"l": {"requests": 5, "per": "1h", "shared": "main"}})
+        second = self.gateway({"l": {"requests": 5, "per": "1h", "shared": "main"}}, name="edge-0")
+        wait_until(lambda: self.store(second)["state"] == "taken", "the refusal")
+        self.assertEqual(fetch(second.port).status, 503)
+        self.assertEqual(fetch(first.port).status, 200)
+        self.assertIn("another process is gateway edge-0", second.log())
+
+    def test_a_reload_changes_the_store_and_who_shares(self):
+        [stint] = self.gateways(1, {"l": {"requests": 5, "per": "1h", "shared": "main"}})
+        self.assertEqual(self.statuses(stint, 2), [200, 200])
+        del stint.config["limits"]["l"]["shared"]
+        stint.write(stint.config)
+        self.assertEqual(stint.admin.reload().status, 200)
+        self.assertEqual(self.statuses(stint, 6), [200] * 5 + [429])  # another limit
+        stint.config["limits"]["l"]["shared"] = "main"
+        stint.write(stint.config)
+        self.assertEqual(stint.admin.reload().status, 200)
+        wait_until(lambda: fetch(stint.port).status == 200, "the share", 10, pause=0.05)
+
+
+class Permits(SharedLimits):
+    def test_permits_and_requests_count_together(self):
+        port = free_port()
+        [stint] = self.gateways(1, {"l": {"requests": 3, "per": "1h", "shared": "main"}},
+                                permits={"address": f"127.0.0.1:{port}"})
+        body = json.dumps({}).encode()
+        taken = fetch(port, "POST", "/v1/limits/l/take", body=body, host=f"127.0.0.1:{port}")
+        self.assertEqual(taken.status, 200)
+        self.assertEqual(self.statuses(stint, 3), [200, 200, 429])
+
+
+if __name__ == "__main__":
+    unittest.main()
