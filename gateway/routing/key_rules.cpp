@@ -6,7 +6,7 @@
 namespace stint::routing {
 
 bool is_glob(std::string_view text) noexcept {
-    return text.find_first_of("*?") != std::string_view::npos;
+    return std::ranges::any_of(text, [](char c) { return c == '*' || c == '?'; });
 }
 
 // On a mismatch, the last "*" takes one more byte. Earlier "*" need not be tried again.
