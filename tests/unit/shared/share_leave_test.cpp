@@ -31,6 +31,8 @@ TEST_CASE("a gateway that leaves gives up what is not in use, then ends its sess
     CHECK_FALSE(gateway.client.leave(gateway.now)); // the store does not know yet
     gateway.answer(gateway.sync_reply(3, 3));
     CHECK_FALSE(gateway.request().allowed()); // the 3 are for what was used
+    gateway.pass(1100ms);
+    CHECK_FALSE(gateway.request().allowed()); // no longer used
     CHECK_FALSE(gateway.client.leave(gateway.now));
     gateway.answer("leave", {std::string{"ok"}, std::int64_t{1000}, std::string{"1-1"}});
     CHECK(gateway.client.leave(gateway.now));

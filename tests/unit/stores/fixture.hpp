@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -53,10 +54,12 @@ inline bool contains(const std::string& text, const std::string& part) {
 // Waits until the condition holds; fails after a time that is far beyond what it takes.
 inline void await(const std::function<bool()>& condition, const char* what) {
     const SteadyTime end = net::read_steady_clock() + 20s;
+    Duration pause = 1us;
     while (!condition()) {
         if (net::read_steady_clock() > end)
             FAIL(std::string{what});
-        std::this_thread::sleep_for(2ms);
+        std::this_thread::sleep_for(pause);
+        pause = std::min<Duration>(2 * pause, 2ms);
     }
 }
 
@@ -112,7 +115,7 @@ struct Ask final : limits::ShareRequests::Request {
 class Client {
   public:
     Client(Store& store, const Terms& terms, const std::string& key_text = {})
-        : store_{store}, terms_{terms}, limit_{make_limit(terms)}, key_text_{key_text} {
+        : store_{&store}, terms_{terms}, limit_{make_limit(terms)}, key_text_{key_text} {
         if (!terms.key.empty())
             key_ = hasher_(key_text);
     }
@@ -125,6 +128,8 @@ class Client {
         made.burst = terms_.burst;
         return made;
     }
+    // From now on it asks this store, which serves its limit.
+    void use(Store& store) noexcept { store_ = &store; }
     // Makes a request; asks the store if it is refused for want of a share. Thread: one.
     limits::Decision request(const Now& now) {
         requests_.deliver();
@@ -138,10 +143,10 @@ class Client {
     void want() {
         ask_.begin(requests_, 1);
         ask_.ask(
-            store_, {.limit = limit_,
-                     .key = key_,
-                     .key_text = key_text_,
-                     .numbers = {terms_.number, terms_.burst}});
+            *store_, {.limit = limit_,
+                      .key = key_,
+                      .key_text = key_text_,
+                      .numbers = {terms_.number, terms_.burst}});
     }
     [[nodiscard]] std::uint64_t share() const {
         const auto share = limit_->share(key_, net::read_clocks());
@@ -153,7 +158,7 @@ class Client {
     }
 
   private:
-    Store& store_;
+    Store* store_;
     const Terms terms_;
     const limits::LimitPtr limit_;
     const std::string key_text_;

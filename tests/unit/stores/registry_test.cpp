@@ -44,7 +44,7 @@ TEST_CASE("a reload keeps a store whose settings are the same, and replaces any 
 TEST_CASE("a limit goes from a store to the one that replaces it") {
     if (no_server())
         return;
-    const RedisProcess server;
+    RedisProcess server;
     StoreRegistry registry;
     StoreSettings with = settings(server, "gw");
     const StorePtr first = registry.obtain(with);
@@ -60,6 +60,18 @@ TEST_CASE("a limit goes from a store to the one that replaces it") {
     registry.keep({second});
     await([&] { return second->state().asking; }, "the second has no session");
     CHECK(client.share() == 0);
+    client.use(*second);
+    await([&] { return client.admitted(); }, "no request was admitted");
+
+    server.kill();
+    await([&] { return !second->state().up; }, "the end of the server is not noticed");
+    with.timeout = 40ms;
+    const StorePtr third = registry.obtain(with);
+    third->serve(client.limit(), limits::OnStoreFailure::share);
+    registry.keep({third}); // the second cannot tell the server that it goes
+    server.start();
+    await([&] { return third->state().asking; }, "the third has no session");
+    CHECK(client.share() == 0); // what the second held does not come back
     registry.keep({});
     CHECK_FALSE(client.limit()->share_policy().asking());
 }

@@ -82,6 +82,24 @@ TEST_CASE(
     await(has_all, "the other does not get all");
 }
 
+TEST_CASE("a share that is not used goes to the gateway that asks for it") {
+    if (no_server())
+        return;
+    const RedisProcess server;
+    Gateway first{settings(server, "a")};
+    Gateway second{settings(server, "b")};
+    first.await_admission();
+    await([&] { return first.client.share() == 100; }, "one gateway does not get all");
+    std::this_thread::sleep_for(700ms); // its demand is over
+    const auto has_most = [&] {
+        (void)second.client.admitted();
+        return second.client.share() >= 90;
+    };
+    await(has_most, "the other does not get it");
+    CHECK(first.client.share() >= 1); // recalled: it was not idle for so long that it gave all up
+    CHECK(first.client.share() + second.client.share() <= 100);
+}
+
 TEST_CASE("a wrong password") {
     if (no_server())
         return;

@@ -1,6 +1,7 @@
 // Each want is answered once, whatever becomes of the store.
 #include "fixture.hpp"
-#include "stores/waiting_wants.hpp"
+#include "net/post.hpp"
+#include "stores/store_loop.hpp"
 #include "stores/want_inbox.hpp"
 
 using namespace stint;
@@ -49,31 +50,54 @@ TEST_CASE("a store without a server answers: failed, and its limits do not ask i
 }
 
 TEST_CASE("many threads' wants are all answered, also those that come while the store stops") {
-    Store store{nowhere()};
     const Terms terms;
-    std::vector<std::unique_ptr<Client>> clients;
-    for (int i = 0; i < 4; ++i) {
-        clients.push_back(std::make_unique<Client>(store, terms));
-        store.serve(clients.back()->limit(), limits::OnStoreFailure::share);
+    for (int round = 0; round < 200; ++round) {
+        Store store{nowhere()};
+        std::vector<std::unique_ptr<Client>> clients;
+        for (int i = 0; i < 3; ++i) {
+            clients.push_back(std::make_unique<Client>(store, terms));
+            store.serve(clients.back()->limit(), limits::OnStoreFailure::share);
+        }
+        store.start();
+        std::vector<std::thread> threads;
+        for (const auto& client : clients)
+            threads.emplace_back([&client = *client] {
+                for (int i = 0; i < 30; ++i) {
+                    client.want();
+                    await([&] { return client.ask().answers == i + 1; }, "there is no answer");
+                }
+            });
+        std::this_thread::sleep_for(std::chrono::microseconds{100 + 5 * round});
+        store.stop();
+        for (std::thread& each : threads)
+            each.join();
+        CHECK(store.counters().wants == 90);
+        CHECK(store.counters().failed == 90);
     }
-    store.start();
-    std::vector<std::thread> threads;
-    for (const auto& client : clients)
-        threads.emplace_back([&client = *client] {
-            for (int i = 0; i < 2000; ++i) {
-                client.want();
-                while (client.ask().waits())
-                    std::this_thread::yield();
-            }
-        });
-    std::this_thread::sleep_for(5ms);
-    store.stop();
-    for (std::thread& each : threads)
-        each.join();
-    for (const auto& client : clients)
-        CHECK(client->ask().answers == 2000);
-    CHECK(store.counters().wants == 8000);
-    CHECK(store.counters().failed == 8000);
+}
+
+TEST_CASE("a want that the store's thread has not taken when it ends is answered") {
+    struct Catch final : limits::ShareSource {
+        void want(const limits::ShareWanted&, std::uint64_t given, limits::ShareRequests&) noexcept
+            override {
+            number = given;
+        }
+        std::uint64_t number = 0;
+    };
+    StoreShared shared{nowhere()};
+    StoreLoop loop{shared};
+    shared.inbox.open();
+    Requests requests;
+    Ask request;
+    Catch source;
+    request.begin(requests, 1);
+    request.ask(source, {});
+    CHECK(shared.inbox.push({"c", {}, 1, {source.number, &requests}}) == WantInbox::Pushed::first);
+    CHECK(net::post(loop.executor(), [&] { loop.stop(net::read_steady_clock()); }));
+    loop.run();
+    requests.deliver();
+    CHECK(request.answers == 1);
+    CHECK(request.answer == ShareAnswer::failed);
 }
 
 TEST_CASE("an inbox tells its first want, and refuses when it is closed") {
