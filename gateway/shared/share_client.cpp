@@ -28,9 +28,9 @@ ShareClient::ShareClient(SessionTerms terms, Transport& transport, ShareListener
     : session_{std::move(terms)}, transport_{transport}, listener_{listener} {}
 
 void ShareClient::drop_shares(const Now& now) {
+    sent_.clear();
     while (!counters_.empty())
         forget(counters_.begin()->second, now);
-    sent_.clear();
     untold_ = 0;
 }
 
@@ -63,7 +63,7 @@ void ShareClient::forget(ShareCounter& counter, const Now& now) {
     due_.erase(&counter);
     untold_ -= counter.told ? 0 : 1;
     note_left(counter);
-    if (counter.call != 0)
+    if (counter.call != 0 || counter.unasked)
         listener_.failed(counter.name);
     for (auto& [call, sent] : sent_)
         if (sent.counter == &counter)
@@ -115,7 +115,10 @@ Wanted ShareClient::want(
         return Wanted::failed;
     if (counter.share >= units_of(of) || cost > units_of(of) || now.steady < counter.ask_after)
         return Wanted::told;
-    sync(counter, counter.share, now);
+    if (sent_.size() < most_syncs_at_once)
+        sync(counter, counter.share, now);
+    else if (!std::exchange(counter.unasked, true))
+        schedule(counter, now.steady); // behind those that are due already
     return Wanted::asked;
 }
 
@@ -182,8 +185,11 @@ void ShareClient::send_beat(const Now& now) {
 // Looks at a counter that is due: gives up a part that others want or that is idle, and tells the
 // store what has changed.
 void ShareClient::look_after(ShareCounter& counter, const Now& now) {
-    if (session_.state() != SessionState::active)
+    if (session_.state() != SessionState::active) {
+        if (std::exchange(counter.unasked, false))
+            listener_.failed(counter.name);
         return schedule(counter, now.steady + between_looks_without_session);
+    }
     if (counter.call != 0)
         return schedule(counter, now.steady + least_backoff(counter.of));
     if (leaving_)
@@ -198,12 +204,11 @@ void ShareClient::look_after(ShareCounter& counter, const Now& now) {
     const bool recalled = now.steady >= counter.recall_at;
     const bool sated = counter.wants_all && !counter.in_demand(now.steady);
     const bool gives = counter.others_lack && counter.held > counter.part;
-    if (gives || sated || recalled || counter.has_shrunk(now) || counter.is_awaited(now.steady) ||
-        now.steady >= counter.refresh)
+    if (gives || sated || recalled || counter.unasked || counter.has_shrunk(now) ||
+        counter.is_awaited(now.steady) || now.steady >= counter.refresh)
         return sync(counter, gives ? std::min(counter.share, counter.part) : counter.share, now);
-    const Duration pause =
-        counter.others_lack ? between_looks(counter.of) : between_idle_looks(counter.of);
-    schedule(counter, std::min(counter.next_look(now.steady), now.steady + pause));
+    const SteadyTime later = now.steady + counter.pause_looks();
+    schedule(counter, std::min(counter.next_look(now.steady), later));
 }
 
 SteadyTime ShareClient::tick(const Now& now) {

@@ -100,6 +100,7 @@ void ShareClient::take_grant(
     const bool gives = grew || number_at(reply, 10) == 1; // else it may not know who holds what
     if (counter.held == 0 && counter.told_want == 0 && !counter.again &&
         !counter.in_demand(now.steady)) {
+        counter.unasked = false;
         tell(counter, gives);
         return forget(counter, now);
     }
@@ -125,12 +126,10 @@ void ShareClient::tell(const ShareCounter& counter, bool gives) {
 void ShareClient::look_again(ShareCounter& counter, const Now& now) {
     if (counter.others_lack && counter.share > counter.part)
         return sync(counter, counter.part, now);
-    const SteadyTime soon = now.steady + between_looks(counter.of);
-    const SteadyTime idle_look = now.steady + between_idle_looks(counter.of);
-    schedule(
-        counter, std::min(counter.others_lack ? soon : idle_look, counter.next_look(now.steady)));
+    const SteadyTime later = now.steady + counter.pause_looks();
+    schedule(counter, std::min(counter.next_look(now.steady), later));
     if (counter.again)
-        recall_at(counter, soon);
+        recall_at(counter, now.steady + between_looks(counter.of));
 }
 
 void ShareClient::beaten(const Session::Beaten& beaten, const Now& now) {

@@ -45,6 +45,16 @@ SteadyTime ShareCounter::next_look(SteadyTime now) const {
     return std::min({sooner, demand_until, now < ask_after ? ask_after : demand_until});
 }
 
+// If others lack some, what becomes free is for them. Else looks become rare: there may be a
+// million such counters. Who wants this share recalls it.
+Duration ShareCounter::pause_looks() {
+    if (others_lack)
+        return between_looks(of);
+    const Duration least = between_idle_looks(of);
+    look_pause = std::clamp<Duration>(2 * look_pause, least, std::max(least, idle_after(of) / 4));
+    return look_pause;
+}
+
 // Demand that the store has not been told the end of goes on: of the wants since the latest look
 // the limit knows only the last.
 void ShareCounter::note_want(SteadyTime at) {
@@ -72,6 +82,7 @@ void ShareCounter::note_reply(bool grew, SteadyTime now) {
                   : std::clamp<Duration>(2 * backoff, least_backoff(of), most_backoff);
     ask_after = now + backoff;
     synced_at = now;
+    look_pause = {};
     retry_pause = {};
     retry_after = {};
 }

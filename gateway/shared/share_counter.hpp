@@ -24,7 +24,7 @@ struct ShareCounter {
     bool others_lack = false;    // another gateway lacked some, by the latest reply
     bool told = false;           // the latest reply was of this epoch
     bool again = false;          // recalled while a call was on its way
-    bool unasked = false;        // wanted while a call was on its way that does not ask for it
+    bool unasked = false;        // wanted, and no call on its way asks for it
     bool left = false;           // given up for good, and the store knows
     std::uint64_t told_want = 0; // with the latest call
     bool wants_all = false;      // the latest call wanted all there is
@@ -37,6 +37,7 @@ struct ShareCounter {
     SteadyTime retry_after{};    // a call has failed: no other before
     Duration retry_pause{};      // how long retry_after was put off
     SteadyTime synced_at{};      // the latest reply
+    Duration look_pause{};       // the latest, between two looks that others do not wait for
     SteadyTime recall_at = SteadyTime::max(); // when to follow others' messages
     SteadyTime refresh{}; // latest time to tell the store again, so that it keeps the counter
     SteadyTime due{};     // when to look again
@@ -54,6 +55,8 @@ struct ShareCounter {
     // True if requests wait for more, which do not ask by themselves, and the store may have it.
     [[nodiscard]] bool is_awaited(SteadyTime now) const;
     [[nodiscard]] SteadyTime next_look(SteadyTime now) const;
+    // Returns the time until the next look at a share in whose use nothing has changed.
+    [[nodiscard]] Duration pause_looks();
 
     // Notes a want. If demand begins anew, the store is asked whatever it has said.
     void note_want(SteadyTime at);

@@ -32,8 +32,8 @@ class Store final : public limits::ShareSource {
     // a thread. Control thread.
     void start();
     // Answers all wants, tells the other gateways that this one has gone, and ends. Blocks for
-    // `bound` at most; without an answer of the server in that time the gateways learn it when the
-    // session's time to live is over. Idempotent. Control thread.
+    // `bound` at most, and some 3 us for each counter that has a share then. What the store has not
+    // heard by then, it learns when the session's time to live is over. Idempotent. Control thread.
     void stop(Duration bound = std::chrono::seconds{1}) noexcept;
 
     // Divides the limit from now on: a key without a share admits nothing. on_failure may differ

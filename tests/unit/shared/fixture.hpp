@@ -50,8 +50,10 @@ struct Gateway : Transport, ShareListener {
     // Calls tick() as its result says, for so long.
     void run(Duration time) {
         const SteadyTime end = now.steady + time;
-        for (SteadyTime next = client.tick(now); next < end; next = client.tick(now))
+        for (SteadyTime next = client.tick(now); next < end; next = client.tick(now)) {
             pass(std::max<Duration>(next - now.steady, 1ms));
+            ++ticks;
+        }
         pass(end - now.steady);
     }
     [[nodiscard]] Reply beat_reply(const std::string& word = "ok") const {
@@ -115,6 +117,7 @@ struct Gateway : Transport, ShareListener {
     limits::LimitPtr limit = make_limit();
     std::vector<Call> calls;
     std::string log;
+    int ticks = 0; // by run()
     ShareClient client{
         {.gateway = "gw", .session = "s", .time_to_live = 30s, .timeout = 1s}, *this, *this};
 };

@@ -5,6 +5,16 @@ using namespace stint;
 using namespace stint::shared;
 using namespace stint::shared::test;
 
+namespace {
+
+std::string name_of(int other) {
+    std::string name = std::to_string(other);
+    name.insert(name.begin(), 'o');
+    return name;
+}
+
+} // namespace
+
 TEST_CASE("a want asks the store for all there is, and is told when the share has grown") {
     Gateway gateway;
     CHECK(gateway.want() == Wanted::failed); // no session yet
@@ -115,6 +125,57 @@ TEST_CASE("a want that comes while another call is on its way is asked by the ne
     CHECK(gateway.log == "answered c; ");
 }
 
+TEST_CASE("a want that comes when many calls are on their way is asked after them") {
+    Gateway gateway;
+    gateway.join();
+    std::vector<std::uint64_t> numbers;
+    for (int i = 0; i < 300; ++i) {
+        SharedCounter other = gateway.counter();
+        other.limit = Gateway::make_limit();
+        CHECK(gateway.client.want(name_of(i), other, 1, gateway.now) == Wanted::asked);
+    }
+    CHECK(gateway.syncs() == 256);
+    CHECK(gateway.want() == Wanted::asked);
+    gateway.client.tick(gateway.now);
+    CHECK(gateway.syncs() == 256);
+    for (const Call& each : std::vector<Call>{gateway.calls})
+        if (each.arguments[0] == "sync")
+            gateway.client.answered(each.number, gateway.sync_reply(4, 4), gateway.now);
+    gateway.client.tick(gateway.now);
+    CHECK(gateway.syncs() == 301);
+    const auto asks = std::ranges::find(gateway.calls, "c", &Call::counter);
+    REQUIRE(asks != gateway.calls.end());
+    CHECK(asks->arguments.at(9) == "10");
+    gateway.log.clear();
+    const std::uint64_t number = asks->number;
+    gateway.client.answered(number, gateway.sync_reply(4, 4), gateway.now);
+    CHECK(gateway.log == "answered c; ");
+}
+
+TEST_CASE("a want that is not asked yet fails with the session") {
+    Gateway gateway;
+    gateway.join();
+    gateway.pass(500ms);
+    for (int i = 0; i < 256; ++i)
+        (void)gateway.client.want(name_of(i), gateway.counter(), 1, gateway.now);
+    CHECK(gateway.want() == Wanted::asked);
+    CHECK(gateway.syncs() == 256);
+    SUBCASE("of another process") {
+        gateway.pass(500ms);
+        gateway.client.tick(gateway.now);
+        gateway.answer("beat", gateway.beat_reply("taken"));
+        CHECK(gateway.log.empty());
+        gateway.pass(500ms);
+        gateway.client.tick(gateway.now); // calls are given up
+        CHECK(gateway.syncs() == 256);
+    }
+    SUBCASE("that ends") {
+        gateway.client.drop_shares(gateway.now);
+    }
+    CHECK(gateway.log.find("failed c; ") != std::string::npos);
+    CHECK(gateway.log.find("failed o255; ") != std::string::npos);
+}
+
 TEST_CASE("a call that fails, or whose answer says nothing, fails its wants, and the next wait") {
     Gateway gateway;
     gateway.join();
@@ -133,4 +194,22 @@ TEST_CASE("a call that fails, or whose answer says nothing, fails its wants, and
     gateway.pass(1s);
     gateway.client.tick(gateway.now); // the call is given up
     CHECK(gateway.log == "failed c; failed c; failed c; ");
+}
+
+TEST_CASE("a share that nobody asks for is looked at less and less, and given back in the end") {
+    Gateway gateway;
+    gateway.join();
+    CHECK(gateway.want() == Wanted::asked);
+    gateway.answer(gateway.sync_reply(10, 10));
+    CHECK(gateway.request().allowed());
+    gateway.run(600ms); // the store is told of less demand
+    gateway.answer(gateway.sync_reply(10, 10));
+    const int before = gateway.ticks;
+    gateway.run(6s);                    // 1 s in which the use counts, then 5 s
+    CHECK(gateway.ticks - before < 25); // with the beats, one each second
+    CHECK(gateway.hold() == "0");
+    CHECK(gateway.wants() == "0");
+    CHECK(gateway.client.share("c") == 0);
+    gateway.answer(gateway.sync_reply(0, 0));
+    CHECK(gateway.client.counters() == 0);
 }
