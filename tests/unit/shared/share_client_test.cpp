@@ -213,3 +213,49 @@ TEST_CASE("a share that nobody asks for is looked at less and less, and given ba
     gateway.answer(gateway.sync_reply(0, 0));
     CHECK(gateway.client.counters() == 0);
 }
+
+TEST_CASE("a store that gives nothing yet has not said that there is no more") {
+    Gateway gateway;
+    gateway.join();
+    Reply silent = gateway.sync_reply(0, 5);
+    silent.back() = std::int64_t{0};
+    CHECK(gateway.want() == Wanted::asked);
+    gateway.answer(silent);
+    CHECK(gateway.log == "failed c; ");
+    CHECK(gateway.request().ask_store == 1); // each request hears it from the store's client
+    CHECK(gateway.want() == Wanted::failed);
+    gateway.pass(63ms);
+    CHECK(gateway.want() == Wanted::asked);
+    gateway.answer(gateway.sync_reply(3, 5));
+    CHECK(gateway.log == "failed c; answered c; ");
+    CHECK(gateway.request().allowed());
+}
+
+TEST_CASE("a store that knows a later call of the counter is asked again at once") {
+    Gateway gateway;
+    gateway.join();
+    CHECK(gateway.want() == Wanted::asked);
+    gateway.answer(
+        {std::string{"old"}, std::int64_t{1000}, std::string{"1-1"}, std::int64_t{0},
+         std::int64_t{7}});
+    CHECK(gateway.log.empty());
+    CHECK(gateway.syncs() == 2);
+    CHECK(gateway.last("sync").arguments.at(7) == "8");
+    gateway.answer(gateway.sync_reply(4, 4));
+    CHECK(gateway.log == "answered c; ");
+}
+
+TEST_CASE("a counter that the store knows a want of is forgotten only when it knows of none") {
+    Gateway gateway;
+    gateway.join();
+    CHECK(gateway.want() == Wanted::asked);
+    gateway.answer(gateway.sync_reply(0, 5));
+    for (int i = 0; i < 40 && gateway.wants() != "0"; ++i) {
+        gateway.run(500ms);
+        gateway.answer_beats();
+        gateway.answer(gateway.sync_reply(0, 5));
+        CHECK(gateway.client.counters() == (gateway.wants() == "0" ? 0 : 1));
+    }
+    CHECK(gateway.wants() == "0");
+    CHECK(gateway.client.counters() == 0);
+}

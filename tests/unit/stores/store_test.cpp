@@ -62,7 +62,7 @@ TEST_CASE(
     const std::string all = everything(server);
     CHECK(contains(all, "test:{0}:r"));
     CHECK(contains(all, "test:{0}:c:"));
-    for (const char* const secret : {"4711", "secret", "x-api-key"})
+    for (const char* const secret : {"sk-4711", "secret", "x-api-key"}) // no hexadecimal digits
         CHECK_FALSE(contains(all, secret));
     CHECK(first.store.limits() == 1);
 
