@@ -36,8 +36,8 @@ bool Limit::set_share(Hash128 key, const Share& share, const Now& now) noexcept 
     return true;
 }
 
-SteadyTime Limit::share_wanted_at(Hash128 key, const Now& now) const noexcept {
-    return counters_->share(key, now).wanted_at;
+ShareDemand Limit::share_demand(Hash128 key, const Now& now) const noexcept {
+    return counters_->share(key, now).demand;
 }
 
 SharePolicy& Limit::share_policy() noexcept {

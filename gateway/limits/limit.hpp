@@ -65,10 +65,8 @@ class Limit : public std::enable_shared_from_this<Limit> {
     // the limit never had a share.
     [[nodiscard]] std::optional<Numbers> share(Hash128 key, const Now& now) const noexcept;
 
-    // Returns when a charge of the key was refused last because its share is less than the limit's
-    // own numbers (also of a dry run, whose request goes on); SteadyTime{} if never since the key
-    // has had a share. Thread-safe.
-    [[nodiscard]] SteadyTime share_wanted_at(Hash128 key, const Now& now) const noexcept;
+    // Returns what requests have asked of the key since it has had a share. Thread-safe.
+    [[nodiscard]] ShareDemand share_demand(Hash128 key, const Now& now) const noexcept;
 
     // Returns how much of the key's admissions still counts against a share that is to be handed to
     // another gateway, or set anew: that much of the former share must not be used elsewhere yet.

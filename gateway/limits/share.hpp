@@ -32,10 +32,16 @@ enum class ShareLack : std::uint8_t {
     no_store, // the share is too small, and the store cannot be asked now
 };
 
+// The demand on a key that has had a share.
+struct ShareDemand {
+    SteadyTime wanted_at{}; // the latest refusal because the share is too small, also of a dry run
+    Numbers whole{};        // the latest charge's own numbers; a quota of 0: none yet
+};
+
 // The share of a key as it counts now.
 struct KeyShare {
     std::optional<Numbers> numbers{}; // the key's share, or the reserve, if there is one
-    SteadyTime wanted_at{};           // the latest refusal because the share is too small
+    ShareDemand demand{};
 };
 
 // The rules of a limit's shares beside each key's own. Thread-safe but for reserve_without_share().

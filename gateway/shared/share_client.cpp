@@ -156,8 +156,9 @@ void ShareClient::sync(ShareCounter& counter, std::uint64_t share, const Now& no
     counter.again = counter.unasked = false;
     counter.recall_at = SteadyTime::max();
     counter.told_want = leaving_ ? 0 : counter.want(now);
-    for (const std::uint64_t each :
-         {counter.seq, hold, counter.told_want, units_of(counter.of), std::uint64_t{0}})
+    const std::uint64_t number = units_of(counter.of);
+    const std::uint64_t proposes = counter.proposed != number ? 1 : 0;
+    for (const std::uint64_t each : {counter.seq, hold, counter.told_want, number, proposes})
         arguments.push_back(std::to_string(each));
     arguments.push_back(std::to_string(in_ms(span)));
     arguments.push_back(std::to_string(window_of(counter.of, now)));
@@ -166,7 +167,8 @@ void ShareClient::sync(ShareCounter& counter, std::uint64_t share, const Now& no
     counter.refresh = now.steady + life / 3;
     schedule(counter, counter.refresh);
     counter.call = send(
-        counter.name, std::move(arguments), {.counter = &counter, .at = now.steady, .hold = hold});
+        counter.name, std::move(arguments),
+        {.counter = &counter, .at = now.steady, .hold = hold, .number = number});
 }
 
 std::uint64_t
@@ -204,7 +206,8 @@ void ShareClient::look_after(ShareCounter& counter, const Now& now) {
     const bool recalled = now.steady >= counter.recall_at;
     const bool sated = counter.wants_all && !counter.in_demand(now.steady);
     const bool gives = counter.others_lack && counter.held > counter.part;
-    if (gives || sated || recalled || counter.unasked || counter.has_shrunk(now) ||
+    const bool renumbered = counter.proposed != units_of(counter.of);
+    if (gives || sated || recalled || renumbered || counter.unasked || counter.has_shrunk(now) ||
         counter.is_awaited(now.steady) || now.steady >= counter.refresh)
         return sync(counter, gives ? std::min(counter.share, counter.part) : counter.share, now);
     const SteadyTime later = now.steady + counter.pause_looks();

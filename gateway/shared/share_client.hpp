@@ -85,6 +85,7 @@ class ShareClient {
         ShareCounter* counter; // null: a beat, or the end of the session
         SteadyTime at{};
         std::uint64_t hold = 0;
+        std::uint64_t number = 0;
         bool ends_session = false;
         bool trusts = false;
     };

@@ -87,6 +87,7 @@ void ShareClient::take_grant(
     counter.part = units_at(reply, 4);
     counter.others_lack = units_at(reply, 5) == 1;
     counter.number = units_at(reply, 7);
+    counter.proposed = sent.number;
     if (!counter.told && text_at(reply, 2) == session_.epoch()) {
         counter.told = true;
         untold_ -= 1;

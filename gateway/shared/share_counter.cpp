@@ -68,8 +68,11 @@ void ShareCounter::note_want(SteadyTime at) {
 }
 
 void ShareCounter::note_demand(const Now& now) {
-    if (const SteadyTime refused = of.limit->share_wanted_at(of.key, now); refused > wanted_at)
-        note_want(refused);
+    const limits::ShareDemand demand = of.limit->share_demand(of.key, now);
+    if (demand.whole.quota > 0)
+        of.numbers = demand.whole;
+    if (demand.wanted_at > wanted_at)
+        note_want(demand.wanted_at);
     if (!wants_all || of.limit->waiting() == 0 || !is_used_up(now))
         return;
     demand_until = std::max(demand_until, now.steady + memory_of_wants(of, {}));

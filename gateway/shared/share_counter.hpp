@@ -20,6 +20,7 @@ struct ShareCounter {
     std::uint64_t seq = 0;       // the latest call's
     std::uint64_t call = 0;      // the call on its way; 0: none
     std::uint64_t number = 0;    // the whole limit's, as the store keeps it
+    std::uint64_t proposed = 0;  // the number that the store has heard of this gateway last
     std::uint64_t part = 0;      // this gateway's fair part, by the latest reply
     bool others_lack = false;    // another gateway lacked some, by the latest reply
     bool told = false;           // the latest reply was of this epoch

@@ -226,18 +226,13 @@ if op == 'trust' then
     return {'ok', now, epoch}
 end
 
--- sync. ARGV: ..., seq, hold, want, number, revision, span, window, life.
+-- sync. ARGV: ..., seq, hold, want, number, propose, span, window, life.
 local seq, hold, want = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
-local number, revision, span = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
+local number, propose, span = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
 local window, life = tonumber(ARGV[14]), tonumber(ARGV[15])
 local counter = pairs_of(KEYS[2])
 local known_since = field.learned == epoch and base or since
 local quiet = now >= known_since + ttl + span
-if revision > tonumber(counter.revision or -1) then
-    redis.call('HSET', KEYS[2], 'number', number, 'revision', revision)
-else
-    number, revision = tonumber(counter.number), tonumber(counter.revision)
-end
 
 local last, held_by_others, parties = nil, 0, {}
 for id, packed in pairs(counter) do
@@ -260,6 +255,15 @@ end
 if last and seq <= last.seq then
     finish()
     return {'old', now, epoch, last.hold, last.seq}
+end
+
+-- The number that was proposed last holds for all gateways.
+local revision = tonumber(counter.revision or 0)
+if not counter.number or (propose == 1 and tonumber(counter.number) ~= number) then
+    revision = revision + 1
+    redis.call('HSET', KEYS[2], 'number', number, 'revision', revision)
+else
+    number = tonumber(counter.number)
 end
 
 -- Max-min fair parts of the number for all that want some; what nobody wants goes to all alike.
@@ -311,8 +315,8 @@ if grant == 0 and want == 0 then
     redis.call('HDEL', KEYS[2], me)
 else
     redis.call('HSET', KEYS[2], me, string.format('%d:%d:%d', grant, want, seq))
-    redis.call('PEXPIRE', KEYS[2], life)
 end
+redis.call('PEXPIRE', KEYS[2], life)
 if (lacks and wanted == 1) or (others_lack == 1 and hold < (last and last.hold or 0)) then
     redis.call('PUBLISH', registry, me .. ' ' .. KEYS[2])
 end

@@ -184,6 +184,26 @@ class Store(SharedLimits):
         wait_until(lambda: fetch(stint.port).status == 200, "the share", 10, pause=0.05)
 
 
+    def test_another_number_holds_for_all_after_a_reload_of_one(self):
+        limit = {"requests": 4, "per": "1h", "shared": "main"}
+        first, second = self.gateways(2, {"l": limit})
+        self.assertEqual(self.statuses(first, 4) + self.statuses(second, 1), [200] * 4 + [429])
+        first.config["limits"]["l"]["requests"] = 6
+        first.write(first.config)
+        self.assertEqual(first.admin.reload().status, 200)
+
+        used = []
+
+        def all_six():  # the second one's own number is 4 still, of which it has what is left
+            fetch(first.port)
+            fetch(second.port)
+            used.append(sum(stint.admin.limit("l")["used"] for stint in (first, second)))
+            return used[-1] == 6
+        wait_until(all_six, "the two more", 10, pause=0.05)
+        self.assertEqual(self.statuses(first, 1) + self.statuses(second, 1), [429, 429])
+        self.assertLessEqual(max(used), 6)
+
+
 class Permits(SharedLimits):
     def test_permits_and_requests_count_together(self):
         port = free_port()

@@ -103,7 +103,7 @@ KeyShare Counters::share(Hash128 key, const Now& now) const noexcept {
         lasting_entry(shard, counter_of(key), per_, now, [&] { return counts(shard, key, now); });
     return {
         shares_.numbers(entry != nullptr ? &entry->share : nullptr, now.steady),
-        entry != nullptr ? entry->wanted_at : SteadyTime{}};
+        entry != nullptr ? entry->demand : ShareDemand{}};
 }
 
 bool Counters::set_share(Hash128 key, const Share& share, const Now& now) noexcept try {
@@ -147,6 +147,8 @@ std::optional<Verdict> Counters::take_up_share(
     ShareTable::Entry* entry = shard.shares != nullptr ? shard.shares->find(of) : nullptr;
     if (entry != nullptr && !entry->holds(counts(shard, charge.key, now), per_, now.steady))
         entry = shard.shares->end(of, *entry, per_, now.steady);
+    if (entry != nullptr)
+        entry->demand.whole = {charge.quota, charge.burst};
     claim.share = entry != nullptr || shares_.numbers(nullptr, now.steady).has_value();
     const ChargeTerms whole = terms;
     if (!ShareTable::narrow(terms, entry, shares_, now.steady) ||

@@ -56,7 +56,7 @@ ShareLack ShareTable::note_want(
     SteadyTime now) noexcept {
     Entry* const entry = table != nullptr ? table->find(key) : nullptr;
     if (entry != nullptr)
-        entry->wanted_at = now;
+        entry->demand.wanted_at = now;
     return policy.lack(entry != nullptr ? entry->held_share() : nullptr, now);
 }
 

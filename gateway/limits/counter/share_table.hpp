@@ -49,7 +49,7 @@ class ShareTable {
         bool held = false; // false: the share has ended, but `used` still counts
         [[nodiscard]] const Share* held_share() const noexcept { return held ? &share : nullptr; }
         SteadyTime set_at{};
-        SteadyTime wanted_at{}; // the latest refusal because the share is too small
+        ShareDemand demand;
         RecentUse used;         // for fixed windows only
 
         // True if the share still counts. live: the key's counter is live.

@@ -259,3 +259,32 @@ TEST_CASE("a counter that the store knows a want of is forgotten only when it kn
     CHECK(gateway.wants() == "0");
     CHECK(gateway.client.counters() == 0);
 }
+
+TEST_CASE("a limit's other number is proposed by the next look, and once") {
+    Gateway gateway;
+    gateway.join();
+    const auto proposes = [&] {
+        const auto& arguments = gateway.last("sync").arguments;
+        return arguments.at(10) + (arguments.at(11) == "1" ? " proposed" : "");
+    };
+    CHECK(gateway.want() == Wanted::asked);
+    CHECK(proposes() == "10 proposed");
+    gateway.answer(gateway.sync_reply(10, 10));
+    gateway.run(100ms);
+    const std::size_t before = gateway.syncs();
+
+    limits::Charge lower;
+    lower.limit = gateway.limit.get();
+    lower.quota = 6;
+    CHECK(limits::admit({&lower, 1}, gateway.now).allowed());
+    for (int i = 0; i < 100 && gateway.syncs() == before; ++i)
+        gateway.run(50ms);
+    CHECK(gateway.syncs() == before + 1);
+    CHECK(proposes() == "6 proposed");
+    Reply taken = gateway.sync_reply(10, 6);
+    taken[7] = std::int64_t{6};
+    gateway.answer(taken);
+    CHECK(limits::admit({&lower, 1}, gateway.now).allowed());
+    gateway.run(100ms);
+    CHECK(gateway.syncs() == before + 1);
+}
