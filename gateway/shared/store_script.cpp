@@ -63,14 +63,15 @@ end
 -- An epoch ends when the store may have lost what was written: another primary, a restart, a flush.
 -- Before `since` it may have granted what it does not know of. A learned epoch knows all that the
 -- one before knew, which is all that was granted from `base` on. A caller that is within its time
--- knows the base: nothing was granted without it.
+-- knows the base: nothing was granted without it. How long ago that was it tells by its own clock:
+-- that of a store which has lost everything begins anew.
 local replid = redis.call('INFO', 'replication'):match('master_replid:(%x+)')
 local epoch, since, base = field.epoch, tonumber(field.since or 0), tonumber(field.base or 0)
 local ordinal = tonumber((field.epoch or '0'):match('^%d+'))
 local known_ordinal = tonumber(known_epoch:match('^%d+'))
 if field.replid ~= replid or (known_epoch ~= epoch and known_ordinal >= ordinal and known_ordinal > 0) then
     if known_base >= 0 then
-        base = known_base
+        base = now - math.max(seen + elapsed - known_base, 0)
     elseif not field.epoch then
         base = now
     elseif field.learned ~= field.epoch then
@@ -198,12 +199,17 @@ if op == 'beat' then
     activate()
     learn()
     finish()
-    local list = {}
+    -- What a session held that has ended only this store knows: another one has to wait for it.
+    local list, known = {}, base
     for id, session in pairs(sessions) do
-        if session.state ~= 'd' then list[#list + 1] = id .. ':' .. session.gateway end
+        if session.state ~= 'd' then
+            list[#list + 1] = id .. ':' .. session.gateway
+        else
+            known = math.max(known, session.died)
+        end
     end
     local learned = field.learned == epoch and 1 or 0
-    return {'ok', now, epoch, mine.state, members, learned, base, table.concat(list, ' ')}
+    return {'ok', now, epoch, mine.state, members, learned, known, table.concat(list, ' ')}
 end
 
 local mine = sessions[me]
@@ -233,6 +239,14 @@ local window, life = tonumber(ARGV[14]), tonumber(ARGV[15])
 local counter = pairs_of(KEYS[2])
 local known_since = field.learned == epoch and base or since
 local quiet = now >= known_since + ttl + span
+-- A session that is heard, and whose shares are not, still uses them.
+if quiet and field.learned ~= epoch then
+    for _, session in pairs(sessions) do
+        local untold = session.told ~= epoch
+        if untold and session.state == 'a' then quiet = false end
+        if untold and session.died > since and now < session.died + span then quiet = false end
+    end
+end
 
 local last, held_by_others, parties = nil, 0, {}
 for id, packed in pairs(counter) do

@@ -55,7 +55,7 @@ inline constexpr Scenario all[] = {
              of.cut_off(1, ms(9000));
              of.fail_over();
          });
-         of.busy(0, ms(3900), ms(5500));
+         of.busy(0, ms(4060), ms(5500));
      }},
     {"the store forgets a gateway that nobody else knows", 300ms, "sessions join at once",
      [](Simulation& of) {
@@ -116,7 +116,7 @@ inline constexpr Scenario all[] = {
          of.at(ms(3000), [&] { of.cut_off(0, ms(9000)); });
          of.busy(1, ms(3900), ms(4600));
      }},
-    {"the store forgets everything, also what a gateway holds that is cut off", 900ms,
+    {"the store forgets everything, a gateway is cut off, and one starts that knows nothing", 900ms,
      "an epoch is quiet before former use has aged",
      [](Simulation& of) {
          of.at(0, [&] {
@@ -125,9 +125,65 @@ inline constexpr Scenario all[] = {
          });
          of.busy(1, ms(2500), ms(3700));
          of.at(ms(3000), [&] {
+             of.kill(0);
              of.cut_off(1, ms(9000));
              of.flush();
          });
+         of.at(ms(3020), [&] { of.start(0); });
+         of.busy(0, ms(4080), ms(4600));
+     }},
+    {"the same, and the one that is cut off still has a session", 300ms,
+     "an epoch is quiet before the former sessions have ended",
+     [](Simulation& of) {
+         of.at(0, [&] {
+             of.start(0);
+             of.start(1);
+         });
+         of.busy(1, ms(2500), ms(3700));
+         of.at(ms(3000), [&] {
+             of.kill(0);
+             of.cut_off(1, ms(9000));
+             of.flush();
+         });
+         of.at(ms(3020), [&] { of.start(0); });
+         of.busy(0, ms(3610), ms(4000));
+     }},
+    {"a gateway is heard, but its shares are not, and the store forgets one", 300ms,
+     "a session that is heard has told its shares",
+     [](Simulation& of) {
+         of.at(0, [&] {
+             of.start(0);
+             of.start(1);
+         });
+         of.at(ms(2430), [&] { of.remember(); });
+         of.at(ms(2500), [&] { of.lose_syncs(1, ms(9000)); });
+         of.busy(1, ms(2440), ms(5000));
+         of.at(ms(2600), [&] { of.fail_over(); });
+         of.busy(0, ms(4300), ms(5000));
+     }},
+    {"a gateway leaves, and the store forgets what it has used", 900ms,
+     "what a session held that has ended is forgotten with the store",
+     [](Simulation& of) {
+         of.at(0, [&] {
+             of.start(0);
+             of.start(1);
+         });
+         of.busy(1, ms(2500), ms(3600));
+         of.at(ms(3600), [&] { of.leave(1); });
+         of.at(ms(3800), [&] { of.flush(); });
+         of.busy(0, ms(3900), ms(4600));
+     }},
+    {"the same, and the store's clock is ahead of the former one's", 900ms,
+     "the age of what is known is told by a clock that began anew",
+     [](Simulation& of) {
+         of.at(0, [&] {
+             of.start(0);
+             of.start(1);
+         });
+         of.at(ms(2200), [&] { of.step_store_clock(5s); });
+         of.busy(1, ms(2500), ms(3600));
+         of.at(ms(3600), [&] { of.leave(1); });
+         of.at(ms(3800), [&] { of.flush(); });
          of.busy(0, ms(3900), ms(4600));
      }},
     {"the store forgets that a gateway was heard", 300ms,

@@ -32,7 +32,8 @@ struct Simulation::Gateway final : Transport, ShareListener {
             if (lossy && of.chance(0.3))
                 continue;
             of.at(of.now_ + of.delay(*this), [this, life_, call] {
-                if (of.now_ >= cut_until)
+                const bool lost = !call.counter.empty() && of.now_ < lose_syncs_until;
+                if (of.now_ >= cut_until && !lost)
                     of.deliver(index, life_, call);
             });
         }
@@ -64,6 +65,7 @@ struct Simulation::Gateway final : Transport, ShareListener {
     std::unique_ptr<ShareClient> client;
     Instant paused_until = 0;
     Instant cut_until = 0; // off the network
+    Instant lose_syncs_until = 0;
     bool lossy = false;
     Instant slow_until = 0;
     Instant busy_until = 0;

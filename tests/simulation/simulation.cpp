@@ -112,6 +112,14 @@ void Simulation::kill(int index) {
     stop(*gateways_[static_cast<std::size_t>(index)]);
 }
 
+void Simulation::lose_syncs(int index, Instant until) {
+    gateways_[static_cast<std::size_t>(index)]->lose_syncs_until = until;
+}
+
+void Simulation::leave(int index) {
+    gateways_[static_cast<std::size_t>(index)]->leaving = true;
+}
+
 void Simulation::cut_off(int index, Instant until) {
     gateways_[static_cast<std::size_t>(index)]->cut_until = until;
     note("g" + std::to_string(index) + " is cut off");

@@ -71,7 +71,10 @@ class Simulation {
     void at(Instant when, std::function<void()> happen);
     void start(int index);
     void kill(int index);
+    void leave(int index); // gives up its shares, ends its session, and then stops
     void cut_off(int index, Instant until);
+    // The gateway's calls about counters do not reach the store.
+    void lose_syncs(int index, Instant until);
     // The gateway has clients from here to there.
     void busy(int index, Instant from, Instant until);
     // The next call of the gateway reaches the store a second time, so much later.
@@ -80,6 +83,7 @@ class Simulation {
     void remember() { replica_ = store_.data; }
     void fail_over();
     void flush();
+    void step_store_clock(Duration by) { store_offset_ += by.count(); }
 
   private:
     struct Gateway;
