@@ -128,28 +128,32 @@ TEST_CASE("a want that comes while another call is on its way is asked by the ne
 TEST_CASE("a want that comes when many calls are on their way is asked after them") {
     Gateway gateway;
     gateway.join();
-    std::vector<std::uint64_t> numbers;
+    CHECK(gateway.want() == Wanted::asked);
+    gateway.answer(gateway.sync_reply(4, 4));
+    gateway.log.clear();
     for (int i = 0; i < 300; ++i) {
         SharedCounter other = gateway.counter();
         other.limit = Gateway::make_limit();
         CHECK(gateway.client.want(name_of(i), other, 1, gateway.now) == Wanted::asked);
     }
-    CHECK(gateway.syncs() == 256);
+    CHECK(gateway.syncs() == 1 + 256);
     CHECK(gateway.want() == Wanted::asked);
     gateway.client.tick(gateway.now);
-    CHECK(gateway.syncs() == 256);
+    CHECK(gateway.syncs() == 1 + 256);
     for (const Call& each : std::vector<Call>{gateway.calls})
         if (each.arguments[0] == "sync")
             gateway.client.answered(each.number, gateway.sync_reply(4, 4), gateway.now);
     gateway.client.tick(gateway.now);
-    CHECK(gateway.syncs() == 301);
-    const auto asks = std::ranges::find(gateway.calls, "c", &Call::counter);
-    REQUIRE(asks != gateway.calls.end());
+    CHECK(gateway.syncs() == 1 + 300 + 1);
+    const auto asks =
+        std::find_if(gateway.calls.rbegin(), gateway.calls.rend(), [](const Call& each) {
+            return each.counter == "c";
+        });
     CHECK(asks->arguments.at(9) == "10");
-    gateway.log.clear();
+    CHECK(gateway.log.find("answered c; ") == std::string::npos);
     const std::uint64_t number = asks->number;
     gateway.client.answered(number, gateway.sync_reply(4, 4), gateway.now);
-    CHECK(gateway.log == "answered c; ");
+    CHECK(gateway.log.find("answered c; ") != std::string::npos);
 }
 
 TEST_CASE("a want that is not asked yet fails with the session") {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <initializer_list>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -96,6 +97,11 @@ class Crowd {
     }
     ~Crowd() { stop(); }
 
+    // From now on only these gateways' clients ask.
+    void only(std::initializer_list<std::size_t> gateways) {
+        for (std::size_t i = 0; i < members_.size(); ++i)
+            members_[i]->busy = std::ranges::find(gateways, i) != gateways.end();
+    }
     // Ends the load, then the stores.
     void stop() {
         ends_ = true;
@@ -134,14 +140,16 @@ class Crowd {
         Store store;
         std::vector<std::unique_ptr<Client>> clients;
         std::deque<Held> held;
+        std::atomic<bool> busy{true};
         std::thread thread;
     };
 
     void ask(Member& member) {
         while (!ends_) {
-            for (std::size_t i = 0; i < rows_.size(); ++i)
+            for (std::size_t i = 0; member.busy && i < rows_.size(); ++i)
                 for (int tries = 0; tries < 50 && ask(member, i); ++tries)
                     ;
+            release(member, net::read_steady_clock());
             std::this_thread::sleep_for(100us);
         }
         release(member, SteadyTime::max());

@@ -35,7 +35,7 @@ TEST_CASE("four gateways admit no more than each number, and with steady demand 
     crowd.await_admissions();
     std::this_thread::sleep_for(1s); // until the shares are even
 
-    constexpr Duration measured = 3s;
+    constexpr Duration measured = 1500ms;
     const SteadyTime begin = net::read_steady_clock();
     double held = 0;
     int samples = 0;
@@ -44,6 +44,12 @@ TEST_CASE("four gateways admit no more than each number, and with steady demand 
         ++samples;
         std::this_thread::sleep_for(1ms);
     }
+    const SteadyTime moving = net::read_steady_clock();
+    for (const auto& busy :
+         {std::initializer_list<std::size_t>{0}, {1, 2}, {3}, {0, 1}, {2}, {3, 1}}) {
+        crowd.only(busy);
+        std::this_thread::sleep_for(400ms);
+    }
     crowd.stop();
     crowd.check_promises();
     for (const std::size_t index : {0, 1, 2}) {
@@ -51,6 +57,9 @@ TEST_CASE("four gateways admit no more than each number, and with steady demand 
         const double part = part_admitted(row, begin, measured);
         MESSAGE(row.terms.name << ": " << 100 * part << " % of the number");
         CHECK(part >= 0.98);
+        const double moved = part_admitted(row, moving, 2400ms);
+        MESSAGE("while demand moves: " << 100 * moved << " %");
+        CHECK(moved >= 0.5);
     }
     const double slots = held / samples / static_cast<double>(crowd.row(3).terms.number);
     MESSAGE("cap: " << 100 * slots << " % of the slots are held");

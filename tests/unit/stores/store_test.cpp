@@ -157,7 +157,7 @@ TEST_CASE("without the store `closed` admits nothing, and `strict` its share unt
     const RedisProcess server;
     StoreSettings first = settings(server, "a");
     StoreSettings second = settings(server, "b");
-    first.time_to_live = second.time_to_live = 1500ms;
+    first.time_to_live = second.time_to_live = 1200ms;
     Gateway closed{first, {.name = "closed"}, OnStoreFailure::closed};
     Gateway strict{second, {.name = "strict"}, OnStoreFailure::strict};
     closed.await_admission();
