@@ -355,7 +355,8 @@ constexpr std::array limit_table{
         }),
     LimitRow::map(
         {.key = "shared",
-         .about = "The store in which gateways divide the limit among them.",
+         .about =
+             "The store in which gateways divide the limit among them; for a per of at most 31d.",
          .expected = "a store's name, or a map such as {store: main}",
          .otherwise = "none: each gateway counts alone"},
         "name of a store, or map",

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <utility>
 
 namespace stint::config {
@@ -15,6 +16,8 @@ namespace {
 constexpr std::string_view a_store = "a map such as {redis: 127.0.0.1:6379}";
 constexpr std::string_view a_shared = "a store's name, or a map such as {store: main}";
 constexpr std::array<std::string_view, 3> failure_words{"share", "open", "closed"};
+// The store remembers sessions that have ended for 40 days: what they used counts for `per`.
+constexpr std::chrono::days longest_shared_window{31};
 constexpr milliseconds longest_timeout{1'000};
 constexpr milliseconds shortest_session{5'000};
 constexpr milliseconds longest_session{600'000};
@@ -209,6 +212,9 @@ void read_shared(const Section& section, Limit& limit, LoadState& loading) {
             read_store_name(*name, shared, loading);
         read_fields(*map, shared_fields(), shared, loading);
     }
+    if (limit.per > longest_shared_window)
+        value->wrong("needs a per of at most 31d: the store forgets sooner what a gateway that has "
+                     "ended had used; expected a shorter window, or no shared");
     if (!limit.reserve_for.empty())
         value->wrong("excludes retry_after: reserve: a slot in a coming window cannot be promised "
                      "of a share that may be smaller then; expected when_exceeded: wait");
