@@ -50,7 +50,7 @@ class ShareTable {
         [[nodiscard]] const Share* held_share() const noexcept { return held ? &share : nullptr; }
         SteadyTime set_at{};
         ShareDemand demand;
-        RecentUse used;         // for fixed windows only
+        RecentUse used; // for fixed windows only
 
         // True if the share still counts. live: the key's counter is live.
         [[nodiscard]] bool holds(bool live, Duration per, SteadyTime now) const noexcept {
