@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -252,17 +253,17 @@ Next RequestAdmission::charge_in_turn(const routing::Charges& charges, const Ask
     const auto awaited = [](routing::AppliedLimit each) {
         return each->wait && each->limit->awaited();
     };
-    if (std::ranges::none_of(limits, awaited)) {
-        limits::Decision decision = try_admit(*route_, headers_, charges, decided_);
-        if (decision.allowed())
-            return accept(decision, charges, asked);
-        if (decision.lacks_share != 0) [[unlikely]]
-            if (const auto next = without_share(decision, charges, asked))
-                return *next;
-        if (!limits[decision.refused_by]->wait) {
-            limits::count_refusal(charges.view(), decision);
-            return refuse(charges, decision, asked);
-        }
+    const bool behind = std::ranges::any_of(limits, awaited);
+    limits::Decision decision =
+        behind ? shares_for(charges, decided_) : try_admit(*route_, headers_, charges, decided_);
+    if (!behind && decision.allowed())
+        return accept(decision, charges, asked);
+    if (decision.lacks_share != 0) [[unlikely]]
+        if (const auto next = without_share(decision, charges, asked))
+            return *next;
+    if (!behind && !limits[decision.refused_by]->wait) {
+        limits::count_refusal(charges.view(), decision);
+        return refuse(charges, decision, asked);
     }
     QueuedCharges& queued = env_.callbacks.make_queued();
     queued.charges.assign(charges.view().begin(), charges.view().end());
@@ -308,8 +309,11 @@ Next RequestAdmission::accept(
             charges.limits[static_cast<std::size_t>(std::countr_zero(left))]);
     if (decision.ask_store != 0 && asked.facts != nullptr && env_.shares != nullptr) [[unlikely]] {
         // A dry run does not make the request wait: what the store would have said is not known.
-        ask_for_dry_run(
-            *env_.shares, charges, asked.terms(charges, env_.scratch.key), decision.ask_store);
+        try {
+            ask_for_dry_run(
+                *env_.shares, charges, asked.terms(charges, env_.scratch.key), decision.ask_store);
+        } catch (const std::bad_alloc&) { // the next request asks
+        }
         decision.would_refuse &= ~decision.ask_store;
     }
     for (std::uint32_t left = decision.would_refuse; left != 0; left &= left - 1)

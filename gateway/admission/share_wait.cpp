@@ -3,6 +3,7 @@
 #include "limits/limit.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 
@@ -43,13 +44,15 @@ ShareWait::ShareWait(
 }
 
 void ShareWait::ask(limits::ShareRequests& of, const limits::Decision& refused, const Now& now) {
+    // A dry run (a bit that is not in `refusing`) neither makes the request wait nor fails it.
+    const std::uint32_t asked = refused.refusing & refused.ask_store;
     Duration timeout = Duration::max();
-    for_each_bit(refused.ask_store, [&](std::size_t i) {
+    for_each_bit(asked, [&](std::size_t i) {
         timeout = std::min(timeout, charges_.limits[i]->shared->timeout);
     });
-    begin(of, static_cast<std::size_t>(std::popcount(refused.ask_store)));
+    begin(of, static_cast<std::size_t>(std::popcount(asked)));
     listener_.shares_asked(now.steady + timeout);
-    for_each_bit(refused.ask_store, [&](std::size_t i) {
+    for_each_bit(asked, [&](std::size_t i) {
         Request::ask(*charges_.limits[i]->shared->store, wanted(charges_, terms_, i));
     });
 }
@@ -57,6 +60,14 @@ void ShareWait::ask(limits::ShareRequests& of, const limits::Decision& refused, 
 void ShareWait::answered(limits::ShareAnswer answer) noexcept {
     told_ = answer == limits::ShareAnswer::told;
     listener_.shares_answered();
+}
+
+limits::Decision shares_for(const routing::Charges& charges, const Now& now) {
+    const auto shared = [](routing::AppliedLimit each) { return each->shared.has_value(); };
+    if (std::ranges::none_of(charges.limits, shared)) [[likely]]
+        return {};
+    std::array<limits::ChargeState, limits::max_charges> states;
+    return limits::preview(charges.view(), now, {states.data(), charges.charges.size()});
 }
 
 void ask_for_dry_run(

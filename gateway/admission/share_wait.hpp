@@ -43,6 +43,10 @@ class ShareWait final : private limits::ShareRequests::Request {
     bool told_ = false;
 };
 
+// Returns which shares are too small for a request that is to join a queue, which does not ask the
+// stores. Without shared limits it is an empty decision.
+[[nodiscard]] limits::Decision shares_for(const routing::Charges& charges, const Now& now);
+
 // Asks the stores for the shares that charges which are not enforced lack (a bit each). No request
 // waits for the answers. Throws std::bad_alloc.
 void ask_for_dry_run(

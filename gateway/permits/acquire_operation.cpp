@@ -87,6 +87,11 @@ AcquireOperation::Step AcquireOperation::admit(const AcquireRequest* ask) {
             return settle(decision);
         }
     }
+    if (awaited && !reserves()) [[unlikely]] {
+        const limits::Decision seen = admission::shares_for(limits_.charges(), now_);
+        if (seen.lacks_share != 0 && asks_for_shares(seen, ask))
+            return Step::waits;
+    }
     line_up(ask);
     if (queued_->queue().enter(*queued_, now_) == limits::AdmissionQueue::Entered::waiting)
         return Step::waits;

@@ -87,7 +87,8 @@ class ConfigStore {
     // Replaces the configuration in force. A limit that the new one does not name lives on until
     // the last request that holds it has ended.
     void put_in_force(LoadedConfigPtr loaded, Compiled compiled);
-    // Stops the stores: this gateway's shares go back. Call once no worker runs any more.
+    // Stops the stores: this gateway's shares go back. Call before the workers end, to which the
+    // stores answer.
     void stop_stores() noexcept;
 
     // Returns a line for each limit whose counts a reload to `next` would reset, and for each

@@ -73,8 +73,8 @@ Gateway::Gateway(config::Config config, std::filesystem::path file, config::Envi
       certificates_{control_, store_.ticket_keys(), [this] { return reload_certificates(); }} {}
 
 Gateway::~Gateway() {
+    store_.stop_stores(); // which answer to workers
     pool_.end();
-    store_.stop_stores();
     persistence_.reset(); // writes leases, so the lock manager must still exist
 }
 
@@ -301,8 +301,8 @@ void Gateway::run() {
     await_signal();
     control_.restart();
     control_.run();
+    store_.stop_stores(); // which answer to workers
     pool_.end();
-    store_.stop_stores();
     if (persistence_)
         persistence_->finish();
 }

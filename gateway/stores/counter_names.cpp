@@ -12,7 +12,11 @@ std::string digits_of(const Hash128& hash) {
 
 CounterNames::CounterNames(std::string_view prefix, std::string_view secret)
     : registry_{fmt::format("{}:{{0}}:r", prefix)}, counters_{fmt::format("{}:{{0}}:c:", prefix)},
-      hasher_{key_of_secret(secret.empty() ? prefix : secret)} {}
+      hasher_{key_of_secret(secret.empty() ? prefix : secret)} {
+    // Counters with other names are those of another store.
+    if (!secret.empty())
+        registry_ += fmt::format(":{:08x}", hasher_("registry").low & 0xFFFF'FFFFU);
+}
 
 // Each text stands behind its length, so that no two counters have the same text.
 std::string

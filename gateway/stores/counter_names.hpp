@@ -18,7 +18,8 @@ class CounterNames {
     // secret: empty: the prefix.
     CounterNames(std::string_view prefix, std::string_view secret);
 
-    // Returns the key of the registry of sessions, and the channel of messages: "stint:{0}:r".
+    // Returns the key of the registry of sessions, and the channel of messages: "stint:{0}:r", with
+    // a secret followed by ":" and 8 digits that depend on it.
     [[nodiscard]] const std::string& registry() const noexcept { return registry_; }
     // Returns the counter's key, of everything that makes counts incomparable:
     // "stint:{0}:c:" and 32 hexadecimal digits. Two counters have the same name only if their

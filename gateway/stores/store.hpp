@@ -28,6 +28,7 @@ class Store final : public limits::ShareSource {
 
     [[nodiscard]] const StoreSettings& settings() const noexcept;
 
+    [[nodiscard]] bool runs() const noexcept { return thread_.joinable(); } // control thread
     // Begins to connect. Requires: start() was not called before. Throws std::system_error without
     // a thread. Control thread.
     void start();

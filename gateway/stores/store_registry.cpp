@@ -21,16 +21,11 @@ void StoreRegistry::keep(std::vector<StorePtr> stores) {
         const std::lock_guard lock{mutex_};
         former = std::exchange(kept_, stores);
     }
-    const auto is_in = [](const std::vector<StorePtr>& among) {
-        return [&among](const StorePtr& store) {
-            return std::ranges::find(among, store) != among.end();
-        };
-    };
     for (const StorePtr& each : former)
-        if (!is_in(stores)(each))
+        if (std::ranges::find(stores, each) == stores.end())
             each->stop();
     for (const StorePtr& each : stores)
-        if (!is_in(former)(each))
+        if (!each->runs())
             each->start();
 }
 

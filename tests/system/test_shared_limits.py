@@ -1,6 +1,7 @@
 """Limits that several gateways share, with a real redis-server."""
 
 import json
+import signal
 import time
 import unittest
 
@@ -162,6 +163,21 @@ class Store(SharedLimits):
                 self.redis.start()
                 self.wait_until_ready(stint)
                 stint.stop()
+
+    def test_a_gateway_stops_while_the_store_owes_it_answers(self):
+        # Some requests have given up, and a dry run's never wait.
+        limits = {"l": {"requests": 3, "per": "1h", "key": "header:X-Key", "shared": "main"},
+                  "dry": {"requests": 3, "per": "1h", "key": "header:X-Key", "shared": "main",
+                          "enforce": False}}
+        [stint] = self.gateways(1, limits)
+        self.redis.send_signal(signal.SIGSTOP)
+        try:
+            for i in range(8):
+                self.assertEqual(
+                    self.statuses(stint, 1, fields=[("X-Key", f"k{i}")]), [503])
+            stint.stop()
+        finally:
+            self.redis.send_signal(signal.SIGCONT)
 
     def test_two_processes_cannot_be_one_gateway(self):
         [first] = self.gateways(1, {"l": {"requests": 5, "per": "1h", "shared": "main"}})

@@ -24,19 +24,22 @@ struct Requests final : limits::ShareRequests {
 // Two limits of this gateway's own, and a window and a cap that are shared.
 class Stage {
   public:
-    explicit Stage(OnStoreFailure on_failure = OnStoreFailure::share, bool enforce = true)
-        : gateway{route(on_failure, enforce)} {
+    explicit Stage(
+        OnStoreFailure on_failure = OnStoreFailure::share,
+        std::optional<bool> enforce = true,
+        bool enforce_slots = true)
+        : gateway{route(on_failure, enforce.value_or(true), enforce.value_or(enforce_slots))} {
         gateway.shares = &requests;
         for (const std::size_t i : {2U, 3U})
             FakeShares::begin(gateway.limit(i));
     }
 
-    LimitedRoute route(OnStoreFailure on_failure, bool enforce) {
+    LimitedRoute route(OnStoreFailure on_failure, bool enforce, bool enforce_slots) {
         LimitedRoute made;
         made.terms = {window("own", 5), cap("own slots", 5), window("all", 3), cap("slots", 3)};
         for (const std::size_t i : {2U, 3U}) {
             made.terms[i].shared = limits::SharedTerms{store, on_failure, 20ms};
-            made.terms[i].enforce = enforce;
+            made.terms[i].enforce = i == 2 ? enforce : enforce_slots;
         }
         made.telling.any = true;
         return made;
@@ -274,4 +277,40 @@ TEST_CASE("a request that may wait in a queue asks the store before, and then wa
     CHECK(asked.admission.finish_queue(*asked.callbacks.queued, waited) == Next::forward);
     CHECK(gateway.used(0, 10ms) == 1);
     asked.callbacks.queued.reset();
+}
+
+TEST_CASE("a request behind others in a queue asks for the share of its own key") {
+    auto store = std::make_shared<FakeShares>();
+    LimitedRoute route;
+    route.terms = {window("all", 3, 1min, "x-key")};
+    route.terms[0].shared = limits::SharedTerms{store, OnStoreFailure::share, 20ms};
+    route.terms[0].wait = routing::WaitSettings{.max_wait = 5min, .max_waiting = 10, .fair_by = {}};
+    Gateway gateway{std::move(route)};
+    Requests requests;
+    gateway.shares = &requests;
+    FakeShares::begin(gateway.limit(0));
+
+    Asked first{gateway, Door::proxy, at(0s), "X-Key: a\r\n"};
+    REQUIRE(first.next == Next::wait_shares);
+    store->refuse(at(1ms));
+    requests.deliver();
+    (void)first.admission.resume(at(1ms));
+    REQUIRE(first.admission.finish_shares() == Next::wait_queue);
+
+    Asked second{gateway, Door::proxy, at(2ms), "X-Key: b\r\n"};
+    REQUIRE(second.next == Next::wait_shares);
+    CHECK(store->asked.at(0).key_text == "b");
+    store->grant(3, at(3ms));
+    requests.deliver();
+    (void)second.admission.resume(at(3ms));
+    const Next next = second.admission.finish_shares();
+    CHECK((next == Next::forward || next == Next::wait_queue));
+}
+
+TEST_CASE("a dry run does not hold up a request that waits for another limit's share") {
+    Stage stage{OnStoreFailure::share, {}, false};
+    Asked asked{stage.gateway, Door::proxy, at(0s)};
+    REQUIRE(asked.next == Next::wait_shares);
+    REQUIRE(stage.store->asked.size() == 1);
+    CHECK(stage.store->asked[0].limit->identity().name == "all");
 }

@@ -97,7 +97,7 @@ TEST_CASE("a restored switch goes where its limit may not be enforced any more")
         config.limits.emplace_back().name = name;
         config.limits.back().enforce = false;
     }
-    config.limits[0].wait.emplace();
+    config.limits[0].wait = config::Limit::Wait{};
     config.limits[1].reserve_for.emplace_back();
     config.routes.emplace_back().limits = {0, 1, 2};
     const auto switch_of = [](std::string limit, bool enforce) {
