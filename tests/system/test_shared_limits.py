@@ -85,11 +85,13 @@ class Together(SharedLimits):
                 for load in warm:
                     load.__enter__()
                 time.sleep(1)
-                before = sum(load.statuses[200] for load in warm)
+                before = [load.statuses.copy() for load in warm]
                 began = time.monotonic()
                 time.sleep(seconds)
-                after = sum(load.statuses[200] for load in warm)
+                after = [load.statuses.copy() for load in warm]
                 passed = time.monotonic() - began
+                admitted = sum(each[200] for each in after) - sum(each[200] for each in before)
+                asked = sum(each.total() for each in after) - sum(each.total() for each in before)
                 for load in warm:
                     load.finish()
                     self.assertEqual(load.failures, [])
@@ -97,8 +99,9 @@ class Together(SharedLimits):
 
                 # A fixed window may meet its former one in each gateway.
                 spans = passed + (1 if algorithm != "fixed_window" else 2)
-                self.assertLessEqual(after - before, number * spans)
-                self.assertGreaterEqual(after - before, 0.8 * number * passed)
+                self.assertLessEqual(admitted, number * spans)
+                if asked >= 2 * number * passed:  # else the machine is too busy to tell
+                    self.assertGreaterEqual(admitted, 0.8 * number * passed)
                 for stint in gateways:
                     stint.stop()
 
