@@ -65,13 +65,16 @@ end
 -- one before knew, which is all that was granted from `base` on. A caller that is within its time
 -- knows the base: nothing was granted without it. How long ago that was it tells by its own clock:
 -- that of a store which has lost everything begins anew.
+local function known_from()
+    return now - math.max(seen + elapsed - known_base, 0)
+end
 local replid = redis.call('INFO', 'replication'):match('master_replid:(%x+)')
 local epoch, since, base = field.epoch, tonumber(field.since or 0), tonumber(field.base or 0)
 local ordinal = tonumber((field.epoch or '0'):match('^%d+'))
 local known_ordinal = tonumber(known_epoch:match('^%d+'))
 if field.replid ~= replid or (known_epoch ~= epoch and known_ordinal >= ordinal and known_ordinal > 0) then
     if known_base >= 0 then
-        base = now - math.max(seen + elapsed - known_base, 0)
+        base = known_from()
     elseif not field.epoch then
         base = now
     elseif field.learned ~= field.epoch then
@@ -194,6 +197,13 @@ if op == 'beat' then
         mine.told = told
     else
         mine.confirms = confirms
+        -- It vouches for what was granted since its own base only: it may have begun in a store that
+        -- had just forgotten all.
+        local from = known_from()
+        if confirms == '1' and field.learned ~= epoch and from > base then
+            base = from
+            write.base = string.format('%d', base)
+        end
     end
     save(mine)
     activate()

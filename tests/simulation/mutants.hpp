@@ -39,7 +39,7 @@ inline constexpr Mutant mutants[] = {
     {"the others' shares are not counted",
      "held_by_others = held_by_others + held\n            parties", "parties"},
     {"an epoch after one in doubt is trusted",
-     "base = now - math.max(seen + elapsed - known_base, 0)", "base = 0"},
+     "return now - math.max(seen + elapsed - known_base, 0)", "return 0"},
     {"what a session held that has ended is forgotten with the store",
      "known = math.max(known, session.died)", "known = base"},
     {"a session that is heard has told its shares", "session.state == 'a' then quiet = false",
