@@ -282,12 +282,12 @@ if last and seq <= last.seq then
 end
 
 -- The number that was proposed last holds for all gateways.
-local revision = tonumber(counter.revision or 0)
+local revision, renumbered = tonumber(counter.revision or 0), counter.number
 if not counter.number or (propose == 1 and tonumber(counter.number) ~= number) then
     revision = revision + 1
     redis.call('HSET', KEYS[2], 'number', number, 'revision', revision)
 else
-    number = tonumber(counter.number)
+    number, renumbered = tonumber(counter.number), nil
 end
 
 -- Max-min fair parts of the number for all that want some; what nobody wants goes to all alike.
@@ -325,7 +325,8 @@ if quiet and mine.state == 'a' and want > 0 then
     -- A window that another gateway has opened already may not be filled twice.
     if window >= tonumber(counter.window or -1) then grant = math.max(hold, most) end
 end
-local others_lack, wanted = 0, 0
+-- After a lower number each gives up what is beyond its part.
+local others_lack, wanted = hold + held_by_others > number and 1 or 0, 0
 for _, party in ipairs(parties) do
     if party.id ~= me and party.hold < math.min(party.want, party.part) then others_lack = 1 end
     if party.id ~= me and party.hold > party.part then wanted = 1 end
@@ -341,7 +342,7 @@ else
     redis.call('HSET', KEYS[2], me, string.format('%d:%d:%d', grant, want, seq))
 end
 redis.call('PEXPIRE', KEYS[2], life)
-if (lacks and wanted == 1) or (others_lack == 1 and hold < (last and last.hold or 0)) then
+if (lacks and wanted == 1) or renumbered or (others_lack == 1 and hold < (last and last.hold or 0)) then
     redis.call('PUBLISH', registry, me .. ' ' .. KEYS[2])
 end
 finish()

@@ -223,6 +223,29 @@ class Store(SharedLimits):
         self.assertLessEqual(max(used), 6)
 
 
+    def test_a_lower_number_holds_for_all(self):
+        limit = {"requests": 60, "per": "1s", "algorithm": "sliding_window", "shared": "main"}
+        gateways = self.gateways(2, {"l": limit})
+        loads = [Load(stint.port, connections=2, pause=0.005) for stint in gateways]
+        for load in loads:
+            load.__enter__()
+        time.sleep(1)
+        for stint in gateways:
+            stint.config["limits"]["l"]["requests"] = 20
+            stint.write(stint.config)
+            self.assertEqual(stint.admin.reload().status, 200)
+
+        def admitted_in_a_second():
+            before = sum(load.statuses[200] for load in loads)
+            began = time.monotonic()
+            time.sleep(1)
+            after = sum(load.statuses[200] for load in loads)
+            return (after - before) / (time.monotonic() - began)
+        wait_until(lambda: admitted_in_a_second() <= 20 + 1, "the lower number", 20)
+        for load in loads:
+            load.finish()
+
+
 class Permits(SharedLimits):
     def test_permits_and_requests_count_together(self):
         port = free_port()
