@@ -17,32 +17,16 @@ std::int64_t milliseconds_in(Duration duration) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
 
-std::string_view word_for(SessionState state) {
-    switch (state) {
-    case SessionState::unknown:
-        return "unknown";
-    case SessionState::joining:
-        return "joining";
-    case SessionState::active:
-        return "active";
-    case SessionState::taken:
-        return "taken";
-    case SessionState::dead:
-        break;
-    }
-    return "dead";
-}
-
 std::string_view word_for(const stores::StoreState& state) {
     if (!state.unfit.empty())
         return "unfit";
     if (!state.up)
         return "down";
-    return state.asking ? "ready" : word_for(state.session);
+    return state.asking ? "ready" : name_of(state.session);
 }
 
 Json session_json(const stores::StoreState& state, SteadyTime now) {
-    Json session{{"state", word_for(state.session)}, {"epoch", state.epoch}};
+    Json session{{"state", name_of(state.session)}, {"epoch", state.epoch}};
     session["learned"] = state.learned;
     if (state.session == SessionState::active)
         session["ends_in_ms"] = milliseconds_in(std::max(state.ends_at - now, Duration::zero()));

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -57,9 +56,6 @@ void spend(limits::PrepaidPermits::Claim& shown, Callbacks& callbacks) noexcept 
     if (shown && shown.spend())
         callbacks.permit_used();
 }
-
-// The Retry-After of a refusal because the store cannot be asked.
-constexpr Duration store_retry_after = std::chrono::seconds{1};
 
 // True if a door with these features can apply the limit.
 bool can_apply(const routing::LimitTerms& limit, const Features& features) noexcept {

@@ -10,6 +10,7 @@
 
 #include <boost/container/small_vector.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 
@@ -17,6 +18,9 @@ namespace stint::admission {
 
 // For each charge, the conditions on which its limit lets the request wait, and its key's text.
 using WaitTermsList = boost::container::small_vector<limits::WaitTerms, 4>;
+
+// The Retry-After of a refusal because a store cannot be asked.
+inline constexpr Duration store_retry_after = std::chrono::seconds{1};
 
 // Refers to the request's configuration snapshot. Nothing is charged meanwhile.
 class ShareWait final : private limits::ShareRequests::Request {

@@ -5,7 +5,6 @@
 #include "proxy/admission/worker_callbacks.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -15,8 +14,6 @@ namespace {
 
 // The most requests queued per counter, for a limit that does not configure its queue.
 constexpr std::uint64_t most_waiting = 1000;
-// The Retry-After of a refusal because the store of shares cannot be asked.
-constexpr Duration store_retry_after = std::chrono::seconds{1};
 // Attempts to take a batch. An attempt fails if other requests have taken permits from the window
 // meanwhile; the next one asks for the new remainder.
 constexpr int batch_attempts = 4;
@@ -311,7 +308,7 @@ void AcquireOperation::refuse(const routing::Charges& charges, const limits::Dec
     reply_.use_default_body();
     status_ = 429;
     if (admission::is_for_want_of_store(charges, decision, stores_failed(), now_)) [[unlikely]] {
-        reply_.blame_store(charges.limits[decision.refused_by], store_retry_after);
+        reply_.blame_store(charges.limits[decision.refused_by], admission::store_retry_after);
         status_ = 503;
     }
 }

@@ -12,6 +12,22 @@ using std::chrono::milliseconds;
 
 } // namespace
 
+std::string_view name_of(SessionState state) noexcept {
+    switch (state) {
+    case SessionState::joining:
+        return "joining";
+    case SessionState::active:
+        return "active";
+    case SessionState::taken:
+        return "taken";
+    case SessionState::dead:
+        return "dead";
+    case SessionState::unknown:
+        break;
+    }
+    return "unknown";
+}
+
 Session::Session(SessionTerms terms) : terms_{std::move(terms)} {}
 
 Duration Session::between_beats() const noexcept {

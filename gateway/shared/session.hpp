@@ -31,6 +31,9 @@ enum class SessionState : std::uint8_t {
     dead   // the store has ended the session: its user begins a new one
 };
 
+// Returns the state in a word: "active".
+[[nodiscard]] std::string_view name_of(SessionState state) noexcept;
+
 // Not thread-safe. The session ends at its own clock after two thirds of its time to live, at the
 // store's after all of it: the rest allows for clocks that differ in speed.
 class Session {

@@ -98,7 +98,7 @@ void ShareClient::take_grant(
     counter.note_demand(now);
     note_left(counter);
     const bool grew = granted > sent.hold;
-    const bool gives = grew || number_at(reply, 10) == 1; // else it may not know who holds what
+    const bool gives = grew || number_at(reply, 10) == 1; // false: shares may be unknown to it
     if (counter.held == 0 && counter.told_want == 0 && !counter.again &&
         !counter.in_demand(now.steady)) {
         counter.unasked = false;

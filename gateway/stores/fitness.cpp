@@ -32,7 +32,7 @@ std::string unfit(const redis::ServerFacts& facts, bool assume_noeviction) {
                "if that is noeviction, `assume` says so";
     if (*facts.eviction_policy != "noeviction")
         return "its eviction policy is " + *facts.eviction_policy +
-               ", not noeviction: it would forget who holds which share";
+               ", not noeviction: an evicted counter would be given out twice";
     return {};
 }
 

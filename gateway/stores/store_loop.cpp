@@ -26,22 +26,6 @@ constexpr Duration between_checks = 2s;
 constexpr Duration between_publications = 100ms;
 constexpr Duration between_tries_without_memory = 100ms;
 
-std::string_view name_of(SessionState state) {
-    switch (state) {
-    case SessionState::joining:
-        return "joining";
-    case SessionState::active:
-        return "active";
-    case SessionState::taken:
-        return "taken";
-    case SessionState::dead:
-        return "dead";
-    case SessionState::unknown:
-        break;
-    }
-    return "unknown";
-}
-
 } // namespace
 
 StoreLoop::StoreLoop(StoreShared& shared)

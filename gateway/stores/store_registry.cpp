@@ -29,9 +29,4 @@ void StoreRegistry::keep(std::vector<StorePtr> stores) {
             each->start();
 }
 
-std::vector<StorePtr> StoreRegistry::in_force() const {
-    const std::lock_guard lock{mutex_};
-    return kept_;
-}
-
 } // namespace stint::stores

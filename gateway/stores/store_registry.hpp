@@ -17,8 +17,6 @@ class StoreRegistry {
     // that do not run. So a store whose settings have changed gives its shares back before it takes
     // some under the same gateway's name. Throws std::system_error without a thread.
     void keep(std::vector<StorePtr> stores);
-    // Returns the stores in force, in the order that keep() had.
-    [[nodiscard]] std::vector<StorePtr> in_force() const;
 
   private:
     mutable std::mutex mutex_;

@@ -15,7 +15,7 @@ FEW, MANY = 250, 1_000
 CHANGES = 20  # of limits, however many there are
 # Searching a sorted map makes 4 to 5; comparing all with all makes 16.
 MOST_TIMES = 6.5
-# Of all instructions; what takes less is not looked at.
+# Functions that take a smaller part of all instructions are left out.
 LEAST_SHARE = 0.001
 # Frees and merges what others have allocated, in an order that is nobody's.
 ALLOCATOR = re.compile(r"^(_int_|malloc|sysmalloc|unlink_chunk|free$|calloc|realloc|systrim)")

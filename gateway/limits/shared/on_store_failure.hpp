@@ -6,10 +6,9 @@
 namespace stint::limits {
 
 enum class OnStoreFailure : std::uint8_t {
-    share,  // admits up to the key's share, and without one up to the reserve
-    strict, // admits up to the key's share, and without one nothing
-    open,   // as `share`; a key whose share does not suffice is counted by this gateway alone
-    closed  // admits nothing
+    share, // admits up to the key's share, and without one nothing
+    open,  // as `share`; a key whose share does not suffice is counted by this gateway alone
+    closed // admits nothing
 };
 
 } // namespace stint::limits

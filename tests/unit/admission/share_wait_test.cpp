@@ -196,9 +196,11 @@ TEST_CASE("without a store, each limit's policy decides") {
         int served; // of four requests
         int status; // of those that are not
     };
-    const Row rows[] = {{OnStoreFailure::share, 0, 0, 503},  {OnStoreFailure::share, 2, 2, 429},
-                        {OnStoreFailure::strict, 0, 0, 503}, {OnStoreFailure::strict, 2, 2, 429},
-                        {OnStoreFailure::open, 0, 3, 429},   {OnStoreFailure::open, 2, 3, 429}};
+    const Row rows[] = {
+        {OnStoreFailure::share, 0, 0, 503},
+        {OnStoreFailure::share, 2, 2, 429},
+        {OnStoreFailure::open, 0, 3, 429},
+        {OnStoreFailure::open, 2, 3, 429}};
     for (const Row& row : rows)
         for (const bool asks : {false, true}) {
             CAPTURE(static_cast<int>(row.on_failure));

@@ -40,7 +40,7 @@ struct Gateway : Transport, ShareListener {
             calls, [&](const Call& each) { return each.arguments[0] == operation; }));
     }
     [[nodiscard]] std::size_t syncs() const { return count("sync"); }
-    // Of the latest sync: how much it holds, and how much it wants.
+    // Return what the latest sync holds, and what it wants.
     [[nodiscard]] std::string hold() const { return last("sync").arguments.at(8); }
     [[nodiscard]] std::string wants() const { return last("sync").arguments.at(9); }
     void pass(Duration time) {

@@ -46,14 +46,14 @@ TEST_CASE("a limit that is divided has nothing without a share, and its share un
 
 TEST_CASE("a store that does not answer closes the limits that are closed without it") {
     ServedLimits served;
-    const limits::LimitPtr strict = limit_of_ten();
+    const limits::LimitPtr shared = limit_of_ten();
     const limits::LimitPtr closed = limit_of_ten();
-    served.add(strict, OnStoreFailure::strict, noon.steady);
+    served.add(shared, OnStoreFailure::share, noon.steady);
     served.add(closed, OnStoreFailure::closed, noon.steady);
-    for (const limits::LimitPtr& each : {strict, closed})
+    for (const limits::LimitPtr& each : {shared, closed})
         CHECK(each->set_share({}, {{4, 0}, SteadyTime::max() - 1ns}, noon));
     served.stand({noon.steady + 1s, true, false}, noon.steady);
-    CHECK(share_of(*strict) == 4);
+    CHECK(share_of(*shared) == 4);
     CHECK(share_of(*closed) == 0);
     served.stand({noon.steady + 1s, true, true}, noon.steady);
     CHECK(share_of(*closed) == 4);

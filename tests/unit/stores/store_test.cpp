@@ -151,7 +151,7 @@ TEST_CASE("a server whose memory is full") {
     gateway.await_admission();
 }
 
-TEST_CASE("without the store `closed` admits nothing, and `strict` its share until its end") {
+TEST_CASE("without the store `closed` admits nothing, and `share` its share until its end") {
     if (no_server())
         return;
     const RedisProcess server;
@@ -159,17 +159,17 @@ TEST_CASE("without the store `closed` admits nothing, and `strict` its share unt
     StoreSettings second = settings(server, "b");
     first.time_to_live = second.time_to_live = 1200ms;
     Gateway closed{first, {.name = "closed"}, OnStoreFailure::closed};
-    Gateway strict{second, {.name = "strict"}, OnStoreFailure::strict};
+    Gateway shared{second, {.name = "shared"}, OnStoreFailure::share};
     closed.await_admission();
-    strict.await_admission();
+    shared.await_admission();
     await(
-        [&] { return closed.client.share() == 100 && strict.client.share() == 100; },
+        [&] { return closed.client.share() == 100 && shared.client.share() == 100; },
         "one gateway does not get all");
     server.signal(SIGSTOP);
     await([&] { return closed.client.share() == 0; }, "it stays open");
-    CHECK(strict.client.share() == 100);
-    await([&] { return strict.client.share() == 0; }, "the share outlives the session");
+    CHECK(shared.client.share() == 100);
+    await([&] { return shared.client.share() == 0; }, "the share outlives the session");
     server.signal(SIGCONT);
     closed.await_admission();
-    strict.await_admission();
+    shared.await_admission();
 }
