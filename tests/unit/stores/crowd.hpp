@@ -11,6 +11,7 @@
 #include <initializer_list>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace stint::stores::test {
@@ -119,6 +120,9 @@ class Crowd {
             await([&] { return row->count() > before; }, "nothing is admitted");
         }
     }
+    // Returns the longest time for which a gateway's clients did not run since the last call: the
+    // demand is steady only on a machine that lets them.
+    [[nodiscard]] Duration longest_pause() { return Duration{longest_pause_.exchange(0)}; }
     void check_promises() {
         for (const auto& row : rows_)
             row->check_promise();
@@ -145,7 +149,12 @@ class Crowd {
     };
 
     void ask(Member& member) {
-        while (!ends_) {
+        for (SteadyTime last = net::read_steady_clock(); !ends_;) {
+            const SteadyTime now = net::read_steady_clock();
+            const std::int64_t pause = (now - std::exchange(last, now)).count();
+            for (std::int64_t most = longest_pause_; most < pause;)
+                if (longest_pause_.compare_exchange_weak(most, pause))
+                    break;
             for (std::size_t i = 0; member.busy && i < rows_.size(); ++i)
                 for (int tries = 0; tries < 50 && ask(member, i); ++tries)
                     ;
@@ -185,6 +194,7 @@ class Crowd {
     std::vector<std::unique_ptr<Member>> members_;
     std::atomic<Row*> cap_{nullptr};
     std::atomic<bool> ends_{false};
+    std::atomic<std::int64_t> longest_pause_{0};
 };
 
 inline std::vector<StoreSettings> settings_of(const RedisProcess& server, int gateways) {
