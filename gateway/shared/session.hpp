@@ -20,6 +20,8 @@ struct SessionTerms {
     std::string session; // unique to the process; no space, no colon
     Duration time_to_live = std::chrono::seconds{30}; // the same in all gateways; at least 5 s
     Duration timeout = std::chrono::seconds{1};       // a call without a reply is given up
+    // A want is answered so long after its call at most, if the store recalls a share for it.
+    Duration recall_wait = std::chrono::milliseconds{10};
 };
 
 // The state of a session for its user.

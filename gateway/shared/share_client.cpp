@@ -23,7 +23,15 @@ std::int64_t in_ms(Duration duration) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
 
+// Takes the first word off the text, and the space behind it.
+std::string_view next_word(std::string_view& text) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    return word;
+}
+
 } // namespace
+
 ShareClient::ShareClient(SessionTerms terms, Transport& transport, ShareListener& listener)
     : session_{std::move(terms)}, transport_{transport}, listener_{listener} {}
 
@@ -63,7 +71,7 @@ void ShareClient::forget(ShareCounter& counter, const Now& now) {
     due_.erase(&counter);
     untold_ -= counter.told ? 0 : 1;
     note_left(counter);
-    if (counter.call != 0 || counter.unasked)
+    if (counter.call != 0 || counter.unasked || counter.awaits_recall())
         listener_.failed(counter.name);
     for (auto& [call, sent] : sent_)
         if (sent.counter == &counter)
@@ -111,6 +119,8 @@ Wanted ShareClient::want(
         counter.unasked = !counter.wants_all;
         return Wanted::asked;
     }
+    if (counter.awaits_recall())
+        return Wanted::asked;
     if (now.steady < counter.retry_after)
         return Wanted::failed;
     if (counter.share >= units_of(of) || cost > units_of(of) || now.steady < counter.ask_after)
@@ -123,17 +133,19 @@ Wanted ShareClient::want(
 }
 
 void ShareClient::recall(std::string_view message, const Now& now) {
-    const std::size_t space = message.find(' ');
-    if (space == std::string_view::npos || message.substr(0, space) == session_.terms().session)
+    const std::string_view word = next_word(message);
+    if (next_word(message) == session_.terms().session)
         return;
-    const auto found = counters_.find(std::string{message.substr(space + 1)});
+    const auto found = counters_.find(std::string{message});
     if (found == counters_.end() || session_.state() != SessionState::active)
         return;
     ShareCounter& counter = found->second;
     const SteadyTime next = counter.synced_at + between_looks(counter.of);
+    const bool awaited = word == "gives" && counter.awaits_recall();
+    counter.given = counter.given || word == "gives";
     if (counter.call != 0)
         counter.again = true;
-    else if (next <= now.steady)
+    else if (next <= now.steady || awaited)
         sync(counter, counter.share, now);
     else
         recall_at(counter, next);
@@ -153,7 +165,7 @@ void ShareClient::sync(ShareCounter& counter, std::uint64_t share, const Now& no
     counter.note_demand(now);
     counter.held = hold; // at most: the call may be carried out without its reply
     counter.seq += 1;
-    counter.again = counter.unasked = false;
+    counter.again = counter.given = counter.unasked = false;
     counter.recall_at = SteadyTime::max();
     counter.told_want = leaving_ ? 0 : counter.want(now);
     const std::uint64_t number = units_of(counter.of);
@@ -187,6 +199,10 @@ void ShareClient::send_beat(const Now& now) {
 // Looks at a counter that is due: gives up a part that others want or that is idle, and tells the
 // store what has changed.
 void ShareClient::look_after(ShareCounter& counter, const Now& now) {
+    if (counter.awaits_recall() && now.steady >= counter.answer_by) {
+        end_recall_wait(counter, now);
+        listener_.answered(counter.name);
+    }
     if (session_.state() != SessionState::active) {
         if (std::exchange(counter.unasked, false))
             listener_.failed(counter.name);

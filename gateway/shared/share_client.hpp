@@ -57,7 +57,7 @@ class ShareClient {
     Wanted
     want(const std::string& name, const SharedCounter& of, std::uint64_t cost, const Now& now);
     // Takes a message that the store has published: a gateway wants a part of a counter, or has
-    // given one up. "SESSION NAME".
+    // given one up. "wants SESSION NAME", "gives SESSION NAME".
     void recall(std::string_view message, const Now& now);
 
     // Sends what is due, and gives up calls that were not answered in time. Returns when to call it
@@ -106,6 +106,8 @@ class ShareClient {
     void sync(ShareCounter& counter, std::uint64_t share, const Now& now);
     void synced(ShareCounter& counter, const Reply& reply, const Sent& sent, const Now& now);
     void take_grant(ShareCounter& counter, const Reply& reply, const Sent& sent, const Now& now);
+    void begin_recall_wait(ShareCounter& counter, const Sent& sent, const Now& now);
+    void end_recall_wait(ShareCounter& counter, const Now& now);
     void tell(const ShareCounter& counter, bool gives);
     void look_again(ShareCounter& counter, const Now& now);
     void give_up(ShareCounter& counter, const Now& now);

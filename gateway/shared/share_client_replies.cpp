@@ -51,6 +51,7 @@ void ShareClient::failed(std::uint64_t call, const Now& now) {
 // The call for the counter has no answer.
 void ShareClient::give_up(ShareCounter& counter, const Now& now) {
     counter.call = 0;
+    counter.answer_by = {};
     counter.note_failure(now.steady);
     schedule(counter, counter.retry_after);
     listener_.failed(counter.name);
@@ -105,6 +106,7 @@ void ShareClient::take_grant(
         tell(counter, gives);
         return forget(counter, now);
     }
+    const bool first = counter.backoff == Duration::zero(); // of this demand
     counter.note_reply(grew, now.steady);
     if (!gives)
         counter.note_silence(now.steady);
@@ -112,8 +114,30 @@ void ShareClient::take_grant(
     use_share(counter, uses_all ? counter.held : counter.share, now);
     if (counter.unasked && !leaving_ && counter.share < units_of(counter.of))
         return sync(counter, counter.share, now); // its answer is for those who want
-    tell(counter, gives);
+    const bool recalls = number_at(reply, 11) == 1 && !counter.awaits_recall();
+    if (recalls && first && gives && !leaving_ && counter.is_used_up(now))
+        begin_recall_wait(counter, sent, now);
+    if (!gives || now.steady >= counter.answer_by || !counter.is_used_up(now)) {
+        end_recall_wait(counter, now);
+        tell(counter, gives);
+    }
     look_again(counter, now);
+}
+
+// The store has asked the others to give up a part. That takes two more round trips, so the wants
+// wait for it, and those that come meanwhile.
+void ShareClient::begin_recall_wait(ShareCounter& counter, const Sent& sent, const Now& now) {
+    counter.answer_by = sent.at + session_.terms().recall_wait;
+    counter.ask_after = now.steady;
+    use_share(counter, counter.share, now);
+}
+
+void ShareClient::end_recall_wait(ShareCounter& counter, const Now& now) {
+    if (!counter.awaits_recall())
+        return;
+    counter.answer_by = {};
+    counter.ask_after = counter.synced_at + counter.backoff;
+    use_share(counter, counter.share, now);
 }
 
 void ShareClient::tell(const ShareCounter& counter, bool gives) {
@@ -127,7 +151,10 @@ void ShareClient::tell(const ShareCounter& counter, bool gives) {
 void ShareClient::look_again(ShareCounter& counter, const Now& now) {
     if (counter.others_lack && counter.share > counter.part)
         return sync(counter, counter.part, now);
-    const SteadyTime later = now.steady + counter.pause_looks();
+    const bool waits = counter.awaits_recall();
+    if (waits && counter.given)
+        return sync(counter, counter.share, now);
+    const SteadyTime later = waits ? counter.answer_by : now.steady + counter.pause_looks();
     schedule(counter, std::min(counter.next_look(now.steady), later));
     if (counter.again)
         recall_at(counter, now.steady + between_looks(counter.of));

@@ -83,7 +83,7 @@ void ShareCounter::note_reply(bool grew, SteadyTime now) {
     backoff = grew || !wants_all
                   ? Duration::zero()
                   : std::clamp<Duration>(2 * backoff, least_backoff(of), most_backoff);
-    ask_after = now + backoff;
+    ask_after = awaits_recall() ? now : now + backoff;
     synced_at = now;
     look_pause = {};
     retry_pause = {};

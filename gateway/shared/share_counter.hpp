@@ -25,6 +25,7 @@ struct ShareCounter {
     bool others_lack = false;    // another gateway lacked some, by the latest reply
     bool told = false;           // the latest reply was of this epoch
     bool again = false;          // recalled while a call was on its way
+    bool given = false;          // as `again`: another gateway has given up a part
     bool unasked = false;        // wanted, and no call on its way asks for it
     bool left = false;           // given up for good, and the store knows
     std::uint64_t told_want = 0; // with the latest call
@@ -40,6 +41,8 @@ struct ShareCounter {
     SteadyTime synced_at{};      // the latest reply
     Duration look_pause{};       // the latest, between two looks that others do not wait for
     SteadyTime recall_at = SteadyTime::max(); // when to follow others' messages
+    // Wants wait until then for what another gateway is to give up; zero: none does.
+    SteadyTime answer_by{};
     SteadyTime refresh{}; // latest time to tell the store again, so that it keeps the counter
     SteadyTime due{};     // when to look again
 
@@ -55,6 +58,7 @@ struct ShareCounter {
     [[nodiscard]] bool has_shrunk(const Now& now) const;
     // True if requests wait for more, which do not ask by themselves, and the store may have it.
     [[nodiscard]] bool is_awaited(SteadyTime now) const;
+    [[nodiscard]] bool awaits_recall() const noexcept { return answer_by != SteadyTime{}; }
     [[nodiscard]] SteadyTime next_look(SteadyTime now) const;
     // Returns the time until the next look at a share in whose use nothing has changed.
     [[nodiscard]] Duration pause_looks();

@@ -342,11 +342,14 @@ else
     redis.call('HSET', KEYS[2], me, string.format('%d:%d:%d', grant, want, seq))
 end
 redis.call('PEXPIRE', KEYS[2], life)
-if (lacks and wanted == 1) or renumbered or (others_lack == 1 and hold < (last and last.hold or 0)) then
-    redis.call('PUBLISH', registry, me .. ' ' .. KEYS[2])
+local recalls = lacks and wanted == 1
+local gives = others_lack == 1 and hold < (last and last.hold or 0)
+if recalls or renumbered or gives then
+    redis.call('PUBLISH', registry, (gives and 'gives ' or 'wants ') .. me .. ' ' .. KEYS[2])
 end
 finish()
-return {'ok', now, epoch, grant, own.part, others_lack, held_by_others, number, revision, mine.state, quiet and 1 or 0}
+return {'ok', now, epoch, grant, own.part, others_lack, held_by_others, number, revision, mine.state, quiet and 1 or 0,
+        recalls and 1 or 0}
 )lua";
 
 } // namespace

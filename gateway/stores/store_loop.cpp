@@ -42,7 +42,8 @@ shared::SessionTerms StoreLoop::new_terms() {
         .gateway = shared_.settings.gateway,
         .session = digits_of(KeyHasher{}("session")), // the hasher's own key is random
         .time_to_live = shared_.settings.time_to_live,
-        .timeout = shared_.settings.call_timeout()};
+        .timeout = shared_.settings.call_timeout(),
+        .recall_wait = shared_.settings.timeout / 2};
 }
 
 void StoreLoop::run() noexcept {

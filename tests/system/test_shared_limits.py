@@ -105,6 +105,12 @@ class Together(SharedLimits):
                 for stint in gateways:
                     stint.stop()
 
+    def test_a_clients_first_request_at_another_gateway_is_admitted(self):
+        first, second = self.gateways(2, {"l": {"requests": 10, "per": "1h", "shared": "main"}},
+                                      store={"timeout": "1s"})
+        self.assertEqual(self.statuses(first, 1), [200])
+        self.assertEqual(self.statuses(second, 1), [200])
+
     def test_a_gateway_that_stops_leaves_its_share_to_the_others(self):
         first, second = self.gateways(2, {"cap": {"requests": 4, "per": "1h", "shared": "main"}})
         self.assertEqual(self.statuses(first, 1), [200])

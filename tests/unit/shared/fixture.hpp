@@ -67,18 +67,21 @@ struct Gateway : Transport, ShareListener {
             std::int64_t{0},
             std::string{"s:gw"}};
     }
-    [[nodiscard]] Reply sync_reply(std::int64_t grant, std::int64_t part = 0) const {
-        return {std::string{"ok"},
-                std::int64_t{1000},
-                std::string{"1-1"},
-                grant,
-                part,
-                std::int64_t{0},
-                std::int64_t{0},
-                std::int64_t{10},
-                std::int64_t{0},
-                std::string{"a"},
-                std::int64_t{1}};
+    [[nodiscard]] Reply
+    sync_reply(std::int64_t grant, std::int64_t part = 0, std::int64_t recalls = 0) const {
+        return {
+            std::string{"ok"},
+            std::int64_t{1000},
+            std::string{"1-1"},
+            grant,
+            part,
+            std::int64_t{0},
+            std::int64_t{0},
+            std::int64_t{10},
+            std::int64_t{0},
+            std::string{"a"},
+            std::int64_t{1},
+            recalls};
     }
     // Answers the latest call of the reply's operation.
     void answer(const std::string& operation, const Reply& reply) {
