@@ -141,11 +141,10 @@ void ShareClient::recall(std::string_view message, const Now& now) {
         return;
     ShareCounter& counter = found->second;
     const SteadyTime next = counter.synced_at + between_looks(counter.of);
-    const bool awaited = word == "gives" && counter.awaits_recall();
-    counter.given = counter.given || word == "gives";
+    const Heard heard = word == "gives" ? Heard::gives : Heard::wants;
     if (counter.call != 0)
-        counter.again = true;
-    else if (next <= now.steady || awaited)
+        counter.heard = std::max(counter.heard, heard);
+    else if (next <= now.steady || (heard == Heard::gives && counter.awaits_recall()))
         sync(counter, counter.share, now);
     else
         recall_at(counter, next);
@@ -165,7 +164,8 @@ void ShareClient::sync(ShareCounter& counter, std::uint64_t share, const Now& no
     counter.note_demand(now);
     counter.held = hold; // at most: the call may be carried out without its reply
     counter.seq += 1;
-    counter.again = counter.given = counter.unasked = false;
+    counter.heard = Heard::nothing;
+    counter.unasked = false;
     counter.recall_at = SteadyTime::max();
     counter.told_want = leaving_ ? 0 : counter.want(now);
     const std::uint64_t number = units_of(counter.of);

@@ -100,13 +100,13 @@ void ShareClient::take_grant(
     note_left(counter);
     const bool grew = granted > sent.hold;
     const bool gives = grew || number_at(reply, 10) == 1; // false: shares may be unknown to it
-    if (counter.held == 0 && counter.told_want == 0 && !counter.again &&
+    if (counter.held == 0 && counter.told_want == 0 && counter.heard == Heard::nothing &&
         !counter.in_demand(now.steady)) {
         counter.unasked = false;
         tell(counter, gives);
         return forget(counter, now);
     }
-    const bool first = counter.backoff == Duration::zero(); // of this demand
+    const bool first = counter.backoff == Duration::zero(); // the demand has just begun
     counter.note_reply(grew, now.steady);
     if (!gives)
         counter.note_silence(now.steady);
@@ -152,11 +152,11 @@ void ShareClient::look_again(ShareCounter& counter, const Now& now) {
     if (counter.others_lack && counter.share > counter.part)
         return sync(counter, counter.part, now);
     const bool waits = counter.awaits_recall();
-    if (waits && counter.given)
+    if (waits && counter.heard == Heard::gives)
         return sync(counter, counter.share, now);
     const SteadyTime later = waits ? counter.answer_by : now.steady + counter.pause_looks();
     schedule(counter, std::min(counter.next_look(now.steady), later));
-    if (counter.again)
+    if (counter.heard != Heard::nothing)
         recall_at(counter, now.steady + between_looks(counter.of));
 }
 

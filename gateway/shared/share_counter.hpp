@@ -10,36 +10,38 @@
 
 namespace stint::shared {
 
+// The kind of message that other gateways have sent about a counter: the highest of several.
+enum class Heard : std::uint8_t { nothing, wants, gives };
+
 // Shares are in units: of a token bucket the lesser of quota and burst, else the quota. Not
 // thread-safe.
 struct ShareCounter {
     SharedCounter of;
-    std::string name;            // its key in the store
-    std::uint64_t share = 0;     // that may be used
-    std::uint64_t held = 0;      // that the store counts for this gateway, at least
-    std::uint64_t seq = 0;       // the latest call's
-    std::uint64_t call = 0;      // the call on its way; 0: none
-    std::uint64_t number = 0;    // the whole limit's, as the store keeps it
-    std::uint64_t proposed = 0;  // the number that the store has heard of this gateway last
-    std::uint64_t part = 0;      // this gateway's fair part, by the latest reply
-    bool others_lack = false;    // another gateway lacked some, by the latest reply
-    bool told = false;           // the latest reply was of this epoch
-    bool again = false;          // recalled while a call was on its way
-    bool given = false;          // as `again`: another gateway has given up a part
-    bool unasked = false;        // wanted, and no call on its way asks for it
-    bool left = false;           // given up for good, and the store knows
-    std::uint64_t told_want = 0; // with the latest call
-    bool wants_all = false;      // the latest call wanted all there is
-    std::uint64_t cost = 1;      // the latest want's
-    SteadyTime wanted_at{};      // latest want
-    SteadyTime demand_until{};   // until then more wants are expected
-    SteadyTime used_at{};        // latest sight of any use
-    SteadyTime ask_after{};      // the store has no more before, by its reply
-    Duration backoff{};          // how long ask_after was put off
-    SteadyTime retry_after{};    // a call has failed: no other before
-    Duration retry_pause{};      // how long retry_after was put off
-    SteadyTime synced_at{};      // the latest reply
-    Duration look_pause{};       // the latest, between two looks that others do not wait for
+    std::string name;             // its key in the store
+    std::uint64_t share = 0;      // that may be used
+    std::uint64_t held = 0;       // that the store counts for this gateway, at least
+    std::uint64_t seq = 0;        // the latest call's
+    std::uint64_t call = 0;       // the call on its way; 0: none
+    std::uint64_t number = 0;     // the whole limit's, as the store keeps it
+    std::uint64_t proposed = 0;   // the number that the store has heard of this gateway last
+    std::uint64_t part = 0;       // this gateway's fair part, by the latest reply
+    bool others_lack = false;     // another gateway lacked some, by the latest reply
+    bool told = false;            // the latest reply was of this epoch
+    Heard heard = Heard::nothing; // while a call was on its way
+    bool unasked = false;         // wanted, and no call on its way asks for it
+    bool left = false;            // given up for good, and the store knows
+    std::uint64_t told_want = 0;  // with the latest call
+    bool wants_all = false;       // the latest call wanted all there is
+    std::uint64_t cost = 1;       // the latest want's
+    SteadyTime wanted_at{};       // latest want
+    SteadyTime demand_until{};    // until then more wants are expected
+    SteadyTime used_at{};         // latest sight of any use
+    SteadyTime ask_after{};       // the store has no more before, by its reply
+    Duration backoff{};           // how long ask_after was put off
+    SteadyTime retry_after{};     // a call has failed: no other before
+    Duration retry_pause{};       // how long retry_after was put off
+    SteadyTime synced_at{};       // the latest reply
+    Duration look_pause{};        // the latest, between two looks that others do not wait for
     SteadyTime recall_at = SteadyTime::max(); // when to follow others' messages
     // Wants wait until then for what another gateway is to give up; zero: none does.
     SteadyTime answer_by{};
