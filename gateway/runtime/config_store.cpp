@@ -50,7 +50,7 @@ Result<LoadedConfigPtr, config::ConfigErrors> ConfigStore::loaded(config::Config
     auto tls = load_tls(config, file_, in_force_->tls, ticket_keys_);
     if (!tls)
         return std::move(tls).error();
-    auto stores = stores_of(config, *tls, file_, stores_);
+    auto stores = stores_of(config, *tls, file_, registry_.hasher(), stores_);
     if (!stores)
         return std::move(stores).error();
     return std::make_shared<const LoadedConfig>(

@@ -91,8 +91,13 @@ Result<void, std::string> Gateway::start() {
     if (!opened)
         return opened.error();
     use(**loaded);
-    if (config().state)
+    if (config().state) {
         persistence_ = std::make_unique<Persistence>(*config().state, registry_, openings_.locks());
+        // The state file's key names this gateway in the stores.
+        if (!config().stores.empty())
+            if (auto named = store_.read_certificates())
+                loaded = std::move(named);
+    }
     if (!persistence_ || !persistence_->holders_known())
         await_former_holders();
     Compiled compiled = first_compiled(**loaded);

@@ -1,31 +1,22 @@
 #include "runtime/shared_stores.hpp"
 
-#include "base/hash.hpp"
 #include "runtime/token_file.hpp"
+#include "stores/counter_names.hpp"
 
-#include <array>
 #include <string>
 #include <utility>
 
 namespace stint::runtime {
 namespace {
 
-// Returns the name of a gateway without a configured one: the same as long as the process lives.
-const std::string& made_gateway_id() {
-    static const std::string made = [] {
-        std::string id = "gateway-";
-        for (const unsigned char byte : KeyHasher{}.key())
-            for (const int half : {byte >> 4, byte & 15})
-                id += "0123456789abcdef"[half];
-        return id;
-    }();
-    return made;
-}
-
 class Making {
   public:
-    Making(const config::Config& config, const TlsObjects& tls, const std::filesystem::path& file)
-        : config_{config}, tls_{tls}, file_{file} {}
+    Making(
+        const config::Config& config,
+        const TlsObjects& tls,
+        const std::filesystem::path& file,
+        const KeyHasher& hasher)
+        : config_{config}, tls_{tls}, file_{file}, hasher_{hasher} {}
 
     stores::StoreSettings settings_of(const config::Store& store) {
         stores::StoreSettings settings;
@@ -40,7 +31,8 @@ class Making {
         settings.prefix = store.prefix;
         settings.timeout = store.timeout;
         settings.time_to_live = store.session;
-        settings.gateway = config_.gateway_id.empty() ? made_gateway_id() : config_.gateway_id;
+        settings.gateway =
+            config_.gateway_id.empty() ? made_gateway_id(hasher_) : config_.gateway_id;
         settings.secret = content_of(store.secret_file);
         settings.assume_noeviction = store.assumes_noeviction;
         return settings;
@@ -61,16 +53,22 @@ class Making {
     const config::Config& config_;
     const TlsObjects& tls_;
     const std::filesystem::path& file_;
+    const KeyHasher& hasher_;
 };
 
 } // namespace
+
+std::string made_gateway_id(const KeyHasher& hasher) {
+    return "gateway-" + stores::digits_of(hasher("gateway_id"));
+}
 
 Result<SharedStores, config::ConfigErrors> stores_of(
     const config::Config& config,
     const TlsObjects& tls,
     const std::filesystem::path& file,
+    const KeyHasher& hasher,
     stores::StoreRegistry& registry) {
-    Making making{config, tls, file};
+    Making making{config, tls, file, hasher};
     SharedStores made;
     for (const config::Store& store : config.stores) {
         const stores::StoreSettings settings = making.settings_of(store);

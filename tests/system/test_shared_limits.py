@@ -1,9 +1,12 @@
 """Limits that several gateways share, with a real redis-server."""
 
 import json
+import shutil
 import signal
+import tempfile
 import time
 import unittest
+from pathlib import Path
 
 from support.case import SystemTest, config, scaled
 from support.client import fetch
@@ -22,10 +25,11 @@ class SharedLimits(SystemTest):
 
     def gateway(self, limits, *, name, **top):
         """A gateway whose route `/` has these limits, and answers by itself."""
+        if name:
+            top["gateway_id"] = name
         made = config("127.0.0.1:1", limits=limits, route_limits=list(limits),
                       stores={"main": {"redis": f"127.0.0.1:{self.redis.port}", "session": "5s",
-                                       **top.pop("store", {})}},
-                      gateway_id=name, **top)
+                                       **top.pop("store", {})}}, **top)
         made["routes"][0].pop("upstream")
         made["routes"][0].update(ANSWER)
         return self.start_stint(made)
@@ -195,6 +199,33 @@ class Store(SharedLimits):
         self.assertEqual(fetch(second.port).status, 503)
         self.assertEqual(fetch(first.port).status, 200)
         self.assertIn("another process is gateway edge-0", second.log())
+
+    def test_a_state_file_keeps_a_gateways_name(self):
+        folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder)
+
+        def gateway(state):
+            return self.gateway({"l": {"requests": 5, "per": "1h", "shared": "main"}}, name=None,
+                                state=str(folder / state))
+        first = gateway("a.db")
+        self.wait_until_ready(first)
+        name = self.store(first)["gateway_id"]
+        for file in folder.glob("a.db*"):
+            shutil.copy(file, folder / file.name.replace("a.db", "b.db"))
+        copied = gateway("b.db")
+        wait_until(lambda: self.store(copied)["state"] == "taken", "the refusal")
+        self.assertEqual(self.store(copied)["gateway_id"], name)
+        copied.stop()
+        other = gateway("c.db")
+        self.wait_until_ready(other)
+        self.assertNotEqual(self.store(other)["gateway_id"], name)
+
+        first.process.kill()
+        first.process.wait()
+        again = gateway("a.db")
+        self.assertEqual(self.store(again)["gateway_id"], name)
+        wait_until(lambda: self.store(again)["state"] == "ready",
+                   "a session once the former one is given up", 15)
 
     def test_a_reload_changes_the_store_and_who_shares(self):
         [stint] = self.gateways(1, {"l": {"requests": 5, "per": "1h", "shared": "main"}})

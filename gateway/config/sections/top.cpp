@@ -118,7 +118,7 @@ constexpr std::array config_table{
               "This gateway's name in the stores, which no other gateway has: up to 64 letters, "
               "digits, -, _ and .; it is not a secret.",
           .expected = "a name such as edge-1",
-          .otherwise = "made at each start"},
+          .otherwise = "made at the first start, and kept in `state`"},
          "name"),
     TopRow::section<&Config::timeouts, &timeout_fields>(
         {.key = "timeouts",
