@@ -92,20 +92,12 @@ void ShareClient::use_share(ShareCounter& counter, std::uint64_t share, const No
         counter.share = 0; // no room for another key's share: it is given back
 }
 
-// Lowers the share, if it is less, and returns what the store has to hold for this gateway: the
-// share, and what was used of the former one and still counts: of fixed windows, two of which may
-// lie in the span that counts, at most the former share. A token bucket keeps its whole share until
-// its debt is no more than the new burst.
+// Lowers the share, if it is less, and returns what the store has to hold for this gateway.
 std::uint64_t ShareClient::hold_for(ShareCounter& counter, std::uint64_t share, const Now& now) {
     const bool lower = share < counter.held;
     if (share != counter.share || lower)
         use_share(counter, share, now);
-    if (!lower)
-        return counter.held;
-    const std::uint64_t used = counter.in_use(now);
-    if (counter.of.limit->identity().algorithm != limits::Algorithm::token_bucket)
-        return std::min(std::max(counter.share, used), counter.held);
-    return used <= capacity_of_units(counter.of, counter.share) ? counter.share : counter.held;
+    return lower ? counter.hold_with(counter.share, now) : counter.held;
 }
 
 Wanted ShareClient::want(
@@ -163,18 +155,19 @@ void ShareClient::sync(ShareCounter& counter, std::uint64_t share, const Now& no
     std::vector<std::string> arguments = session_.arguments("sync", now.steady);
     counter.note_demand(now);
     counter.held = hold; // at most: the call may be carried out without its reply
-    counter.seq += 1;
     counter.heard = Heard::nothing;
     counter.unasked = false;
     counter.recall_at = SteadyTime::max();
     counter.told_want = leaving_ ? 0 : counter.want(now);
     const std::uint64_t number = units_of(counter.of);
     const std::uint64_t proposes = counter.proposed != number ? 1 : 0;
-    for (const std::uint64_t each : {counter.seq, hold, counter.told_want, number, proposes})
+    const std::uint64_t seq = last_call_ + 1; // rises also if the counter is forgotten meanwhile
+    for (const std::uint64_t each : {seq, hold, counter.told_want, number, proposes})
         arguments.push_back(std::to_string(each));
     arguments.push_back(std::to_string(in_ms(span)));
     arguments.push_back(std::to_string(window_of(counter.of, now)));
     arguments.push_back(std::to_string(in_ms(life)));
+    arguments.push_back(std::to_string(in_ms(session_.terms().timeout)));
     counter.wants_all = !leaving_ && counter.in_demand(now.steady);
     counter.refresh = now.steady + life / 3;
     schedule(counter, counter.refresh);
@@ -221,11 +214,12 @@ void ShareClient::look_after(ShareCounter& counter, const Now& now) {
         return sync(counter, 0, now);
     const bool recalled = now.steady >= counter.recall_at;
     const bool sated = counter.wants_all && !counter.in_demand(now.steady);
-    const bool gives = counter.others_lack && counter.held > counter.part;
+    const std::uint64_t kept = std::min(counter.share, counter.part);
+    const bool gives = counter.others_lack && counter.hold_with(kept, now) < counter.held;
     const bool renumbered = counter.proposed != units_of(counter.of);
     if (gives || sated || recalled || renumbered || counter.unasked || counter.has_shrunk(now) ||
         counter.is_awaited(now.steady) || now.steady >= counter.refresh)
-        return sync(counter, gives ? std::min(counter.share, counter.part) : counter.share, now);
+        return sync(counter, gives ? kept : counter.share, now);
     const SteadyTime later = now.steady + counter.pause_looks();
     schedule(counter, std::min(counter.next_look(now.steady), later));
 }

@@ -73,11 +73,6 @@ void ShareClient::synced(
         counter.call = 0;
         return take_grant(counter, reply, sent, now);
     }
-    if (answer == "old") { // this counter is another one than that of the former calls
-        counter.call = 0;
-        counter.seq = std::max(counter.seq, units_at(reply, 4));
-        return sync(counter, counter.share, now);
-    }
     session_.hasten(now.steady);
     give_up(counter, now);
 }

@@ -10,6 +10,13 @@ std::uint64_t ShareCounter::in_use(const Now& now) const {
     return of.limit->use(charge_on(of, numbers_of_units(of, share)), now);
 }
 
+std::uint64_t ShareCounter::hold_with(std::uint64_t units, const Now& now) const {
+    const std::uint64_t used = in_use(now);
+    if (of.limit->identity().algorithm != limits::Algorithm::token_bucket)
+        return std::min(std::max(units, used), held);
+    return used <= capacity_of_units(of, units) ? std::min(units, held) : held;
+}
+
 // A paced request that waits, waits for its share's pace.
 bool ShareCounter::is_used_up(const Now& now) const {
     return of.pace || in_use(now) + cost > capacity_of_units(of, share);
@@ -25,7 +32,8 @@ std::uint64_t ShareCounter::want(const Now& now) const {
     if (is_idle(now.steady))
         return 0;
     const std::uint64_t used = in_use(now);
-    return std::min(used + std::max<std::uint64_t>(used / 8, 1), units_of(of));
+    const std::uint64_t spare = others_lack ? 0 : std::max<std::uint64_t>(used / 8, 1);
+    return std::min(used + spare, units_of(of));
 }
 
 bool ShareCounter::has_shrunk(const Now& now) const {

@@ -20,7 +20,6 @@ struct ShareCounter {
     std::string name;             // its key in the store
     std::uint64_t share = 0;      // that may be used
     std::uint64_t held = 0;       // that the store counts for this gateway, at least
-    std::uint64_t seq = 0;        // the latest call's
     std::uint64_t call = 0;       // the call on its way; 0: none
     std::uint64_t number = 0;     // the whole limit's, as the store keeps it
     std::uint64_t proposed = 0;   // the number that the store has heard of this gateway last
@@ -49,6 +48,11 @@ struct ShareCounter {
     SteadyTime due{};     // when to look again
 
     [[nodiscard]] std::uint64_t in_use(const Now& now) const;
+    // Returns what the store has to hold for this gateway with a share of so many units: those, and
+    // what was used of a larger one and still counts: of fixed windows, two of which may lie in the
+    // span that counts, at most the former share. A token bucket keeps all that is held until its
+    // debt is no more than the new burst.
+    [[nodiscard]] std::uint64_t hold_with(std::uint64_t units, const Now& now) const;
     // True if the share has no room for the latest want.
     [[nodiscard]] bool is_used_up(const Now& now) const;
     [[nodiscard]] bool in_demand(SteadyTime now) const noexcept { return now < demand_until; }

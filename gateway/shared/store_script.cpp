@@ -19,17 +19,22 @@ end
 
 -- The registry's clock follows TIME, but runs on over a step of it: it never goes back, and never
 -- further ahead than the caller's own clock allows. A caller that has seen no time yet, or one long
--- past, does not move it.
+-- past, does not move it. If the caller has seen a later time than the registry can know, the store
+-- has lost writes or begun anew: the clock jumps, and what the registry has noted jumps with it, so
+-- that nothing grows older by the jump.
 local field = pairs_of(registry)
 local time = redis.call('TIME')
 local wall = time[1] * 1000 + math.floor(time[2] / 1000)
 local clock = tonumber(field.clock or wall)
 local now = wall + tonumber(field.shift or 0)
 local first = field.clock == nil
+local jump = 0
 local write = {}
 local moves = first or (seen >= 0 and seen + elapsed + slack >= clock)
 if seen >= 0 and moves then
-    now = math.max(math.min(now, seen + elapsed + slack), seen, clock)
+    local known = math.max(math.min(now, seen + elapsed + slack), clock)
+    now = math.max(known, seen)
+    if not first then jump = now - known end
     if first and seen + elapsed > now then now = seen + elapsed end
 elseif not first then
     now = math.max(math.min(now, clock + (seen < 0 and slack or 0)), clock)
@@ -57,6 +62,10 @@ for name, packed in pairs(field) do
     if name:sub(1, 2) == 's:' then
         local session = parse(name:sub(3), packed)
         sessions[session.id] = session
+        if jump > 0 then
+            session.heard, session.died = session.heard + jump, session.died + jump
+            save(session)
+        end
     end
 end
 
@@ -69,7 +78,10 @@ local function known_from()
     return now - math.max(seen + elapsed - known_base, 0)
 end
 local replid = redis.call('INFO', 'replication'):match('master_replid:(%x+)')
-local epoch, since, base = field.epoch, tonumber(field.since or 0), tonumber(field.base or 0)
+local epoch, since, base = field.epoch, tonumber(field.since or 0) + jump, tonumber(field.base or 0) + jump
+if jump > 0 then
+    write.since, write.base = string.format('%d', since), string.format('%d', base)
+end
 local ordinal = tonumber((field.epoch or '0'):match('^%d+'))
 local known_ordinal = tonumber(known_epoch:match('^%d+'))
 if field.replid ~= replid or (known_epoch ~= epoch and known_ordinal >= ordinal and known_ordinal > 0) then
@@ -242,7 +254,7 @@ if op == 'trust' then
     return {'ok', now, epoch}
 end
 
--- sync. ARGV: ..., seq, hold, want, number, propose, span, window, life.
+-- sync. ARGV: ..., seq, hold, want, number, propose, span, window, life, timeout.
 local seq, hold, want = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 local number, propose, span = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
 local window, life = tonumber(ARGV[14]), tonumber(ARGV[15])
@@ -276,9 +288,12 @@ for id, packed in pairs(counter) do
         end
     end
 end
-if last and seq <= last.seq then
+-- A call that its gateway has given up may come late, behind a newer one on another connection. If
+-- the newer one has given all up, nothing else tells that this one is old.
+local late = now - seen - elapsed > tonumber(ARGV[16]) + elapsed / 2
+if late or (last and seq <= last.seq) then
     finish()
-    return {'old', now, epoch, last.hold, last.seq}
+    return {'old', now, epoch}
 end
 
 -- The number that was proposed last holds for all gateways.

@@ -15,6 +15,21 @@ void Simulation::promote(bool other_clock) {
     store_down_until_ = now_ + (chance(0.5) ? between(0ms, 300ms) : between(0ms, 1500ms));
 }
 
+// In some schedules a gateway has another one's name, and in some all reload one by one. By random
+// numbers of their own, so that the other schedules stay what they were.
+void Simulation::clone_and_reload() {
+    std::mt19937_64 random{terms_.seed + 0x9e3779b97f4a7c15};
+    if (random() % 8 == 0)
+        gateways_.back()->name = 0;
+    if (terms_.other_number == terms_.number)
+        return;
+    Instant when = static_cast<Instant>(random() % 4'000'000'000);
+    for (const auto& gateway : gateways_) {
+        at(when, [this, index = gateway->index] { reload(index, terms_.other_number); });
+        when += static_cast<Instant>(random() % 400'000'000);
+    }
+}
+
 // Faults come alone, or several at about the same time.
 void Simulation::faults() {
     const std::uint64_t count = 1 + below(4);

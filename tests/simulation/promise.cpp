@@ -1,25 +1,31 @@
 #include "simulation.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace stint::shared {
 namespace {
+
+// While the number changes, the larger one is the bound.
+std::uint64_t larger_number(const ScheduleTerms& terms) {
+    return std::max(terms.number, terms.other_number);
+}
 
 // Clocks of gateways differ by 1 % in speed, so a span of `per` may be so much shorter.
 std::string broken_span(const ScheduleTerms& terms, const std::vector<Admission>& admitted) {
     using limits::Algorithm;
     const Instant span = terms.per.count() * 98 / 100;
     const bool bucket = terms.algorithm == Algorithm::token_bucket;
-    const std::uint64_t most =
-        terms.algorithm == Algorithm::fixed_window ? 2 * terms.number : terms.number;
-    const std::uint64_t burst = terms.burst > 0 ? terms.burst : terms.number;
+    const std::uint64_t number = larger_number(terms);
+    const std::uint64_t most = terms.algorithm == Algorithm::fixed_window ? 2 * number : number;
+    const std::uint64_t burst = terms.burst > 0 ? terms.burst : number;
     for (std::size_t from = 0; from < admitted.size(); ++from) {
         for (std::size_t to = from; to < admitted.size(); ++to) {
             const Instant length = admitted[to].at - admitted[from].at;
             const std::uint64_t count = to - from + 1;
             if (bucket) {
                 const double allowed =
-                    static_cast<double>(burst) + static_cast<double>(terms.number) * 1.02 *
+                    static_cast<double>(burst) + static_cast<double>(number) * 1.02 *
                                                      static_cast<double>(length) /
                                                      static_cast<double>(terms.per.count());
                 if (static_cast<double>(count) > allowed + 1e-6)
@@ -50,7 +56,7 @@ std::string broken_promise(const ScheduleTerms& terms, const Outcome& outcome) {
         if (terms.anchor == limits::Anchor::clock) {
             std::map<std::int64_t, std::uint64_t> windows;
             for (const Admission& each : admitted)
-                if (++windows[each.window] > terms.number)
+                if (++windows[each.window] > larger_number(terms))
                     return "window " + std::to_string(each.window) + " at " +
                            std::to_string(each.at / 1000) + " us";
             continue;

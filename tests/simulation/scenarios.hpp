@@ -10,9 +10,19 @@ namespace stint::shared {
 struct Scenario {
     std::string_view name;
     Duration per;
-    std::string_view mutant; // a name in mutants.hpp
+    std::string_view mutant; // a name in mutants.hpp, or shares_outlive_sessions
     void (*play)(Simulation&);
+    enum class Breaks : std::uint8_t { number, demand } breaks = Breaks::number; // by the mutant
+    // The number that holds from an instant on.
+    std::uint64_t number = 10;
+    Instant from = 0;
+    int gateways = 2;
 };
+
+// The names of Simulation::let_shares_outlive_sessions() and number_calls_by_counter().
+inline constexpr std::string_view shares_outlive_sessions = "shares outlive their session";
+inline constexpr std::string_view calls_by_counter =
+    "a counter's calls begin anew after it was forgotten";
 
 namespace scenarios {
 
@@ -80,10 +90,10 @@ inline constexpr Scenario all[] = {
          });
          of.busy(0, ms(2000), ms(2200));
          of.busy(1, ms(2000), ms(2200));
-         of.at(ms(2790), [&] { of.repeat_next_call(0, 450ms); });
+         of.at(ms(2790), [&] { of.repeat_next_call(0, 250ms); });
          of.busy(0, ms(2800), ms(4000));
          of.at(ms(3000), [&] { of.cut_off(0, ms(9000)); });
-         of.busy(1, ms(3200), ms(4000));
+         of.busy(1, ms(3020), ms(4000));
      }},
     {"the store forgets everything, begins in doubt, and fails over", 300ms,
      "an epoch after one in doubt is trusted",
@@ -200,6 +210,115 @@ inline constexpr Scenario all[] = {
          });
          of.busy(0, ms(2965), ms(3900));
      }},
+    {"another primary serves, and does not know a share", 300ms, "another primary is not noticed",
+     [](Simulation& of) {
+         of.at(0, [&] {
+             of.start(0);
+             of.start(1);
+         });
+         of.at(ms(2000), [&] { of.remember(); });
+         of.busy(0, ms(2010), ms(2600));
+         of.at(ms(2200), [&] { of.fail_over(); });
+         of.busy(1, ms(2205), ms(2600));
+     }},
+    {"a gateway goes on after its share was passed on", 300ms, shares_outlive_sessions,
+     [](Simulation& of) {
+         of.at(0, [&] {
+             of.start(0);
+             of.start(1);
+         });
+         of.busy(0, ms(2000), ms(2400));
+         of.at(ms(2400), [&] { of.cut_off(0, ms(9000)); });
+         of.busy(1, ms(3000), ms(4600));
+         of.busy(0, ms(4200), ms(4600));
+     }},
+    {"a gateway reloads with a lower number, and another one does not", 300ms,
+     "each gateway's own number holds",
+     [](Simulation& of) {
+         of.at(0, [&] {
+             of.start(0);
+             of.start(1);
+         });
+         of.busy(0, ms(2000), ms(5500));
+         of.busy(1, ms(2000), ms(5500));
+         of.at(ms(2500), [&] { of.reload(1, 5); });
+     },
+     Scenario::Breaks::number, 5, ms(3500)},
+    {"the store forgets everything, and one that was refused a session knows a later time", 300ms,
+     "what is known grows older when the clock jumps",
+     [](Simulation& of) {
+         of.at(0, [&] { of.start(0); });
+         of.at(ms(50), [&] { of.start_as(2, 0); });
+         of.busy(0, ms(3800), ms(4600));
+         of.at(ms(4000), [&] { of.step_store_clock(-2s); });
+         of.at(ms(4030), [&] {
+             of.cut_off(0, ms(9000));
+             of.flush();
+         });
+         of.at(ms(4040), [&] { of.start(1); });
+         of.busy(2, ms(4060), ms(4600));
+     },
+     Scenario::Breaks::number, 10, 0, 3},
+    {"a counter is forgotten, and its last call arrives a second time", 300ms, calls_by_counter,
+     [](Simulation& of) {
+         of.at(0, [&] {
+             of.start(0);
+             of.start(1);
+         });
+         of.busy(0, ms(2000), ms(2100));
+         of.at(ms(2100), [&] { of.repeat_next_return(0, 250ms); });
+         of.busy(1, ms(2300), ms(2330));
+         of.busy(0, ms(2660), ms(3500));
+         of.at(ms(2750), [&] { of.cut_off(0, ms(9000)); });
+         of.busy(1, ms(2762), ms(3500));
+     }},
+    {"a call arrives when its gateway has long given everything up", 300ms,
+     "a call is carried out however late",
+     [](Simulation& of) {
+         of.at(0, [&] {
+             of.start(0);
+             of.start(1);
+         });
+         of.at(ms(2150), [&] { of.repeat_next_call(0, 1s); });
+         of.busy(0, ms(2000), ms(2100));
+         of.busy(1, ms(2300), ms(2330));
+         of.at(ms(2700), [&] { of.leave(1); });
+         of.at(ms(2900), [&] { of.start(1); });
+         of.busy(1, ms(3700), ms(5500));
+     },
+     Scenario::Breaks::demand},
+    {"demand moves to a gateway whose calls are lost for a while", 300ms,
+     "what is given up stays counted",
+     [](Simulation& of) {
+         of.at(0, [&] {
+             of.start(0);
+             of.start(1);
+         });
+         of.busy(0, ms(2000), ms(2500));
+         of.busy(1, ms(2500), ms(5500));
+         of.at(ms(2500), [&] { of.lose_syncs(1, ms(2600)); });
+     },
+     Scenario::Breaks::demand},
+    {"a gateway holds all, and another one gets the clients", 300ms,
+     "nobody hears what others want",
+     [](Simulation& of) {
+         of.at(0, [&] {
+             of.start(0);
+             of.start(1);
+         });
+         of.busy(0, ms(2000), ms(2020));
+         of.busy(1, ms(2700), ms(5500));
+     },
+     Scenario::Breaks::demand},
+    {"a key has clients at one gateway only", 300ms, "a gateway that is alone gets a part",
+     [](Simulation& of) {
+         of.at(0, [&] {
+             of.start(0);
+             of.start(1);
+         });
+         of.busy(0, ms(2000), ms(5500));
+     },
+     Scenario::Breaks::demand},
 };
 
 } // namespace scenarios
@@ -208,7 +327,7 @@ inline constexpr Scenario all[] = {
 inline ScheduleTerms terms_of(const Scenario& scenario) {
     ScheduleTerms terms;
     terms.per = scenario.per;
-    terms.gateways = 2;
+    terms.gateways = scenario.gateways;
     terms.demand = 6;
     terms.phase = Duration{0};
     terms.starts = false;

@@ -3,6 +3,7 @@
 
 #include "simulation.hpp"
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,13 @@ struct Simulation::Gateway final : Transport, ShareListener {
     Gateway(Simulation& simulation, int index_) : of{simulation}, index{index_} {}
 
     void send(Call call) override {
+        const bool returns =
+            !call.counter.empty() && call.arguments[8] == "0" && call.arguments[9] == "0";
+        if (of.calls_by_counter_ && !call.counter.empty()) {
+            call.arguments[7] = std::to_string(++calls_of[call.counter]);
+            if (returns)
+                calls_of.erase(call.counter); // the counter is forgotten
+        }
         if (of.keep_history_) {
             std::string text = "g" + std::to_string(index) + " sends";
             for (const auto& each : call.arguments)
@@ -23,8 +31,9 @@ struct Simulation::Gateway final : Transport, ShareListener {
             of.note(text);
         }
         const auto life_ = life;
-        if (repeat_after > 0 && !call.counter.empty())
-            of.at(of.now_ + std::exchange(repeat_after, 0), [this, life_, call] {
+        Instant& repeat = returns && repeat_return_after > 0 ? repeat_return_after : repeat_after;
+        if (repeat > 0 && !call.counter.empty())
+            of.at(of.now_ + std::exchange(repeat, 0), [this, life_, call] {
                 of.deliver(index, life_, call);
             });
         const int copies = of.terms_.faults && of.chance(0.01) ? 2 : 1;
@@ -39,12 +48,21 @@ struct Simulation::Gateway final : Transport, ShareListener {
         }
     }
 
+    void answered(const std::string& counter) override {
+        of.at(of.now_, [this, life_ = life, counter] {
+            if (life == life_)
+                of.retry(*this, counter);
+        });
+    }
+    void failed(const std::string& counter) override { waiting.erase(counter); }
+
     void session_moved() override {
         if (client == nullptr)
             return;
         const Session& session = client->session();
         for (const limits::LimitPtr& limit : limits) {
-            limit->share_policy().end_at(session.ends_at());
+            limit->share_policy().end_at(
+                of.shares_outlive_sessions_ ? SteadyTime::max() - Duration{1} : session.ends_at());
             limit->share_policy().set_asking(session.state() == SessionState::active);
         }
     }
@@ -58,7 +76,9 @@ struct Simulation::Gateway final : Transport, ShareListener {
 
     Simulation& of;
     int index;
-    std::uint64_t life = 0; // 0: does not run
+    int name = index;                        // as `gateway_id`
+    std::uint64_t number = of.terms_.number; // in its file
+    std::uint64_t life = 0;                  // 0: does not run
     double rate = 1;
     std::int64_t wall_offset = 0;
     std::vector<limits::LimitPtr> limits; // one for each key
@@ -73,7 +93,10 @@ struct Simulation::Gateway final : Transport, ShareListener {
     Instant ticks_at = -1;
     std::vector<std::pair<Instant, Instant>> busy_times; // if any: when it has clients
     Instant repeat_after = 0;
+    Instant repeat_return_after = 0;
+    std::map<std::string, std::uint64_t> calls_of; // by counter; see number_calls_by_counter()
     bool leaving = false;
+    std::map<std::string, std::vector<std::pair<int, Instant>>> waiting; // key, since; by counter
 };
 
 } // namespace stint::shared

@@ -10,6 +10,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr Instant longest_wait = 20'000'000; // of a request for the store
+
 } // namespace
 
 Simulation::Simulation(const ScheduleTerms& terms, LuaStore& store, bool keep_history)
@@ -93,7 +95,7 @@ void Simulation::start(int index) {
         limit->share_policy().reserve_without_share({});
     gateway.client = std::make_unique<ShareClient>(
         SessionTerms{
-            .gateway = "gw" + std::to_string(index),
+            .gateway = "gw" + std::to_string(gateway.name),
             .session = "g" + std::to_string(index) + "." + std::to_string(gateway.life),
             .time_to_live = terms_.time_to_live,
             .timeout = 300ms},
@@ -104,12 +106,23 @@ void Simulation::start(int index) {
 
 void Simulation::stop(Gateway& gateway) {
     gateway.life = 0;
+    gateway.waiting.clear();
     gateway.client.reset();
     note("g" + std::to_string(gateway.index) + " stops");
 }
 
 void Simulation::kill(int index) {
     stop(*gateways_[static_cast<std::size_t>(index)]);
+}
+
+void Simulation::reload(int index, std::uint64_t number) {
+    gateways_[static_cast<std::size_t>(index)]->number = number;
+    note("g" + std::to_string(index) + " reloads with " + std::to_string(number));
+}
+
+void Simulation::start_as(int index, int other) {
+    gateways_[static_cast<std::size_t>(index)]->name = other;
+    start(index);
 }
 
 void Simulation::lose_syncs(int index, Instant until) {
@@ -133,6 +146,10 @@ void Simulation::repeat_next_call(int index, Duration later) {
     gateways_[static_cast<std::size_t>(index)]->repeat_after = later.count();
 }
 
+void Simulation::repeat_next_return(int index, Duration later) {
+    gateways_[static_cast<std::size_t>(index)]->repeat_return_after = later.count();
+}
+
 void Simulation::fail_over() {
     store_.data = replica_;
     store_.replication_id = "bb" + std::to_string(++replication_ids_);
@@ -154,7 +171,7 @@ void Simulation::tick(Gateway& gateway) {
         note("g" + std::to_string(gateway.index) + " begins a new session");
         gateway.client->begin(
             SessionTerms{
-                .gateway = "gw" + std::to_string(gateway.index),
+                .gateway = "gw" + std::to_string(gateway.name),
                 .session = "g" + std::to_string(gateway.index) + "." + std::to_string(++lives_),
                 .time_to_live = terms_.time_to_live,
                 .timeout = 300ms},
@@ -184,37 +201,54 @@ void Simulation::tick(Gateway& gateway) {
     });
 }
 
+limits::Decision Simulation::admit(Gateway& gateway, int key) {
+    const limits::LimitPtr& limit = gateway.limits[static_cast<std::size_t>(key)];
+    const limits::Charge charge{
+        .limit = limit.get(), .quota = gateway.number, .burst = terms_.burst};
+    const Now now = gateway.now();
+    limits::Decision decision = limits::admit({&charge, 1}, now);
+    if (decision.allowed()) {
+        const std::int64_t window = window_of({.limit = limit}, now);
+        outcome_.admitted.push_back({now_, gateway.index, key, window});
+        note("g" + std::to_string(gateway.index) + " admits in " + std::to_string(window));
+    }
+    return decision;
+}
+
 // A request of one of the gateway's clients.
 void Simulation::ask(Gateway& gateway) {
     const int key = static_cast<int>(below(static_cast<std::uint64_t>(terms_.keys)));
-    limits::Limit& limit = *gateway.limits[static_cast<std::size_t>(key)];
     const Now now = gateway.now();
-    limits::Charge charge{
+    const limits::Charge alone{
         .limit = one_gateway_[static_cast<std::size_t>(key)].get(),
         .quota = terms_.number,
         .burst = terms_.burst};
     if (now_ >= terms_.begin.count())
         outcome_.asked += 1;
-    if (!terms_.faults && limits::admit({&charge, 1}, now).allowed() &&
-        now_ >= terms_.begin.count())
+    if (!terms_.faults && limits::admit({&alone, 1}, now).allowed() && now_ >= terms_.begin.count())
         outcome_.one_gateway += 1;
-    charge.limit = &limit;
-    const limits::Decision decision = limits::admit({&charge, 1}, now);
-    if (decision.allowed()) {
-        const std::int64_t window =
-            window_of({.limit = gateway.limits[static_cast<std::size_t>(key)]}, now);
-        outcome_.admitted.push_back({now_, gateway.index, key, window});
-        note("g" + std::to_string(gateway.index) + " admits in " + std::to_string(window));
+    // Without ask_store the store has said that there is no more for now, or cannot be asked.
+    if (const auto decision = admit(gateway, key); decision.allowed() || decision.ask_store == 0)
         return;
-    }
-    if (decision.ask_store == 0)
-        return; // the store has said that there is no more for now, or cannot be asked
     const SharedCounter counter{
         .limit = gateway.limits[static_cast<std::size_t>(key)],
         .key = {},
-        .numbers = {terms_.number, terms_.burst}};
-    if (gateway.client->want("c" + std::to_string(key), counter, 1, now) == Wanted::asked)
-        tick(gateway);
+        .numbers = {gateway.number, terms_.burst}};
+    const std::string name = "c" + std::to_string(key);
+    if (gateway.client->want(name, counter, 1, now) != Wanted::asked)
+        return;
+    gateway.waiting[name].emplace_back(key, now_);
+    tick(gateway);
+}
+
+// The requests that wait for the store's answer are decided anew, if it has come in time.
+void Simulation::retry(Gateway& gateway, const std::string& counter) {
+    const auto node = gateway.waiting.extract(counter);
+    if (node.empty())
+        return;
+    for (const auto& [key, since] : node.mapped())
+        if (now_ < since + longest_wait)
+            (void)admit(gateway, key);
 }
 
 // Busy and idle by turns.
@@ -297,8 +331,10 @@ Outcome Simulation::run() {
             at(begin, [this, i] { start(i); });
         at(begin + 1, [this, i] { demand(i); });
     }
-    if (terms_.faults)
+    if (terms_.faults) {
+        clone_and_reload();
         at(between(1300ms, 3s), [this] { faults(); });
+    }
     const Duration lag = terms_.faults ? Duration{between(1ms, 300ms)} : Duration{100ms};
     std::function<void()> replicate = [this, lag, &replicate] {
         replica_ = store_.data;

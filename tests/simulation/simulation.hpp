@@ -24,7 +24,8 @@ using Instant = std::int64_t; // true time, ns
 struct ScheduleTerms {
     limits::Algorithm algorithm = limits::Algorithm::sliding_window;
     limits::Anchor anchor = limits::Anchor::first_request;
-    std::uint64_t number = 10; // N
+    std::uint64_t number = 10;       // N
+    std::uint64_t other_number = 10; // that gateways reload with, by and by
     std::uint64_t burst = 0;
     Duration per = std::chrono::milliseconds{400};
     Duration time_to_live = std::chrono::seconds{1};
@@ -75,10 +76,20 @@ class Simulation {
     void cut_off(int index, Instant until);
     // The gateway's calls about counters do not reach the store.
     void lose_syncs(int index, Instant until);
+    // The gateway's file has another number from now on.
+    void reload(int index, std::uint64_t number);
+    // The gateway starts with the name of another one: a copied state file.
+    void start_as(int index, int other);
+    // Take out safeguards of the gateways: their shares end with their session; the numbers of
+    // their calls rise over all calls of a session.
+    void let_shares_outlive_sessions() { shares_outlive_sessions_ = true; }
+    void number_calls_by_counter() { calls_by_counter_ = true; }
     // The gateway has clients from here to there.
     void busy(int index, Instant from, Instant until);
-    // The next call of the gateway reaches the store a second time, so much later.
+    // The next call of the gateway about a counter, or the next by which it gives all up, reaches
+    // the store a second time, so much later.
     void repeat_next_call(int index, Duration later);
+    void repeat_next_return(int index, Duration later);
     // What the store has now is what fail_over() brings back.
     void remember() { replica_ = store_.data; }
     void fail_over();
@@ -107,6 +118,8 @@ class Simulation {
     void tick(Gateway& gateway);
     void demand(int index);
     void ask(Gateway& gateway);
+    [[nodiscard]] limits::Decision admit(Gateway& gateway, int key);
+    void retry(Gateway& gateway, const std::string& counter);
     void deliver(int index, std::uint64_t life, Call call);
     void reply(int index, std::uint64_t life, std::uint64_t number, Reply reply);
     void spread(const std::string& counter);
@@ -115,6 +128,7 @@ class Simulation {
     void faults();
     void fault();
     void promote(bool other_clock);
+    void clone_and_reload();
     void note(const std::string& what);
 
     ScheduleTerms terms_;
@@ -131,6 +145,8 @@ class Simulation {
     StoreData replica_;
     std::vector<limits::LimitPtr> one_gateway_;
     std::uint64_t replication_ids_ = 0;
+    bool shares_outlive_sessions_ = false;
+    bool calls_by_counter_ = false;
     Outcome outcome_;
     bool keep_history_;
 };
