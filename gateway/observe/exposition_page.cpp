@@ -18,7 +18,7 @@ void Page::Family::add(Labels labels, const Histogram& histogram) {
     }
     metric.histogram.sample_count = count + histogram.buckets.back(); // includes the bucket "+Inf"
     metric.histogram.sample_sum = histogram.sum_seconds;
-    family_.metric.push_back(std::move(metric));
+    add(std::move(metric));
 }
 
 std::string Page::text() const {

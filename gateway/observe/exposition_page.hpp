@@ -5,6 +5,7 @@
 
 #include <prometheus/metric_family.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -21,13 +22,14 @@ class Page {
   public:
     class Family {
       public:
-        explicit Family(prometheus::MetricFamily& family) : family_{family} {}
+        Family(std::vector<prometheus::MetricFamily>& families, std::size_t index)
+            : families_{families}, index_{index} {}
 
         void add(Labels labels, double value) {
             prometheus::ClientMetric metric;
             metric.label = std::move(labels);
-            (family_.type == Type::Counter ? metric.counter.value : metric.gauge.value) = value;
-            family_.metric.push_back(std::move(metric));
+            (type() == Type::Counter ? metric.counter.value : metric.gauge.value) = value;
+            add(std::move(metric));
         }
         void add(Labels labels, std::uint64_t value) {
             add(std::move(labels), static_cast<double>(value));
@@ -35,13 +37,20 @@ class Page {
         void add(Labels labels, const Histogram& histogram);
 
       private:
-        prometheus::MetricFamily& family_;
+        [[nodiscard]] Type type() const { return families_[index_].type; }
+        void add(prometheus::ClientMetric metric) {
+            families_[index_].metric.push_back(std::move(metric));
+        }
+
+        // By index: the vector may move its elements when a further family is added.
+        std::vector<prometheus::MetricFamily>& families_;
+        std::size_t index_;
     };
 
-    // Adds a family. The returned Family is valid until the next call.
+    // Adds a family. The returned Family is valid as long as the page.
     Family family(std::string name, Type type, std::string help) {
-        return Family{families_.emplace_back(
-            prometheus::MetricFamily{std::move(name), std::move(help), type, {}})};
+        families_.push_back({std::move(name), std::move(help), type, {}});
+        return Family{families_, families_.size() - 1};
     }
     Family counter(std::string name, std::string help) {
         return family(std::move(name), Type::Counter, std::move(help));

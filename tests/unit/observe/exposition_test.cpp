@@ -268,3 +268,37 @@ TEST_CASE("the state file's figures are there when there is one") {
     CHECK(page.at("stint_state_last_write_timestamp_seconds") == "1800000000");
     CHECK(page.at("stint_state_round_seconds") == "0.25");
 }
+
+TEST_CASE("a store's figures are there beside all others, however many") {
+    for (const bool permits : {false, true})
+        for (const bool state : {false, true}) {
+            Scrape scrape;
+            scrape.figures.permits = permits;
+            if (state)
+                scrape.figures.state = {7, 2, 1'800'000'000.0, 0.25};
+            scrape.figures.stores = {
+                {.name = "main",
+                 .up = true,
+                 .ready = true,
+                 .counters = 3,
+                 .round_trip_seconds = 0.5,
+                 .calls = 9,
+                 .failed_calls = 2,
+                 .wants_told = 4,
+                 .wants_failed = 5}};
+
+            const Page page = scrape.page();
+
+            const auto store = [&](const std::string& name, const std::string& labels = {}) {
+                return page.at("stint_store_" + name + "{store=\"main\"" + labels + "}");
+            };
+            CHECK(store("up") == "1");
+            CHECK(store("ready") == "1");
+            CHECK(store("counters") == "3");
+            CHECK(store("round_trip_seconds") == "0.5");
+            CHECK(store("calls_total", ",result=\"ok\"") == "7");
+            CHECK(store("calls_total", ",result=\"failed\"") == "2");
+            CHECK(store("wants_total", ",result=\"told\"") == "4");
+            CHECK(store("wants_total", ",result=\"failed\"") == "5");
+        }
+}
