@@ -48,7 +48,7 @@ void tell_policies(
     routing::RateLimitHeaderSettings& telling) {
     using Fields = config::Headers::Fields;
     const Fields fields = config.limits[index].headers.value_or(headers.fields);
-    limit.told_in_draft = fields == Fields::loading || fields == Fields::both;
+    limit.told_in_draft = fields == Fields::draft || fields == Fields::both;
     limit.told_in_legacy = fields == Fields::legacy || fields == Fields::both;
     telling.any = telling.any || fields != Fields::off;
 }

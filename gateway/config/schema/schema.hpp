@@ -185,7 +185,7 @@ struct Upstream {
 
 // Settings of the rate-limit header fields in responses.
 struct Headers {
-    enum class Fields : std::uint8_t { off, loading, legacy, both };
+    enum class Fields : std::uint8_t { off, draft, legacy, both };
     enum class Prefix : std::uint8_t { x_ratelimit, ratelimit };
     enum class Reset : std::uint8_t { delta, epoch };
     Fields fields = Fields::off;

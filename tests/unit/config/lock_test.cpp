@@ -88,7 +88,7 @@ TEST_CASE("requests of routes may wait for a lock, as many as who ask for leases
     CHECK(lock.wait->fair_by == std::vector{KeySource{KeySource::Kind::host, {}}});
     CHECK(lock.status == 503);
     CHECK(lock.body->text == "busy");
-    CHECK(lock.headers == Headers::Fields::loading);
+    CHECK(lock.headers == Headers::Fields::draft);
     CHECK(lock.retry_after_jitter == 1s);
 }
 

@@ -47,7 +47,7 @@ TEST_CASE("a limit's answer to those that it refuses can be its own") {
                         "body: {content_type: text/html, text: \"<p>{retry_after} {x: 1} {}\"}")));
     const Limit& limit = config.limits[0];
 
-    CHECK(limit.headers == Fields::loading);
+    CHECK(limit.headers == Fields::draft);
     CHECK(limit.status == 503);
     CHECK(limit.retry_after_jitter == 5s);
     REQUIRE(limit.body);
