@@ -23,7 +23,7 @@ ConfigErrors one_mistake(const std::filesystem::path& file, std::string message)
     return {{file.string(), 1, 1, std::move(message)}};
 }
 
-// Reports errno.
+// Returns one error: the file cannot be read, with the text of errno.
 ConfigErrors cannot_read(const std::filesystem::path& file) {
     return one_mistake(file, "cannot be read: " + std::generic_category().message(errno));
 }

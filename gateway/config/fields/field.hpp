@@ -66,9 +66,9 @@ template <class S>
 struct FieldOf : Field {
     // Reads the value into `section`, or reports an error.
     using Read = void (*)(const Field& field, const Value& value, S& section, LoadState& loading);
-    // Adds the value in force to the section's members in GET /config, in a form that `read` takes.
-    // Adds nothing for a key that may not be there, and for a value that the section takes over
-    // from a key elsewhere in `config`.
+    // Adds the key with the value in force to `members`, the section's map in GET /config, in a
+    // form that `read` accepts. Adds nothing if the section's other values exclude the key, or if
+    // the section inherits the value from a key elsewhere in `config`.
     using Show =
         void (*)(const Field& field, const S& section, const Config& config, Shown::Map& members);
 
@@ -131,7 +131,8 @@ void show_fields(Table<S> table, const S& section, const Config& config, Shown::
             field.show(field, section, config, members);
 }
 
-// Return the rows before the row of `key`, and the rows from that row on.
+// rows_before() returns the rows before the row of `key`, rows_from() that row and all after it. If
+// no row has the key, they return all rows and none.
 template <class S>
 [[nodiscard]] Table<S> rows_before(Table<S> table, std::string_view key) {
     std::size_t count = 0;

@@ -14,7 +14,7 @@
 
 namespace stint::config {
 
-// Parse a value within the bounds of `type`, or the word type.zero.
+// Parse a value within the bounds of `type`, or the word type.zero, which gives 0.
 [[nodiscard]] Parsed<std::uint64_t> number_of_type(std::string_view text, const FieldType& type);
 [[nodiscard]] Parsed<std::size_t> size_of_type(std::string_view text, const FieldType& type);
 [[nodiscard]] Parsed<milliseconds> duration_of_type(std::string_view text, const FieldType& type);
@@ -67,7 +67,8 @@ struct Fields {
             &read_duration<M>, &show_duration<M>};
     }
 
-    // One of the words, which are in the order of the member's enumerators, or of false and true.
+    // One of the words. The member is an enum with an enumerator for each word in the same order,
+    // or a bool, for which the first word means false and the second true.
     template <auto M>
     static constexpr Row word(Field field, std::span<const std::string_view> words) {
         field.type.kind = FieldType::Kind::word;
@@ -109,7 +110,8 @@ struct Fields {
         row.later = true;
         return row;
     }
-    // Replaces the `show` function of a row. nullptr means that another row shows the value.
+    // Replaces the `show` function of a row in GET /config; nullptr means that another row shows
+    // the value. The reference page still shows the default with the former function (`plain`).
     static constexpr Row shown_by(Row row, Show show) {
         row.plain = row.show;
         row.show = show;

@@ -15,7 +15,8 @@ Shown::Map shown_value(const FieldOf<Config>& field, const Config& config) {
 }
 
 // Returns the configuration with default TLS settings of the admin listener, so that a comparison
-// ignores them: a reload applies them. Keeps TLS on or off, which needs a restart.
+// ignores changes of them, which a reload applies. TLS stays on or off as it was, because turning
+// it on or off needs a restart.
 Config with_default_admin_tls(Config config) {
     if (config.admin && config.admin->tls)
         config.admin->tls = Tls{};

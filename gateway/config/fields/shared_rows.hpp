@@ -12,7 +12,8 @@
 
 namespace stint::config {
 
-// A route takes over what it does not set from the top level.
+// True for the struct of a route, which inherits some settings from the top level. GET /config does
+// not show an inherited setting.
 template <class S>
 inline constexpr bool is_route = std::is_same_v<S, Route>;
 

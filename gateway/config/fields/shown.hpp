@@ -22,8 +22,8 @@ class Shown {
         std::uint64_t count = 0;
         [[nodiscard]] bool operator==(const Bytes&) const = default;
     };
-    // A text with variables of the environment, as the file has it. A "${" in a std::string is no
-    // variable.
+    // A text with references to environment variables, such as "${NAME}", as written in the file.
+    // In the alternative std::string, "${" is literal text.
     struct Written {
         std::string text;
         [[nodiscard]] bool operator==(const Written&) const = default;

@@ -29,12 +29,12 @@ namespace stint::config {
 [[nodiscard]] Table<EndpointQueue> queue_fields();
 [[nodiscard]] Table<Retry> retry_fields();
 [[nodiscard]] Table<Cooldown> cooldown_fields();
-[[nodiscard]] Table<Limit> limit_fields(); // for a named limit without `name`, the first row
+[[nodiscard]] Table<Limit> limit_fields(); // named limits have no `name`, which is the first row
 [[nodiscard]] Table<Limit> count_when_fields();
 [[nodiscard]] Table<Override> override_fields(); // requests and burst, or concurrent
 [[nodiscard]] Table<OwnBody> body_fields();
 [[nodiscard]] Table<Limit> lock_fields();
-// An item {lock: NAME} or {limit: NAME, …} in a route's limits.
+// For an item {lock: NAME} or {limit: NAME, …} in a route's limits.
 [[nodiscard]] Table<Route> reference_fields();
 [[nodiscard]] Table<Route> route_fields();
 [[nodiscard]] Table<Match> match_fields();

@@ -17,7 +17,8 @@ namespace stint::config {
     return all;
 }
 
-// Returns true if there are requests without such a key.
+// Returns true if a request may lack this source (for example a header), false if every request has
+// it (for example the path).
 [[nodiscard]] constexpr bool may_be_missing(const KeySource& source) noexcept {
     using Kind = KeySource::Kind;
     return source.kind != Kind::path && source.kind != Kind::method && source.kind != Kind::route &&

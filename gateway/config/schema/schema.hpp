@@ -142,7 +142,7 @@ struct KeySource {
         route,
         jwt,
         tls_subject,
-        permit_key // text from the permit API's client; the only source of a named limit's key
+        permit_key // a text that callers of the permit API send; only as the sole source of a key
     };
     Kind kind = Kind::client_ip;
     std::string name; // name of the header (lower case), cookie, parameter or claim
@@ -298,7 +298,7 @@ struct Limit {
     std::uint64_t burst = 0;                       // token buckets only; 0 = equal to the quota
     bool pace = false;
     bool enforce = true;
-    std::uint64_t cost = 1;                // or `reserve`, if the response states the cost
+    std::uint64_t cost = 1; // key `cost`; key `reserve` if a response header states the cost
     std::string cost_request_field;        // request header with the cost, lower case
     std::string cost_response_field;       // response header with the cost, lower case
     std::vector<std::uint16_t> count_when; // statuses; empty = always
@@ -346,7 +346,7 @@ struct Route {
 
 struct Workers {
     std::size_t count = 0; // 0 = auto: one per core
-    bool pin = false;      // each to a core
+    bool pin = false;      // pins each worker to a core
 };
 
 struct Config {
@@ -355,7 +355,7 @@ struct Config {
     std::optional<Admin> admin;
     std::optional<Permits> permits;
     std::optional<State> state;
-    std::string gateway_id; // in the stores; empty = made at the start
+    std::string gateway_id; // this gateway's name in the stores; empty = a generated name
     std::vector<Store> stores;
     Timeouts timeouts;
     std::size_t max_connections = 10'000;
@@ -366,7 +366,7 @@ struct Config {
     std::optional<std::uint64_t> max_body;      // for routes without max_body; nullopt = any length
     MinRate min_rate;
     PathRules paths;
-    HopFields hop;            // Forwarded and Via of requests to upstreams
+    HopFields hop;            // the fields Forwarded and Via of requests to upstreams
     AddressPrefixes prefixes; // for max_connections_per_client and for limits without prefixes
     TrustedProxies trusted_proxies;
     AccessLog access_log;

@@ -19,11 +19,12 @@ struct Store {
     std::optional<UpstreamTls> tls{};
     std::string username{};       // empty = the server's default user
     std::string password_file{};  // absolute or relative to the configuration file; empty = none
-    std::string prefix = "stint"; // of all its keys in the store
-    std::string secret_file{};    // seasons the hashes of clients' keys; as password_file
+    std::string prefix = "stint"; // beginning of all key names that Stint uses in the store
+    std::string secret_file{};    // secret for the hashes of clients' keys; path as password_file
     std::chrono::milliseconds timeout{20};
     std::chrono::milliseconds session{30'000};
-    bool assumes_noeviction = false; // for a server that forbids CONFIG
+    // True: the server's eviction policy is noeviction, although it forbids CONFIG to ask for it.
+    bool assumes_noeviction = false;
 };
 
 // The store of a limit that gateways share.

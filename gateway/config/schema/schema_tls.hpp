@@ -16,7 +16,7 @@ struct Place {
 };
 
 struct Certificate {
-    std::string certificate; // PEM file, followed by its chain
+    std::string certificate; // PEM file with the certificate, followed by its chain
     std::string key;         // PEM
     std::string ocsp_staple; // DER; empty = none
     Place place;             // position of `certificate`
@@ -25,10 +25,11 @@ struct Certificate {
 // A listener's TLS settings.
 struct Tls {
     enum class ClientCertificate : std::uint8_t { none, optional, require };
-    std::vector<Certificate> certificates; // at least one; the first also serves unknown names
-    bool only_1_3 = false;                 // min_version: 1.2 (default) | 1.3
-    std::string ciphers;                   // OpenSSL cipher list; empty = the default
-    std::string client_ca;                 // PEM; empty = no client certificate is requested
+    // At least one. The first is also shown to clients that ask for an unknown name or for none.
+    std::vector<Certificate> certificates;
+    bool only_1_3 = false; // min_version: 1.2 (default) | 1.3
+    std::string ciphers;   // OpenSSL cipher list; empty = the default
+    std::string client_ca; // PEM; empty = no client certificate is requested
     ClientCertificate client_certificate = ClientCertificate::none;
     bool refuses_unknown_names = false; // unknown_names: serve (default) | refuse
     Place place;

@@ -8,8 +8,8 @@
 
 namespace stint::config {
 
-// Returns, with the indices of Config::limits, true for each limit that at least one route uses.
-// O(limits + routes).
+// Returns an element for each limit, with the index of Config::limits: true if at least one route
+// uses the limit. O(limits + routes).
 [[nodiscard]] inline std::vector<bool> limits_of_routes(const Config& config) {
     std::vector<bool> used(config.limits.size());
     for (const Route& route : config.routes)

@@ -65,8 +65,9 @@ Parsed<std::uint32_t> parse_mode(std::string_view text) {
     return mode;
 }
 
-// Looks up the group's id by name, or returns an error. The buffer grows until the group's entry
-// fits, because an entry lists all members.
+// Looks up group.name and sets group.id. Returns nullopt, or the error to report if there is no
+// such group or the lookup fails. The buffer grows until the group's entry fits, because an entry
+// lists all members.
 std::optional<std::string> look_up(Group& group) {
     constexpr std::size_t longest_entry = 1024 * 1024;
     int error = ERANGE;

@@ -83,7 +83,8 @@ void show_where(const Field& field, const Limit& limit, const Config&, Shown::Ma
         add(members, field.key, value);
 }
 
-// A limit takes over the prefixes of the top level.
+// Shows a prefix length of a limit with client_ip in its key, if it is not the top level's, which a
+// limit inherits.
 template <auto M>
 void show_prefix(
     const Field& field, const Limit& limit, const Config& config, Shown::Map& members) {

@@ -44,7 +44,7 @@ constexpr std::array reference_table{
         nullptr),
 };
 
-// Reads {lock: NAME}. Returns the lock's index in Config::limits.
+// Reads {lock: NAME}. Returns the lock's index in Config::limits; nullopt after reporting an error.
 std::optional<std::size_t> read_lock_reference(const Value& item, const LoadState& loading) {
     const Table<Route> rows = rows_before(reference_fields(), limit_key);
     const auto section = open_section(item, rows, "a map such as {lock: product}");
@@ -59,7 +59,8 @@ bool has_key(const Value& item, std::string_view key) {
         *entries, [&](const Value::Named& entry) { return entry.name == key; });
 }
 
-// Returns an item of a route's limits. index: in Config::limits.
+// Returns an item of a route's `limits` as GET /config shows it. index: of the limit or lock in
+// Config::limits.
 Shown shown_reference(std::size_t index, const Route& route, const Config& config) {
     const Limit& limit = config.limits[index];
     Shown::Map reference;

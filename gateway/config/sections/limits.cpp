@@ -72,7 +72,7 @@ void read_window(const Section& section, const Value& requests, Limit& limit, Lo
     const auto text = requests.is_scalar() ? requests.scalar("a number") : std::nullopt;
     if (const auto per = section.find("per"))
         read_length(section, *per, limit);
-    else if (!text || rate_in_keys(*text).empty()) // the error about a rate says it already
+    else if (!text || rate_in_keys(*text).empty()) // the error about a rate asks for `per` already
         section.value().wrong("per is missing; expected the window's length such as per: 1m");
     read_field(section, limit_fields(), "anchor", limit, loading);
 }
@@ -143,7 +143,7 @@ std::string read_limit_name(
     return name;
 }
 
-// Reports a rate such as 10r/s in the place of a limit. Returns true if it is one.
+// Returns true if the value is a rate such as 10r/s instead of a limit's map, and reports an error.
 bool refuse_rate(const Value& value) {
     const std::string rate =
         value.is_scalar() ? rate_in_keys(*value.scalar(a_limit)) : std::string{};

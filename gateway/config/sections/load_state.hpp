@@ -15,7 +15,7 @@ namespace stint::config {
 struct LoadState {
     struct NamedAt {
         std::size_t index; // index in Config::upstreams or Config::limits
-        std::size_t line;
+        std::size_t line;  // line of its definition
     };
     using Names = std::map<std::string, NamedAt, std::less<>>;
 

@@ -129,9 +129,9 @@ bool counts_permits(const Limit& limit) {
     return !limit.key.empty() && limit.key.front().kind == KeySource::Kind::permit_key;
 }
 
-// Reports an error if a route has a limit with retry_after: reserve, and another that lets requests
-// wait or that gateways share. A limit with enforce: false only looks on. item: the node of the
-// limit that was added last.
+// Reports an error if the route's last limit and an earlier one exclude each other: one has
+// retry_after: reserve, and gateways share the other or it lets requests wait. With enforce: false
+// on one of them, a limit that lets requests wait is allowed. item: the last limit's node.
 void refuse_beside_reserving(const Value& item, const Route& route, const Config& config) {
     const Limit& added = config.limits[route.limits.back()];
     for (const std::size_t index : route.limits) {

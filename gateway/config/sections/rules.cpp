@@ -81,11 +81,13 @@ Table<Override> override_fields_of(const Limit& limit) {
     return rows_before(override_fields(), bursts ? "concurrent" : "burst");
 }
 
-// Checks an override as the limit's own numbers are checked, with the limit's burst if it has none.
+// Reports an error if an override's bucket takes more than 366 days to fill, or if a request costs
+// more than the bucket holds. An override without a burst has the limit's. number: the key of its
+// quota.
 void check_numbers(
     const Section& section, std::string_view number, const Override& made, const Limit& limit) {
     if (made.quota == 0)
-        return; // a mistake
+        return; // the quota has a mistake, which is reported already
     const std::uint64_t burst = made.burst > 0 ? made.burst : limit.burst;
     if (made.burst == 0 && !refills_in_time(burst, made.quota, limit.per))
         section.wrong_at(

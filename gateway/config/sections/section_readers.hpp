@@ -43,7 +43,8 @@ void read_overrides(const Value& value, TimeoutOverrides& timeouts, LoadState& l
 void read_tls(const Value& value, LoadState& loading, Tls& tls);
 void read_upstream_tls(const Value& value, LoadState& loading, UpstreamTls& tls);
 // Sets Upstream::host to the host name of the https endpoints, for an upstream without the key
-// `host`. endpoints: their list, for errors.
+// `host`. Reports an error if they have several names. endpoints: the node of their list, for
+// errors.
 void name_https_host(const Value& endpoints, Upstream& upstream);
 void read_upstreams(const Value& value, LoadState& loading);
 // Reads an endpoint: an address text, or a map with the address and settings.
@@ -75,12 +76,12 @@ void read_locks(const Section& top, const Value& value, LoadState& loading);
 // Returns true if an item of a route's `limits` is {lock: NAME} or {limit: NAME, …}, and not a
 // limit of its own.
 [[nodiscard]] bool names_limit(const Value& item);
-// Reads such an item. Returns the index in Config::limits; adds the route's own status of that
-// limit's refusals, if it has one. Reports an unknown name.
+// Reads an item {lock: NAME} or {limit: NAME, …}. Returns the limit's index in Config::limits;
+// nullopt after reporting an error. Adds the item's `status` to Route::statuses.
 [[nodiscard]] std::optional<std::size_t>
 read_limit_reference(const Value& item, Route& route, const LoadState& loading);
-// Returns the index in Config::limits of the limit with this name; reports an unknown name, and
-// that of a lock.
+// Returns the index in Config::limits of the limit with this name. Reports an error and returns
+// nullopt if the name is unknown, or a lock's.
 [[nodiscard]] std::optional<std::size_t>
 find_limit(const Value& value, std::string_view name, const LoadState& loading);
 // Reads require_fence, the name of a lock. Call it after read_locks().
@@ -131,8 +132,8 @@ void read_routes(const Value& value, LoadState& loading);
 [[nodiscard]] std::size_t
 read_inline_limit(const Value& value, const Route& route, std::size_t position, LoadState& loading);
 
-// Returns the index of `name`, or reports an unknown name with a suggestion. kind: the kind in
-// words for the error, such as "an upstream".
+// Returns the index of `name`; nullopt after reporting an unknown name with a suggestion. kind: the
+// kind in words for the error, such as "an upstream".
 [[nodiscard]] std::optional<std::size_t> find_name(
     const Value& value,
     std::string_view name,

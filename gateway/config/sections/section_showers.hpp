@@ -19,7 +19,8 @@ void show_trusted_proxies(
 void show_upstreams(const Field& field, const Config& section, const Config&, Shown::Map& members);
 void show_limits(const Field& field, const Config& section, const Config&, Shown::Map& members);
 void show_locks(const Field& field, const Config& section, const Config&, Shown::Map& members);
-// Shows a route's limits: names, inline limits, locks, and its own statuses of their refusals.
+// Shows a route's limits: their names (with the route's own refusal status if it has one), inline
+// limits and locks.
 void show_route_limits(
     const Field& field, const Route& route, const Config& config, Shown::Map& members);
 void show_routes(const Field& field, const Config& section, const Config&, Shown::Map& members);
@@ -34,8 +35,7 @@ void show_ejection(
     const Field& field, const Upstream& upstream, const Config&, Shown::Map& members);
 void show_health(const Field& field, const Upstream& upstream, const Config&, Shown::Map& members);
 
-// Returns the route's upstream, for its timeouts; an empty upstream for a route with
-// respond or redirect.
+// Returns the route's upstream; an empty upstream for a route with respond or redirect.
 [[nodiscard]] const Upstream& upstream_of(const Config& config, const Route& route);
 
 // Returns one key source as a text, several as a list.

@@ -13,7 +13,8 @@ namespace stint::config {
 namespace {
 
 // Names of fields that must not be edited: framing, hop-by-hop fields, and fields that Stint writes
-// about the client or about limits. Compared with "-" for "_", because servers may read both alike.
+// about the client or about limits. A name is compared with "_" replaced by "-", because servers
+// may treat both alike.
 struct OwnNames {
     std::span<const std::string_view> names;
     std::span<const std::string_view> prefixes;
@@ -163,7 +164,7 @@ void read_set_headers(
         auto text = entry.value.as("a header's value", parse_field_value);
         if (!text)
             continue;
-        // A response's fields are no secret of the upstream's: clients get them.
+        // Only fields of requests may be secrets. Fields of responses are sent to clients anyway.
         const bool may_be_secret =
             head == EditedHead::request && !shows_no_secret(entry.value.written(), *text);
         if (may_be_secret && *text == hidden_value)

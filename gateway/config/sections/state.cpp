@@ -13,8 +13,8 @@ namespace {
 constexpr std::array<std::string_view, 2> on_start_words{"open", "closed"};
 constexpr std::string_view a_file = "the path of a file such as /var/lib/stint/state.db";
 
-// Reads the path of the state file. The file need not exist. Reports a folder and this
-// configuration file, because the start would move them aside as broken state files.
+// Reads the path of the state file. The file need not exist. A folder or this configuration file is
+// an error, because the start would move it aside as a broken state file.
 void read_file(const Field&, const Value& value, State& state, LoadState& loading) {
     const auto path = value.as(a_file, parse_file_path);
     if (!path)

@@ -132,8 +132,8 @@ void read_client_certificate(const Section& section, Tls& tls) {
         tls.client_certificate = Wanted::optional;
 }
 
-// Makes an optional row of a required one of the key `certificates`, for a listener with one
-// certificate.
+// Returns a field of the list `certificates` for the map `tls`: there it is required only without
+// that list.
 constexpr Field of_the_only(Field field) {
     field.required = false;
     field.otherwise = "*required*, or certificates";

@@ -227,7 +227,8 @@ void read_upstream(const Value& value, LoadState& loading, Upstream& upstream) {
     check_queue(*section, upstream);
 }
 
-// Returns a text that helps to correct a name that is not among `names`.
+// Returns the end of the error about a name that is not among `names`: a similar name or the list
+// of `names`, if it is short; else "".
 std::string hint_for(std::string_view name, const LoadState::Names& names, Diagnostics& report) {
     constexpr std::size_t most_listed = 8;
     if (names.empty())

@@ -161,7 +161,8 @@ HostPort split_host_port(std::string_view text) {
         parts.bracketed = bracket < text.size();
         end = bracket + 1 < text.size() && text[bracket + 1] == ':' ? bracket + 1
                                                                     : std::string_view::npos;
-        // Text between "]" and ":" is kept in the host, so that the host fails to parse.
+        // Without "]" ("[::1"), or with text between "]" and the port ("[::1]x:80"), the host is
+        // the whole text, with brackets and port. No caller accepts such a host.
         parts.host =
             end == bracket + 1 || bracket + 1 == text.size() ? text.substr(1, bracket - 1) : text;
     } else {

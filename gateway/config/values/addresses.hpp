@@ -20,13 +20,14 @@ namespace stint::config {
 // Returns true if only processes on this machine can reach the address: loopback or a Unix socket.
 [[nodiscard]] bool is_local(const Address& address);
 
-// Return true for an IPv4 address, an IPv6 address without brackets, and a host name (RFC 1123, and
-// underscores).
+// is_ipv4() returns true for an IPv4 address, is_ipv6() for an IPv6 address without brackets,
+// is_host_name() for a host name (RFC 1123, and underscores).
 [[nodiscard]] bool is_ipv4(std::string_view text);
 [[nodiscard]] bool is_ipv6(std::string_view text);
 [[nodiscard]] bool is_host_name(std::string_view text);
 
-// The parts of a text such as "host:port", "[IPv6]:port", "host" or "[IPv6]".
+// The parts of a text such as "host:port", "[IPv6]:port", "host" or "[IPv6]". They are not checked:
+// a malformed text gives a host or a port that is not valid.
 struct HostPort {
     std::string_view host; // without brackets
     std::string_view port;

@@ -16,12 +16,12 @@ namespace stint::config {
 // Returns the reason why the file cannot be read, such as " does not exist"; "" if it can be read.
 [[nodiscard]] std::string file_fault(const std::filesystem::path& path);
 
-// Returns the path without "." parts, from the root directory on: a relative path counts from the
-// current folder of the process.
+// Returns the absolute path, without "." parts. A relative path is resolved from the working folder
+// of the process; if that is not known, returns `path` as it is.
 [[nodiscard]] std::string absolute_file(const std::string& path);
 
-// Reads the path of a file, relative to the configuration's folder. Reports a file that does not
-// exist. what: completes "the path of a file with ..." in the error.
+// Reads the path of a file, relative to the configuration's folder. Reports an error if the file
+// cannot be read. what: completes "the path of a file with ..." in the error.
 void read_file(
     const Value& value, std::string_view what, const LoadState& loading, std::string& path);
 

@@ -37,8 +37,8 @@ const Word& word_for(Kind kind) {
         words.begin(), words.end(), [&](const Word& word) { return word.kind == kind; });
 }
 
-// Names of sources in other programs. A text behind `name`, if the name ends in _, goes behind
-// `source`.
+// The name of a key source in another program, and Stint's source. A name that ends in "_" is a
+// prefix: the text behind it is appended to `source`.
 struct ForeignSource {
     std::string_view name;
     std::string_view source;
@@ -66,8 +66,8 @@ constexpr std::array<ForeignSource, 19> foreign_sources{{
     {"arg_", "query:"},
 }};
 
-// Returns the source that a text in the spelling of another program names, or "". A word with a
-// hyphen is taken for the name of a header.
+// Returns the key source that a text in another program's spelling stands for; "" if there is none.
+// A word with a hyphen is taken for the name of a header.
 std::string meant_source(std::string_view text) {
     const bool variable = text.starts_with('$');
     std::string_view name = text.substr(variable ? 1 : 0);

@@ -51,7 +51,7 @@ Parsed<std::string> parse_answer_text(std::string_view text, std::size_t most) {
     return std::string{text};
 }
 
-// The value may be a secret: no message quotes it.
+// The error messages do not quote the value, because it may be a secret.
 Parsed<std::string> parse_field_value(std::string_view text) {
     if (text.empty())
         return ParseError{"is empty; to leave a field out, name it in remove_headers"};

@@ -21,10 +21,10 @@ placeholder_fault(std::string_view text, std::span<const std::string_view> known
 // Parses a header field's value with field_placeholders: printable ASCII.
 [[nodiscard]] Parsed<std::string> parse_field_value(std::string_view text);
 
-// Returns true if a header field's value shows no secret in the file: it consists of variables of
-// the environment without defaults and of field_placeholders, behind at most one of "Basic ",
-// "Bearer " and "Token ". written: the value with its variables, "" if it has none; filled_in:
-// without them.
+// Returns true if a header field's value in the configuration file contains no secret: after
+// "Basic ", "Bearer " or "Token " it has only environment variables without defaults and
+// field_placeholders. written: the value as in the file, if it has variables, else "". filled_in:
+// the value with the variables replaced by their values.
 [[nodiscard]] bool shows_no_secret(std::string_view written, std::string_view filled_in);
 
 // Parses a content type: printable ASCII with a slash.

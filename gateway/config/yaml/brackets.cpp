@@ -68,7 +68,7 @@ class BracketScanner {
 
     void close(char c) {
         const char opener = c == ']' ? '[' : '{';
-        begins_ = open_.size() <= 1; // a further closing bracket would be one too many
+        begins_ = open_.size() <= 1; // behind the outermost bracket, another one closes nothing
         if (!open_.empty() && open_.back().character == opener)
             return open_.pop_back();
         if (found_.wrong)

@@ -23,8 +23,9 @@ class Diagnostics {
     // Adds an error; escapes control characters in the message.
     void add(Mark at, std::string message);
     [[nodiscard]] bool empty() const noexcept { return mistakes_.empty(); }
-    // Returns true if a text may be compared with so many names to find the one that it misspells.
-    // All errors of a file together may make most_comparisons: with 20,000 names each takes 15 ms.
+    // Asks to compare a text with this number of names, to find the one that it misspells. Returns
+    // true and counts the comparisons, or false if all errors of the file together would make more
+    // than most_comparisons. That bounds the time: an error with 20,000 names takes 15 ms.
     [[nodiscard]] bool may_compare(std::size_t names) noexcept;
     static constexpr std::size_t most_comparisons = 200'000;
     // Returns the errors in the order of the file, without duplicates.

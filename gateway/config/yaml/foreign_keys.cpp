@@ -9,7 +9,7 @@ namespace {
 
 struct ForeignKey {
     std::string_view key;
-    std::string_view beside; // a known key of the map for which the advice is; empty means any map
+    std::string_view beside; // the advice is for maps that may have this key; empty: for all maps
     std::string_view advice;
 };
 
@@ -37,7 +37,7 @@ constexpr std::string_view nodelay_advice =
 constexpr std::string_view named_advice =
     "the name of a limit is its key in the map limits: {per_client: {requests: 100, per: 1m}}";
 
-// The first entry that applies counts.
+// advice_on_key() uses the first entry that applies.
 constexpr std::array foreign_keys{
     ForeignKey{"listen", "address", address_advice},
     ForeignKey{"bind", "address", address_advice},

@@ -59,15 +59,17 @@ class Value {
                                          : std::string_view{};
     }
 
-    // Reports an error at the node. Of a value with variables it also tells the text in the file.
+    // Reports an error at the node. If the value has variables, the message also quotes it as it is
+    // written in the file.
     void wrong(std::string_view what) const;
 
-    // Return the text, or the items of a list. Report a node of another kind and return nullopt.
-    // expected: completes the message "expected ...".
+    // scalar() returns the text of a scalar, items() the items of a list. Both report a node of
+    // another kind and return nullopt. expected: completes the message "expected ...".
     [[nodiscard]] std::optional<std::string_view> scalar(std::string_view expected) const;
     [[nodiscard]] std::optional<std::vector<Value>> items(std::string_view expected) const;
     struct Named;
-    // Returns the entries of a map whose keys are names chosen by the user; reports another kind.
+    // Returns the entries of a map whose keys are names chosen by the user. Reports a node of
+    // another kind and returns nullopt.
     [[nodiscard]] std::optional<std::vector<Named>> entries(std::string_view expected) const;
 
     // Returns the node's text as parsed by parse(std::string_view) -> Parsed<T>; reports an error

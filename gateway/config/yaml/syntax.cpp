@@ -17,7 +17,7 @@ constexpr std::string_view quote_it = "a text with brackets, commas or \": \" ne
 struct Line {
     std::size_t begin;      // offset of the line
     std::size_t at;         // offset of its first character that is not blank
-    std::string_view words; // from there on, without a comment and blanks at the end
+    std::string_view words; // the line from `at` on, without a comment and blanks at the end
 };
 
 Line line_at(std::string_view text, std::size_t offset) {
@@ -227,7 +227,7 @@ SyntaxFault explain_syntax(std::string_view text, std::size_t stop, std::string_
 bool lacks_colon(std::string_view line) {
     const std::string_view word = first_word(line);
     if (word.empty() || line.ends_with(';') || line.ends_with('{'))
-        return false; // in the syntax of another program
+        return false; // a line in the syntax of another program, such as nginx
     const std::string_view rest = line.substr(word.size());
     if (rest.starts_with(':'))
         return rest.size() > 1 && rest[1] != ' ' && rest[1] != '\t';

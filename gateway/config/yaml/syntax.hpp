@@ -17,11 +17,12 @@ struct SyntaxFault {
 [[nodiscard]] SyntaxFault
 explain_syntax(std::string_view text, std::size_t stop, std::string_view reason);
 
-// Returns true if the line is a key and a value without a colon between them, such as
-// "requests 10".
+// Returns true if the line is a key whose colon, or the blank behind it, is missing: "requests 10",
+// "requests:10" or "requests".
 [[nodiscard]] bool lacks_colon(std::string_view line);
 
-// Returns the advice for such a line: `has no colon after its key; write "requests: 10"`.
+// Returns the advice on a line for which lacks_colon() is true, such as
+// `has no colon after its key; write "requests: 10"`.
 [[nodiscard]] std::string colon_advice(std::string_view line);
 
 } // namespace stint::config

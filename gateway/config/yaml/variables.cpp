@@ -14,7 +14,8 @@ namespace {
 constexpr std::string_view opening = "${";
 constexpr std::string_view escaped_opening = "$${";
 constexpr std::string_view before_default = ":-";
-// Maximum of the bytes that all variables of a file become. A file could repeat a long value.
+// Maximum of bytes that replace the variables of a file, in total. Without it a file that names the
+// variable of a long value many times could use up the memory.
 constexpr std::size_t most_filled_in = 1U << 20U;
 
 constexpr std::string_view variable_expected =
@@ -26,7 +27,7 @@ struct Variable {
     std::optional<std::string_view> otherwise; // the default
 };
 
-// Requires a text "${...}".
+// Splits a variable into its name and its default. Requires a text "${...}".
 Variable parts_of(std::string_view text) {
     const std::string_view inside = text.substr(opening.size(), text.size() - opening.size() - 1);
     const std::size_t end = inside.find(before_default);
@@ -101,8 +102,8 @@ class VariableFiller {
         node.text = std::move(filled);
     }
 
-    // Returns what a variable becomes; reports an error and returns nullopt if it has no value.
-    // variable: "${...}", empty without its end. rest: the text from "${" on.
+    // Returns the value of a variable; reports an error and returns nullopt if it has none.
+    // variable: "${...}"; empty if it has no closing brace. rest: the scalar's text from "${" on.
     std::optional<std::string>
     value_of(const Node& node, std::string_view variable, std::string_view rest) {
         if (variable.empty())

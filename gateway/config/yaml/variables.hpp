@@ -1,4 +1,4 @@
-// Fills ${NAME} and ${NAME:-default} in the values of a YAML tree in from environment variables.
+// Replaces ${NAME} and ${NAME:-default} in the values of a YAML tree by environment variables.
 #pragma once
 
 #include "config/load.hpp"
@@ -8,9 +8,11 @@
 namespace stint::config {
 
 // Replaces each variable in the scalar values of the tree, but not in the keys of maps, and "$${"
-// by "${". A value that held a variable keeps its former text in Node::written. Reports a variable
-// that is not set and has no default, a text behind "${" that is no variable, and a value of the
-// environment that is not plain UTF-8 text; such a value becomes unusable.
+// by "${". The former text of a value with variables is kept in Node::Remarks::written. Reports an
+// error and makes the node unusable for a variable that is not set and has no default, a text
+// behind
+// "${" that is no variable, a value of the environment that is not plain UTF-8 text, and values of
+// more than 1 MiB in total.
 void fill_in_variables(Node& root, const Environment& environment, Diagnostics& report);
 
 } // namespace stint::config

@@ -112,8 +112,8 @@ class TreeBuilder final : public YAML::EventHandler {
             report_.add(place(mark), "the tag " + in_quotes(tag) + "; tags are not supported");
     }
 
-    // Ends parsing at a quote that is never closed: yaml-cpp takes the rest of the file for its
-    // text.
+    // Reports a quote that is never closed and ends parsing, because yaml-cpp takes the rest of the
+    // file for the quoted text.
     void check_quotes(const YAML::Mark& mark) {
         const auto begin = static_cast<std::size_t>(std::max(mark.pos, 0));
         const char quote = begin < text_.size() ? text_[begin] : '\0';
@@ -127,8 +127,8 @@ class TreeBuilder final : public YAML::EventHandler {
         throw Stop{};
     }
 
-    // Notes in a plain scalar that goes on in the next line, if that line looks like a key and a
-    // value without a colon.
+    // If a plain scalar goes on in the next line, and that line looks like a key and a value
+    // without a colon, sets Remarks::continued to advice on that line.
     void note_continuation(const YAML::Mark& mark, Node& scalar) {
         const auto begin = static_cast<std::size_t>(std::max(mark.pos, 0));
         if (begin >= text_.size() || text_.substr(begin).starts_with(scalar.text))

@@ -20,8 +20,7 @@ struct Node {
     Kind kind = Kind::null;
     Mark mark;
     std::string text; // text of a scalar, quotes, escapes and variables resolved
-    // The parts of an error about the scalar that depend on its text in the file. Few scalars have
-    // any.
+    // Texts that are appended to an error about the scalar. Few scalars have any.
     struct Remarks {
         std::string written; // the text with its variables, as in the file; empty if it has none
         // Advice on the second line of a plain scalar that should be an entry of its own; empty if
@@ -29,8 +28,8 @@ struct Node {
         std::string continued;
     };
     std::unique_ptr<Remarks> remarks; // null: none
-    // Keys of a map; keys[i] belongs to items[i]. A duplicate key and a merge key are unusable; all
-    // others are scalars.
+    // Keys of a map; keys[i] belongs to items[i]. Keys that have been reported as errors (duplicate
+    // keys, merge keys, keys that are no scalars) are unusable; all others are scalars.
     std::vector<Node> keys;
     std::vector<Node> items; // the values of a map or the elements of a sequence
 
