@@ -53,9 +53,10 @@ void tell_policies(
     telling.any = telling.any || fields != Fields::off;
 }
 
-// Selects the pauses that a route shares. Pauses by host are shared by all routes of the upstream.
-// Pauses by route are the route's own. Pauses by key belong to the section, route or upstream, that
-// has the cooldown settings.
+// Returns the route's cooldown rules and the set of pauses that it takes part in; an empty result
+// if it has no cooldown. With scope: host, all routes of the upstream share the set. With scope:
+// route, the route has its own. With scope: key, the set belongs to the route or the upstream,
+// whichever has the `cooldown` section.
 routing::RouteCooldown cooldown_of(
     const config::Config& config, const config::Route& route, limits::CooldownRegistry& registry) {
     if (route.answer)

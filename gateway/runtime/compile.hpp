@@ -42,7 +42,7 @@ struct ConfiguredLimit {
 struct Compiled {
     routing::SnapshotPtr snapshot;
     std::vector<ConfiguredLimit> limits; // in the order of config::Config::limits
-    // Index into `limits` by name, which the limit's identity owns.
+    // Index into `limits` by name. The keys are views of texts that the limits own.
     std::unordered_map<std::string_view, std::size_t> limits_by_name;
     std::vector<limits::CooldownSetPtr> cooldowns;
     upstream::Resolver::Names host_names; // host names of endpoints, with resolve intervals
@@ -52,11 +52,11 @@ struct Compiled {
 };
 
 // Compiles the configuration. Limits that exist in `registry` keep their counts. Routes, limits and
-// upstreams without a metric slot get one. changes: by operators, on top of the configuration's
-// limits. tls: the TLS objects of the same configuration; empty
-// for a caller that sends no upstream requests. endpoints: the live state of endpoints, which is
-// kept over reloads; with nullptr each endpoint starts with new state. stores: of the same
-// configuration; without them this gateway counts shared limits alone.
+// upstreams without a metric slot get one. changes: the operators' changes, which are applied to
+// the configuration's limits. tls: the TLS objects of the same configuration; empty for a caller
+// that sends no upstream requests. endpoints: the live state of endpoints, which is kept over
+// reloads; with nullptr each endpoint starts with new state. stores: of the same configuration;
+// without them this gateway counts shared limits alone.
 [[nodiscard]] Compiled compile(
     const config::Config& config,
     limits::Registry& registry,

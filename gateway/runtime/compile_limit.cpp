@@ -41,7 +41,7 @@ routing::KeyList list_of(const config::KeyList& list) {
     return made;
 }
 
-// Returns nullptr for a limit without overrides, exempt and denied keys.
+// Returns the per-key rules of a limit; nullptr if no key is overridden, exempt or denied.
 routing::KeyRulesPtr rules_of(const config::Limit& limit) {
     if (limit.overrides.empty() && limit.exempt.empty() && limit.deny.empty())
         return nullptr;

@@ -26,8 +26,8 @@ struct CompiledLimit {
     routing::LimitTermsPtr terms;
 };
 
-// Compiles a limit as the file has it, with the operators' changes. It keeps its counts if it
-// exists in `registry`.
+// Compiles a limit with the operators' changes applied. as_read: the limit as the file has it. A
+// limit that exists in `registry` keeps its counts.
 [[nodiscard]] CompiledLimit compile_limit(
     const config::Limit& as_read,
     const LimitChanges& changes,

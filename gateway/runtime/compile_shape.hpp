@@ -10,12 +10,13 @@
 
 namespace stint::runtime {
 
-// Returns nullptr if the route changes neither requests nor responses. Combines the header edits of
-// the upstream and the route; if both edit the same header, the route's edit applies.
+// Returns the changes that a route makes to requests and responses; nullptr if there are none.
+// Combines the header edits of the upstream and the route; if both edit the same header, the
+// route's edit applies.
 [[nodiscard]] routing::RouteShapePtr
 shape_of(const config::Config& config, const config::Route& route);
 
-// Returns nullptr for a route that forwards to an upstream.
+// Returns the response that a route sends itself; nullptr if it forwards to an upstream.
 [[nodiscard]] std::shared_ptr<const FixedAnswer> answer_of(const config::Route& route);
 
 [[nodiscard]] routing::UpstreamSpec::ProxyProtocol

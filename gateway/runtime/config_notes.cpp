@@ -14,7 +14,8 @@ namespace {
 
 using Notes = std::vector<std::string>;
 
-// A permit listener makes every window limit of the file available by its name.
+// True if callers of the permit API may use the limit by its name: a lock, or any limit with
+// windows if there is a permits listener.
 bool is_for_permits(const config::Config& config, const config::Limit& limit) noexcept {
     return limit.lock || (config.permits && limit.kind == config::Limit::Kind::window);
 }
@@ -56,7 +57,7 @@ bool has_variable(std::string_view text) noexcept {
     return false;
 }
 
-// Returns the text without the environment's variables, whose values are not spelt in the file.
+// Returns the field's value as it is written in the file, without its environment variables.
 std::string without_environment(const config::FieldEdits::Set& field) {
     std::string text = field.written.empty() ? field.value : field.written;
     for (std::size_t at = text.find("${"); !field.written.empty() && at != std::string::npos;
@@ -65,7 +66,8 @@ std::string without_environment(const config::FieldEdits::Set& field) {
     return text;
 }
 
-// The value may be a secret, and is not printed.
+// Adds a note for each header value that has a "$" variable, which Stint would send literally. The
+// note does not show the value, because it may be a secret. of: "route" or "upstream".
 void note_variables(
     std::string_view of, const std::string& name, const config::Shaping& shaping, Notes& notes) {
     for (const config::FieldEdits* edits : {&shaping.request, &shaping.response})
@@ -89,7 +91,7 @@ void note_folder(std::string_view what, const std::string& file, Notes& notes) {
             "the folder of " + std::string{what} + " does not exist: " + folder.string());
 }
 
-// True if some requests have no such source.
+// True if a request may lack the source, for example a header.
 bool may_be_missing(const config::KeySource& source) noexcept {
     using Kind = config::KeySource::Kind;
     switch (source.kind) {

@@ -79,16 +79,16 @@ class ConfigStore {
 
     // Compiles limits of the configuration in force again, with the changes, and puts them in force
     // in a new snapshot: compiled().snapshot, which shares everything else with the former one. The
-    // time does not depend on the number of routes. Returns the limits. names: others than of
-    // limits have no effect.
+    // time does not depend on the number of routes. Returns the compiled limits. names: of the
+    // limits; a name of no limit has no effect.
     std::vector<ConfiguredLimit>
     change_limits(const std::set<std::string>& names, const LimitChanges& changes);
 
     // Replaces the configuration in force. A limit that the new one does not name lives on until
     // the last request that holds it has ended.
     void put_in_force(LoadedConfigPtr loaded, Compiled compiled);
-    // Stops the stores: this gateway's shares go back. Call before the workers end, to which the
-    // stores answer.
+    // Stops the stores, which return this gateway's shares of limits. Call it before the workers
+    // end, because the stores post answers to them.
     void stop_stores() noexcept;
 
     // Returns a line for each limit whose counts a reload to `next` would reset, and for each
@@ -96,11 +96,11 @@ class ConfigStore {
     [[nodiscard]] std::vector<std::string>
     reload_notes(const config::Config& next, const Compiled& compiled) const;
     // Returns the names of the limits in force that a reload to `next` would end: limits that are
-    // removed, or whose key, kind or window changes.
+    // removed, or whose key, kind, window or store changes.
     [[nodiscard]] std::vector<std::string> limits_ended_by(const Compiled& next) const;
-    // Returns the reason why operators' switches of `enforce` do not let `next` be put in force: a
-    // pair of limits that may not both be enforced (enforced_pairs.hpp). Empty: none. Does not look
-    // at switches that the reload would end.
+    // Returns an error if `next` has two limits on a route that may not both be enforced
+    // (enforced_pairs.hpp), but are because an operator has switched `enforce` on; else "". Ignores
+    // switches that the reload would end.
     [[nodiscard]] std::string
     refused_pair_in(const config::Config& next, const LimitChanges& changes) const;
     // Returns the limits of `next` whose quota, burst, per-key rules or enforcement may differ from

@@ -84,7 +84,7 @@ void CounterWriter::add_unclaimed(StateBatch& batch) {
 
 bool CounterWriter::add_changes(
     bool last, const SavedClock& now, StateBatch& batch, const std::function<bool()>& flush) {
-    adopt_claims(); // first: registry_.alive() then has every limit whose claim is adopted
+    adopt_claims(); // before alive(), which then has every limit whose claim is adopted
     std::set<std::string> alive;
     for (const limits::LimitPtr& limit : registry_.alive()) {
         if (limit->shards() == 0)
@@ -123,7 +123,9 @@ bool CounterWriter::add(
     }
     std::vector<limits::SavedPage> pages;
     for (std::size_t shard = 0; shard < limit->shards(); ++shard) {
-        if (batch.taken.size() == batch.taken.capacity()) // so that what is taken gets its place
+        // Reserves memory first: if push_back() failed after take_changed(), the marks of the
+        // changed pages would be lost.
+        if (batch.taken.size() == batch.taken.capacity())
             batch.taken.reserve(2 * batch.taken.size() + 16);
         const std::uint64_t taken = limit->take_changed(shard);
         if (taken == 0)

@@ -14,7 +14,7 @@ routing::SnapshotPtr destroyed_on(net::Executor executor, routing::SnapshotPtr s
         try {
             net::asio::post(executor, [last = std::move(owned)] {});
         } catch (const std::bad_alloc&) {
-            owned.reset(); // destroyed here, late rather than never
+            owned.reset(); // out of memory: destroys the snapshot on this thread
         }
     };
     return {shown, hand_over};

@@ -12,22 +12,25 @@
 namespace stint::runtime {
 
 // A limit that lets requests wait and one that reserves slots, both enforced on a route
-// (config::queues_into_reserved_slots()). All are indices into the configuration.
+// (config::queues_into_reserved_slots()). Indices into Config::routes and Config::limits.
 struct EnforcedPair {
     std::size_t route = 0;
     std::size_t one = 0;
     std::size_t other = 0;
 };
 
-// Returns for each limit of the configuration if it is enforced, or is once a switch has ended.
+// Returns an element for each limit of the configuration: true if the file enforces it, or if an
+// operator has switched `enforce` on. An operator's switch to off does not count, because it may
+// end.
 [[nodiscard]] std::vector<bool>
 enforced_limits(const config::Config& config, const LimitChanges& changes);
 
-// Returns every pair, in the order of the routes. enforced: for each limit.
+// Returns every pair, in the order of the routes. enforced: an element for each limit, as returned
+// by enforced_limits().
 [[nodiscard]] std::vector<EnforcedPair>
 enforced_pairs(const config::Config& config, const std::vector<bool>& enforced);
 
-// Returns the reason why the pair may not be, for the operator.
+// Returns the error about a pair for the operator, with the names of the route and both limits.
 [[nodiscard]] std::string reason_of(const EnforcedPair& pair, const config::Config& config);
 
 } // namespace stint::runtime

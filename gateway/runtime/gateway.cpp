@@ -73,7 +73,7 @@ Gateway::Gateway(config::Config config, std::filesystem::path file, config::Envi
       certificates_{control_, store_.ticket_keys(), [this] { return reload_certificates(); }} {}
 
 Gateway::~Gateway() {
-    store_.stop_stores(); // which answer to workers
+    store_.stop_stores(); // before the workers end, to which the stores post answers
     pool_.end();
     persistence_.reset(); // writes leases, so the lock manager must still exist
 }
@@ -93,7 +93,8 @@ Result<void, std::string> Gateway::start() {
     use(**loaded);
     if (config().state) {
         persistence_ = std::make_unique<Persistence>(*config().state, registry_, openings_.locks());
-        // The state file's key names this gateway in the stores.
+        // Makes the stores again: this gateway's name in them is derived from a key that the state
+        // file keeps.
         if (!config().stores.empty())
             if (auto named = store_.read_certificates())
                 loaded = std::move(named);
@@ -104,8 +105,8 @@ Result<void, std::string> Gateway::start() {
     resolve_names(compiled.host_names);
     apply(std::move(*loaded), std::move(compiled), std::move(*opened));
     changes_.start();
-    save_changes();       // the file may hold others, which are not in force
-    return_free_memory(); // reading a large file takes more than its configuration
+    save_changes();       // erases changes from the file that are not in force
+    return_free_memory(); // reading a large file takes more memory than its configuration keeps
     pool_.start(config().workers.pin);
     started_at_ = net::read_clocks().wall;
     started_ = true;
@@ -292,7 +293,7 @@ ChangeWriter::Unwritten Gateway::unsaved() const {
     return persistence_ ? persistence_->unwritten_changes() : ChangeWriter::Unwritten{};
 }
 
-// Takes up the changes that operators made before the restart.
+// Compiles the first configuration with the changes that operators made before the restart.
 Compiled Gateway::first_compiled(const LoadedConfig& loaded) {
     const std::uint64_t generation = store_.generation() + 1;
     Compiled compiled = compiled_from(loaded, generation);
@@ -306,7 +307,7 @@ void Gateway::run() {
     await_signal();
     control_.restart();
     control_.run();
-    store_.stop_stores(); // which answer to workers
+    store_.stop_stores(); // before the workers end, to which the stores post answers
     pool_.end();
     if (persistence_)
         persistence_->finish();
@@ -348,7 +349,7 @@ void Gateway::begin_stop() {
         again ? Duration{} : compiled().snapshot->timeouts.drain, [this] { end_control(); });
 }
 
-// Changes of limits end at their time until here, also during the drain.
+// Ends the control loop after the drain. Until then operators' changes still expire.
 void Gateway::end_control() {
     changes_.stop();
     resolver_.stop();

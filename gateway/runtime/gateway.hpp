@@ -84,7 +84,8 @@ class Gateway {
     // Calls `then`, on any thread, once the operators' changes so far are in the state file or
     // could not be written; at once without a state file.
     void await_saved(std::function<void()> then);
-    // Returns what the state file lacks of the operators' changes; nothing without one.
+    // Returns the state of the operators' changes in the state file: `any` is true if the file
+    // lacks some of them. Without a state file it is false.
     [[nodiscard]] ChangeWriter::Unwritten unsaved() const;
     // The lock manager: the leases of all locks.
     [[nodiscard]] locks::LockManager& locks() noexcept { return openings_.locks(); }

@@ -18,8 +18,8 @@ void apply_numbers(const limits::Numbers& numbers, config::Limit& limit) {
         limit.burst = numbers.burst;
 }
 
-// Puts the overrides before the configured ones: the first of equally long patterns that match
-// applies.
+// Adds the operators' overrides to a limit. They replace configured ones with the same key, and
+// come before the others, because the first of equally long patterns that match a key applies.
 // overrides: ordered by key.
 void add_overrides(std::vector<config::Override> overrides, config::Limit& limit) {
     const std::size_t changed = overrides.size();
@@ -49,7 +49,7 @@ bool LimitChanges::put(LimitChange change) {
     auto known = all_.find(change.target);
     if (known == all_.end() && all_.size() >= most)
         return false;
-    ByEnd made; // all memory is taken before anything is changed
+    ByEnd made; // all memory is allocated before anything is changed
     if (change.expires)
         made.insert(&change);
     ByEnd::node_type end = made.empty() ? ByEnd::node_type{} : made.extract(made.begin());

@@ -55,8 +55,8 @@ struct LimitChange {
 // Returns the subject of a change, for the operational log: "a block".
 [[nodiscard]] std::string_view subject_of(LimitChange::Kind kind) noexcept;
 
-// Used by the control thread alone. A function that throws has changed nothing. put(), erase() and
-// next_end() take O(log n).
+// The changes of all limits. Used by the control thread alone. A function that throws has changed
+// nothing. put(), erase() and next_end() take O(log n).
 class LimitChanges {
   public:
     static constexpr std::size_t most = 10'000; // maximum over all limits together
@@ -68,7 +68,7 @@ class LimitChanges {
     // Adds a change, or replaces the one with the same target. Returns false if there are `most`
     // changes already.
     [[nodiscard]] bool put(LimitChange change);
-    // Returns true if there was such a change.
+    // Removes a change. Returns true if there was one with this target.
     bool erase(const LimitChange::Target& target);
     // Removes all changes of a limit. Returns true if there were any.
     bool forget(const std::string& limit);
@@ -80,6 +80,7 @@ class LimitChanges {
     [[nodiscard]] const LimitChange* find(const LimitChange::Target& target) const;
     // True if there is a change of this limit.
     [[nodiscard]] bool concern(const std::string& limit) const;
+    // Returns the earliest expiry of a change; nullopt if no change expires.
     [[nodiscard]] std::optional<SteadyTime> next_end() const noexcept;
     // Returns the limit's changes of one kind, ordered by key.
     [[nodiscard]] std::vector<LimitChange>
@@ -102,7 +103,7 @@ class LimitChanges {
     ByTarget::const_iterator remove(ByTarget::const_iterator change) noexcept;
 
     ByTarget all_;
-    ByEnd ends_; // those in all_ that expire
+    ByEnd ends_; // the changes in all_ that expire, the earliest first
 };
 
 } // namespace stint::runtime

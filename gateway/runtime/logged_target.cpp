@@ -8,7 +8,7 @@ namespace {
 
 using Kind = LimitChange::Kind;
 
-// Returns nothing if the key is not to be shown.
+// Returns the change's key as the access log shows it; "" if it must not be shown.
 std::string logged_key(
     const LimitChange::Target& target,
     const Compiled& compiled,

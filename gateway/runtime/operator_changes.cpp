@@ -22,8 +22,8 @@ using namespace std::chrono_literals;
 
 constexpr auto pause_after_failure = 1s;
 
-// Returns ` by "WHO": "WHY"`, without the parts that are not known. Quoted, what an operator writes
-// cannot look like Stint's own words.
+// Returns ` by "WHO": "WHY"`, without the parts that are not known. The operator's texts are
+// quoted, so that they cannot be mistaken for Stint's own words in the log.
 std::string text_of(const Attribution& by) {
     std::string text;
     if (!by.who.empty())
@@ -98,7 +98,8 @@ SteadyTime OperatorChanges::next_end() const noexcept {
     return overlay_.limits().next_end().value_or(SteadyTime::max());
 }
 
-// Also publishes what an earlier call could not.
+// Ends the changes that have expired, and publishes all unpublished changes, also those of an
+// earlier call that failed.
 void OperatorChanges::end_expired(SteadyTime now) {
     const std::vector<LimitChange::Target> ended = overlay_.limits().ended_by(now);
     unpublished_.insert(unpublished_.end(), ended.begin(), ended.end());
@@ -109,8 +110,8 @@ void OperatorChanges::end_expired(SteadyTime now) {
     publish();
 }
 
-// The next wait comes first: it takes the memory of the one that has ended, and what follows may
-// run out of memory.
+// Waits for the next expiry, again and again. The handler begins the next wait before all else:
+// that wait reuses the memory of the one that has ended, and the later steps may run out of memory.
 void OperatorChanges::await_next_end() {
     ends_.async_wait([this](const ErrorCode&) {
         if (stopped_)
@@ -186,7 +187,7 @@ void OperatorChanges::stop() noexcept {
     try {
         ends_.cancel();
     } catch (const std::exception&) {
-        // The wait ends with the loop.
+        // Then the wait ends with the event loop.
     }
 }
 

@@ -44,15 +44,16 @@ class OperatorChanges {
         bool drained,
         const Attribution& by);
 
-    // Makes or ends a change of a limit. Changes outlive a reload as long as their limit does.
-    // put() returns false if there are too many, erase() if there is no such change. If they throw,
-    // the change may be listed; then it is in force soon, and it ends at its time.
+    // put() makes a change of a limit, erase() ends one. Changes outlive a reload as long as their
+    // limit does. put() returns false if there are too many changes, erase() if there is no such
+    // change. If one of them throws, overlay() may show its effect already; it is then published
+    // within a second.
     [[nodiscard]] bool put(LimitChange change);
     [[nodiscard]] bool erase(const LimitChange::Target& target, const Attribution& by);
-    // Takes up the changes that a former process has saved, before the first configuration is in
-    // force. Leaves out the switches of `enforce` that `config` does not let be
-    // (enforced_pairs.hpp), and logs them. Does not publish them. They do not expire before
-    // start().
+    // Adds the changes that a former process has saved, without publishing them. Call it before the
+    // first configuration is in force. Drops and logs each switch of `enforce` by which `config`
+    // would enforce two limits that may not both be enforced (enforced_pairs.hpp). The changes do
+    // not expire before start().
     void restore(std::vector<LimitChange> saved, const config::Config& config);
     // Calls RuntimeOverlay::forget_limits(), without publishing the change to the workers.
     [[nodiscard]] std::vector<std::string> forget_limits(const std::vector<std::string>& ended) {
@@ -64,8 +65,8 @@ class OperatorChanges {
         std::string text;
         Hash128 hash;
     };
-    // Clears the counters of a key; without one, of all keys. Returns false if that cannot be
-    // (limits::Limit::forget()).
+    // Clears the counters of a key; without one, of all keys. Returns false if they cannot be
+    // cleared, as of a concurrency limit (limits::Limit::forget()).
     [[nodiscard]] bool
     clear_counters(const ConfiguredLimit& of, const std::optional<Key>& key, const Attribution& by);
 
@@ -90,8 +91,9 @@ class OperatorChanges {
     const Publish publish_;
     RuntimeOverlay overlay_;
     std::vector<LimitChange::Target> unpublished_; // targets of changes since the last publication
-    // The timer for the next expiry of a change. From start() on there is always a wait for it,
-    // which a new expiry time ends: so a change needs no memory for its expiry.
+    // The timer for the next expiry of a change. From start() on a wait for it is always pending. A
+    // new expiry time ends the wait, and its handler begins the next one. So a change needs no
+    // memory of its own for its expiry.
     boost::asio::steady_timer ends_;
     bool stopped_ = false;
 };

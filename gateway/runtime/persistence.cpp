@@ -83,7 +83,7 @@ void Persistence::load() {
         contents = file_.read();
     if (!contents)
         return;
-    // A file that is only read does not tell whether it is of the last run.
+    // A file that can be read but not opened for writing may be older than the last run.
     const bool of_last_run = file_.is_open();
     holders_known_ = of_last_run && !contents->in_place_of_another && knows_holders(contents->own);
     if (const auto hasher = hasher_of(value_of(contents->own, hash_key))) {
@@ -147,7 +147,8 @@ void Persistence::await_changes(std::function<void()> then) {
     then();
 }
 
-// Calls those who wait for changes that are settled; `last`: all.
+// Calls the callbacks of await_changes() whose changes are written or have failed to be; with
+// `last`, all of them.
 void Persistence::tell_of_changes(bool last) {
     const std::lock_guard lock{mutex_};
     std::erase_if(waiting_for_changes_, [&](const auto& each) {
@@ -160,7 +161,7 @@ void Persistence::tell_of_changes(bool last) {
 
 void Persistence::end_attempt(std::uint64_t version) {
     for (const std::string& loss : changes_.end_attempt(version, file_.failure()))
-        if (spdlog::default_logger_raw() != nullptr) // it may have ended in the shutdown
+        if (spdlog::default_logger_raw() != nullptr) // nullptr late in the shutdown
             spdlog::error("{}: {}", loss, file_.failure());
     tell_of_changes(false);
 }

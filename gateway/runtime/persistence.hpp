@@ -35,8 +35,8 @@ namespace stint::runtime {
 // retried, and no function reports it.
 //
 // Leases are written as they are granted; leases granted during one transaction share the next. A
-// client gets its lease once it is in the file (LockManager::kept()). A round of counters lets
-// waiting leases go first between its transactions.
+// client gets its lease once the lease is in the file (LockManager::kept()). A round of counters
+// lets waiting leases go first between its transactions.
 //
 // Rounds save windows of at least `shortest` and all token buckets, because a bucket's debt may
 // last longer than its `per`. finish() also saves shorter windows. Concurrency limits have no state
@@ -66,15 +66,16 @@ class Persistence {
     }
     // Writes the operators' changes to the file soon, in place of those in it. Thread: any.
     void save_changes(const std::vector<SavedChange>& changes);
-    // Writes one change to the file soon; nullopt: erases it. loss: the line of the log for the
-    // case that it cannot be written. Thread: any.
+    // Writes one change to the file soon; nullopt: erases it. loss: the log line if the write
+    // fails. Thread: any.
     void save_change(
         const LimitChange::Target& target, std::optional<SavedChange> change, std::string loss);
     // Calls `then` once the changes so far are in the file, or an attempt to write them has failed;
     // at once if there is no file. Thread: any; `then` is called on this thread or on another,
     // under a lock.
     void await_changes(std::function<void()> then);
-    // Returns what the file lacks of the operators' changes. Thread: any.
+    // Returns the state of the operators' changes in the file: `any` is true if it lacks some of
+    // them. Thread: any.
     [[nodiscard]] ChangeWriter::Unwritten unwritten_changes() { return changes_.unwritten(); }
 
     // True if the file has every lease that was live at the end of the last run.

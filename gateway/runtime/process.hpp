@@ -10,22 +10,22 @@
 
 namespace stint::runtime {
 
-// Opens descriptors 0 to 2 that the parent left closed on /dev/null: otherwise the first socket
-// would become the standard output, and the access log would write into it.
+// Opens /dev/null as each of the descriptors 0 to 2 that the parent process left closed. Otherwise
+// the first socket could become the standard output, and the access log would write into it.
 void open_standard_streams() noexcept;
 
 // Returns the value of an environment variable of the process; nullopt if it is not set.
 [[nodiscard]] std::optional<std::string> environment_variable(std::string_view name);
 
-// Holds SIGHUP, SIGUSR1 and SIGUSR2 back, which would end the process, until
-// deliver_held_signals(). Call it first of all: they may come at once.
+// Blocks SIGHUP, SIGUSR1 and SIGUSR2, which would end the process, until deliver_held_signals().
+// Call it first of all, because these signals may arrive right after the start.
 void hold_signals() noexcept;
-// Lets the calling thread get the signals that were held back, and later ones.
+// Unblocks these three signals for the calling thread, which also gets those that have arrived.
 void deliver_held_signals() noexcept;
 
-// Ignores each signal that would end the process though nothing is wrong with it: a write to a
-// closed pipe or beyond the file size limit (ulimit -f) is an error code instead, and timers and
-// real-time signals have no effect. Call it before threads are started.
+// Ignores signals that would end the process without need: a write to a closed pipe or beyond the
+// file size limit (ulimit -f) then fails with an error code, and signals of timers and real-time
+// signals have no effect. Call it before threads are started.
 void ignore_signals() noexcept;
 
 // Raises the soft limit on open files (RLIMIT_NOFILE) to the hard limit; init systems often leave

@@ -46,33 +46,32 @@ class ChangeWriter {
     [[nodiscard]] std::vector<SavedChange>
     restore(std::vector<state::Row> rows, const SavedClock& started);
     // Takes over the rows of a file that was reopened. They are replaced if set() was ever called.
-    // What was being added to the former file is not settled any more.
+    // A batch of add_to() for the former file is forgotten: settle() has no effect on it.
     void begin_anew(std::vector<state::Row> rows);
 
     // Sets all changes that the file has to have.
     void set(const std::vector<SavedChange>& changes);
-    // Adds or replaces a change that the file has to have, or ends one. O(log n). loss: the line of
-    // the log for the case that the file does not get it.
+    // put() adds or replaces a change that the file has to have, erase() removes one. O(log n).
+    // loss: the log line for the case that the file cannot be written.
     void put(SavedChange change, std::string loss);
     void erase(const LimitChange::Target& target, std::string loss);
 
-    // Adds to the batch the changes, and the erasures of others, in which the file differs.
-    // settle() tells whether the batch was written.
+    // Adds to the batch what makes the file have exactly the changes that were set: rows to write
+    // and to erase. Call settle() afterwards, with true if the batch was written.
     void add_to(StateBatch& batch, const SavedClock& now);
     void settle(bool written);
 
-    // Returns a number that grows with what set(), put() and erase() change.
+    // Returns a number that grows with each change that set(), put() or erase() makes.
     [[nodiscard]] std::uint64_t version();
-    // Ends an attempt to write what was set up to `version`, the number when it began. If it was
-    // not written, returns the lines about losses that no attempt has returned before. why: the
-    // reason.
+    // Ends an attempt to write all changes up to `version`, the version() when the attempt began.
+    // If they were not written, returns the log lines about losses that no attempt has returned
+    // before. why: the reason of the failure.
     [[nodiscard]] std::vector<std::string> end_attempt(std::uint64_t version, std::string why);
-    // True once what was set up to `version` is written, or an attempt to write it has failed.
+    // True once all changes up to `version` are written, or an attempt to write them has failed.
     [[nodiscard]] bool is_settled(std::uint64_t version);
-    // Says whether the file lacks changes or erasures.
     struct Unwritten {
-        bool any = false;
-        std::string why{}; // why the last attempt failed; empty: it did not
+        bool any = false;  // true if the file lacks changes, or has changes that have ended
+        std::string why{}; // the reason why the last attempt failed; empty: it did not fail
     };
     [[nodiscard]] Unwritten unwritten();
 
@@ -84,8 +83,8 @@ class ChangeWriter {
     std::map<std::string, SavedChange> wanted_; // by the keys of their rows
     Keys in_file_;                              // keys of the file's rows
     Keys unwritten_;      // keys of rows that may differ from those in the file
-    Keys adding_;         // between add_to() and settle()
-    Keys added_;          // those of adding_ that are in the file then
+    Keys adding_;         // keys of rows in the batch, between add_to() and settle()
+    Keys added_;          // those in adding_ that the batch writes; it erases the others
     bool is_set_ = false; // set() was called
     // Lines about losses, by the keys of rows, that end_attempt() has not returned yet.
     std::map<std::string, std::string> losses_;

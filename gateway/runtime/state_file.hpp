@@ -58,6 +58,7 @@ class StateFile {
     void note_written();
     // Records that write() has failed. If the file is broken, closes it and moves it aside.
     void note_failed(const state::Failure& failure);
+    // Records a failure, and logs it if it is the first since a success.
     void note_failure(const std::string& why);
     // Returns the reason of the last failure; empty after a success.
     [[nodiscard]] const std::string& failure() const noexcept { return failure_; }

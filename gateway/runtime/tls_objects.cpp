@@ -42,7 +42,8 @@ std::vector<std::string> files_of(const tls::ClientSettings& settings) {
     return {settings.ca, settings.crl, settings.certificate, settings.key};
 }
 
-// Returns the place in the configuration that names the file with which the error message begins.
+// Returns the place in the configuration that names the file with which the error message begins;
+// else the place of the `tls` section.
 config::Place place_of(const config::Tls& tls, std::string_view mistake) {
     for (const config::Certificate& each : tls.certificates)
         for (const std::string* file : {&each.certificate, &each.key, &each.ocsp_staple})

@@ -9,7 +9,8 @@
 namespace stint::runtime {
 namespace {
 
-// Returns nullptr if this worker has not adopted the limit yet, or no longer has it.
+// Returns a copy of this worker's record of the limit's heaviest keys. Returns nullptr if the
+// worker's snapshot does not have the limit, or the limit has no key.
 std::shared_ptr<const limits::HeavyHitters>
 heavy_hitters_in(const proxy::Context& context, const limits::LimitPtr& limit) {
     const auto& limits = context.active->snapshot->limits;

@@ -24,8 +24,9 @@ namespace stint::runtime {
     const observe::MetricSlots& slots,
     ListenerSet::Opened& opened);
 
-// Gives requests that wait for these limits their present numbers. Call behind the workers'
-// adoption of the limits: then no worker enqueues another request with the former numbers.
+// Makes every worker update the queues of these limits to their present quota and burst. Call it
+// after the workers were told to adopt the limits: then no worker enqueues a request with the
+// former numbers afterwards.
 void renumber_queues(WorkerPool& pool, std::vector<ConfiguredLimit> limits);
 
 } // namespace stint::runtime
