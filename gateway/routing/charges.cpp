@@ -4,7 +4,7 @@ namespace stint::routing {
 
 namespace {
 
-// How a limit treats a request before counting it: exempt, denied, or counted by these numbers.
+// The treatment of a request by a limit: exempt, denied, or counted against `numbers`.
 struct Standing {
     bool exempt = false;
     Denial denial = Denial::none;

@@ -22,7 +22,8 @@ enum class Denial : std::uint8_t {
 };
 
 struct Charges {
-    // An array with room for the most charges, in place. Only used elements are ever touched.
+    // A list of at most limits::max_charges elements, stored in the object itself. Unused elements
+    // are not initialised.
     template <class T>
     using List = boost::container::static_vector<T, limits::max_charges>;
 
@@ -53,7 +54,7 @@ class KeyObserver {
 };
 
 // Computes the charges for limits::admit(). The result does not refer to `facts` or `scratch`.
-// terms: of the route's snapshot. witness: may be nullptr.
+// terms: Snapshot::limits of the route's snapshot. witness: is called for each key; may be nullptr.
 [[nodiscard]] Charges charges_of(
     const Route& route,
     const std::vector<LimitTermsPtr>& terms,

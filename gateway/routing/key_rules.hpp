@@ -83,7 +83,7 @@ struct KeyRules {
 using KeyRulesPtr = std::shared_ptr<const KeyRules>;
 
 // Returns the quota and burst for a key: its override, else `own`, the limit's. rules: may be
-// nullptr. key: nothing if missing, and then no override applies.
+// nullptr. key: nullopt for a request without the key, to which no override applies.
 [[nodiscard]] limits::Numbers numbers_for(
     const KeyRulesPtr& rules, limits::Numbers own, std::optional<std::string_view> key) noexcept;
 

@@ -105,7 +105,8 @@ bool append_base64url(std::string& out, std::string_view text) {
     return good;
 }
 
-// Returns the token's payload as it was sent; "" if the request has no bearer token of three parts.
+// Returns the payload of the request's bearer token, in base64url as it was sent; "" if the request
+// does not have one bearer token of three parts.
 std::string_view bearer_payload(std::span<const Field> fields) {
     constexpr std::string_view scheme = "bearer";
     std::string_view credentials;

@@ -89,11 +89,11 @@ class KeyTemplate {
     // default prefixes is taken from `facts.client`.
     [[nodiscard]] Key evaluate(const KeyFacts& facts, std::string& scratch) const;
     // Returns the hash of the key with this text. An address given for client_ip stands for its
-    // network. Nothing if no request can have such a key, for instance if the text for client_ip is
-    // no address.
+    // network. Returns nullopt if no request can have such a key, for instance if the text for
+    // client_ip is no address.
     [[nodiscard]] std::optional<Hash128>
     hash_of(std::string_view text, const KeyHasher& hasher) const;
-    // Returns the key's text as evaluate() would spell it; nothing if hash_of() returns nothing.
+    // Returns the key's text as evaluate() would spell it; nullopt if hash_of() returns nullopt.
     [[nodiscard]] std::optional<std::string> canonical(std::string_view text) const;
 
   private:

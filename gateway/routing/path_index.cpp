@@ -6,7 +6,8 @@ namespace stint::routing {
 
 namespace {
 
-// Cuts the first segment off `rest`, with the "/" behind it. True if there was a "/".
+// Moves the first segment of `rest` to `segment`, and drops the "/" behind it. Returns true if
+// there was a "/".
 bool cut_segment(std::string_view& rest, std::string_view& segment) noexcept {
     const std::size_t slash = rest.find('/');
     segment = rest.substr(0, slash);
@@ -59,7 +60,8 @@ void PathIndex::add_expression(const Route& route) {
     const Regex& regex = *route.match.path.regex;
     const auto [known, is_new] = by_pattern_.try_emplace(regex.pattern(), expressions_.size());
     if (is_new)
-        expressions_.push_back({regex, {}}); // a copy of the regex has the same pattern object
+        expressions_.push_back(
+            {regex, {}}); // copies of a Regex share the text that is the map's key
     expressions_[known->second].choice.add(route);
 }
 

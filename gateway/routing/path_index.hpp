@@ -76,7 +76,7 @@ class PathIndex {
 
     Node root_;
     std::vector<Expression> expressions_; // in the order of their first routes
-    // Index into expressions_ by pattern, which the expression owns.
+    // Index into expressions_ by pattern. The keys are views of texts that the expressions own.
     std::unordered_map<std::string_view, std::size_t> by_pattern_;
 };
 

@@ -34,8 +34,8 @@ struct Pricing {
     }
 };
 
-// Parses a cost field: a whole number from 1, capped at a million million. Nothing for any other
-// text.
+// Parses the value of a cost field: a whole number from 1; a higher one than a million million
+// counts as that. Returns nullopt for any other text.
 [[nodiscard]] inline std::optional<std::uint64_t> parse_cost(std::string_view text) noexcept {
     constexpr std::uint64_t most = 1'000'000'000'000;
     std::uint64_t cost = 0;
@@ -47,7 +47,8 @@ struct Pricing {
     return cost > 0 ? std::optional{cost} : std::nullopt;
 }
 
-// Returns the cost in the first field of this name (lower case).
+// Returns the cost in the first field of this name (lower case); nullopt if there is no such field,
+// or its value is not a cost.
 [[nodiscard]] inline std::optional<std::uint64_t>
 cost_in(std::span<const Field> fields, std::string_view name) noexcept {
     for (const Field& field : fields)

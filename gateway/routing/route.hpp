@@ -50,8 +50,8 @@ struct RefusalAnswer {
     Duration jitter{};        // the most that is added to Retry-After
 };
 
-// The form of the rate-limit fields in responses. Each RouteLimit says whether these fields show
-// it.
+// The form of the rate-limit fields in responses. RouteLimit::told_in_draft and told_in_legacy say
+// which limits the fields show.
 struct RateLimitHeaderSettings {
     bool any = false;               // at least one limit of the route is shown
     bool legacy_unprefixed = false; // RateLimit-Limit instead of X-RateLimit-Limit
@@ -83,7 +83,7 @@ struct LimitTerms {
     MissingKey missing_key = MissingKey::share;
     KeyRulesPtr rules; // exempt, deny and overrides; nullptr: none
     RefusalAnswer answer;
-    std::optional<WaitSettings> wait{}; // nothing also with enforce: false
+    std::optional<WaitSettings> wait{}; // nullopt: no request waits; also with enforce: false
     Duration dry_run_wait{}; // dry run of a limit that lets requests wait: its max_wait; else zero
     KeyTemplate reserve_for; // key of the slot's owner, with retry_after: reserve; empty: no slots
     std::uint64_t burst = 0; // capacity of a token bucket; 0 = the quota
@@ -138,7 +138,7 @@ struct RouteCooldown {
     limits::CooldownRules rules;
     bool by_host = false;  // each requested host has a pause of its own
     KeyTemplate key;       // if not empty, each key has a pause of its own
-    std::string otherwise; // name of the route's only pause, without by_host and key
+    std::string otherwise; // name of the route's only pause, if neither by_host nor key is set
 };
 
 struct RouteTimeouts {

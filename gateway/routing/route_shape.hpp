@@ -14,7 +14,7 @@ struct RouteShape {
     FieldEdits request;
     FieldEdits response;
     std::optional<PathRewrite> path;
-    std::optional<std::string> host; // the Host to send; "" = the client's; nothing: the upstream's
+    std::optional<std::string> host; // the Host to send; "" = the client's; nullopt: the upstream's
 
     [[nodiscard]] bool empty() const noexcept {
         return request.empty() && response.empty() && !path && !host;

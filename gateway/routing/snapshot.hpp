@@ -88,7 +88,7 @@ struct Snapshot {
     MinRate min_head_rate;
     MinRate min_body_rate;
     TrustedProxies trusted;
-    FieldNames trusted_fields; // dropped from untrusted peers' requests: they describe the client
+    FieldNames trusted_fields; // fields about the client; dropped from untrusted peers' requests
     std::size_t max_connections = 0;
     std::size_t max_connections_per_client = 0; // 0: unlimited
     AddressPrefixes prefixes; // networks that are one client for max_connections_per_client
