@@ -13,8 +13,8 @@ namespace stint::observe {
 
 namespace {
 
-// Adds a sample for each name to the family. counters: by the index of the name; a slot without
-// counters yet is zero.
+// Adds a sample for each name to the family. counters: have the indices of `names`; a name whose
+// index is beyond their end counts zero.
 template <class BySlot, class Counters, class Value>
 void add_each(
     Page::Family family,

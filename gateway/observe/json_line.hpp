@@ -10,6 +10,7 @@ namespace stint::observe {
 
 // Appends `text` as a quoted JSON string. The result is valid UTF-8 whatever the bytes are: each
 // maximal part of an ill-formed sequence becomes U+FFFD (Unicode 15, section 3.9, "best practice").
+// Control characters and marks of the writing direction are escaped.
 void append_json_string(std::string& out, std::string_view text);
 
 // Appends a time in RFC 3339 form, in UTC, with milliseconds rounded down, without quotes:

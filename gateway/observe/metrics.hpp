@@ -1,4 +1,4 @@
-// The counters of each worker (plain integers, no atomics), and their output for Prometheus.
+// The counters of each worker (plain numbers, no atomics), and their output for Prometheus.
 #pragma once
 
 #include "base/time.hpp"
@@ -85,7 +85,7 @@ struct WorkerCounters {
     std::uint64_t rejected_per_client = 0;  // max_connections_per_client reached
     std::uint64_t slow_heads = 0;           // heads slower than min_rate
     std::uint64_t slow_bodies = 0;
-    std::uint64_t shed_clients = 0; // idle connections closed because file descriptors ran out
+    std::uint64_t shed_clients = 0; // idle connections closed because descriptors or memory ran out
     std::uint64_t shed_upstreams = 0;
     std::uint64_t connections_open = 0;
     std::uint64_t tls_handshakes = 0; // completed handshakes with clients
@@ -180,7 +180,7 @@ struct ProcessFigures {
         std::string name;
         bool cap = false;
         bool keyed = false;
-        bool others = false; // several limits together, with and without keys; has no quota
+        bool others = false; // the sum of several limits, with and without keys; has no quota
         std::uint64_t quota = 0;
         std::uint64_t used = 0;             // used quota or held slots; 0 for a keyed window
         std::uint64_t live_keys = 0;        // keys with a live counter; 0 for a limit without keys
@@ -238,13 +238,13 @@ struct ProcessFigures {
     struct StoreFigures {
         std::string name;
         bool up = false;          // the server answers
-        bool ready = false;       // it can be asked for shares
-        std::size_t counters = 0; // with a share of this gateway
+        bool ready = false;       // the store can be asked for shares
+        std::size_t counters = 0; // counters of which this gateway has a share
         double round_trip_seconds = 0;
         std::uint64_t calls = 0; // totals since the start, like the members below
         std::uint64_t failed_calls = 0;
-        std::uint64_t wants_told = 0;
-        std::uint64_t wants_failed = 0;
+        std::uint64_t wants_told = 0;   // requests that waited for a share until the store answered
+        std::uint64_t wants_failed = 0; // requests that waited for a share and got no answer
     };
     std::vector<StoreFigures> stores{};
 };

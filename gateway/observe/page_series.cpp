@@ -64,8 +64,9 @@ std::vector<bool> own_slots(
     return own;
 }
 
-// Moves the counters of one kind, which are by slot, to the slots of the page. slot_of: returns the
-// page's slot of a name and makes it if necessary.
+// Returns the counters of one kind in the slots of the page; names without series of their own are
+// summed. counters: by the slots of `names`. slot_of: returns the page's slot of a name, and makes
+// it if necessary.
 template <class Counters, class SlotOf>
 Counters summed(
     SeriesChoice& choice,
@@ -153,7 +154,7 @@ std::vector<Figure> take_others(
     return others;
 }
 
-// Replaces the sums of counters by values that never fall.
+// Replaces the sums of counters by values that never fall (ByName::shown).
 void keep_rising(PageSeries::ByName& named, std::span<std::uint64_t* const> counters) {
     named.seen.resize(counters.size());
     named.shown.resize(counters.size());
@@ -279,7 +280,8 @@ void sum_locks(
     locks.push_back(std::move(sum));
 }
 
-// Adds what the workers count of an upstream's only endpoint, because the page has other slots.
+// Adds the requests in flight that the workers count for an upstream's only endpoint. Then sets
+// `metric` to no_metric, because it is a slot in `sum`, not on the page.
 void add_in_flight(std::vector<Figures::EndpointFigures>& endpoints, const WorkerCounters& sum) {
     for (Figures::EndpointFigures& each : endpoints) {
         if (each.metric < sum.upstreams.size())

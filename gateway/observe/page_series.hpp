@@ -1,5 +1,5 @@
-// Keeps the Prometheus page small: the counts of most routes, limits and so on together, if there
-// are many.
+// Keeps the Prometheus page small: if there are many routes, limits and so on, sums most of them in
+// one series.
 #pragma once
 
 #include "observe/metrics.hpp"
@@ -41,12 +41,12 @@ class PageSeries {
     struct ByName {
         SeriesChoice choice;
         std::map<std::string, std::size_t> indices;
-        // The counters of the names without own series, in the order of the figures' members, as
-        // last seen and as shown. What leaves the configuration is missing in the first, and the
-        // second never falls.
+        // The sums of the counters of all names without series of their own: an element for each
+        // counter. `seen`: the sums at the last call, which fall when a name leaves the
+        // configuration. `shown`: the values on the page, which never fall.
         std::vector<std::uint64_t> seen;
         std::vector<std::uint64_t> shown;
-        bool any_other = false; // true once any name was counted together
+        bool any_other = false; // true once any name was summed under other_names
     };
 
   private:

@@ -12,7 +12,7 @@ namespace stint::observe {
 // Names have indices that never change. Used by one thread.
 class SeriesChoice {
   public:
-    // In place of a name's uses: it has series of its own and takes no room.
+    // A value for a name's uses: the name has series of its own, and does not count towards `most`.
     static constexpr std::uint64_t always = ~std::uint64_t{0};
 
     // Chooses among the names that are not yet decided on. If all of them fit, all get their own

@@ -1,4 +1,5 @@
-// The counters of one kind, by slot: most of many thousand routes are seldom asked for.
+// The counters of one kind, by slot. Slots that were never written take no memory: of many thousand
+// routes, most are seldom requested.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +37,8 @@ class SlotCounters {
     [[nodiscard]] const T* begin() const noexcept { return slots_; }
     [[nodiscard]] const T* end() const noexcept { return slots_ + size_; }
 
-    // Has no effect if there are as many slots already. May move them. Throws std::bad_alloc.
+    // Grows to `size` slots; no effect if there are as many already. May move the slots. Throws
+    // std::bad_alloc.
     void grow(std::size_t size) {
         if (size <= size_)
             return;
