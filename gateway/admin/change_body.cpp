@@ -25,7 +25,8 @@ std::string listed(std::initializer_list<std::string_view> members) {
     return text + "\"who\", \"why\"";
 }
 
-// Attributions are logged: a line of the log must stay one line.
+// Returns true if the text has no control characters. Attributions are logged, and must not begin
+// another line of the log.
 bool is_one_line(std::string_view text) {
     return std::ranges::none_of(
         text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });

@@ -19,7 +19,8 @@ namespace {
 using config::Shown;
 using Nanoseconds = std::chrono::nanoseconds;
 
-// Returns a text as a file has it, where "${" begins a variable.
+// Returns the text with "$${" in place of "${", which would begin a variable in a configuration
+// file.
 std::string without_variables(std::string text) {
     constexpr std::string_view opening = "${";
     for (std::size_t at = 0; (at = text.find(opening, at)) != std::string::npos;
@@ -28,7 +29,7 @@ std::string without_variables(std::string text) {
     return text;
 }
 
-// Returns a value as a file has it.
+// Returns a value as a configuration file states it.
 Json file_json(const Shown& shown) {
     return std::visit(
         [](const auto& value) -> Json {
@@ -76,12 +77,13 @@ void add_setting(Json& json, const Shown::Member& setting) {
     }
 }
 
-// Returns settings that do not depend on the rest of the configuration.
+// Returns a section's settings, with units in their names. Only for tables that show a section
+// independently of the rest of the configuration.
 template <class S>
 Json settings_json(config::Table<S> table, const S& section) {
     static const config::Config none = [] {
         config::Config config;
-        config.prefixes = {0, 0}; // no limit takes them over
+        config.prefixes = {0, 0}; // no limit has these, so each limit's own prefixes are shown
         return config;
     }();
     Json json = Json::object();
@@ -109,7 +111,7 @@ Json config_json(const config::Config& config, const RunningConfig& running) {
     config::Config in_force = config;
     in_force.workers = running.workers;
     in_force.admin = running.admin;
-    // A reload turns TLS neither on nor off, and applies its settings.
+    // A reload applies changed TLS settings, but turns TLS neither on nor off.
     if (running.admin && running.admin->tls && config.admin && config.admin->tls)
         in_force.admin->tls = config.admin->tls;
     in_force.state = running.state;

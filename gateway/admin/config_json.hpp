@@ -22,13 +22,13 @@ struct RunningConfig {
 [[nodiscard]] RunningConfig running(const config::Config& at_start);
 
 // Returns the configuration as a document that config::load_text() takes: every setting in force,
-// with defaults filled in. What a section takes over from a key elsewhere is only there: a route's
-// timeouts, for example, at its upstream. Paths are absolute. A value of set_headers that may be a
-// secret is "(hidden)", which load_text() refuses; files with secrets are paths. Equal
-// configurations make equal documents.
+// with defaults filled in. A value that a section inherits is shown only where it is set: a timeout
+// that a route inherits, for example, at its upstream. Paths are absolute. A value of set_headers
+// that may be a secret is "(hidden)", which load_text() refuses; files with secrets are paths.
+// Equal configurations make equal documents.
 [[nodiscard]] Json config_json(const config::Config& config);
 
-// Returns the body of GET /config. running: has precedence over `config`.
+// Returns the body of GET /config. running: its values are shown instead of those of `config`.
 [[nodiscard]] Json config_json(const config::Config& config, const RunningConfig& running);
 
 // Returns a duration in milliseconds: an integer if it is whole, else a decimal.

@@ -13,10 +13,10 @@
 namespace stint::admin {
 
 // Adds the number of queued requests (`waiting`) and the endpoints to each entry of `upstreams`,
-// the result of upstreams_status_json(). An endpoint has weight, max_requests, state (up,
-// unhealthy, ejected, drained), requests_in_flight, failures_in_a_row, failures and ejections;
+// the result of upstreams_status_json(). An endpoint has weight, state (up, unhealthy, ejected,
+// drained), requests_in_flight, failures_in_a_row, failures and ejections; max_requests,
 // ejected_for_ms, last_failure and last_check are present only if they have a value. snapshot:
-// compiled from the same configuration as `upstreams`.
+// compiled from the same configuration as `upstreams`. counters: the sum of all workers'.
 void add_endpoint_states(
     Json& upstreams,
     const routing::Snapshot& snapshot,

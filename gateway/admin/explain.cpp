@@ -50,7 +50,7 @@ std::string_view to_text(limits::Refusal refusal) {
     return "";
 }
 
-// Describes one of the route's limits: its key for the request, and its state.
+// Describes one of the route's limits: its name, its key and the key's value for the request.
 Json limit_json(const LimitTerms& limit, const routing::KeyFacts& facts, std::string& scratch) {
     const limits::LimitIdentity& identity = limit.limit->identity();
     Json json{{"name", identity.name}};

@@ -61,13 +61,14 @@ void read_terms(ChangeBody& body, LimitChange& change, const Now& now) {
         body.wrong("\"for\" is missing: the change must end, at most after \"366d\"");
 }
 
-// A change that is made, as GET /changes shows it.
+// Makes the change. Returns it as GET /changes shows it, or 409 if there are too many changes.
 Response made(runtime::Gateway& gateway, LimitChange change, const config::Limit& limit) {
     const Json shown = change_json(change, limit, gateway.now());
     return gateway.changes().put(std::move(change)) ? json_response(shown) : too_many();
 }
 
-// Refuses to enforce a limit beside one that the configuration would not let it stand beside.
+// Returns a 409 response if enforcing the limit would enforce two limits of a route that may not
+// both be enforced (enforced_pairs.hpp); else nullopt.
 std::optional<Response> refuse_pair(const runtime::Gateway& gateway, const NamedLimit& limit) {
     const config::Config& config = gateway.config();
     auto enforced = runtime::enforced_limits(config, gateway.changes().overlay().limits());

@@ -24,8 +24,8 @@ switch_enforce(runtime::Gateway& gateway, const std::string& name, std::string_v
 [[nodiscard]] Response
 end_switch(runtime::Gateway& gateway, const std::string& name, std::string_view query);
 
-// Handles DELETE /limits/NAME/counters, of one key with ?key=K. K is no pattern; empty, it stands
-// for the requests without a key.
+// Handles DELETE /limits/NAME/counters; with ?key=K it clears the counter of one key. K is a key,
+// not a pattern; an empty K stands for the requests without a key.
 [[nodiscard]] Response
 clear_counters(runtime::Gateway& gateway, const std::string& name, std::string_view query);
 

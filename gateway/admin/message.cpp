@@ -13,7 +13,8 @@ namespace {
 
 std::string text_of(const Json& value) {
     std::string text = value.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
-    // A configuration has no control characters, and dump() escapes all but this one.
+    // dump() escapes all control characters but DEL. Escapes it, too, because a configuration file
+    // that is made of GET /config must not have control characters.
     constexpr char del = 0x7F;
     for (std::size_t at = 0; (at = text.find(del, at)) != std::string::npos;)
         text.replace(at, 1, "\\u007f");
@@ -54,7 +55,7 @@ Response problem(int status, std::string_view detail, const Json& more) {
 }
 
 Result<Json, Response> object_in(std::string_view body, std::string_view otherwise) {
-    // The parser takes a byte order mark for nothing, and a NUL for the end of the text.
+    // The parser would skip a byte order mark, and take a NUL for the end of the text.
     if (body.starts_with("\xEF\xBB\xBF"))
         return problem(400, "The body begins with a byte order mark: JSON has none.");
     if (body.find('\0') != std::string_view::npos)

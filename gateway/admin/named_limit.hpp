@@ -17,18 +17,18 @@ struct NamedLimit {
     const config::Limit& settings; // as in the file
     const runtime::ConfiguredLimit& limit;
 };
-// The error is the response to send.
+// Returns the limit of this name. The error is the response to send (404).
 [[nodiscard]] Result<NamedLimit, Response>
 named_limit(const runtime::Gateway& gateway, std::string_view name);
-// The same for a limit that has to have a key.
+// Returns the limit of this name, like named_limit(). A limit without a key is an error, too (400).
 [[nodiscard]] Result<NamedLimit, Response>
 keyed_limit(const runtime::Gateway& gateway, std::string_view name);
 
 // Returns the key in the form that routing uses; empty for the requests without a key. The error is
-// the response to send.
+// the response to send (400), if no request can have such a key or the limit has none.
 [[nodiscard]] Result<std::string, Response>
 canonical_key(const NamedLimit& limit, std::string_view key);
-// The same for a key that is not empty, or a pattern of keys.
+// Returns a pattern of keys as it is, and a key like canonical_key(), but an empty key is an error.
 [[nodiscard]] Result<std::string, Response>
 key_or_pattern(const NamedLimit& limit, const std::string& key);
 

@@ -29,8 +29,8 @@ Json shown(const LimitChange& override, const config::Limit& limit, const Now& n
     return json;
 }
 
-// Returns the reason why a limit cannot have such numbers, as the check of a file says it; empty:
-// it can. An override without a burst has the limit's.
+// Returns the reason why a limit cannot have these numbers, in the words of the configuration's
+// check; "" if it can. Numbers without a burst have the limit's.
 std::string numbers_fault(const limits::Numbers& numbers, const config::Limit& limit) {
     const bool own_burst = numbers.burst > 0;
     const std::uint64_t burst = own_burst ? numbers.burst : limit.burst;
@@ -47,8 +47,8 @@ std::string numbers_fault(const limits::Numbers& numbers, const config::Limit& l
     return {};
 }
 
-// Returns the reason why a change of the whole limit's burst would not suit its keys' overrides;
-// empty: it does. limit: with the changes so far.
+// Returns the reason why an override of a key would not be valid with the new burst of the whole
+// limit; "" if all are. numbers: the limit's new numbers. limit: with the changes so far.
 std::string fault_of_keys(const limits::Numbers& numbers, config::Limit limit) {
     if (numbers.burst == 0)
         return {};
@@ -59,7 +59,8 @@ std::string fault_of_keys(const limits::Numbers& numbers, config::Limit limit) {
     return {};
 }
 
-// Returns the target's key. The error is the response to send.
+// Returns the key as LimitChange::Target has it; empty for the whole limit. The error is the
+// response to send.
 Result<std::string, Response> target_key(const NamedLimit& limit, const std::string& key) {
     if (limit.settings.lock)
         return problem(400, "A lock has no overrides: its number of holders is in the file.");

@@ -27,8 +27,8 @@ enum class Endpoint : std::uint8_t {
     locks,
     lock,    // one lock, by name
     lease,   // a lease of a lock, to end it
-    overlay, // changes that operators made at run time, by its former path
-    changes, // the same
+    overlay, // another path of `changes`
+    changes, // the changes that operators have made at run time
     routes,
     stores,      // the stores of shared limits
     trust_store, // makes a store give shares at once

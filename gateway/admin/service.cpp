@@ -27,7 +27,7 @@
 namespace stint::admin {
 namespace {
 
-// The answer to a change waits this long for the disk.
+// The response to a change waits at most this long until the state file has the change.
 constexpr auto longest_save = std::chrono::seconds{1};
 
 net::Task<observe::WorkerCounters> collected(runtime::Gateway& gateway) {
@@ -49,7 +49,8 @@ net::Task<> adopted(runtime::Gateway& gateway) {
     co_await done.wait();
 }
 
-// Waits until the state file has the changes so far. Returns the reason if it does not get them.
+// Waits until the state file has all changes so far, at most for longest_save. Returns "" if it has
+// them, else the reason why not.
 net::Task<std::string> saved(runtime::Gateway& gateway) {
     const auto alarm = std::make_shared<net::Alarm>(gateway.control().get_executor());
     gateway.await_saved([alarm] { alarm->ring(); });
@@ -60,7 +61,7 @@ net::Task<std::string> saved(runtime::Gateway& gateway) {
     co_return unsaved.why.empty() ? std::string{"it is not written yet"} : unsaved.why;
 }
 
-// Adds to a change, or to the list of all, that the state file does not have it.
+// Adds to the JSON of a change, or of all changes, that the state file does not have it, and why.
 void add_not_kept(Json& json, const std::string& why) {
     json["kept"] = false;
     json["why_not_kept"] = "the state file: " + why;
@@ -291,7 +292,7 @@ net::Task<Response> answer(Service& service, Request request) {
             co_return changed;
         co_await adopted(service.gateway);
         if (target->endpoint == Endpoint::counters)
-            co_return changed; // an event
+            co_return changed; // clearing counters is an event: the state file does not keep it
         const std::string why_not_kept = co_await saved(service.gateway);
         co_return why_not_kept.empty() ? changed : not_kept(changed, why_not_kept);
     }

@@ -94,7 +94,7 @@ Json cooldowns_json(const std::vector<limits::CooldownSetPtr>& sets, SteadyTime 
         return phase == Phase::paused    ? "paused"
                : phase == Phase::probing ? "probing"
                : phase == Phase::ramping ? "ramping"
-                                         : "open"; // with requests that wait for the pace
+                                         : "open"; // no pause, but requests wait for the pace
     };
     Json cooldowns = Json::array();
     for (const limits::CooldownSetPtr& set : sets)

@@ -26,7 +26,7 @@ struct ChosenKey {
 // Returns the settings and the live state of a limit. A window has used, remaining and
 // resets_in_ms; a concurrency limit has in_flight and remaining. A limit with keys has these only
 // for the key that `key` selects (without one a concurrency limit has its total in_flight), and
-// always live_keys and table_full. All limits have `refused`.
+// always live_keys, overflowed and table_full. All limits have `refused`.
 [[nodiscard]] Json limit_json(
     const config::Limit& settings,
     const limits::Limit& limit,
