@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 constexpr const char* not_httplog = "not HAProxy's httplog format";
 constexpr long long longest_ms = 366LL * 24 * 3600 * 1000; // so that sums stay in range
 
-// Returns a text without its escapes, # and two hexadecimal digits.
+// Returns the text with its escapes, "#" and two hexadecimal digits, decoded.
 std::string unescaped(std::string_view text) {
     std::string plain;
     while (!text.empty()) {
@@ -37,8 +37,8 @@ std::string unescaped(std::string_view text) {
     return plain;
 }
 
-// Removes the client and the time, "192.0.2.1:4711 [25/Nov/2026:10:00:01.123] ", with any syslog
-// prefix before them.
+// Removes the client and the time, "192.0.2.1:4711 [25/Nov/2026:10:00:01.123] ", and any syslog
+// prefix before them. Sets the request's client and time. Returns false if they are missing.
 bool take_start(std::string_view& text, LoggedRequest& logged) {
     for (std::size_t at = text.find(" ["); at != std::string_view::npos;
          at = text.find(" [", at + 1)) {
@@ -62,8 +62,9 @@ bool take_start(std::string_view& text, LoggedRequest& logged) {
     return false;
 }
 
-// Reads "TR/Tw/Tc/Tr/Ta" in milliseconds. -1 is a phase that was not reached; Ta has a plus sign if
-// the line was written before the end.
+// Reads "TR/Tw/Tc/Tr/Ta" in milliseconds, and sets the request's time and duration. -1 stands for a
+// phase that was not reached. Ta has a plus sign if the line was written before the end of the
+// response (option logasap); then the log does not tell the duration. Returns false for other text.
 bool read_times(std::string_view text, LoggedRequest& logged) {
     std::array<long long, 5> ms{};
     for (std::size_t i = 0; i < ms.size(); ++i) {
@@ -88,7 +89,8 @@ bool is_count(std::string_view text, std::ptrdiff_t slashes) {
            text.find_first_not_of("0123456789/+-") == std::string_view::npos;
 }
 
-// Removes the words from the frontend's name to the queues' lengths.
+// Removes the words from the frontend's name to the queues' lengths. Sets the request's status,
+// time and duration. Returns false if the words are not those of the format.
 bool take_middle(std::string_view& text, LoggedRequest& logged) {
     // frontend, backend/server, times, status, bytes, two cookies, state, connections, queues
     std::array<std::string_view, 10> words;
@@ -115,7 +117,8 @@ HaproxyParser::HaproxyParser(const std::vector<std::string>& captured) : names_{
     }
 }
 
-// Takes the values of "{one|two}" as the fields of that name.
+// Reads the captured values of "{one|two}", which belong to names_ in this order, as header fields
+// of the request. Skips a value that is empty or has control characters.
 void HaproxyParser::read_captured(LoggedRequest& logged, std::string_view values) const {
     logged.has_captures = names_.empty();
     for (const std::string& name : names_) {
@@ -144,7 +147,7 @@ Result<LoggedRequest, std::string> HaproxyParser::parse(std::string_view line) c
     if (!take_middle(rest, logged))
         return std::string{"cut off, or not HAProxy's httplog format, which has more"};
     std::optional<std::string_view> captured;
-    while (take(rest, '{')) { // at most the request's and the response's
+    while (take(rest, '{')) { // the captured headers of the request, then those of the response
         const auto values = take_until(rest, '}');
         if (!values || !take(rest, ' '))
             return std::string{"cut off in the captured headers"};

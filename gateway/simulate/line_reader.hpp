@@ -24,7 +24,8 @@ class LineReader {
     // the file or after a read error. The last line needs no newline.
     [[nodiscard]] std::optional<std::string_view> next();
 
-    // Describe the line of the last next(): true if it was cut, and its number from 1.
+    // Describe the line of the last next(): too_long() is true if it was cut; line() is its number,
+    // from 1.
     [[nodiscard]] bool too_long() const noexcept { return too_long_; }
     [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
     [[nodiscard]] const std::string& name() const noexcept { return name_; }

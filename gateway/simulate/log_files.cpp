@@ -67,8 +67,8 @@ void LogFiles::note(const LoggedRequest& request) {
     figures_.unnamed_captures += request.has_captures ? 1 : 0;
 }
 
-// Reads the source's next request; if its time is only known to the second, all consecutive ones of
-// that second, and spreads them over it. A line tells the second of its request's end.
+// Reads the source's next request. If the log tells times only to the second, reads all consecutive
+// requests that ended in the same second, and spreads them evenly over it.
 void LogFiles::read_on(Source& source) {
     auto request = std::exchange(source.beyond, std::nullopt);
     if (!request)

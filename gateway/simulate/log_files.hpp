@@ -32,13 +32,12 @@ class LogFiles {
         std::uint64_t malformed = 0;
         std::vector<std::string> first_malformed; // the first few errors, as "file:line: why"
         std::uint64_t unrouted = 0;               // requests answered before routing, such as 400
-        std::uint64_t late = 0; // requests beyond the look-ahead; their time is moved up
-        // Number of requests by format, and of those whose log lacks the thing that is named.
-        std::array<std::uint64_t, formats> by_format{};
-        std::uint64_t without_host = 0;
+        std::uint64_t late = 0; // requests too late to be sorted; their time is raised
+        std::array<std::uint64_t, formats> by_format{}; // requests, by LogFormat
+        std::uint64_t without_host = 0;                 // requests whose log does not tell the Host
         std::uint64_t without_duration = 0;
-        std::uint64_t whole_second = 0;
-        std::uint64_t unnamed_captures = 0; // captured headers without names for them
+        std::uint64_t whole_second = 0;     // requests whose time is known only to the second
+        std::uint64_t unnamed_captures = 0; // requests with captured headers of unknown names
     };
 
     // Opens the logs; "-" is standard input. The error is one human-readable line.
@@ -56,9 +55,10 @@ class LogFiles {
   private:
     struct Source {
         LineReader reader;
-        std::optional<LogFormat> format{};     // format of the last recognised line
-        std::deque<LoggedRequest> ahead{};     // the next requests, of one second if that is coarse
-        std::optional<LoggedRequest> beyond{}; // already read, of another second
+        std::optional<LogFormat> format{}; // format of the last recognised line
+        // The next request; if its time is known only to the second, all requests of that second.
+        std::deque<LoggedRequest> ahead{};
+        std::optional<LoggedRequest> beyond{}; // the request after them, if it is read already
     };
     struct Waiting {
         LoggedRequest request;

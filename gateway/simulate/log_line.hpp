@@ -11,14 +11,16 @@
 
 namespace stint::simulate {
 
-// Parse a line of one format. The error is a human-readable description of the fault. A line that
-// is of the format, but whose request is not one ("-", bytes of a TLS handshake), has no method.
+// The parsers below parse a line of one format. The error is a human-readable description of the
+// fault. If the format is right, but the logged request is malformed ("-", bytes of a TLS
+// handshake), the result has an empty method.
 [[nodiscard]] Result<LoggedRequest, std::string> parse_stint_line(std::string_view line);
-// nginx's `common` and `combined`, with anything behind them. The time is that of the end, in whole
-// seconds, unless a field behind tells the request's time.
+// Parses nginx's `common` and `combined`, with any fields behind them. If one of these fields is
+// $request_time, the result has the request's begin and duration; else its time is the request's
+// end, in whole seconds, and it has no duration.
 [[nodiscard]] Result<LoggedRequest, std::string> parse_nginx_line(std::string_view line);
 
-// HAProxy's `httplog` and `httpslog`, also behind a syslog prefix.
+// Parses HAProxy's `httplog` and `httpslog`, also behind a syslog prefix.
 class HaproxyParser {
   public:
     // captured: the names of the captured request headers, in the log's order.
@@ -40,8 +42,7 @@ struct LogOptions {
     std::string host{};                  // Host of requests whose log lacks it; empty: none
 };
 
-// Returns a line for a person about the first option that no log could have; empty if there is
-// none.
+// Returns a human-readable error about the first option that is not valid; "" if all are valid.
 [[nodiscard]] std::string mistake_in(const LogOptions& options);
 
 // Parses lines of any of the formats.

@@ -8,8 +8,9 @@
 
 namespace stint::simulate {
 
-// Returns a sentence for each thing that the logs do not tell, and what the simulation takes for
-// it. Empty for logs of Stint. against_log: the result is compared with what the log says happened.
+// Returns a sentence for each thing that the logs do not tell, with what the simulation assumes
+// instead. Empty for logs of Stint. against_log: the result is compared with what the log says
+// happened.
 [[nodiscard]] std::vector<std::string> notes_of(const LogFiles::Figures& log, bool against_log);
 
 } // namespace stint::simulate

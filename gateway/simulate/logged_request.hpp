@@ -26,7 +26,8 @@ struct LoggedRequest {
     std::string limit;                 // the limit that refused the request; empty if none did
     std::string decision;
     int status = 0;
-    // Fields that every line of the log tells: if `request` has none, the client sent none.
+    // Header fields that every line of the log records: one that `request` lacks was not sent.
+    // nullptr: none.
     const FieldNames* told = nullptr;
     bool whole_second = false; // `time` and the end are only known to the second
     bool tells_duration = true;
@@ -37,6 +38,7 @@ struct LoggedRequest {
     [[nodiscard]] bool tells_host() const noexcept {
         return format == LogFormat::stint || !request.host.empty();
     }
+    // Returns true if the log tells this header field of the request, or that it was not sent.
     [[nodiscard]] bool tells(std::string_view field) const noexcept;
     [[nodiscard]] bool was_refused() const noexcept { return decision == "refused"; }
     // Returns true if the request was matched against the routes. Malformed requests are answered

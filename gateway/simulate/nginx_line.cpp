@@ -60,7 +60,8 @@ std::optional<WallTime> take_local_time(std::string_view& text) {
     return *local - (east ? offset : -offset);
 }
 
-// Finds the time, before which a user's name may have spaces and brackets.
+// Removes all text to the end of the time, and returns the time; nullopt if there is none. The name
+// of a user before the time may have spaces and brackets, too.
 std::optional<WallTime> take_head(std::string_view& text) {
     for (std::size_t at = text.find(" ["); at != std::string_view::npos;
          at = text.find(" [", at + 1)) {
@@ -149,7 +150,7 @@ Result<LoggedRequest, std::string> parse_nginx_line(std::string_view line) {
         return std::string{cut_off};
     read_request_line(logged.request, text);
     logged.decision = logged.status == 429 ? "refused" : "forwarded";
-    // A quoted text without an end is one of the combined format that was cut off.
+    // A quoted text without its closing quote means that the line was cut off.
     std::string agent;
     const bool has_referer = rest.starts_with(" \"");
     if (has_referer && (!take(rest, ' ') || !take_quoted(rest, text)))

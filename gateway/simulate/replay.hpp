@@ -26,7 +26,7 @@ class Replay final : limits::WakeupScheduler, limits::Mailbox {
     Replay(const config::Config& config, const FieldNames& logged);
 
     // Decides a request. Call it in the order of the requests' time. decided: called once with the
-    // verdict; for a request that is queued during a later judge() or finish().
+    // verdict; if the request is queued, during a later judge() or finish().
     void judge(const LoggedRequest& logged, SimulatedRequest::Decided decided);
     // Advances the clock until no request is queued any more. Call it after the last request.
     void finish();

@@ -28,7 +28,8 @@ class Tally {
     [[nodiscard]] const std::map<std::string, RouteTally>& routes() const noexcept {
         return routes_;
     }
-    // Returns the most refused keys, by the name of the limit. Empty: that of requests without one.
+    // Returns the most refused keys, by the name of the limit. An empty key stands for the requests
+    // without a key.
     [[nodiscard]] const std::map<std::string, limits::SpaceSaving>& keys() const noexcept {
         return keys_;
     }
@@ -68,7 +69,7 @@ struct Difference {
 
     Count total;
     std::map<Place, Count> places;
-    std::uint64_t other_route = 0; // requests that match another route, or in only one of the sets
+    std::uint64_t other_route = 0; // requests whose route differs, or is in only one of the sets
 };
 
 } // namespace stint::simulate
