@@ -36,7 +36,8 @@ using namespace stint;
 
 enum Exit { ok = 0, failed = 1, bad_configuration = 2, notes_found = 3 };
 
-// Returns nothing after it has printed every mistake.
+// Returns the loaded configuration. If it or its TLS files have mistakes, prints each of them to
+// standard error and returns nullopt.
 std::optional<config::Config>
 checked(Result<config::Config, config::ConfigErrors> loaded, const std::string& file) {
     const config::ConfigErrors mistakes =
@@ -188,7 +189,8 @@ int reject(const std::string& mistake) {
     return bad_configuration;
 }
 
-// Returns the error for a first word that is no command; empty: it is one, or an option.
+// Returns an error if the first argument is missing, or is neither a command nor an option; else
+// "".
 std::string wrong_command(const CLI::App& app, int argc, char** argv) {
     if (argc < 2)
         return "a command is missing";
