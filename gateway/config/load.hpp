@@ -26,7 +26,8 @@ struct ConfigError {
     [[nodiscard]] std::string text() const; // "file:line:column: message"
 };
 
-using ConfigErrors = std::vector<ConfigError>; // in the order of the file; not empty in a Result
+// In the order of the file. Never empty as the error of a Result.
+using ConfigErrors = std::vector<ConfigError>;
 
 // Returns the value of an environment variable; nullopt if it is not set.
 using Environment = std::function<std::optional<std::string>(std::string_view name)>;

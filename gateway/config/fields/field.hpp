@@ -23,9 +23,9 @@ namespace stint::config {
 struct FieldType {
     enum class Kind : std::uint8_t {
         boolean,
-        number,   // whole
-        size,     // bytes
-        duration, // low and high in milliseconds
+        number,   // a whole number
+        size,     // a number of bytes
+        duration, // `low` and `high` are in milliseconds
         word,     // one of `words`
         text,
         map,  // a map with its own table of keys

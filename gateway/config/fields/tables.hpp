@@ -31,7 +31,7 @@ namespace stint::config {
 [[nodiscard]] Table<Cooldown> cooldown_fields();
 [[nodiscard]] Table<Limit> limit_fields(); // named limits have no `name`, which is the first row
 [[nodiscard]] Table<Limit> count_when_fields();
-[[nodiscard]] Table<Override> override_fields(); // requests and burst, or concurrent
+[[nodiscard]] Table<Override> override_fields(); // requests, burst and, for caps, concurrent
 [[nodiscard]] Table<OwnBody> body_fields();
 [[nodiscard]] Table<Limit> lock_fields();
 // For an item {lock: NAME} or {limit: NAME, …} in a route's limits.

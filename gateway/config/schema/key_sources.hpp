@@ -1,4 +1,4 @@
-// Tells about the key sources of a limit.
+// The key sources of a limit, and the sources that a request may lack.
 #pragma once
 
 #include "config/schema/schema.hpp"

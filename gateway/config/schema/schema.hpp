@@ -49,15 +49,16 @@ struct Listener {
 
 struct Admin {
     Address address;
-    std::string token_file; // absolute or relative to the configuration file; empty = no token
-    std::string read_token_file{}; // for reading; as token_file
+    std::string token_file;        // absolute, or relative to the working folder; empty = no token
+    std::string read_token_file{}; // file with the token for reading; path as token_file
     // Paths that need no token to be read.
     std::vector<std::string> open_paths{"/healthz", "/readyz"};
     bool read_only = false;
     std::optional<Tls> tls{};
     std::vector<std::string> hosts{}; // Host names accepted besides the address; lower case
     std::uint64_t max_connections = 64;
-    // The most names of each kind with series of their own at /metrics; 0 = off.
+    // The most names of each kind (routes, limits and so on) with series of their own at /metrics.
+    // 0 (off): no name has; all are summed as "(other)".
     std::uint64_t max_metric_names = 100;
 };
 
@@ -78,7 +79,7 @@ struct Permits {
 
 // The state file, which keeps counts and leases over a restart.
 struct State {
-    std::string file; // absolute, or relative to the configuration file; empty = no file
+    std::string file; // absolute, or relative to the working folder; empty = no file
     // After a start with incomplete counts: false continues with the known counts (on_start: open),
     // true lets window limits refuse everything for one window (on_start: closed).
     bool closed_on_start = false;
@@ -301,9 +302,9 @@ struct Limit {
     std::uint64_t cost = 1; // key `cost`; key `reserve` if a response header states the cost
     std::string cost_request_field;        // request header with the cost, lower case
     std::string cost_response_field;       // response header with the cost, lower case
-    std::vector<std::uint16_t> count_when; // statuses; empty = always
-    std::vector<std::uint16_t> refund;
-    bool ws_holds_slot = true; // caps only: a tunnel holds its slot until it ends
+    std::vector<std::uint16_t> count_when; // response statuses that count; empty = all
+    std::vector<std::uint16_t> refund;     // response statuses whose charge is refunded
+    bool ws_holds_slot = true;             // caps only: a tunnel holds its slot until it ends
 
     struct Wait {
         milliseconds max_wait{2'000};
@@ -321,7 +322,7 @@ struct Match {
     std::string path = "/"; // a prefix, a whole path or a regular expression
     Path kind = Path::prefix;
     std::optional<Regex> regex;       // compiled `path`, for Path::regex
-    std::vector<std::string> methods; // empty = any
+    std::vector<std::string> methods; // empty = any but TRACE
 };
 
 struct Route {

@@ -16,9 +16,9 @@ namespace stint::config {
 struct FieldEdits {
     struct Set {
         std::string name;
-        std::string value;          // with field_placeholders
-        std::string written{};      // `value` with its variables, as in the file; empty = none
-        bool may_be_secret = false; // GET /config does not show it
+        std::string value;          // may have field_placeholders (base/text_template.hpp)
+        std::string written{};      // `value` as in the file, if it has variables; else empty
+        bool may_be_secret = false; // true: GET /config does not show the value
     };
     std::vector<Set> set;
     std::vector<std::string> remove;
@@ -41,9 +41,9 @@ struct PathRewrite {
 struct Answer {
     int status = 200;
     std::string content_type;
-    std::string body; // with field_placeholders
+    std::string body; // may have field_placeholders (base/text_template.hpp)
     std::vector<FieldEdits::Set> headers;
-    std::string location; // with target_placeholders; empty unless it is a redirect
+    std::string location; // may have target_placeholders; empty unless the answer is a redirect
 };
 
 } // namespace stint::config

@@ -18,7 +18,7 @@ struct Store {
     std::string text; // as configured
     std::optional<UpstreamTls> tls{};
     std::string username{};       // empty = the server's default user
-    std::string password_file{};  // absolute or relative to the configuration file; empty = none
+    std::string password_file{};  // absolute, or relative to the working folder; empty = none
     std::string prefix = "stint"; // beginning of all key names that Stint uses in the store
     std::string secret_file{};    // secret for the hashes of clients' keys; path as password_file
     std::chrono::milliseconds timeout{20};

@@ -10,9 +10,9 @@
 
 namespace stint::config {
 
-// Reports a byte order mark, and the first byte of each line that is not valid UTF-8 or is a
-// control character. Returns the text without the mark and with '_' for each such byte, so that the
-// rest of the file can still be checked at the same lines and columns.
+// Reports a byte order mark, bytes that are not valid UTF-8, and control characters; of each line
+// only the first of these. Returns the text without the mark and with '_' in place of all bad
+// bytes, so that the rest of the file can still be checked at the same lines and columns.
 [[nodiscard]] std::string checked_text(std::string_view bytes, Diagnostics& report);
 
 // Converts byte offsets to lines and columns. Fast for offsets in ascending order.

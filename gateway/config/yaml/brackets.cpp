@@ -68,7 +68,7 @@ class BracketScanner {
 
     void close(char c) {
         const char opener = c == ']' ? '[' : '{';
-        begins_ = open_.size() <= 1; // behind the outermost bracket, another one closes nothing
+        begins_ = open_.size() <= 1; // so that step() notices one closing bracket too many
         if (!open_.empty() && open_.back().character == opener)
             return open_.pop_back();
         if (found_.wrong)

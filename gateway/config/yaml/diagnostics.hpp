@@ -34,7 +34,7 @@ class Diagnostics {
   private:
     std::string file_;
     ConfigErrors mistakes_;
-    std::size_t comparisons_ = 0; // so far
+    std::size_t comparisons_ = 0; // counted by may_compare() so far
 };
 
 // Quotes text of the file for an error message: escapes control characters and cuts long text, so

@@ -13,7 +13,7 @@ std::string join(const std::string& path, std::string_view key) {
     return path.empty() ? std::string{key} : path + '.' + std::string{key};
 }
 
-// Returns a user's name as a part of an error's path, quoted if it has special characters.
+// Returns a name from the file as a part of an error's path, quoted if it has special characters.
 std::string part(std::string_view name) {
     const std::string text = in_quotes(name);
     const bool plain = text.size() == name.size() + 2 && !name.empty() &&

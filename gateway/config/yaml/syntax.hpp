@@ -1,4 +1,4 @@
-// Explains why a text is not YAML: the parser's own words name only its rule.
+// Explains why a text is not YAML, because the parser's message only names the rule that is broken.
 #pragma once
 
 #include <cstddef>

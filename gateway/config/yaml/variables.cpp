@@ -151,7 +151,7 @@ class VariableFiller {
 
     const Environment& environment_;
     Diagnostics& report_;
-    std::size_t filled_in_ = 0; // bytes so far
+    std::size_t filled_in_ = 0; // bytes that have replaced variables so far
 };
 
 } // namespace
