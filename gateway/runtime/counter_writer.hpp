@@ -36,7 +36,7 @@ class CounterWriter {
     // be erased. Call it before the registry makes its first limit. started: the time of this
     // start.
     void keep_unclaimed(const std::vector<state::Row>& rows, const SavedClock& started);
-    // Marks rows that cannot be used to be erased with the next write.
+    // Marks rows for erasure by the next write, because they cannot be used.
     void drop(const std::vector<state::Row>& rows);
     // Returns the number of saved limits whose rows no limit has claimed yet.
     [[nodiscard]] std::size_t unclaimed() const;
@@ -46,7 +46,7 @@ class CounterWriter {
     // Makes the next round write all pages of all limits and erase `rows`, which were read from a
     // reopened file. The counters in memory are newer.
     void begin_anew(const std::vector<state::Row>& rows);
-    // Adds the rows that no limit has claimed to the batch.
+    // Adds to the batch the rows that no limit has claimed.
     void add_unclaimed(StateBatch& batch);
 
     // Adds the changed pages of all limits to the batch. last: includes windows shorter than
@@ -62,7 +62,8 @@ class CounterWriter {
     [[nodiscard]] std::vector<state::Change> stale_rows() const;
     [[nodiscard]] bool has_stale_rows() const noexcept { return !stale_.empty(); }
     void forget_stale_rows() noexcept { stale_.clear(); }
-    // Marks rows again whose erasure failed. failed: all changes of the failed transaction.
+    // Marks the rows whose erasure has failed for erasure again. failed: all changes of the failed
+    // transaction.
     void keep_stale_rows(std::vector<state::Change> failed);
 
   private:

@@ -22,7 +22,7 @@ class LeaseWriter {
 
     // Restores the file's leases and the highest fencing number in the lock manager.
     void restore(const StateFile::Contents& contents, const Now& now);
-    // Marks rows that cannot be used to be erased with the next write.
+    // Marks rows for erasure by the next write, because they cannot be used.
     void drop(const std::vector<state::Row>& rows);
     // Makes the next introduce() write all leases and erase `rows`. Call it after the file was
     // reopened, because the file may be new or out of date.

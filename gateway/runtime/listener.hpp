@@ -29,7 +29,7 @@ struct ListenerRole {
 };
 
 // Returns the index of the worker for a new connection. open: the number of connections of each
-// worker. own: the worker that accepted the connection. It is returned unless it has over 25 % more
+// worker. own: the worker that accepted the connection. Returns `own` unless it has over 25 % more
 // connections than the least loaded worker.
 [[nodiscard]] std::size_t pick_worker(std::span<const std::size_t> open, std::size_t own) noexcept;
 

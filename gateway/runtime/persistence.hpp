@@ -1,5 +1,5 @@
 // Keeps counts, leases and operators' changes over a restart: restores them from the state file,
-// and writes what changes to the file.
+// and writes their changes to the file.
 #pragma once
 
 #include "config/schema/schema.hpp"

@@ -20,7 +20,8 @@ void open_standard_streams() noexcept;
 // Blocks SIGHUP, SIGUSR1 and SIGUSR2, which would end the process, until deliver_held_signals().
 // Call it first of all, because these signals may arrive right after the start.
 void hold_signals() noexcept;
-// Unblocks these three signals for the calling thread, which also gets those that have arrived.
+// Unblocks SIGHUP, SIGUSR1 and SIGUSR2 for the calling thread, which also gets those that arrived
+// before.
 void deliver_held_signals() noexcept;
 
 // Ignores signals that would end the process without need: a write to a closed pipe or beyond the

@@ -27,7 +27,8 @@ struct SavedChange {
 [[nodiscard]] std::optional<SavedChange>
 with_identity(const LimitChange& change, const Compiled& compiled);
 
-// Returns the changes whose limits have the same identity now. Logs the others.
+// Returns the changes whose limits still have the identity with which they were saved. Logs the
+// others.
 [[nodiscard]] std::vector<LimitChange>
 still_valid(std::vector<SavedChange> saved, const Compiled& compiled);
 
@@ -37,9 +38,9 @@ still_valid(std::vector<SavedChange> saved, const Compiled& compiled);
 // Decodes a row. Returns nullopt if row_of() did not make it, or if the change has expired.
 [[nodiscard]] std::optional<SavedChange> change_in(const state::Row& row, const SavedClock& now);
 
-// Tracks the changes in the state file: only rows that differ are written. Threads: restore(),
-// add_to(), settle() and end_attempt() on the thread that owns the state file; all other functions
-// on any.
+// Keeps the state file's rows equal to the operators' changes, and writes only rows that differ.
+// Threads: restore(), add_to(), settle() and end_attempt() on the thread that owns the state file;
+// all other functions on any.
 class ChangeWriter {
   public:
     // Reads the file's rows at the start. Returns their changes.
@@ -49,7 +50,7 @@ class ChangeWriter {
     // A batch of add_to() for the former file is forgotten: settle() has no effect on it.
     void begin_anew(std::vector<state::Row> rows);
 
-    // Sets all changes that the file has to have.
+    // Sets the changes that the file has to have, in place of all former ones.
     void set(const std::vector<SavedChange>& changes);
     // put() adds or replaces a change that the file has to have, erase() removes one. O(log n).
     // loss: the log line for the case that the file cannot be written.

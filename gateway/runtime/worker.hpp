@@ -46,7 +46,7 @@ struct WorkerUpdate {
     routing::SnapshotPtr snapshot;
     SlotCounts slots;
     std::vector<OpenedListener> opened;
-    std::map<std::string, ListenerRole> listeners; // all open ones, by configured address
+    std::map<std::string, ListenerRole> listeners; // roles of open listeners, by their address
 };
 
 // A worker thread. All public functions are called on the control thread.
