@@ -30,7 +30,7 @@ struct BalanceSpec {
     KeyTemplate hash_key; // for Balance::hash
     Duration slow_start{};
     EjectionRules ejection;
-    bool fail_open = false; // true: if every endpoint is ejected, uses the ejected ones
+    bool fail_open = false; // true: while no endpoint is up, uses all that are not drained
     // The most requests that may queue while every endpoint has reached max_requests.
     std::uint32_t max_waiting = 0;
     Duration max_wait{};

@@ -13,7 +13,7 @@ namespace ascii = http::ascii;
 
 constexpr unsigned deepest = 64;
 
-// Reads a JSON text once, from its front. Every function returns false, or nothing, if the text
+// Reads a JSON text once, from its front. Every function returns false or nullopt if the text
 // breaks the grammar; then no other function may be called.
 class Reader {
   public:
@@ -118,7 +118,7 @@ class Reader {
     }
 
   private:
-    // The members of one name that an object has.
+    // Counts the members of an object that have one name, and keeps the value of the last.
     struct Found {
         JsonValue last;
         unsigned times = 0;
@@ -250,7 +250,7 @@ class Reader {
 
     std::span<char> text_;
     std::size_t at_ = 0;
-    std::size_t out_ = 0; // where the decoded text of the present string goes on
+    std::size_t out_ = 0; // end of the decoded text of the string that is being read
 };
 
 } // namespace

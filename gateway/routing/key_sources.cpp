@@ -36,7 +36,8 @@ std::string_view unquoted(std::string_view value) noexcept {
     return quoted ? value.substr(1, value.size() - 2) : value;
 }
 
-// Takes the next decoded character from `rest`; nothing if an escape is malformed.
+// Removes the next character from `rest` and returns it decoded; nullopt if its escape is
+// malformed.
 std::optional<char> take_decoded(std::string_view& rest) noexcept {
     const char c = rest.front();
     if (c != '%') {

@@ -45,8 +45,8 @@ bool cuts_escape(std::string_view path, std::size_t at) noexcept {
     return (at >= 1 && path[at - 1] == '%') || (at >= 2 && path[at - 2] == '%');
 }
 
-// Writes `to` with its groups filled in to `out`. False if a group contains only a part of a
-// percent-escape. groups: views of `path`.
+// Writes `to`, with its references replaced by the groups, into `out`. Returns false if a group
+// contains only a part of a percent-escape. groups: views of `path`.
 bool fill_in(
     std::string_view to, std::string_view path, const Regex::Groups& groups, std::string& out) {
     out.clear();
