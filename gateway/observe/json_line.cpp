@@ -158,7 +158,7 @@ SecondText second_text(std::chrono::sys_seconds second) noexcept {
     return text;
 }
 
-// The append functions take the key with its JSON punctuation (`,"key":`), so that one append
+// The append functions below take the key with its JSON punctuation (`,"key":`), so that one append
 // writes all of it.
 void append_text(std::string& out, std::string_view key, std::string_view text) {
     if (text.empty())

@@ -62,7 +62,7 @@ struct WaitCounters {
 // Counters of a limit in dry run.
 struct DryRunCounters {
     std::uint64_t would_refuse = 0;
-    std::uint64_t would_wait = 0; // when_exceeded: wait
+    std::uint64_t would_wait = 0; // only of limits with when_exceeded: wait
 
     DryRunCounters& operator+=(const DryRunCounters& more) noexcept;
 };
@@ -71,9 +71,9 @@ struct DryRunCounters {
 struct WorkerCounters {
     SlotCounters<RouteCounters> routes;      // by MetricSlots::route
     std::vector<std::uint64_t> refusals;     // by MetricSlots::refusal
-    std::vector<std::uint64_t> denied;       // by MetricSlots::refusal: keys listed in `deny`
+    std::vector<std::uint64_t> denied;       // by MetricSlots::refusal: 403 by the limit
     std::vector<std::uint64_t> fenced_off;   // by MetricSlots::refusal: 412 by require_fence
-    std::vector<std::uint64_t> exempted;     // by MetricSlots::refusal: keys listed in `exempt`
+    std::vector<std::uint64_t> exempted;     // by MetricSlots::refusal: the limit does not apply
     std::vector<DryRunCounters> dry_runs;    // by MetricSlots::refusal
     std::vector<std::uint64_t> overruns;     // by MetricSlots::refusal: cost more than reserved
     std::vector<std::uint64_t> granted;      // by MetricSlots::refusal: permits granted
@@ -193,7 +193,7 @@ struct ProcessFigures {
     };
     std::vector<LimitFigures> limits;
     struct LockFigures {
-        std::string name; // lock name; dynamic_limits for all undeclared locks together
+        std::string name; // lock name; "(dynamic)" for all undeclared locks together
         std::uint64_t max = 0;
         std::uint64_t locks = 0; // number of locks in use under this name
         std::uint64_t held = 0;  // slots that leases hold now
