@@ -26,8 +26,8 @@ struct Policy {
     std::vector<std::string> hosts{}; // Host names accepted besides `host`; lower case
 };
 
-// Returns true if a request's Host names this listener (http::is_own_host()). Always true over TLS,
-// because clients check the name against the certificate.
+// Returns true if a request's Host names this listener (http::is_own_host()). Over TLS any Host
+// that is not empty is allowed, because clients check the name against the certificate.
 [[nodiscard]] bool
 host_allowed(std::string_view authority, int minor_version, const Policy& policy);
 

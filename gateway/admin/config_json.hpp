@@ -51,8 +51,8 @@ struct RunningConfig {
 // Returns the numbers of a limit or of an override: `limit`, and `burst` of a token bucket.
 [[nodiscard]] Json numbers_json(const config::Limit& limit, limits::Numbers numbers);
 
-// Returns the settings of a limit that apply to its kind, without its name and without those of its
-// refusals: limit, per_ms, anchor, key, max_keys, route.
+// Returns the settings of a limit that apply to its kind, such as kind, limit, per_ms, key and
+// route, without its name and without the settings of its refusals.
 [[nodiscard]] Json limit_settings_json(const config::Limit& limit);
 
 } // namespace stint::admin

@@ -89,8 +89,8 @@ net::Task<Response> RequestHandler::answer_safely(Request request) {
     co_return problem(500, "The request failed inside the gateway; its log says why.");
 }
 
-// Refuses a request whose end cannot be determined, and closes the connection, because no further
-// request can be read.
+// Refuses a request that is malformed or that is not read to its end, and closes the connection,
+// because no further request can be read from it.
 void RequestHandler::refuse(int status, std::string_view detail) {
     Response response = problem(status, detail);
     if (status == 405)

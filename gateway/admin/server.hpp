@@ -20,8 +20,8 @@ class Server {
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
 
-    // Reads the token file and opens the listener. The error is one human-readable line. Call it at
-    // most once.
+    // Reads the token files and opens the listener. The error is one human-readable line. Call it
+    // at most once.
     [[nodiscard]] Result<void, std::string> start(const config::Admin& admin);
 
     // Closes the listener and every connection. Idempotent.

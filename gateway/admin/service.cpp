@@ -42,7 +42,7 @@ net::Task<observe::WorkerCounters> collected(runtime::Gateway& gateway) {
     co_return sum;
 }
 
-// Waits until all workers have adopted what was published before.
+// Waits until all workers have adopted the changes that were published before.
 net::Task<> adopted(runtime::Gateway& gateway) {
     net::Event done;
     gateway.pool().await_posted([&] { done.signal(); });
