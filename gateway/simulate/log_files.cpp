@@ -35,7 +35,8 @@ bool LogFiles::later(const Waiting& a, const Waiting& b) noexcept {
                                             : a.sequence > b.sequence;
 }
 
-// Reads up to the source's next line with a routed request, and counts all other lines.
+// Returns the source's next request that was routed, and counts all lines up to it; nullopt at the
+// end of the source.
 std::optional<LoggedRequest> LogFiles::read_request(Source& source) {
     while (const auto line = source.reader.next()) {
         ++figures_.lines;

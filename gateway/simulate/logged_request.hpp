@@ -42,7 +42,7 @@ struct LoggedRequest {
     [[nodiscard]] bool tells(std::string_view field) const noexcept;
     [[nodiscard]] bool was_refused() const noexcept { return decision == "refused"; }
     // Returns true if the request was matched against the routes. Malformed requests are answered
-    // before that; unparsable ones have no method.
+    // before that; a request that could not be parsed has no method.
     [[nodiscard]] bool was_routed() const noexcept {
         return !request.method.empty() && (decision != "rejected" || status == 405);
     }

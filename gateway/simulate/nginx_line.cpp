@@ -74,8 +74,8 @@ std::optional<WallTime> take_head(std::string_view& text) {
     return std::nullopt;
 }
 
-// Reads a $request_time such as "0.012", also behind "rt=" or "request_time=": three decimals, and
-// fewer digits before them than $msec has.
+// Reads a $request_time such as "0.012", also behind "rt=" or "request_time=". Returns nullopt for
+// any other word, and for more than six digits before the point, as $msec has.
 std::optional<Duration> request_time_of(std::string_view word) {
     for (const std::string_view name : {"rt=", "request_time="})
         if (word.starts_with(name))
