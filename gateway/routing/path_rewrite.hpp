@@ -21,10 +21,10 @@ struct PathRewrite {
     std::string to;
     std::optional<Regex> regex{};
 
-    // Writes the path to send to `out`: it begins with exactly one "/" and has no dot segments. A
-    // path that does not match is copied. path: normalised. Returns false, with "/" in `out`, if a
-    // group begins or ends inside a percent-escape: joined text could be malformed, or form an
-    // escape that was never checked ("%2" and "F").
+    // Writes the path to send into `out`. A path that does not match is copied; a rewritten one
+    // begins with exactly one "/" and has no dot segments. path: normalised. Returns false, with
+    // "/" in `out`, if a group begins or ends inside a percent-escape: joined text could be
+    // malformed, or form an escape that was never checked ("%2" and "F").
     [[nodiscard]] bool apply(std::string_view path, std::string& out) const;
 };
 
