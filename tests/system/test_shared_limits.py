@@ -8,56 +8,15 @@ import time
 import unittest
 from pathlib import Path
 
-from support.case import SystemTest, config, scaled
+from support.case import scaled
 from support.client import fetch
 from support.load import Load
 from support.ports import free_port
-from support.redis import Redis
+from support.shared_case import SharedTest
 from support.waiting import wait_until
 
-ANSWER = {"respond": {"status": 200, "body": "yes"}}
 
-
-class SharedLimits(SystemTest):
-    def setUp(self):
-        super().setUp()
-        self.redis = Redis(self)
-
-    def gateway(self, limits, *, name, **top):
-        """A gateway whose route `/` has these limits, and answers by itself."""
-        if name:
-            top["gateway_id"] = name
-        made = config("127.0.0.1:1", limits=limits, route_limits=list(limits),
-                      stores={"main": {"redis": f"127.0.0.1:{self.redis.port}", "session": "5s",
-                                       **top.pop("store", {})}}, **top)
-        made["routes"][0].pop("upstream")
-        made["routes"][0].update(ANSWER)
-        return self.start_stint(made)
-
-    def gateways(self, count, limits, *, trust=True, **top):
-        all_of_them = [self.gateway(limits, name=f"edge-{i}", **top) for i in range(count)]
-        for stint in all_of_them:
-            self.wait_until_ready(stint)
-        if trust:
-            self.trust(all_of_them[0])
-        return all_of_them
-
-    def store(self, stint):
-        return stint.admin.get("/stores")["stores"][0]
-
-    def wait_until_ready(self, stint):
-        wait_until(lambda: self.store(stint)["state"] == "ready", "a session at the store", 20)
-
-    def trust(self, stint):
-        """A new store gives nothing for a while: it might have forgotten what others hold."""
-        self.assertEqual(stint.admin.request("POST", "/stores/main/trust").status, 200)
-        wait_until(lambda: self.store(stint)["session"]["learned"], "a store that gives shares")
-
-    def statuses(self, stint, count, **options):
-        return [fetch(stint.port, **options).status for _ in range(count)]
-
-
-class Together(SharedLimits):
+class Together(SharedTest):
     def test_gateways_admit_together_what_one_would(self):
         first, second = self.gateways(2, {"all": {"requests": 10, "per": "1h", "shared": "main"}})
 
@@ -134,7 +93,7 @@ class Together(SharedLimits):
         self.assertEqual(self.statuses(shared, 8), self.statuses(alone, 8))
 
 
-class Store(SharedLimits):
+class Store(SharedTest):
     def test_a_new_store_gives_nothing_until_it_is_trusted(self):
         [stint] = self.gateways(1, {"l": {"requests": 5, "per": "1h", "shared": "main"}},
                                 trust=False)
@@ -283,7 +242,7 @@ class Store(SharedLimits):
             load.finish()
 
 
-class Permits(SharedLimits):
+class Permits(SharedTest):
     def test_permits_and_requests_count_together(self):
         port = free_port()
         [stint] = self.gateways(1, {"l": {"requests": 3, "per": "1h", "shared": "main"}},

@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from . import admissions
 from .ports import free_port
 
 
@@ -188,12 +189,8 @@ def windows(answers, per: float) -> list:
 
 
 def most_in_a_span(answers, span: float) -> int:
-    """The most grants that were certainly within a span of this length: sent after it began and
-    received before it ended, so that delays on the way make no two seem closer than they were."""
-    granted = [answer for answer in answers if answer.granted]
-    return max(
-        sum(first.sent <= other.sent and other.received - first.sent < span for other in granted)
-        for first in granted)
+    """The most grants that were certainly within a span of this length."""
+    return admissions.most_in_a_span([(one.sent, one.received) for one in answers if one.granted], span)
 
 
 def percentile(values, share: float) -> float:
