@@ -6,16 +6,18 @@ and the share of decisions that were local need a machine that does nothing else
 them, where the load did ask for twice the number."""
 
 import subprocess
+import threading
 import time
 import unittest
+from collections import Counter
 from dataclasses import dataclass
 
 from support.case import FULL, report, scaled
-from support.client import fetch
+from support.messages import response_bytes
 from support.shared_case import SharedTest
 from support.shared_rows import (
-    ALGORITHMS, GATEWAYS, TIMES, Judged, asked_of, burst_of, limit_of, local_share, rotating)
-from support.upstream import RawServer
+    ALGORITHMS, GATEWAYS, TIMES, Judged, asked_of, limit_of, local_share, rotating)
+from support.waiting import wait_until
 
 # Requests a second that one run asks for, at most; beyond that the algorithms come one after another.
 BUDGET = scaled(2200, 5000)
@@ -86,6 +88,8 @@ class Rows(SharedTest):
         for each in algorithms:
             judged = Judged(each, row.number, row.per, answers[each])
             self.judge(row, judged)
+            if each.startswith("paced"):
+                continue  # its next request comes some time after the pause is over, with one gateway, too
             self.fraction("steady demand", row, judged, begin + warm, begin + steady, 0.98)
             if row.moving:
                 self.fraction("moving demand", row, judged, begin + steady + row.pause,
@@ -102,6 +106,106 @@ class Rows(SharedTest):
             names = list(ALGORITHMS)
             for first in range(0, len(names), together):
                 self.play(row, names[first:first + together])
+
+    def test_a_hundred_thousand_keys(self):
+        """Of all algorithms together, in scripts/acceptance. All gateways go through the keys at the same pace, so
+        that each key is asked of all of them at about the same time."""
+        number, total = 2, scaled(600, 100_000)
+        for per in scaled((0.2,), (0.2, 1.0, 10.0, 60.0)):
+            row = Row(per, total // len(ALGORITHMS), number, 0.0)
+            limits = {each: limit_of(each, number, per, True) for each in ALGORITHMS}
+            gateways = self.gateways(GATEWAYS, limits, per_route=True)
+            keys = tuple(f"k{i // 2}" for i in range(2 * row.keys))  # each twice in turn, of each of two connections
+            rate = BUDGET / len(ALGORITHMS)
+            seconds = len(keys) * GATEWAYS / rate
+            _, answers = asked_of(
+                gateways, [(each, keys, rate, [((0.0, seconds),)] * GATEWAYS) for each in limits], seconds)
+            for each in ALGORITHMS:
+                self.judge(row, Judged(each, number, per, answers[each]))
+                self.assertGreater(len({one.key for one in answers[each]}), 0.8 * row.keys)
+            for stint in gateways:
+                stint.stop()
+
+    def test_clients_that_stay_with_their_gateway_are_decided_locally(self):
+        """Requests come from wrk, which goes through the keys of each gateway in turn."""
+        keys, rounds = scaled(2_000, 100_000), 12
+        limits = {"l": {"requests": 4 * rounds, "per": "1h", "key": "header:X-Key", "shared": "main"}}
+        gateways = self.gateways(GATEWAYS, limits, store={"timeout": "200ms"})
+        script = self.folder / "keys.lua"
+        script.write_text("""
+            local next_key, asked = 0, 0
+            function init(arguments) first, count = tonumber(arguments[1]), tonumber(arguments[2]) end
+            function request()
+                next_key = (next_key + 1) % count
+                return wrk.format("GET", "/", {["X-Key"] = first + next_key})
+            end
+            """, encoding="utf-8")
+        mine = keys // GATEWAYS
+        loads = [subprocess.Popen(
+            ["wrk", "-t", "1", "-c", "4", "-d", "600s", "-s", script, f"http://127.0.0.1:{stint.port}/", "--",
+             str(number * mine), str(mine)], stdout=subprocess.DEVNULL) for number, stint in enumerate(gateways)]
+        try:
+            for stint in gateways:
+                wait_until(lambda stint=stint: stint.admin.metrics().sum("stint_requests_total") >= rounds * mine,
+                           "every key asked so many times", 500, pause=0.1)
+        finally:
+            for load in loads:
+                load.kill()
+                load.wait()
+        share = local_share(gateways)
+        self.figure(f"{keys} keys, clients that stay: local decisions", ">= 90 %", f"{share:.1%}", share >= 0.9)
+
+    def test_caps(self):
+        """Slots are counted at the upstream: one is surely taken from when its request has come until the answer to
+        it is sent."""
+        for keys, number in scaled(((1, 8),), ((1, 40), (100, 4))):
+            self.caps(keys, number, scaled(3.0, 15.0))
+
+    def caps(self, keys, number, seconds) -> None:
+        held, most, lock = Counter(), Counter(), threading.Lock()
+
+        def hold(connection):
+            while request := connection.read_request():
+                key = request.get("X-Key", "")
+                with lock:
+                    held[key] += 1
+                    most[key] = max(most[key], held[key])
+                time.sleep(0.02)
+                with lock:
+                    held[key] -= 1
+                connection.send(response_bytes(b"done"))
+
+        upstream = self.start_upstream(hold)
+        limits = {"cap": {"concurrent": number, "shared": "main", **({"key": "header:X-Key"} if keys > 1 else {})}}
+        gateways = self.gateways(GATEWAYS, limits, per_route=True, upstream=upstream.address)
+        names = tuple(f"k{i}" for i in range(keys)) if keys > 1 else ("",)
+        rate = min(TIMES * number * keys / 0.02, scaled(1000, 4000))
+        steady, moving = seconds / 2, rotating(seconds / 2, seconds, 1.0)
+        _, answers = asked_of(
+            gateways, [("cap", names, rate, [((0.0, steady), *each) for each in moving])], seconds, connections=64)
+        statuses = Counter(one.status for one in answers["cap"])
+        report(f"shared, {number} at once, {keys} keys: most at once", f"<= {number}", max(most.values()))
+        self.assertLessEqual(max(most.values()), number)
+        self.assertLessEqual(set(statuses), {200, 429, 503})
+        self.assertGreater(statuses[200], 0)
+        for stint in gateways:
+            stint.stop()
+
+    def test_what_exceeds_a_number_is_seen(self):
+        """on_store_failure: open may exceed it, by N for each gateway but one; that shows that the bounds of the
+        others would show it, too."""
+        number = 50
+        limits = {"sliding_window": limit_of("sliding_window", number, 1.0, False,
+                                             shared={"store": "main", "on_store_failure": "open"})}
+        gateways = self.gateways(GATEWAYS, limits, per_route=True)
+        self.redis.kill()
+        for stint in gateways:
+            wait_until(lambda stint=stint: self.store(stint)["state"] == "down", "a store that is down")
+        _, answers = asked_of(gateways, [("sliding_window", ("",), 500, [((0.0, 2.0),)] * GATEWAYS)], 2.0)
+        most, promised = Judged("sliding_window", number, 1.0, answers["sliding_window"]).most()
+        report("shared, open without a store: most in a span", f"> {promised}, <= {GATEWAYS * number}", most)
+        self.assertLessEqual(most, GATEWAYS * number)
+        self.assertGreater(most, promised)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ ALGORITHMS = {  # what a limit says beside requests and per
     "sliding_window": {"algorithm": "sliding_window"},
     "paced": {"algorithm": "sliding_window", "pace": True},
     "token_bucket": {"algorithm": "token_bucket"},
+    "paced_bucket": {"algorithm": "token_bucket", "pace": True},
     "fixed_window": {"algorithm": "fixed_window"},
     "clock": {"algorithm": "fixed_window", "anchor": "clock"},
 }
@@ -53,6 +54,9 @@ class Judged:
         if self.algorithm == "token_bucket":
             rate = self.number / self.per
             return over_keys(lambda all_of_it: admissions.most_above_a_rate(all_of_it, rate)), burst_of(self.number)
+        if self.algorithm == "paced_bucket":
+            rate = self.number / self.per
+            return over_keys(lambda all_of_it: admissions.most_above_a_rate(all_of_it, rate)), GATEWAYS
         if self.algorithm == "clock":
             offset = time.time() - time.monotonic()
             return over_keys(lambda all_of_it: admissions.most_in_a_window(all_of_it, self.per, offset)), self.number
@@ -79,7 +83,7 @@ def rotating(begin: float, end: float, pause: float) -> "list[tuple]":
     return [tuple(all_of_it) for all_of_it in spans]
 
 
-def asked_of(gateways, demands, seconds: float, meanwhile=None) -> "tuple[float, dict]":
+def asked_of(gateways, demands, seconds: float, meanwhile=None, connections: int = 2) -> "tuple[float, dict]":
     """(when it began, the answers by row). demands: (row, keys, rate over all gateways, spans of each gateway, which
     share the rate). meanwhile(begin): is called while it goes on."""
     stations = []
@@ -87,7 +91,8 @@ def asked_of(gateways, demands, seconds: float, meanwhile=None) -> "tuple[float,
         for number, stint in enumerate(gateways):
             for at in spans[number]:
                 sharing = sum(any(begin <= at[0] < end for begin, end in each) for each in spans)
-                stations.append(Station(row, number, stint.port, rate / sharing, (at,), f"/{row}", keys))
+                stations.append(Station(row, number, stint.port, rate / sharing, (at,), f"/{row}", keys,
+                                        connections))
     with Demand(stations, seconds) as demand:
         if meanwhile:
             meanwhile(demand.begin)
