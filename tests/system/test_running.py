@@ -213,7 +213,7 @@ class Starting(SystemTest):
     def test_the_samples_are_good(self):
         samples = sorted((ROOT / "config").glob("*.yaml"))
         self.assertLessEqual(
-            {"quickstart.yaml", "api.yaml", "crawler.yaml", "permits.yaml"}, {one.name for one in samples})
+            {"quickstart.yaml", "api.yaml", "cluster.yaml", "crawler.yaml", "permits.yaml"}, {one.name for one in samples})
         for sample in samples:
             with self.subTest(sample.name):
                 ended = self.run_stint("check", sample)
