@@ -1,16 +1,18 @@
-"""A cable between clients and Stint: it can be pulled out, and answers can get lost on it."""
+"""A cable between clients and a server: it can be pulled out, be long, and answers can get lost on it."""
 
 import socket
 import threading
+import time
 
 
 class Relay:
-    """Listens on `port` and passes bytes on to Stint's. loses(): whether an answer that has come from Stint
-    is lost, and the client's connection with it."""
+    """Listens on `port` and passes bytes on to the server's. loses(): whether an answer that has come from the
+    server is lost, and the client's connection with it. delay: seconds that bytes take, at least, each way."""
 
     def __init__(self, to: int, loses=lambda: False):
         self.loses = loses
         self.lost = 0
+        self.delay = 0.0
         self._to = to
         self._whole = threading.Event()  # bytes go through
         self._whole.set()
@@ -25,6 +27,10 @@ class Relay:
         """Nothing goes through any more, and neither end is told."""
         self._whole.clear()
 
+    def mend(self) -> None:
+        """What was sent meanwhile goes through as well."""
+        self._whole.set()
+
     def close(self) -> None:
         self._whole.set()
         with self._lock:
@@ -36,9 +42,13 @@ class Relay:
         while True:
             try:
                 client, _ = self._listener.accept()
-                stint = socket.create_connection(("127.0.0.1", self._to))
             except OSError:
                 return
+            try:
+                stint = socket.create_connection(("127.0.0.1", self._to))
+            except OSError:  # nobody is there
+                client.close()
+                continue
             for sock in (client, stint):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.connections += 1
@@ -59,6 +69,8 @@ class Relay:
         """Until one of them ends; then both do."""
         try:
             while data := source.recv(65536):
+                if self.delay:
+                    time.sleep(self.delay)
                 self._whole.wait()
                 if answers and self.loses():
                     self.lost += 1

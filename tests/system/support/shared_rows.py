@@ -71,6 +71,10 @@ class Judged:
         admitted = sum(begin <= one.received < end for one in self.answers if one.status == 200)
         return asked / whole, admitted / whole
 
+    def between(self, begin: float, end: float) -> Counter:
+        """How often each status came of what was asked then."""
+        return Counter(one.status for one in self.answers if begin <= one.sent < end)
+
 
 def rotating(begin: float, end: float, pause: float) -> "list[tuple]":
     """For each gateway when it alone is asked, or with one other: all of the demand moves every `pause`."""
