@@ -10,10 +10,12 @@ import time
 import unittest
 
 from support.case import FULL, report, scaled
+from support.redis import Redis
 from support.relay import Relay
 from support.shared_case import SharedTest
 from support.shared_rows import GATEWAYS, Judged, asked_of, limit_of
 from support.waiting import wait_until
+from support.wall_clock import WallClock
 
 NUMBER, PER = scaled((60, 0.5), (200, 1.0))
 RATE = 2.3 * NUMBER / PER  # of each limit over all gateways
@@ -206,6 +208,34 @@ class Forgetful(FaultsTest):
         self.assertGreater(judged["sliding"].between(self.broken, self.mended)[200], 0)
         self.assertGreater(judged["sliding"].between(self.mended, self.over)[200], 0)
         self.wait_until_all_are(gateways, "ready")
+
+
+class Clocks(FaultsTest):
+    def setUp(self):
+        super().setUp()
+        self.wall = WallClock(self.folder / "clock")
+        self.redis = Redis(self, preexec=self.wall.preexec_redis)
+        self.relay = Relay(self.redis.port)
+        self.addCleanup(self.relay.close)
+
+    def test_the_store_s_clock_is_stepped(self):
+        for step in scaled((3600,), (3600, -3600)):
+            with self.subTest(step):
+                limits = self.limits(sliding=("sliding_window", "share"), bucket=("token_bucket", "share"))
+                gateways = self.through_the_relay(limits)
+                before = int(self.redis.command("TIME").split()[0])
+
+                judged = self.play(f"store's clock {step:+} s", gateways, limits, lambda: self.wall.set(step),
+                                   lambda: self.wall.set(0), scaled(AFTER, SESSION + 10))
+
+                self.wall.set(step)
+                self.assertGreater(abs(int(self.redis.command("TIME").split()[0]) - before), 3000)
+                self.wall.set(0)
+                for one in judged.values():
+                    self.assertGreater(one.between(self.broken, self.over)[200], 0)
+                self.wait_until_all_are(gateways, "ready")
+                for stint in gateways:
+                    stint.stop()
 
 
 class Twins(FaultsTest):

@@ -9,10 +9,13 @@ from .waiting import wait_until
 
 
 class Redis:
-    def __init__(self, test, *options):
+    """preexec: for the server's start."""
+
+    def __init__(self, test, *options, preexec=None):
         self.port = free_port()
         self._folder = tempfile.TemporaryDirectory()
         self._options = options
+        self._preexec = preexec
         self._process = None
         test.addCleanup(self._folder.cleanup)
         test.addCleanup(self.kill)
@@ -22,7 +25,7 @@ class Redis:
         self._process = subprocess.Popen(
             ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
              "--appendonly", "no", "--dir", self._folder.name, *self._options],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=self._preexec)
         wait_until(self._answers, "redis-server")
 
     def kill(self) -> None:
