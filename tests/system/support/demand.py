@@ -7,7 +7,7 @@ import itertools
 import selectors
 import socket
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from .messages import request_bytes
@@ -38,7 +38,7 @@ class Station:
     target: str = "/"
     keys: tuple = ("",)
     connections: int = 2
-    fields: tuple = field(default=())
+    request: bytes = b""  # in place of a GET of the target with a key
 
     def asks(self, at: float) -> bool:
         return any(begin <= at < end for begin, end in self.spans)
@@ -54,7 +54,7 @@ class _Connection:
         self.due = self.every * number / station.connections
         keys = station.keys[number::station.connections] or station.keys
         self.requests = itertools.cycle([
-            (key, request_bytes("GET", station.target, [*station.fields, *([("X-Key", key)] if key else [])]))
+            (key, station.request or request_bytes("GET", station.target, [("X-Key", key)] if key else []))
             for key in keys])
         self.sock = None  # before its first request: gateways close those that are idle
         self.data = b""
@@ -64,6 +64,11 @@ class _Connection:
         self.sock = socket.create_connection(("127.0.0.1", self.station.port), 10)
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return self.sock
+
+    def close(self, selector) -> None:
+        if self.sock:
+            selector.unregister(self.sock)
+            self.sock.close()
 
     def ask(self) -> None:
         self.key, request = next(self.requests)
@@ -103,9 +108,11 @@ def _play(stations, begin: float, seconds: float) -> list:
                     continue
                 if not connection.station.asks(now):
                     later = connection.station.next_begin(now)
-                    if later is not None:
-                        connection.due = later + due % connection.every
-                        heapq.heappush(waiting, (connection.due, number))
+                    if later is None:
+                        connection.close(selector)
+                        continue
+                    connection.due = later + due % connection.every
+                    heapq.heappush(waiting, (connection.due, number))
                     continue
                 if connection.sock is None:
                     selector.register(stack.enter_context(connection.open()), selectors.EVENT_READ,
@@ -127,6 +134,9 @@ def _play(stations, begin: float, seconds: float) -> list:
                 busy -= 1
                 station = connection.station
                 seen.append((station.row, connection.key, station.gateway, status, connection.sent, received))
+                if not station.asks(received - begin) and station.next_begin(received - begin) is None:
+                    connection.close(selector)
+                    continue
                 connection.due = max(connection.due + connection.every, received - begin)
                 heapq.heappush(waiting, (connection.due, number))
     return seen
